@@ -1,0 +1,217 @@
+// One pass over the raw text, before RapidJSON sees it.
+
+#include <array>
+#include <cstring>
+
+#include "common/json/parse.h"
+
+namespace dynamo::json {
+namespace {
+
+enum CharClass : unsigned char { kOther, kQuote, kOpen, kClose, kNumber, kBad };
+
+constexpr std::array<unsigned char, 256> kClasses = [] {
+  std::array<unsigned char, 256> classes{};
+  // Outside strings only printable ASCII and white space are JSON. NUL matters most: RapidJSON takes it for
+  // the end of the text.
+  for (unsigned c = 0; c < classes.size(); ++c) {
+    const bool space = c == '\t' || c == '\n' || c == '\r';
+    if ((c < 0x20 && !space) || c >= 0x7F) classes[c] = kBad;
+  }
+  classes['"'] = kQuote;
+  classes['{'] = classes['['] = kOpen;
+  classes['}'] = classes[']'] = kClose;
+  classes['-'] = kNumber;
+  for (unsigned char c = '0'; c <= '9'; ++c) classes[c] = kNumber;
+  return classes;
+}();
+
+bool isDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// Length of the well-formed UTF-8 sequence at `p` (Unicode table 3-7); 0 when malformed.
+std::size_t utf8Length(const char* p, const char* end) {
+  const auto at = [&](std::ptrdiff_t i) { return p + i < end ? static_cast<unsigned char>(p[i]) : 0U; };
+  const auto tail = [&](std::ptrdiff_t i) { return (at(i) & 0xC0U) == 0x80U; };
+  const unsigned lead = at(0);
+  if (lead >= 0xC2 && lead <= 0xDF) return tail(1) ? 2 : 0;
+  if (lead >= 0xE0 && lead <= 0xEF) {
+    if (lead == 0xE0 && at(1) < 0xA0) return 0;
+    if (lead == 0xED && at(1) > 0x9F) return 0;  // surrogates
+    return tail(1) && tail(2) ? 3 : 0;
+  }
+  if (lead >= 0xF0 && lead <= 0xF4) {
+    if (lead == 0xF0 && at(1) < 0x90) return 0;
+    if (lead == 0xF4 && at(1) > 0x8F) return 0;
+    return tail(1) && tail(2) && tail(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+/// The 4 hexadecimal digits at `p`, or -1.
+int hex4(const char* p, const char* end) {
+  if (end - p < 4) return -1;
+  int value = 0;
+  for (int i = 0; i < 4; ++i) {
+    const char c = p[i];
+    const int digit = isDigit(c)               ? c - '0'
+                      : (c >= 'a' && c <= 'f') ? c - 'a' + 10
+                      : (c >= 'A' && c <= 'F') ? c - 'A' + 10
+                                               : -1;
+    if (digit < 0) return -1;
+    value = value * 16 + digit;
+  }
+  return value;
+}
+
+class Guard {
+ public:
+  explicit Guard(std::string_view text) : begin_(text.data()), p_(begin_), end_(begin_ + text.size()) {}
+
+  std::optional<ParseError> run() {
+    std::size_t depth = 0;
+    while (p_ != end_) {
+      switch (kClasses[static_cast<unsigned char>(*p_)]) {
+        case kQuote:
+          if (const char* reason = string()) return error(reason);
+          break;
+        case kNumber:
+          if (const char* reason = number()) return error(reason);
+          break;
+        case kOpen:
+          if (++depth > kMaxDepth) return error("nested too deeply");
+          ++p_;
+          break;
+        case kClose:
+          if (depth != 0) --depth;  // one too many is left to the parser
+          ++p_;
+          break;
+        case kBad:
+          return error("invalid character");
+        default:
+          ++p_;
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<ParseError> error(const char* reason) const {
+    ParseError result;
+    result.reason = reason;
+    result.offset = static_cast<std::size_t>(p_ - begin_);
+    return result;
+  }
+
+  void skipPlain() {
+    // Eight bytes at a time while none is a quote, a backslash, a control character or non-ASCII.
+    constexpr std::uint64_t kOnes = 0x0101010101010101U;
+    constexpr std::uint64_t kHigh = 0x8080808080808080U;
+    while (end_ - p_ >= 8) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, p_, sizeof word);
+      const std::uint64_t quote = word ^ (kOnes * '"');
+      const std::uint64_t slash = word ^ (kOnes * '\\');
+      const std::uint64_t special =
+          ((quote - kOnes) & ~quote) | ((slash - kOnes) & ~slash) | ((word - kOnes * 0x20) & ~word) | word;
+      if ((special & kHigh) != 0) return;
+      p_ += 8;
+    }
+  }
+
+  const char* string() {
+    ++p_;
+    while (true) {
+      skipPlain();
+      if (p_ == end_) return nullptr;  // the parser reports the missing quote
+      const auto c = static_cast<unsigned char>(*p_);
+      if (c == '"') {
+        ++p_;
+        return nullptr;
+      }
+      if (c == '\\') {
+        if (const char* reason = escape()) return reason;
+      } else if (c < 0x20) {
+        return "control character in a string";
+      } else if (c < 0x80) {
+        ++p_;
+      } else {
+        const std::size_t length = utf8Length(p_, end_);
+        if (length == 0) return "invalid UTF-8";
+        p_ += length;
+      }
+    }
+  }
+
+  const char* escape() {
+    if (end_ - p_ < 2) {
+      p_ = end_;
+      return nullptr;
+    }
+    if (p_[1] != 'u') {
+      p_ += 2;
+      return nullptr;
+    }
+    const int code = hex4(p_ + 2, end_);
+    if (code < 0) return "invalid \\u escape";
+    if (code >= 0xDC00 && code <= 0xDFFF) return "unpaired surrogate escape";
+    if (code >= 0xD800 && code <= 0xDBFF) {
+      const bool paired = end_ - p_ >= 12 && p_[6] == '\\' && p_[7] == 'u';
+      const int low = paired ? hex4(p_ + 8, end_) : -1;
+      if (low < 0xDC00 || low > 0xDFFF) return "unpaired surrogate escape";
+      p_ += 6;
+    }
+    p_ += 6;
+    return nullptr;
+  }
+
+  const char* number() {
+    const char* start = p_;
+    if (*p_ == '-') ++p_;
+    const char* integer = p_;
+    while (p_ != end_ && isDigit(*p_)) ++p_;
+    if (p_ == end_ || (*p_ != '.' && *p_ != 'e' && *p_ != 'E')) {
+      if (p_ - integer > 300) {  // 308 digits are about the largest float64
+        p_ = start;
+        return "number out of range";
+      }
+      return nullptr;
+    }
+    const std::ptrdiff_t digits = p_ - integer;
+    if (*p_ == '.') {
+      ++p_;
+      while (p_ != end_ && isDigit(*p_)) ++p_;
+    }
+    long exponent = 0;
+    if (p_ != end_ && (*p_ == 'e' || *p_ == 'E')) {
+      ++p_;
+      const bool negative = p_ != end_ && *p_ == '-';
+      if (p_ != end_ && (*p_ == '-' || *p_ == '+')) ++p_;
+      while (p_ != end_ && isDigit(*p_)) {
+        if (exponent < 100000) exponent = exponent * 10 + (*p_ - '0');
+        ++p_;
+      }
+      if (negative) exponent = -exponent;
+    }
+    // Beyond these bounds Go refuses (overflow) or RapidJSON 1.1.0 miscounts; within them both agree.
+    if (p_ - start > static_cast<std::ptrdiff_t>(kMaxNumberLength) || exponent > 308 || exponent < -400 ||
+        digits + exponent > 309) {
+      p_ = start;
+      return "number out of range";
+    }
+    return nullptr;
+  }
+
+  const char* begin_;
+  const char* p_;
+  const char* end_;
+};
+
+}  // namespace
+
+std::optional<ParseError> guard(std::string_view text) {
+  return Guard{text}.run();
+}
+
+}  // namespace dynamo::json

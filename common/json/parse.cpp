@@ -1,0 +1,109 @@
+#include "common/json/parse.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace dynamo::json {
+namespace {
+
+// Iterative, so that depth costs heap and not stack; full precision, so that doubles survive a round trip.
+constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag;
+
+void locate(std::string_view text, ParseError& error) {
+  const std::string_view before = text.substr(0, std::min(error.offset, text.size()));
+  error.line = 1 + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
+  const std::size_t newline = before.rfind('\n');
+  error.column = before.size() - (newline == std::string_view::npos ? 0 : newline + 1) + 1;
+}
+
+std::optional<ParseError> afterParse(std::string_view text, const Document& document) {
+  ParseError error;
+  if (document.HasParseError()) {
+    error.reason = rapidjson::GetParseError_En(document.GetParseError());
+    error.offset = document.GetErrorOffset();
+    locate(text, error);
+    return error;
+  }
+  if (auto path = findDuplicateName(document)) {
+    error.reason = fmt::format("duplicate name {}", *path);
+    return error;
+  }
+  return std::nullopt;
+}
+
+/// The name that stands twice in `object`, if any.
+const Value* duplicateIn(const Value& object) {
+  const auto count = object.MemberCount();
+  bool ascending = true;  // as the API server writes them: then one pass decides
+  for (auto m = object.MemberBegin() + 1; count > 1 && m != object.MemberEnd(); ++m) {
+    const int order = text((m - 1)->name).compare(text(m->name));
+    if (order == 0) return &m->name;
+    if (order > 0) ascending = false;
+  }
+  if (ascending) return nullptr;
+  std::vector<const Value*> names;
+  names.reserve(count);
+  for (const auto& member : object.GetObject()) names.push_back(&member.name);
+  std::sort(names.begin(), names.end(), [](auto* a, auto* b) { return text(*a) < text(*b); });
+  const auto twice =
+      std::adjacent_find(names.begin(), names.end(), [](auto* a, auto* b) { return text(*a) == text(*b); });
+  return twice == names.end() ? nullptr : *twice;
+}
+
+bool findDuplicate(const Value& value, std::string& path) {
+  const std::size_t length = path.size();
+  if (value.IsObject()) {
+    if (const Value* name = duplicateIn(value)) {
+      path += fmt::format("{}\"{}\"", path.empty() ? "" : ".", text(*name).substr(0, 64));
+      return true;
+    }
+    for (const auto& member : value.GetObject()) {
+      if (!member.value.IsObject() && !member.value.IsArray()) continue;
+      if (!path.empty()) path += '.';
+      path += text(member.name).substr(0, 64);
+      if (findDuplicate(member.value, path)) return true;
+      path.resize(length);
+    }
+  } else if (value.IsArray()) {
+    for (rapidjson::SizeType i = 0; i < value.Size(); ++i) {
+      if (!value[i].IsObject() && !value[i].IsArray()) continue;
+      path += fmt::format("[{}]", i);
+      if (findDuplicate(value[i], path)) return true;
+      path.resize(length);
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string ParseError::message() const {
+  return fmt::format("line {}, column {}: {}", line, column, reason);
+}
+
+std::optional<std::string> findDuplicateName(const Value& value) {
+  std::string path;
+  return findDuplicate(value, path) ? std::optional{path} : std::nullopt;
+}
+
+std::optional<ParseError> parse(std::string_view text, Document& document) {
+  if (auto error = guard(text)) {
+    locate(text, *error);
+    return error;
+  }
+  document.Parse<kFlags>(text.data() == nullptr ? "" : text.data(), text.size());
+  return afterParse(text, document);
+}
+
+std::optional<ParseError> parseInsitu(std::string& text, Document& document) {
+  if (auto error = guard(text)) {
+    locate(text, *error);
+    return error;
+  }
+  document.ParseInsitu<kFlags>(text.data());
+  return afterParse({}, document);
+}
+
+}  // namespace dynamo::json

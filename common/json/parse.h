@@ -1,0 +1,46 @@
+#pragma once
+// Parsing of untrusted JSON (DESIGN section 4, "JSON, not typed structs"; anchors D4, E3).
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/json/value.h"
+
+namespace dynamo::json {
+
+/// Deepest nesting accepted. Real objects stay below 40; every recursive walk of ours relies on this bound.
+inline constexpr std::size_t kMaxDepth = 256;
+/// Longest number token accepted. RapidJSON 1.1.0 mishandles huge exponents (CVE-2024-38517, -39684), so
+/// number tokens are checked before it sees them.
+inline constexpr std::size_t kMaxNumberLength = 400;
+
+/// Why a text was refused, and where (1-based line, column in bytes).
+struct ParseError {
+  std::string reason;
+  std::size_t offset = 0;
+  std::size_t line = 1;
+  std::size_t column = 1;
+
+  /// "line 3, column 14: reason"
+  std::string message() const;
+};
+
+/// Checks what RapidJSON 1.1.0 gets wrong or does not check: depth, number tokens (Go's float64 range),
+/// UTF-8 and unpaired surrogate escapes. One pass; does not check the rest of the grammar.
+std::optional<ParseError> guard(std::string_view text);
+
+/// Refuses an object that names a member twice, at any depth: the API server never sends one, and parsers
+/// disagree about which one counts. The text names the first path found.
+std::optional<std::string> findDuplicateName(const Value& value);
+
+/// Parses one JSON document: guard, grammar, duplicate names. Nothing but white space may follow it.
+/// Integers within int64 are exact; others become what the API server makes of them (uint64 or double).
+std::optional<ParseError> parse(std::string_view text, Document& document);
+
+/// The same in place: strings of `document` point into `text`, which must live as long, be NUL-terminated
+/// (a std::string is) and is overwritten.
+std::optional<ParseError> parseInsitu(std::string& text, Document& document);
+
+}  // namespace dynamo::json

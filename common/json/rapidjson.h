@@ -1,0 +1,21 @@
+#pragma once
+// The only place that includes RapidJSON: its switches must be equal in every translation unit.
+
+#include <stdexcept>
+
+// A failed precondition (wrong type access) is a programming error of ours: it must never be undefined
+// behaviour in a release build, whatever a request holds.
+#define RAPIDJSON_ASSERT(x) \
+  ((x) ? static_cast<void>(0) : throw std::logic_error("JSON value used as another type: " #x))
+#define RAPIDJSON_HAS_STDSTRING 1
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#include <rapidjson/document.h>
+#include <rapidjson/error/en.h>
+#include <rapidjson/pointer.h>
+#include <rapidjson/prettywriter.h>
+#include <rapidjson/reader.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+#pragma GCC diagnostic pop

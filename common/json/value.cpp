@@ -1,0 +1,98 @@
+#include "common/json/value.h"
+
+namespace dynamo::json {
+
+void set(Value& object, std::string_view key, Value&& value, Allocator& allocator) {
+  if (Value* present = findRaw(object, key)) {
+    *present = std::move(value);
+    return;
+  }
+  object.AddMember(string(key, allocator), std::move(value), allocator);
+}
+
+bool remove(Value& object, std::string_view key) {
+  if (!object.IsObject()) return false;
+  for (auto member = object.MemberBegin(); member != object.MemberEnd(); ++member) {
+    if (text(member->name) == key) {
+      object.EraseMember(member);  // keeps the order, unlike RemoveMember
+      return true;
+    }
+  }
+  return false;
+}
+
+Value& ensureObject(Value& object, std::string_view key, Allocator& allocator) {
+  Value* member = findRaw(object, key);
+  if (member == nullptr) {
+    object.AddMember(string(key, allocator), Value{rapidjson::kObjectType}, allocator);
+    return (object.MemberEnd() - 1)->value;
+  }
+  if (!member->IsObject()) member->SetObject();
+  return *member;
+}
+
+Value copy(const Value& value, Allocator& allocator) {
+  // RapidJSON 1.1.0's CopyFrom shares constant strings (and in-situ ones): rebuild so that nothing of the
+  // source buffer is referenced.
+  switch (value.GetType()) {
+    case rapidjson::kStringType:
+      return string(text(value), allocator);
+    case rapidjson::kArrayType: {
+      Value array{rapidjson::kArrayType};
+      array.Reserve(value.Size(), allocator);
+      for (const Value& item : value.GetArray()) array.PushBack(copy(item, allocator), allocator);
+      return array;
+    }
+    case rapidjson::kObjectType: {
+      Value object{rapidjson::kObjectType};
+      for (const auto& member : value.GetObject()) {
+        object.AddMember(string(text(member.name), allocator), copy(member.value, allocator), allocator);
+      }
+      return object;
+    }
+    default:
+      return Value{value, allocator};
+  }
+}
+
+std::string dump(const Value& value) {
+  rapidjson::StringBuffer buffer;
+  rapidjson::Writer<rapidjson::StringBuffer> writer{buffer};
+  value.Accept(writer);
+  return {buffer.GetString(), buffer.GetSize()};
+}
+
+namespace {
+
+bool equalNumbers(const Value& a, const Value& b) {
+  if (a.IsInt64() && b.IsInt64()) return a.GetInt64() == b.GetInt64();
+  if (a.IsUint64() && b.IsUint64()) return a.GetUint64() == b.GetUint64();
+  return a.GetDouble() == b.GetDouble();
+}
+
+}  // namespace
+
+bool equal(const Value& a, const Value& b) {
+  if (a.IsNumber() && b.IsNumber()) return equalNumbers(a, b);
+  if (a.GetType() != b.GetType()) return false;
+  if (a.IsString()) return text(a) == text(b);
+  if (a.IsArray()) {
+    if (a.Size() != b.Size()) return false;
+    for (rapidjson::SizeType i = 0; i < a.Size(); ++i) {
+      if (!equal(a[i], b[i])) return false;
+    }
+    return true;
+  }
+  if (!a.IsObject()) return true;  // null, true and false: the type says it all
+  if (a.MemberCount() != b.MemberCount()) return false;
+  // The API server sends sorted names, so members usually meet at the same index.
+  auto other = b.MemberBegin();
+  for (auto member = a.MemberBegin(); member != a.MemberEnd(); ++member, ++other) {
+    const Value* match =
+        text(other->name) == text(member->name) ? &other->value : findRaw(b, text(member->name));
+    if (match == nullptr || !equal(member->value, *match)) return false;
+  }
+  return true;
+}
+
+}  // namespace dynamo::json

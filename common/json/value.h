@@ -1,0 +1,101 @@
+#pragma once
+// JSON values and the few accessors that keep absent, null, empty and zero apart.
+// Objects stay RapidJSON documents from wire to wire, so unknown and future fields survive.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/json/rapidjson.h"
+
+namespace dynamo::json {
+
+using Allocator = rapidjson::MemoryPoolAllocator<>;
+using Value = rapidjson::Value;
+using Document = rapidjson::Document;
+
+/// The text of a string value; empty for every other type.
+inline std::string_view text(const Value& value) {
+  return value.IsString() ? std::string_view{value.GetString(), value.GetStringLength()} : std::string_view{};
+}
+inline std::string_view text(const Value* value) {
+  return value == nullptr ? std::string_view{} : text(*value);
+}
+
+/// A string reference for member names and lookups; `s` must outlive the value that uses it.
+inline rapidjson::GenericStringRef<char> ref(std::string_view s) {
+  return {s.data() == nullptr ? "" : s.data(), static_cast<rapidjson::SizeType>(s.size())};
+}
+
+/// A string value that owns a copy of `s` in `allocator`.
+inline Value string(std::string_view s, Allocator& allocator) {
+  return Value{s.data() == nullptr ? "" : s.data(), static_cast<rapidjson::SizeType>(s.size()), allocator};
+}
+
+/// The member named `key` as it stands, null included; nullptr when absent or when `object` is no object.
+inline const Value* findRaw(const Value& object, std::string_view key) {
+  if (!object.IsObject()) return nullptr;
+  for (const auto& member : object.GetObject()) {
+    if (text(member.name) == key) return &member.value;
+  }
+  return nullptr;
+}
+inline Value* findRaw(Value& object, std::string_view key) {
+  return const_cast<Value*>(findRaw(static_cast<const Value&>(object), key));
+}
+
+/// The member named `key`; null counts as absent (server-side apply passes nulls to webhooks).
+inline const Value* find(const Value& object, std::string_view key) {
+  const Value* value = findRaw(object, key);
+  return value != nullptr && !value->IsNull() ? value : nullptr;
+}
+inline Value* find(Value& object, std::string_view key) {
+  return const_cast<Value*>(find(static_cast<const Value&>(object), key));
+}
+/// find() that passes an absent parent through.
+inline const Value* find(const Value* object, std::string_view key) {
+  return object == nullptr ? nullptr : find(*object, key);
+}
+
+/// The member named `key` when it is an object; nullptr otherwise.
+inline const Value* findObject(const Value* object, std::string_view key) {
+  const Value* value = find(object, key);
+  return value != nullptr && value->IsObject() ? value : nullptr;
+}
+
+/// The text of member `key`; empty when absent or not a string.
+inline std::string_view findText(const Value* object, std::string_view key) {
+  return text(find(object, key));
+}
+
+/// The boolean member `key`; nullopt when absent or not a boolean.
+inline std::optional<bool> findBool(const Value* object, std::string_view key) {
+  const Value* value = find(object, key);
+  return value != nullptr && value->IsBool() ? std::optional{value->GetBool()} : std::nullopt;
+}
+
+/// Sets member `key` (added at the end when absent). The name is copied into `allocator`.
+void set(Value& object, std::string_view key, Value&& value, Allocator& allocator);
+
+/// Removes member `key` keeping the order of the others; true when it was there.
+bool remove(Value& object, std::string_view key);
+
+/// The object member `key`, made as {} when it is absent or not an object.
+Value& ensureObject(Value& object, std::string_view key, Allocator& allocator);
+
+/// A deep copy, strings included, in `allocator`.
+Value copy(const Value& value, Allocator& allocator);
+
+/// Compact JSON text; members keep their order.
+std::string dump(const Value& value);
+
+/// Equal as JSON values: member order does not matter, 30 and 30.0 are equal. Assumes no duplicate names.
+bool equal(const Value& a, const Value& b);
+
+/// equal() with absent (nullptr) equal to absent only.
+inline bool equal(const Value* a, const Value* b) {
+  return a == nullptr || b == nullptr ? a == b : equal(*a, *b);
+}
+
+}  // namespace dynamo::json

@@ -1,0 +1,132 @@
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <string>
+
+#include "common/json/parse.h"
+#include "common/json/patch.h"
+#include "common/json/value.h"
+
+namespace dynamo::json {
+namespace {
+
+std::string reasonOf(const std::string& text) {
+  Document document;
+  const auto error = parse(text, document);
+  std::string copy = text;
+  Document insitu;
+  const auto second = parseInsitu(copy, insitu);
+  CHECK(error.has_value() == second.has_value());
+  return error ? error->message() : "";
+}
+
+TEST_CASE("texts that are refused, and what is said") {
+  const auto row = GENERATE(table<std::string, std::string>({
+      {"", "line 1, column 1: The document is empty."},
+      {"{", "line 1, column 2: Missing a name for object member."},
+      {"{\"a\":1}x", "line 1, column 8: The document root must not be followed by other values."},
+      {"{\"a\":1,}", "line 1, column 8: Missing a name for object member."},
+      {"{\n \"a\":\n  tru}", "line 3, column 6: Invalid value."},
+      {"[1e309]", "line 1, column 2: number out of range"},
+      {"[1e400]", "line 1, column 2: number out of range"},
+      {"[" + std::string(311, '9') + "]", "line 1, column 2: number out of range"},
+      {"[1e99999999999999999999]", "line 1, column 2: number out of range"},
+      {"[1e-99999999999999999999]", "line 1, column 2: number out of range"},
+      {"[0." + std::string(500, '1') + "]", "line 1, column 2: number out of range"},
+      {"[NaN]", "line 1, column 2: Invalid value."},
+      {"[Infinity]", "line 1, column 2: Invalid value."},
+      {"[01]", "line 1, column 3: Missing a comma or ']' after an array element."},
+      {"[+1]", "line 1, column 2: Invalid value."},
+      {"[\"\x01\"]", "line 1, column 3: control character in a string"},
+      {"[\"\xC0\xAF\"]", "line 1, column 3: invalid UTF-8"},
+      {"[\"\xED\xA0\x80\"]", "line 1, column 3: invalid UTF-8"},
+      {"[\"\xF5\x80\x80\x80\"]", "line 1, column 3: invalid UTF-8"},
+      {"[\"\xE2\x82\"]", "line 1, column 3: invalid UTF-8"},
+      {"[\"12345678\xFF\"]", "line 1, column 11: invalid UTF-8"},
+      {"[\"\\udc00\"]", "line 1, column 3: unpaired surrogate escape"},
+      {"[\"\\ud800x\"]", "line 1, column 3: unpaired surrogate escape"},
+      {"[\"\\ud800\\u0041\"]", "line 1, column 3: unpaired surrogate escape"},
+      {"[\"\\uZZZZ\"]", "line 1, column 3: invalid \\u escape"},
+      {"[\xC3\xA9]", "line 1, column 2: invalid character"},
+      {"{\"a\":1,\"a\":2}", "line 1, column 1: duplicate name \"a\""},
+      {"{\"b\":{\"c\":[{},{\"z\":1,\"y\":2,\"z\":3}]}}", "line 1, column 1: duplicate name b.c[1].\"z\""},
+      {std::string(kMaxDepth + 1, '['), "line 1, column 257: nested too deeply"},
+      {std::string(1000000, '['), "line 1, column 257: nested too deeply"},
+  }));
+  CAPTURE(std::get<0>(row).substr(0, 40));
+  CHECK(reasonOf(std::get<0>(row)) == std::get<1>(row));
+}
+
+TEST_CASE("an embedded NUL is refused, not taken for the end") {
+  CHECK_FALSE(reasonOf(std::string("{}\0{}", 5)).empty());
+  CHECK_FALSE(reasonOf(std::string("[\"a\0b\"]", 7)).empty());
+}
+
+TEST_CASE("texts that are accepted come back equal") {
+  const std::string text =
+      GENERATE(as<std::string>{}, R"({"a":[1,-2,9007199254740993,9223372036854775807,18446744073709551615]})",
+               R"(["\u00e9","\ud83d\ude00","\\\"/"])", R"([1e308,1e-308,0.1,-0.0,1E+2,5e-324])",
+               R"([null,true,false,{},[]])");
+  Document document;
+  REQUIRE_FALSE(parse(text, document));
+  Document again;
+  REQUIRE_FALSE(parse(dump(document), again));
+  CHECK(equal(document, again));
+}
+
+TEST_CASE("depth is allowed up to the limit") {
+  const std::string deep = std::string(kMaxDepth, '[') + std::string(kMaxDepth, ']');
+  CHECK(reasonOf(deep).empty());
+}
+
+TEST_CASE("equal() compares values") {
+  const auto row = GENERATE(table<const char*, const char*, bool>({
+      {R"({"a":1,"b":2})", R"({"b":2,"a":1})", true},
+      {"30", "30.0", true},
+      {"9007199254740993", "9007199254740992", false},
+      {"9007199254740993", "9007199254740993", true},
+      {"[1,2]", "[2,1]", false},
+      {"true", "false", false},
+      {"null", "0", false},
+      {R"({"a":1})", R"({"a":1,"b":null})", false},
+      {"\"a\"", "\"a\"", true},
+  }));
+  Document a;
+  Document b;
+  a.Parse(std::get<0>(row));
+  b.Parse(std::get<1>(row));
+  CAPTURE(std::get<0>(row), std::get<1>(row));
+  CHECK(equal(a, b) == std::get<2>(row));
+}
+
+TEST_CASE("diff writes minimal patches with escaped pointers") {
+  const auto row = GENERATE(table<const char*, const char*, const char*>({
+      {R"({"a":1})", R"({"a":1})", "[]"},
+      {R"({"a":1})", R"({"a":2})", R"([{"op":"replace","path":"/a","value":2}])"},
+      {R"({"a":{}})", R"({"a":{"x/y~z":1}})", R"([{"op":"add","path":"/a/x~1y~0z","value":1}])"},
+      {R"({"a":1,"b":2})", R"({"b":2})", R"([{"op":"remove","path":"/a"}])"},
+      {R"({"l":[1]})", R"({"l":[1,2]})", R"([{"op":"add","path":"/l/-","value":2}])"},
+      {R"({"l":[1,2]})", R"({"l":[2]})", R"([{"op":"replace","path":"/l","value":[2]}])"},
+  }));
+  Document before;
+  Document after;
+  before.Parse(std::get<0>(row));
+  after.Parse(std::get<1>(row));
+  Patch patch;
+  diff(before, after, "", patch);
+  CHECK(patch.dump() == std::get<2>(row));
+  CHECK(patch.empty() == (std::string{"[]"} == std::get<2>(row)));
+}
+
+TEST_CASE("null counts as absent, a wrong type never throws") {
+  Document document;
+  document.Parse(R"({"a":null,"b":5,"c":{"d":"t"}})");
+  CHECK(find(document, "a") == nullptr);
+  CHECK(findRaw(document, "a") != nullptr);
+  CHECK(find(find(document, "b"), "x") == nullptr);
+  CHECK(findText(find(document, "c"), "d") == "t");
+  CHECK(findText(&document, "b").empty());
+  CHECK(findBool(&document, "b") == std::nullopt);
+}
+
+}  // namespace
+}  // namespace dynamo::json
