@@ -1,0 +1,88 @@
+#include "common/conversion/annotation_budget.h"
+
+#include <algorithm>
+
+#include "common/api/dgdr.h"
+#include "common/conversion/dgdr.h"
+
+namespace dynamo::conversion {
+namespace {
+
+namespace keys = api::dgdr;
+
+std::size_t sizeOfUserAnnotations(const json::Value* present) {
+  std::size_t size = 0;
+  if (present == nullptr) return size;
+  for (const auto& member : present->GetObject()) {
+    const std::string_view key = json::text(member.name);
+    if (!keys::isPrivateAnnotation(key)) size += key.size() + json::text(member.value).size();
+  }
+  return size;
+}
+
+void addRemainder(std::vector<Annotation>& annotations, std::string_view key, std::string_view prefix,
+                  const std::vector<Field>& fields) {
+  std::vector<const Field*> part;
+  for (const Field& field : fields) {
+    if (field.pointer.starts_with(prefix)) part.push_back(&field);
+  }
+  if (!part.empty()) annotations.push_back({key, encode(std::move(part))});
+}
+
+std::vector<Annotation> assemble(const std::vector<std::pair<std::string_view, std::string>>& carried,
+                                 const std::vector<Field>& fields, std::string_view specKey,
+                                 std::string_view statusKey) {
+  std::vector<Annotation> annotations;
+  annotations.reserve(carried.size() + 2);
+  for (const auto& [key, value] : carried) annotations.push_back({key, value});
+  addRemainder(annotations, specKey, "/spec", fields);
+  addRemainder(annotations, statusKey, "/status", fields);
+  return annotations;
+}
+
+std::size_t sizeOf(const std::vector<Annotation>& annotations) {
+  std::size_t size = 0;
+  for (const Annotation& annotation : annotations) size += annotation.key.size() + annotation.value.size();
+  return size;
+}
+
+void dropFields(std::vector<Field>& fields, std::string_view prefix) {
+  std::erase_if(fields, [&](const Field& field) { return field.pointer.starts_with(prefix); });
+}
+
+std::size_t textSize(const Field& field) {
+  return encode({&field}).size();
+}
+
+}  // namespace
+
+std::vector<Annotation> fitAnnotations(const json::Value* present,
+                                       std::vector<std::pair<std::string_view, std::string>> carried,
+                                       std::vector<Field> fields, std::string_view specKey,
+                                       std::string_view statusKey) {
+  const std::size_t used = sizeOfUserAnnotations(present);
+  const std::size_t budget = used < kAnnotationBudget ? kAnnotationBudget - used : 0;
+  std::vector<Annotation> annotations = assemble(carried, fields, specKey, statusKey);
+  // Parts in the order in which they are given up: results that can be made again first, identity last.
+  for (int step = 0; sizeOf(annotations) > budget; ++step) {
+    if (step == 0) {
+      dropFields(fields, "/status/profilingResults/pareto");
+    } else if (step == 1) {
+      std::erase_if(carried, [](const auto& entry) { return entry.first == keys::kProfilingConfig; });
+    } else if (step == 2) {
+      dropFields(fields, "/spec/overrides/dgd");
+    } else if (!fields.empty()) {
+      fields.erase(std::max_element(fields.begin(), fields.end(), [](const Field& a, const Field& b) {
+        return textSize(a) < textSize(b);
+      }));
+    } else if (!carried.empty()) {
+      carried.pop_back();
+    } else {
+      break;
+    }
+    annotations = assemble(carried, fields, specKey, statusKey);
+  }
+  return annotations;
+}
+
+}  // namespace dynamo::conversion

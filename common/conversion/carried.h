@@ -1,0 +1,36 @@
+#pragma once
+// The v1alpha1 data that travels on v1beta1 objects under the reference's own annotation keys
+// (spec/dgdr-conversion.md section 4): the controller and mixed-version clusters read them there.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/json/value.h"
+
+namespace dynamo::conversion {
+
+/// Decoded annotations; absent and malformed ones are nullptr / nullopt / false.
+struct Carried {
+  const json::Value* configMapRef = nullptr;         ///< {name, key?}
+  const json::Value* deploymentOverrides = nullptr;  ///< {name?, namespace?, labels?, annotations?}
+  const json::Value* profilingConfig = nullptr;      ///< any object
+  const json::Value* deploymentStatus = nullptr;     ///< {name?, namespace?, state, created?}
+  std::optional<std::string_view> outputPvc;
+  std::optional<std::string_view> statusBackend;
+  std::optional<std::string_view> profilingResults;
+  bool enableGpuDiscovery = false;
+};
+
+/// From the fields of a v1alpha1 object. The values point into the object or into `allocator`.
+Carried carriedOf(const json::Value& alpha, json::Allocator& allocator);
+
+/// From the annotations of a v1beta1 object; they are parsed into `allocator`.
+Carried readCarried(const json::Value* annotations, json::Allocator& allocator);
+
+/// The annotations to write, in key order of spec/dgdr-conversion.md section 4.
+std::vector<std::pair<std::string_view, std::string>> writeCarried(const Carried& carried);
+
+}  // namespace dynamo::conversion

@@ -1,0 +1,237 @@
+#include "common/conversion/dgdr.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "common/api/dgdr.h"
+#include "common/api/kinds.h"
+#include "common/conversion/annotation_budget.h"
+#include "common/conversion/base_mapping.h"
+#include "common/conversion/carried.h"
+#include "common/conversion/profiler_config.h"
+#include "common/conversion/remainder.h"
+
+namespace dynamo::conversion {
+namespace {
+
+using json::Allocator;
+using json::Value;
+
+namespace keys = api::dgdr;
+
+constexpr std::string_view kProfilerImage = "/spec/profilingConfig/profilerImage";
+constexpr std::string_view kWorkersImage = "/spec/deploymentOverrides/workersImage";
+
+const Value* annotationsOf(const Value& object) {
+  return json::findObject(json::findObject(&object, "metadata"), "annotations");
+}
+
+/// apiVersion, kind and metadata of the answer; annotations without ours, `own` added.
+Value shell(const Value& object, std::string_view version, std::vector<Annotation> own,
+            Allocator& allocator) {
+  Value metadata{rapidjson::kObjectType};
+  const Value* annotations = annotationsOf(object);
+  if (const Value* source = json::findObject(&object, "metadata")) {
+    for (const auto& member : source->GetObject()) {
+      if (&member.value == annotations) continue;
+      metadata.AddMember(Value{member.name, allocator}, Value{member.value, allocator}, allocator);
+    }
+  }
+  Value kept{rapidjson::kObjectType};
+  bool scrubbed = false;
+  if (annotations != nullptr) {
+    for (const auto& member : annotations->GetObject()) {
+      if (keys::isPrivateAnnotation(json::text(member.name))) {
+        scrubbed = true;
+      } else {
+        kept.AddMember(Value{member.name, allocator}, Value{member.value, allocator}, allocator);
+      }
+    }
+  }
+  for (const Annotation& annotation : own) {
+    kept.AddMember(Value{json::ref(annotation.key)}, json::string(annotation.value, allocator), allocator);
+  }
+  // `annotations: {}` of the user stays; one that only held ours goes.
+  if (!kept.ObjectEmpty() || (annotations != nullptr && !scrubbed)) {
+    metadata.AddMember("annotations", kept, allocator);
+  }
+  Value result{rapidjson::kObjectType};
+  result.AddMember("apiVersion", Value{json::ref(version)}, allocator);
+  result.AddMember("kind", Value{json::ref(api::kDynamoGraphDeploymentRequest)}, allocator);
+  result.AddMember("metadata", metadata, allocator);
+  return result;
+}
+
+void moveMember(Value& from, Value& to, const char* key, Allocator& allocator) {
+  if (Value* value = json::findRaw(from, key)) to.AddMember(json::ref(key), *value, allocator);
+}
+
+std::vector<Field> savedFields(const Value& object, std::string_view specKey, std::string_view statusKey,
+                               Allocator& allocator) {
+  const Value* annotations = annotationsOf(object);
+  std::vector<Field> fields = decode(json::findText(annotations, specKey), allocator);
+  for (Field& field : decode(json::findText(annotations, statusKey), allocator)) {
+    fields.push_back(std::move(field));
+  }
+  return fields;
+}
+
+/// What the base mapping of the converted object would get wrong of `object`.
+std::vector<Field> remainderOf(const Value& mapped, const Value& object, const Represented& represented,
+                               Allocator& allocator) {
+  std::vector<Field> fields;
+  difference(json::findRaw(mapped, "spec"), json::findRaw(object, "spec"), "/spec", represented, fields,
+             allocator);
+  difference(json::findRaw(mapped, "status"), json::findRaw(object, "status"), "/status", represented, fields,
+             allocator);
+  return fields;
+}
+
+/// Adds to v1beta1 `spec` what the API server fills in when it reads the object from storage
+/// (spec/api-v1beta1.md section 9); true when anything was added.
+bool applyStorageDefaults(Value& spec, Allocator& allocator) {
+  bool changed = false;
+  const auto fill = [&](Value& parent, std::string_view key, Value&& value) {
+    if (json::find(parent, key) != nullptr) return;
+    json::set(parent, key, std::move(value), allocator);
+    changed = true;
+  };
+  if (Value* workload = json::find(spec, "workload"); workload != nullptr && workload->IsObject()) {
+    fill(*workload, "isl", Value{keys::kDefaultInputSequenceLength});
+    fill(*workload, "osl", Value{keys::kDefaultOutputSequenceLength});
+  }
+  if (Value* cache = json::find(spec, "modelCache"); cache != nullptr && cache->IsObject()) {
+    fill(*cache, "pvcMountPath", Value{json::ref(keys::kDefaultModelCacheMountPath)});
+  }
+  fill(spec, "backend", Value{"auto"});
+  return changed;
+}
+
+/// Fields that only come up once the API server has defaulted the stored object: a default that the
+/// v1alpha1 user never wrote must not appear in the v1alpha1 view.
+void addDefaultedRemainder(const Value& beta, const Carried& carried, const Value& alpha,
+                           std::vector<Field>& fields, Allocator& allocator) {
+  Value defaulted{rapidjson::kObjectType};
+  const Value* spec = json::findObject(&beta, "spec");
+  if (spec == nullptr) return;
+  defaulted.AddMember("spec", Value{*spec, allocator}, allocator);
+  if (!applyStorageDefaults(defaulted["spec"], allocator)) return;
+  Value mapped{rapidjson::kObjectType};
+  mapToV1alpha1(defaulted, carried, mapped, allocator);
+  std::vector<Field> more;
+  difference(json::findRaw(mapped, "spec"), json::findRaw(alpha, "spec"), "/spec", kRepresentedInV1alpha1,
+             more, allocator);
+  for (Field& field : more) {
+    const bool known = std::any_of(fields.begin(), fields.end(), [&](const Field& f) {
+      return f.pointer == field.pointer && f.guarded == field.guarded &&
+             f.seen.has_value() == field.seen.has_value() && (!f.seen || json::equal(*f.seen, *field.seen));
+    });
+    if (!known) fields.push_back(std::move(field));
+  }
+}
+
+/// profilerImage and workersImage share spec.image (quirk conv-Q3): a workersImage that gave the image is
+/// restored only while the image is still that one.
+void guardWorkersImage(const Value& beta, const Value& alpha, std::vector<Field>& fields,
+                       Allocator& allocator) {
+  const Value* spec = json::find(alpha, "spec");
+  if (!json::findText(json::find(spec, "profilingConfig"), "profilerImage").empty()) return;
+  const Value* image = json::find(json::find(&beta, "spec"), "image");
+  if (image == nullptr) return;
+  for (Field& field : fields) {
+    if (field.pointer != kWorkersImage) continue;
+    field.guarded = true;
+    field.seen = Value{*image, allocator};
+    field.guardPointer = kProfilerImage;
+  }
+}
+
+Value toV1beta1(const Value& alpha, Allocator& allocator) {
+  Value mapped{rapidjson::kObjectType};
+  mapToV1beta1(alpha, mapped, allocator);
+  restore(savedFields(alpha, keys::kBetaSpecRemainder, keys::kBetaStatusRemainder, allocator), mapped,
+          allocator);
+  Carried carried = carriedOf(alpha, allocator);
+  if (carried.profilingConfig != nullptr) {
+    // A configuration that the typed fields tell completely need not be kept beside them.
+    const Value told = profilerConfigFromSpec(mapped["spec"], nullptr, allocator);
+    if (json::equal(told, *carried.profilingConfig)) carried.profilingConfig = nullptr;
+  }
+  Value back{rapidjson::kObjectType};
+  mapToV1alpha1(mapped, carried, back, allocator);
+  std::vector<Field> fields = remainderOf(back, alpha, kRepresentedInV1alpha1, allocator);
+  addDefaultedRemainder(mapped, carried, alpha, fields, allocator);
+  guardWorkersImage(mapped, alpha, fields, allocator);
+  Value result = shell(alpha, api::kV1beta1,
+                       fitAnnotations(annotationsOf(alpha), writeCarried(carried), std::move(fields),
+                                      keys::kAlphaSpecRemainder, keys::kAlphaStatusRemainder),
+                       allocator);
+  moveMember(mapped, result, "spec", allocator);
+  moveMember(mapped, result, "status", allocator);
+  return result;
+}
+
+Value toV1alpha1(const Value& beta, Allocator& allocator) {
+  const Carried carried = readCarried(annotationsOf(beta), allocator);
+  Value mapped{rapidjson::kObjectType};
+  mapToV1alpha1(beta, carried, mapped, allocator);
+  restore(savedFields(beta, keys::kAlphaSpecRemainder, keys::kAlphaStatusRemainder, allocator), mapped,
+          allocator);
+  Value back{rapidjson::kObjectType};
+  mapToV1beta1(mapped, back, allocator);
+  std::vector<Field> fields = remainderOf(back, beta, kRepresentedInV1beta1, allocator);
+  Value result = shell(beta, api::kV1alpha1,
+                       fitAnnotations(annotationsOf(beta), {}, std::move(fields), keys::kBetaSpecRemainder,
+                                      keys::kBetaStatusRemainder),
+                       allocator);
+  moveMember(mapped, result, "spec", allocator);
+  moveMember(mapped, result, "status", allocator);
+  return result;
+}
+
+ConvertError failure(const Value& object, std::string_view what) {
+  const Value* metadata = json::find(&object, "metadata");
+  const std::string_view name = json::findText(metadata, "name");
+  const std::string_view space = json::findText(metadata, "namespace");
+  return {
+      fmt::format("{}{}{}: {}", space, space.empty() ? "" : "/", name.empty() ? "(no name)" : name, what)};
+}
+
+}  // namespace
+
+std::optional<ConvertError> convertDgdr(const Value& object, std::string_view desiredVersion,
+                                        Value& converted, Allocator& allocator) {
+  if (!object.IsObject()) return failure(object, "the item is not an object");
+  if (json::findText(&object, "kind") != api::kDynamoGraphDeploymentRequest) {
+    return failure(object, fmt::format("kind: Unsupported value: \"{}\": supported values: \"{}\"",
+                                       json::findText(&object, "kind").substr(0, 64),
+                                       api::kDynamoGraphDeploymentRequest));
+  }
+  const std::string_view version = json::findText(&object, "apiVersion");
+  const auto supported = [](std::string_view v) { return v == api::kV1alpha1 || v == api::kV1beta1; };
+  if (!supported(version) || !supported(desiredVersion)) {
+    return failure(
+        object,
+        fmt::format("apiVersion: cannot convert \"{}\" to \"{}\": supported values: \"{}\", \"{}\"",
+                    version.substr(0, 64), desiredVersion.substr(0, 64), api::kV1alpha1, api::kV1beta1));
+  }
+  if (version == desiredVersion) {
+    converted = Value{object, allocator};
+    return std::nullopt;
+  }
+  if (version == api::kV1beta1) {
+    converted = toV1alpha1(object, allocator);
+    return std::nullopt;
+  }
+  const Value* config = json::find(json::find(json::find(&object, "spec"), "profilingConfig"), "config");
+  if (config != nullptr && !config->IsObject()) {
+    return failure(object, "spec.profilingConfig.config: Invalid value: must be an object");
+  }
+  converted = toV1beta1(object, allocator);
+  return std::nullopt;
+}
+
+}  // namespace dynamo::conversion

@@ -1,0 +1,28 @@
+#pragma once
+// DynamoGraphDeploymentRequest v1alpha1 <-> v1beta1 without loss (spec/dgdr-conversion.md sections 13-14).
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/json/value.h"
+
+namespace dynamo::conversion {
+
+/// Largest sum of annotation keys and values that the API server accepts; above it an object would become
+/// unreadable in the target version.
+inline constexpr std::size_t kAnnotationBudget = 262144;
+
+/// Why an object was not converted; names the object and the path: "ns/name: spec.x: …".
+struct ConvertError {
+  std::string message;
+};
+
+/// Converts `object` to `desiredVersion` ("nvidia.com/v1beta1" or "nvidia.com/v1alpha1") into `converted`.
+/// An object that already has that version is returned as it is (quirk conv-Q7). Metadata is the source's
+/// but for our annotations. Strings may be shared with `object`, which must outlive `converted`.
+/// Fails only for another kind or version, or a v1alpha1 profiler configuration that is no object.
+std::optional<ConvertError> convertDgdr(const json::Value& object, std::string_view desiredVersion,
+                                        json::Value& converted, json::Allocator& allocator);
+
+}  // namespace dynamo::conversion

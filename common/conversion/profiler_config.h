@@ -1,0 +1,17 @@
+#pragma once
+// The v1alpha1 profiler configuration (`spec.profilingConfig.config`, free JSON) against the typed v1beta1
+// fields: spec/dgdr-conversion.md section 6 rows 8a-8d, section 7 rows 7a-7e, quirks conv-Q8, -Q12, -Q16.
+
+#include "common/json/value.h"
+
+namespace dynamo::conversion {
+
+/// Sets sla, workload, modelCache and features.planner of a v1beta1 `spec` from `config` (an object).
+void profilerConfigToSpec(const json::Value& config, json::Value& spec, json::Allocator& allocator);
+
+/// The v1alpha1 configuration: `saved` (the configuration last seen, may be nullptr) without what v1beta1
+/// represents, plus the live fields of `spec`. Null when there is none.
+json::Value profilerConfigFromSpec(const json::Value& spec, const json::Value* saved,
+                                   json::Allocator& allocator);
+
+}  // namespace dynamo::conversion

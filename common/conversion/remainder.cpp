@@ -1,0 +1,285 @@
+#include "common/conversion/remainder.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "common/json/parse.h"
+#include "common/json/patch.h"
+
+namespace dynamo::conversion {
+namespace {
+
+using json::Allocator;
+using json::Value;
+
+constexpr int kFormat = 1;
+
+// Shares constant strings with the source, which outlives the conversion.
+Value share(const Value& value, Allocator& allocator) {
+  return Value{value, allocator};
+}
+
+const Value* present(const Value* value) {
+  return value == nullptr || value->IsNull() ? nullptr : value;
+}
+
+std::string_view nextToken(std::string_view& pointer) {
+  pointer.remove_prefix(1);  // the slash
+  const std::size_t end = std::min(pointer.find('/'), pointer.size());
+  const std::string_view token = pointer.substr(0, end);
+  pointer.remove_prefix(end);
+  return token;
+}
+
+std::string unescape(std::string_view token) {
+  std::string name;
+  for (std::size_t i = 0; i < token.size(); ++i) {
+    if (token[i] == '~' && i + 1 < token.size()) {
+      name += token[++i] == '1' ? '/' : '~';
+    } else {
+      name += token[i];
+    }
+  }
+  return name;
+}
+
+std::optional<rapidjson::SizeType> asIndex(std::string_view token) {
+  rapidjson::SizeType index = 0;
+  const auto parsed = std::from_chars(token.data(), token.data() + token.size(), index);
+  if (parsed.ec != std::errc{} || parsed.ptr != token.data() + token.size()) return std::nullopt;
+  return index;
+}
+
+const Value* lookUp(const Value& object, std::string_view pointer) {
+  const Value* at = &object;
+  while (at != nullptr && !pointer.empty()) {
+    const std::string name = unescape(nextToken(pointer));
+    if (at->IsArray()) {
+      const auto index = asIndex(name);
+      at = index && *index < at->Size() ? &(*at)[*index] : nullptr;
+    } else {
+      at = json::findRaw(*at, name);
+    }
+  }
+  return present(at);
+}
+
+void assign(Value& at, std::string_view pointer, const std::optional<Value>& value, Allocator& allocator);
+
+void assignItem(Value& list, rapidjson::SizeType index, std::string_view rest,
+                const std::optional<Value>& value, Allocator& allocator) {
+  if (!value && index >= list.Size()) return;
+  // Only the first container can have gone: the base mapping makes it for the resources alone.
+  while (list.Size() < index || (list.Size() == index && !rest.empty())) {
+    Value item{rapidjson::kObjectType};
+    item.AddMember("name", "", allocator);
+    list.PushBack(item, allocator);
+  }
+  if (!rest.empty()) {
+    assign(list[index], rest, value, allocator);
+  } else if (!value) {
+    list.Erase(list.Begin() + index);
+  } else if (index < list.Size()) {
+    list[index] = share(*value, allocator);
+  } else {
+    list.PushBack(share(*value, allocator), allocator);
+  }
+}
+
+void assign(Value& at, std::string_view pointer, const std::optional<Value>& value, Allocator& allocator) {
+  const std::string name = unescape(nextToken(pointer));
+  if (at.IsArray()) {
+    if (const auto index = asIndex(name)) assignItem(at, *index, pointer, value, allocator);
+    return;
+  }
+  if (!at.IsObject()) return;  // tampered with: the live value stays
+  if (pointer.empty()) {
+    if (value) {
+      json::set(at, name, share(*value, allocator), allocator);
+    } else {
+      json::remove(at, name);
+    }
+    return;
+  }
+  Value* child = json::find(at, name);
+  if (child == nullptr) {
+    if (!value) return;
+    const std::string_view next = pointer.substr(1, pointer.find('/', 1) - 1);
+    Value made{asIndex(next) ? rapidjson::kArrayType : rapidjson::kObjectType};
+    json::set(at, name, std::move(made), allocator);
+    child = json::findRaw(at, name);
+  }
+  assign(*child, pointer, value, allocator);
+}
+
+void record(const Value* live, const Value* wanted, const std::string& pointer, bool guarded,
+            std::vector<Field>& fields, Allocator& allocator) {
+  Field field;
+  field.pointer = pointer;
+  if (wanted != nullptr) field.value = share(*wanted, allocator);
+  field.guarded = guarded;
+  if (guarded && live != nullptr) field.seen = share(*live, allocator);
+  fields.push_back(std::move(field));
+}
+
+void differenceOfLists(const Value& live, const Value& wanted, const std::string& pointer,
+                       const Represented& represented, std::vector<Field>& fields, Allocator& allocator) {
+  const auto common = std::min(live.Size(), wanted.Size());
+  static const Value kEmpty{rapidjson::kObjectType};
+  for (rapidjson::SizeType i = 0; i < wanted.Size(); ++i) {
+    const std::string item = pointer + '/' + std::to_string(i);
+    const bool merged = i < common || (i == 0 && wanted[0].IsObject() && !wanted[0].ObjectEmpty());
+    if (merged) {  // the first item by its members: the other version speaks for some of them
+      difference(i < common ? &live[i] : &kEmpty, &wanted[i], item, represented, fields, allocator);
+    } else {
+      record(nullptr, &wanted[i], item, false, fields, allocator);
+    }
+  }
+  for (auto i = live.Size(); i > common; --i) {
+    record(&live[i - 1], nullptr, pointer + '/' + std::to_string(i - 1), true, fields, allocator);
+  }
+}
+
+/// Bytewise, but list indexes by value: item 2 must be restored before item 10.
+bool pointerLess(std::string_view a, std::string_view b) {
+  while (!a.empty() && !b.empty()) {
+    const std::string_view left = nextToken(a);
+    const std::string_view right = nextToken(b);
+    if (left == right) continue;
+    const auto i = asIndex(left);
+    const auto j = asIndex(right);
+    return i && j ? *i < *j : left < right;
+  }
+  return a.empty() && !b.empty();
+}
+
+}  // namespace
+
+Represented::Place Represented::of(std::string_view pointer) const {
+  for (std::size_t i = 0; i < count_; ++i) {
+    const std::string_view path = paths_[i];
+    if (pointer.starts_with(path) && (pointer.size() == path.size() || pointer[path.size()] == '/')) {
+      return Place::AtOrBelow;
+    }
+    if (path.starts_with(pointer) && path[pointer.size()] == '/') return Place::Above;
+  }
+  return Place::TargetOnly;
+}
+
+void difference(const Value* live, const Value* wanted, const std::string& pointer,
+                const Represented& represented, std::vector<Field>& fields, Allocator& allocator) {
+  live = present(live);
+  wanted = present(wanted);
+  if (live == nullptr && wanted == nullptr) return;
+  const auto place = represented.of(pointer);
+  static const Value kEmpty{rapidjson::kObjectType};
+  const bool descend =
+      wanted != nullptr && wanted->IsObject() &&
+      (live == nullptr ? place == Represented::Place::Above && !wanted->ObjectEmpty() : live->IsObject());
+  if (descend) {
+    const Value& from = live == nullptr ? kEmpty : *live;
+    for (const auto& member : wanted->GetObject()) {
+      const std::string_view name = json::text(member.name);
+      difference(json::findRaw(from, name), &member.value, pointer + '/' + json::escapePointer(name),
+                 represented, fields, allocator);
+    }
+    for (const auto& member : from.GetObject()) {
+      const std::string_view name = json::text(member.name);
+      if (json::findRaw(*wanted, name) == nullptr) {
+        difference(&member.value, nullptr, pointer + '/' + json::escapePointer(name), represented, fields,
+                   allocator);
+      }
+    }
+    return;
+  }
+  if (pointer == kContainersPointer && wanted != nullptr && wanted->IsArray() && !wanted->Empty() &&
+      (live == nullptr || live->IsArray())) {
+    static const Value kNone{rapidjson::kArrayType};
+    differenceOfLists(live == nullptr ? kNone : *live, *wanted, pointer, represented, fields, allocator);
+    return;
+  }
+  if (live != nullptr && wanted != nullptr && json::equal(*live, *wanted)) return;
+  record(live, wanted, pointer, place != Represented::Place::TargetOnly, fields, allocator);
+}
+
+void restore(const std::vector<Field>& fields, Value& object, Allocator& allocator) {
+  std::vector<const Field*> due;
+  for (const Field& field : fields) {
+    if (field.pointer.empty() || field.pointer.front() != '/') continue;
+    if (field.guarded) {
+      const Value* live = lookUp(object, field.guardPointer.empty() ? field.pointer : field.guardPointer);
+      if (!json::equal(live, field.seen ? &*field.seen : nullptr)) continue;
+    }
+    due.push_back(&field);
+  }
+  for (const Field* field : due) assign(object, field->pointer, field->value, allocator);
+}
+
+std::string encode(std::vector<const Field*> fields) {
+  std::stable_sort(fields.begin(), fields.end(),
+                   [](const Field* a, const Field* b) { return pointerLess(a->pointer, b->pointer); });
+  rapidjson::StringBuffer buffer;
+  rapidjson::Writer<rapidjson::StringBuffer> writer{buffer};
+  const auto text = [&](std::string_view s) {
+    writer.String(s.data(), static_cast<rapidjson::SizeType>(s.size()));
+  };
+  writer.StartObject();
+  text("v");
+  writer.Int(kFormat);
+  text("fields");
+  writer.StartArray();
+  for (const Field* field : fields) {
+    writer.StartObject();
+    text("path");
+    text(field->pointer);
+    if (field->value) {
+      text("value");
+      field->value->Accept(writer);
+    }
+    if (field->guarded) {
+      text("while");
+      if (field->seen) {
+        field->seen->Accept(writer);
+      } else {
+        writer.Null();
+      }
+    }
+    if (!field->guardPointer.empty()) {
+      text("at");
+      text(field->guardPointer);
+    }
+    writer.EndObject();
+  }
+  writer.EndArray();
+  writer.EndObject();
+  return {buffer.GetString(), buffer.GetSize()};
+}
+
+std::vector<Field> decode(std::string_view text, Allocator& allocator) {
+  std::vector<Field> fields;
+  json::Document document{&allocator};
+  if (text.empty() || json::parse(text, document)) return fields;
+  const Value* version = json::find(document, "v");
+  Value* list = json::find(document, "fields");
+  if (version == nullptr || !version->IsInt() || version->GetInt() != kFormat || list == nullptr ||
+      !list->IsArray()) {
+    return fields;
+  }
+  for (Value& item : list->GetArray()) {
+    const std::string_view pointer = json::findText(&item, "path");
+    if (!pointer.starts_with("/spec") && !pointer.starts_with("/status")) continue;
+    Field field;
+    field.pointer = pointer;
+    field.guardPointer = json::findText(&item, "at");
+    if (Value* value = json::find(item, "value")) field.value = std::move(*value);
+    if (Value* seen = json::findRaw(item, "while")) {
+      field.guarded = true;
+      if (!seen->IsNull()) field.seen = std::move(*seen);
+    }
+    if (!field.guardPointer.empty() && field.guardPointer.front() != '/') continue;
+    fields.push_back(std::move(field));
+  }
+  return fields;
+}
+
+}  // namespace dynamo::conversion

@@ -1,0 +1,57 @@
+#pragma once
+// What one version cannot hold of the other travels in an annotation as a list of fields, each saying what to
+// restore and, where the live object can speak for itself, while which live value it still holds.
+// spec/dgdr-conversion.md section 14: live wins, sparse, deterministic, tolerant of tampering.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/json/value.h"
+
+namespace dynamo::conversion {
+
+/// One field to restore.
+struct Field {
+  std::string pointer;               ///< RFC 6901, into the object
+  std::optional<json::Value> value;  ///< nullopt: the field was absent
+  bool guarded = false;              ///< restore only while the live value is `seen`
+  std::optional<json::Value> seen;   ///< nullopt: absent
+  std::string guardPointer;          ///< where `seen` is looked for; empty: at `pointer`
+};
+
+/// Which fields of a version the other version speaks for: the live object wins there.
+class Represented {
+ public:
+  constexpr explicit Represented(const std::string_view* first, std::size_t count)
+      : paths_(first), count_(count) {}
+
+  enum class Place { TargetOnly, Above, AtOrBelow };
+  /// Above: some represented field lies below `pointer`.
+  Place of(std::string_view pointer) const;
+
+ private:
+  const std::string_view* paths_;
+  std::size_t count_;
+};
+
+/// Pointers of lists whose items are compared one by one; every other list is one value.
+inline constexpr std::string_view kContainersPointer =
+    "/spec/overrides/profilingJob/template/spec/containers";
+
+/// Appends the fields that turn `live` into `wanted`; both may be absent. Strings may be shared with both.
+void difference(const json::Value* live, const json::Value* wanted, const std::string& pointer,
+                const Represented& represented, std::vector<Field>& fields, json::Allocator& allocator);
+
+/// Restores `fields` in `object`. All guards are read before anything is changed.
+void restore(const std::vector<Field>& fields, json::Value& object, json::Allocator& allocator);
+
+/// The annotation's text; fields in pointer order.
+std::string encode(std::vector<const Field*> fields);
+
+/// Reads an annotation; anything malformed or of another format version yields no fields.
+/// The values live in `allocator`.
+std::vector<Field> decode(std::string_view text, json::Allocator& allocator);
+
+}  // namespace dynamo::conversion

@@ -1,0 +1,159 @@
+#include "common/validation/finding.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <tuple>
+
+namespace dynamo::validation {
+namespace {
+
+constexpr std::size_t kMaxShownValue = 64;
+constexpr std::size_t kMaxWarning = 120;  // the API's own advice; about 35 such warnings reach the client
+
+struct TypeWords {
+  std::string_view reason;
+  std::string_view words;
+  bool showsValue;
+};
+
+TypeWords wordsOf(ErrorType type) {
+  switch (type) {
+    case ErrorType::Required:
+      return {"FieldValueRequired", "Required value", false};
+    case ErrorType::Invalid:
+      return {"FieldValueInvalid", "Invalid value", true};
+    case ErrorType::TypeInvalid:
+      return {"FieldValueTypeInvalid", "Invalid value", true};
+    case ErrorType::NotSupported:
+      return {"FieldValueNotSupported", "Unsupported value", true};
+    case ErrorType::Forbidden:
+      return {"FieldValueForbidden", "Forbidden", false};
+    case ErrorType::Duplicate:
+      return {"FieldValueDuplicate", "Duplicate value", true};
+    case ErrorType::NotFound:
+      return {"FieldValueNotFound", "Not found", true};
+    case ErrorType::TooLong:
+      return {"FieldValueTooLong", "Too long", false};
+    case ErrorType::TooShort:
+      return {"FieldValueTooShort", "Too short", true};
+    case ErrorType::TooMany:
+      return {"FieldValueTooMany", "Too many", true};
+    case ErrorType::TooFew:
+      return {"FieldValueTooFew", "Too few", true};
+  }
+  return {"FieldValueInvalid", "Invalid value", true};
+}
+
+}  // namespace
+
+std::string_view causeReason(ErrorType type) {
+  return wordsOf(type).reason;
+}
+
+std::string FieldError::body() const {
+  const TypeWords words = wordsOf(type);
+  std::string text{words.words};
+  if (words.showsValue && !badValue.empty()) text += ": " + badValue;
+  if (!detail.empty()) text += ": " + detail;
+  return text;
+}
+
+std::string FieldError::message() const {
+  return field + ": " + body();
+}
+
+std::string Warning::message() const {
+  return oneLine(field.empty() ? text : field + ": " + text, kMaxWarning);
+}
+
+void Findings::sort() {
+  const auto errorKey = [](const FieldError& e) { return std::tie(e.field, e.type, e.badValue, e.detail); };
+  const auto warningKey = [](const Warning& w) { return std::tie(w.field, w.text); };
+  const auto tidy = [](auto& list, auto key) {
+    std::stable_sort(list.begin(), list.end(), [&](auto& a, auto& b) { return key(a) < key(b); });
+    list.erase(std::unique(list.begin(), list.end(), [&](auto& a, auto& b) { return key(a) == key(b); }),
+               list.end());
+  };
+  tidy(errors, errorKey);
+  // Most important first is the order of the rules; only repetitions go.
+  std::vector<Warning> once;
+  for (Warning& warning : warnings) {
+    const bool seen = std::any_of(once.begin(), once.end(),
+                                  [&](const Warning& w) { return warningKey(w) == warningKey(warning); });
+    if (!seen) once.push_back(std::move(warning));
+  }
+  warnings = std::move(once);
+}
+
+std::string oneLine(std::string_view s, std::size_t limit) {
+  std::string out;
+  out.reserve(std::min(s.size(), limit));
+  for (const char c : s) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += byte < 0x20 || byte == 0x7F ? ' ' : c;
+    if (out.size() > limit) break;
+  }
+  if (out.size() <= limit) return out;
+  std::size_t cut = limit < 3 ? 0 : limit - 3;
+  while (cut > 0 && (static_cast<unsigned char>(out[cut]) & 0xC0U) == 0x80U) --cut;
+  out.resize(cut);
+  return out + "...";
+}
+
+std::string showValue(std::string_view text) {
+  json::Document scratch;
+  return json::dump(json::string(oneLine(text, kMaxShownValue), scratch.GetAllocator()));
+}
+
+std::string showValue(const json::Value& value) {
+  if (value.IsString()) return showValue(json::text(value));
+  return oneLine(json::dump(value), kMaxShownValue);
+}
+
+const json::Value* valueAt(const json::Value& object, std::string_view path) {
+  const json::Value* at = &object;
+  while (at != nullptr && !path.empty()) {
+    std::string_view token;
+    if (path.front() == '[') {
+      const std::size_t close = path.find(']');
+      if (close == std::string_view::npos) return nullptr;
+      token = path.substr(1, close - 1);
+      path.remove_prefix(close + 1);
+    } else {
+      if (path.front() == '.') path.remove_prefix(1);
+      const std::size_t length = std::min(path.find_first_of(".["), path.size());
+      token = path.substr(0, length);
+      path.remove_prefix(length);
+    }
+    if (at->IsArray()) {
+      std::size_t index = 0;
+      const auto parsed = std::from_chars(token.data(), token.data() + token.size(), index);
+      const bool valid = parsed.ec == std::errc{} && parsed.ptr == token.data() + token.size();
+      at = valid && index < at->Size() ? &(*at)[static_cast<rapidjson::SizeType>(index)] : nullptr;
+    } else {
+      at = json::findRaw(*at, token);
+    }
+  }
+  return at;
+}
+
+Findings ratchet(Findings now, const Findings& before, const json::Value& object, const json::Value& old) {
+  std::vector<FieldError> kept;
+  for (FieldError& error : now.errors) {
+    const bool known = std::any_of(before.errors.begin(), before.errors.end(), [&](const FieldError& e) {
+      return e.rule == error.rule && e.field == error.field && e.type == error.type &&
+             e.detail == error.detail;
+    });
+    if (known && json::equal(valueAt(object, error.field), valueAt(old, error.field))) {
+      now.warn(error.field, error.body(), error.rule);
+    } else {
+      kept.push_back(std::move(error));
+    }
+  }
+  now.errors = std::move(kept);
+  return now;
+}
+
+}  // namespace dynamo::validation

@@ -1,0 +1,80 @@
+#pragma once
+// What a rule says of an object, in the words of apimachinery's field errors (anchors D1).
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/json/value.h"
+
+namespace dynamo::validation {
+
+enum class ErrorType {
+  Required,
+  Invalid,
+  TypeInvalid,
+  NotSupported,
+  Forbidden,
+  Duplicate,
+  NotFound,
+  TooLong,
+  TooShort,
+  TooMany,
+  TooFew,
+};
+
+/// The reason of a status cause: "FieldValueRequired", "FieldValueInvalid", …
+std::string_view causeReason(ErrorType type);
+
+/// One error at one path of the user's object.
+struct FieldError {
+  ErrorType type = ErrorType::Invalid;
+  std::string field;     ///< "spec.services[a].replicas"; never empty
+  std::string badValue;  ///< already rendered (quoted if text) and shortened; empty when not to be shown
+  std::string detail;
+  std::string rule;  ///< id of the rule, as `dynamo-webhook rules` lists it
+
+  /// The part after the path: `Invalid value: "x": must be …`.
+  std::string body() const;
+  /// `<path>: <body>`.
+  std::string message() const;
+};
+
+/// A remark that does not refuse the object.
+struct Warning {
+  std::string field;
+  std::string text;
+  std::string rule;
+
+  /// One line, no control characters, at most 120 bytes (apiserver-facts section 2).
+  std::string message() const;
+};
+
+struct Findings {
+  std::vector<FieldError> errors;
+  std::vector<Warning> warnings;
+
+  void error(FieldError finding) { errors.push_back(std::move(finding)); }
+  void warn(std::string field, std::string text, std::string rule) {
+    warnings.push_back({std::move(field), std::move(text), std::move(rule)});
+  }
+  /// Sorted by path, equal ones once: the order must not depend on how the rules ran.
+  void sort();
+};
+
+/// A value as error texts show it: strings quoted, at most 64 bytes, compound values as JSON, shortened.
+std::string showValue(const json::Value& value);
+std::string showValue(std::string_view text);
+
+/// `s` without control characters and cut at a character boundary so that at most `limit` bytes remain.
+std::string oneLine(std::string_view s, std::size_t limit);
+
+/// The value at `path` ("spec.a.b[0].c", map keys as "[key]") below `object`; nullptr when there is none.
+const json::Value* valueAt(const json::Value& object, std::string_view path);
+
+/// Rule 1 of quirks.md: what an UPDATE did not touch is no reason to refuse it. Errors of `now` that the old
+/// object has too (same rule and path, same value there) become warnings.
+Findings ratchet(Findings now, const Findings& before, const json::Value& object, const json::Value& old);
+
+}  // namespace dynamo::validation

@@ -1,0 +1,215 @@
+// The laws of spec/dgdr-conversion.md section 13 over generated objects. DYNAMO_LAW_OBJECTS sets how many.
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <string>
+
+#include "common/api/dgdr.h"
+#include "common/api/kinds.h"
+#include "common/conversion/dgdr.h"
+#include "common/json/parse.h"
+#include "tests/unit/conversion/generator.h"
+
+namespace dynamo {
+namespace {
+
+using conversion::convertDgdr;
+using json::Allocator;
+using json::Value;
+
+std::uint64_t objects() {
+  const char* set = std::getenv("DYNAMO_LAW_OBJECTS");
+  return set == nullptr ? 20000 : std::strtoull(set, nullptr, 10);
+}
+
+Value convert(const Value& object, std::string_view version, Allocator& allocator) {
+  Value converted;
+  const auto error = convertDgdr(object, version, converted, allocator);
+  if (error) FAIL(error->message << "\n" << json::dump(object));
+  return converted;
+}
+
+const Value* part(const Value& object, std::string_view key) {
+  return json::find(object, key);
+}
+
+std::string show(const Value* value) {
+  return value == nullptr ? "(absent)" : json::dump(*value);
+}
+
+void requireSame(const char* law, std::uint64_t seed, const Value& before, const Value& after,
+                 const Value& between) {
+  for (const char* key : {"spec", "status", "metadata", "kind", "apiVersion"}) {
+    if (json::equal(part(before, key), part(after, key))) continue;
+    FAIL(law << " seed " << seed << " " << key << "\nbefore  " << show(part(before, key)) << "\nafter   "
+             << show(part(after, key)) << "\nbetween " << json::dump(between));
+  }
+}
+
+/// A copy without the annotations that conversion owns: an edit makes some of them stale, the next conversion
+/// writes them anew.
+Value withoutOurs(const Value& object, Allocator& allocator) {
+  Value clean = json::copy(object, allocator);
+  Value* metadata = json::find(clean, "metadata");
+  Value* annotations = json::find(*metadata, "annotations");
+  if (annotations == nullptr) return clean;
+  for (const std::string_view key : api::dgdr::kPrivateAnnotations) json::remove(*annotations, key);
+  if (annotations->ObjectEmpty()) json::remove(*metadata, "annotations");
+  return clean;
+}
+
+/// A copy with the JSON inside our annotations parsed: member order is no part of a JSON value.
+Value parsedOurs(const Value& object, Allocator& allocator) {
+  Value parsed = json::copy(object, allocator);
+  Value* annotations = json::find(*json::find(parsed, "metadata"), "annotations");
+  if (annotations == nullptr) return parsed;
+  for (const std::string_view key : api::dgdr::kPrivateAnnotations) {
+    Value* value = json::find(*annotations, key);
+    json::Document document{&allocator};
+    if (value == nullptr || json::parse(json::text(*value), document)) continue;
+    value->Swap(document);
+  }
+  return parsed;
+}
+
+struct Way {
+  const char* name;
+  std::string_view from;
+  std::string_view to;
+  Value (test::Generator::*make)();
+};
+
+const Way kWays[] = {
+    {"v1alpha1 -> v1beta1 -> v1alpha1", api::kV1alpha1, api::kV1beta1, &test::Generator::alpha},
+    {"v1beta1 -> v1alpha1 -> v1beta1", api::kV1beta1, api::kV1alpha1, &test::Generator::beta}};
+
+/// Adds what the API server's v1beta1 schema defaults add on a read from storage.
+void applyStorageDefaults(Value& beta, Allocator& allocator) {
+  Value* spec = json::find(beta, "spec");
+  if (spec == nullptr) return;
+  const auto fill = [&](Value* parent, const char* key, Value&& value) {
+    if (parent != nullptr && parent->IsObject() && json::find(*parent, key) == nullptr) {
+      json::set(*parent, key, std::move(value), allocator);
+    }
+  };
+  fill(json::find(*spec, "workload"), "isl", Value{4000});
+  fill(json::find(*spec, "workload"), "osl", Value{1000});
+  fill(json::find(*spec, "modelCache"), "pvcMountPath", Value{"/opt/model-cache"});
+  fill(spec, "backend", Value{"auto"});
+  fill(spec, "searchStrategy", Value{"rapid"});
+  fill(spec, "autoApply", Value{true});
+}
+
+TEST_CASE("a round trip loses nothing (L1-L8, L11-L13)") {
+  std::uint64_t held = 0;
+  for (std::uint64_t seed = 0; seed < objects(); ++seed) {
+    Allocator allocator;
+    const Way& way = kWays[seed % 2];
+    test::Generator generator{seed, allocator};
+    const Value object = (generator.*way.make)();
+    const Value there = convert(object, way.to, allocator);
+    const Value back = convert(there, way.from, allocator);
+    requireSame(way.name, seed, withoutOurs(object, allocator), withoutOurs(back, allocator), there);
+    const Value again = convert(back, way.to, allocator);
+    requireSame("idempotence", seed, parsedOurs(there, allocator), parsedOurs(again, allocator), back);
+    if (json::dump(convert(object, way.to, allocator)) != json::dump(there))
+      FAIL("not deterministic " << seed);
+    ++held;
+  }
+  CHECK(held == objects());
+}
+
+TEST_CASE("schema defaults added in storage do not reach the v1alpha1 user") {
+  std::uint64_t held = 0;
+  for (std::uint64_t seed = 0; seed < objects() / 4; ++seed) {
+    Allocator allocator;
+    test::Generator generator{seed, allocator};
+    const Value alpha = generator.alpha();
+    Value stored = convert(alpha, api::kV1beta1, allocator);
+    applyStorageDefaults(stored, allocator);
+    const Value view = convert(stored, api::kV1alpha1, allocator);
+    requireSame("defaulted in storage", seed, withoutOurs(alpha, allocator), withoutOurs(view, allocator),
+                stored);
+    requireSame("and back", seed, withoutOurs(stored, allocator),
+                withoutOurs(convert(view, api::kV1beta1, allocator), allocator), view);
+    ++held;
+  }
+  CHECK(held == objects() / 4);
+}
+
+/// One edit of a field that both versions know: pointers of the same thing on each side.
+struct Edit {
+  const char* beta;
+  const char* alpha;
+  const char* value;  ///< JSON; nullptr removes the field
+};
+
+const Edit kEdits[] = {
+    {"/spec/model", "/spec/model", "\"edited\""},
+    {"/spec/backend", "/spec/backend", "\"sglang\""},
+    {"/spec/image", "/spec/profilingConfig/profilerImage", "\"edited:1\""},
+    {"/spec/autoApply", "/spec/autoApply", "false"},
+    {"/spec/autoApply", "/spec/autoApply", "true"},
+    {"/spec/features/mocker/enabled", "/spec/useMocker", "true"},
+    {"/spec/features/planner", "/spec/profilingConfig/config/planner", "{\"edited\":1}"},
+    {"/spec/features/planner", "/spec/profilingConfig/config/planner", nullptr},
+    {"/spec/sla/ttft", "/spec/profilingConfig/config/sla/ttft", "77.5"},
+    {"/spec/sla/ttft", "/spec/profilingConfig/config/sla/ttft", nullptr},
+    {"/spec/sla/itl", "/spec/profilingConfig/config/sla/itl", "7"},
+    {"/spec/workload/isl", "/spec/profilingConfig/config/sla/isl", "77"},
+    {"/spec/workload/osl", "/spec/profilingConfig/config/sla/osl", "78"},
+    {"/spec/modelCache/pvcName", "/spec/profilingConfig/config/deployment/modelCache/pvcName", "\"edited\""},
+    {"/spec/overrides/profilingJob/template/spec/tolerations", "/spec/profilingConfig/tolerations",
+     "[{\"key\":\"edited\"}]"},
+    {"/status/observedGeneration", "/status/observedGeneration", "77"},
+    {"/status/dgdName", "/status/deployment/name", "\"edited\""},
+    {"/status/profilingResults/selectedConfig", "/status/generatedDeployment", "{\"edited\":1}"},
+};
+
+using Pointer = rapidjson::GenericPointer<Value, rapidjson::CrtAllocator>;
+
+void apply(const Pointer& at, const char* value, Value& object, Allocator& allocator) {
+  if (value == nullptr) {
+    at.Erase(object);
+    return;
+  }
+  json::Document parsed{&allocator};
+  parsed.Parse(value);
+  at.Set(object, Value{parsed, allocator}, allocator);
+}
+
+TEST_CASE("an edit made in one version is seen in the other, and nothing else moves (L9, L10)") {
+  std::uint64_t held = 0;
+  for (std::uint64_t seed = 0; seed < objects(); ++seed) {
+    Allocator allocator;
+    test::Generator generator{seed, allocator};
+    const Way& way = kWays[seed % 2];
+    const Value object = (generator.*way.make)();
+    if (json::find(object, "spec") == nullptr || json::find(object, "status") == nullptr) continue;
+    const Edit& edit = kEdits[generator.below(std::size(kEdits))];
+    const bool editsBeta = way.to == api::kV1beta1;
+    Value there = convert(object, way.to, allocator);
+    if (part(there, "status") == nullptr) continue;
+    const Pointer source{editsBeta ? edit.beta : edit.alpha};
+    const Pointer image{editsBeta ? edit.alpha : edit.beta};
+    const std::string before = show(source.Get(there));
+    apply(source, edit.value, there, allocator);
+    if (show(source.Get(there)) == before) continue;  // nothing was edited
+    const Value back = convert(there, way.from, allocator);
+    const Value* seen = image.Get(back);
+    const Value* made = source.Get(there);
+    if (!json::equal(seen, made)) {
+      FAIL("seed " << seed << " edit " << edit.beta << " = " << show(made) << " seen as " << show(seen)
+                   << "\nobject " << json::dump(object) << "\nedited " << json::dump(there) << "\nback   "
+                   << json::dump(back));
+    }
+    // The edited object itself survives the next trip.
+    requireSame("edited", seed, withoutOurs(there, allocator),
+                withoutOurs(convert(back, way.to, allocator), allocator), back);
+    ++held;
+  }
+  CHECK(held > objects() / 3);
+}
+
+}  // namespace
+}  // namespace dynamo
