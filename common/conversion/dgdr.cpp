@@ -41,21 +41,16 @@ Value shell(const Value& object, std::string_view version, std::vector<Annotatio
     }
   }
   Value kept{rapidjson::kObjectType};
-  bool scrubbed = false;
   if (annotations != nullptr) {
     for (const auto& member : annotations->GetObject()) {
-      if (keys::isPrivateAnnotation(json::text(member.name))) {
-        scrubbed = true;
-      } else {
-        kept.AddMember(Value{member.name, allocator}, Value{member.value, allocator}, allocator);
-      }
+      if (keys::isPrivateAnnotation(json::text(member.name))) continue;
+      kept.AddMember(Value{member.name, allocator}, Value{member.value, allocator}, allocator);
     }
   }
   for (const Annotation& annotation : own) {
     kept.AddMember(Value{json::ref(annotation.key)}, json::string(annotation.value, allocator), allocator);
   }
-  // `annotations: {}` of the user stays; one that only held ours goes.
-  if (!kept.ObjectEmpty() || (annotations != nullptr && !scrubbed)) {
+  if (!kept.ObjectEmpty()) {
     metadata.AddMember("annotations", kept, allocator);
   }
   Value result{rapidjson::kObjectType};

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <filesystem>
+
+namespace dynamo::certs {
+
+/// An inotify descriptor on a directory and on what its `..data` link points to. It only says "look again":
+/// the kubelet renames a link, so no event need ever name the files themselves, and overlay and network file
+/// systems may deliver nothing at all. Whoever uses it polls as well.
+class DirectoryWatch {
+ public:
+  explicit DirectoryWatch(std::filesystem::path directory);
+  ~DirectoryWatch();
+  DirectoryWatch(const DirectoryWatch&) = delete;
+  DirectoryWatch& operator=(const DirectoryWatch&) = delete;
+
+  /// Readable when something changed; non-blocking; -1 when the system gave none. Owned by this object.
+  int descriptor() const { return descriptor_; }
+
+  /// Swallows pending events and watches the directory (which may have come into being since) and the
+  /// present `..data`. Call before reading the files, so that a change during the read wakes again.
+  void refresh();
+
+ private:
+  void drain();
+  void watchPath(const std::filesystem::path& path, int& current);
+
+  std::filesystem::path directory_;
+  int descriptor_;
+  int directoryWatch_ = -1;
+  int dataWatch_ = -1;
+};
+
+}  // namespace dynamo::certs

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "certs/error.h"
+#include "certs/rotate.h"
+
+namespace dynamo::certs {
+
+/// File names in a certificate directory, equal to the keys of the Secret (certs sheet section 3).
+inline constexpr const char* kCaCertificateFile = "ca.crt";
+inline constexpr const char* kCaKeyFile = "ca.key";
+inline constexpr const char* kCertificateFile = "tls.crt";
+inline constexpr const char* kKeyFile = "tls.key";
+
+/// A directory held open, so that several files are read from the same version of a Secret volume: the
+/// kubelet swaps the symlink `..data`, and two reads by path could meet two versions.
+class DirectorySnapshot {
+ public:
+  /// Opens `directory/..data` when it exists, else `directory`; a failure shows as Missing in read().
+  explicit DirectorySnapshot(const std::filesystem::path& directory);
+  ~DirectorySnapshot();
+  DirectorySnapshot(const DirectorySnapshot&) = delete;
+  DirectorySnapshot& operator=(const DirectorySnapshot&) = delete;
+
+  /// Content of a regular file, never more than kMaxPemBytes. Never blocks on a pipe or device.
+  /// Errors: Missing, Unreadable, Empty, TooLarge; the text starts with the path.
+  Result<std::string> read(const char* name) const;
+
+ private:
+  std::filesystem::path directory_;
+  int descriptor_;
+};
+
+enum class Overwrite { Refuse, Allow };
+
+/// Writes the non-empty members of `data` into `directory` (made if absent): certificates 0644, keys 0600,
+/// each through a temporary file, fsync and rename, so a reader never meets half a file. With
+/// Overwrite::Refuse nothing is written when any of them exists. Errors: Exists, Unreadable.
+std::optional<Error> writeFiles(const std::filesystem::path& directory, const CertificateData& data,
+                                Overwrite overwrite);
+
+}  // namespace dynamo::certs

@@ -1,0 +1,117 @@
+#include "certs/watcher.h"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include <utility>
+
+#include "certs/files.h"
+#include "certs/load.h"
+
+namespace dynamo::certs {
+
+namespace {
+
+using DigestContextPtr = std::unique_ptr<EVP_MD_CTX, OpensslDeleter<EVP_MD_CTX_free>>;
+
+// A file that cannot be read is content too: "missing" must differ from "empty" and from any text.
+std::string describe(const Result<std::string>& file) {
+  if (const auto* error = std::get_if<Error>(&file)) return fmt::format("!{}:", toString(error->problem));
+  return fmt::format("{}:", std::get<std::string>(file).size());
+}
+
+void update(EVP_MD_CTX* context, const Result<std::string>& file) {
+  const std::string header = describe(file);
+  EVP_DigestUpdate(context, header.data(), header.size());
+  if (const auto* text = std::get_if<std::string>(&file))
+    EVP_DigestUpdate(context, text->data(), text->size());
+}
+
+}  // namespace
+
+struct CertificateWatcher::Reading {
+  Result<std::string> certificate;
+  Result<std::string> key;
+
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+  explicit Reading(const DirectorySnapshot& files)
+      : certificate{files.read(kCertificateFile)}, key{files.read(kKeyFile)} {}
+  ~Reading() {
+    if (auto* text = std::get_if<std::string>(&key)) wipe(*text);
+  }
+
+  Digest digest() const {
+    Digest result{};
+    const DigestContextPtr context{EVP_MD_CTX_new()};
+    EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
+    update(context.get(), certificate);
+    update(context.get(), key);
+    EVP_DigestFinal_ex(context.get(), result.data(), nullptr);
+    return result;
+  }
+};
+
+CertificateWatcher::CertificateWatcher(std::filesystem::path directory, TlsOptions options)
+    : directory_{std::move(directory)}, options_{options}, watch_{directory_} {}
+
+std::optional<CertificateEvent> CertificateWatcher::reject(const Digest& digest, Error error) {
+  if (badDigest_ == digest && badProblem_ == error.problem) return std::nullopt;
+  badDigest_ = digest;
+  badProblem_ = error.problem;
+  const auto end = notAfter();
+  const bool absent = error.problem == Problem::Missing || error.problem == Problem::Empty;
+  return CertificateEvent{!end && absent ? WatchEvent::Waiting : WatchEvent::Rejected, std::move(error), end};
+}
+
+std::optional<CertificateEvent> CertificateWatcher::poll(Time now) {
+  watch_.refresh();
+  const Reading files{DirectorySnapshot{directory_}};
+  const Digest digest = files.digest();
+  if (servedDigest_ == digest) {
+    if (!badDigest_) return std::nullopt;
+    badDigest_.reset();
+    return CertificateEvent{WatchEvent::Recovered, std::nullopt, notAfter()};
+  }
+  if (const auto* error = std::get_if<Error>(&files.certificate)) return reject(digest, *error);
+  if (const auto* error = std::get_if<Error>(&files.key)) return reject(digest, *error);
+
+  PemPair pem{std::get<std::string>(files.certificate), std::get<std::string>(files.key)};
+  auto pair =
+      loadServingPair(pem, (directory_ / kCertificateFile).string(), (directory_ / kKeyFile).string(), now);
+  wipe(pem.privateKey);
+  if (auto* error = std::get_if<Error>(&pair)) return reject(digest, std::move(*error));
+  const ServingPair& loaded = std::get<ServingPair>(pair);
+  auto context = makeServerContext(loaded, options_);
+  if (auto* error = std::get_if<Error>(&context)) {
+    error->text = fmt::format("{}: {}", (directory_ / kCertificateFile).string(), error->text);
+    return reject(digest, std::move(*error));
+  }
+
+  servedDigest_ = digest;
+  badDigest_.reset();
+  std::optional<Served> served{Served{std::move(std::get<ServerContext>(context)), loaded.notAfter}};
+  {
+    // Swapped, so that the old context is freed after the lock.
+    const std::lock_guard lock{mutex_};
+    served_.swap(served);
+  }
+  return CertificateEvent{WatchEvent::Loaded, std::nullopt, loaded.notAfter};
+}
+
+ServerContext CertificateWatcher::context() const {
+  const std::lock_guard lock{mutex_};
+  return served_ ? served_->context : nullptr;
+}
+
+std::optional<Time> CertificateWatcher::notAfter() const {
+  const std::lock_guard lock{mutex_};
+  return served_ ? std::optional<Time>{served_->notAfter} : std::nullopt;
+}
+
+bool CertificateWatcher::ready(Time now) const {
+  const auto end = notAfter();
+  return end && now <= *end;
+}
+
+}  // namespace dynamo::certs

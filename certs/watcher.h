@@ -1,0 +1,86 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "certs/directory_watch.h"
+#include "certs/error.h"
+#include "certs/openssl.h"
+#include "certs/tls_context.h"
+
+namespace dynamo::certs {
+
+/// Longest time a change stays unseen when no wake-up arrives (certs sheet section 9).
+inline constexpr std::chrono::seconds kPollInterval{10};
+/// Wait this long after a wake-up before polling: in a plain directory tls.crt and tls.key are two renames,
+/// and a poll between them would report a mismatch that heals itself.
+inline constexpr std::chrono::milliseconds kSettleTime{200};
+
+enum class WatchEvent {
+  Loaded,     // a new pair is served from now on
+  Waiting,    // nothing served yet and the files are missing or empty: normal before the Secret is filled
+  Rejected,   // the files are unusable; what was served before, if anything, stays
+  Recovered,  // after Waiting or Rejected the files again hold the pair that is served
+};
+
+struct CertificateEvent {
+  WatchEvent kind = WatchEvent::Loaded;
+  std::optional<Error> error;    // with Waiting and Rejected; text without key material
+  std::optional<Time> notAfter;  // of the pair served after this event
+};
+
+/// Serves the pair of a directory and reloads it without sockets, threads or timers of its own: the owner
+/// waits for wakeDescriptor() or kPollInterval and calls poll(). poll() belongs to one thread; context(),
+/// notAfter() and ready() may be called from any.
+class CertificateWatcher {
+ public:
+  CertificateWatcher(std::filesystem::path directory, TlsOptions options);
+
+  /// Reads tls.crt and tls.key; when their content differs from what is served, validates the pair in full
+  /// and then swaps the context. Content is compared, not file times: a Secret volume swaps a symlink. One
+  /// event for each distinct bad content and problem, however often it is polled. An unusable pair is looked
+  /// at again each time, so one that only was too early is taken once its time has come (cert-Q5).
+  std::optional<CertificateEvent> poll(Time now);
+
+  /// The context for the next connection; null until the first good pair.
+  ServerContext context() const;
+
+  /// End of the served leaf, for the expiry metric; nullopt until the first good pair.
+  std::optional<Time> notAfter() const;
+
+  /// A pair is served and has not expired (cert-Q16: turns false again when it does).
+  bool ready(Time now) const;
+
+  /// Readable when the directory changed; see DirectoryWatch. -1: rely on kPollInterval alone.
+  int wakeDescriptor() const { return watch_.descriptor(); }
+
+ private:
+  using Digest = std::array<std::uint8_t, 32>;
+  struct Served {
+    ServerContext context;
+    Time notAfter;
+  };
+  struct Reading;
+
+  std::optional<CertificateEvent> reject(const Digest& digest, Error error);
+
+  std::filesystem::path directory_;
+  TlsOptions options_;
+  DirectoryWatch watch_;
+  std::optional<Digest> servedDigest_;
+  std::optional<Digest> badDigest_;
+  Problem badProblem_ = Problem::None;
+
+  // A mutex and not std::atomic<std::shared_ptr>: the latter is a spin lock in GCC 12 that ThreadSanitizer
+  // cannot see through, and one uncontended lock per connection costs nothing beside a handshake.
+  mutable std::mutex mutex_;
+  std::optional<Served> served_;
+};
+
+}  // namespace dynamo::certs

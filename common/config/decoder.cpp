@@ -1,0 +1,141 @@
+#include "common/config/decoder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "common/config/suggest.h"
+
+namespace dynamo::config {
+namespace {
+
+constexpr const char* kDecodeRule = "config-type";
+constexpr const char* kUnknownRule = "config-unknown-field";
+constexpr std::string_view kDurationText = "must be a duration string such as \"30s\" or \"1h30m\"";
+
+/// Compound values are only named: what was meant as a Secret's content may stand in them.
+std::string shown(const json::Value& value) {
+  if (value.IsObject()) return "(an object)";
+  if (value.IsArray()) return "(a list)";
+  return validation::showValue(value);
+}
+
+}  // namespace
+
+std::string ObjectDecoder::pathOf(std::string_view name) const {
+  return path_.empty() ? std::string{name} : fmt::format("{}.{}", path_, name);
+}
+
+const json::Value* ObjectDecoder::take(std::string_view name) {
+  known_.push_back(name);
+  return json::findRaw(object_, name);
+}
+
+void ObjectDecoder::wrongType(std::string_view name, const json::Value& value, std::string_view expected) {
+  findings_.error(
+      {validation::ErrorType::TypeInvalid, pathOf(name), shown(value), std::string{expected}, kDecodeRule});
+}
+
+void ObjectDecoder::read(std::string_view name, std::string& out) {
+  const json::Value* value = take(name);
+  if (value == nullptr || value->IsNull()) return;
+  if (!value->IsString()) return wrongType(name, *value, "must be a string");
+  out = json::text(*value);
+}
+
+void ObjectDecoder::read(std::string_view name, bool& out) {
+  std::optional<bool> value;
+  read(name, value);
+  out = value.value_or(out);
+}
+
+void ObjectDecoder::read(std::string_view name, std::optional<bool>& out) {
+  const json::Value* value = take(name);
+  if (value == nullptr || value->IsNull()) return;
+  if (!value->IsBool()) return wrongType(name, *value, "must be true or false");
+  out = value->GetBool();
+}
+
+std::optional<std::int64_t> ObjectDecoder::integer(std::string_view name, std::int64_t lowest,
+                                                   std::int64_t highest) {
+  const json::Value* value = take(name);
+  if (value == nullptr || value->IsNull()) return std::nullopt;
+  if (!value->IsInt64() || value->GetInt64() < lowest || value->GetInt64() > highest) {
+    wrongType(name, *value, value->IsInt64() ? "is beyond the range of integers" : "must be an integer");
+    return std::nullopt;
+  }
+  return value->GetInt64();
+}
+
+void ObjectDecoder::read(std::string_view name, std::int32_t& out) {
+  using Limits = std::numeric_limits<std::int32_t>;
+  if (const auto value = integer(name, Limits::min(), Limits::max())) out = static_cast<std::int32_t>(*value);
+}
+
+void ObjectDecoder::read(std::string_view name, std::int64_t& out) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  out = integer(name, Limits::min(), Limits::max()).value_or(out);
+}
+
+void ObjectDecoder::read(std::string_view name, k8s::Duration& out) {
+  std::optional<k8s::Duration> value;
+  read(name, value);
+  out = value.value_or(out);
+}
+
+void ObjectDecoder::read(std::string_view name, std::optional<k8s::Duration>& out) {
+  const json::Value* value = take(name);
+  if (value == nullptr) return;
+  const auto duration = value->IsString() ? k8s::parseDuration(json::text(*value)) : std::nullopt;
+  if (!duration) return wrongType(name, *value, kDurationText);
+  out = duration;
+}
+
+void ObjectDecoder::read(std::string_view name, std::vector<std::string>& out) {
+  const json::Value* value = take(name);
+  if (value == nullptr || value->IsNull()) return;
+  if (!value->IsArray()) return wrongType(name, *value, "must be a list of strings");
+  for (rapidjson::SizeType i = 0; i < value->Size(); ++i) {
+    const json::Value& item = (*value)[i];
+    if (item.IsString()) {
+      out.emplace_back(json::text(item));
+    } else {
+      wrongType(fmt::format("{}[{}]", name, i), item, "must be a string");
+    }
+  }
+}
+
+void ObjectDecoder::read(std::string_view name, std::map<std::string, std::string>& out) {
+  const json::Value* value = object(name);
+  if (value == nullptr) return;
+  for (const auto& member : value->GetObject()) {
+    if (member.value.IsString()) {
+      out.emplace(json::text(member.name), json::text(member.value));
+    } else {
+      wrongType(fmt::format("{}[{}]", name, json::text(member.name)), member.value, "must be a string");
+    }
+  }
+}
+
+const json::Value* ObjectDecoder::object(std::string_view name) {
+  const json::Value* value = take(name);
+  if (value == nullptr || value->IsNull()) return nullptr;
+  if (value->IsObject()) return value;
+  wrongType(name, *value, "must be an object");
+  return nullptr;
+}
+
+void ObjectDecoder::finish() {
+  for (const auto& member : object_.GetObject()) {
+    const std::string_view name = json::text(member.name);
+    if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
+    const auto closest = closestName(name, known_);
+    findings_.warn(pathOf(validation::oneLine(name, 64)),
+                   closest ? fmt::format("unknown field, ignored; did you mean \"{}\"?", *closest)
+                           : "unknown field, ignored",
+                   kUnknownRule);
+  }
+}
+
+}  // namespace dynamo::config

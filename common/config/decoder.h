@@ -1,0 +1,62 @@
+#pragma once
+// Reads a JSON object into a struct, field by field, and remembers which names are known.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/json/value.h"
+#include "common/k8s/duration.h"
+#include "common/validation/finding.h"
+
+namespace dynamo::config {
+
+/// Decodes one object (operator-config.md section 1): absent and null leave a field as it is (durations: null
+/// is an error); a wrong type is an error at its path; names are compared byte by byte. finish() reports
+/// every name that no call asked for, with the closest of those asked for.
+class ObjectDecoder {
+ public:
+  ObjectDecoder(const json::Value& object, std::string path, validation::Findings& findings)
+      : object_(object), path_(std::move(path)), findings_(findings) {}
+
+  void read(std::string_view name, std::string& out);
+  void read(std::string_view name, bool& out);
+  void read(std::string_view name, std::optional<bool>& out);
+  void read(std::string_view name, std::int32_t& out);
+  void read(std::string_view name, std::int64_t& out);
+  void read(std::string_view name, k8s::Duration& out);
+  void read(std::string_view name, std::optional<k8s::Duration>& out);
+  void read(std::string_view name, std::vector<std::string>& out);
+  void read(std::string_view name, std::map<std::string, std::string>& out);
+
+  /// The member `name` if it is an object; an error if it is something else.
+  const json::Value* object(std::string_view name);
+
+  /// Decodes the object member `name` with `decode(ObjectDecoder&)`, unknown names included.
+  template <typename Decode>
+  void section(std::string_view name, Decode&& decode) {
+    const json::Value* member = object(name);
+    if (member == nullptr) return;
+    ObjectDecoder inner{*member, pathOf(name), findings_};
+    decode(inner);
+    inner.finish();
+  }
+
+  void finish();
+
+ private:
+  std::string pathOf(std::string_view name) const;
+  const json::Value* take(std::string_view name);
+  void wrongType(std::string_view name, const json::Value& value, std::string_view expected);
+  std::optional<std::int64_t> integer(std::string_view name, std::int64_t lowest, std::int64_t highest);
+
+  const json::Value& object_;
+  std::string path_;
+  validation::Findings& findings_;
+  std::vector<std::string_view> known_;
+};
+
+}  // namespace dynamo::config

@@ -1,0 +1,113 @@
+#include "common/config/load.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <system_error>
+
+#include "common/config/operator_config_decode.h"
+#include "common/config/yaml.h"
+
+namespace dynamo::config {
+namespace {
+
+using validation::ErrorType;
+using validation::FieldError;
+
+/// Whether `path` is `ancestor` or lies below it.
+bool isWithin(std::string_view path, std::string_view ancestor) {
+  if (!path.starts_with(ancestor)) return false;
+  const std::string_view rest = path.substr(ancestor.size());
+  return rest.empty() || rest.front() == '.' || rest.front() == '[';
+}
+
+void refuse(LoadResult& result, ErrorType type, std::string detail) {
+  result.errors.push_back({type, result.source, {}, std::move(detail), "config-syntax"});
+}
+
+/// The configuration object of the text; nullptr when there is none, with an error unless the text is empty.
+const json::Value* onlyObject(const TextDocuments& text, LoadResult& result) {
+  if (text.error) {
+    refuse(result, ErrorType::Invalid, text.error->message());
+  } else if (text.documents.size() > 1) {
+    refuse(result, ErrorType::Invalid, "must hold one document");
+  } else if (!text.documents.empty()) {
+    const json::Value& root = text.documents.front().value;
+    if (root.IsObject()) return &root;
+    refuse(result, ErrorType::Invalid, "must hold an object");
+  }
+  return nullptr;
+}
+
+void load(std::string_view text, Purpose purpose, LoadResult& result) {
+  TextDocuments documents = parseDocuments(text);
+  const json::Value* root = onlyObject(documents, result);
+  validation::Findings findings;
+  if (root != nullptr) {
+    result.config = decodeConfig(*root, findings);
+    result.positions = std::move(documents.documents.front().positions);
+  }
+  applyDefaults(result.config);
+  if (!result.errors.empty()) return;  // nothing was decoded: rules would only confuse
+  for (FieldError& error : validateConfig(result.config, purpose)) {
+    const bool undecoded = std::any_of(findings.errors.begin(), findings.errors.end(),
+                                       [&](const FieldError& e) { return isWithin(error.field, e.field); });
+    if (!undecoded) findings.error(std::move(error));
+  }
+  for (validation::Warning& warning : configWarnings(result.config)) {
+    findings.warnings.push_back(std::move(warning));
+  }
+  findings.sort();
+  result.errors = std::move(findings.errors);
+  result.warnings = std::move(findings.warnings);
+}
+
+}  // namespace
+
+std::vector<std::string> LoadResult::report() const {
+  std::vector<std::string> lines;
+  const auto add = [&](std::string_view severity, const std::string& field, std::string_view text) {
+    if (field == source) {  // an error of the whole text
+      lines.push_back(fmt::format("{}: {}: {}", source, severity, text));
+    } else {
+      lines.push_back(fmt::format("{}:{}: {}: {}: {}", source, std::max(1U, positions.locate(field).line),
+                                  severity, field, text));
+    }
+  };
+  for (const FieldError& error : errors) add("error", error.field, error.body());
+  for (const validation::Warning& warning : warnings) add("warning", warning.field, warning.text);
+  return lines;
+}
+
+LoadResult loadConfigText(std::string_view text, std::string source, Purpose purpose) noexcept {
+  LoadResult result;
+  result.source = source.empty() ? "configuration" : std::move(source);
+  try {
+    load(text, purpose, result);
+  } catch (const std::exception& error) {
+    refuse(result, ErrorType::Invalid, fmt::format("could not be processed: {}", error.what()));
+  }
+  return result;
+}
+
+LoadResult loadConfigFile(const std::string& path, Purpose purpose) noexcept {
+  std::ifstream file{path, std::ios::binary};
+  std::string text;
+  constexpr std::size_t kChunk = 64 * 1024;
+  while (file && text.size() <= kMaxTextBytes) {
+    const std::size_t size = text.size();
+    text.resize(size + kChunk);
+    file.read(text.data() + size, kChunk);
+    text.resize(size + static_cast<std::size_t>(file.gcount()));
+  }
+  if (file || file.eof()) return loadConfigText(text, path, purpose);
+  const int reason = errno;
+  LoadResult result;
+  result.source = path.empty() ? "configuration" : path;
+  refuse(result, ErrorType::NotFound, std::system_category().message(reason));
+  return result;
+}
+
+}  // namespace dynamo::config

@@ -1,0 +1,34 @@
+#pragma once
+// A configuration file, from its text to a configuration with defaults and all its errors.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/config/operator_config.h"
+#include "common/config/operator_config_validation.h"
+#include "common/config/positions.h"
+
+namespace dynamo::config {
+
+struct LoadResult {
+  OperatorConfig config;                       ///< with defaults; usable only if there are no errors
+  std::vector<validation::FieldError> errors;  ///< sorted by path; a text that is no YAML is one error
+  std::vector<validation::Warning> warnings;   ///< unknown fields, settings without effect
+  std::string source;                          ///< the file's name
+  Positions positions;
+
+  bool ok() const { return errors.empty(); }
+  /// One line a finding, errors first: "config.yaml:12: error: server.metrics.port: Invalid value: …".
+  std::vector<std::string> report() const;
+};
+
+/// Decodes, defaults and validates (operator-config.md section 1). Wrong types and broken rules are reported
+/// together; a rule about a field that could not be decoded is left out. An empty text is an empty object.
+/// Throws nothing.
+LoadResult loadConfigText(std::string_view text, std::string source, Purpose purpose) noexcept;
+
+/// The same for a file; one that cannot be read is an error. At most kMaxTextBytes are read.
+LoadResult loadConfigFile(const std::string& path, Purpose purpose) noexcept;
+
+}  // namespace dynamo::config

@@ -1,0 +1,66 @@
+// The defaults of operator-config.md section 2 and of the fields of ours.
+
+#include "common/config/operator_config.h"
+
+namespace dynamo::config {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A service keeps routing to a pod for as long as kube-proxy takes to notice that it is not ready (10 s at
+/// its slowest usual setting); it fits twice into the termination grace period of 30 s.
+constexpr k8s::Duration kShutdownDelay = 10s;
+/// API servers keep a few dozen connections; each costs about 50 KiB.
+constexpr std::int32_t kMaxConnections = 1024;
+/// The largest single body, a ConversionReview of 256 MiB, must fit.
+constexpr std::int64_t kMaxInFlightBytes = std::int64_t{256} << 20U;
+
+void fill(std::string& field, std::string_view value) {
+  if (field.empty()) field = value;
+}
+
+template <typename T>
+void fill(T& field, T value) {
+  if (field == T{}) field = value;
+}
+
+void fillServer(ServerConfig& server) {
+  fill(server.metrics.bindAddress, "0.0.0.0");
+  fill(server.metrics.port, 8080);
+  fill(server.healthProbe.bindAddress, "0.0.0.0");
+  fill(server.healthProbe.port, 8081);
+  fill(server.webhook.host, "0.0.0.0");
+  fill(server.webhook.port, 9443);
+  fill(server.webhook.certDir, "/tmp/k8s-webhook-server/serving-certs");
+  fill(server.webhook.certProvisionMode, "auto");
+  fill(server.webhook.secretName, "webhook-server-cert");
+  fill(server.webhook.tlsMinVersion, "1.3");
+  if (!server.webhook.shutdownDelay) server.webhook.shutdownDelay = kShutdownDelay;
+  fill(server.webhook.maxConnections, kMaxConnections);
+  fill(server.webhook.maxInFlightBytes, kMaxInFlightBytes);
+}
+
+}  // namespace
+
+void applyDefaults(OperatorConfig& config) {
+  fillServer(config.server);
+  fill<k8s::Duration>(config.namespaces.scope.leaseDuration, 30s);
+  fill<k8s::Duration>(config.namespaces.scope.leaseRenewInterval, 10s);
+  fill<k8s::Duration>(config.orchestrators.grove.terminationDelay, 15min);
+  fill(config.checkpoint.readyForCheckpointFilePath, "/tmp/ready-for-checkpoint");
+  fill(config.checkpoint.storageType, "pvc");
+  fill(config.checkpoint.pvcName, "snapshot-pvc");
+  fill(config.checkpoint.pvcBasePath, "/checkpoints");
+  fill(config.discoveryBackend, "kubernetes");
+  fill(config.logging.level, "info");
+  fill(config.logging.format, "json");
+  fill(config.validationMode, "strict");
+}
+
+OperatorConfig defaultConfig() {
+  OperatorConfig config;
+  applyDefaults(config);
+  return config;
+}
+
+}  // namespace dynamo::config

@@ -1,0 +1,236 @@
+#include "common/config/operator_config_validation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "common/config/url.h"
+
+namespace dynamo::config {
+namespace {
+
+using namespace std::chrono_literals;
+using validation::ErrorType;
+using validation::FieldError;
+
+struct Context {
+  const OperatorConfig& config;
+  Purpose purpose;
+
+  bool controller() const { return purpose == Purpose::Controller; }
+  bool clusterWideController() const { return controller() && !config.restricted(); }
+  bool checkpointOn(std::string_view type) const {
+    return config.checkpoint.enabled && config.checkpoint.storageType == type;
+  }
+};
+
+// A field that must not be empty when `needed`.
+struct RequiredRule {
+  std::string_view path;
+  bool (*needed)(const Context&);
+  const std::string& (*value)(const OperatorConfig&);
+  std::string_view detail;
+};
+
+using C = const Context&;
+using O = const OperatorConfig&;
+using S = const std::string&;
+
+constexpr RequiredRule kRequired[] = {
+    {"leaderElection.id", [](C c) { return c.config.leaderElection.enabled; },
+     [](O o) -> S { return o.leaderElection.id; }, "leader election is enabled"},
+    {"server.webhook.serviceName", [](C c) { return c.controller(); },
+     [](O o) -> S { return o.server.webhook.serviceName; },
+     "the certificate and the conversion of the CRDs name this Service"},
+    {"mpi.sshSecretName", [](C c) { return c.controller(); }, [](O o) -> S { return o.mpi.sshSecretName; },
+     ""},
+    {"mpi.sshSecretNamespace", [](C c) { return c.controller(); },
+     [](O o) -> S { return o.mpi.sshSecretNamespace; }, ""},
+    {"rbac.plannerClusterRoleName", [](C c) { return c.clusterWideController(); },
+     [](O o) -> S { return o.rbac.plannerClusterRoleName; }, "no namespace.restricted is set"},
+    {"rbac.dgdrProfilingClusterRoleName", [](C c) { return c.clusterWideController(); },
+     [](O o) -> S { return o.rbac.dgdrProfilingClusterRoleName; }, "no namespace.restricted is set"},
+    {"rbac.eppClusterRoleName", [](C c) { return c.clusterWideController(); },
+     [](O o) -> S { return o.rbac.eppClusterRoleName; }, "no namespace.restricted is set"},
+    {"checkpoint.storage.s3.uri", [](C c) { return c.checkpointOn("s3"); },
+     [](O o) -> S { return o.checkpoint.s3.uri; }, "the storage type is s3"},
+    {"checkpoint.storage.oci.uri", [](C c) { return c.checkpointOn("oci"); },
+     [](O o) -> S { return o.checkpoint.oci.uri; }, "the storage type is oci"},
+};
+
+// A field whose value must be one of a few, when `checked`.
+struct ChoiceRule {
+  std::string_view path;
+  const std::string& (*value)(const OperatorConfig&);
+  std::array<std::string_view, 3> choices;  ///< unused ones are empty
+  bool (*checked)(const OperatorConfig&);
+};
+
+constexpr bool always(O) {
+  return true;
+}
+
+constexpr ChoiceRule kChoices[] = {
+    {"server.webhook.certProvisionMode",
+     [](O o) -> S { return o.server.webhook.certProvisionMode; },
+     {"auto", "manual"},
+     always},
+    {"server.webhook.tlsMinVersion",
+     [](O o) -> S { return o.server.webhook.tlsMinVersion; },
+     {"1.3", "1.2"},
+     always},
+    {"discovery.backend", [](O o) -> S { return o.discoveryBackend; }, {"kubernetes", "etcd"}, always},
+    {"checkpoint.storage.type",
+     [](O o) -> S { return o.checkpoint.storageType; },
+     {"pvc", "s3", "oci"},
+     [](O o) { return o.checkpoint.enabled; }},
+    {"validation.mode", [](O o) -> S { return o.validationMode; }, {"strict", "warn"}, always},
+};
+
+// A number within bounds.
+struct RangeRule {
+  std::string_view path;
+  std::int64_t (*value)(const OperatorConfig&);
+  std::int64_t lowest;
+  std::int64_t highest;
+};
+
+constexpr std::int64_t kMinInFlightBytes = std::int64_t{8} << 20U;  // an AdmissionReview may have 7 MiB
+constexpr std::int64_t kMaxInFlightBytes = std::int64_t{64} << 30U;
+
+constexpr RangeRule kRanges[] = {
+    {"server.metrics.port", [](O o) -> std::int64_t { return o.server.metrics.port; }, 0, 65535},
+    {"server.healthProbe.port", [](O o) -> std::int64_t { return o.server.healthProbe.port; }, 0, 65535},
+    {"server.webhook.port", [](O o) -> std::int64_t { return o.server.webhook.port; }, 0, 65535},
+    {"server.webhook.threads", [](O o) -> std::int64_t { return o.server.webhook.threads; }, 0, 256},
+    {"server.webhook.maxConnections", [](O o) -> std::int64_t { return o.server.webhook.maxConnections; }, 1,
+     1'000'000},
+    {"server.webhook.maxInFlightBytes", [](O o) { return o.server.webhook.maxInFlightBytes; },
+     kMinInFlightBytes, kMaxInFlightBytes},
+};
+
+// A duration that is wrong when `broken`.
+struct DurationRule {
+  std::string_view path;
+  k8s::Duration (*value)(const OperatorConfig&);
+  bool (*broken)(const OperatorConfig&);
+  std::string_view detail;
+};
+
+constexpr DurationRule kDurations[] = {
+    {"namespace.scope.leaseDuration", [](O o) { return o.namespaces.scope.leaseDuration; },
+     [](O o) { return o.restricted() && o.namespaces.scope.leaseDuration < 1s; },
+     "must be at least 1s: a Lease counts whole seconds"},
+    {"namespace.scope.leaseRenewInterval", [](O o) { return o.namespaces.scope.leaseRenewInterval; },
+     [](O o) { return o.restricted() && o.namespaces.scope.leaseRenewInterval <= 0s; },
+     "must be greater than 0"},
+    {"namespace.scope.leaseRenewInterval", [](O o) { return o.namespaces.scope.leaseRenewInterval; },
+     [](O o) {
+       const NamespaceScopeConfig& scope = o.namespaces.scope;
+       return o.restricted() && scope.leaseDuration > 0s && scope.leaseRenewInterval > 0s &&
+              scope.leaseRenewInterval >= scope.leaseDuration;
+     },
+     "must be less than leaseDuration"},
+    {"orchestrators.grove.terminationDelay", [](O o) { return o.orchestrators.grove.terminationDelay; },
+     [](O o) { return o.orchestrators.grove.terminationDelay < 0s; }, "must not be negative"},
+    {"server.webhook.shutdownDelay", [](O o) { return o.server.webhook.shutdownDelay.value_or(0s); },
+     [](O o) { return o.server.webhook.shutdownDelay.value_or(0s) < 0s; }, "must not be negative"},
+};
+
+void add(std::vector<FieldError>& errors, ErrorType type, std::string_view path, std::string shown,
+         std::string detail) {
+  errors.push_back({type, std::string{path}, std::move(shown), std::move(detail), "config-value"});
+}
+
+void checkTables(const Context& context, std::vector<FieldError>& errors) {
+  const OperatorConfig& config = context.config;
+  for (const RequiredRule& rule : kRequired) {
+    if (!rule.needed(context) || !rule.value(config).empty()) continue;
+    add(errors, ErrorType::Required, rule.path, {}, std::string{rule.detail});
+  }
+  for (const ChoiceRule& rule : kChoices) {
+    const std::string& value = rule.value(config);
+    if (!rule.checked(config)) continue;
+    if (!value.empty() && std::find(rule.choices.begin(), rule.choices.end(), value) != rule.choices.end()) {
+      continue;
+    }
+    std::string allowed;
+    for (const std::string_view choice : rule.choices) {
+      if (!choice.empty()) allowed += fmt::format("{}\"{}\"", allowed.empty() ? "" : ", ", choice);
+    }
+    add(errors, ErrorType::NotSupported, rule.path, validation::showValue(value),
+        "supported values: " + allowed);
+  }
+  for (const RangeRule& rule : kRanges) {
+    const std::int64_t value = rule.value(config);
+    if (value >= rule.lowest && value <= rule.highest) continue;
+    add(errors, ErrorType::Invalid, rule.path, std::to_string(value),
+        fmt::format("must be between {} and {}, inclusive", rule.lowest, rule.highest));
+  }
+  for (const DurationRule& rule : kDurations) {
+    if (!rule.broken(config)) continue;
+    add(errors, ErrorType::Invalid, rule.path, validation::showValue(k8s::formatDuration(rule.value(config))),
+        std::string{rule.detail});
+  }
+}
+
+/// "namespace/name", both given, nothing else.
+bool isNamespacedName(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  return slash != std::string_view::npos && slash > 0 && slash + 1 < text.size() &&
+         text.find('/', slash + 1) == std::string_view::npos;
+}
+
+void checkRest(const OperatorConfig& config, std::vector<FieldError>& errors) {
+  if (const auto problem = urlProblem(config.infrastructure.modelExpressUrl)) {
+    // A URL may carry a password; the problem says enough.
+    add(errors, ErrorType::Invalid, "infrastructure.modelExpressURL", {}, *problem);
+  }
+  for (std::size_t i = 0; i < config.scalingAllowedServiceAccounts.size(); ++i) {
+    const std::string& account = config.scalingAllowedServiceAccounts[i];
+    if (isNamespacedName(account)) continue;
+    add(errors, ErrorType::Invalid, fmt::format("scaling.allowedServiceAccounts[{}]", i),
+        validation::showValue(account), "must be namespace/name of a service account");
+  }
+  for (std::size_t i = 0; i < config.namespaces.excludedNameSubstrings.size(); ++i) {
+    if (!config.namespaces.excludedNameSubstrings[i].empty()) continue;
+    add(errors, ErrorType::Invalid, fmt::format("namespace.excludedNameSubstrings[{}]", i), "\"\"",
+        "would exclude every namespace");
+  }
+}
+
+bool isOneOf(std::string_view value, std::initializer_list<std::string_view> choices) {
+  return std::find(choices.begin(), choices.end(), value) != choices.end();
+}
+
+}  // namespace
+
+std::vector<FieldError> validateConfig(const OperatorConfig& config, Purpose purpose) {
+  validation::Findings findings;
+  checkTables({config, purpose}, findings.errors);
+  checkRest(config, findings.errors);
+  findings.sort();
+  return std::move(findings.errors);
+}
+
+std::vector<validation::Warning> configWarnings(const OperatorConfig& config) {
+  std::vector<validation::Warning> warnings;
+  const auto warn = [&](const char* path, std::string text) {
+    warnings.push_back({path, std::move(text), "config-value"});
+  };
+  if (!config.server.webhook.bindAddress.empty()) {
+    warn("server.webhook.bindAddress", "has no effect; the listener uses server.webhook.host");
+  }
+  if (config.enableHttp2) warn("security.enableHTTP2", "has no effect; only HTTP/1.1 is served");
+  // The reference accepts anything here and ignores it, so an old file must not stop the operator.
+  if (!isOneOf(config.logging.level, {"debug", "info", "warn", "error"})) {
+    warn("logging.level", "unknown level, \"info\" is used; supported: debug, info, warn, error");
+  }
+  if (!isOneOf(config.logging.format, {"json", "text"})) {
+    warn("logging.format", "unknown format, \"json\" is used; supported: json, text");
+  }
+  return warnings;
+}
+
+}  // namespace dynamo::config

@@ -1,0 +1,25 @@
+#pragma once
+// The rules of a configuration: operator-config.md section 3 as quirks.md decides.
+
+#include <string_view>
+#include <vector>
+
+#include "common/config/operator_config.h"
+#include "common/validation/finding.h"
+
+namespace dynamo::config {
+
+/// Which program reads the configuration: a field is required only where something needs it.
+enum class Purpose {
+  Offline,     ///< file commands: nothing is required
+  Webhook,     ///< certificate and configuration come as files: nothing is required either
+  Controller,  ///< makes certificates (service name), RoleBindings (rbac) and copies the SSH key (mpi)
+};
+
+/// All errors of a configuration after applyDefaults(), sorted by path.
+std::vector<validation::FieldError> validateConfig(const OperatorConfig& config, Purpose purpose);
+
+/// Settings that are accepted but do not do what one may expect.
+std::vector<validation::Warning> configWarnings(const OperatorConfig& config);
+
+}  // namespace dynamo::config

@@ -1,0 +1,131 @@
+#include "common/config/yaml_tree.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include <istream>
+#include <map>
+#include <streambuf>
+
+namespace dynamo::config {
+namespace {
+
+/// Enough for 16 MiB of real manifests; bounds the memory of hostile ones.
+constexpr std::size_t kMaxNodes = 1'000'000;
+
+/// What the handler throws through the parser; never leaves this file.
+struct Refused {
+  json::ParseError error;
+};
+
+Position positionOfMark(const YAML::Mark& mark) {
+  if (mark.is_null()) return {};
+  return {static_cast<std::uint32_t>(mark.line) + 1, static_cast<std::uint32_t>(mark.column) + 1};
+}
+
+/// Collects the events of one document. Events are used instead of YAML::Node because that one loses where
+/// aliases were and cannot be stopped at a depth.
+class TreeBuilder : public YAML::EventHandler {
+ public:
+  YamlTree tree;
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    add(YamlNode::Kind::Null, mark, {}, anchor, {});
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto target = anchors_.find(anchor);
+    if (target == anchors_.end()) refuse(mark, "unknown anchor");
+    if (!tree.nodes[target->second].closed) refuse(mark, "an anchor contains itself");
+    attach(target->second);
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    add(YamlNode::Kind::Scalar, mark, tag, anchor, value);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(YamlNode::Kind::Sequence, mark, tag, anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(YamlNode::Kind::Map, mark, tag, anchor);
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  [[noreturn]] static void refuse(const YAML::Mark& mark, const char* reason) {
+    throw Refused{errorAt(positionOfMark(mark), reason)};
+  }
+
+  void attach(NodeId id) {
+    if (!open_.empty()) tree.nodes[open_.back()].children.push_back(id);
+  }
+
+  NodeId add(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+             const std::string& text) {
+    if (tree.nodes.size() == kMaxNodes) refuse(mark, "too many values in one document");
+    const auto id = static_cast<NodeId>(tree.nodes.size());
+    const bool leaf = kind == YamlNode::Kind::Null || kind == YamlNode::Kind::Scalar;
+    tree.nodes.push_back({kind, leaf, positionOfMark(mark), tag, text, {}});
+    if (anchor != YAML::NullAnchor) anchors_[anchor] = id;
+    attach(id);
+    return id;
+  }
+
+  void open(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
+    if (open_.size() == json::kMaxDepth) refuse(mark, "nested too deeply");
+    open_.push_back(add(kind, mark, tag, anchor, {}));
+  }
+
+  void close() {
+    tree.nodes[open_.back()].closed = true;
+    open_.pop_back();
+  }
+
+  std::vector<NodeId> open_;
+  std::map<YAML::anchor_t, NodeId> anchors_;
+};
+
+/// Reads a string_view without copying it.
+class ViewBuffer : public std::streambuf {
+ public:
+  explicit ViewBuffer(std::string_view text) {
+    char* begin = const_cast<char*>(text.data());  // the interface wants it; never written to
+    setg(begin, begin, begin + text.size());
+  }
+};
+
+}  // namespace
+
+json::ParseError errorAt(Position at, std::string reason) {
+  return {std::move(reason), 0, at.line == 0 ? 1 : at.line, at.column == 0 ? 1 : at.column};
+}
+
+std::optional<json::ParseError> readYaml(
+    std::string_view text, const std::function<std::optional<json::ParseError>(YamlTree&)>& take) {
+  try {
+    ViewBuffer buffer{text};
+    std::istream stream{&buffer};
+    YAML::Parser parser{stream};
+    for (bool more = true; more;) {
+      TreeBuilder builder;
+      more = parser.HandleNextDocument(builder);
+      if (builder.tree.nodes.empty()) continue;
+      if (auto error = take(builder.tree)) return error;
+    }
+  } catch (const Refused& refused) {
+    return refused.error;
+  } catch (const YAML::Exception& error) {
+    return errorAt(positionOfMark(error.mark), error.msg);
+  } catch (const std::exception& error) {
+    return errorAt({}, error.what());
+  }
+  return std::nullopt;
+}
+
+}  // namespace dynamo::config

@@ -1,0 +1,27 @@
+#include "common/defaults/dgdr.h"
+
+#include <algorithm>
+
+#include "common/api/dgdr.h"
+
+namespace dynamo::defaults {
+
+std::string dgdrImage(std::string_view operatorVersion) {
+  if (operatorVersion.empty() || operatorVersion == "unknown") return {};
+  std::string tag{operatorVersion};
+  std::replace(tag.begin(), tag.end(), '+', '_');
+  return std::string{api::dgdr::kDefaultImageRepository} + ':' + tag;
+}
+
+bool defaultDgdr(json::Value& object, std::string_view operatorVersion, json::Allocator& allocator) {
+  json::Value* spec = json::find(object, "spec");
+  if (spec == nullptr || !spec->IsObject()) return false;
+  const json::Value* image = json::find(*spec, "image");
+  if (image != nullptr && (!image->IsString() || image->GetStringLength() > 0)) return false;
+  const std::string wanted = dgdrImage(operatorVersion);
+  if (wanted.empty()) return false;
+  json::set(*spec, "image", json::string(wanted, allocator), allocator);
+  return true;
+}
+
+}  // namespace dynamo::defaults

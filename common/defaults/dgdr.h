@@ -1,0 +1,19 @@
+#pragma once
+// Defaults of DynamoGraphDeploymentRequest that no schema can hold (spec/admission.md 5.2, quirk adm-Q14).
+
+#include <string>
+#include <string_view>
+
+#include "common/json/value.h"
+
+namespace dynamo::defaults {
+
+/// The profiler image of an operator version; empty when the version names none ("" or "unknown").
+/// "+" of build metadata is no character of an image tag and becomes "_".
+std::string dgdrImage(std::string_view operatorVersion);
+
+/// Sets spec.image on a v1beta1 object when absent or empty; true when it did. To be called on CREATE only
+/// (quirk dec-5). An object without a spec is left to the validation, which asks for spec.model.
+bool defaultDgdr(json::Value& object, std::string_view operatorVersion, json::Allocator& allocator);
+
+}  // namespace dynamo::defaults

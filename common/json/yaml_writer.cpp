@@ -1,0 +1,81 @@
+#include "common/json/yaml_writer.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+
+namespace dynamo::json {
+namespace {
+
+// Words that YAML 1.1 reads as booleans or null.
+constexpr std::array<std::string_view, 10> kWords{"true", "false", "yes", "no", "on",
+                                                  "off",  "null",  "y",   "n",  "~"};
+
+bool isPlain(std::string_view word) {
+  if (word.empty() || std::isalpha(static_cast<unsigned char>(word.front())) == 0) return false;
+  std::string lower{word};
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (std::find(kWords.begin(), kWords.end(), lower) != kWords.end()) return false;
+  const auto isFine = [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view{" $-_./(),;+%"}.find(static_cast<char>(c)) != std::string_view::npos;
+  };
+  return std::all_of(word.begin(), word.end(), isFine) && word.back() != ' ';
+}
+
+bool isBlock(const Value& value) {
+  return (value.IsObject() && !value.ObjectEmpty()) || (value.IsArray() && !value.Empty());
+}
+
+std::string scalar(const Value& value) {
+  return value.IsString() && isPlain(text(value)) ? std::string{text(value)} : dump(value);
+}
+
+void write(const Value& value, std::size_t indent, std::string& out);
+
+/// What follows a key or a dash: the value on the same line, or a block below it.
+void writeAfter(const Value& value, std::size_t indent, std::string& out) {
+  if (isBlock(value)) {
+    out += '\n';
+    write(value, indent, out);
+  } else {
+    out += ' ' + scalar(value) + '\n';
+  }
+}
+
+void writeMembers(const Value& object, std::size_t indent, bool dashed, std::string& out) {
+  bool first = dashed;
+  for (const auto& member : object.GetObject()) {
+    if (!first) out.append(indent, ' ');
+    first = false;
+    out += scalar(member.name) + ':';
+    // Lists of a member stand at its own indentation.
+    writeAfter(member.value, member.value.IsArray() ? indent : indent + 2, out);
+  }
+}
+
+void write(const Value& value, std::size_t indent, std::string& out) {
+  if (value.IsObject()) return writeMembers(value, indent, false, out);
+  for (const Value& item : value.GetArray()) {
+    out.append(indent, ' ');
+    out += '-';
+    if (item.IsObject() && !item.ObjectEmpty()) {
+      out += ' ';
+      writeMembers(item, indent + 2, true, out);
+    } else {
+      writeAfter(item, indent + 2, out);
+    }
+  }
+}
+
+}  // namespace
+
+std::string toYaml(const Value& value) {
+  std::string out;
+  write(value, 0, out);
+  return out;
+}
+
+}  // namespace dynamo::json

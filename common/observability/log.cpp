@@ -1,0 +1,112 @@
+#include "common/observability/log.h"
+
+#include <spdlog/async.h>
+#include <spdlog/async_logger.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/stdout_sinks.h>
+
+#include <atomic>
+#include <memory>
+
+namespace dynamo::log {
+namespace {
+
+/// Lines that may wait in the background.
+constexpr std::size_t kQueueLines = 8192;
+
+/// The process has one standard error, hence the one place of state for the whole program.
+struct Output {
+  std::shared_ptr<spdlog::sinks::stderr_sink_mt> sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  std::shared_ptr<spdlog::details::thread_pool> background;
+  std::shared_ptr<spdlog::logger> logger;
+  std::atomic<Level> level{Level::Info};
+  std::atomic<Format> format{Format::Json};
+
+  Output() { writeAtOnce(); }
+
+  void writeAtOnce() {
+    use(std::make_shared<spdlog::logger>("", sink));
+    background.reset();  // joins its thread, which writes what waits first
+  }
+
+  void writeInBackground() {
+    background = std::make_shared<spdlog::details::thread_pool>(kQueueLines, 1U);
+    use(std::make_shared<spdlog::async_logger>("", sink, background,
+                                               spdlog::async_overflow_policy::overrun_oldest));
+  }
+
+ private:
+  void use(std::shared_ptr<spdlog::logger> next) {
+    next->set_level(spdlog::level::trace);  // the level is ours to check
+    next->set_pattern("%v");
+    next->flush_on(spdlog::level::trace);
+    logger = std::move(next);
+  }
+};
+
+Output& output() {
+  static Output instance;
+  return instance;
+}
+
+void write(Level level, std::string_view logger, std::string_view message, Fields fields) {
+  if (!enabled(level)) return;
+  Output& out = output();
+  const std::string line =
+      renderLine(out.format.load(std::memory_order_relaxed), level, std::chrono::system_clock::now(), logger,
+                 message, std::span<const Field>{fields.begin(), fields.size()});
+  out.logger->log(spdlog::level::info, spdlog::string_view_t{line.data(), line.size()});
+}
+
+}  // namespace
+
+void configure(const Options& options) {
+  Output& out = output();
+  out.level.store(options.level, std::memory_order_relaxed);
+  out.format.store(options.format, std::memory_order_relaxed);
+  if (options.background) {
+    out.writeInBackground();
+  } else {
+    out.writeAtOnce();
+  }
+}
+
+void setLevel(Level level) {
+  output().level.store(level, std::memory_order_relaxed);
+}
+
+bool enabled(Level level) {
+  return level >= output().level.load(std::memory_order_relaxed);
+}
+
+void drain() {
+  output().writeAtOnce();
+}
+
+void debug(std::string_view message, Fields fields) {
+  write(Level::Debug, {}, message, fields);
+}
+void info(std::string_view message, Fields fields) {
+  write(Level::Info, {}, message, fields);
+}
+void warn(std::string_view message, Fields fields) {
+  write(Level::Warn, {}, message, fields);
+}
+void error(std::string_view message, Fields fields) {
+  write(Level::Error, {}, message, fields);
+}
+
+void Logger::debug(std::string_view message, Fields fields) const {
+  write(Level::Debug, name_, message, fields);
+}
+void Logger::info(std::string_view message, Fields fields) const {
+  write(Level::Info, name_, message, fields);
+}
+void Logger::warn(std::string_view message, Fields fields) const {
+  write(Level::Warn, name_, message, fields);
+}
+void Logger::error(std::string_view message, Fields fields) const {
+  write(Level::Error, name_, message, fields);
+}
+
+}  // namespace dynamo::log

@@ -1,0 +1,131 @@
+#include "common/observability/metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/metric_family.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "common/observability/process_stats.h"
+
+namespace dynamo::observability {
+namespace {
+
+prometheus::Labels toLabels(Labels labels) {
+  prometheus::Labels result;
+  for (const auto& [name, value] : labels) result.emplace(name, value);
+  return result;
+}
+
+prometheus::MetricFamily processFamily(std::string name, std::string help, prometheus::MetricType type,
+                                       double value) {
+  prometheus::MetricFamily family;
+  family.name = std::move(name);
+  family.help = std::move(help);
+  family.type = type;
+  family.metric.emplace_back();
+  (type == prometheus::MetricType::Counter ? family.metric[0].counter.value : family.metric[0].gauge.value) =
+      value;
+  return family;
+}
+
+void addProcessMetrics(std::vector<prometheus::MetricFamily>& families) {
+  using Type = prometheus::MetricType;
+  const ProcessStats stats = readProcessStats();
+  const auto add = [&](const char* name, const char* help, Type type, double value) {
+    families.push_back(processFamily(name, help, type, value));
+  };
+  add("process_cpu_seconds_total", "User and system CPU time used.", Type::Counter, stats.cpuSeconds);
+  add("process_max_fds", "Most file descriptors that may be open.", Type::Gauge, stats.maxFds);
+  add("process_open_fds", "Open file descriptors.", Type::Gauge, stats.openFds);
+  add("process_resident_memory_bytes", "Resident memory.", Type::Gauge, stats.residentBytes);
+  add("process_start_time_seconds", "Start of the process, Unix time.", Type::Gauge, stats.startTimeSeconds);
+  add("process_threads", "Threads.", Type::Gauge, stats.threads);
+  add("process_virtual_memory_bytes", "Virtual memory.", Type::Gauge, stats.virtualBytes);
+}
+
+}  // namespace
+
+void Counter::increment(double by) noexcept {
+  if (series_ != nullptr) static_cast<prometheus::Counter*>(series_)->Increment(by);
+}
+
+void Gauge::set(double value) noexcept {
+  if (series_ != nullptr) static_cast<prometheus::Gauge*>(series_)->Set(value);
+}
+
+void Gauge::add(double by) noexcept {
+  if (series_ != nullptr) static_cast<prometheus::Gauge*>(series_)->Increment(by);
+}
+
+void Histogram::observe(double value) noexcept {
+  if (series_ != nullptr) static_cast<prometheus::Histogram*>(series_)->Observe(value);
+}
+
+struct Registry::Impl {
+  prometheus::Registry registry;
+
+  // Series of replaceGauges(); the lock also keeps a half-replaced set out of render().
+  mutable std::mutex replaceMutex;
+  std::map<std::string, std::vector<prometheus::Gauge*>, std::less<>> replaced;
+};
+
+Registry::Registry() : impl_(std::make_unique<Impl>()) {}
+Registry::~Registry() = default;
+
+Counter Registry::counter(std::string_view name, std::string_view help, Labels labels) {
+  auto& family =
+      prometheus::BuildCounter().Name(std::string{name}).Help(std::string{help}).Register(impl_->registry);
+  return Counter{&family.Add(toLabels(labels))};
+}
+
+Gauge Registry::gauge(std::string_view name, std::string_view help, Labels labels) {
+  auto& family =
+      prometheus::BuildGauge().Name(std::string{name}).Help(std::string{help}).Register(impl_->registry);
+  return Gauge{&family.Add(toLabels(labels))};
+}
+
+Histogram Registry::histogram(std::string_view name, std::string_view help, std::span<const double> buckets,
+                              Labels labels) {
+  auto& family =
+      prometheus::BuildHistogram().Name(std::string{name}).Help(std::string{help}).Register(impl_->registry);
+  return Histogram{
+      &family.Add(toLabels(labels), prometheus::Histogram::BucketBoundaries{buckets.begin(), buckets.end()})};
+}
+
+void Registry::replaceGauges(std::string_view name, std::string_view help,
+                             const std::vector<Sample>& samples) {
+  auto& family =
+      prometheus::BuildGauge().Name(std::string{name}).Help(std::string{help}).Register(impl_->registry);
+  const std::lock_guard lock{impl_->replaceMutex};
+  auto& present = impl_->replaced[std::string{name}];
+  std::vector<prometheus::Gauge*> next;
+  for (const Sample& sample : samples) {
+    prometheus::Labels labels;
+    for (const auto& [key, value] : sample.labels) labels.emplace(key, value);
+    next.push_back(&family.Add(labels));
+    next.back()->Set(sample.value);
+  }
+  for (prometheus::Gauge* gauge : present) {
+    if (std::find(next.begin(), next.end(), gauge) == next.end()) family.Remove(gauge);
+  }
+  present = std::move(next);
+}
+
+std::string Registry::render() const {
+  std::vector<prometheus::MetricFamily> families;
+  {
+    const std::lock_guard lock{impl_->replaceMutex};
+    families = impl_->registry.Collect();
+  }
+  addProcessMetrics(families);
+  std::sort(families.begin(), families.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return prometheus::TextSerializer{}.Serialize(families);
+}
+
+}  // namespace dynamo::observability

@@ -1,0 +1,29 @@
+#pragma once
+// Well-formed UTF-8 (Unicode table 3-7): what may stand in a log line or a configuration file.
+
+#include <cstddef>
+#include <string_view>
+
+namespace dynamo::observability {
+
+/// The bytes of the character that starts `text` (1 to 4); 0 when it is malformed, cut off or absent.
+constexpr std::size_t utf8Length(std::string_view text) {
+  const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const auto tail = [&](std::size_t i) { return (at(i) & 0xC0U) == 0x80U; };
+  const unsigned lead = at(0);
+  if (lead < 0x80) return text.empty() ? 0 : 1;
+  if (lead >= 0xC2 && lead <= 0xDF) return tail(1) ? 2 : 0;
+  if (lead >= 0xE0 && lead <= 0xEF) {
+    if (lead == 0xE0 && at(1) < 0xA0) return 0;  // overlong
+    if (lead == 0xED && at(1) > 0x9F) return 0;  // surrogates
+    return tail(1) && tail(2) ? 3 : 0;
+  }
+  if (lead >= 0xF0 && lead <= 0xF4) {
+    if (lead == 0xF0 && at(1) < 0x90) return 0;  // overlong
+    if (lead == 0xF4 && at(1) > 0x8F) return 0;  // beyond U+10FFFF
+    return tail(1) && tail(2) && tail(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+}  // namespace dynamo::observability

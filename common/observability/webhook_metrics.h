@@ -1,0 +1,121 @@
+#pragma once
+// The metrics of the webhook server by name: admission.md section 14, operator-config.md section 12, the
+// names of controller-runtime that existing dashboards know (anchors D2), and those of ours
+// (dynamo_webhook_*).
+
+#include <cstddef>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "common/observability/metrics.h"
+
+namespace dynamo::observability {
+
+/// Why a validator refused: the class of the first broken rule (adm-Q18).
+enum class DenialReason {
+  Required,      ///< "required": a field is missing
+  Invalid,       ///< "invalid": a value breaks a rule
+  WrongType,     ///< "wrong_type"
+  NotSupported,  ///< "not_supported": not one of the allowed values
+  Forbidden,     ///< "forbidden": not allowed here, or not by this user
+  Immutable,     ///< "immutable": may not be changed, or not now
+  Duplicate,     ///< "duplicate"
+  NotFound,      ///< "not_found": names something that is not there
+  Size,          ///< "size": too long, too many, too few
+  Name,          ///< "name": a derived name would be too long or malformed
+  Render,        ///< "render": the API server would refuse a child
+  BadRequest,    ///< "bad_request": the review could not be read
+  Internal,      ///< "internal": an error of ours
+};
+
+/// The label value of a reason.
+std::string_view labelOf(DenialReason reason);
+
+/// One path of the server, as controller-runtime names it. Copies share the series.
+class RouteMetrics {
+ public:
+  RouteMetrics(Registry& registry, std::string_view path);
+
+  void started() { inFlight_.add(1); }
+  /// `status` is the HTTP status of the answer.
+  void finished(int status, double seconds);
+
+ private:
+  Registry* registry_;
+  std::string path_;
+  Histogram latency_;
+  Gauge inFlight_;
+  Counter ok_;
+  Counter failed_;
+};
+
+/// Validating calls of one kind and one operation ("CREATE", "UPDATE", "DELETE"). Defaulters and decode
+/// errors are not counted, as in the reference.
+class AdmissionMetrics {
+ public:
+  AdmissionMetrics(Registry& registry, std::string_view kind, std::string_view operation);
+
+  void allowed(double seconds);
+  void denied(double seconds, DenialReason reason);
+
+ private:
+  Registry* registry_;
+  std::string kind_;
+  std::string operation_;
+  Histogram duration_;
+  Counter allowed_;
+  Counter denied_;
+};
+
+/// ConversionReviews of one kind to one version.
+struct ConversionMetrics {
+  ConversionMetrics(Registry& registry, std::string_view kind, std::string_view toVersion);
+
+  Counter objects;
+  Counter failures;   ///< reviews answered with a failure
+  Counter bytes;      ///< bytes of requests
+  Histogram seconds;  ///< of one review
+};
+
+/// What the server itself counts. All gauges and counters start at 0.
+struct ServerMetrics {
+  explicit ServerMetrics(Registry& registry);
+
+  Gauge connections;
+  Counter connectionsAccepted;
+  Counter connectionsRefused;  ///< over maxConnections
+  Counter handshakeFailures;
+  Counter requestsRefused;  ///< malformed, too large, too slow: answered before a handler saw them
+  Gauge bytesInFlight;
+  Gauge draining;  ///< 1 from SIGTERM on
+  Gauge ready;     ///< what /readyz answers
+  Counter panics;  ///< exceptions that reached the last line of defence
+  Counter conversionPanics;
+  Gauge certificateExpiry;  ///< notAfter of the served certificate, Unix time
+  Counter certificateReads;
+  Counter certificateReadErrors;
+};
+
+/// Denials by rule id. The set of rules is closed, but a bound keeps a mistake from flooding Prometheus.
+class RuleMetrics {
+ public:
+  static constexpr std::size_t kMaxRules = 512;
+
+  explicit RuleMetrics(Registry& registry) : registry_(registry) {}
+  /// Off the hot path: looks the series up. Thread-safe.
+  void denied(std::string_view rule);
+
+ private:
+  Registry& registry_;
+  std::mutex mutex_;
+  std::set<std::string, std::less<>> seen_;
+};
+
+/// `dynamo_operator_build_info{component,version,operator_version}` = 1.
+void addBuildInfo(Registry& registry, std::string_view component, std::string_view version,
+                  std::string_view operatorVersion);
+
+}  // namespace dynamo::observability

@@ -1,0 +1,43 @@
+#include "common/schema/defaults.h"
+
+#include "common/schema/node.h"
+
+namespace dynamo::schema {
+namespace {
+
+using json::Allocator;
+using json::Value;
+
+/// Every null of a member that the schema knows goes; one with a default is filled in again afterwards.
+void removeNulls(const Node& node, Value& object) {
+  for (auto member = object.MemberBegin(); member != object.MemberEnd();) {
+    const bool known = node.member(json::text(member->name)) != nullptr;
+    if (known && member->value.IsNull()) {
+      member = object.EraseMember(member);  // keeps the order of the others
+    } else {
+      ++member;
+    }
+  }
+}
+
+}  // namespace
+
+void applyDefaults(const Node& node, Value& value, Allocator& allocator) {
+  if (value.IsArray() && node.items != nullptr) {
+    for (Value& item : value.GetArray()) applyDefaults(*node.items, item, allocator);
+  }
+  if (!value.IsObject()) return;
+  removeNulls(node, value);
+  for (const Property& property : node.properties) {
+    const Value* preset = property.node->defaultValue;
+    if (preset != nullptr && json::findRaw(value, property.name) == nullptr) {
+      json::set(value, property.name, json::copy(*preset, allocator), allocator);
+    }
+  }
+  for (auto& member : value.GetObject()) {
+    const Node* child = node.member(json::text(member.name));
+    if (child != nullptr) applyDefaults(*child, member.value, allocator);
+  }
+}
+
+}  // namespace dynamo::schema

@@ -1,0 +1,55 @@
+#include <algorithm>
+#include <cctype>
+
+#include "common/schema/registry.h"
+#include "common/schema/walker.h"
+
+namespace dynamo::schema {
+namespace {
+
+using json::Value;
+using validation::ErrorType;
+
+constexpr std::size_t kMaxLabel = 63;  // RFC 1035
+
+bool isKindName(std::string_view kind) {
+  const auto isInner = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-'; };
+  return kind.size() <= kMaxLabel && std::isalpha(static_cast<unsigned char>(kind.front())) != 0 &&
+         kind.back() != '-' && std::all_of(kind.begin(), kind.end(), isInner);
+}
+
+}  // namespace
+
+void Walker::checkEmbedded(const Value& object) {
+  for (const char* name : {"apiVersion", "kind"}) {
+    if (onlyUnknown_) break;
+    path_.pushField(name);
+    const std::string field = path_.bracketed();
+    path_.pop();
+    const auto invalid = [&](const Value& value, std::string detail) {
+      add(ErrorType::Invalid, field, validation::showValue(value), std::move(detail), "schema.embedded");
+    };
+    const Value* value = json::findRaw(object, name);
+    const std::string_view text = json::text(value);
+    if (value == nullptr) {
+      add(ErrorType::Required, field, {}, {}, "schema.embedded");
+    } else if (!value->IsString()) {
+      invalid(*value, "must be a string");
+    } else if (text.empty()) {
+      invalid(*value, "must not be empty");
+    } else if (name == std::string_view{"kind"} && !isKindName(text)) {
+      invalid(*value, "must be letters, digits and '-', start with a letter and end with a letter or digit");
+    } else if (name == std::string_view{"apiVersion"} && std::count(text.begin(), text.end(), '/') > 1) {
+      invalid(*value, "unexpected GroupVersion string: " + std::string{text});
+    }
+  }
+  if (const Value* metadata = json::find(object, "metadata")) checkObjectMeta(*metadata);
+}
+
+void Walker::checkObjectMeta(const Value& metadata) {
+  path_.pushField("metadata");
+  check(metadataNode(), metadata);
+  path_.pop();
+}
+
+}  // namespace dynamo::schema

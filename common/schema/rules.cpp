@@ -1,0 +1,56 @@
+#include "common/schema/rules.h"
+
+#include <algorithm>
+#include <array>
+
+#include "common/schema/defaults.h"
+#include "common/schema/node.h"
+
+namespace dynamo::schema {
+namespace {
+
+using json::Value;
+
+bool pvcComplete(const RuleInput& in) {
+  if (!json::findBool(&in.self, "create").value_or(false)) return true;
+  return json::find(in.self, "size") != nullptr && json::find(in.self, "storageClass") != nullptr &&
+         json::find(in.self, "volumeAccessMode") != nullptr;
+}
+
+bool checkpointSource(const RuleInput& in) {
+  if (!json::findBool(&in.self, "enabled").value_or(false)) return true;
+  const Value* identity = json::find(in.self, "identity");
+  return !json::findText(&in.self, "checkpointRef").empty() ||
+         (json::find(identity, "model") != nullptr && json::find(identity, "backendFramework") != nullptr);
+}
+
+/// Compares what would be stored: an absent member is equal to its default.
+bool identityImmutable(const RuleInput& in) {
+  const Value* before = json::find(json::find(in.old, "spec"), "identity");
+  if (before == nullptr) return true;
+  const Value* now = json::find(json::find(&in.self, "spec"), "identity");
+  if (now == nullptr) return false;
+  const Node& schema = *in.node.member("spec")->member("identity");
+  json::Document scratch;
+  Value a = json::copy(*before, scratch.GetAllocator());
+  Value b = json::copy(*now, scratch.GetAllocator());
+  applyDefaults(schema, a, scratch.GetAllocator());
+  applyDefaults(schema, b, scratch.GetAllocator());
+  return json::equal(a, b);
+}
+
+constexpr std::array kRules{
+    Rule{"pvc-complete", false, pvcComplete},
+    Rule{"checkpoint-source", false, checkpointSource},
+    Rule{"identity-immutable", true, identityImmutable},
+};
+
+}  // namespace
+
+const Rule* findRule(std::string_view name) {
+  const auto found =
+      std::find_if(kRules.begin(), kRules.end(), [&](const Rule& rule) { return rule.name == name; });
+  return found == kRules.end() ? nullptr : &*found;
+}
+
+}  // namespace dynamo::schema

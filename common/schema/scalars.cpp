@@ -1,0 +1,105 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "common/schema/walker.h"
+
+namespace dynamo::schema {
+namespace {
+
+using json::Value;
+using validation::ErrorType;
+
+/// Characters, not bytes; the text is valid UTF-8.
+std::int64_t length(std::string_view text) {
+  return std::count_if(text.begin(), text.end(),
+                       [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; });
+}
+
+bool digitsAt(std::string_view text, std::size_t at, std::size_t count) {
+  const std::string_view part = text.substr(std::min(at, text.size()), count);
+  return part.size() == count &&
+         std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// RFC 3339, as far as its form goes: 2006-01-02T15:04:05[.fraction](Z|+hh:mm).
+bool isDateTime(std::string_view s) {
+  const bool date = digitsAt(s, 0, 4) && s.substr(4, 1) == "-" && digitsAt(s, 5, 2) &&
+                    s.substr(7, 1) == "-" && digitsAt(s, 8, 2) &&
+                    (s.substr(10, 1) == "T" || s.substr(10, 1) == "t");
+  const bool time = date && digitsAt(s, 11, 2) && s.substr(13, 1) == ":" && digitsAt(s, 14, 2) &&
+                    s.substr(16, 1) == ":" && digitsAt(s, 17, 2);
+  if (!time) return false;
+  s.remove_prefix(19);
+  if (s.starts_with('.')) {
+    const std::size_t end = std::min(s.find_first_not_of("0123456789", 1), s.size());
+    if (end == 1) return false;
+    s.remove_prefix(end);
+  }
+  if (s == "Z" || s == "z") return true;
+  return s.size() == 6 && (s[0] == '+' || s[0] == '-') && digitsAt(s, 1, 2) && s[3] == ':' &&
+         digitsAt(s, 4, 2);
+}
+
+std::string supported(const std::vector<std::string_view>& values) {
+  return fmt::format("supported values: \"{}\"", fmt::join(values, "\", \""));
+}
+
+}  // namespace
+
+void Walker::checkString(const Node& node, const Value& value) {
+  if (onlyUnknown_) return;
+  const std::string_view text = json::text(value);
+  const auto invalid = [&](const std::string& what, std::string rule) {
+    addHere(ErrorType::Invalid, validation::showValue(value), path_.dotted() + " in body " + what,
+            std::move(rule));
+  };
+  if (node.maxLength && length(text) > *node.maxLength) {
+    addHere(ErrorType::TooLong, {}, fmt::format("may not be more than {} bytes", *node.maxLength),
+            "schema.bounds");
+  } else if (node.minLength && length(text) < *node.minLength) {
+    invalid(fmt::format("should be at least {} chars long", *node.minLength), "schema.bounds");
+  } else if (node.pattern != nullptr && !node.pattern->matches(text)) {
+    invalid(fmt::format("should match '{}'", node.pattern->text), "schema.pattern");
+  }
+  const auto& values = node.enumValues;
+  if (!values.empty() && std::find(values.begin(), values.end(), text) == values.end()) {
+    addHere(ErrorType::NotSupported, validation::showValue(value), supported(values), "schema.enum");
+  }
+  if (node.dateTime && !isDateTime(text)) {
+    const std::string shown = validation::showValue(value);
+    addHere(ErrorType::TypeInvalid, shown,
+            fmt::format("{} in body must be of type date-time: {}", path_.dotted(), shown), "schema.type");
+  }
+}
+
+void Walker::checkNumber(const Node& node, const Value& value) {
+  if (onlyUnknown_) return;
+  const double number = value.GetDouble();
+  const auto outside = [&](std::string_view relation, std::int64_t bound) {
+    addHere(ErrorType::Invalid, json::dump(value),
+            fmt::format("{} in body should be {} than or equal to {}", path_.dotted(), relation, bound),
+            "schema.bounds");
+  };
+  if (node.scale) checkScale(node, value);
+  if (node.minimum && number < static_cast<double>(*node.minimum)) outside("greater", *node.minimum);
+  if (node.maximum && number > static_cast<double>(*node.maximum)) outside("less", *node.maximum);
+}
+
+void Walker::checkScale(const Node& node, const Value& value) {
+  const auto invalid = [&](std::string detail) {
+    addHere(ErrorType::Invalid, json::dump(value), std::move(detail), "schema.bounds");
+  };
+  if (!value.IsInt64()) {
+    invalid("must be written as an integer");
+  } else if (value.GetInt64() < 0 && !node.minimum) {
+    invalid("should be a non-negative integer");
+  } else if (value.GetInt64() > std::numeric_limits<std::int32_t>::max()) {
+    invalid(fmt::format("should be less than or equal to {}", std::numeric_limits<std::int32_t>::max()));
+  }
+}
+
+}  // namespace dynamo::schema

@@ -1,0 +1,213 @@
+#include "common/schema/validator.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "common/schema/registry.h"
+#include "common/schema/suggest.h"
+#include "common/schema/walker.h"
+
+namespace dynamo::schema {
+namespace {
+
+using json::Value;
+using validation::ErrorType;
+
+// The API server takes doubles up to here for integers when they have no fraction.
+constexpr double kMaxExactInteger = 9007199254740991.0;
+
+std::string_view nameOf(Type type) {
+  switch (type) {
+    case Type::Object:
+      return "object";
+    case Type::Array:
+      return "array";
+    case Type::String:
+      return "string";
+    case Type::Integer:
+      return "integer";
+    case Type::Number:
+      return "number";
+    case Type::Boolean:
+      return "boolean";
+    case Type::IntOrString:
+      return "integer,string";
+    case Type::Any:
+      return "any";
+  }
+  return "any";
+}
+
+std::string_view nameOf(const Value& value) {
+  if (value.IsNull()) return "null";
+  if (value.IsBool()) return "boolean";
+  if (value.IsString()) return "string";
+  if (value.IsObject()) return "object";
+  if (value.IsArray()) return "array";
+  return value.IsInt64() ? "integer" : "number";
+}
+
+bool isIntegral(const Value& value) {
+  if (!value.IsNumber()) return false;
+  if (value.IsInt64()) return true;
+  const double number = value.GetDouble();
+  return std::abs(number) <= kMaxExactInteger && std::trunc(number) == number;
+}
+
+bool fits(Type type, const Value& value) {
+  switch (type) {
+    case Type::Any:
+      return true;
+    case Type::Object:
+      return value.IsObject();
+    case Type::Array:
+      return value.IsArray();
+    case Type::String:
+      return value.IsString();
+    case Type::Integer:
+      return isIntegral(value);
+    case Type::Number:
+      return value.IsNumber();
+    case Type::Boolean:
+      return value.IsBool();
+    case Type::IntOrString:
+      return value.IsString() || isIntegral(value);
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<validation::FieldError> validate(const Node& schema, const Value& object,
+                                             const Options& options) {
+  Walker walker{options};
+  walker.checkRoot(schema, object);
+  return std::move(walker).take();
+}
+
+void Walker::add(ErrorType type, std::string field, std::string badValue, std::string detail,
+                 std::string rule) {
+  findings_.push_back({type, std::move(field), std::move(badValue), std::move(detail), std::move(rule)});
+}
+
+void Walker::checkRoot(const Node& root, const Value& object) {
+  check(root, object);
+  if (!object.IsObject()) return;
+  const Value* metadata = json::find(object, "metadata");
+  const bool named =
+      !json::findText(metadata, "name").empty() || !json::findText(metadata, "generateName").empty();
+  if (!named) {
+    add(ErrorType::Required, "metadata.name", {}, "name or generateName is required", "schema.metadata");
+  }
+}
+
+void Walker::check(const Node& node, const Value& value) {
+  if (!checkType(node, value)) return;
+  if (value.IsObject()) {
+    const std::size_t before = findings_.size();
+    checkObject(node, value);
+    // What is broken below is told there; a rule would only repeat it in other words.
+    if (findings_.size() == before) checkRule(node, value);
+  } else if (value.IsArray()) {
+    checkArray(node, value);
+  } else if (value.IsString()) {
+    checkString(node, value);
+  } else if (value.IsNumber()) {
+    checkNumber(node, value);
+  }
+}
+
+bool Walker::checkType(const Node& node, const Value& value) {
+  if (fits(node.type, value)) return true;
+  if (!onlyUnknown_) {
+    const std::string name = fmt::format("\"{}\"", nameOf(value));
+    const std::string field = path_.dotted();
+    addHere(ErrorType::TypeInvalid, name,
+            fmt::format("{} in body must be of type {}: {}", field, nameOf(node.type), name), "schema.type");
+  }
+  return false;
+}
+
+void Walker::checkObject(const Node& node, const Value& object) {
+  if (node.embeddedResource) checkEmbedded(object);
+  std::int64_t count = 0;
+  for (const auto& member : object.GetObject()) {
+    const std::string_view name = json::text(member.name);
+    const bool known = node.member(name) != nullptr;
+    if (known && member.value.IsNull()) continue;  // the API server removes it, or puts the default there
+    ++count;
+    checkMember(node, name, member.value);
+  }
+  if (onlyUnknown_) return;
+  for (const Property& property : node.properties) {
+    const bool present = !property.required || property.node->defaultValue != nullptr ||
+                         json::find(object, property.name) != nullptr;
+    if (present) continue;
+    path_.pushField(property.name);
+    addHere(ErrorType::Required, {}, {}, "schema.required");
+    path_.pop();
+  }
+  if (node.maxProperties && count > *node.maxProperties) {
+    addHere(ErrorType::TooMany, std::to_string(count),
+            fmt::format("must have at most {} items", *node.maxProperties), "schema.bounds");
+  }
+}
+
+void Walker::checkMember(const Node& node, std::string_view name, const Value& value) {
+  const bool typeOrMetadata = name == "apiVersion" || name == "kind" || name == "metadata";
+  if (node.embeddedResource && typeOrMetadata) return;
+  const Property* property = node.property(name);
+  const Node* child = property != nullptr ? property->node : node.additional;
+  if (child == nullptr) {
+    if (!node.preserveUnknown) reportUnknown(node, name);
+    return;
+  }
+  property != nullptr ? path_.pushField(name) : path_.pushKey(name);
+  const bool droppedStatus = name == "status" && path_.dotted() == "status" && !options_.status;
+  const bool outer = onlyUnknown_;
+  onlyUnknown_ = outer || droppedStatus;
+  check(*child, value);
+  onlyUnknown_ = outer;
+  path_.pop();
+}
+
+void Walker::checkArray(const Node& node, const Value& array) {
+  if (node.items != nullptr) {
+    for (rapidjson::SizeType i = 0; i < array.Size(); ++i) {
+      path_.pushIndex(i);
+      check(*node.items, array[i]);
+      path_.pop();
+    }
+  }
+  if (onlyUnknown_) return;
+  if (node.maxItems && static_cast<std::int64_t>(array.Size()) > *node.maxItems) {
+    addHere(ErrorType::TooMany, std::to_string(array.Size()),
+            fmt::format("must have at most {} items", *node.maxItems), "schema.bounds");
+  }
+  checkDuplicates(node, array);
+}
+
+void Walker::checkRule(const Node& node, const Value& object) {
+  // Transition rules stand at the root only, so the old object is the whole one.
+  if (node.rule == nullptr || onlyUnknown_ || (node.rule->transition && options_.old == nullptr)) return;
+  if (node.rule->holds({node, object, options_.old})) return;
+  const std::string field = path_.bracketed();
+  // For the root the API server prints "<nil>".
+  add(ErrorType::Invalid, field.empty() ? "spec" : field, "\"object\"", std::string{node.ruleMessage},
+      "schema.cel." + std::string{node.rule->name});
+}
+
+void Walker::reportUnknown(const Node& node, std::string_view name) {
+  if (!options_.unknownFields) return;
+  std::vector<std::string_view> names;
+  for (const Property& property : node.properties) names.push_back(property.name);
+  const std::string_view near = nearest(name, names);
+  path_.pushField(name);
+  addHere(ErrorType::Invalid, {},
+          near.empty() ? "unknown field" : fmt::format("unknown field, did you mean \"{}\"?", near),
+          "schema.unknown-field");
+  path_.pop();
+}
+
+}  // namespace dynamo::schema

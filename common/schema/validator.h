@@ -1,0 +1,30 @@
+#pragma once
+// The API server's checks of a custom resource against its schema, for use without an API server
+// (spec/api-v1alpha1.md section 1; wording of kube-openapi and apimachinery).
+
+#include <vector>
+
+#include "common/json/value.h"
+#include "common/schema/node.h"
+#include "common/validation/finding.h"
+
+namespace dynamo::schema {
+
+struct Options {
+  /// The stored object on an update; transition rules need it. nullptr: a create.
+  const json::Value* old = nullptr;
+  /// Report members that the schema does not know, as kubectl's strict mode does.
+  bool unknownFields = true;
+  /// Check `status` too. A create drops it, so it is skipped by default (unknown members are still told).
+  bool status = false;
+};
+
+/// Every finding about the whole object `object`, in the order of the object. Schema defaults need not have
+/// been applied: a missing member with a default counts as present, a null as absent. Paths are the API
+/// server's own: map keys as ".key" from the schema, as "[key]" from list types, rules and embedded objects.
+/// `FieldError::rule` is one of schema.unknown-field, schema.type, schema.required, schema.enum,
+/// schema.bounds, schema.pattern, schema.duplicate, schema.embedded, schema.metadata, schema.cel.<rule>.
+std::vector<validation::FieldError> validate(const Node& schema, const json::Value& object,
+                                             const Options& options = {});
+
+}  // namespace dynamo::schema

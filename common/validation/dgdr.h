@@ -1,0 +1,38 @@
+#pragma once
+// The rules of DynamoGraphDeploymentRequest beyond its schema (spec/admission.md section 10, quirks.md).
+
+#include <span>
+#include <string_view>
+
+#include "common/json/value.h"
+#include "common/validation/finding.h"
+#include "common/validation/rule.h"
+
+namespace dynamo::validation {
+
+/// What the rules need to know of the operator's configuration.
+struct DgdrPolicy {
+  /// GPU hardware must be given by hand: the operator is namespace-restricted and discovery is off.
+  bool hardwareRequired = false;
+  /// deploymentOverrides.namespace may name another namespace than the request's.
+  bool allowOtherNamespaces = false;
+};
+
+/// One request in v1beta1, as the API server sends it whatever version the client used.
+struct DgdrRequest {
+  const json::Value& object;
+  const json::Value* old = nullptr;  ///< nullptr on CREATE
+  std::string_view clientVersion;    ///< version the client wrote, "v1alpha1" or "v1beta1"
+  const DgdrPolicy& policy;
+};
+
+/// All findings, sorted. An object that is being deleted is never refused.
+Findings validateDgdr(const DgdrRequest& request);
+
+/// The rules, for `dynamo-webhook rules` and the documentation.
+std::span<const Rule> dgdrRules();
+
+/// Equal for the lock on the spec: what the typed API treats alike is alike (admission.md 10.3).
+bool sameDgdrSpec(const json::Value* before, const json::Value* after);
+
+}  // namespace dynamo::validation

@@ -1,0 +1,107 @@
+// When the spec is locked, what the typed API reads alike must count as unchanged (admission.md 10.3).
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "common/k8s/quantity.h"
+#include "common/validation/dgdr.h"
+
+namespace dynamo::validation {
+namespace {
+
+using json::Value;
+
+/// Scalars whose zero value is the same as their absence (not pointers in the API).
+constexpr std::array<std::string_view, 9> kZeroIsAbsent = {"/image",
+                                                           "/backend",
+                                                           "/searchStrategy",
+                                                           "/model",
+                                                           "/hardware/gpuSku",
+                                                           "/modelCache/pvcName",
+                                                           "/modelCache/pvcModelPath",
+                                                           "/modelCache/pvcMountPath",
+                                                           "/features/mocker/enabled"};
+
+/// Maps whose values are quantities, and single quantities, inside overrides.profilingJob.
+constexpr std::array<std::string_view, 3> kQuantityMaps = {"limits", "requests", "overhead"};
+constexpr std::array<std::string_view, 2> kQuantities = {"divisor", "sizeLimit"};
+
+template <class List>
+bool contains(const List& list, std::string_view item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+bool isZero(const Value& value) {
+  return value.IsFalse() || (value.IsString() && value.GetStringLength() == 0);
+}
+
+class Comparison {
+ public:
+  bool same(const Value* a, const Value* b, std::string_view key) {
+    if (a != nullptr && a->IsNull()) a = nullptr;
+    if (b != nullptr && b->IsNull()) b = nullptr;
+    if (a == nullptr || b == nullptr) return a == b || absentEquals(a == nullptr ? *b : *a, key);
+    if (inJob_ && quantity_) return k8s::sameQuantity(*a, *b);
+    if (a->IsObject() && b->IsObject()) return sameObjects(*a, *b);
+    if (a->IsArray() && b->IsArray()) {
+      if (a->Size() != b->Size()) return false;
+      for (rapidjson::SizeType i = 0; i < a->Size(); ++i) {
+        if (!same(&(*a)[i], &(*b)[i], {})) return false;
+      }
+      return true;
+    }
+    return json::equal(*a, *b);
+  }
+
+ private:
+  bool absentEquals(const Value& other, std::string_view key) const {
+    if (isZero(other) && contains(kZeroIsAbsent, pointer_)) return true;
+    // Lists of Kubernetes types are omitted when empty, except a pod's containers.
+    return inJob_ && other.IsArray() && other.Empty() && key != "containers";
+  }
+
+  bool sameObjects(const Value& a, const Value& b) {
+    return std::all_of(a.MemberBegin(), a.MemberEnd(),
+                       [&](const auto& m) {
+                         const std::string_view key = json::text(m.name);
+                         return descend(&m.value, json::findRaw(b, key), key);
+                       }) &&
+           std::all_of(b.MemberBegin(), b.MemberEnd(), [&](const auto& m) {
+             const std::string_view key = json::text(m.name);
+             return json::findRaw(a, key) != nullptr || descend(nullptr, &m.value, key);
+           });
+  }
+
+  bool descend(const Value* a, const Value* b, std::string_view key) {
+    const std::size_t length = pointer_.size();
+    const bool wasInJob = inJob_;
+    const bool wasQuantity = quantity_;
+    const bool wasMap = quantityMap_;
+    pointer_ += '/';
+    pointer_ += key;
+    if (pointer_ == "/overrides/profilingJob") inJob_ = true;
+    quantity_ = quantityMap_ || contains(kQuantities, key);
+    quantityMap_ = inJob_ && contains(kQuantityMaps, key);
+    if (quantityMap_) quantity_ = false;
+    const bool result = same(a, b, key);
+    pointer_.resize(length);
+    inJob_ = wasInJob;
+    quantity_ = wasQuantity;
+    quantityMap_ = wasMap;
+    return result;
+  }
+
+  std::string pointer_;
+  bool inJob_ = false;
+  bool quantity_ = false;
+  bool quantityMap_ = false;
+};
+
+}  // namespace
+
+bool sameDgdrSpec(const Value* before, const Value* after) {
+  return Comparison{}.same(before, after, {});
+}
+
+}  // namespace dynamo::validation

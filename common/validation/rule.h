@@ -1,0 +1,15 @@
+#pragma once
+#include <string_view>
+
+namespace dynamo::validation {
+
+enum class Severity { Error, Warning };
+
+/// One rule as it is listed: a stable id, what it does to the object, and one line of why.
+struct Rule {
+  std::string_view id;
+  Severity severity;
+  std::string_view summary;
+};
+
+}  // namespace dynamo::validation

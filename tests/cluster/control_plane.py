@@ -1,0 +1,345 @@
+"""A real Kubernetes control plane for tests and demos.
+
+    with ControlPlane() as cluster:
+        cluster.add_nodes(2, gpus=8)
+        cluster.kubectl("apply", "-f", "-", input=manifest)
+
+Linux only, Python standard library only; README.md tells what it is made of.
+"""
+
+import functools
+import os
+import random
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import time
+from pathlib import Path
+
+import client
+import components as parts
+from client import ApiError, KubectlError  # noqa: F401  (part of what this module offers)
+from supervisor import Supervisor, SupervisorError
+
+HERE = Path(__file__).resolve().parent
+POLL_SECONDS = 0.03
+LOG_TAIL_LINES = 25
+PORT_ATTEMPTS = 5
+# Below Linux' ephemeral range (32768 up): no outgoing connection takes the port while the server is down.
+PORTS = range(20000, 30000)
+
+
+class ControlPlaneError(Exception):
+    """The control plane did not come up, or went away; the message holds the end of the culprit's log."""
+
+
+@functools.lru_cache(maxsize=None)
+def build_assets():
+    """The directory that holds every binary; builds what is missing, which takes minutes the first time."""
+    run = subprocess.run([HERE / "build", "--print"], stdout=subprocess.PIPE, text=True, check=False)
+    if run.returncode != 0:
+        raise ControlPlaneError("the binaries of the control plane could not be built (see above)")
+    return Path(run.stdout.strip())
+
+
+def free_port():
+    """A loopback port that nobody listens on at this moment."""
+    for port in random.sample(PORTS, len(PORTS)):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+    raise ControlPlaneError(f"no free port in {PORTS.start}..{PORTS.stop}")
+
+
+class ControlPlane:
+    """etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kwok, with RBAC, on loopback.
+
+    components   subset of components.ALL; {"etcd", "apiserver"} is enough, and lighter, when no pod need run
+    users        name -> groups of identities that get a bearer token of their own (see user_kubeconfig)
+    kwok_config  file of kwok `Stage` documents in place of kwok's default ones (pods become ready at once)
+    timeout      seconds that `with` gives start()
+
+    Attributes after start(): kubeconfig (Path, admin), api_url, ca (PEM), ca_file, admin_token, assets,
+    directory (data and logs; removed by stop()), up_seconds.
+    """
+
+    def __init__(self, components=parts.ALL, users=None, kwok_config=None, timeout=60):
+        unknown = set(components) - set(parts.ALL)
+        if unknown or not {"etcd", "apiserver"} <= set(components):
+            given = sorted(components)
+            raise ValueError(f"components must be of {parts.ALL}, with etcd and apiserver: {given}")
+        self._components = [c for c in parts.ALL if c in components]
+        self._users = {**parts.SYSTEM_USERS, **(users or {})}
+        self._kwok_config = Path(kwok_config).resolve() if kwok_config else None
+        self._timeout = timeout
+        self._supervisor = None
+        self._layout = None
+        self._tls = None
+        self._nodes = 0
+        self.up_seconds = None
+
+    def __enter__(self):
+        self.start(self._timeout)
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    # Life
+
+    def start(self, timeout=60):
+        """Returns when the API server is ready and the other components work; if it fails, nothing stays.
+        The time that a build of the binaries takes does not count."""
+        if self._supervisor:
+            raise ControlPlaneError("already started")
+        assets = build_assets()
+        started = time.monotonic()
+        deadline = started + timeout
+        try:
+            self._supervisor = Supervisor()
+            self._layout = parts.Layout(self._supervisor.directory, assets)
+            parts.write_tokens(self._layout, self._users)
+            self._spawn("etcd", parts.etcd(self._layout))
+            self._start_apiserver_on_free_port(deadline)
+            self._start_clients(deadline)
+        except BaseException as error:
+            self.stop()
+            if isinstance(error, (SupervisorError, OSError)):
+                raise ControlPlaneError(f"start failed: {error}") from error
+            raise
+        self.up_seconds = time.monotonic() - started
+
+    def stop(self):
+        """Kills everything and removes all data. May be called at any time, and again.
+        DYNAMO_KEEP_LOGS=<folder> keeps the logs there, in a folder named like the control plane's."""
+        if not self._supervisor:
+            return
+        supervisor, self._supervisor = self._supervisor, None
+        try:
+            keep = os.environ.get("DYNAMO_KEEP_LOGS")
+            if keep and supervisor.directory.is_dir():
+                target = Path(keep) / supervisor.directory.name
+                target.mkdir(parents=True, exist_ok=True)
+                for log in supervisor.directory.glob("*.log"):
+                    shutil.copy(log, target)
+        finally:
+            supervisor.close()
+
+    def kill_apiserver(self):
+        """SIGKILL: connections break, watches end, nothing is answered until restart_apiserver()."""
+        self._supervisor.end("apiserver", signal.SIGKILL, 5)
+
+    def restart_apiserver(self, timeout=30):
+        """Ends the API server if it runs (orderly, killed after 3 s) and starts it on the same address."""
+        self._supervisor.end("apiserver", signal.SIGTERM, 3)
+        deadline = time.monotonic() + timeout
+        while not self._start_apiserver(deadline):
+            if time.monotonic() > deadline:
+                raise ControlPlaneError(f"port {self._layout.port} stayed taken")
+
+    def restart(self, component):
+        """Kills and starts again controller-manager, scheduler or kwok."""
+        self._supervisor.end(component, signal.SIGKILL, 5)
+        self._spawn_client(component)
+
+    # Identities
+
+    @property
+    def api_url(self):
+        return self._layout.api_url
+
+    @property
+    def directory(self):
+        return self._layout.directory
+
+    @property
+    def assets(self):
+        return self._layout.assets
+
+    @property
+    def kubeconfig(self):
+        return self._layout.kubeconfig("admin")
+
+    @property
+    def ca_file(self):
+        return self._layout.ca_file
+
+    @property
+    def ca(self):
+        return self._layout.ca_file.read_text(encoding="utf-8")
+
+    @property
+    def admin_token(self):
+        return self._layout.tokens["admin"]
+
+    def user_kubeconfig(self, name, groups=(), namespace=None):
+        """Path of a kubeconfig for `name`: with a token when `users` named it, else the administrator
+        impersonating it with `groups` (system:authenticated is added, as for a real user)."""
+        if name in self._layout.tokens:
+            user = {"token": self._layout.tokens[name]}
+        else:
+            all_groups = sorted({*groups, "system:authenticated"})
+            user = {"token": self.admin_token, "as": name, "as-groups": all_groups}
+        return parts.write_kubeconfig(self._layout, self._layout.kubeconfig(f"user-{name}"), user, namespace)
+
+    def service_account_kubeconfig(self, namespace, name, seconds=3600):
+        """Path of a kubeconfig with a token of an existing service account (TokenRequest)."""
+        path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}
+        body["spec"] = {"expirationSeconds": seconds}
+        token = self.api("POST", path, body)["status"]["token"]
+        target = self._layout.kubeconfig(f"sa-{namespace}-{name}")
+        return parts.write_kubeconfig(self._layout, target, {"token": token}, namespace)
+
+    # Use
+
+    def environment(self, kubeconfig=None):
+        """The caller's environment for programs that talk to this cluster: KUBECONFIG, kubectl first in PATH,
+        and a discovery cache of its own (kubectl's usual one is kept by address, and ports come back)."""
+        return {
+            **os.environ,
+            "KUBECONFIG": str(kubeconfig or self.kubeconfig),
+            "KUBECACHEDIR": str(self.directory / "kubectl-cache"),
+            "PATH": f"{self.assets}:{os.environ.get('PATH', '')}",
+        }
+
+    def kubectl(self, *args, input=None, check=True, kubeconfig=None, timeout=120):
+        """Runs kubectl, as administrator unless `kubeconfig` says otherwise; `input` is text for its standard
+        input. Returns subprocess.CompletedProcess with text output; KubectlError when it fails and `check` is
+        set."""
+        argv = [self.assets / "kubectl", *map(str, args)]
+        return client.run_kubectl(argv, self.environment(kubeconfig), input, check, timeout)
+
+    def api(self, method, path, body=None, content_type="application/json", token=None, timeout=30):
+        """One request to the API server, by default as administrator; far quicker than starting kubectl.
+        Returns the decoded JSON answer (text when it is none); ApiError from status 400 on."""
+        headers = {"Authorization": f"Bearer {token or self.admin_token}", "Content-Type": content_type}
+        return client.request(self._layout.port, self._tls, method, path, headers, body, timeout)
+
+    def add_nodes(self, count, gpus=8, cpu=64, memory="512Gi", labels=None, timeout=30):
+        """Adds fake nodes gpu-node-0, gpu-node-1, ... (counted on over calls) with nvidia.com/gpu in capacity
+        and allocatable, and waits until pods can be scheduled to them. Returns their names."""
+        if "kwok" not in self._components:
+            raise ControlPlaneError("nodes need the component kwok")
+        names = [f"gpu-node-{self._nodes + i}" for i in range(count)]
+        self._nodes += count
+        for name in names:
+            self.api("POST", "/api/v1/nodes", parts.node(name, gpus, cpu, memory, labels))
+        for name in names:
+            self.wait(lambda name=name: self._node_is_usable(name), timeout, f"node {name} ready")
+        return names
+
+    def create_namespace(self, name, labels=None):
+        """Creates a namespace and waits for its default service account, without which no pod is admitted."""
+        metadata = {"name": name, "labels": labels or {}}
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+        self.api("POST", "/api/v1/namespaces", namespace)
+        if "controller-manager" in self._components:
+            self._wait_for_service_account(name, time.monotonic() + 30)
+
+    def wait(self, condition, timeout=30, what="condition"):
+        """Calls `condition` until it returns something true, and returns that."""
+        deadline = time.monotonic() + timeout
+        while True:
+            value = condition()
+            if value:
+                return value
+            self._check_running()
+            if time.monotonic() > deadline:
+                raise ControlPlaneError(f"not within {timeout} s: {what}")
+            time.sleep(POLL_SECONDS)
+
+    def log_tail(self, component, lines=LOG_TAIL_LINES):
+        try:
+            text = self._layout.log(component).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return "(no log)"
+        return "\n".join(text.splitlines()[-lines:])
+
+    # Inside
+
+    def _spawn(self, component, argv):
+        self._supervisor.spawn(component, argv, parts.environment(self._layout), self._layout.log(component))
+
+    def _check_running(self, ignore=()):
+        for name, status in self._supervisor.statuses().items():
+            if status is not None and name not in ignore:
+                tail = self.log_tail(name)
+                raise ControlPlaneError(f"{name} ended with status {status}; the end of its log:\n{tail}")
+
+    def _start_apiserver_on_free_port(self, deadline):
+        for _ in range(PORT_ATTEMPTS):
+            self._layout.port = free_port()
+            if self._start_apiserver(deadline):
+                return
+        raise ControlPlaneError(f"{PORT_ATTEMPTS} ports in a row were taken by somebody else")
+
+    def _start_apiserver(self, deadline):
+        """False when another process took the port first."""
+        log = self._layout.log("apiserver")
+        before = log.stat().st_size if log.exists() else 0
+        self._spawn("apiserver", parts.apiserver(self._layout, self._components))
+        while not self._is_ready():
+            if self._supervisor.statuses().get("apiserver") is not None:
+                with open(log, encoding="utf-8", errors="replace") as file:
+                    file.seek(before)
+                    if "address already in use" in file.read():
+                        self._supervisor.end("apiserver", signal.SIGKILL, 1)
+                        return False
+            self._check_running()
+            if time.monotonic() > deadline:
+                tail = self.log_tail("apiserver")
+                raise ControlPlaneError(f"the API server is not ready in time; the end of its log:\n{tail}")
+            time.sleep(POLL_SECONDS)
+        return True
+
+    def _is_ready(self):
+        try:
+            if not self._tls:
+                self._tls = ssl.create_default_context(cafile=self._layout.ca_file)
+            return self.api("GET", "/readyz", timeout=5) == "ok"
+        except (OSError, ApiError):
+            return False
+
+    def _start_clients(self, deadline):
+        for user in parts.SYSTEM_USERS:
+            token = {"token": self._layout.tokens[user]}
+            parts.write_kubeconfig(self._layout, self._layout.kubeconfig(user), token)
+        for component in self._components:
+            if component not in ("etcd", "apiserver"):
+                self._spawn_client(component)
+        if "controller-manager" in self._components:
+            self._wait_for_service_account("default", deadline)
+        self._check_running()
+
+    def _spawn_client(self, component):
+        argv = {
+            "controller-manager": lambda: parts.controller_manager(self._layout),
+            "scheduler": lambda: parts.scheduler(self._layout),
+            "kwok": lambda: parts.kwok(self._layout, self._kwok_config),
+        }[component]()
+        self._spawn(component, argv)
+
+    def _wait_for_service_account(self, namespace, deadline):
+        def exists():
+            try:
+                return self.api("GET", f"/api/v1/namespaces/{namespace}/serviceaccounts/default")
+            except ApiError as error:
+                if error.status != 404:
+                    raise
+                return None
+
+        remaining = max(deadline - time.monotonic(), 1)
+        self.wait(exists, remaining, f"default service account of namespace {namespace}")
+
+    def _node_is_usable(self, name):
+        found = self.api("GET", f"/api/v1/nodes/{name}")
+        ready = {c["type"]: c["status"] for c in found["status"].get("conditions", [])}.get("Ready") == "True"
+        if "controller-manager" not in self._components:
+            return ready
+        return ready and not found["spec"].get("taints")

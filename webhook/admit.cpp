@@ -1,0 +1,81 @@
+#include "webhook/admit.h"
+
+#include <algorithm>
+
+#include "common/defaults/dgdr.h"
+#include "common/json/patch.h"
+#include "common/schema/registry.h"
+#include "common/schema/validator.h"
+
+namespace dynamo::webhook {
+namespace {
+
+/// Members of a type that the schema does not allow. The API server refuses them before it asks us; for
+/// everyone else the rules must not read past them in silence.
+std::vector<validation::FieldError> wrongTypes(const json::Value& object) {
+  const schema::Node* node =
+      schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));
+  if (node == nullptr) return {};
+  schema::Options options;
+  options.unknownFields = false;
+  options.status = true;
+  auto findings = schema::validate(*node, object, options);
+  std::erase_if(findings, [](const validation::FieldError& e) { return e.rule != "schema.type"; });
+  return findings;
+}
+
+/// validation.mode: warn. A lock is no defect of the object: it still refuses.
+void warnInstead(validation::Findings& findings) {
+  std::vector<validation::FieldError> locks;
+  for (validation::FieldError& error : findings.errors) {
+    if (error.rule.ends_with("-locked")) {
+      locks.push_back(std::move(error));
+    } else {
+      findings.warn(error.field, error.body(), error.rule);
+    }
+  }
+  findings.errors = std::move(locks);
+}
+
+}  // namespace
+
+Decision mutateDgdr(AdmissionRequest& request, const Policy& policy, json::Allocator& allocator) {
+  Decision decision;
+  if (!request.creates()) return decision;
+  const json::Value* spec = json::find(*request.object, "spec");
+  const bool hadImage = json::findRaw(spec == nullptr ? *request.object : *spec, "image") != nullptr;
+  if (!defaults::defaultDgdr(*request.object, policy.operatorVersion, allocator)) return decision;
+  json::Patch patch;
+  const json::Value& image = *json::find(json::find(request.object, "spec"), "image");
+  if (hadImage) {
+    patch.replace("/spec/image", image);
+  } else {
+    patch.add("/spec/image", image);
+  }
+  decision.patch = patch.dump();
+  return decision;
+}
+
+Decision validateDgdr(const AdmissionRequest& request, const Policy& policy) {
+  Decision decision;
+  const json::Value* old = request.updates() ? request.old : nullptr;
+  auto types = wrongTypes(*request.object);
+  if (!types.empty() && old != nullptr) {
+    validation::Findings before;
+    before.errors = wrongTypes(*old);
+    validation::Findings now;
+    now.errors = std::move(types);
+    decision.findings = validation::ratchet(std::move(now), before, *request.object, *old);
+  } else {
+    decision.findings.errors = std::move(types);
+  }
+  validation::Findings rules =
+      validation::validateDgdr({*request.object, old, request.clientVersion, policy.dgdr});
+  std::move(rules.errors.begin(), rules.errors.end(), std::back_inserter(decision.findings.errors));
+  std::move(rules.warnings.begin(), rules.warnings.end(), std::back_inserter(decision.findings.warnings));
+  if (policy.warnOnly) warnInstead(decision.findings);
+  decision.findings.sort();
+  return decision;
+}
+
+}  // namespace dynamo::webhook

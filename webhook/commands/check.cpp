@@ -1,0 +1,135 @@
+#include "webhook/commands/check.h"
+
+#include <algorithm>
+#include <iostream>
+
+#include "common/api/kinds.h"
+#include "common/config/load.h"
+#include "common/conversion/dgdr.h"
+#include "common/schema/defaults.h"
+#include "common/schema/registry.h"
+#include "common/schema/validator.h"
+#include "webhook/commands/settings.h"
+
+namespace dynamo::webhook {
+namespace {
+
+using json::Value;
+
+/// The findings of the rules of a DynamoGraphDeploymentRequest of either version.
+validation::Findings dgdrFindings(const schema::Node& node, const Value& object, const std::string& space,
+                                  const Policy& policy) {
+  json::Document document;
+  auto& allocator = document.GetAllocator();
+  Value request = json::copy(object, allocator);
+  schema::applyDefaults(node, request, allocator);
+  Value& metadata = json::ensureObject(request, "metadata", allocator);
+  if (json::findText(&metadata, "namespace").empty()) {
+    json::set(metadata, "namespace", json::string(space, allocator), allocator);
+  }
+  json::remove(request, "status");  // a create drops it
+  const std::string version{json::findText(&object, "apiVersion")};
+  Value hub;
+  if (const auto error = conversion::convertDgdr(request, api::kV1beta1, hub, allocator)) return {};
+  if (const schema::Node* hubNode = schema::find(api::kV1beta1, api::kDynamoGraphDeploymentRequest)) {
+    schema::applyDefaults(*hubNode, hub, allocator);
+  }
+  return validation::validateDgdr(
+      {hub, nullptr, std::string_view{version}.substr(version.find('/') + 1), policy.dgdr});
+}
+
+FileFinding located(const Manifest& manifest, const std::string& field) {
+  FileFinding finding;
+  finding.file = manifest.file == "-" ? "stdin" : manifest.file;
+  finding.at = manifest.locate(field);
+  finding.kind = manifest.kind();
+  finding.name = manifest.name().empty() ? "(no name)" : std::string{manifest.name()};
+  finding.field = field;
+  return finding;
+}
+
+void addError(const Manifest& manifest, const validation::FieldError& error,
+              std::vector<FileFinding>& findings) {
+  FileFinding finding = located(manifest, error.field);
+  finding.rule = error.rule;
+  finding.message = error.body();
+  findings.push_back(std::move(finding));
+}
+
+void addWarning(const Manifest& manifest, const validation::Warning& warning,
+                std::vector<FileFinding>& findings) {
+  FileFinding finding = located(manifest, warning.field);
+  finding.isError = false;
+  finding.rule = warning.rule;
+  finding.message = warning.text;
+  findings.push_back(std::move(finding));
+}
+
+bool known(const std::vector<validation::FieldError>& errors, const validation::FieldError& error) {
+  return std::any_of(errors.begin(), errors.end(),
+                     [&](const auto& e) { return e.field == error.field && e.type == error.type; });
+}
+
+}  // namespace
+
+bool checkManifest(const Manifest& manifest, const std::string& namespaceName, const Policy& policy,
+                   std::vector<FileFinding>& findings) {
+  const Value& object = manifest.object;
+  const std::string_view version = json::findText(&object, "apiVersion");
+  if (!version.starts_with("nvidia.com/")) return false;
+  const schema::Node* node = schema::find(version, manifest.kind());
+  if (node == nullptr) {
+    std::string kinds;
+    for (const schema::KindVersion& entry : schema::kindVersions()) {
+      kinds += (kinds.empty() ? "" : ", ") + std::string{entry.kind} + " " + std::string{entry.version};
+    }
+    addError(manifest,
+             {validation::ErrorType::NotSupported, "kind", validation::showValue(manifest.kind()),
+              "supported values: " + kinds, "schema.kind"},
+             findings);
+    return true;
+  }
+  validation::Findings all;
+  all.errors = schema::validate(*node, object);
+  if (manifest.kind() == api::kDynamoGraphDeploymentRequest) {
+    validation::Findings rules = dgdrFindings(*node, object, namespaceName, policy);
+    for (validation::FieldError& error : rules.errors) {
+      if (!known(all.errors, error)) all.errors.push_back(std::move(error));
+    }
+    all.warnings = std::move(rules.warnings);
+  }
+  all.sort();
+  for (const validation::FieldError& error : all.errors) addError(manifest, error, findings);
+  for (const validation::Warning& warning : all.warnings) addWarning(manifest, warning, findings);
+  return true;
+}
+
+int runCheck(const CheckOptions& options) {
+  config::OperatorConfig config = config::defaultConfig();
+  if (!options.configFile.empty()) {
+    config::LoadResult loaded = config::loadConfigFile(options.configFile, config::Purpose::Offline);
+    for (const std::string& line : loaded.report()) std::cerr << line << '\n';
+    if (!loaded.ok()) return 2;
+    config = std::move(loaded.config);
+  }
+  const Policy policy = makePolicy(config, options.operatorVersion);
+  const Manifests manifests = readManifests(options.files);
+  for (const std::string& error : manifests.errors) std::cerr << "dynamo-webhook: " << error << '\n';
+  Summary summary;
+  for (const Manifest& manifest : manifests.objects) {
+    const bool ours = checkManifest(manifest, options.namespaceName, policy, summary.findings);
+    ++(ours ? summary.objects : summary.skipped);
+  }
+  if (policy.warnOnly) {
+    for (FileFinding& finding : summary.findings)
+      finding.isError = finding.isError && finding.rule.starts_with("schema.");
+  }
+  std::cout << (options.output == "json"    ? toJson(summary)
+                : options.output == "sarif" ? toSarif(summary)
+                                            : toText(summary))
+            << std::flush;
+  if (!manifests.errors.empty() || !std::cout) return 2;
+  return summary.errors() == 0 ? 0 : 1;
+}
+
+}  // namespace dynamo::webhook

@@ -1,0 +1,30 @@
+#pragma once
+// `dynamo-webhook check`: what admission would say of manifests, without a cluster.
+
+#include <string>
+#include <vector>
+
+#include "webhook/admit.h"
+#include "webhook/commands/manifests.h"
+#include "webhook/commands/report.h"
+
+namespace dynamo::webhook {
+
+struct CheckOptions {
+  std::vector<std::string> files;
+  std::string namespaceName = "default";
+  std::string configFile;
+  std::string operatorVersion = "1.0.0";
+  std::string output = "text";  ///< "text", "json" or "sarif"
+};
+
+/// Prints the findings. Exit status: 0 clean or warnings only, 1 errors found, 2 a file or the configuration
+/// cannot be read.
+int runCheck(const CheckOptions& options);
+
+/// The findings of one manifest: schema, then the rules of its kind over the object with schema defaults, as
+/// a CREATE would be judged. False when it is of another API group.
+bool checkManifest(const Manifest& manifest, const std::string& namespaceName, const Policy& policy,
+                   std::vector<FileFinding>& findings);
+
+}  // namespace dynamo::webhook

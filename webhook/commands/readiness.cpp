@@ -1,0 +1,64 @@
+#include "webhook/commands/readiness.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+
+#include "webhook/http/self_check.h"
+
+namespace dynamo::webhook {
+namespace {
+
+constexpr std::chrono::seconds kCheckAgain{1};
+
+struct Canned {
+  std::string_view path;
+  std::string_view body;
+  std::string_view wanted;
+};
+
+constexpr std::array kCanned = {
+    Canned{"/validate-nvidia-com-v1beta1-dynamographdeploymentrequest",
+           R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"readyz",)"
+           R"("operation":"CREATE","name":"readyz","namespace":"readyz",)"
+           R"("kind":{"group":"nvidia.com","version":"v1beta1","kind":"DynamoGraphDeploymentRequest"},)"
+           R"("object":{"apiVersion":"nvidia.com/v1beta1","kind":"DynamoGraphDeploymentRequest",)"
+           R"("metadata":{"name":"readyz","namespace":"readyz"},)"
+           R"("spec":{"model":"m","hardware":{"gpuSku":"h100_sxm"}}}}})",
+           R"("allowed":true)"},
+    Canned{"/convert",
+           R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"readyz",)"
+           R"("desiredAPIVersion":"nvidia.com/v1alpha1","objects":[{"apiVersion":"nvidia.com/v1beta1",)"
+           R"("kind":"DynamoGraphDeploymentRequest","metadata":{"name":"readyz","namespace":"readyz"},)"
+           R"("spec":{"model":"m"}}]}})",
+           R"("status":"Success")"}};
+
+}  // namespace
+
+std::string Readiness::checkListener() const {
+  for (const Canned& canned : kCanned) {
+    const auto result = selfCheck(listen_, canned.path, canned.body);
+    if (const auto* error = std::get_if<SelfCheckError>(&result)) return error->message;
+    const auto& reply = std::get<SelfCheckReply>(result);
+    if (reply.status != 200 || reply.body.find(canned.wanted) == std::string::npos) {
+      return fmt::format("{} answered a canned review with HTTP {} and not as it should", canned.path,
+                         reply.status);
+    }
+  }
+  return {};
+}
+
+std::string Readiness::problem() {
+  if (draining_) return "shutting down";
+  if (!certificateValid_()) return "no valid certificate is served";
+  const std::lock_guard lock{mutex_};
+  const auto now = std::chrono::steady_clock::now();
+  if (!checked_ || now - *checked_ >= kCheckAgain || !lastProblem_.empty()) {
+    lastProblem_ = checkListener();
+    checked_ = now;
+  }
+  return lastProblem_;
+}
+
+}  // namespace dynamo::webhook

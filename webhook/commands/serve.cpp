@@ -1,0 +1,189 @@
+#include "webhook/commands/serve.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "certs/watcher.h"
+#include "webhook/commands/readiness.h"
+#include "webhook/commands/settings.h"
+#include "webhook/commands/telemetry.h"
+#include "webhook/routes.h"
+#include "webhook/version.h"
+
+namespace dynamo::webhook {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr log::Logger kCertsLog{"certs"};
+constexpr log::Logger kServerLog{"server"};
+
+/// Requests under way get this long after the listener has closed; Kubernetes kills after 30 s in all.
+constexpr milliseconds kStopDeadline{15'000};
+
+certs::Time now() {
+  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+}
+
+/// SIGTERM, SIGINT and SIGHUP as a descriptor. Made before any thread, so that every thread inherits the
+/// mask.
+class Signals {
+ public:
+  Signals() {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, number);
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);
+    descriptor_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  }
+  ~Signals() { close(descriptor_); }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  /// The number of a pending signal, 0 if none.
+  int take() const {
+    signalfd_siginfo info{};
+    return read(descriptor_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)
+               ? static_cast<int>(info.ssi_signo)
+               : 0;
+  }
+
+ private:
+  int descriptor_ = -1;
+};
+
+void reportCertificate(const certs::CertificateEvent& event, Telemetry& telemetry) {
+  telemetry.certificateRead(event.kind != certs::WatchEvent::Rejected);
+  if (event.notAfter) {
+    telemetry.certificateExpiry(static_cast<double>(event.notAfter->time_since_epoch().count()));
+  }
+  const std::string notAfter = event.notAfter ? certs::formatTime(*event.notAfter) : "";
+  const std::string reason = event.error ? event.error->text : "";
+  switch (event.kind) {
+    case certs::WatchEvent::Loaded:
+      kCertsLog.info("certificate loaded", {{"notAfter", notAfter}});
+      break;
+    case certs::WatchEvent::Waiting:
+      kCertsLog.warn("waiting for a certificate", {{"reason", reason}});
+      break;
+    case certs::WatchEvent::Rejected:
+      kCertsLog.error("certificate files rejected, serving the previous pair if there is one",
+                      {{"reason", reason}});
+      break;
+    case certs::WatchEvent::Recovered:
+      kCertsLog.info("certificate files are good again", {{"notAfter", notAfter}});
+      break;
+  }
+}
+
+/// Waits at most `limit` for a signal, reloading certificates meanwhile. The signal's number, or 0.
+int waitForSignal(const Signals& signals, certs::CertificateWatcher& watcher, Telemetry& telemetry,
+                  std::optional<milliseconds> limit) {
+  const auto end = std::chrono::steady_clock::now() + limit.value_or(milliseconds{0});
+  while (true) {
+    milliseconds wait = certs::kPollInterval;
+    if (limit) {
+      const auto left = std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now());
+      if (left <= milliseconds{0}) return 0;
+      wait = std::min(wait, left);
+    }
+    pollfd waiting[2] = {{signals.descriptor(), POLLIN, 0}, {watcher.wakeDescriptor(), POLLIN, 0}};
+    const nfds_t count = watcher.wakeDescriptor() < 0 ? 1 : 2;
+    const int woken = poll(waiting, count, static_cast<int>(wait.count()));
+    if (const int number = signals.take(); number != 0) return number;
+    if (woken > 0) std::this_thread::sleep_for(certs::kSettleTime);
+    if (const auto event = watcher.poll(now())) reportCertificate(*event, telemetry);
+  }
+}
+
+Reply text(int status, std::string body) {
+  return {status, "text/plain; charset=utf-8", std::move(body)};
+}
+
+void logStartErrors(const SettingsErrors& errors) {
+  for (const std::string& line : errors) std::fprintf(stderr, "dynamo-webhook: %s\n", line.c_str());
+}
+
+int run(Settings settings, const Signals& signals) {
+  Telemetry telemetry{settings.policy.operatorVersion};
+  certs::CertificateWatcher watcher{settings.certDir, settings.tls};
+  if (const auto event = watcher.poll(now())) reportCertificate(*event, telemetry);
+
+  const Routes routes{settings.policy, telemetry.observers()};
+  auto started = Server::start(
+      settings.server, [&routes](std::string_view path) { return routes.find(path); },
+      [&watcher] { return watcher.context(); });
+  if (const auto* error = std::get_if<StartError>(&started)) {
+    logStartErrors({error->message});
+    return 1;
+  }
+  Server& server = std::get<Server>(started);
+  Readiness readiness{{settings.server.listen.address, server.port()},
+                      [&watcher] { return watcher.ready(now()); }};
+
+  const auto ready = [&] {
+    const std::string problem = readiness.problem();
+    telemetry.ready(problem.empty());
+    return problem.empty() ? text(200, "ok\n") : text(500, problem + "\n");
+  };
+  auto probes = PlainServer::start(
+      {{settings.health, {{"/healthz", [] { return text(200, "ok\n"); }}, {"/readyz", ready}}},
+       {settings.metrics, {{"/metrics", [&] { return telemetry.page(server.metrics()); }}}}});
+  if (const auto* error = std::get_if<StartError>(&probes)) {
+    logStartErrors({error->message});
+    return 1;
+  }
+  PlainServer& plain = std::get<PlainServer>(probes);
+  kServerLog.info("serving", {{"version", kVersion},
+                              {"operatorVersion", settings.policy.operatorVersion},
+                              {"webhookPort", server.port()},
+                              {"healthPort", plain.port(0)},
+                              {"metricsPort", plain.port(1)}});
+
+  int number = waitForSignal(signals, watcher, telemetry, std::nullopt);
+  while (number == SIGHUP) number = waitForSignal(signals, watcher, telemetry, std::nullopt);
+
+  // Kubernetes takes a moment to stop sending: serve on while not ready, then close (anchors E1).
+  readiness.drain();
+  telemetry.draining();
+  telemetry.ready(false);
+  server.beginDrain();
+  const milliseconds delay = std::chrono::duration_cast<milliseconds>(
+      settings.config.server.webhook.shutdownDelay.value_or(k8s::Duration{0}));
+  kServerLog.info("draining",
+                  {{"signal", number}, {"delaySeconds", static_cast<double>(delay.count()) / 1000}});
+  const bool again = delay.count() > 0 && waitForSignal(signals, watcher, telemetry, delay) != 0;
+  server.stop(again ? milliseconds{0} : kStopDeadline);
+  plain.stop(milliseconds{1000});
+  kServerLog.info("stopped");
+  return 0;
+}
+
+}  // namespace
+
+int runServe(const ServeOptions& options) {
+  const Signals signals;
+  auto made = makeSettings(options);
+  if (const auto* errors = std::get_if<SettingsErrors>(&made)) {
+    logStartErrors(*errors);
+    return 1;
+  }
+  auto& settings = std::get<Settings>(made);
+  log::configure(settings.log);
+  for (const std::string& warning : settings.warnings) kServerLog.warn(warning);
+  const int status = run(std::move(settings), signals);
+  log::drain();
+  return status;
+}
+
+}  // namespace dynamo::webhook

@@ -1,0 +1,25 @@
+#pragma once
+// `dynamo-webhook serve`: configuration, certificates, HTTPS server, probes, metrics, shutdown.
+
+#include <optional>
+#include <string>
+
+namespace dynamo::webhook {
+
+/// What the command line says; empty means "as the configuration file says".
+struct ServeOptions {
+  std::string configFile;
+  std::string operatorVersion = "1.0.0";
+  std::string listen;
+  std::string healthListen;
+  std::string metricsListen;
+  std::string certDir;
+  std::string tlsMinVersion;
+  std::string logLevel;
+  std::string logFormat;
+};
+
+/// Runs until SIGTERM or SIGINT. Exit status: 0 after a clean shutdown, 1 when it could not start.
+int runServe(const ServeOptions& options);
+
+}  // namespace dynamo::webhook

@@ -1,0 +1,97 @@
+#include "webhook/commands/settings.h"
+
+#include <fmt/format.h>
+
+#include "common/config/load.h"
+#include "common/k8s/semver.h"
+
+namespace dynamo::webhook {
+namespace {
+
+class Collector {
+ public:
+  SettingsErrors errors;
+
+  Endpoint endpoint(const char* flag, const std::string& text, const std::string& host, std::int32_t port) {
+    // "0.0.0.0" and "" both mean every address, IPv6 included.
+    if (text.empty()) return {host == "0.0.0.0" ? "" : host, static_cast<std::uint16_t>(port)};
+    auto parsed = parseEndpoint(text);
+    if (auto* endpoint = std::get_if<Endpoint>(&parsed)) return *endpoint;
+    errors.push_back(fmt::format("{}: {}", flag, std::get<std::string>(parsed)));
+    return {};
+  }
+
+  template <class Parse>
+  auto word(const char* flag, const std::string& text, Parse parse, const char* allowed) {
+    auto parsed = parse(text);
+    if (!parsed)
+      errors.push_back(
+          fmt::format("{}: Unsupported value: \"{}\": supported values: {}", flag, text, allowed));
+    return parsed;
+  }
+};
+
+}  // namespace
+
+Policy makePolicy(const config::OperatorConfig& config, std::string operatorVersion) {
+  Policy policy;
+  policy.operatorVersion = std::move(operatorVersion);
+  policy.warnOnly = config.warnOnly();
+  // adm-Q7: one rule for webhook and controller.
+  policy.dgdr.hardwareRequired = config.restricted() && !config.gpuDiscoveryEnabled;
+  policy.dgdr.allowOtherNamespaces = config.allowOtherNamespaces;
+  return policy;
+}
+
+std::variant<Settings, SettingsErrors> makeSettings(const ServeOptions& options) {
+  Settings settings;
+  Collector collect;
+  if (options.configFile.empty()) {
+    settings.config = config::defaultConfig();
+  } else {
+    config::LoadResult loaded = config::loadConfigFile(options.configFile, config::Purpose::Webhook);
+    for (std::string& line : loaded.report()) {
+      (loaded.ok() ? settings.warnings : collect.errors).push_back(std::move(line));
+    }
+    settings.config = std::move(loaded.config);
+  }
+  if (!k8s::parseVersion(options.operatorVersion)) {
+    collect.errors.push_back(fmt::format(
+        "--operator-version: Invalid value: \"{}\": want a version such as 1.0.0", options.operatorVersion));
+  }
+  const config::ServerConfig& server = settings.config.server;
+  settings.server.listen =
+      collect.endpoint("--listen", options.listen, server.webhook.host, server.webhook.port);
+  settings.health = collect.endpoint("--health-listen", options.healthListen, server.healthProbe.bindAddress,
+                                     server.healthProbe.port);
+  settings.metrics = collect.endpoint("--metrics-listen", options.metricsListen, server.metrics.bindAddress,
+                                      server.metrics.port);
+  settings.server.threads = static_cast<unsigned>(server.webhook.threads);
+  settings.server.limits.connections = static_cast<std::size_t>(server.webhook.maxConnections);
+  settings.server.limits.bodyBudget = static_cast<std::size_t>(server.webhook.maxInFlightBytes);
+  settings.certDir = options.certDir.empty() ? server.webhook.certDir : options.certDir;
+
+  const std::string tls =
+      options.tlsMinVersion.empty() ? server.webhook.tlsMinVersion : options.tlsMinVersion;
+  if (tls != "1.2" && tls != "1.3") {
+    collect.errors.push_back(
+        fmt::format("--tls-min-version: Unsupported value: \"{}\": supported values: \"1.2\", \"1.3\"", tls));
+  }
+  settings.tls.allowTls12 = tls == "1.2";
+
+  const std::string level = options.logLevel.empty() ? settings.config.logging.level : options.logLevel;
+  const std::string format = options.logFormat.empty() ? settings.config.logging.format : options.logFormat;
+  if (const auto parsed =
+          collect.word("--log-level", level, log::parseLevel, R"("debug", "error", "info", "warn")")) {
+    settings.log.level = *parsed;
+  }
+  if (const auto parsed = collect.word("--log-format", format, log::parseFormat, R"("json", "text")")) {
+    settings.log.format = *parsed;
+  }
+  settings.log.background = true;
+  settings.policy = makePolicy(settings.config, options.operatorVersion);
+  if (!collect.errors.empty()) return collect.errors;
+  return settings;
+}
+
+}  // namespace dynamo::webhook

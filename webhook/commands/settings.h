@@ -1,0 +1,37 @@
+#pragma once
+// Configuration file and flags become one set of settings; flags win.
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "certs/tls_context.h"
+#include "common/config/operator_config.h"
+#include "common/observability/log.h"
+#include "webhook/admit.h"
+#include "webhook/commands/serve.h"
+#include "webhook/http/server.h"
+
+namespace dynamo::webhook {
+
+struct Settings {
+  config::OperatorConfig config;
+  ServerOptions server;
+  Endpoint health;
+  Endpoint metrics;
+  std::string certDir;
+  certs::TlsOptions tls;
+  log::Options log;
+  Policy policy;
+  std::vector<std::string> warnings;
+};
+
+/// Every problem of the flags and the configuration, one line each: path, value, what is allowed.
+using SettingsErrors = std::vector<std::string>;
+
+std::variant<Settings, SettingsErrors> makeSettings(const ServeOptions& options);
+
+/// What the rules need of a configuration.
+Policy makePolicy(const config::OperatorConfig& config, std::string operatorVersion);
+
+}  // namespace dynamo::webhook

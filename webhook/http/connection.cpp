@@ -1,0 +1,333 @@
+#include "webhook/http/connection.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace dynamo::webhook::detail {
+namespace {
+
+// First read of a request: a head and the start of a body. The rest of the body is read in place.
+constexpr std::size_t kFirstInput = 4 * 1024;
+// Charged for each request, so that a pipeline of tiny ones has turns too.
+constexpr std::size_t kTurnPerRequest = 16 * 1024;
+
+bool isJson(std::string_view contentType) {
+  constexpr std::string_view kJson = "application/json";
+  if (contentType.size() < kJson.size()) return false;
+  constexpr int kLower = 0x20;
+  for (std::size_t i = 0; i < kJson.size(); ++i) {
+    if ((contentType[i] | kLower) != kJson[i]) return false;
+  }
+  const auto rest = contentType.substr(kJson.size());
+  const auto next = rest.find_first_not_of(" \t");
+  return next == std::string_view::npos || rest[next] == ';';
+}
+
+}  // namespace
+
+Connection::Connection(const Site& site, Shared& shared, Counters& counters, int fd, SslPtr ssl)
+    : site_(site),
+      shared_(shared),
+      counters_(counters),
+      wire_(fd, std::move(ssl)),
+      state_(site.tls ? State::handshake : State::head),
+      deadline_(coarseNow() + (site.tls ? shared.limits.handshake : shared.limits.idle)),
+      parser_(shared.limits.headers) {}
+
+Connection::~Connection() {
+  giveBudgetBack();
+}
+
+Step Connection::advance() {
+  Wire::clearErrors();
+  turnBytes_ = 0;
+  for (;;) {
+    if (aborted_) state_ = State::done;
+    if (const auto step = tick()) return *step;
+    if (turnBytes_ >= kTurnBytes) return Step::yield;
+  }
+}
+
+Connection::MaybeStep Connection::tick() {
+  switch (state_) {
+    case State::handshake:
+      return handshake();
+    case State::head:
+      return readHead();
+    case State::waitBudget:
+      return cover(needed_) ? startBody() : MaybeStep{Step::budget};
+    case State::interim:
+    case State::reply:
+      return writeReply();
+    case State::body:
+      return readBody();
+    case State::chunks:
+      return readChunks();
+    case State::working:
+      return respond();
+    case State::linger:
+      return linger();
+    case State::done:
+      break;
+  }
+  return Step::done;
+}
+
+Connection::MaybeStep Connection::waitFor(Io io) {
+  if (io == Io::wantRead) return Step::read;
+  if (io == Io::wantWrite) return Step::write;
+  state_ = State::done;
+  return Step::done;
+}
+
+IoResult Connection::receive(char* data, std::size_t size) {
+  const auto result = wire_.read(data, size);
+  turnBytes_ += result.bytes;
+  counters_.bytesReceived.add(result.bytes);
+  return result;
+}
+
+Connection::MaybeStep Connection::handshake() {
+  const Io io = wire_.handshake();
+  if (io == Io::ok) {
+    state_ = State::head;
+    deadline_ = coarseNow() + shared_.limits.idle;
+    return std::nullopt;
+  }
+  if (io == Io::closed) counters_.handshakesFailed.add();
+  return waitFor(io);
+}
+
+/// False: `limit` bytes are waiting already.
+bool Connection::roomForInput(std::size_t limit) {
+  if (inBegin_ == inEnd_) inBegin_ = inEnd_ = 0;
+  if (inEnd_ < inSize_) return true;
+  const auto waiting = input();
+  if (waiting.size() >= limit) return false;
+  if (inBegin_ > 0) {
+    std::memmove(in_.get(), waiting.data(), waiting.size());
+    inEnd_ = waiting.size();
+    inBegin_ = 0;
+    return true;
+  }
+  const auto size = std::min(inSize_ == 0 ? kFirstInput : 2 * inSize_, limit);
+  auto next = std::make_unique<char[]>(size);
+  if (!waiting.empty()) std::memcpy(next.get(), waiting.data(), waiting.size());
+  inSize_ = size;
+  in_ = std::move(next);
+  return true;
+}
+
+Connection::MaybeStep Connection::readHead() {
+  unread_ = true;  // of a head that is refused, nobody knows where the request ends
+  if (inBegin_ < inEnd_) {
+    switch (parser_.parse(input().substr(0, shared_.limits.headerBytes))) {
+      case HeadParser::Result::complete:
+        waited_ = released_ = false;
+        return takeRequest();
+      case HeadParser::Result::refused:
+        if (parser_.refusal().status == 0) return finish();
+        return refuse(parser_.refusal().status, parser_.refusal().message);
+      case HeadParser::Result::incomplete:
+        break;
+    }
+  } else {
+    unread_ = false;
+    if (shared_.stopping) {
+      if (served_ > 0 && !wire_.readable()) return finish();
+      deadline_ = std::min(deadline_, coarseNow() + shared_.limits.firstRequestGrace);
+    }
+    // A try to read would only tell that nothing has come yet: wait first.
+    if (!waited_ && !wire_.pending()) {
+      waited_ = true;
+      return Step::read;
+    }
+  }
+  if (!roomForInput(shared_.limits.headerBytes)) return refuse(431, "the request head is too large");
+  const auto got = receive(in_.get() + inEnd_, inSize_ - inEnd_);
+  if (got.io != Io::ok) return waitFor(got.io);
+  if (inBegin_ == inEnd_) deadline_ = coarseNow() + shared_.limits.header;
+  inEnd_ += got.bytes;
+  return std::nullopt;
+}
+
+/// Everything that can be decided before the body.
+Connection::MaybeStep Connection::takeRequest() {
+  const auto& head = parser_.head();
+  turnBytes_ += kTurnPerRequest;
+  keepAlive_ = head.keepAlive;
+  unread_ = head.hasBody();
+  path_ = head.target.substr(0, head.target.find('?'));
+  contentType_ = head.contentType;
+  const bool pages = site_.speaks == Site::Speaks::pages;
+  headOnly_ = pages && head.method == "HEAD";
+  request_.method = pages ? (headOnly_ ? "HEAD" : "GET") : "POST";
+  request_.path = path_;
+  request_.contentType = contentType_;
+  const bool methodFits = head.method == request_.method;
+  inBegin_ += parser_.headBytes();  // the views of `head` hold until the next read
+
+  route_ = site_.find(path_);
+  if (route_ == nullptr) return refuse(404, "there is nothing under this path");
+  if (!methodFits) {
+    return refuse(405, "the method is not allowed here", pages ? "GET, HEAD" : "POST");
+  }
+  if (!pages && !isJson(contentType_)) return refuse(415, "Content-Type must be application/json");
+  if (head.contentLength > route_->maxBody || (head.chunked && route_->maxBody == 0)) {
+    return refuse(413, "the request body is too large");
+  }
+  started_ = coarseNow();
+  deadline_ = started_ + shared_.limits.body;
+  moved_ = 0;
+  if (!head.hasBody()) return handle();
+  if (cover(static_cast<std::size_t>(head.contentLength))) return startBody();
+  if (!route_->heavy) return refuse(503, "too many bytes of requests are being handled");
+  state_ = State::waitBudget;
+  return std::nullopt;
+}
+
+/// Takes budget for a body of that size. Remembers the need if there is none.
+bool Connection::cover(std::size_t bodyBytes) {
+  if (bodyBytes > held_) {
+    needed_ = bodyBytes;
+    if (!shared_.budget.tryTake(bodyBytes - held_)) return false;
+    held_ = bodyBytes;
+  }
+  return true;
+}
+
+void Connection::giveBudgetBack() {
+  if (held_ > 0) shared_.budget.giveBack(held_);
+  held_ = 0;
+}
+
+Connection::MaybeStep Connection::startBody() {
+  const auto& head = parser_.head();
+  state_ = head.chunked ? State::chunks : State::body;
+  if (!head.chunked) request_.body.reserve(static_cast<std::size_t>(head.contentLength));
+  // A body that has begun to arrive needs no invitation.
+  if (head.expectContinue && inBegin_ == inEnd_) {
+    out_ = "HTTP/1.1 100 Continue\r\n\r\n";
+    outSent_ = 0;
+    state_ = State::interim;
+  }
+  return std::nullopt;
+}
+
+/// Who sends (or takes) bytes earns time.
+void Connection::extendDeadline(std::chrono::milliseconds base) {
+  deadline_ = started_ + base + std::chrono::seconds{moved_ / shared_.limits.minRate};
+}
+
+Connection::MaybeStep Connection::readBody() {
+  // Memory is touched as it is filled, in steps that stay in the second-level cache.
+  constexpr std::size_t kGrow = 256 * 1024;
+  auto& body = request_.body;
+  const auto length = static_cast<std::size_t>(parser_.head().contentLength);
+  if (moved_ == 0 && inBegin_ < inEnd_) {
+    const auto early = input().substr(0, length);
+    body.append(early);
+    inBegin_ += early.size();
+    moved_ = early.size();
+  }
+  while (moved_ < length) {
+    if (moved_ == body.size()) body.resize(std::min(length, moved_ + kGrow));
+    const auto got = receive(body.data() + moved_, body.size() - moved_);
+    if (got.io != Io::ok) {
+      extendDeadline(shared_.limits.body);
+      return waitFor(got.io);
+    }
+    moved_ += got.bytes;
+    if (turnBytes_ >= kTurnBytes) return std::nullopt;
+  }
+  return handle();
+}
+
+Connection::MaybeStep Connection::readChunks() {
+  // Budget is taken in steps: nobody knows how long the body will be.
+  constexpr std::size_t kStep = 64 * 1024;
+  auto& body = request_.body;
+  for (;;) {
+    if (inBegin_ < inEnd_) {
+      if (!cover((body.size() + input().size()) / kStep * kStep + kStep)) {
+        if (!route_->heavy) return refuse(503, "too many bytes of requests are being handled");
+        state_ = State::waitBudget;
+        return std::nullopt;
+      }
+      std::size_t used = 0;
+      const auto result = parser_.feedChunks(input(), route_->maxBody, body, used);
+      inBegin_ += used;
+      if (result == HeadParser::Result::complete) return handle();
+      if (result == HeadParser::Result::refused) {
+        return refuse(parser_.refusal().status, parser_.refusal().message);
+      }
+    }
+    if (!roomForInput(shared_.limits.headerBytes)) return refuse(400, "malformed chunked body");
+    const auto got = receive(in_.get() + inEnd_, inSize_ - inEnd_);
+    if (got.io != Io::ok) {
+      moved_ = body.size();
+      extendDeadline(shared_.limits.body);
+      return waitFor(got.io);
+    }
+    inEnd_ += got.bytes;
+    if (turnBytes_ >= kTurnBytes) return std::nullopt;
+  }
+}
+
+void Connection::releaseMemory() {
+  in_.reset();
+  inSize_ = inBegin_ = inEnd_ = 0;
+  out_ = std::string{};
+  request_.body = std::string{};
+  wire_.releaseBuffers();
+  released_ = true;
+}
+
+bool Connection::sweep(Instant now) {
+  if (now < deadline_) {
+    if (!released_ && idle() && deadline_ - now < shared_.limits.idle - kIdleRelease) releaseMemory();
+    return false;
+  }
+  Wire::clearErrors();
+  deadline_ = kNever;
+  switch (state_) {
+    case State::handshake:
+      counters_.handshakesFailed.add();
+      finish();
+      break;
+    case State::head:
+      if (!idle()) {
+        counters_.timeouts.add();
+        unread_ = true;
+        refuse(408, "the request head came too slowly");
+      } else if (wire_.readable()) {
+        deadline_ = now + shared_.limits.header;  // a request has just met the end of its wait
+      } else {
+        finish();
+      }
+      break;
+    case State::body:
+    case State::chunks:
+      counters_.timeouts.add();
+      refuse(408, "the request body came too slowly");
+      break;
+    case State::waitBudget:
+      counters_.timeouts.add();
+      refuse(503, "too many bytes of requests are being handled");
+      break;
+    case State::interim:
+    case State::reply:
+      counters_.timeouts.add();
+      abort();
+      break;
+    case State::linger:
+      abort();
+      break;
+    case State::working:
+    case State::done:
+      break;
+  }
+  return true;
+}
+
+}  // namespace dynamo::webhook::detail

@@ -1,0 +1,120 @@
+#pragma once
+// One client connection as a state machine: reads requests, asks the routes, writes replies, in order.
+// It never blocks and knows no event loop: `advance` goes as far as it can and says what to wait for.
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "webhook/http/clock.h"
+#include "webhook/http/counters.h"
+#include "webhook/http/head_parser.h"
+#include "webhook/http/shared.h"
+#include "webhook/http/wire.h"
+
+namespace dynamo::webhook::detail {
+
+// Bytes that one connection may move before the others of its thread have a turn: about 1 ms.
+inline constexpr std::size_t kTurnBytes = std::size_t{1} << 20;
+
+/// What a connection waits for.
+enum class Step {
+  read,    ///< the socket is readable
+  write,   ///< the socket is writable
+  budget,  ///< other requests finish: try again soon
+  work,    ///< `work` has run, on a worker thread
+  yield,   ///< nothing: let other connections of the thread have their turn
+  done,    ///< over: close the socket
+};
+
+class Connection {
+ public:
+  /// The socket stays with the caller and must outlive the connection.
+  Connection(const Site& site, Shared& shared, Counters& counters, int fd, SslPtr ssl);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  /// Goes on until it must wait. After Step::done it must not be called again.
+  Step advance();
+  /// Runs the handler. The only function that may run on another thread, and only after Step::work.
+  void work();
+  /// Checks the deadline and frees idle memory. True: the state changed, call `advance`.
+  bool sweep(Instant now);
+  /// The next `advance` ends the connection, whatever it is doing.
+  void abort() { aborted_ = true; }
+
+ private:
+  enum class State { handshake, head, waitBudget, interim, body, chunks, working, reply, linger, done };
+  using MaybeStep = std::optional<Step>;  ///< nullopt: the state changed, go on
+
+  MaybeStep tick();
+  MaybeStep handshake();
+  MaybeStep readHead();
+  MaybeStep takeRequest();
+  MaybeStep startBody();
+  MaybeStep readBody();
+  MaybeStep readChunks();
+  MaybeStep handle();
+  MaybeStep respond();
+  MaybeStep refuse(int status, std::string_view message, std::string_view allow = {});
+  MaybeStep writeReply();
+  MaybeStep finishReply();
+  MaybeStep linger();
+  MaybeStep finish();
+  MaybeStep waitFor(Io io);
+
+  IoResult receive(char* data, std::size_t size);
+  MaybeStep flush(std::string_view bytes, std::size_t& position);
+  bool roomForInput(std::size_t limit);
+  bool cover(std::size_t bodyBytes);
+  void giveBudgetBack();
+  void extendDeadline(std::chrono::milliseconds base);
+  void releaseMemory();
+  void releaseRequest();
+  std::string_view input() const { return {in_.get() + inBegin_, inEnd_ - inBegin_}; }
+  bool idle() const { return state_ == State::head && inBegin_ == inEnd_; }
+
+  const Site& site_;
+  Shared& shared_;
+  Counters& counters_;
+  Wire wire_;
+  State state_;
+  Instant deadline_;
+  Instant started_{};      ///< of the body or reply under way
+  std::size_t moved_ = 0;  ///< bytes of the body or reply under way
+  std::size_t turnBytes_ = 0;
+
+  std::unique_ptr<char[]> in_;  ///< received, not yet taken: [inBegin_, inEnd_)
+  std::size_t inSize_ = 0;
+  std::size_t inBegin_ = 0;
+  std::size_t inEnd_ = 0;
+
+  HeadParser parser_;
+  const Route* route_ = nullptr;
+  std::string path_;
+  std::string contentType_;
+  Request request_;
+  std::size_t held_ = 0;    ///< bytes taken from the budget
+  std::size_t needed_ = 0;  ///< bytes waited for
+
+  Reply reply_;
+  std::string_view allow_;
+  std::string out_;  ///< head of the reply and the start of its body: one TLS record
+  std::size_t outSent_ = 0;
+  std::size_t bodySent_ = 0;
+
+  std::size_t served_ = 0;
+  bool keepAlive_ = true;
+  bool headOnly_ = false;  ///< HEAD: the reply's body is only counted
+  bool unread_ = false;    ///< the client may still be sending
+  bool waited_ = false;    ///< the wait for the next request has begun
+  bool released_ = false;  ///< idle memory has been given back
+  bool panicked_ = false;  ///< the handler threw
+  bool trim_ = false;
+  bool aborted_ = false;
+};
+
+}  // namespace dynamo::webhook::detail

@@ -1,0 +1,157 @@
+// The second half of a request: from the handler to the last byte of the reply.
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "webhook/http/connection.h"
+#include "webhook/http/status_reply.h"
+
+namespace dynamo::webhook::detail {
+namespace {
+
+// Plain text of one TLS record: head and body together cost one record and one system call.
+constexpr std::size_t kRecord = 16 * 1024;
+// Handed to TLS at a time, so that a large reply has turns.
+constexpr std::size_t kWriteStep = 256 * 1024;
+
+}  // namespace
+
+void Connection::work() {
+  try {
+    reply_ = route_->handle(request_);
+  } catch (const std::exception&) {
+    // What a handler threw may quote the request; the counter tells that it happened.
+    reply_ = statusReply(500, "the handler failed");
+    panicked_ = true;
+  } catch (...) {
+    reply_ = statusReply(500, "the handler failed");
+    panicked_ = true;
+  }
+}
+
+Connection::MaybeStep Connection::handle() {
+  unread_ = false;
+  allow_ = {};
+  deadline_ = kNever;
+  trim_ = request_.body.size() > kTrimBody;
+  if (route_->heavy && request_.body.size() > shared_.limits.heavyBody) {
+    state_ = State::working;
+    return Step::work;
+  }
+  work();
+  return respond();
+}
+
+Connection::MaybeStep Connection::refuse(int status, std::string_view message, std::string_view allow) {
+  reply_ = statusReply(status, message);
+  allow_ = allow;
+  if (unread_) keepAlive_ = false;
+  return respond();
+}
+
+/// Sends reply_.
+Connection::MaybeStep Connection::respond() {
+  releaseRequest();
+  if (std::exchange(panicked_, false)) counters_.handlerPanics.add();
+  if (shared_.draining || shared_.stopping) keepAlive_ = false;
+  counters_.requests[static_cast<std::size_t>(std::clamp(reply_.status / 100, 0, 5))].add();
+  out_.clear();
+  appendHead(out_, reply_, reply_.body.size(), keepAlive_, allow_);
+  if (headOnly_) reply_.body.clear();
+  const auto first = out_.size() < kRecord ? std::min(reply_.body.size(), kRecord - out_.size()) : 0;
+  out_.append(reply_.body, 0, first);
+  outSent_ = 0;
+  bodySent_ = first;
+  moved_ = 0;
+  started_ = coarseNow();
+  deadline_ = started_ + shared_.limits.write;
+  state_ = State::reply;
+  return std::nullopt;
+}
+
+/// Sends from `position` on. A value: wait.
+Connection::MaybeStep Connection::flush(std::string_view bytes, std::size_t& position) {
+  while (position < bytes.size()) {
+    const auto rest = bytes.substr(position, kWriteStep);
+    const auto sent = wire_.write(rest.data(), rest.size());
+    if (sent.io != Io::ok) {
+      if (state_ == State::reply) extendDeadline(shared_.limits.write);
+      return waitFor(sent.io);
+    }
+    position += sent.bytes;
+    moved_ += sent.bytes;
+    turnBytes_ += sent.bytes;
+    counters_.bytesSent.add(sent.bytes);
+    if (turnBytes_ >= kTurnBytes) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Connection::MaybeStep Connection::writeReply() {
+  if (auto step = flush(out_, outSent_)) return step;
+  if (outSent_ < out_.size()) return std::nullopt;
+  if (state_ == State::interim) {
+    moved_ = 0;
+    state_ = parser_.head().chunked ? State::chunks : State::body;
+    return std::nullopt;
+  }
+  if (auto step = flush(reply_.body, bodySent_)) return step;
+  if (bodySent_ < reply_.body.size()) return std::nullopt;
+  return finishReply();
+}
+
+/// The request's body and its share of the budget are not needed once there is a reply.
+void Connection::releaseRequest() {
+  if (request_.body.capacity() > kKeptBuffer) {
+    request_.body = std::string{};
+  } else {
+    request_.body.clear();
+  }
+  giveBudgetBack();
+}
+
+Connection::MaybeStep Connection::finishReply() {
+  ++served_;
+  trim_ = trim_ || reply_.body.size() > kTrimBody;
+  if (reply_.body.capacity() > kKeptBuffer) reply_.body = std::string{};
+  if (trim_) {
+    trim_ = false;
+    // Takes milliseconds, so not here; one at a time is enough.
+    if (!shared_.trimPosted.exchange(true)) {
+      shared_.workers.post([&shared = shared_] {
+        shared.trimPosted = false;
+        malloc_trim(0);
+      });
+    }
+  }
+  parser_.reset();
+  allow_ = {};
+  if (!keepAlive_) return finish();
+  state_ = State::head;
+  deadline_ = coarseNow() + (idle() ? shared_.limits.idle : shared_.limits.header);
+  return std::nullopt;
+}
+
+/// Ends the connection so that what was sent arrives.
+Connection::MaybeStep Connection::finish() {
+  const bool moreMayCome = unread_ || inBegin_ < inEnd_ || wire_.pending();
+  wire_.shutdown();
+  if (!moreMayCome) {
+    state_ = State::done;
+    return std::nullopt;
+  }
+  state_ = State::linger;
+  deadline_ = coarseNow() + shared_.limits.linger;
+  return std::nullopt;
+}
+
+Connection::MaybeStep Connection::linger() {
+  const auto got = wire_.discard();
+  turnBytes_ += got.bytes;
+  return got.io == Io::ok ? std::nullopt : waitFor(got.io);
+}
+
+}  // namespace dynamo::webhook::detail

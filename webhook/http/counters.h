@@ -1,0 +1,47 @@
+#pragma once
+// Counters of one I/O thread: written by that thread only, read by anyone.
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "webhook/http/metrics.h"
+
+namespace dynamo::webhook::detail {
+
+/// One writer, many readers: a plain load and store is enough and costs no locked instruction.
+class Counter {
+ public:
+  void add(std::uint64_t n = 1) {
+    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  std::uint64_t get() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+/// Own cache line(s), so that threads do not slow each other down by counting.
+struct alignas(64) Counters {
+  Counter accepted;
+  Counter refused;
+  Counter handshakesFailed;
+  Counter timeouts;
+  Counter handlerPanics;
+  Counter bytesReceived;
+  Counter bytesSent;
+  std::array<Counter, 6> requests;
+
+  void addTo(ServerMetrics& sum) const {
+    sum.connectionsAccepted += accepted.get();
+    sum.connectionsRefused += refused.get();
+    sum.handshakesFailed += handshakesFailed.get();
+    sum.timeouts += timeouts.get();
+    sum.handlerPanics += handlerPanics.get();
+    sum.bytesReceived += bytesReceived.get();
+    sum.bytesSent += bytesSent.get();
+    for (std::size_t i = 0; i < requests.size(); ++i) sum.requests[i] += requests[i].get();
+  }
+};
+
+}  // namespace dynamo::webhook::detail

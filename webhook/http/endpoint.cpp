@@ -1,0 +1,175 @@
+#include "webhook/http/endpoint.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <system_error>
+
+namespace dynamo::webhook {
+namespace {
+
+// The kernel lowers it to net.core.somaxconn (4096 by default): a storm of API server connections after
+// a restart should queue, not be refused.
+constexpr int kBacklog = 65'535;
+
+std::string reasonOf(int error) {
+  return std::generic_category().message(error);
+}
+
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+
+  const sockaddr* get() const { return static_cast<const sockaddr*>(static_cast<const void*>(&storage)); }
+  sockaddr* get() { return static_cast<sockaddr*>(static_cast<void*>(&storage)); }
+  int family() const { return storage.ss_family; }
+};
+
+SocketAddress make4(const in_addr& address, std::uint16_t port) {
+  sockaddr_in in{};
+  in.sin_family = AF_INET;
+  in.sin_addr = address;
+  in.sin_port = htons(port);
+  SocketAddress out;
+  std::memcpy(&out.storage, &in, sizeof in);
+  out.size = sizeof in;
+  return out;
+}
+
+SocketAddress make6(const in6_addr& address, std::uint16_t port) {
+  sockaddr_in6 in{};
+  in.sin6_family = AF_INET6;
+  in.sin6_addr = address;
+  in.sin6_port = htons(port);
+  SocketAddress out;
+  std::memcpy(&out.storage, &in, sizeof in);
+  out.size = sizeof in;
+  return out;
+}
+
+std::optional<SocketAddress> toSocketAddress(const Endpoint& endpoint) {
+  in_addr v4{};
+  in6_addr v6{};
+  if (inet_pton(AF_INET, endpoint.address.c_str(), &v4) == 1) return make4(v4, endpoint.port);
+  if (inet_pton(AF_INET6, endpoint.address.c_str(), &v6) == 1) return make6(v6, endpoint.port);
+  return std::nullopt;
+}
+
+void enable(int fd, int level, int option, int value = 1) {
+  // Best effort: without these options the server is slower, not wrong.
+  static_cast<void>(setsockopt(fd, level, option, &value, sizeof value));
+}
+
+std::uint16_t portOf(int fd) {
+  SocketAddress bound;
+  bound.size = sizeof bound.storage;
+  if (getsockname(fd, bound.get(), &bound.size) != 0) return 0;
+  if (bound.family() == AF_INET) {
+    sockaddr_in in{};
+    std::memcpy(&in, &bound.storage, sizeof in);
+    return ntohs(in.sin_port);
+  }
+  sockaddr_in6 in{};
+  std::memcpy(&in, &bound.storage, sizeof in);
+  return ntohs(in.sin6_port);
+}
+
+/// errno, or 0 when `out` listens.
+int tryListen(const SocketAddress& address, bool reusePort, detail::UniqueFd& out) {
+  detail::UniqueFd fd{::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+  if (!fd) return errno;
+  enable(fd.get(), SOL_SOCKET, SO_REUSEADDR);
+  if (reusePort) enable(fd.get(), SOL_SOCKET, SO_REUSEPORT);
+  if (address.family() == AF_INET6) enable(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  enable(fd.get(), IPPROTO_TCP, TCP_NODELAY);
+  if (::bind(fd.get(), address.get(), address.size) != 0) return errno;
+  if (::listen(fd.get(), kBacklog) != 0) return errno;
+  out = std::move(fd);
+  return 0;
+}
+
+}  // namespace
+
+std::variant<Endpoint, std::string> parseEndpoint(std::string_view text) {
+  const auto bad = [&](std::string_view why) {
+    return std::string{"\""}.append(text).append("\": ").append(why);
+  };
+  const auto colon = text.rfind(':');
+  if (colon == std::string_view::npos) return bad("must be ADDRESS:PORT or :PORT");
+  Endpoint out;
+  auto address = text.substr(0, colon);
+  if (address.starts_with('[') && address.ends_with(']')) {
+    address = address.substr(1, address.size() - 2);
+  } else if (address.find(':') != std::string_view::npos) {
+    return bad("an IPv6 address must be in brackets, e.g. [::1]:9443");
+  }
+  out.address = address;
+  const auto digits = text.substr(colon + 1);
+  const auto end = digits.data() + digits.size();
+  const auto [ptr, error] = std::from_chars(digits.data(), end, out.port);
+  if (error != std::errc{} || ptr != end) return bad("the port must be a number from 0 to 65535");
+  if (!out.address.empty() && !toSocketAddress(out)) return bad("the address must be an IP address");
+  return out;
+}
+
+std::string toString(const Endpoint& endpoint) {
+  const bool v6 = endpoint.address.find(':') != std::string::npos;
+  return (v6 ? "[" + endpoint.address + "]" : endpoint.address) + ":" + std::to_string(endpoint.port);
+}
+
+namespace detail {
+
+std::variant<Listening, std::string> listenOn(const Endpoint& endpoint, bool reusePort) {
+  const auto failed = [&](const std::string& why) {
+    return "cannot listen on " + toString(endpoint) + ": " + why;
+  };
+  Listening out;
+  int error = 0;
+  if (endpoint.address.empty()) {
+    error = tryListen(make6(in6addr_any, endpoint.port), reusePort, out.fd);
+    if (error == EAFNOSUPPORT || error == EADDRNOTAVAIL) {  // a node without IPv6
+      error = tryListen(make4(in_addr{}, endpoint.port), reusePort, out.fd);
+    }
+  } else if (const auto address = toSocketAddress(endpoint)) {
+    error = tryListen(*address, reusePort, out.fd);
+  } else {
+    return failed("not an IP address");
+  }
+  if (error != 0) return failed(reasonOf(error));
+  out.port = portOf(out.fd.get());
+  return out;
+}
+
+std::variant<UniqueFd, std::string> connectTo(const Endpoint& endpoint, int timeoutMs) {
+  Endpoint target = endpoint;
+  if (target.address.empty() || target.address == "0.0.0.0") target.address = "127.0.0.1";
+  if (target.address == "::") target.address = "::1";
+  const auto failed = [&](const std::string& why) {
+    return "cannot connect to " + toString(target) + ": " + why;
+  };
+  const auto address = toSocketAddress(target);
+  if (!address) return failed("not an IP address");
+  UniqueFd fd{::socket(address->family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+  if (!fd) return failed(reasonOf(errno));
+  enable(fd.get(), IPPROTO_TCP, TCP_NODELAY);
+  if (::connect(fd.get(), address->get(), address->size) != 0) {
+    if (errno != EINPROGRESS) return failed(reasonOf(errno));
+    pollfd wait{fd.get(), POLLOUT, 0};
+    if (::poll(&wait, 1, timeoutMs) <= 0) return failed("timed out");
+    int error = 0;
+    socklen_t size = sizeof error;
+    if (getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
+    if (error != 0) return failed(reasonOf(error));
+  }
+  return fd;
+}
+
+}  // namespace detail
+}  // namespace dynamo::webhook

@@ -1,0 +1,36 @@
+#pragma once
+// What the HTTP server and the handlers exchange: no socket, no Beast, so handlers are tested directly.
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace dynamo::webhook {
+
+/// One request whose body has been read whole. `body` belongs to the handler: parsing in place may ruin it.
+struct Request {
+  std::string_view method;       ///< "POST"
+  std::string_view path;         ///< without the query, e.g. "/convert"
+  std::string_view contentType;  ///< as sent, parameters included
+  std::string body;
+};
+
+struct Reply {
+  int status = 200;
+  std::string contentType = "application/json";
+  std::string body;
+};
+
+/// What may be asked under one path, decided before the body is read.
+struct Route {
+  std::size_t maxBody = 0;  ///< bytes; a longer body is answered 413
+  bool heavy = false;       ///< large bodies are handled off the I/O threads
+  std::function<Reply(Request&)> handle;
+};
+
+/// Finds the route of a path; nullptr is answered 404. Must be callable from any thread.
+using FindRoute = std::function<const Route*(std::string_view path)>;
+
+}  // namespace dynamo::webhook

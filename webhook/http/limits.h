@@ -1,0 +1,64 @@
+#pragma once
+// Deadlines and caps of the HTTP servers, each with its reason. Tests shorten them.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace dynamo::webhook {
+
+// A full TLS 1.3 handshake costs the client one round trip; 5 s covers retransmission on a bad link.
+inline constexpr std::chrono::milliseconds kHandshakeDeadline{5'000};
+// A request head fits one packet, so only a slow sender (slowloris) needs longer.
+inline constexpr std::chrono::milliseconds kHeaderDeadline{5'000};
+// Admission calls time out after 30 s at most; half of it may go into sending. A sender earns more time
+// by sending: see kMinRate.
+inline constexpr std::chrono::milliseconds kBodyDeadline{15'000};
+inline constexpr std::chrono::milliseconds kWriteDeadline{15'000};
+// Bytes a second that a long body or reply must keep up after its first 15 s: 256 MiB within 271 s.
+inline constexpr std::uint64_t kMinRate = 1 << 20;
+// The API server drops its idle connections after 90 s. Ours live longer, so the client closes first:
+// a POST that meets our close is not retried by Go's client and would fail an admission call.
+inline constexpr std::chrono::milliseconds kIdleDeadline{120'000};
+// After an early answer (413, ...) the rest of the body is discarded this long: closing with unread
+// bytes would send a reset that can destroy the answer on its way.
+inline constexpr std::chrono::milliseconds kLingerDeadline{2'000};
+// Idle memory is given back after this long without a request.
+inline constexpr std::chrono::milliseconds kIdleRelease{1'000};
+// A connection that was opened but not used when the server stops may still send its first request.
+inline constexpr std::chrono::milliseconds kFirstRequestGrace{1'000};
+// Deadlines are checked by one sweep of each thread: they may be late by this much.
+inline constexpr std::chrono::milliseconds kSweepInterval{250};
+
+// An API server's request head is about 300 bytes; 16 KiB leaves room for tracing headers and proxies.
+inline constexpr std::size_t kMaxHeaderBytes = 16 * 1024;
+inline constexpr unsigned kMaxHeaders = 100;
+// An idle TLS connection holds about 10 KiB, so this is 160 MiB at worst.
+inline constexpr std::size_t kMaxConnections = 16'384;
+// Two of the largest conversions at once; what is above waits or is answered 503.
+inline constexpr std::size_t kBodyBudget = std::size_t{512} << 20;
+// Above this a heavy route leaves the I/O thread: 1 MiB of JSON takes some 5 ms to handle.
+inline constexpr std::size_t kHeavyBody = std::size_t{1} << 20;
+// Buffers above this are not kept between requests.
+inline constexpr std::size_t kKeptBuffer = std::size_t{64} * 1024;
+// After a body above this the allocator is asked to return free pages to the system.
+inline constexpr std::size_t kTrimBody = std::size_t{8} << 20;
+
+struct Limits {
+  std::chrono::milliseconds handshake = kHandshakeDeadline;
+  std::chrono::milliseconds header = kHeaderDeadline;
+  std::chrono::milliseconds body = kBodyDeadline;
+  std::chrono::milliseconds write = kWriteDeadline;
+  std::chrono::milliseconds idle = kIdleDeadline;
+  std::chrono::milliseconds linger = kLingerDeadline;
+  std::chrono::milliseconds firstRequestGrace = kFirstRequestGrace;
+  std::chrono::milliseconds sweep = kSweepInterval;
+  std::uint64_t minRate = kMinRate;  ///< bytes a second; at least 1
+  std::size_t headerBytes = kMaxHeaderBytes;
+  unsigned headers = kMaxHeaders;
+  std::size_t connections = kMaxConnections;
+  std::size_t bodyBudget = kBodyBudget;  ///< must hold the largest Route::maxBody
+  std::size_t heavyBody = kHeavyBody;
+};
+
+}  // namespace dynamo::webhook

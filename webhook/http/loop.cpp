@@ -1,0 +1,297 @@
+#include "webhook/http/loop.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "webhook/http/connection.h"
+
+namespace dynamo::webhook::detail {
+namespace {
+
+namespace asio = boost::asio;
+using Tcp = asio::ip::tcp;
+using Error = boost::system::error_code;
+
+// Out of descriptors or memory: accepting again at once would only burn the processor.
+constexpr std::chrono::milliseconds kAcceptPause{50};
+// How often a request that waits for the body budget looks again.
+constexpr std::chrono::milliseconds kBudgetPause{5};
+// Accepted in a row before the connections have a turn.
+constexpr int kAcceptBatch = 64;
+// Accepted at most before a listener closes: more than a listen queue holds.
+constexpr int kAcceptLast = 65'536;
+
+/// A connection's place in the counts, from accept to close.
+class Place {
+ public:
+  Place(Shared& shared, std::atomic<std::size_t>& open) : shared_(&shared), open_(&open) {
+    open_->fetch_add(1, std::memory_order_relaxed);
+  }
+  Place(Place&& other) noexcept : shared_(std::exchange(other.shared_, nullptr)), open_(other.open_) {}
+  Place& operator=(Place&&) = delete;
+  ~Place() {
+    if (shared_ == nullptr) return;
+    open_->fetch_sub(1, std::memory_order_relaxed);
+    shared_->connections.fetch_sub(1);
+  }
+
+ private:
+  Shared* shared_;
+  std::atomic<std::size_t>* open_;
+};
+
+struct Accepted {
+  UniqueFd fd;
+  Place place;
+  const Site* site;
+};
+
+struct Session {
+  Session(asio::io_context& io, Accepted accepted, std::vector<Session*>& sessions)
+      : place(std::move(accepted.place)), site(*accepted.site), socket(io), list(sessions) {
+    socket.assign(Tcp::v6(), accepted.fd.get());
+    static_cast<void>(accepted.fd.release());
+    index = list.size();
+    list.push_back(this);
+  }
+  ~Session() {
+    list[index] = list.back();
+    list[index]->index = index;
+    list.pop_back();
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  Place place;
+  const Site& site;
+  Tcp::socket socket;
+  std::unique_ptr<Connection> connection;  // uses the socket, so goes first
+  std::vector<Session*>& list;
+  std::size_t index = 0;
+};
+
+struct Listener {
+  Listener(asio::io_context& io, int fd, const Site& site_, std::function<Loop&()> choose_)
+      : acceptor(io), site(&site_), choose(std::move(choose_)) {
+    acceptor.assign(Tcp::v6(), fd);
+  }
+  Tcp::acceptor acceptor;
+  const Site* site;
+  std::function<Loop&()> choose;
+};
+
+bool isTransient(int error) {
+  return error == ECONNABORTED || error == EINTR || error == EPROTO || error == ENETDOWN ||
+         error == EHOSTUNREACH || error == ENETUNREACH;
+}
+
+}  // namespace
+
+class Loop::Impl {
+ public:
+  Impl(Loop& self, Shared& shared_) : loop(self), shared(shared_), guard(io.get_executor()), tick(io) {}
+
+  asio::awaitable<void> accept(Listener& listener);
+  asio::awaitable<void> serve(std::unique_ptr<Session> session);
+  asio::awaitable<void> sweep();
+  asio::awaitable<void> runOnWorker(Connection& connection);
+  int acceptSome(Listener& listener, int most);
+  void start(Accepted accepted);
+
+  Loop& loop;
+  Shared& shared;
+  Counters counters;
+  std::atomic<std::size_t> open{0};
+  std::vector<Session*> sessions;
+  // One thread runs it; other threads only post, so the scheduler's lock is never fought for.
+  asio::io_context io{1};
+  asio::executor_work_guard<asio::io_context::executor_type> guard;
+  asio::steady_timer tick;
+  std::deque<Listener> listeners;
+  bool finished = false;
+};
+
+/// 0, or the error that stopped accepting: EAGAIN when the queue is empty.
+int Loop::Impl::acceptSome(Listener& listener, int most) {
+  for (int i = 0; i < most; ++i) {
+    UniqueFd fd{::accept4(listener.acceptor.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
+    if (!fd) {
+      if (isTransient(errno)) continue;
+      return errno;
+    }
+    if (shared.connections.fetch_add(1) >= shared.limits.connections) {
+      shared.connections.fetch_sub(1);
+      counters.refused.add();
+      continue;
+    }
+    counters.accepted.add();
+    auto& target = *listener.choose().impl_;
+    Accepted accepted{std::move(fd), Place{shared, target.open}, listener.site};
+    if (&target == this) {
+      start(std::move(accepted));
+    } else {
+      asio::post(target.io,
+                 [&target, passed = std::move(accepted)]() mutable { target.start(std::move(passed)); });
+    }
+  }
+  return 0;
+}
+
+asio::awaitable<void> Loop::Impl::accept(Listener& listener) {
+  Error error;
+  while (!shared.stopping) {
+    co_await listener.acceptor.async_wait(Tcp::acceptor::wait_read,
+                                          asio::redirect_error(asio::use_awaitable, error));
+    const int stopped = acceptSome(listener, kAcceptBatch);
+    if (stopped != 0 && stopped != EAGAIN) {
+      counters.refused.add();
+      asio::steady_timer pause{io, kAcceptPause};
+      co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
+    }
+  }
+  // Clients in the queue think that they are connected: closing the listener would reset them.
+  acceptSome(listener, kAcceptLast);
+  listener.acceptor.close(error);
+  shared.listeners.fetch_sub(1);
+}
+
+void Loop::Impl::start(Accepted accepted) {
+  try {
+    auto session = std::make_unique<Session>(io, std::move(accepted), sessions);
+    const int socket = session->socket.native_handle();
+    SslPtr ssl;
+    if (session->site.tls) {
+      // Asked for each connection: a renewed certificate serves the next one.
+      if (const auto context = session->site.tls()) ssl = newServerSession(context.get(), socket);
+      if (!ssl) return counters.refused.add();
+    }
+    session->connection =
+        std::make_unique<Connection>(session->site, shared, counters, socket, std::move(ssl));
+    asio::co_spawn(io, serve(std::move(session)), asio::detached);
+  } catch (const std::exception&) {  // out of memory or of epoll watches: this connection only
+    counters.refused.add();
+  }
+}
+
+asio::awaitable<void> Loop::Impl::serve(std::unique_ptr<Session> session) {
+  auto& socket = session->socket;
+  auto& connection = *session->connection;
+  Error ignored;  // a wait that was cancelled: `advance` knows why
+  for (;;) {
+    switch (connection.advance()) {
+      case Step::read:
+        co_await socket.async_wait(Tcp::socket::wait_read,
+                                   asio::redirect_error(asio::use_awaitable, ignored));
+        break;
+      case Step::write:
+        co_await socket.async_wait(Tcp::socket::wait_write,
+                                   asio::redirect_error(asio::use_awaitable, ignored));
+        break;
+      case Step::budget: {
+        asio::steady_timer pause{io, kBudgetPause};
+        co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+        break;
+      }
+      case Step::work:
+        co_await runOnWorker(connection);
+        break;
+      case Step::yield:
+        co_await asio::post(io, asio::use_awaitable);
+        break;
+      case Step::done:
+        co_return;
+    }
+  }
+}
+
+/// Resumes on this loop's thread when the handler has run.
+asio::awaitable<void> Loop::Impl::runOnWorker(Connection& connection) {
+  const auto initiate = [this, &connection](auto handler) {
+    // std::function wants a copyable task, the handler can only be moved.
+    auto resume = std::make_shared<decltype(handler)>(std::move(handler));
+    shared.workers.post([this, &connection, resume] {
+      connection.work();
+      asio::post(io, [resume] { std::move (*resume)(); });
+    });
+  };
+  co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(initiate, asio::use_awaitable);
+}
+
+asio::awaitable<void> Loop::Impl::sweep() {
+  Error ignored;
+  while (!finished) {
+    tick.expires_after(shared.limits.sweep);
+    co_await tick.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    const auto now = coarseNow();
+    for (auto* session : sessions) {
+      if (session->connection->sweep(now)) session->socket.cancel(ignored);
+    }
+  }
+}
+
+Loop::Loop(Shared& shared) : impl_(std::make_unique<Impl>(*this, shared)) {}
+Loop::~Loop() = default;
+
+void Loop::listen(UniqueFd fd, const Site& site, std::function<Loop&()> choose) {
+  auto& listener = impl_->listeners.emplace_back(impl_->io, fd.get(), site, std::move(choose));
+  static_cast<void>(fd.release());
+  impl_->shared.listeners.fetch_add(1);
+  asio::co_spawn(impl_->io, impl_->accept(listener), asio::detached);
+}
+
+void Loop::run() {
+  asio::co_spawn(impl_->io, impl_->sweep(), asio::detached);
+  impl_->io.run();
+}
+
+void Loop::beginStop() {
+  asio::post(impl_->io, [impl = impl_.get()] {
+    Error ignored;
+    for (auto& listener : impl->listeners) listener.acceptor.cancel(ignored);
+    for (auto* session : impl->sessions) session->socket.cancel(ignored);
+  });
+}
+
+void Loop::abort() {
+  asio::post(impl_->io, [impl = impl_.get()] {
+    Error ignored;
+    for (auto* session : impl->sessions) {
+      session->connection->abort();
+      session->socket.cancel(ignored);
+    }
+  });
+}
+
+void Loop::finish() {
+  asio::post(impl_->io, [impl = impl_.get()] {
+    impl->finished = true;
+    impl->tick.cancel();
+    impl->guard.reset();
+  });
+}
+
+std::size_t Loop::open() const {
+  return impl_->open.load(std::memory_order_relaxed);
+}
+const Counters& Loop::counters() const {
+  return impl_->counters;
+}
+
+}  // namespace dynamo::webhook::detail

@@ -1,0 +1,62 @@
+#pragma once
+// What all connections of one server share. Only atomics change after the start.
+
+#include <openssl/types.h>
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+#include "webhook/http/exchange.h"
+#include "webhook/http/limits.h"
+#include "webhook/http/workers.h"
+
+namespace dynamo::webhook::detail {
+
+/// Bytes of request bodies that may be held at a time.
+class Budget {
+ public:
+  explicit Budget(std::size_t capacity) : capacity_(capacity) {}
+
+  bool tryTake(std::size_t bytes) {
+    auto used = used_.load(std::memory_order_relaxed);
+    do {
+      if (bytes > capacity_ - used) return false;
+    } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
+    return true;
+  }
+  void giveBack(std::size_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+  std::size_t used() const { return used_.load(std::memory_order_relaxed); }
+
+ private:
+  const std::size_t capacity_;
+  std::atomic<std::size_t> used_{0};
+};
+
+/// What one listening port serves.
+struct Site {
+  enum class Speaks {
+    reviews,  ///< POST of application/json
+    pages,    ///< GET and HEAD, no request body
+  };
+  Speaks speaks = Speaks::reviews;
+  FindRoute find;
+  std::function<std::shared_ptr<SSL_CTX>()> tls;  ///< empty: plain HTTP
+};
+
+struct Shared {
+  Shared(const Limits& limits_, unsigned workers_)
+      : limits(limits_), budget(limits_.bodyBudget), workers(workers_) {}
+
+  const Limits limits;
+  Budget budget;
+  std::atomic<std::size_t> connections{0};
+  std::atomic<std::size_t> listeners{0};
+  std::atomic<bool> draining{false};
+  std::atomic<bool> stopping{false};
+  std::atomic<bool> trimPosted{false};
+  Workers workers;  // last: its threads end before the rest goes
+};
+
+}  // namespace dynamo::webhook::detail

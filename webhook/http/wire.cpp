@@ -1,0 +1,164 @@
+#include "webhook/http/wire.h"
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+
+namespace dynamo::webhook::detail {
+namespace {
+
+int fdOf(BIO* bio) {
+  return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
+}
+
+int afterCall(BIO* bio, ssize_t result, void (*setRetry)(BIO*)) {
+  BIO_clear_retry_flags(bio);
+  if (result < 0 && (errno == EAGAIN || errno == EINTR)) setRetry(bio);
+  return static_cast<int>(result);
+}
+
+int bioRead(BIO* bio, char* out, int size) {
+  return afterCall(bio, ::recv(fdOf(bio), out, static_cast<std::size_t>(size), 0),
+                   [](BIO* b) { BIO_set_retry_read(b); });
+}
+
+// OpenSSL's own socket BIO raises SIGPIPE when the peer is gone, which would end the process.
+int bioWrite(BIO* bio, const char* data, int size) {
+  return afterCall(bio, ::send(fdOf(bio), data, static_cast<std::size_t>(size), MSG_NOSIGNAL),
+                   [](BIO* b) { BIO_set_retry_write(b); });
+}
+
+long bioControl(BIO*, int command, long, void*) {
+  return command == BIO_CTRL_FLUSH ? 1 : 0;
+}
+
+const BIO_METHOD* socketMethod() {
+  static const BIO_METHOD* const kMethod = [] {
+    BIO_METHOD* method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket without signals");
+    BIO_meth_set_read(method, bioRead);
+    BIO_meth_set_write(method, bioWrite);
+    BIO_meth_set_ctrl(method, bioControl);
+    return method;
+  }();
+  return kMethod;
+}
+
+SslPtr newSession(SSL_CTX* context, int fd) {
+  SslPtr ssl{SSL_new(context)};
+  BIO* bio = ssl ? BIO_new(socketMethod()) : nullptr;
+  if (bio == nullptr) return nullptr;
+  BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(fd)));
+  BIO_set_init(bio, 1);
+  SSL_set_bio(ssl.get(), bio, bio);
+  // Without read-ahead each record costs two receive calls: its head, then its body.
+  SSL_set_read_ahead(ssl.get(), 1);
+  SSL_set_mode(ssl.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_set_options(ssl.get(), SSL_OP_NO_RENEGOTIATION);
+  return ssl;
+}
+
+Io plainWant(Io blocked) {
+  return errno == EAGAIN || errno == EINTR ? blocked : Io::closed;
+}
+
+}  // namespace
+
+void SslDelete::operator()(SSL* ssl) const {
+  SSL_free(ssl);
+}
+
+SslPtr newServerSession(SSL_CTX* context, int fd) {
+  auto ssl = newSession(context, fd);
+  if (ssl) SSL_set_accept_state(ssl.get());
+  return ssl;
+}
+
+SslPtr newClientSession(SSL_CTX* context, int fd) {
+  auto ssl = newSession(context, fd);
+  if (ssl) SSL_set_connect_state(ssl.get());
+  return ssl;
+}
+
+void Wire::clearErrors() {
+  ERR_clear_error();
+}
+
+Io Wire::wantOf(int result) {
+  switch (SSL_get_error(ssl_.get(), result)) {
+    case SSL_ERROR_WANT_READ:
+      return Io::wantRead;
+    case SSL_ERROR_WANT_WRITE:
+      return Io::wantWrite;
+    case SSL_ERROR_ZERO_RETURN:
+      return Io::closed;
+    default:
+      broken_ = true;
+      ERR_clear_error();
+      return Io::closed;
+  }
+}
+
+Io Wire::handshake() {
+  if (!ssl_) return Io::ok;
+  const int result = SSL_do_handshake(ssl_.get());
+  return result == 1 ? Io::ok : wantOf(result);
+}
+
+IoResult Wire::read(char* data, std::size_t size) {
+  if (ssl_) {
+    std::size_t bytes = 0;
+    const int result = SSL_read_ex(ssl_.get(), data, size, &bytes);
+    return result == 1 ? IoResult{Io::ok, bytes} : IoResult{wantOf(result), 0};
+  }
+  const auto bytes = ::recv(fd_, data, size, 0);
+  if (bytes > 0) return {Io::ok, static_cast<std::size_t>(bytes)};
+  return {bytes == 0 ? Io::closed : plainWant(Io::wantRead), 0};
+}
+
+IoResult Wire::write(const char* data, std::size_t size) {
+  if (ssl_) {
+    std::size_t bytes = 0;
+    const int result = SSL_write_ex(ssl_.get(), data, size, &bytes);
+    return result == 1 ? IoResult{Io::ok, bytes} : IoResult{wantOf(result), 0};
+  }
+  const auto bytes = ::send(fd_, data, size, MSG_NOSIGNAL);
+  if (bytes >= 0) return {Io::ok, static_cast<std::size_t>(bytes)};
+  return {plainWant(Io::wantWrite), 0};
+}
+
+bool Wire::pending() const {
+  return ssl_ && SSL_has_pending(ssl_.get()) == 1;
+}
+
+bool Wire::readable() const {
+  char byte = 0;
+  return pending() || ::recv(fd_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
+}
+
+void Wire::shutdown() {
+  if (ssl_ && !broken_ && SSL_is_init_finished(ssl_.get()) == 1) {
+    // Best effort: a full socket buffer loses the goodbye, the end of the stream follows anyway.
+    if (SSL_shutdown(ssl_.get()) < 0) ERR_clear_error();
+    broken_ = true;
+  }
+  ::shutdown(fd_, SHUT_WR);
+}
+
+IoResult Wire::discard() {
+  std::array<char, 16 * 1024> sink;
+  const auto bytes = ::recv(fd_, sink.data(), sink.size(), 0);
+  if (bytes > 0) return {Io::ok, static_cast<std::size_t>(bytes)};
+  return {bytes == 0 ? Io::closed : plainWant(Io::wantRead), 0};
+}
+
+void Wire::releaseBuffers() {
+  // Refused by OpenSSL while a record is under way; the next sweep asks again.
+  if (ssl_) SSL_free_buffers(ssl_.get());
+}
+
+}  // namespace dynamo::webhook::detail

@@ -1,0 +1,60 @@
+#pragma once
+// Bytes over a non-blocking socket, through TLS or plain. OpenSSL works on the socket itself: no copy
+// through a BIO pair, one system call a message.
+
+#include <openssl/types.h>
+
+#include <cstddef>
+#include <memory>
+
+namespace dynamo::webhook::detail {
+
+enum class Io { ok, wantRead, wantWrite, closed };
+
+struct IoResult {
+  Io io = Io::ok;
+  std::size_t bytes = 0;
+};
+
+struct SslDelete {
+  void operator()(SSL* ssl) const;
+};
+using SslPtr = std::unique_ptr<SSL, SslDelete>;
+
+/// A server session of `context` over the socket, or nullptr when OpenSSL is out of memory. It keeps the
+/// context alive.
+SslPtr newServerSession(SSL_CTX* context, int fd);
+/// The same for a client.
+SslPtr newClientSession(SSL_CTX* context, int fd);
+
+class Wire {
+ public:
+  /// `ssl` nullptr: plain. The socket is not owned and must outlive the wire.
+  Wire(int fd, SslPtr ssl) : fd_(fd), ssl_(std::move(ssl)) {}
+
+  /// Any thread's error queue must be empty before TLS calls: call once after other code ran.
+  static void clearErrors();
+
+  Io handshake();
+  IoResult read(char* data, std::size_t size);
+  IoResult write(const char* data, std::size_t size);
+  /// Received bytes wait inside TLS, where the system cannot announce them.
+  bool pending() const;
+  /// A read would not wait: bytes or the end of the stream have arrived.
+  bool readable() const;
+  /// Says goodbye (close_notify) and ends our direction of the connection.
+  void shutdown();
+  /// Throws received bytes away, undecrypted.
+  IoResult discard();
+  /// Gives up the TLS record buffers (34 KiB) until the next read or write.
+  void releaseBuffers();
+
+ private:
+  Io wantOf(int result);
+
+  int fd_;
+  SslPtr ssl_;
+  bool broken_ = false;  ///< TLS failed: nothing may be sent any more
+};
+
+}  // namespace dynamo::webhook::detail

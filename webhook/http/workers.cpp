@@ -1,0 +1,57 @@
+#include "webhook/http/workers.h"
+
+#include <csignal>
+
+#include <utility>
+
+namespace dynamo::webhook::detail {
+
+std::thread startThread(std::function<void()> body) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  // A new thread inherits the mask, so it is set before the thread exists.
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread thread{std::move(body)};
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
+}
+
+Workers::Workers(unsigned threads) {
+  threads_.reserve(threads);
+  for (unsigned i = 0; i < threads; ++i) threads_.push_back(startThread([this] { run(); }));
+}
+
+void Workers::stop() {
+  {
+    const std::lock_guard lock{mutex_};
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  for (auto& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void Workers::post(std::function<void()> task) {
+  {
+    const std::lock_guard lock{mutex_};
+    tasks_.push_back(std::move(task));
+  }
+  wake_.notify_one();
+}
+
+void Workers::run() {
+  for (;;) {
+    std::function<void()> task;
+    {
+      std::unique_lock lock{mutex_};
+      wake_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
+      if (tasks_.empty()) return;
+      task = std::move(tasks_.front());
+      tasks_.pop_front();
+    }
+    task();
+  }
+}
+
+}  // namespace dynamo::webhook::detail

@@ -1,0 +1,39 @@
+#pragma once
+// A few threads for what would stall an I/O thread.
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace dynamo::webhook::detail {
+
+class Workers {
+ public:
+  explicit Workers(unsigned threads);
+  ~Workers() { stop(); }
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  /// `task` must not throw. The queue is bounded by the caller: each task holds a request body, and
+  /// those have a budget.
+  void post(std::function<void()> task);
+  /// Finishes the tasks that were posted and ends the threads. Not from two threads at once.
+  void stop();
+
+ private:
+  void run();
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> tasks_;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+/// Starts a thread on which no signal is delivered: signals belong to the thread that waits for them.
+std::thread startThread(std::function<void()> body);
+
+}  // namespace dynamo::webhook::detail

@@ -1,0 +1,132 @@
+// Wiring only: flags to options, options to a command.
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <chrono>
+#include <functional>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "certs/command.h"
+#include "webhook/commands/check.h"
+#include "webhook/commands/convert.h"
+#include "webhook/commands/serve.h"
+#include "webhook/version.h"
+
+namespace {
+
+using namespace dynamo;
+
+constexpr int kUsage = 2;
+
+void addFiles(CLI::App& command, std::vector<std::string>& files) {
+  command.add_option("-f,--filename", files, "manifest, or - for standard input; repeatable")
+      ->required()
+      ->allow_extra_args(false);
+}
+
+void addServe(CLI::App& app, std::function<int()>& run, webhook::ServeOptions& options) {
+  CLI::App* command = app.add_subcommand("serve", "serve admission and conversion over HTTPS");
+  command->add_option("--config", options.configFile, "OperatorConfiguration file");
+  command
+      ->add_option("--operator-version", options.operatorVersion, "Dynamo platform version that is stamped")
+      ->capture_default_str();
+  command->add_option("--listen", options.listen, "HTTPS address, e.g. :9443");
+  command->add_option("--health-listen", options.healthListen, "address of /healthz and /readyz");
+  command->add_option("--metrics-listen", options.metricsListen, "address of /metrics");
+  command->add_option("--cert-dir", options.certDir, "directory of tls.crt and tls.key");
+  command->add_option("--tls-min-version", options.tlsMinVersion, "1.3 (default) or 1.2");
+  command->add_option("--log-level,--zap-log-level", options.logLevel, "debug, info, warn or error");
+  command->add_option("--log-format", options.logFormat, "json or text");
+  // The reference's flags: accepted, so that its arguments keep working.
+  command->add_option_function<std::string>(
+      "--zap-encoder",
+      [&options](const std::string& encoder) { options.logFormat = encoder == "console" ? "text" : encoder; },
+      "json or console");
+  for (const char* flag : {"--zap-devel", "--zap-stacktrace-level", "--zap-time-encoding", "--kubeconfig"}) {
+    command
+        ->add_option_function<std::string>(
+            flag, [](const std::string&) {}, "accepted, without effect")
+        ->expected(0, 1);
+  }
+  command->callback([&] { run = [&options] { return webhook::runServe(options); }; });
+}
+
+void addCheck(CLI::App& app, std::function<int()>& run, webhook::CheckOptions& options) {
+  CLI::App* command = app.add_subcommand("check", "say what admission would say of manifests");
+  addFiles(*command, options.files);
+  command->add_option("-n,--namespace", options.namespaceName, "namespace of objects that name none")
+      ->capture_default_str();
+  command->add_option("--config", options.configFile, "OperatorConfiguration file");
+  command->add_option("--operator-version", options.operatorVersion, "Dynamo platform version")
+      ->capture_default_str();
+  command->add_option("-o,--output", options.output, "text, json or sarif")
+      ->check(CLI::IsMember({"text", "json", "sarif"}))
+      ->capture_default_str();
+  command->callback([&] { run = [&options] { return webhook::runCheck(options); }; });
+}
+
+void addConvert(CLI::App& app, std::function<int()>& run, webhook::ConvertOptions& options) {
+  CLI::App* command =
+      app.add_subcommand("convert", "convert DynamoGraphDeploymentRequests to another version");
+  addFiles(*command, options.files);
+  command->add_option("--to", options.to, "v1alpha1 or v1beta1")->required();
+  command->add_option("-o,--output", options.output, "yaml or json")
+      ->check(CLI::IsMember({"yaml", "json"}))
+      ->capture_default_str();
+  command->callback([&] { run = [&options] { return webhook::runConvert(options); }; });
+}
+
+void addCerts(CLI::App& app, std::function<int()>& run, certs::CertsCommandOptions& options, int& days) {
+  CLI::App* command = app.add_subcommand("certs", "make a CA and a serving certificate for local use");
+  command->add_option("--dns", options.dnsNames, "DNS name; repeatable")->allow_extra_args(false);
+  command->add_option("--ip", options.ipAddresses, "IP address; repeatable")->allow_extra_args(false);
+  command->add_option("--out", options.directory, "directory for ca.crt, ca.key, tls.crt and tls.key")
+      ->required();
+  command->add_option("--days", days, "lifetime of the serving certificate")->capture_default_str();
+  command->add_flag("--force", options.force, "overwrite");
+  command->add_flag("--new-ca", options.newCa, "do not reuse the CA of the directory");
+  command->callback([&] {
+    run = [&options, &days] {
+      options.lifetime = std::chrono::days{days};
+      const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+      return certs::runCertsCommand(options, now, std::cout, std::cerr);
+    };
+  });
+}
+
+/// Go programs take flags with one dash or two: "-config=x" becomes "--config=x".
+std::vector<std::string> arguments(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  for (std::string& word : words) {
+    const bool longName = word.size() > 2 && word[0] == '-' && word[1] >= 'a' && word[1] <= 'z' &&
+                          word[2] >= 'a' && word[2] <= 'z';
+    if (longName) word.insert(0, 1, '-');
+  }
+  return {words.rbegin(), words.rend()};  // CLI11 takes them last first
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Admission and conversion webhook of the NVIDIA Dynamo operator", "dynamo-webhook"};
+  app.set_version_flag("--version", std::string{webhook::kVersion});
+  app.require_subcommand(1);
+  std::function<int()> run;
+  webhook::ServeOptions serve;
+  webhook::CheckOptions check;
+  webhook::ConvertOptions convert;
+  certs::CertsCommandOptions certificates;
+  int days = static_cast<int>(certificates.lifetime.count());
+  addServe(app, run, serve);
+  addCheck(app, run, check);
+  addConvert(app, run, convert);
+  addCerts(app, run, certificates, days);
+  try {
+    app.parse(arguments(argc, argv));
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsage;
+  }
+  return run();
+}

@@ -1,0 +1,137 @@
+#include "webhook/review/admission.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "common/json/parse.h"
+#include "webhook/review/base64.h"
+#include "webhook/review/status.h"
+
+namespace dynamo::webhook {
+namespace {
+
+using json::Value;
+
+constexpr std::string_view kReviewVersion = "admission.k8s.io/v1";
+constexpr std::string_view kReviewKind = "AdmissionReview";
+constexpr int kBadRequest = 400;
+
+Reply refuse(std::string_view message) {
+  rapidjson::StringBuffer buffer;
+  Writer writer{buffer};
+  writeFailure(writer, kBadRequest, "BadRequest", message);
+  return {kBadRequest, "application/json", {buffer.GetString(), buffer.GetSize()}};
+}
+
+/// The member as an object to hand out; nullptr when absent, null or something else.
+Value* objectOf(Value& request, std::string_view key) {
+  Value* value = json::find(request, key);
+  return value != nullptr && value->IsObject() ? value : nullptr;
+}
+
+/// What is wrong with the envelope; empty when `request` has been filled.
+std::string decode(json::Document& review, AdmissionRequest& request) {
+  const std::string_view version = json::findText(&review, "apiVersion");
+  const std::string_view kind = json::findText(&review, "kind");
+  if (version != kReviewVersion || kind != kReviewKind) {
+    return fmt::format("want {} {}, got {} {}", kReviewVersion, kReviewKind, validation::showValue(version),
+                       validation::showValue(kind));
+  }
+  Value* body = json::find(review, "request");
+  if (body == nullptr || !body->IsObject()) return "request: Required value";
+  request.uid = json::findText(body, "uid");
+  if (request.uid.empty()) return "request.uid: Required value";
+  request.operation = json::findText(body, "operation");
+  request.name = json::findText(body, "name");
+  request.space = json::findText(body, "namespace");
+  request.clientVersion = json::findText(json::find(body, "requestKind"), "version");
+  if (request.clientVersion.empty()) {
+    request.clientVersion = json::findText(json::find(body, "kind"), "version");
+  }
+  request.username = json::findText(json::find(body, "userInfo"), "username");
+  request.object = objectOf(*body, "object");
+  request.old = objectOf(*body, "oldObject");
+  return {};
+}
+
+/// Why the objects of a write cannot be judged; empty when they can.
+std::string checkObjects(const AdmissionRequest& request, const AdmissionKind& kind) {
+  const auto check = [&](const char* what, const Value* object) -> std::string {
+    if (object == nullptr) return fmt::format("request.{}: Required value", what);
+    const std::string_view version = json::findText(object, "apiVersion");
+    const std::string_view name = json::findText(object, "kind");
+    // A rule that lists several versions would send raw objects of another one: never guess.
+    if (version != kind.apiVersion || name != kind.kind) {
+      return fmt::format("request.{}: want {} {}, got {} {}", what, kind.apiVersion, kind.kind,
+                         validation::showValue(version), validation::showValue(name));
+    }
+    return {};
+  };
+  std::string problem = check("object", request.object);
+  if (problem.empty() && request.updates()) problem = check("oldObject", request.old);
+  return problem;
+}
+
+void writeWarnings(Writer& writer, const validation::Findings& findings) {
+  if (findings.warnings.empty()) return;
+  writeText(writer, "warnings");
+  writer.StartArray();
+  for (const validation::Warning& warning : findings.warnings) writeText(writer, warning.message());
+  writer.EndArray();
+}
+
+std::string encode(const AdmissionRequest& request, const AdmissionKind& kind, const Decision& decision) {
+  rapidjson::StringBuffer buffer;
+  Writer writer{buffer};
+  const bool allowed = decision.badRequest.empty() && decision.findings.errors.empty();
+  writer.StartObject();
+  writeMember(writer, "apiVersion", kReviewVersion);
+  writeMember(writer, "kind", kReviewKind);
+  writeText(writer, "response");
+  writer.StartObject();
+  writeMember(writer, "uid", request.uid);
+  writeText(writer, "allowed");
+  writer.Bool(allowed);
+  if (!decision.badRequest.empty()) {
+    writeText(writer, "status");
+    writeFailure(writer, kBadRequest, "BadRequest", decision.badRequest);
+  } else if (!allowed) {
+    std::string_view name = request.name;
+    if (name.empty()) name = json::findText(json::find(request.object, "metadata"), "name");
+    writeText(writer, "status");
+    writeInvalid(writer, {kind.kind, name}, decision.findings.errors);
+  } else if (!decision.patch.empty()) {
+    writeMember(writer, "patchType", "JSONPatch");
+    writeMember(writer, "patch", base64(decision.patch));
+  }
+  writeWarnings(writer, decision.findings);
+  writer.EndObject();
+  writer.EndObject();
+  return {buffer.GetString(), buffer.GetSize()};
+}
+
+}  // namespace
+
+Reply answerAdmission(Request& request, const AdmissionKind& kind, const Admit& admit,
+                      const ObserveAdmission& observe) {
+  json::Document review;
+  if (const auto error = json::parseInsitu(request.body, review)) return refuse(error->message());
+  AdmissionRequest decoded;
+  if (const std::string problem = decode(review, decoded); !problem.empty()) return refuse(problem);
+  Decision decision;
+  if (decoded.creates() || decoded.updates()) {
+    decision.badRequest = checkObjects(decoded, kind);
+    if (decision.badRequest.empty()) decision = admit(decoded, review.GetAllocator());
+  } else if (decoded.operation != "DELETE" && decoded.operation != "CONNECT") {
+    decision.badRequest =
+        fmt::format("request.operation: Unsupported value: {}", validation::showValue(decoded.operation));
+  }
+  if (observe) {
+    const bool allowed = decision.badRequest.empty() && decision.findings.errors.empty();
+    observe({decoded.operation, allowed, &decision.findings.errors});
+  }
+  return {200, "application/json", encode(decoded, kind, decision)};
+}
+
+}  // namespace dynamo::webhook

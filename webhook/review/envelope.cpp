@@ -1,0 +1,162 @@
+#include "webhook/review/envelope.h"
+
+#include <fmt/format.h>
+
+#include "common/json/parse.h"
+
+namespace dynamo::webhook {
+namespace {
+
+constexpr unsigned kFlags =
+    rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag | rapidjson::kParseStopWhenDoneFlag;
+
+struct Ignore : rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Ignore> {};
+
+}  // namespace
+
+void ConversionReader::skipSpace() {
+  while (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t') ++at_;
+}
+
+bool ConversionReader::fail(std::string_view reason) {
+  if (error_.empty()) error_ = fmt::format("byte {}: {}", at_ - begin_, reason);
+  return false;
+}
+
+bool ConversionReader::expect(char c) {
+  skipSpace();
+  if (*at_ != c) return fail(fmt::format("want '{}'", c));
+  ++at_;
+  return true;
+}
+
+bool ConversionReader::skipValue() {
+  skipSpace();
+  rapidjson::StringStream stream{at_};
+  rapidjson::Reader reader;
+  Ignore ignore;
+  const bool whole = !reader.Parse<kFlags>(stream, ignore).IsError();
+  at_ += stream.Tell();
+  return whole || fail("malformed value");
+}
+
+/// A string member of the envelope; another type is read over and leaves `text` empty.
+bool ConversionReader::readText(std::string& text) {
+  skipSpace();
+  if (*at_ != '"') return skipValue();
+  rapidjson::StringStream stream{at_};
+  json::Document value;
+  value.ParseStream<kFlags>(stream);
+  at_ += stream.Tell();
+  if (value.HasParseError()) return fail("malformed string");
+  if (!text.empty()) return fail("duplicate name");
+  text = json::text(value);
+  return true;
+}
+
+bool ConversionReader::readMember(Scope scope, std::string_view key, ConversionEnvelope& envelope,
+                                  bool& stop) {
+  if (scope == Scope::Review) {
+    if (key == "apiVersion") return readText(envelope.apiVersion);
+    if (key == "kind") return readText(envelope.kind);
+    skipSpace();
+    if (key != "request" || *at_ != '{') return skipValue();
+    if (!readMembers(Scope::Request, envelope)) return false;
+    stop = inList_;
+    return true;
+  }
+  if (key == "uid") return readText(envelope.uid);
+  if (key == "desiredAPIVersion") return readText(envelope.desiredVersion);
+  skipSpace();
+  if (key != "objects" || *at_ != '[') return skipValue();
+  if (objects_ != nullptr) return fail("duplicate name objects");
+  objects_ = at_ + 1;
+  // The API server writes all that is needed before the list: then the list need not be read twice.
+  stop = !envelope.apiVersion.empty() && !envelope.kind.empty() && !envelope.uid.empty() &&
+         !envelope.desiredVersion.empty();
+  inList_ = stop;
+  return stop || skipValue();
+}
+
+bool ConversionReader::readMembers(Scope scope, ConversionEnvelope& envelope) {
+  if (!expect('{')) return false;
+  skipSpace();
+  if (*at_ == '}') {
+    ++at_;
+    return true;
+  }
+  while (true) {
+    std::string key;
+    skipSpace();
+    if (*at_ != '"') return fail("want a member name");
+    if (!readText(key) || !expect(':')) return false;
+    bool stop = false;
+    if (!readMember(scope, key, envelope, stop)) return false;
+    if (stop) return true;
+    skipSpace();
+    if (*at_ == ',') {
+      ++at_;
+      continue;
+    }
+    return expect('}');
+  }
+}
+
+bool ConversionReader::readEnvelope(ConversionEnvelope& envelope) {
+  if (!readMembers(Scope::Review, envelope)) return false;
+  if (!inList_) {
+    skipSpace();
+    if (*at_ != '\0') return fail("text after the review");
+    tailRead_ = true;
+    if (objects_ == nullptr) return fail("request.objects: Required value");
+  }
+  at_ = objects_;
+  return true;
+}
+
+/// What follows the list: the rest of the request and of the review, which must be well-formed.
+bool ConversionReader::readTail() {
+  if (tailRead_) return true;
+  tailRead_ = true;
+  for (int closing = 0; closing < 2; ++closing) {
+    skipSpace();
+    while (*at_ == ',') {
+      ++at_;
+      std::string key;
+      skipSpace();
+      if (*at_ != '"') return fail("want a member name");
+      if (!readText(key) || !expect(':') || !skipValue()) return false;
+      skipSpace();
+    }
+    if (!expect('}')) return false;
+  }
+  skipSpace();
+  return *at_ == '\0' || fail("text after the review");
+}
+
+bool ConversionReader::next(json::Document& object) {
+  skipSpace();
+  if (*at_ == ']' && first_) {
+    ++at_;
+    readTail();
+    return false;
+  }
+  if (!first_) {
+    if (*at_ == ']') {
+      ++at_;
+      readTail();
+      return false;
+    }
+    if (!expect(',')) return false;
+  }
+  first_ = false;
+  skipSpace();
+  rapidjson::InsituStringStream stream{at_};
+  object.ParseStream<kFlags | rapidjson::kParseInsituFlag>(stream);
+  at_ += stream.Tell();
+  if (object.HasParseError()) return fail(rapidjson::GetParseError_En(object.GetParseError()));
+  if (const auto path = json::findDuplicateName(object)) return fail(fmt::format("duplicate name {}", *path));
+  return true;
+}
+
+}  // namespace dynamo::webhook

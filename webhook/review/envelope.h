@@ -1,0 +1,56 @@
+#pragma once
+// Reads a ConversionReview as a stream: the envelope by hand, the objects one at a time, so that a list of
+// 100 MB never stands in memory twice.
+
+#include <string>
+#include <string_view>
+
+#include "common/json/value.h"
+
+namespace dynamo::webhook {
+
+/// What the envelope says before the objects.
+struct ConversionEnvelope {
+  std::string apiVersion;
+  std::string kind;
+  std::string uid;
+  std::string desiredVersion;
+};
+
+class ConversionReader {
+ public:
+  /// `body` must have passed json::guard(), be NUL-terminated and outlive everything read from it: objects
+  /// are parsed in place.
+  explicit ConversionReader(std::string& body) : begin_(body.data()), at_(body.data()) {}
+
+  /// Reads the envelope as far as it is needed. False: error() says why it is no ConversionReview.
+  bool readEnvelope(ConversionEnvelope& envelope);
+
+  /// Parses the next object into `object` (whose allocator is kept). False at the end of the list, or when
+  /// the text is malformed: then error() is not empty.
+  bool next(json::Document& object);
+
+  const std::string& error() const { return error_; }
+
+ private:
+  enum class Scope { Review, Request };
+
+  bool readMembers(Scope scope, ConversionEnvelope& envelope);
+  bool readMember(Scope scope, std::string_view key, ConversionEnvelope& envelope, bool& stop);
+  bool readText(std::string& text);
+  bool skipValue();
+  bool readTail();
+  bool expect(char c);
+  bool fail(std::string_view reason);
+  void skipSpace();
+
+  char* begin_;
+  char* at_;
+  char* objects_ = nullptr;  ///< just behind the "[" of the list
+  bool inList_ = false;
+  bool first_ = true;
+  bool tailRead_ = false;  ///< the rest of the envelope has been checked already
+  std::string error_;
+};
+
+}  // namespace dynamo::webhook

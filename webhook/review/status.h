@@ -1,0 +1,33 @@
+#pragma once
+// metav1.Status as denials and errors carry it (apiserver-facts section 1: message AND causes complete).
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/json/value.h"
+#include "common/validation/finding.h"
+
+namespace dynamo::webhook {
+
+/// At most this many errors are told one by one; then "and N more".
+inline constexpr std::size_t kMaxErrors = 20;
+
+using Writer = rapidjson::Writer<rapidjson::StringBuffer>;
+
+void writeText(Writer& writer, std::string_view text);
+void writeMember(Writer& writer, std::string_view key, std::string_view text);
+
+/// The identity that `details` and the message name.
+struct Subject {
+  std::string_view kind;
+  std::string_view name;
+};
+
+/// 422 Invalid with one cause an error, as the API server's own schema errors look.
+void writeInvalid(Writer& writer, const Subject& subject, const std::vector<validation::FieldError>& errors);
+
+/// A failure without causes: code and reason ("BadRequest", "InternalError", …).
+void writeFailure(Writer& writer, int code, std::string_view reason, std::string_view message);
+
+}  // namespace dynamo::webhook

@@ -1,0 +1,78 @@
+#include "webhook/routes.h"
+
+#include <array>
+#include <chrono>
+
+#include "common/api/kinds.h"
+
+namespace dynamo::webhook {
+namespace {
+
+constexpr AdmissionKind kDgd{api::kV1alpha1, api::kDynamoGraphDeployment};
+constexpr AdmissionKind kDcd{api::kV1alpha1, api::kDynamoComponentDeployment};
+constexpr AdmissionKind kAdapter{api::kV1alpha1, api::kDynamoGraphDeploymentScalingAdapter};
+constexpr AdmissionKind kModel{api::kV1alpha1, api::kDynamoModel};
+constexpr AdmissionKind kCheckpoint{api::kV1alpha1, api::kDynamoCheckpoint};
+constexpr AdmissionKind kDgdr{api::kV1beta1, api::kDynamoGraphDeploymentRequest};
+
+// The reference's paths, and the same style for the kinds it has no webhook for (DESIGN "Registration").
+constexpr std::array kTable = {
+    AdmissionRoute{"/mutate-nvidia-com-v1alpha1-dynamographdeployment", Role::Mutate, kDgd, false},
+    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamographdeployment", Role::Validate, kDgd, false},
+    AdmissionRoute{"/mutate-nvidia-com-v1alpha1-dynamocomponentdeployment", Role::Mutate, kDcd, false},
+    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamocomponentdeployment", Role::Validate, kDcd, false},
+    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamographdeploymentscalingadapter", Role::Validate,
+                   kAdapter, false},
+    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamomodel", Role::Validate, kModel, false},
+    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamocheckpoint", Role::Validate, kCheckpoint, false},
+    AdmissionRoute{"/mutate-nvidia-com-v1beta1-dynamographdeploymentrequest", Role::Mutate, kDgdr, true},
+    AdmissionRoute{"/validate-nvidia-com-v1beta1-dynamographdeploymentrequest", Role::Validate, kDgdr, true},
+};
+constexpr std::string_view kConvertPath = "/convert";
+
+double secondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Admit decisionFor(const AdmissionRoute& route, const Policy& policy) {
+  if (!route.hasRules) return [](AdmissionRequest&, json::Allocator&) { return Decision{}; };
+  if (route.role == Role::Mutate) {
+    return [&policy](AdmissionRequest& request, json::Allocator& allocator) {
+      return mutateDgdr(request, policy, allocator);
+    };
+  }
+  return [&policy](AdmissionRequest& request, json::Allocator&) { return validateDgdr(request, policy); };
+}
+
+}  // namespace
+
+std::span<const AdmissionRoute> admissionRoutes() {
+  return kTable;
+}
+
+Routes::Routes(Policy policy, Observers observers)
+    : policy_(std::move(policy)), observers_(std::move(observers)) {
+  for (const AdmissionRoute& entry : kTable) {
+    const auto handle = [this, &entry, admit = decisionFor(entry, policy_)](Request& request) {
+      const auto start = std::chrono::steady_clock::now();
+      return answerAdmission(request, entry.kind, admit, [&](const AdmissionOutcome& outcome) {
+        if (observers_.admission) observers_.admission(entry, outcome, secondsSince(start));
+      });
+    };
+    routes_.emplace(entry.path, Route{kMaxAdmissionBody, false, handle});
+  }
+  const auto convert = [this](Request& request) {
+    const auto start = std::chrono::steady_clock::now();
+    return answerConversion(request, [&](const ConversionOutcome& outcome) {
+      if (observers_.conversion) observers_.conversion(outcome, secondsSince(start));
+    });
+  };
+  routes_.emplace(kConvertPath, Route{kMaxConversionBody, true, convert});
+}
+
+const Route* Routes::find(std::string_view path) const {
+  const auto found = routes_.find(path);
+  return found == routes_.end() ? nullptr : &found->second;
+}
+
+}  // namespace dynamo::webhook

@@ -1,0 +1,54 @@
+#pragma once
+// The table of paths: what is answered where, and by which rules.
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "webhook/admit.h"
+#include "webhook/http/exchange.h"
+#include "webhook/review/admission.h"
+#include "webhook/review/conversion.h"
+
+namespace dynamo::webhook {
+
+/// Two objects of the largest size etcd takes, and the envelope (anchors B1, controller-runtime's limit).
+inline constexpr std::size_t kMaxAdmissionBody = 7 * 1024 * 1024;
+/// A list of 10,000 objects of 10 KB is 100 MB.
+inline constexpr std::size_t kMaxConversionBody = 256 * 1024 * 1024;
+
+enum class Role { Mutate, Validate };
+
+/// One admission path. Kinds whose rules are not built yet are admitted unchanged.
+struct AdmissionRoute {
+  std::string_view path;
+  Role role;
+  AdmissionKind kind;
+  bool hasRules;
+};
+
+/// Every admission path, in the order of the documentation.
+std::span<const AdmissionRoute> admissionRoutes();
+
+/// Who wants to know of each answer; any member may be empty.
+struct Observers {
+  std::function<void(const AdmissionRoute&, const AdmissionOutcome&, double seconds)> admission;
+  std::function<void(const ConversionOutcome&, double seconds)> conversion;
+};
+
+/// Path to route; immutable once made, so any thread may look paths up.
+class Routes {
+ public:
+  Routes(Policy policy, Observers observers);
+  Routes(const Routes&) = delete;
+  Routes& operator=(const Routes&) = delete;
+
+  const Route* find(std::string_view path) const;
+
+ private:
+  Policy policy_;
+  Observers observers_;
+  std::map<std::string, Route, std::less<>> routes_;
+};
+
+}  // namespace dynamo::webhook
