@@ -8,7 +8,6 @@ namespace dynamo::schema {
 namespace {
 
 using json::Value;
-using validation::ErrorType;
 
 constexpr std::size_t kMaxLabel = 63;  // RFC 1035
 

@@ -7,7 +7,6 @@ namespace dynamo::schema {
 namespace {
 
 using json::Value;
-using validation::ErrorType;
 
 /// The members of `item` that tell it apart, as JSON with sorted names; schema defaults count.
 std::string keyOf(const Node& items, const std::vector<std::string_view>& names, const Value& item) {

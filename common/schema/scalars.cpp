@@ -11,7 +11,6 @@ namespace dynamo::schema {
 namespace {
 
 using json::Value;
-using validation::ErrorType;
 
 /// Characters, not bytes; the text is valid UTF-8.
 std::int64_t length(std::string_view text) {

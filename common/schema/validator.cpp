@@ -12,7 +12,6 @@ namespace dynamo::schema {
 namespace {
 
 using json::Value;
-using validation::ErrorType;
 
 // The API server takes doubles up to here for integers when they have no fraction.
 constexpr double kMaxExactInteger = 9007199254740991.0;
@@ -201,6 +200,7 @@ void Walker::checkRule(const Node& node, const Value& object) {
 void Walker::reportUnknown(const Node& node, std::string_view name) {
   if (!options_.unknownFields) return;
   std::vector<std::string_view> names;
+  names.reserve(node.properties.size());
   for (const Property& property : node.properties) names.push_back(property.name);
   const std::string_view near = nearest(name, names);
   path_.pushField(name);

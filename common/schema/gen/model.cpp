@@ -28,7 +28,7 @@ std::string readFile(const std::filesystem::path& path) {
   return text.str();
 }
 
-std::string textAt(const YAML::Node& node, const char* key, std::string fallback = {}) {
+std::string textAt(const YAML::Node& node, const char* key, const std::string& fallback = {}) {
   return node[key] ? node[key].Scalar() : fallback;
 }
 

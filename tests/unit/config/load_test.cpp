@@ -1,0 +1,237 @@
+// Decoding: operator-config.md section 1.
+
+#include "common/config/load.h"
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+#include <fstream>
+
+#include "common/config/suggest.h"
+
+namespace dynamo::config {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string errorsOf(std::string_view yaml) {
+  std::string out;
+  for (const auto& error : loadConfigText(yaml, "c.yaml", Purpose::Offline).errors) {
+    out += out.empty() ? "" : "\n";
+    out += error.message();
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("an empty configuration has the defaults of section 2") {
+  for (const std::string_view text : {"", "{}", "# nothing\n", "server: {}\ncheckpoint: null\n",
+                                      "apiVersion: operator.config.dynamo.nvidia.com/v1alpha1\n"
+                                      "kind: OperatorConfiguration\n"}) {
+    CAPTURE(text);
+    const LoadResult result = loadConfigText(text, "", Purpose::Offline);
+    CHECK(result.report().empty());
+    const OperatorConfig& c = result.config;
+    CHECK(c.server.metrics.bindAddress == "0.0.0.0");
+    CHECK(c.server.metrics.port == 8080);
+    CHECK(c.server.metrics.secure);
+    CHECK(c.server.healthProbe.port == 8081);
+    CHECK(c.server.webhook.host == "0.0.0.0");
+    CHECK(c.server.webhook.port == 9443);
+    CHECK(c.server.webhook.certDir == "/tmp/k8s-webhook-server/serving-certs");
+    CHECK(c.server.webhook.certProvisionMode == "auto");
+    CHECK(c.server.webhook.secretName == "webhook-server-cert");
+    CHECK(c.server.webhook.tlsMinVersion == "1.3");
+    CHECK(c.server.webhook.shutdownDelay == 10s);
+    CHECK(c.server.webhook.maxConnections == 1024);
+    CHECK(c.server.webhook.maxInFlightBytes == 268'435'456);
+    CHECK_FALSE(c.leaderElection.enabled);
+    CHECK_FALSE(c.restricted());
+    CHECK(c.namespaces.scope.leaseDuration == 30s);
+    CHECK(c.namespaces.scope.leaseRenewInterval == 10s);
+    CHECK(c.namespaces.excludedNameSubstrings.empty());
+    CHECK_FALSE(c.orchestrators.grove.enabled.has_value());
+    CHECK_FALSE(c.orchestrators.lwsEnabled.has_value());
+    CHECK(c.orchestrators.grove.terminationDelay == 15min);
+    CHECK_FALSE(c.checkpoint.enabled);
+    CHECK(c.checkpoint.readyForCheckpointFilePath == "/tmp/ready-for-checkpoint");
+    CHECK(c.checkpoint.storageType == "pvc");
+    CHECK(c.checkpoint.pvcName == "snapshot-pvc");
+    CHECK(c.checkpoint.pvcBasePath == "/checkpoints");
+    CHECK(c.discoveryBackend == "kubernetes");
+    CHECK(c.gpuDiscoveryEnabled);
+    CHECK(c.logging.level == "info");
+    CHECK(c.logging.format == "json");
+    CHECK_FALSE(c.enableHttp2);
+    CHECK(c.defaults == nullptr);
+    CHECK_FALSE(c.warnOnly());
+    CHECK_FALSE(c.compatibilityAutoscaling);
+    CHECK_FALSE(c.allowOtherNamespaces);
+  }
+}
+
+TEST_CASE("zero values become defaults, others stay") {
+  const LoadResult result = loadConfigText(R"(
+server:
+  metrics: {port: 0, secure: false, bindAddress: ""}
+  webhook: {port: 10250, shutdownDelay: 0s}
+namespace: {scope: {leaseDuration: "0", leaseRenewInterval: 0s}}
+orchestrators:
+  grove: {enabled: false, terminationDelay: 0s}
+  lws: {enabled: true}
+  kaiScheduler: {enabled: null}
+gpu: {discoveryEnabled: false}
+defaults: {userLists: leave, components: {frontend: {shm: 1Gi}}}
+validation: {mode: warn}
+compatibility: {autoscaling: true}
+requests: {allowOtherNamespaces: true}
+scaling: {allowedServiceAccounts: [dynamo-system/controller]}
+)",
+                                           "c.yaml", Purpose::Offline);
+  CHECK(result.report().empty());
+  const OperatorConfig& c = result.config;
+  CHECK(c.server.metrics.port == 8080);
+  CHECK(c.server.metrics.bindAddress == "0.0.0.0");
+  CHECK_FALSE(c.server.metrics.secure);
+  CHECK(c.server.webhook.port == 10250);
+  CHECK(c.server.webhook.shutdownDelay == 0s);
+  CHECK(c.namespaces.scope.leaseDuration == 30s);
+  CHECK(c.namespaces.scope.leaseRenewInterval == 10s);
+  CHECK(c.orchestrators.grove.enabled == false);
+  CHECK(c.orchestrators.grove.terminationDelay == 15min);
+  CHECK(c.orchestrators.lwsEnabled == true);
+  CHECK_FALSE(c.orchestrators.kaiSchedulerEnabled.has_value());
+  CHECK_FALSE(c.gpuDiscoveryEnabled);
+  REQUIRE(c.defaults != nullptr);
+  CHECK(json::dump(*c.defaults) == R"({"userLists":"leave","components":{"frontend":{"shm":"1Gi"}}})");
+  CHECK(c.warnOnly());
+  CHECK(c.compatibilityAutoscaling);
+  CHECK(c.allowOtherNamespaces);
+  CHECK(c.scalingAllowedServiceAccounts == std::vector<std::string>{"dynamo-system/controller"});
+}
+
+TEST_CASE("wrong types are errors with path, value and what is allowed") {
+  const std::string duration = R"(must be a duration string such as "30s" or "1h30m")";
+  const std::pair<std::string_view, std::string> table[] = {
+      {"kind: Other", R"(kind: Unsupported value: "Other": supported values: "OperatorConfiguration")"},
+      {"apiVersion: v1",
+       "apiVersion: Unsupported value: \"v1\": supported values: "
+       "\"operator.config.dynamo.nvidia.com/v1alpha1\""},
+      {"apiVersion: 1", "apiVersion: Invalid value: 1: must be a string"},
+      {"server: {metrics: {port: \"8080\"}}",
+       R"(server.metrics.port: Invalid value: "8080": must be an integer)"},
+      {"server: {metrics: {port: 80.5}}", "server.metrics.port: Invalid value: 80.5: must be an integer"},
+      {"server: {metrics: {port: 3000000000}}",
+       "server.metrics.port: Invalid value: 3000000000: is beyond the range of integers"},
+      {"server: {metrics: {secure: \"true\"}}",
+       R"(server.metrics.secure: Invalid value: "true": must be true or false)"},
+      {"server: 5", "server: Invalid value: 5: must be an object"},
+      {"mpi: [a]", "mpi: Invalid value: (a list): must be an object"},
+      {"mpi: {sshSecretName: {password: hunter2}}",
+       "mpi.sshSecretName: Invalid value: (an object): must be a string"},
+      {"mpi: {sshSecretName: yes}", "mpi.sshSecretName: Invalid value: true: must be a string"},
+      {"orchestrators: {grove: {terminationDelay: 30}}",
+       "orchestrators.grove.terminationDelay: Invalid value: 30: " + duration},
+      {"orchestrators: {grove: {terminationDelay: 0}}",
+       "orchestrators.grove.terminationDelay: Invalid value: 0: " + duration},
+      {"orchestrators: {grove: {terminationDelay: }}",
+       "orchestrators.grove.terminationDelay: Invalid value: null: " + duration},
+      {"orchestrators: {grove: {terminationDelay: 1d}}",
+       R"(orchestrators.grove.terminationDelay: Invalid value: "1d": )" + duration},
+      {"namespace: {excludedNameSubstrings: a}",
+       R"(namespace.excludedNameSubstrings: Invalid value: "a": must be a list of strings)"},
+      {"namespace: {excludedNameSubstrings: [a, 1]}",
+       "namespace.excludedNameSubstrings[1]: Invalid value: 1: must be a string"},
+      {"namespace: {scope: {leaseNamespaceLabels: {a/b: 1}}}",
+       "namespace.scope.leaseNamespaceLabels[a/b]: Invalid value: 1: must be a string"},
+      {"defaults: complete", R"(defaults: Invalid value: "complete": must be an object)"},
+      {"a: 1\n---\nb: 2", "c.yaml: Invalid value: must hold one document"},
+      {"- a", "c.yaml: Invalid value: must hold an object"},
+      {"server:\n  metrics: {\n", "c.yaml: Invalid value: line 3, column 1: end of map flow not found"},
+      {"mpi: {}\nmpi: {}", "c.yaml: Invalid value: line 2, column 1: duplicate name \"mpi\""},
+  };
+  for (const auto& [yaml, expected] : table) {
+    CAPTURE(yaml);
+    CHECK(errorsOf(yaml) == expected);
+  }
+}
+
+TEST_CASE("all errors come at once, sorted, each field with its own") {
+  const LoadResult result = loadConfigText(R"(mpi: 5
+server:
+  webhook: {port: -1, certProvisionMode: foo}
+  metrics:
+    port: "1"
+discovery: {backend: consul}
+rbac: {plannerClusterRoleName: p, dgdrProfilingClusterRoleName: q}
+)",
+                                           "c.yaml", Purpose::Controller);
+  CHECK(
+      result.report() ==
+      std::vector<std::string>{
+          "c.yaml:6: error: discovery.backend: Unsupported value: \"consul\": supported values: "
+          "\"kubernetes\", \"etcd\"",
+          "c.yaml:1: error: mpi: Invalid value: 5: must be an object",
+          "c.yaml:7: error: rbac.eppClusterRoleName: Required value: no namespace.restricted is set",
+          "c.yaml:5: error: server.metrics.port: Invalid value: \"1\": must be an integer",
+          "c.yaml:3: error: server.webhook.certProvisionMode: Unsupported value: \"foo\": supported values: "
+          "\"auto\", \"manual\"",
+          "c.yaml:3: error: server.webhook.port: Invalid value: -1: must be between 0 and 65535, inclusive",
+          "c.yaml:3: error: server.webhook.serviceName: Required value: the certificate and the conversion "
+          "of "
+          "the CRDs name this Service",
+      });
+}
+
+TEST_CASE("unknown fields are warnings with a suggestion") {
+  const std::pair<std::string_view, std::string_view> table[] = {
+      {"Server: {}", "c.yaml:1: warning: Server: unknown field, ignored; did you mean \"server\"?"},
+      {"server:\n  webook: {}",
+       "c.yaml:2: warning: server.webook: unknown field, ignored; did you mean \"webhook\"?"},
+      {"logging: {leve1: info}",
+       "c.yaml:1: warning: logging.leve1: unknown field, ignored; did you mean \"level\"?"},
+      {"checkpoint: {storage: {s3: {url: x}}}",
+       "c.yaml:1: warning: checkpoint.storage.s3.url: unknown field, ignored; did you mean \"uri\"?"},
+      {"rbac: {paths: 1}", "c.yaml:1: warning: rbac.paths: unknown field, ignored"},
+      {"\"a\\nb\": 1", "c.yaml:1: warning: a b: unknown field, ignored"},
+  };
+  for (const auto& [yaml, expected] : table) {
+    CAPTURE(yaml);
+    CHECK(loadConfigText(yaml, "c.yaml", Purpose::Offline).report() ==
+          std::vector<std::string>{std::string{expected}});
+  }
+}
+
+TEST_CASE("the closest name is suggested") {
+  const std::string_view names[] = {"port", "bindAddress", "secure"};
+  const std::pair<std::string_view, std::string_view> table[] = {
+      {"prot", "port"},
+      {"PORT", "port"},
+      {"bindAdress", "bindAddress"},
+      {"secured", "secure"},
+      {"path", ""},
+      {"x", ""},
+      {"", ""},
+      {"hostname", ""},
+  };
+  for (const auto& [name, expected] : table) {
+    CAPTURE(name);
+    CHECK(closestName(name, names).value_or("") == expected);
+  }
+}
+
+TEST_CASE("files") {
+  const std::string sample = DYNAMO_SOURCE_DIR "/deploy/samples/operator-config.yaml";
+  for (const Purpose purpose : {Purpose::Offline, Purpose::Webhook, Purpose::Controller}) {
+    const LoadResult result = loadConfigFile(sample, purpose);
+    CHECK(result.report().empty());
+    CHECK(result.source == sample);
+  }
+  CHECK(loadConfigFile("/no/such/file.yaml", Purpose::Offline).report() ==
+        std::vector<std::string>{"/no/such/file.yaml: error: Not found: No such file or directory"});
+  CHECK(loadConfigFile("/", Purpose::Offline).report() ==
+        std::vector<std::string>{"/: error: Not found: Is a directory"});
+}
+
+}  // namespace dynamo::config

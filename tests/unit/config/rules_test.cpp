@@ -1,0 +1,151 @@
+// The rules: operator-config.md sections 3 and 17, as quirks.md decides.
+
+#include <catch2/catch.hpp>
+
+#include "common/config/load.h"
+
+namespace dynamo::config {
+namespace {
+
+constexpr std::string_view kMinimal = R"(
+mpi: {sshSecretName: mpi-run-ssh-secret, sshSecretNamespace: dynamo-system}
+)";
+constexpr std::string_view kRoles = R"(
+rbac: {plannerClusterRoleName: p, dgdrProfilingClusterRoleName: q, eppClusterRoleName: e}
+)";
+constexpr std::string_view kService = R"(
+server: {webhook: {serviceName: webhook-service}}
+)";
+
+/// The paths of all errors, separated by blanks.
+std::string pathsOf(const std::string& yaml, Purpose purpose) {
+  std::string out;
+  for (const auto& error : loadConfigText(yaml, "c.yaml", purpose).errors) {
+    out += out.empty() ? "" : " ";
+    out += error.field;
+  }
+  return out;
+}
+
+std::string join(std::initializer_list<std::string_view> parts) {
+  std::string out;
+  for (const std::string_view part : parts) out += part;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("what a controller needs, the others do not") {
+  struct Row {
+    std::string yaml;
+    std::string_view controller;
+  };
+  const Row table[] = {
+      {join({kMinimal, kRoles, kService}), ""},
+      {join({kRoles, kService}), "mpi.sshSecretName mpi.sshSecretNamespace"},
+      {join({kMinimal, kService}),
+       "rbac.dgdrProfilingClusterRoleName rbac.eppClusterRoleName rbac.plannerClusterRoleName"},
+      {join({kMinimal, kService, "rbac: {plannerClusterRoleName: p, dgdrProfilingClusterRoleName: q}"}),
+       "rbac.eppClusterRoleName"},
+      {join({kMinimal, kService, "namespace: {restricted: team-a}"}), ""},
+      {join({kMinimal, kRoles}), "server.webhook.serviceName"},
+      {"",
+       "mpi.sshSecretName mpi.sshSecretNamespace rbac.dgdrProfilingClusterRoleName rbac.eppClusterRoleName "
+       "rbac.plannerClusterRoleName server.webhook.serviceName"},
+  };
+  for (const Row& row : table) {
+    CAPTURE(row.yaml);
+    CHECK(pathsOf(row.yaml, Purpose::Controller) == row.controller);
+    CHECK(pathsOf(row.yaml, Purpose::Webhook).empty());
+    CHECK(pathsOf(row.yaml, Purpose::Offline).empty());
+  }
+}
+
+TEST_CASE("values are checked for every program") {
+  const std::pair<std::string_view, std::string_view> table[] = {
+      {"server: {metrics: {port: 99999}}", "server.metrics.port"},
+      {"server: {metrics: {port: -1}}", "server.metrics.port"},
+      {"server: {metrics: {port: 65535}}", ""},
+      {"server: {healthProbe: {port: 65536}}", "server.healthProbe.port"},
+      {"server: {webhook: {port: -5}}", "server.webhook.port"},
+      {"server: {webhook: {certProvisionMode: foo}}", "server.webhook.certProvisionMode"},
+      {"server: {webhook: {certProvisionMode: manual}}", ""},
+      {"server: {webhook: {tlsMinVersion: '1.1'}}", "server.webhook.tlsMinVersion"},
+      {"server: {webhook: {tlsMinVersion: '1.2'}}", ""},
+      {"server: {webhook: {threads: 257}}", "server.webhook.threads"},
+      {"server: {webhook: {maxConnections: -1}}", "server.webhook.maxConnections"},
+      {"server: {webhook: {maxInFlightBytes: 1000}}", "server.webhook.maxInFlightBytes"},
+      {"server: {webhook: {shutdownDelay: -1s}}", "server.webhook.shutdownDelay"},
+      {"leaderElection: {enabled: true}", "leaderElection.id"},
+      {"leaderElection: {enabled: true, id: x}", ""},
+      {"namespace: {restricted: a, scope: {leaseDuration: 10s, leaseRenewInterval: 15s}}",
+       "namespace.scope.leaseRenewInterval"},
+      {"namespace: {restricted: a, scope: {leaseDuration: 10s, leaseRenewInterval: 10s}}",
+       "namespace.scope.leaseRenewInterval"},
+      {"namespace: {restricted: a, scope: {leaseDuration: 0s, leaseRenewInterval: 0s}}", ""},
+      {"namespace: {restricted: a, scope: {leaseDuration: -1s}}", "namespace.scope.leaseDuration"},
+      {"namespace: {restricted: a, scope: {leaseRenewInterval: -1s}}", "namespace.scope.leaseRenewInterval"},
+      {"namespace: {restricted: a, scope: {leaseDuration: 999ms, leaseRenewInterval: 1ms}}",
+       "namespace.scope.leaseDuration"},
+      {"namespace: {restricted: a, scope: {leaseDuration: 1s, leaseRenewInterval: 1ms}}", ""},
+      {"namespace: {scope: {leaseDuration: -1s, leaseRenewInterval: 15s}}", ""},
+      {"namespace: {excludedNameSubstrings: [ephemeral, '']}", "namespace.excludedNameSubstrings[1]"},
+      {"infrastructure: {modelExpressURL: '://bad-url'}", "infrastructure.modelExpressURL"},
+      {"infrastructure: {modelExpressURL: 'http://x:8001'}", ""},
+      {"infrastructure: {modelExpressURL: localhost}", ""},
+      {"discovery: {backend: consul}", "discovery.backend"},
+      {"discovery: {backend: etcd}", ""},
+      {"checkpoint: {enabled: false, storage: {type: invalid}}", ""},
+      {"checkpoint: {enabled: true, storage: {type: nfs}}", "checkpoint.storage.type"},
+      {"checkpoint: {enabled: true, storage: {type: s3}}", "checkpoint.storage.s3.uri"},
+      {"checkpoint: {enabled: true, storage: {type: s3, s3: {uri: 's3://b/p'}}}", ""},
+      {"checkpoint: {enabled: true, storage: {type: oci}}", "checkpoint.storage.oci.uri"},
+      {"checkpoint: {enabled: true, storage: {type: pvc}}", ""},
+      {"orchestrators: {grove: {terminationDelay: -1s}}", "orchestrators.grove.terminationDelay"},
+      {"orchestrators: {grove: {terminationDelay: 4h}}", ""},
+      {"validation: {mode: lax}", "validation.mode"},
+      {"scaling: {allowedServiceAccounts: [a/b, a, /b, a/, a/b/c]}",
+       "scaling.allowedServiceAccounts[1] scaling.allowedServiceAccounts[2] "
+       "scaling.allowedServiceAccounts[3] "
+       "scaling.allowedServiceAccounts[4]"},
+  };
+  for (const auto& [yaml, expected] : table) {
+    CAPTURE(yaml);
+    CHECK(pathsOf(std::string{yaml}, Purpose::Offline) == expected);
+  }
+}
+
+TEST_CASE("the rules hold without the defaults too") {
+  OperatorConfig config = defaultConfig();
+  config.namespaces.restricted = std::string{"team-a"};
+  config.namespaces.scope.leaseDuration = k8s::Duration{0};
+  config.namespaces.scope.leaseRenewInterval = k8s::Duration{0};
+  CHECK(validateConfig(config, Purpose::Offline).size() == 2);
+}
+
+TEST_CASE("a URL is never shown: it may hold a password") {
+  const LoadResult result = loadConfigText("infrastructure: {modelExpressURL: 'http://u:hunter2@h:x/'}",
+                                           "c.yaml", Purpose::Offline);
+  CHECK(result.report() ==
+        std::vector<std::string>{"c.yaml:1: error: infrastructure.modelExpressURL: Invalid "
+                                 "value: invalid port after host"});
+}
+
+TEST_CASE("settings without effect are warnings") {
+  const std::pair<std::string_view, std::string_view> table[] = {
+      {"server: {webhook: {bindAddress: '::'}}", "server.webhook.bindAddress"},
+      {"security: {enableHTTP2: true}", "security.enableHTTP2"},
+      {"logging: {level: loud}", "logging.level"},
+      {"logging: {format: console}", "logging.format"},
+      {"logging: {level: debug, format: text}", ""},
+  };
+  for (const auto& [yaml, field] : table) {
+    CAPTURE(yaml);
+    const LoadResult result = loadConfigText(yaml, "c.yaml", Purpose::Offline);
+    CHECK(result.ok());
+    REQUIRE(result.warnings.size() == (field.empty() ? 0U : 1U));
+    if (!field.empty()) CHECK(result.warnings[0].field == field);
+  }
+}
+
+}  // namespace dynamo::config

@@ -1,0 +1,289 @@
+// Limits, drain and stop, certificate changes, memory.
+
+#include <malloc.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <thread>
+#include <vector>
+
+#include "support.h"
+#include "webhook/http/memory.h"
+
+namespace dynamo::webhook::test {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+#else
+constexpr bool kSanitized = false;
+#endif
+
+bool closes(const Answer& answer) {
+  return answer.head.find("\r\nConnection: close\r\n") != std::string::npos;
+}
+
+/// Waits until `condition`, 3 s at most.
+template <class Condition>
+bool soon(Condition condition) {
+  for (int i = 0; i < 300 && !condition(); ++i) std::this_thread::sleep_for(10ms);
+  return condition();
+}
+
+}  // namespace
+
+TEST_CASE("connections over the cap are closed at once") {
+  Limits limits;
+  limits.connections = 3;
+  TestServer server{limits};
+  {
+    Client a{server.port()};
+    Client b{server.port()};
+    Client c{server.port()};
+    REQUIRE(c.ask(post("/echo", "{}")).status == 200);
+    const Client refused{server.port()};
+    CHECK_FALSE(refused.connected());
+    CHECK(server->metrics().connectionsRefused == 1);
+    CHECK(server->metrics().connectionsOpen == 3);
+    CHECK(a.ask(post("/echo", "{}")).status == 200);
+  }
+  CHECK(soon([&] { return server->metrics().connectionsOpen == 0; }));
+  CHECK(Client{server.port()}.ask(post("/echo", "{}")).status == 200);
+}
+
+TEST_CASE("idle connections end") {
+  Limits limits;
+  limits.idle = 200ms;
+  limits.sweep = 20ms;
+  TestServer server{limits};
+  Client unused{server.port()};
+  Client used{server.port()};
+  REQUIRE(used.ask(post("/echo", "{}")).status == 200);
+  CHECK(unused.closedByServer());
+  CHECK(used.closedByServer());
+  CHECK(server->metrics().timeouts == 0);
+}
+
+TEST_CASE("an idle connection gives its memory back and goes on") {
+  TestServer server;
+  Client client{server.port()};
+  REQUIRE(client.ask(post("/echo", "{}")).status == 200);
+  std::this_thread::sleep_for(kIdleRelease + 2 * kSweepInterval);
+  CHECK(client.ask(post("/echo", "123")).body == "3");
+}
+
+TEST_CASE("a body that keeps up the minimum rate may take longer than the deadline") {
+  Limits limits;
+  limits.body = 200ms;
+  limits.sweep = 20ms;
+  limits.minRate = 1'000;
+  TestServer server{limits};
+  Client client{server.port()};
+  REQUIRE(
+      client.send("POST /big HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+                  "Content-Length: 20000\r\n\r\n"));
+  for (int i = 0; i < 20; ++i) {
+    REQUIRE(client.send(std::string(1'000, 'x')));
+    std::this_thread::sleep_for(30ms);
+  }
+  CHECK(client.receive().body == "20000");
+}
+
+TEST_CASE("the body budget") {
+  Limits limits;
+  limits.bodyBudget = 1 << 20;
+  limits.body = 600ms;
+  limits.minRate = 1;  // the byte that the holder sends earns it a second more than who waits
+  limits.sweep = 20ms;
+  TestServer server{limits};
+  const std::string start =
+      "POST /big HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 1048576\r\n\r\n";
+  Client holder{server.port()};
+  REQUIRE(holder.send(start + "x"));
+  REQUIRE(soon([&] { return server->metrics().bodyBytes == (1 << 20); }));
+
+  // A normal route is refused at once, a heavy one waits until there is room.
+  CHECK(Client{server.port()}.ask(post("/echo", "{}")).status == 503);
+  CHECK(Client{server.port()}.ask(post("/echo", "")).status == 200);
+  Client waiting{server.port()};
+  REQUIRE(waiting.send(post("/big", std::string(1'000, 'x'))));
+  SECTION("room comes") {
+    REQUIRE(holder.send(std::string((1 << 20) - 1, 'x')));
+    CHECK(holder.receive().body == "1048576");
+    CHECK(waiting.receive().body == "1000");
+  }
+  SECTION("the holder goes") {
+    holder.reset();
+    CHECK(waiting.receive().body == "1000");
+  }
+  SECTION("no room in time") {
+    CHECK(waiting.receive().status == 503);
+    CHECK(holder.receive().status == 408);
+  }
+  CHECK(soon([&] { return server->metrics().bodyBytes == 0; }));
+}
+
+TEST_CASE("a heavy body leaves the I/O thread free") {
+  TestServer server{{}, 1};
+  Client heavy{server.port()};
+  REQUIRE(heavy.send(post("/big", std::string(10 << 20, 'x'))));
+  CHECK(Client{server.port()}.ask(post("/echo", "{}")).status == 200);
+  CHECK(heavy.receive().body == std::to_string(10 << 20));
+}
+
+TEST_CASE("few connections are spread over the threads") {
+  // Two connections on one of two threads would wait for each other's handlers: 400 ms.
+  TestServer server{{}, 2};
+  for (int round = 0; round < 3; ++round) {
+    Client a{server.port()};
+    Client b{server.port()};
+    REQUIRE(a.ask(post("/echo", "{}")).status == 200);
+    REQUIRE(b.ask(post("/echo", "{}")).status == 200);
+    const auto begin = std::chrono::steady_clock::now();
+    REQUIRE(a.send(post("/slow", "{}")));
+    REQUIRE(b.send(post("/slow", "{}")));
+    CHECK(a.receive().body == "slow");
+    CHECK(b.receive().body == "slow");
+    CHECK(std::chrono::steady_clock::now() - begin < 390ms);
+  }
+}
+
+TEST_CASE("drain serves on and says close") {
+  TestServer server;
+  Client open{server.port()};
+  REQUIRE_FALSE(closes(open.ask(post("/echo", "{}"))));
+  server->beginDrain();
+  const auto last = open.ask(post("/echo", "{}"));
+  CHECK(last.status == 200);
+  CHECK(closes(last));
+  CHECK(open.closedByServer());
+  const auto late = Client{server.port()}.ask(post("/echo", "{}"));
+  CHECK(late.status == 200);
+  CHECK(closes(late));
+}
+
+TEST_CASE("stop finishes what is under way") {
+  TestServer server;
+  const auto port = server.port();
+  Client idle{port};
+  Client busy{port};
+  Client half{port};
+  REQUIRE(idle.ask(post("/echo", "{}")).status == 200);
+  REQUIRE(half.send("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Len"));
+  REQUIRE(busy.send(post("/slow", "{}")));
+  std::this_thread::sleep_for(50ms);
+  std::thread stopper{[&] { server->stop(5s); }};
+  CHECK(idle.closedByServer());
+  const auto answer = half.ask("gth: 3\r\n\r\n123");
+  CHECK(answer.body == "3");
+  CHECK(closes(answer));
+  CHECK(busy.receive().body == "slow");
+  stopper.join();
+  CHECK(server->metrics().connectionsOpen == 0);
+  CHECK_FALSE(Client{port}.connected());
+  server->stop(5s);  // again: nothing happens
+}
+
+TEST_CASE("stop cuts at the deadline") {
+  TestServer server;
+  Client stuck{server.port()};
+  REQUIRE(stuck.send("POST /echo HTTP/1.1\r\n"));
+  std::this_thread::sleep_for(50ms);
+  const auto begin = std::chrono::steady_clock::now();
+  server->stop(200ms);
+  CHECK(std::chrono::steady_clock::now() - begin < 1s);
+  CHECK(stuck.receive().end == End::closed);
+}
+
+TEST_CASE("no request fails while the TLS context changes") {
+  constexpr int kThreads = 4;
+  constexpr int kRequests = 1'250;
+  TestServer server;
+  std::atomic<int> good{0};
+  std::atomic<bool> done{false};
+  std::thread swapper{[&] {
+    while (!done) {
+      server.swapContext(serverContext());
+      std::this_thread::sleep_for(5ms);
+    }
+  }};
+  std::vector<std::thread> clients;
+  for (int t = 0; t < kThreads; ++t) {
+    clients.emplace_back([&] {
+      std::optional<Client> client;
+      for (int i = 0; i < kRequests; ++i) {
+        if (i % 10 == 0) client.emplace(server.port());
+        if (client->ask(post("/echo", "{}")).body == "2") ++good;
+      }
+    });
+  }
+  for (auto& client : clients) client.join();
+  done = true;
+  swapper.join();
+  CHECK(good == kThreads * kRequests);
+  CHECK(server->metrics().handshakesFailed == 0);
+}
+
+TEST_CASE("no answered connection is lost by drain and stop under load") {
+  TestServer server;
+  std::atomic<bool> stopping{false};
+  std::atomic<int> lost{0};
+  std::atomic<int> good{0};
+  std::vector<std::thread> clients;
+  for (int t = 0; t < 4; ++t) {
+    clients.emplace_back([&] {
+      std::optional<Client> client;
+      // As an API server does: once drained it goes to another replica.
+      while (!stopping) {
+        if (!client) client.emplace(server.port());
+        const auto answer = client->ask(post("/echo", "{}"));
+        answer.status == 200 ? ++good : ++lost;
+        if (closes(answer)) client.reset();
+      }
+    });
+  }
+  std::this_thread::sleep_for(200ms);
+  server->beginDrain();
+  std::this_thread::sleep_for(200ms);
+  stopping = true;
+  for (auto& client : clients) client.join();
+  server->stop(2s);
+  CHECK(lost == 0);
+  CHECK(good > 100);
+}
+
+TEST_CASE("memory stays flat", "[memory]") {
+  TestServer server{{}, 2};
+  const auto load = [&](int requests) {
+    Client client{server.port()};
+    const auto request = post("/echo", std::string(8'000, 'x'));
+    int good = 0;
+    for (int i = 0; i < requests; ++i) good += client.ask(request).status == 200 ? 1 : 0;
+    return good;
+  };
+  REQUIRE(load(2'000) == 2'000);
+  const auto before = residentBytes();
+  REQUIRE(load(20'000) == 20'000);
+  const auto after = residentBytes();
+  // Sanitizers keep freed memory aside on purpose.
+  if (!kSanitized) CHECK(after < before + (2 << 20));
+}
+
+TEST_CASE("memory of a large body is given back", "[memory]") {
+  keepHeapSmall();
+  TestServer server{{}, 2};
+  const auto request = post("/big", std::string(16 << 20, 'x'));
+  REQUIRE(Client{server.port()}.ask(post("/big", "{}")).status == 200);
+  malloc_trim(0);  // what the test itself has freed
+  const auto before = residentBytes();
+  for (int i = 0; i < 4; ++i) REQUIRE(Client{server.port()}.ask(request).status == 200);
+  if (!kSanitized) CHECK(soon([&] { return residentBytes() < before + (4 << 20); }));
+}
+
+}  // namespace dynamo::webhook::test

@@ -1,0 +1,97 @@
+#pragma once
+// A raw TLS client and a server with a self-signed certificate, for tests.
+
+#include <openssl/ssl.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "webhook/http/server.h"
+
+namespace dynamo::webhook::test {
+
+using namespace std::chrono_literals;
+using ContextPtr = std::shared_ptr<SSL_CTX>;
+
+/// A server context with a fresh self-signed P-256 certificate, TLS 1.3 at least unless told.
+ContextPtr serverContext(int minVersion = TLS1_3_VERSION);
+
+/// How a wait for bytes ended.
+enum class End { reply, closed, timeout };
+
+/// The answer to one request.
+struct Answer {
+  End end = End::closed;
+  int status = 0;
+  std::string head;
+  std::string body;
+};
+
+/// A blocking client. Every wait is bounded by 10 s.
+class Client {
+ public:
+  enum class Tls { none, any, v11, v12 };
+
+  explicit Client(std::uint16_t port, Tls tls = Tls::any);
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  bool connected() const { return connected_; }
+  /// The alert that ended the handshake, e.g. 70 (protocol_version), or 0.
+  int alert() const { return alert_; }
+  std::string version() const;
+  /// False when the server has closed.
+  bool send(std::string_view bytes);
+  /// The next reply, interim ones (100) included.
+  Answer receive();
+  Answer ask(std::string_view bytes) { return send(bytes) ? receive() : Answer{}; }
+  /// The server closes without another byte.
+  bool closedByServer();
+  bool renegotiate();
+  void endOfStream();  ///< TCP half-close, without a TLS goodbye
+  void goodbye();      ///< TLS close_notify
+  void reset();        ///< closes with a TCP reset
+
+ private:
+  int readSome();
+
+  int fd_ = -1;
+  SSL_CTX* context_ = nullptr;
+  SSL* ssl_ = nullptr;
+  bool connected_ = false;
+  int alert_ = 0;
+  std::string buffer_;
+};
+
+/// A server on the loopback whose routes say what they got.
+/// `/echo` answers the size of the body (limit 64 KiB); `/big` the same, heavy, limit 16 MiB;
+/// `/throw` throws; `/slow` sleeps 200 ms; `/large` answers 1 MiB.
+class TestServer {
+ public:
+  explicit TestServer(Limits limits = {}, unsigned threads = 2, int minVersion = TLS1_3_VERSION);
+
+  Server& operator*() { return *server_; }
+  Server* operator->() { return &*server_; }
+  std::uint16_t port() const { return server_->port(); }
+  void swapContext(ContextPtr next);
+
+ private:
+  std::mutex mutex_;
+  ContextPtr context_;
+  std::optional<Server> server_;
+};
+
+/// A well-formed request.
+std::string post(std::string_view path, std::string_view body, std::string_view extraHeaders = {});
+
+/// Memory of this process, in bytes.
+std::size_t residentBytes();
+
+}  // namespace dynamo::webhook::test

@@ -1,0 +1,20 @@
+#include "webhook/http/memory.h"
+
+#include <malloc.h>
+
+namespace dynamo::webhook {
+namespace {
+
+// Bodies above this are rare (lists to convert), so the page faults of fresh mappings do not count.
+constexpr int kMapAbove = 1 << 20;
+// Free bytes at the end of a heap that are kept: enough for a burst of reviews.
+constexpr int kKeepFree = 4 << 20;
+
+}  // namespace
+
+void keepHeapSmall() {
+  mallopt(M_MMAP_THRESHOLD, kMapAbove);
+  mallopt(M_TRIM_THRESHOLD, kKeepFree);
+}
+
+}  // namespace dynamo::webhook
