@@ -95,7 +95,7 @@ LoadResult loadConfigText(std::string_view text, std::string source, Purpose pur
 LoadResult loadConfigFile(const std::string& path, Purpose purpose) noexcept {
   std::ifstream file{path, std::ios::binary};
   std::string text;
-  constexpr std::size_t kChunk = 64 * 1024;
+  constexpr std::size_t kChunk = std::size_t{64} << 10U;
   while (file && text.size() <= kMaxTextBytes) {
     const std::size_t size = text.size();
     text.resize(size + kChunk);

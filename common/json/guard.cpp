@@ -1,7 +1,11 @@
 // One pass over the raw text, before RapidJSON sees it.
 
 #include <array>
-#include <cstring>
+#include <bit>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "common/json/parse.h"
 
@@ -104,20 +108,27 @@ class Guard {
     return result;
   }
 
+  /// Goes to the next quote, backslash, control character or non-ASCII byte of a string.
   void skipPlain() {
-    // Eight bytes at a time while none is a quote, a backslash, a control character or non-ASCII.
-    constexpr std::uint64_t kOnes = 0x0101010101010101U;
-    constexpr std::uint64_t kHigh = 0x8080808080808080U;
-    while (end_ - p_ >= 8) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, p_, sizeof word);
-      const std::uint64_t quote = word ^ (kOnes * '"');
-      const std::uint64_t slash = word ^ (kOnes * '\\');
-      const std::uint64_t special =
-          ((quote - kOnes) & ~quote) | ((slash - kOnes) & ~slash) | ((word - kOnes * 0x20) & ~word) | word;
-      if ((special & kHigh) != 0) return;
-      p_ += 8;
+#ifdef __SSE2__
+    const __m128i quote = _mm_set1_epi8('"');
+    const __m128i slash = _mm_set1_epi8('\\');
+    const __m128i space = _mm_set1_epi8(0x20);
+    while (end_ - p_ >= 16) {
+      const __m128i block = _mm_loadu_si128(static_cast<const __m128i*>(static_cast<const void*>(p_)));
+      // Signed comparison: bytes from 0x80 on are negative, so one test finds controls and non-ASCII.
+      const __m128i special =
+          _mm_or_si128(_mm_cmplt_epi8(block, space),
+                       _mm_or_si128(_mm_cmpeq_epi8(block, quote), _mm_cmpeq_epi8(block, slash)));
+      const auto mask = static_cast<unsigned>(_mm_movemask_epi8(special));
+      if (mask != 0) {
+        p_ += std::countr_zero(mask);
+        return;
+      }
+      p_ += 16;
     }
+#endif
+    while (p_ != end_ && static_cast<signed char>(*p_) >= 0x20 && *p_ != '"' && *p_ != '\\') ++p_;
   }
 
   const char* string() {
@@ -134,8 +145,6 @@ class Guard {
         if (const char* reason = escape()) return reason;
       } else if (c < 0x20) {
         return "control character in a string";
-      } else if (c < 0x80) {
-        ++p_;
       } else {
         const std::size_t length = utf8Length(p_, end_);
         if (length == 0) return "invalid UTF-8";

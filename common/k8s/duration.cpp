@@ -86,14 +86,14 @@ std::optional<Duration> parseDuration(std::string_view text) {
   std::uint64_t total = 0;
   while (!text.empty()) {
     const auto number = takeDecimal(text);
-    const auto unit = number ? takeUnit(text) : std::nullopt;
+    if (!number) return std::nullopt;
+    const auto unit = takeUnit(text);
     if (!unit || number->whole > kMaxMagnitude / *unit) return std::nullopt;
     std::uint64_t part = number->whole * *unit;
     if (number->fraction > 0) {
       // In floating point as Go does it, so that both cut off the same nanosecond.
-      const double share =
-          static_cast<double>(number->fraction) * (static_cast<double>(*unit) / number->scale);
-      part += static_cast<std::uint64_t>(share);
+      const double perDigit = static_cast<double>(*unit) / number->scale;
+      part += static_cast<std::uint64_t>(static_cast<double>(number->fraction) * perDigit);
     }
     if (part > kMaxMagnitude - total) return std::nullopt;
     total += part;

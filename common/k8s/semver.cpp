@@ -51,7 +51,7 @@ std::weak_ordering comparePreRelease(std::string_view a, std::string_view b) {
     if (!moreA || !moreB) return moreA <=> moreB;
     const std::string_view idA = nextPart(a, moreA);
     const std::string_view idB = nextPart(b, moreB);
-    if (const auto order = compareIdentifiers(idA, idB); order != 0) return order;
+    if (const auto order = compareIdentifiers(idA, idB); std::is_neq(order)) return order;
   }
   return std::weak_ordering::equivalent;
 }
@@ -83,15 +83,15 @@ std::optional<Version> parseVersion(std::string_view text) {
 }
 
 std::weak_ordering comparePrecedence(const Version& a, const Version& b) {
-  if (const auto order = a.major <=> b.major; order != 0) return order;
-  if (const auto order = a.minor <=> b.minor; order != 0) return order;
-  if (const auto order = a.patch <=> b.patch; order != 0) return order;
+  if (const auto order = a.major <=> b.major; std::is_neq(order)) return order;
+  if (const auto order = a.minor <=> b.minor; std::is_neq(order)) return order;
+  if (const auto order = a.patch <=> b.patch; std::is_neq(order)) return order;
   return comparePreRelease(a.preRelease, b.preRelease);
 }
 
 bool originAtLeast(std::optional<std::string_view> origin, const Version& minimum) {
   const std::optional<Version> version = origin ? parseVersion(*origin) : std::nullopt;
-  return version && comparePrecedence(*version, minimum) >= 0;
+  return version && std::is_gteq(comparePrecedence(*version, minimum));
 }
 
 }  // namespace dynamo::k8s

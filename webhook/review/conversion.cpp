@@ -11,6 +11,7 @@
 #include "common/validation/finding.h"
 #include "webhook/review/envelope.h"
 #include "webhook/review/status.h"
+#include "webhook/review/text_stream.h"
 
 namespace dynamo::webhook {
 namespace {
@@ -31,43 +32,39 @@ std::string quoted(std::string_view text) {
   return json::dump(json::string(text, scratch.GetAllocator()));
 }
 
-/// A string that the converted objects are written into behind the review's head.
+/// The answer as it grows: its head, then one object after the other.
 class Answer {
  public:
-  using Ch = char;
-
-  Answer(const ConversionEnvelope& envelope, std::size_t expected) {
-    text_.reserve(expected);
+  Answer(const ConversionEnvelope& envelope, std::size_t expected) : stream_(expected), writer_(stream_) {
     // conv-Q18: the answer has the request's apiVersion.
-    text_ = fmt::format(R"({{"apiVersion":{},"kind":"ConversionReview","response":{{"uid":{},)",
-                        quoted(envelope.apiVersion), quoted(envelope.uid));
-    head_ = text_.size();
-    text_ += R"("convertedObjects":[)";
+    stream_.append(fmt::format(R"({{"apiVersion":{},"kind":"ConversionReview","response":{{"uid":{},)",
+                               quoted(envelope.apiVersion), quoted(envelope.uid)));
+    head_ = stream_.size();
+    stream_.append(R"("convertedObjects":[)");
   }
 
-  // RapidJSON's output stream concept.
-  void Put(char c) { text_ += c; }
-  void Flush() {}
-
-  void separate() {
-    if (objects_++ != 0) text_ += ',';
+  void add(const json::Value& object) {
+    if (objects_++ != 0) stream_.Put(',');
+    writer_.Reset(stream_);
+    object.Accept(writer_);
   }
   std::size_t objects() const { return objects_; }
 
   std::string finish() {
-    text_ += R"(],"result":{"status":"Success"}}})";
-    return std::move(text_);
+    stream_.append(R"(],"result":{"status":"Success"}}})");
+    return stream_.take();
   }
   std::string fail(std::string_view message) {
-    text_.resize(head_);
-    text_ +=
+    stream_.truncate(head_);
+    stream_.append(
         fmt::format(R"("convertedObjects":[],"result":{{"status":"Failure","message":{},"code":422}}}}}})",
-                    quoted(message));
-    return std::move(text_);
+                    quoted(message)));
+    return stream_.take();
   }
 
  private:
-  std::string text_;
+  TextStream stream_;
+  rapidjson::Writer<TextStream> writer_;
   std::size_t head_ = 0;
   std::size_t objects_ = 0;
 };
@@ -90,11 +87,9 @@ Reply answerConversion(Request& request, const ObserveConversion& observe) {
   if (envelope.uid.empty()) return badRequest("request.uid: Required value");
 
   Answer answer{envelope, size + size / 8 + 512};
-  rapidjson::Writer<Answer> writer{answer};
   std::string failure;
-  std::size_t count = 0;
   // One object after the other in the same memory.
-  const auto arena = std::make_unique<char[]>(kArena);
+  const auto arena = std::make_unique_for_overwrite<char[]>(kArena);
   json::Allocator allocator{arena.get(), kArena};
   while (true) {
     allocator.Clear();
@@ -102,18 +97,15 @@ Reply answerConversion(Request& request, const ObserveConversion& observe) {
     if (!reader.next(object)) break;
     json::Value converted;
     if (const auto error = conversion::convertDgdr(object, envelope.desiredVersion, converted, allocator)) {
-      failure = fmt::format("object {}: {}", count, error->message);
+      failure = fmt::format("object {}: {}", answer.objects(), error->message);
       break;
     }
-    ++count;
-    answer.separate();
-    writer.Reset(answer);
-    converted.Accept(writer);
+    answer.add(converted);
   }
   if (!reader.error().empty()) return badRequest(reader.error());
   Reply reply;
   reply.body = failure.empty() ? answer.finish() : answer.fail(failure);
-  if (observe) observe({count, reply.body.size(), !failure.empty()});
+  if (observe) observe({answer.objects(), reply.body.size(), !failure.empty()});
   return reply;
 }
 
