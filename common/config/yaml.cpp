@@ -8,7 +8,7 @@
 #include "common/config/json_text.h"
 #include "common/config/yaml_scalar.h"
 #include "common/config/yaml_tree.h"
-#include "common/observability/utf8.h"
+#include "common/json/utf8.h"
 
 namespace dynamo::config {
 namespace {
@@ -181,7 +181,7 @@ Error checkText(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const auto byte = static_cast<unsigned char>(text[at]);
     const bool control = (byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r') || byte == 0x7F;
-    const std::size_t length = observability::utf8Length(text.substr(at, 4));
+    const std::size_t length = json::utf8Length(text.substr(at, 4));
     if (control || length == 0) {
       json::ParseError error = errorAt(positionOf(text, at), control ? "control character" : "invalid UTF-8");
       error.offset = at;

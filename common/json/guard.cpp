@@ -8,6 +8,7 @@
 #endif
 
 #include "common/json/parse.h"
+#include "common/json/utf8.h"
 
 namespace dynamo::json {
 namespace {
@@ -32,25 +33,6 @@ constexpr std::array<unsigned char, 256> kClasses = [] {
 
 bool isDigit(char c) {
   return c >= '0' && c <= '9';
-}
-
-/// Length of the well-formed UTF-8 sequence at `p` (Unicode table 3-7); 0 when malformed.
-std::size_t utf8Length(const char* p, const char* end) {
-  const auto at = [&](std::ptrdiff_t i) { return p + i < end ? static_cast<unsigned char>(p[i]) : 0U; };
-  const auto tail = [&](std::ptrdiff_t i) { return (at(i) & 0xC0U) == 0x80U; };
-  const unsigned lead = at(0);
-  if (lead >= 0xC2 && lead <= 0xDF) return tail(1) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    if (lead == 0xE0 && at(1) < 0xA0) return 0;
-    if (lead == 0xED && at(1) > 0x9F) return 0;  // surrogates
-    return tail(1) && tail(2) ? 3 : 0;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    if (lead == 0xF0 && at(1) < 0x90) return 0;
-    if (lead == 0xF4 && at(1) > 0x8F) return 0;
-    return tail(1) && tail(2) && tail(3) ? 4 : 0;
-  }
-  return 0;
 }
 
 /// The 4 hexadecimal digits at `p`, or -1.
@@ -146,7 +128,7 @@ class Guard {
       } else if (c < 0x20) {
         return "control character in a string";
       } else {
-        const std::size_t length = utf8Length(p_, end_);
+        const std::size_t length = utf8Length({p_, static_cast<std::size_t>(end_ - p_)});
         if (length == 0) return "invalid UTF-8";
         p_ += length;
       }

@@ -7,8 +7,8 @@
 #include <array>
 #include <cmath>
 
+#include "common/json/utf8.h"
 #include "common/observability/log.h"
-#include "common/observability/utf8.h"
 
 namespace dynamo::log {
 namespace {
@@ -23,7 +23,7 @@ void appendEscaped(std::string& out, std::string_view text, std::size_t limit) {
   for (std::size_t at = 0; at < text.size();) {
     const char c = text[at];
     const auto byte = static_cast<unsigned char>(c);
-    const std::size_t length = observability::utf8Length(text.substr(at, 4));
+    const std::size_t length = json::utf8Length(text.substr(at, 4));
     if (at + std::max<std::size_t>(length, 1) > limit) {
       out += "...";
       return;

@@ -7,9 +7,9 @@ namespace dynamo::webhook::detail {
 namespace {
 
 // First read of a request: a head and the start of a body. The rest of the body is read in place.
-constexpr std::size_t kFirstInput = 4 * 1024;
+constexpr std::size_t kFirstInput = std::size_t{4} * 1024;
 // Charged for each request, so that a pipeline of tiny ones has turns too.
-constexpr std::size_t kTurnPerRequest = 16 * 1024;
+constexpr std::size_t kTurnPerRequest = std::size_t{16} * 1024;
 
 bool isJson(std::string_view contentType) {
   constexpr std::string_view kJson = "application/json";
@@ -186,94 +186,6 @@ Connection::MaybeStep Connection::takeRequest() {
   return std::nullopt;
 }
 
-/// Takes budget for a body of that size. Remembers the need if there is none.
-bool Connection::cover(std::size_t bodyBytes) {
-  if (bodyBytes > held_) {
-    needed_ = bodyBytes;
-    if (!shared_.budget.tryTake(bodyBytes - held_)) return false;
-    held_ = bodyBytes;
-  }
-  return true;
-}
-
-void Connection::giveBudgetBack() {
-  if (held_ > 0) shared_.budget.giveBack(held_);
-  held_ = 0;
-}
-
-Connection::MaybeStep Connection::startBody() {
-  const auto& head = parser_.head();
-  state_ = head.chunked ? State::chunks : State::body;
-  if (!head.chunked) request_.body.reserve(static_cast<std::size_t>(head.contentLength));
-  // A body that has begun to arrive needs no invitation.
-  if (head.expectContinue && inBegin_ == inEnd_) {
-    out_ = "HTTP/1.1 100 Continue\r\n\r\n";
-    outSent_ = 0;
-    state_ = State::interim;
-  }
-  return std::nullopt;
-}
-
-/// Who sends (or takes) bytes earns time.
-void Connection::extendDeadline(std::chrono::milliseconds base) {
-  deadline_ = started_ + base + std::chrono::seconds{moved_ / shared_.limits.minRate};
-}
-
-Connection::MaybeStep Connection::readBody() {
-  // Memory is touched as it is filled, in steps that stay in the second-level cache.
-  constexpr std::size_t kGrow = 256 * 1024;
-  auto& body = request_.body;
-  const auto length = static_cast<std::size_t>(parser_.head().contentLength);
-  if (moved_ == 0 && inBegin_ < inEnd_) {
-    const auto early = input().substr(0, length);
-    body.append(early);
-    inBegin_ += early.size();
-    moved_ = early.size();
-  }
-  while (moved_ < length) {
-    if (moved_ == body.size()) body.resize(std::min(length, moved_ + kGrow));
-    const auto got = receive(body.data() + moved_, body.size() - moved_);
-    if (got.io != Io::ok) {
-      extendDeadline(shared_.limits.body);
-      return waitFor(got.io);
-    }
-    moved_ += got.bytes;
-    if (turnBytes_ >= kTurnBytes) return std::nullopt;
-  }
-  return handle();
-}
-
-Connection::MaybeStep Connection::readChunks() {
-  // Budget is taken in steps: nobody knows how long the body will be.
-  constexpr std::size_t kStep = 64 * 1024;
-  auto& body = request_.body;
-  for (;;) {
-    if (inBegin_ < inEnd_) {
-      if (!cover((body.size() + input().size()) / kStep * kStep + kStep)) {
-        if (!route_->heavy) return refuse(503, "too many bytes of requests are being handled");
-        state_ = State::waitBudget;
-        return std::nullopt;
-      }
-      std::size_t used = 0;
-      const auto result = parser_.feedChunks(input(), route_->maxBody, body, used);
-      inBegin_ += used;
-      if (result == HeadParser::Result::complete) return handle();
-      if (result == HeadParser::Result::refused) {
-        return refuse(parser_.refusal().status, parser_.refusal().message);
-      }
-    }
-    if (!roomForInput(shared_.limits.headerBytes)) return refuse(400, "malformed chunked body");
-    const auto got = receive(in_.get() + inEnd_, inSize_ - inEnd_);
-    if (got.io != Io::ok) {
-      moved_ = body.size();
-      extendDeadline(shared_.limits.body);
-      return waitFor(got.io);
-    }
-    inEnd_ += got.bytes;
-    if (turnBytes_ >= kTurnBytes) return std::nullopt;
-  }
-}
-
 void Connection::releaseMemory() {
   in_.reset();
   inSize_ = inBegin_ = inEnd_ = 0;
@@ -283,10 +195,11 @@ void Connection::releaseMemory() {
   released_ = true;
 }
 
-bool Connection::sweep(Instant now) {
+Swept Connection::sweep(Instant now) {
   if (now < deadline_) {
-    if (!released_ && idle() && deadline_ - now < shared_.limits.idle - kIdleRelease) releaseMemory();
-    return false;
+    if (released_ || !idle() || deadline_ - now > shared_.limits.idle - kIdleRelease) return Swept::nothing;
+    releaseMemory();
+    return Swept::released;
   }
   Wire::clearErrors();
   deadline_ = kNever;
@@ -327,7 +240,7 @@ bool Connection::sweep(Instant now) {
     case State::done:
       break;
   }
-  return true;
+  return Swept::changed;
 }
 
 }  // namespace dynamo::webhook::detail

@@ -29,6 +29,13 @@ enum class Step {
   done,    ///< over: close the socket
 };
 
+/// What a sweep did.
+enum class Swept {
+  nothing,
+  released,  ///< memory
+  changed,   ///< the state: wake the connection
+};
+
 class Connection {
  public:
   /// The socket stays with the caller and must outlive the connection.
@@ -41,8 +48,8 @@ class Connection {
   Step advance();
   /// Runs the handler. The only function that may run on another thread, and only after Step::work.
   void work();
-  /// Checks the deadline and frees idle memory. True: the state changed, call `advance`.
-  bool sweep(Instant now);
+  /// Checks the deadline and frees idle memory.
+  Swept sweep(Instant now);
   /// The next `advance` ends the connection, whatever it is doing.
   void abort() { aborted_ = true; }
 

@@ -1,7 +1,5 @@
 // The second half of a request: from the handler to the last byte of the reply.
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <exception>
 #include <utility>
@@ -13,9 +11,9 @@ namespace dynamo::webhook::detail {
 namespace {
 
 // Plain text of one TLS record: head and body together cost one record and one system call.
-constexpr std::size_t kRecord = 16 * 1024;
+constexpr std::size_t kRecord = std::size_t{16} * 1024;
 // Handed to TLS at a time, so that a large reply has turns.
-constexpr std::size_t kWriteStep = 256 * 1024;
+constexpr std::size_t kWriteStep = std::size_t{256} * 1024;
 
 }  // namespace
 
@@ -117,16 +115,7 @@ Connection::MaybeStep Connection::finishReply() {
   ++served_;
   trim_ = trim_ || reply_.body.size() > kTrimBody;
   if (reply_.body.capacity() > kKeptBuffer) reply_.body = std::string{};
-  if (trim_) {
-    trim_ = false;
-    // Takes milliseconds, so not here; one at a time is enough.
-    if (!shared_.trimPosted.exchange(true)) {
-      shared_.workers.post([&shared = shared_] {
-        shared.trimPosted = false;
-        malloc_trim(0);
-      });
-    }
-  }
+  if (std::exchange(trim_, false)) shared_.trimHeap();
   parser_.reset();
   allow_ = {};
   if (!keepAlive_) return finish();

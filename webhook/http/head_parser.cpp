@@ -192,9 +192,9 @@ HeadParser::Result HeadParser::parse(std::string_view in) {
   if (!findEnd(in)) return refuse(400, "malformed line in the request head");
   if (headBytes_ == 0) return Result::incomplete;
   if (in.starts_with("PRI * HTTP/2.0\r\n")) return refuse(0, "HTTP/2 preface");
-  beast_->receiver.emplace(head_, refusal_, beast_->maxHeaders);
+  auto& receiver = beast_->receiver.emplace(head_, refusal_, beast_->maxHeaders);
   Error error;
-  beast_->receiver->put(boost::asio::const_buffer{in.data(), headBytes_}, error);
+  receiver.put(boost::asio::const_buffer{in.data(), headBytes_}, error);
   if (!error) return Result::complete;
   if (error == http::error::bad_version && asksForeignVersion(in)) {
     return refuse(505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
@@ -208,7 +208,7 @@ HeadParser::Result HeadParser::feedChunks(std::string_view in, std::size_t limit
   // loses nothing, and Beast (its debug build) ends the process on a last chunk in smaller pieces.
   constexpr std::size_t kEnd = sizeof "0\r\n\r\n" - 1;
   used = 0;
-  if (in.size() < kEnd) return Result::incomplete;
+  if (in.size() < kEnd || !beast_->receiver) return Result::incomplete;
   auto& receiver = *beast_->receiver;
   receiver.body = &body;
   Error error;

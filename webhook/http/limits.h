@@ -31,7 +31,7 @@ inline constexpr std::chrono::milliseconds kFirstRequestGrace{1'000};
 inline constexpr std::chrono::milliseconds kSweepInterval{250};
 
 // An API server's request head is about 300 bytes; 16 KiB leaves room for tracing headers and proxies.
-inline constexpr std::size_t kMaxHeaderBytes = 16 * 1024;
+inline constexpr std::size_t kMaxHeaderBytes = std::size_t{16} * 1024;
 inline constexpr unsigned kMaxHeaders = 100;
 // An idle TLS connection holds about 10 KiB, so this is 160 MiB at worst.
 inline constexpr std::size_t kMaxConnections = 16'384;

@@ -33,6 +33,8 @@ using Error = boost::system::error_code;
 constexpr std::chrono::milliseconds kAcceptPause{50};
 // How often a request that waits for the body budget looks again.
 constexpr std::chrono::milliseconds kBudgetPause{5};
+// Closed or idle connections after which, in a quiet moment, their memory goes back: about 3 MiB.
+constexpr std::size_t kTrimAfter = 64;
 // Accepted in a row before the connections have a turn.
 constexpr int kAcceptBatch = 64;
 // Accepted at most before a listener closes: more than a listen queue holds.
@@ -115,9 +117,9 @@ class Loop::Impl {
   int acceptSome(Listener& listener, int most);
   void start(Accepted accepted);
 
+  Counters counters;
   Loop& loop;
   Shared& shared;
-  Counters counters;
   std::atomic<std::size_t> open{0};
   std::vector<Session*> sessions;
   // One thread runs it; other threads only post, so the scheduler's lock is never fought for.
@@ -125,6 +127,7 @@ class Loop::Impl {
   asio::executor_work_guard<asio::io_context::executor_type> guard;
   asio::steady_timer tick;
   std::deque<Listener> listeners;
+  std::size_t freed = 0;  ///< connections that gave up their memory since the last trim
   bool finished = false;
 };
 
@@ -216,6 +219,7 @@ asio::awaitable<void> Loop::Impl::serve(std::unique_ptr<Session> session) {
         co_await asio::post(io, asio::use_awaitable);
         break;
       case Step::done:
+        ++freed;
         co_return;
     }
   }
@@ -236,12 +240,26 @@ asio::awaitable<void> Loop::Impl::runOnWorker(Connection& connection) {
 
 asio::awaitable<void> Loop::Impl::sweep() {
   Error ignored;
+  std::uint64_t acceptedBefore = 0;
   while (!finished) {
     tick.expires_after(shared.limits.sweep);
     co_await tick.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
     const auto now = coarseNow();
     for (auto* session : sessions) {
-      if (session->connection->sweep(now)) session->socket.cancel(ignored);
+      switch (session->connection->sweep(now)) {
+        case Swept::nothing:
+          break;
+        case Swept::released:
+          ++freed;
+          break;
+        case Swept::changed:
+          session->socket.cancel(ignored);
+      }
+    }
+    const auto accepted = counters.accepted.get();
+    if (freed >= kTrimAfter && accepted == std::exchange(acceptedBefore, accepted)) {
+      freed = 0;
+      shared.trimHeap();
     }
   }
 }

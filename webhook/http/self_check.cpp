@@ -15,6 +15,7 @@ namespace dynamo::webhook {
 namespace {
 
 constexpr std::size_t kMaxReply = std::size_t{1} << 20;
+constexpr std::size_t kPart = std::size_t{16} * 1024;
 
 struct ContextDelete {
   void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
@@ -92,7 +93,7 @@ std::variant<SelfCheckReply, SelfCheckError> selfCheck(const Endpoint& endpoint,
   }
   std::string reply;
   for (;;) {
-    std::array<char, 16 * 1024> part;
+    std::array<char, kPart> part;
     const auto got = wire.read(part.data(), part.size());
     reply.append(part.data(), got.bytes);
     if (auto parsed = parseReply(reply)) {

@@ -10,10 +10,10 @@ namespace {
 // Probes and scrapes come from a handful of clients.
 constexpr std::size_t kPlainConnections = 256;
 
-FindRoute routesOf(Pages pages) {
+FindRoute routesOf(const Pages& pages) {
   auto routes = std::make_shared<std::map<std::string, Route, std::less<>>>();
-  for (auto& [path, page] : pages) {
-    routes->emplace(path, Route{0, false, [make = std::move(page)](Request&) { return make(); }});
+  for (const auto& [path, page] : pages) {
+    routes->emplace(path, Route{0, false, [make = page](Request&) { return make(); }});
   }
   return [routes](std::string_view path) -> const Route* {
     const auto found = routes->find(path);
@@ -54,9 +54,10 @@ void Server::stop(std::chrono::milliseconds deadline) {
 std::variant<PlainServer, StartError> PlainServer::start(std::vector<PlainListener> listeners,
                                                          const Limits& limits) {
   std::vector<detail::Door> doors;
+  doors.reserve(listeners.size());
   for (auto& listener : listeners) {
     doors.push_back(
-        {std::move(listener.listen), {detail::Site::Speaks::pages, routesOf(std::move(listener.pages)), {}}});
+        {std::move(listener.listen), {detail::Site::Speaks::pages, routesOf(listener.pages), {}}});
   }
   Limits own = limits;
   own.connections = std::min(own.connections, kPlainConnections);

@@ -1,6 +1,7 @@
 #pragma once
 // What all connections of one server share. Only atomics change after the start.
 
+#include <malloc.h>
 #include <openssl/types.h>
 
 #include <atomic>
@@ -45,9 +46,20 @@ struct Site {
   std::function<std::shared_ptr<SSL_CTX>()> tls;  ///< empty: plain HTTP
 };
 
-struct Shared {
+class Shared {
+ public:
   Shared(const Limits& limits_, unsigned workers_)
       : limits(limits_), budget(limits_.bodyBudget), workers(workers_) {}
+
+  /// Returns free pages to the system, soon. It takes milliseconds, so not on an I/O thread; one at a time
+  /// is enough.
+  void trimHeap() {
+    if (trimPosted_.exchange(true)) return;
+    workers.post([this] {
+      trimPosted_ = false;
+      malloc_trim(0);
+    });
+  }
 
   const Limits limits;
   Budget budget;
@@ -55,7 +67,11 @@ struct Shared {
   std::atomic<std::size_t> listeners{0};
   std::atomic<bool> draining{false};
   std::atomic<bool> stopping{false};
-  std::atomic<bool> trimPosted{false};
+
+ private:
+  std::atomic<bool> trimPosted_{false};
+
+ public:
   Workers workers;  // last: its threads end before the rest goes
 };
 

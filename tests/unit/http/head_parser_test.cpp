@@ -68,14 +68,13 @@ class Random {
 };
 
 const std::vector<std::string>& seeds() {
+  static const std::string kChunked = "POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
   static const std::vector<std::string> kSeeds{
       "POST /a?b=c HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nContent-Type: application/json\r\n\r\n{}",
-      "POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: "
-      "chunked\r\n\r\n5\r\nhello\r\n3;x=y\r\nabc\r\n0\r\n\r\n",
-      "POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\n\r\n",
+      kChunked + "5\r\nhello\r\n3;x=y\r\nabc\r\n0\r\n\r\n",
+      kChunked + "0\r\nA: b\r\n\r\n",
       "GET /healthz HTTP/1.0\r\nConnection: keep-alive, x\r\n\r\n",
-      "POST /a HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nTransfer-Encoding: gzip\r\nContent-Length: "
-      "3\r\n\r\n",
+      "POST /a HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nTransfer-Encoding: gzip\r\n\r\n",
   };
   return kSeeds;
 }

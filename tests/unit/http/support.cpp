@@ -20,6 +20,9 @@
 namespace dynamo::webhook::test {
 namespace {
 
+constexpr std::size_t kPart = std::size_t{16} * 1024;
+constexpr std::size_t kEchoLimit = std::size_t{64} * 1024;
+
 template <class T, void (*Free)(T*)>
 struct Freed {
   void operator()(T* p) const { Free(p); }
@@ -32,7 +35,7 @@ const Route* findTestRoute(std::string_view path) {
     return Reply{200, "application/json", std::to_string(request.body.size())};
   };
   static const std::map<std::string, Route, std::less<>> kRoutes{
-      {"/echo", {64 * 1024, false, size}},
+      {"/echo", {kEchoLimit, false, size}},
       {"/big", {std::size_t{16} << 20, true, size}},
       {"/throw", {1024, false, [](Request&) -> Reply { throw std::runtime_error{"secret"}; }}},
       {"/slow",
@@ -136,7 +139,7 @@ bool Client::send(std::string_view bytes) {
 
 /// Bytes read, 0 closed, -1 timed out.
 int Client::readSome() {
-  std::array<char, 16 * 1024> part;
+  std::array<char, kPart> part;
   ssize_t got = 0;
   if (ssl_ != nullptr) {
     ERR_clear_error();
@@ -215,7 +218,7 @@ TestServer::TestServer(Limits limits, unsigned threads, int minVersion)
     return context_;
   });
   if (auto* error = std::get_if<StartError>(&started)) throw std::runtime_error{error->message};
-  server_.emplace(std::move(std::get<Server>(started)));
+  server_ = std::make_unique<Server>(std::move(std::get<Server>(started)));
 }
 
 void TestServer::swapContext(ContextPtr next) {

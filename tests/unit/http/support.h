@@ -3,12 +3,10 @@
 
 #include <openssl/ssl.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -78,14 +76,14 @@ class TestServer {
   explicit TestServer(Limits limits = {}, unsigned threads = 2, int minVersion = TLS1_3_VERSION);
 
   Server& operator*() { return *server_; }
-  Server* operator->() { return &*server_; }
+  Server* operator->() { return server_.get(); }
   std::uint16_t port() const { return server_->port(); }
   void swapContext(ContextPtr next);
 
  private:
   std::mutex mutex_;
   ContextPtr context_;
-  std::optional<Server> server_;
+  std::unique_ptr<Server> server_;
 };
 
 /// A well-formed request.

@@ -1,10 +1,10 @@
 #pragma once
-// Well-formed UTF-8 (Unicode table 3-7): what may stand in a log line or a configuration file.
+// Well-formed UTF-8 (Unicode table 3-7): what may stand in JSON, a log line or a configuration file.
 
 #include <cstddef>
 #include <string_view>
 
-namespace dynamo::observability {
+namespace dynamo::json {
 
 /// The bytes of the character that starts `text` (1 to 4); 0 when it is malformed, cut off or absent.
 constexpr std::size_t utf8Length(std::string_view text) {
@@ -26,4 +26,4 @@ constexpr std::size_t utf8Length(std::string_view text) {
   return 0;
 }
 
-}  // namespace dynamo::observability
+}  // namespace dynamo::json

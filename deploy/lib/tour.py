@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""The quickstart after set-up: a control plane, the webhook, and what it does for requests of both versions.
+Every promise is checked, so this is a smoke test as well. deploy/quickstart starts it."""
+
+import argparse
+import re
+import signal
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from install import ROOT, WEBHOOK, InstallError, Webhook, install  # noqa: E402
+from story import Story, StoryError  # noqa: E402
+
+from control_plane import ControlPlane, ControlPlaneError, KubectlError  # noqa: E402
+
+OLD = "deploy/samples/dgdr-v1alpha1.yaml"
+NEW = "deploy/samples/dgdr-v1beta1.yaml"
+MISTAKES = "deploy/samples/mistakes.yaml"
+# kubectl prefers v1beta1 for the short name; a version is chosen by the long one.
+DEFINITIONS = (
+    "v1alpha1=dynamographdeploymentrequests.v1alpha1.nvidia.com",
+    "v1beta1=dynamographdeploymentrequests.v1beta1.nvidia.com",
+    "spec() { sed -n '/^spec:/,/^status:/{/^status:/!p}'; }",
+)
+DEFAULT_IMAGE = "nvcr.io/nvidia/ai-dynamo/dynamo-frontend:1.0.0"
+
+
+def stored(cluster, version, name):
+    """The object, as the API server has it in that version."""
+    namespace = f"/apis/nvidia.com/{version}/namespaces/default"
+    return cluster.api("GET", f"{namespace}/dynamographdeploymentrequests/{name}")
+
+
+def an_old_request(story, cluster):
+    story.chapter("A request written for v1alpha1 is stored, and read in both versions")
+    for text in DEFINITIONS:
+        story.define(text)
+    story.run(f"kubectl apply -f {OLD}")
+    story.tell("In v1beta1: what will run. Targets of `config` are typed fields, defaults are written out.")
+    story.run("kubectl get $v1beta1 llama-70b-sla -o yaml | spec")
+    spec = stored(cluster, "v1beta1", "llama-70b-sla")["spec"]
+    story.check(spec["sla"] == {"ttft": 200.5, "itl": 20}, "spec.sla is typed: ttft 200.5, itl 20")
+    story.check(spec["workload"] == {"isl": 3000, "osl": 150}, "spec.workload is typed: isl 3000, osl 150")
+    story.check(spec["features"]["planner"]["adjustment_interval"] == 60, "spec.features.planner arrived")
+    story.check(spec["searchStrategy"] == "rapid", "spec.searchStrategy has its default, rapid")
+    story.tell("In v1alpha1: nothing is lost: nodeSelector and workersImage, for which v1beta1 has no")
+    story.tell("field, and a number too large for a double are as they were.")
+    story.run(
+        f"diff <(kubectl create --dry-run=client -o yaml -f {OLD} 2>/dev/null | spec) "
+        "<(kubectl get $v1alpha1 llama-70b-sla -o yaml 2>/dev/null | spec)"
+    )
+    spec = stored(cluster, "v1alpha1", "llama-70b-sla")["spec"]
+    kept = (
+        spec["profilingConfig"]["nodeSelector"] == {"nvidia.com/gpu.product": "NVIDIA-H200"}
+        and spec["deploymentOverrides"]["workersImage"].endswith("/vllm-runtime:1.0.0")
+        and spec["profilingConfig"]["config"]["run_id"] == 9007199254740993
+    )
+    story.check(kept, "the difference is empty: v1alpha1 gives back what was written")
+
+
+def a_new_request(story, cluster):
+    story.chapter("A request of v1beta1: defaults are stored, and applying it again changes nothing")
+    story.run(f"kubectl apply -f {NEW}")
+    story.run(f"kubectl get dgdr qwen3-chat -o jsonpath='{{.spec.image}}'")
+    before = stored(cluster, "v1beta1", "qwen3-chat")
+    story.check(before["spec"].get("image") == DEFAULT_IMAGE, "the default image is in the stored object")
+    output = story.run(f"kubectl apply -f {NEW}")
+    story.check("unchanged" in output, "applied again: unchanged")
+    story.check(story.run(f"kubectl diff -f {NEW}") == "", "kubectl diff is empty")
+    after = stored(cluster, "v1beta1", "qwen3-chat")
+    same = before["metadata"]["resourceVersion"] == after["metadata"]["resourceVersion"]
+    story.check(same, "its resourceVersion is the same")
+
+
+def mistakes(story):
+    story.chapter("Mistakes are refused at kubectl apply, with their path")
+    story.tell("Settings that do not go together (by the webhook):")
+    change = "sed 's/^  backend: sglang/  backend: auto/; s/qwen3-chat/another/'"
+    story.refused(f"{change} {NEW} | kubectl apply -f -", "spec.searchStrategy", "set spec.backend to")
+    story.tell("A misspelt key, a value that does not exist (by the API server, from deploy/crds):")
+    misspelt = "sed 's/ttft: 200/ttfs: 200/; s/qwen3-chat/another/'"
+    story.refused(f"{misspelt} {NEW} | kubectl apply -f -", "spec.sla.ttfs", "unknown field")
+    wrong = "sed 's/gpuSku: h200_sxm/gpuSku: h200/; s/qwen3-chat/another/'"
+    story.refused(f"{wrong} {NEW} | kubectl apply -f -", "spec.hardware.gpuSku", "Unsupported value")
+
+
+def a_locked_field(story, cluster):
+    story.chapter("A deployed request is locked, in both versions")
+    phase = '{"status": {"phase": "Deployed"}}'
+    story.run(f"kubectl patch dgdr qwen3-chat --subresource=status --type=merge -p '{phase}'")
+    change = """--type=merge -p '{"spec": {"model": "Qwen/Qwen3-8B"}}'"""
+    for resource in ("$v1beta1", "$v1alpha1"):
+        story.refused(f"kubectl patch {resource} qwen3-chat {change}", "spec: Forbidden", "in phase Deployed")
+    story.run("kubectl label dgdr qwen3-chat team=chat")
+    found = stored(cluster, "v1beta1", "qwen3-chat")
+    unchanged = found["spec"]["model"] == "Qwen/Qwen3-32B" and found["metadata"]["labels"]["team"] == "chat"
+    story.check(unchanged, "the spec is as it was; a label may be set")
+
+
+def offline(story):
+    story.chapter("The same answers without a cluster, for editors and pipelines")
+    output = story.run(f"dynamo-webhook check -f {MISTAKES}", succeeds=False)
+    lines = [line for line in output.splitlines() if re.match(rf"{re.escape(MISTAKES)}:\d+:\d+: ", line)]
+    paths = [
+        "spec.searchStrategy",
+        "spec.sla.ttfs",
+        "spec.hardware.gpuSku",
+        "spec.model",
+        "spec.workload.isl",
+        "spec.deploymentOverrides.namespace",
+    ]
+    located = all(any(f": {path}: " in line for line in lines) for path in paths)
+    story.check(located, f"all {len(paths)} mistakes are found, with file, line and path")
+    output = story.run(f"kubectl apply -f {MISTAKES} 2>&1 | grep -c '^Error from server'", succeeds=False)
+    story.check(output.strip() == str(len(paths)), "the cluster refuses the same ones")
+    output = story.run(f"dynamo-webhook convert --to v1beta1 -f {OLD} | spec | sed -n '1,9p'")
+    story.check("ttft: 200.5" in output, "a v1alpha1 manifest is rewritten for v1beta1")
+
+
+def facts(story, webhook):
+    story.chapter("The webhook that did this")
+    story.run(f"grep -E 'VmRSS|VmHWM|Threads' /proc/{webhook.pid}/status")
+    ready = story.run(f"curl -sS http://127.0.0.1:{webhook.health_port}/readyz")
+    story.check(ready == "ok\n", "it is ready")
+    requests = "controller_runtime_webhook_requests_total"
+    names = f"{requests}|dynamo_operator_webhook_denials_total"
+    page = f"curl -sS http://127.0.0.1:{webhook.metrics_port}/metrics"
+    output = story.run(f"{page} | grep -E '^({names})' | grep -v ' 0$'")
+    story.check(requests in output, "its metrics have controller-runtime's names")
+
+
+def tidy_up(story):
+    story.run(f"kubectl delete -f {OLD} -f {NEW}")
+    left = story.run("kubectl get dgdr -A -o name")
+    story.check(left == "", "no request is left")
+
+
+def tell(story, cluster, webhook):
+    an_old_request(story, cluster)
+    a_new_request(story, cluster)
+    mistakes(story)
+    a_locked_field(story, cluster)
+    offline(story)
+    facts(story, webhook)
+
+
+def begin(text):
+    print(f"==> {text}", flush=True)
+    return time.monotonic()
+
+
+def done(started):
+    print(f"    done in {time.monotonic() - started:.1f} s", flush=True)
+
+
+def stop(webhook):
+    status = webhook.stop()
+    if status not in (None, 0):
+        raise StoryError(f"SIGTERM: the webhook ended with {status}, not 0; its log:\n{log_tail(webhook)}")
+
+
+def log_tail(webhook, lines=15):
+    try:
+        return "\n".join(webhook.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+    except OSError:
+        return "(no log)"
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="deploy/quickstart", description=__doc__)
+    parser.add_argument("--keep", action="store_true", help="afterwards leave it all up until Ctrl-C")
+    keep = parser.parse_args().keep
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda received, _: sys.exit(128 + received))
+    whole = started = begin("starting the control plane, with one fake node of 8 GPUs")
+    with ControlPlane() as cluster:
+        directory = cluster.directory
+        cluster.add_nodes(1, gpus=8)
+        done(started)
+        webhook = Webhook(directory)
+        try:
+            started = begin("starting the webhook, applying deploy/kustomize/base with the webhook's URL")
+            webhook.start()
+            install(cluster, webhook)
+            done(started)
+            environment = cluster.environment()
+            environment["PATH"] = f"{WEBHOOK.parent}:{environment['PATH']}"
+            story = Story(environment, ROOT)
+            tell(story, cluster, webhook)
+            if keep:
+                print(f"\nAll is left up; in another shell:\n    export KUBECONFIG={cluster.kubeconfig}")
+                print(f"    export PATH={cluster.assets}:{WEBHOOK.parent}:$PATH")
+                print(f"The webhook's log: {webhook.log}\nCtrl-C ends it and cleans up.", flush=True)
+                try:
+                    signal.pause()
+                except KeyboardInterrupt:
+                    print()
+            story.chapter("Cleaning up")
+            tidy_up(story)
+        except StoryError:
+            print(f"\nThe end of the webhook's log:\n{log_tail(webhook)}", file=sys.stderr)
+            raise
+        finally:
+            stop(webhook)
+    gone = not directory.exists() and not Path(f"/proc/{webhook.pid}").exists()
+    story.check(gone, "webhook, control plane and their files are gone")
+    print(f"\nquickstart: {story.checks} checks passed in {time.monotonic() - whole:.0f} s")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        print("\nquickstart: interrupted; all is cleaned up", file=sys.stderr)
+        sys.exit(130)
+    except (StoryError, InstallError, ControlPlaneError, KubectlError) as error:
+        print(f"\nquickstart: {error}", file=sys.stderr)
+        sys.exit(1)
