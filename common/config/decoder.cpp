@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "common/config/suggest.h"
+#include "common/validation/suggest.h"
 
 namespace dynamo::config {
 namespace {
@@ -130,10 +130,10 @@ void ObjectDecoder::finish() {
   for (const auto& member : object_.GetObject()) {
     const std::string_view name = json::text(member.name);
     if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
-    const auto closest = closestName(name, known_);
+    const std::string_view closest = validation::nearest(name, known_);
     findings_.warn(pathOf(validation::oneLine(name, 64)),
-                   closest ? fmt::format("unknown field, ignored; did you mean \"{}\"?", *closest)
-                           : "unknown field, ignored",
+                   !closest.empty() ? fmt::format("unknown field, ignored; did you mean \"{}\"?", closest)
+                                    : "unknown field, ignored",
                    kUnknownRule);
   }
 }

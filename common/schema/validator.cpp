@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "common/schema/registry.h"
-#include "common/schema/suggest.h"
 #include "common/schema/walker.h"
+#include "common/validation/suggest.h"
 
 namespace dynamo::schema {
 namespace {
@@ -202,7 +202,7 @@ void Walker::reportUnknown(const Node& node, std::string_view name) {
   std::vector<std::string_view> names;
   names.reserve(node.properties.size());
   for (const Property& property : node.properties) names.push_back(property.name);
-  const std::string_view near = nearest(name, names);
+  const std::string_view near = validation::nearest(name, names);
   path_.pushField(name);
   addHere(ErrorType::Invalid, {},
           near.empty() ? "unknown field" : fmt::format("unknown field, did you mean \"{}\"?", near),

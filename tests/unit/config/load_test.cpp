@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "common/config/suggest.h"
+#include "common/validation/suggest.h"
 
 namespace dynamo::config {
 namespace {
@@ -217,7 +217,7 @@ TEST_CASE("the closest name is suggested") {
   };
   for (const auto& [name, expected] : table) {
     CAPTURE(name);
-    CHECK(closestName(name, names).value_or("") == expected);
+    CHECK(validation::nearest(name, names) == expected);
   }
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/json/parse.h"
-#include "common/observability/utf8.h"
+#include "common/json/utf8.h"
 
 namespace dynamo::log {
 namespace {
@@ -176,7 +176,7 @@ TEST_CASE("UTF-8 as in Unicode table 3-7") {
   };
   for (const auto& [text, length] : table) {
     CAPTURE(text);
-    CHECK(observability::utf8Length(text) == length);
+    CHECK(json::utf8Length(text) == length);
   }
 }
 

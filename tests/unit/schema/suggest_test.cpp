@@ -1,9 +1,9 @@
-#include "common/schema/suggest.h"
+#include "common/validation/suggest.h"
 
 #include <array>
 #include <catch2/catch.hpp>
 
-using dynamo::schema::nearest;
+using dynamo::validation::nearest;
 
 TEST_CASE("the nearest name is suggested", "[schema]") {
   constexpr std::array<std::string_view, 8> names{

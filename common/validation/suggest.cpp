@@ -1,11 +1,11 @@
-#include "common/schema/suggest.h"
+#include "common/validation/suggest.h"
 
 #include <algorithm>
 #include <cctype>
 #include <string>
 #include <vector>
 
-namespace dynamo::schema {
+namespace dynamo::validation {
 namespace {
 
 // Longer words are no typing mistakes, and the cost grows with the square of their length.
@@ -54,4 +54,4 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
   return best;
 }
 
-}  // namespace dynamo::schema
+}  // namespace dynamo::validation
