@@ -19,20 +19,22 @@ struct Canned {
 };
 
 constexpr std::array kCanned = {
-    Canned{"/validate-nvidia-com-v1beta1-dynamographdeploymentrequest",
-           R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"readyz",)"
-           R"("operation":"CREATE","name":"readyz","namespace":"readyz",)"
-           R"("kind":{"group":"nvidia.com","version":"v1beta1","kind":"DynamoGraphDeploymentRequest"},)"
-           R"("object":{"apiVersion":"nvidia.com/v1beta1","kind":"DynamoGraphDeploymentRequest",)"
-           R"("metadata":{"name":"readyz","namespace":"readyz"},)"
-           R"("spec":{"model":"m","hardware":{"gpuSku":"h100_sxm"}}}}})",
-           R"("allowed":true)"},
-    Canned{"/convert",
-           R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"readyz",)"
-           R"("desiredAPIVersion":"nvidia.com/v1alpha1","objects":[{"apiVersion":"nvidia.com/v1beta1",)"
-           R"("kind":"DynamoGraphDeploymentRequest","metadata":{"name":"readyz","namespace":"readyz"},)"
-           R"("spec":{"model":"m"}}]}})",
-           R"("status":"Success")"}};
+    Canned{
+        "/validate-nvidia-com-v1beta1-dynamographdeploymentrequest",
+        R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"dynamo-webhook-readyz",)"
+        R"("operation":"CREATE","name":"readyz","namespace":"readyz",)"
+        R"("kind":{"group":"nvidia.com","version":"v1beta1","kind":"DynamoGraphDeploymentRequest"},)"
+        R"("object":{"apiVersion":"nvidia.com/v1beta1","kind":"DynamoGraphDeploymentRequest",)"
+        R"("metadata":{"name":"readyz","namespace":"readyz"},)"
+        R"("spec":{"model":"m","hardware":{"gpuSku":"h100_sxm"}}}}})",
+        R"("allowed":true)"},
+    Canned{
+        "/convert",
+        R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"dynamo-webhook-readyz",)"
+        R"("desiredAPIVersion":"nvidia.com/v1alpha1","objects":[{"apiVersion":"nvidia.com/v1beta1",)"
+        R"("kind":"DynamoGraphDeploymentRequest","metadata":{"name":"readyz","namespace":"readyz"},)"
+        R"("spec":{"model":"m"}}]}})",
+        R"("status":"Success")"}};
 
 }  // namespace
 

@@ -208,8 +208,9 @@ HeadParser::Result HeadParser::feedChunks(std::string_view in, std::size_t limit
   // loses nothing, and Beast (its debug build) ends the process on a last chunk in smaller pieces.
   constexpr std::size_t kEnd = sizeof "0\r\n\r\n" - 1;
   used = 0;
-  if (in.size() < kEnd || !beast_->receiver) return Result::incomplete;
-  auto& receiver = *beast_->receiver;
+  auto& parsed = beast_->receiver;
+  if (in.size() < kEnd || !parsed) return Result::incomplete;
+  auto& receiver = *parsed;
   receiver.body = &body;
   Error error;
   used = receiver.put(boost::asio::const_buffer{in.data(), in.size()}, error);

@@ -33,7 +33,7 @@ inline constexpr std::chrono::milliseconds kSweepInterval{250};
 // An API server's request head is about 300 bytes; 16 KiB leaves room for tracing headers and proxies.
 inline constexpr std::size_t kMaxHeaderBytes = std::size_t{16} * 1024;
 inline constexpr unsigned kMaxHeaders = 100;
-// An idle TLS connection holds about 10 KiB, so this is 160 MiB at worst.
+// An idle TLS connection holds about 20 KiB, so this is 320 MiB at worst.
 inline constexpr std::size_t kMaxConnections = 16'384;
 // Two of the largest conversions at once; what is above waits or is answered 503.
 inline constexpr std::size_t kBodyBudget = std::size_t{512} << 20;

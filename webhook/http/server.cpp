@@ -56,8 +56,10 @@ std::variant<PlainServer, StartError> PlainServer::start(std::vector<PlainListen
   std::vector<detail::Door> doors;
   doors.reserve(listeners.size());
   for (auto& listener : listeners) {
-    doors.push_back(
-        {std::move(listener.listen), {detail::Site::Speaks::pages, routesOf(listener.pages), {}}});
+    detail::Site site;
+    site.speaks = detail::Site::Speaks::pages;
+    site.find = routesOf(listener.pages);
+    doors.push_back({std::move(listener.listen), std::move(site)});
   }
   Limits own = limits;
   own.connections = std::min(own.connections, kPlainConnections);

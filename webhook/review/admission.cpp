@@ -127,7 +127,7 @@ Reply answerAdmission(Request& request, const AdmissionKind& kind, const Admit& 
     decision.badRequest =
         fmt::format("request.operation: Unsupported value: {}", validation::showValue(decoded.operation));
   }
-  if (observe) {
+  if (observe && decoded.uid != kSelfCheckUid) {
     const bool allowed = decision.badRequest.empty() && decision.findings.errors.empty();
     observe({decoded.operation, allowed, &decision.findings.errors});
   }

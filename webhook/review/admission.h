@@ -14,6 +14,9 @@
 
 namespace dynamo::webhook {
 
+/// The uid of the reviews that /readyz sends to its own listener: answered like any other, but not counted.
+inline constexpr std::string_view kSelfCheckUid = "dynamo-webhook-readyz";
+
 /// A decoded review. Views point into the request's body.
 struct AdmissionRequest {
   std::string_view uid;

@@ -9,6 +9,7 @@
 #include "common/conversion/dgdr.h"
 #include "common/json/parse.h"
 #include "common/validation/finding.h"
+#include "webhook/review/admission.h"
 #include "webhook/review/envelope.h"
 #include "webhook/review/status.h"
 #include "webhook/review/text_stream.h"
@@ -105,7 +106,8 @@ Reply answerConversion(Request& request, const ObserveConversion& observe) {
   if (!reader.error().empty()) return badRequest(reader.error());
   Reply reply;
   reply.body = failure.empty() ? answer.finish() : answer.fail(failure);
-  if (observe) observe({answer.objects(), reply.body.size(), !failure.empty()});
+  if (observe && envelope.uid != kSelfCheckUid)
+    observe({answer.objects(), reply.body.size(), !failure.empty()});
   return reply;
 }
 

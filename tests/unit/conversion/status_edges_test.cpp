@@ -1,0 +1,264 @@
+// States and phases, metadata, annotations of ours and of the reference (dgdr-conversion.md sections 8, 11,
+// 16).
+
+#include "tests/unit/conversion/edge_support.h"
+
+namespace dynamo::test {
+namespace {
+
+constexpr const char* kSpec =
+    R"({"model":"m","backend":"vllm","autoApply":true,"profilingConfig":{"profilerImage":"p"}})";
+
+TEST_CASE("states become phases and return") {
+  struct Row {
+    const char* status;
+    const char* phase;
+  };
+  const Row rows[] = {
+      {R"({"state":"Ready","deployment":{"name":"d","state":"successful","created":true}})", "\"Deployed\""},
+      {R"({"state":"Ready","deployment":{"name":"d","state":"successful","created":false}})", "\"Ready\""},
+      {R"({"state":"Ready","deployment":{"name":"d","state":"successful"}})", "\"Ready\""},
+      {R"({"state":"Ready"})", "\"Ready\""},
+      {R"({"state":"Initializing"})", "\"Pending\""},
+      {R"({"state":"Pending"})", "\"Pending\""},
+      {R"({"state":"Profiling"})", "\"Profiling\""},
+      {R"({"state":"Deploying"})", "\"Deploying\""},
+      {R"({"state":"DeploymentDeleted"})", "\"Ready\""},
+      {R"({"state":"Failed"})", "\"Failed\""},
+      {R"({"state":"garbage"})", "\"Pending\""},
+      {R"({"state":""})", "\"Pending\""},
+      {R"({})", "\"Pending\""},
+  };
+  for (const Row& row : rows) {
+    INFO(row.status);
+    CHECK(at(converted(alpha(kSpec, row.status)), "/status/phase") == row.phase);
+    checkReturns(alpha(kSpec, row.status));
+  }
+}
+
+TEST_CASE("phases become states and return") {
+  struct Row {
+    const char* phase;
+    const char* state;
+  };
+  const Row rows[] = {{"Pending", "\"Pending\""}, {"Profiling", "\"Profiling\""},
+                      {"Ready", "\"Ready\""},     {"Deploying", "\"Deploying\""},
+                      {"Deployed", "\"Ready\""},  {"Failed", "\"Failed\""},
+                      {"garbage", "\"Pending\""}, {"", "\"Pending\""}};
+  for (const Row& row : rows) {
+    INFO(row.phase);
+    const std::string source = beta(R"({"model":"m"})", R"({"phase":")" + std::string{row.phase} + "\"}");
+    CHECK(at(converted(source), "/status/state") == row.state);
+    checkReturns(source);
+  }
+  checkReturns(beta(R"({"model":"m"})", "{}"));
+}
+
+TEST_CASE("a Deployed request that a v1alpha1 client edits stays Deployed (conv-Q15)") {
+  const std::string there = converted(beta(R"({"model":"m"})", R"({"phase":"Deployed","dgdName":"d"})"));
+  CHECK(at(converted(edited(there, "/spec/model", "\"n\"")), "/status/phase") == "\"Deployed\"");
+  // A state written since then speaks for itself.
+  CHECK(at(converted(edited(there, "/status/state", "\"Failed\"")), "/status/phase") == "\"Failed\"");
+}
+
+TEST_CASE("the deployment's status is the live one's") {
+  const auto note = [](const char* text) {
+    return R"({"nvidia.com/dgdr-deployment-status":")" + std::string{text} + "\"}";
+  };
+  const char* live = R"({"phase":"Deploying","dgdName":"new"})";
+  const char* minimal = R"({"name":"new","state":"initializing"})";
+  struct Row {
+    const char* name;
+    std::string source;
+    const char* deployment;
+  };
+  const Row rows[] = {
+      {"of the same deployment",
+       beta(R"({"model":"m"})", live,
+            note(R"({\"name\":\"new\",\"namespace\":\"n\",\"state\":\"successful\",\"created\":true})")),
+       R"({"name":"new","namespace":"n","state":"successful","created":true})"},
+      {"of an old deployment",
+       beta(R"({"model":"m"})", live, note(R"({\"name\":\"old\",\"state\":\"failed\"})")), minimal},
+      {"not JSON", beta(R"({"model":"m"})", live, note("{")), minimal},
+      {"no object", beta(R"({"model":"m"})", live, note("[1]")), minimal},
+      {"of other types", beta(R"({"model":"m"})", live, note(R"({\"name\":\"new\",\"created\":\"yes\"})")),
+       minimal},
+      {"none", beta(R"({"model":"m"})", live), minimal},
+      {"no deployment any more",
+       beta(R"({"model":"m"})", R"({"phase":"Ready"})", note(R"({\"name\":\"old\",\"state\":\"failed\"})")),
+       "(absent)"},
+      {"empty name",
+       beta(R"({"model":"m"})", R"({"dgdName":""})", note(R"({\"name\":\"\",\"state\":\"failed\"})")),
+       "(absent)"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    CHECK(at(converted(row.source), "/status/deployment") == row.deployment);
+  }
+}
+
+TEST_CASE("metadata is the object's own") {
+  const std::string metadata =
+      R"({"name":"r","namespace":"ns","uid":"u","generation":3,"labels":{"a":"b"},"finalizers":["f"],)"
+      R"("ownerReferences":[{"uid":"o"}],"deletionTimestamp":"2025-01-01T00:00:00Z",)"
+      R"("managedFields":[{"manager":"kubectl","fieldsV1":{"f:spec":{}}}],"annotations":{"mine":"x"}})";
+  for (const std::string_view version : {api::kV1alpha1, api::kV1beta1}) {
+    const std::string source =
+        edited(request(version, R"({"model":"m","backend":"vllm"})"), "/metadata", metadata);
+    const std::string there = converted(source);
+    for (const char* key : {"name", "namespace", "uid", "generation", "labels", "finalizers",
+                            "ownerReferences", "deletionTimestamp", "managedFields"}) {
+      INFO(version << " " << key);
+      const std::string pointer = "/metadata/" + std::string{key};
+      CHECK(at(there, pointer) == at(source, pointer));
+    }
+    CHECK(at(there, "/metadata/annotations/mine") == "\"x\"");
+    checkReturns(source);
+  }
+}
+
+TEST_CASE("nothing to save: no annotations appear") {
+  const std::string plain =
+      alpha(R"({"model":"m","backend":"vllm","autoApply":true,"profilingConfig":{"profilerImage":"p"}})",
+            R"({"state":"Pending"})");
+  CHECK(at(converted(plain), "/metadata/annotations") == "(absent)");
+  const std::string beta1 =
+      beta(R"({"model":"m","backend":"vllm","image":"i","autoApply":true})", R"({"phase":"Pending"})");
+  CHECK(at(converted(beta1), "/metadata/annotations") == "(absent)");
+}
+
+TEST_CASE("annotations that the reference wrote are read") {
+  const std::string source = beta(
+      R"({"model":"m","backend":"vllm","image":"P","autoApply":true,"sla":{"ttft":500}})",
+      R"({"phase":"Deployed","dgdName":"d","profilingJobName":"profile-r"})",
+      R"({"nvidia.com/dgdr-config-map-ref":"{\"name\":\"base\",\"key\":\"k.yaml\"}",)"
+      R"("nvidia.com/dgdr-output-pvc":"pvc",)"
+      R"("nvidia.com/dgdr-enable-gpu-discovery":"true",)"
+      R"("nvidia.com/dgdr-deployment-overrides":"{\"name\":\"d\",\"namespace\":\"prod\",)"
+      R"(\"labels\":{\"a\":\"b\"},\"annotations\":{\"c\":\"e\"}}",)"
+      R"("nvidia.com/dgdr-profiling-config":"{\"sla\":{\"ttft\":400,\"itl\":30},\"extra\":{\"a\":[1]}}",)"
+      R"("nvidia.com/dgdr-status-backend":"vllm","nvidia.com/dgdr-profiling-results":"configmap/cm",)"
+      R"("nvidia.com/dgdr-deployment-status":"{\"name\":\"d\",\"namespace\":\"prod\",)"
+      R"(\"state\":\"successful\",\"created\":true}",)"
+      R"("mine":"x"})");
+  const std::string there = converted(source);
+  // Live fields win over the saved configuration; what only the annotation knows is kept.
+  CHECK(at(there, "/spec") ==
+        R"({"model":"m","backend":"vllm","autoApply":true,"enableGpuDiscovery":true,"profilingConfig":{)"
+        R"("config":{"sla":{"ttft":500},"extra":{"a":[1]}},"configMapRef":{"name":"base","key":"k.yaml"},)"
+        R"("profilerImage":"P","outputPVC":"pvc"},"deploymentOverrides":{"name":"d","namespace":"prod",)"
+        R"("labels":{"a":"b"},"annotations":{"c":"e"}}})");
+  CHECK(at(there, "/status") ==
+        R"({"state":"Ready","backend":"vllm","profilingResults":"configmap/cm","deployment":{"name":"d",)"
+        R"("namespace":"prod","state":"successful","created":true}})");
+  // None of them is shown to the v1alpha1 user (conv-Q6).
+  CHECK(at(there, "/metadata/annotations/nvidia.com~1dgdr-output-pvc") == "(absent)");
+  CHECK(at(there, "/metadata/annotations/mine") == "\"x\"");
+  const std::string back = converted(there);
+  CHECK(at(back, "/spec") == at(source, "/spec"));
+  CHECK(json::equal(object(at(back, "/status")), object(at(source, "/status"))));
+  CHECK(at(back, "/metadata/annotations/nvidia.com~1dgdr-output-pvc") == "\"pvc\"");
+  // The reference's only key on v1alpha1 objects.
+  CHECK(at(converted(alpha(kSpec, R"({"state":"Profiling"})",
+                           R"({"nvidia.com/dgdr-profiling-job-name":"profile-r"})")),
+           "/status/profilingJobName") == "\"profile-r\"");
+}
+
+TEST_CASE("private annotations that someone tampered with are ignored") {
+  const std::string clean = at(converted(beta(R"({"model":"m"})", R"({"phase":"Ready"})")), "/spec");
+  const char* const texts[] = {
+      "",
+      "garbage",
+      "{",
+      "null",
+      "[]",
+      "7",
+      R"({\"v\":2,\"fields\":[{\"path\":\"/spec/model\",\"value\":\"evil\"}]})",
+      R"({\"v\":1})",
+      R"({\"v\":1,\"fields\":{}})",
+      R"({\"v\":1,\"fields\":[null,7,\"x\",[],{}]})",
+      R"({\"v\":1,\"fields\":[{\"path\":\"/metadata/name\",\"value\":\"evil\"}]})",
+      R"({\"v\":1,\"fields\":[{\"path\":\"/kind\",\"value\":\"evil\"}]})",
+      R"({\"v\":1,\"fields\":[{\"path\":7,\"value\":\"evil\"}]})",
+      R"({\"v\":1,\"fields\":[{\"path\":\"/spec/model/deeper/x\",\"value\":1}]})",
+      R"({\"v\":1,\"fields\":[{\"path\":\"/spec/model\",\"value\":\"evil\",\"while\":\"other\"}]})",
+      R"({\"v\":1,\"fields\":[{\"path\":\"/spec/model\",\"value\":\"evil\",\"while\":\"x\",)"
+      R"(\"at\":\"nowhere\"}]})",
+      R"({\"v\":1,\"v\":1,\"fields\":[{\"path\":\"/spec/model\",\"value\":\"evil\"}]})",
+      R"({\"v\":1.0,\"fields\":[{\"path\":\"/spec/model\",\"value\":\"evil\"}]})",
+      R"({\"v\":1,\"fields\":[{\"path\":\"/specmodel\",\"value\":\"evil\"}]})",
+      R"({\"v\":1,\"fields\":[{\"path\":\"/spec\",\"value\":\"evil\"}]})",
+      R"({\"v\":1,\"fields\":[{\"path\":\"/spec\"}]})",
+  };
+  for (const char* text : texts) {
+    for (const char* key : {"nvidia.com/dgdr-v1alpha1-spec", "nvidia.com/dgdr-v1alpha1-status"}) {
+      INFO(key << " " << text);
+      const std::string source =
+          beta(R"({"model":"m"})", R"({"phase":"Ready"})", "{\"" + std::string{key} + "\":\"" + text + "\"}");
+      const std::string there = converted(source);
+      CHECK(at(there, "/spec") == clean);
+      CHECK(at(there, "/metadata/name") == "\"r\"");
+      CHECK(at(there, "/kind") == "\"DynamoGraphDeploymentRequest\"");
+      CHECK(at(there, "/status/state") == "\"Ready\"");
+    }
+  }
+}
+
+TEST_CASE("a restored list index that is far away costs nothing") {
+  // Padding up to the index would take the memory of the process.
+  const std::string source = alpha(
+      kSpec, {},
+      R"({"nvidia.com/dgdr-v1beta1-spec":"{\"v\":1,\"fields\":[{\"path\":)"
+      R"(\"/spec/overrides/profilingJob/template/spec/containers/3000000\",\"value\":{\"name\":\"x\"}}]}"})");
+  const std::string there = converted(source);
+  CHECK(there.size() < 10'000);
+}
+
+std::size_t annotationBytes(const std::string& text) {
+  const json::Document document = object(text);
+  const json::Value* notes = json::find(json::find(document, "metadata"), "annotations");
+  std::size_t size = 0;
+  if (notes == nullptr) return size;
+  for (const auto& note : notes->GetObject())
+    size += json::text(note.name).size() + json::text(note.value).size();
+  return size;
+}
+
+TEST_CASE("annotations stay within 256 KiB, whatever has to be given up (conv-Q17)") {
+  const std::string blob(200 * 1024, 'b');
+  for (const std::size_t users : {0UL, 50UL * 1024, 100UL * 1024, 262'144UL - 4, 262'144UL - 5}) {
+    INFO(users);
+    const std::string notes = R"({"mine":")" + std::string(users, 'u') + "\"}";
+    const std::string sources[] = {
+        alpha(R"({"model":"m","backend":"vllm","autoApply":true,)"
+              R"("profilingConfig":{"profilerImage":"p","config":{"blob":")" +
+                  blob + R"(","sla":{"ttft":5}}}})",
+              R"({"state":"Initializing"})", notes),
+        beta(R"({"model":"m","hardware":{"gpuSku":"l40s"},"overrides":{"dgd":{"blob":")" + blob + R"("}}})",
+             R"({"phase":"Deployed","dgdName":"d","profilingResults":{"pareto":[{"config":{"blob":")" + blob +
+                 R"("}}]}})",
+             notes)};
+    for (const std::string& source : sources) {
+      const std::string there = converted(source);
+      REQUIRE_FALSE(there.starts_with("error: "));
+      CHECK(annotationBytes(there) <= conversion::kAnnotationBudget);
+      CHECK(at(there, "/metadata/annotations/mine").size() == users + 2);
+      CHECK(at(there, "/spec/model") == "\"m\"");
+      const std::string back = converted(there);
+      CHECK(annotationBytes(back) <= conversion::kAnnotationBudget);
+      CHECK(at(back, "/spec/model") == "\"m\"");
+    }
+  }
+  // Results that can be made again go first; what names the object's state stays.
+  const std::string there = converted(
+      beta(R"({"model":"m","hardware":{"gpuSku":"l40s"},"overrides":{"dgd":{"blob":")" + blob + R"("}}})",
+           R"({"phase":"Deployed","profilingResults":{"pareto":[{"config":{"blob":")" + blob + R"("}}]}})"));
+  const std::string back = converted(there);
+  CHECK(at(back, "/status/phase") == "\"Deployed\"");
+  CHECK(at(back, "/spec/hardware/gpuSku") == "\"l40s\"");
+  CHECK(at(back, "/spec/overrides/dgd/blob").size() == blob.size() + 2);
+  CHECK(at(back, "/status/profilingResults/pareto") == "(absent)");
+}
+
+}  // namespace
+}  // namespace dynamo::test

@@ -1,0 +1,192 @@
+// Texts of findings, and the paths by which old and new values are compared.
+
+#include "common/validation/finding.h"
+
+#include "support.h"
+
+namespace dynamo::validation::test {
+namespace {
+
+TEST_CASE("errors in the words of the API server") {
+  struct Row {
+    ErrorType type;
+    const char* reason;
+    const char* message;
+  };
+  const Row rows[] = {
+      {ErrorType::Required, "FieldValueRequired", "spec.a: Required value: why"},
+      {ErrorType::Invalid, "FieldValueInvalid", "spec.a: Invalid value: \"x\": why"},
+      {ErrorType::TypeInvalid, "FieldValueTypeInvalid", "spec.a: Invalid value: \"x\": why"},
+      {ErrorType::NotSupported, "FieldValueNotSupported", "spec.a: Unsupported value: \"x\": why"},
+      {ErrorType::Forbidden, "FieldValueForbidden", "spec.a: Forbidden: why"},
+      {ErrorType::Duplicate, "FieldValueDuplicate", "spec.a: Duplicate value: \"x\": why"},
+      {ErrorType::NotFound, "FieldValueNotFound", "spec.a: Not found: \"x\": why"},
+      {ErrorType::TooLong, "FieldValueTooLong", "spec.a: Too long: why"},
+      {ErrorType::TooShort, "FieldValueTooShort", "spec.a: Too short: \"x\": why"},
+      {ErrorType::TooMany, "FieldValueTooMany", "spec.a: Too many: \"x\": why"},
+      {ErrorType::TooFew, "FieldValueTooFew", "spec.a: Too few: \"x\": why"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.reason);
+    CHECK(causeReason(row.type) == row.reason);
+    CHECK(FieldError{row.type, "spec.a", "\"x\"", "why", "r"}.message() == row.message);
+  }
+  CHECK(FieldError{ErrorType::Required, "spec.a", "", "", "r"}.message() == "spec.a: Required value");
+  CHECK(FieldError{ErrorType::Duplicate, "spec.a", "7", "", "r"}.body() == "Duplicate value: 7");
+}
+
+TEST_CASE("values as texts show them") {
+  struct Row {
+    const char* json;
+    std::string shown;
+  };
+  const Row rows[] = {
+      {"null", "null"},
+      {"true", "true"},
+      {"7", "7"},
+      {"1.5", "1.5"},
+      {"\"\"", "\"\""},
+      {"\"x\"", "\"x\""},
+      {R"("a\"b\\c")", R"("a\"b\\c")"},
+      {R"("a\nb\u0000c\u007f")", R"("a b c ")"},
+      {R"({"a":[1,null]})", R"({"a":[1,null]})"},
+      {"\"\xC3\xA9\"", "\"\xC3\xA9\""},
+  };
+  for (const Row& row : rows) {
+    INFO(row.json);
+    CHECK(showValue(object(row.json)) == row.shown);
+  }
+  CHECK(showValue(std::string(64, 'x')) == '"' + std::string(64, 'x') + '"');
+  CHECK(showValue(std::string(65, 'x')) == '"' + std::string(61, 'x') + "...\"");
+  CHECK(showValue(object("[\"" + std::string(100, 'x') + "\"]")) == "[\"" + std::string(59, 'x') + "...");
+}
+
+TEST_CASE("oneLine cuts at characters and keeps no control character") {
+  struct Row {
+    std::string text;
+    std::size_t limit;
+    std::string line;
+  };
+  const std::string e = "\xC3\xA9";
+  const std::string smile = "\xF0\x9F\x98\x80";
+  const Row rows[] = {
+      {"", 10, ""},
+      {"abc", 3, "abc"},
+      {"abcd", 3, "..."},
+      {"abcde", 4, "a..."},
+      {"abc", 0, "..."},
+      {"a\nb\tc\x01"
+       "d\x7F",
+       10, "a b c d "},
+      {std::string{"a\0b", 3}, 10, "a b"},
+      {e + e + e, 6, e + e + e},
+      {e + e + e, 5, e + "..."},
+      {"a" + e + e, 5, "a" + e + e},
+      {"aa" + smile + "bbb", 8, "aa..."},
+      {smile + smile, 7, smile + "..."},
+      {smile + smile, 6, "..."},
+      {"\xC2\x85"
+       "a\xC2\x9F",
+       10, " a "},  // U+0085, U+009F: Go's unicode.IsControl
+      {"\xC2\xA0\xE2\x80\xA8", 10, "\xC2\xA0\xE2\x80\xA8"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.text << " " << row.limit);
+    const std::string line = oneLine(row.text, row.limit);
+    CHECK(line == row.line);
+    CHECK(line.size() <= std::max<std::size_t>(row.limit, 3));
+  }
+}
+
+TEST_CASE("warnings are one line of at most 120 bytes") {
+  CHECK(Warning{"spec.a", "text", "r"}.message() == "spec.a: text");
+  CHECK(Warning{"", "text", "r"}.message() == "text");
+  CHECK(Warning{"spec.a", std::string(112, 'x'), "r"}.message() == "spec.a: " + std::string(112, 'x'));
+  CHECK(Warning{"spec.a", std::string(113, 'x'), "r"}.message() ==
+        "spec.a: " + std::string(109, 'x') + "...");
+}
+
+TEST_CASE("values by path") {
+  const json::Document tree =
+      object(R"({"spec":{"a":[{"b":1},{"b":null}],"m":{"k.e/y":2,"":3,"k":4}},"n":null,"":{"x":5}})");
+  struct Row {
+    const char* path;
+    const char* json;  ///< nullptr: nothing there
+  };
+  const Row rows[] = {
+      {"spec.a[0].b", "1"},
+      {"spec.a[1].b", "null"},
+      {"spec.a[1]", R"({"b":null})"},
+      {"spec.a[2]", nullptr},
+      {"spec.a[-1]", nullptr},
+      {"spec.a[+0]", nullptr},
+      {"spec.a[00]", R"({"b":1})"},
+      {"spec.a[0x0]", nullptr},
+      {"spec.a[]", nullptr},
+      {"spec.a[0", nullptr},
+      {"spec.a[18446744073709551616]", nullptr},
+      {"spec.a[4294967296]", nullptr},
+      {"spec.a.0", R"({"b":1})"},
+      {"spec.m[k.e/y]", "2"},
+      {"spec.m[k]", "4"},
+      {"spec.m.k", "4"},
+      {"spec.m.k.deeper", nullptr},
+      {"spec.m[]", "3"},
+      {"n", "null"},
+      {"n.x", nullptr},
+      {"absent", nullptr},
+  };
+  for (const Row& row : rows) {
+    INFO(row.path);
+    const json::Value* value = valueAt(tree, row.path);
+    CHECK((value == nullptr ? "(none)" : json::dump(*value)) ==
+          (row.json == nullptr ? std::string{"(none)"} : std::string{row.json}));
+  }
+  CHECK(valueAt(tree, "") == &tree);
+}
+
+FieldError error(const char* field, const char* detail = "d", const char* rule = "r") {
+  return {ErrorType::Invalid, field, "\"x\"", detail, rule};
+}
+
+TEST_CASE("ratchet: what both objects have in the same words and with the same value warns") {
+  const json::Document now = object(R"({"spec":{"a":1,"b":2,"c":[1,2]}})");
+  const json::Document old = object(R"({"spec":{"b":3,"a":1.0,"c":[1,2]}})");
+  struct Row {
+    const char* name;
+    FieldError now, before;
+    bool warns;
+  };
+  const Row rows[] = {
+      {"untouched", error("spec.a"), error("spec.a"), true},
+      {"untouched list", error("spec.c"), error("spec.c"), true},
+      {"absent in both", error("spec.z"), error("spec.z"), true},
+      {"another value", error("spec.b"), error("spec.b"), false},
+      {"another path", error("spec.a"), error("spec.c"), false},
+      {"another rule", error("spec.a", "d", "r"), error("spec.a", "d", "s"), false},
+      {"another detail", error("spec.a", "d"), error("spec.a", "e"), false},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    Findings findings;
+    findings.error(row.now);
+    Findings before;
+    before.error(row.before);
+    const std::string text = lines(ratchet(findings, before, now, old));
+    CHECK(text == (row.warns ? "W r " : "E r ") + row.now.message() + "\n");
+  }
+  CHECK(lines(ratchet({}, {}, now, old)).empty());
+}
+
+TEST_CASE("findings are sorted by path and told once; warnings keep their order") {
+  Findings findings;
+  for (const char* field : {"spec.b", "spec.a", "spec.b"}) findings.error(error(field));
+  for (const char* field : {"spec.d", "spec.c", "spec.d"}) findings.warn(field, "t", "r");
+  findings.sort();
+  CHECK(lines(findings) ==
+        "E r spec.a: Invalid value: \"x\": d\nE r spec.b: Invalid value: \"x\": d\nW r spec.d: t\nW r "
+        "spec.c: t\n");
+}
+
+}  // namespace
+}  // namespace dynamo::validation::test

@@ -1,0 +1,192 @@
+// Shapes of denials and warnings: what kubectl prints of them depends on every part
+// (spec/apiserver-facts.md sections 1 and 2).
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "support.h"
+
+namespace dynamo::webhook::test {
+namespace {
+
+using json::Value;
+
+constexpr const char* kThorough =
+    R"(spec.searchStrategy: Invalid value: "thorough": needs one engine: set spec.backend to )"
+    R"("sglang", "trtllm" or "vllm")";
+
+std::string statusOf(const Reply& reply) {
+  const json::Document answer = parsed(reply);
+  const Value* status = json::find(json::find(&answer, "response"), "status");
+  return status == nullptr ? "(none)" : json::dump(*status);
+}
+
+TEST_CASE("one error: message without brackets, one cause") {
+  const Reply reply = ask(kValidate, review("CREATE", dgdr("{}")));
+  CHECK(reply.status == 200);
+  CHECK(statusOf(reply) ==
+        R"({"status":"Failure",)"
+        R"("message":"DynamoGraphDeploymentRequest.nvidia.com \"r\" is invalid: spec.model: Required )"
+        R"(value: name a model",)"
+        R"("reason":"Invalid","details":{"name":"r","group":"nvidia.com",)"
+        R"("kind":"DynamoGraphDeploymentRequest",)"
+        R"("causes":[{"reason":"FieldValueRequired","message":"Required value: name a model",)"
+        R"("field":"spec.model"}]},)"
+        R"("code":422})");
+}
+
+TEST_CASE("several errors: all in the message, in brackets, and one cause each") {
+  const Reply reply =
+      ask(kValidate, review("CREATE", dgdr(R"({"searchStrategy":"thorough","backend":"auto"})")));
+  CHECK(outcome(reply) ==
+        "denied 422 Invalid: DynamoGraphDeploymentRequest.nvidia.com \"r\" is invalid: "
+        "[spec.model: Required value: name a model, " +
+            std::string{kThorough} + "]");
+  const json::Document answer = parsed(reply);
+  const Value& causes = answer["response"]["status"]["details"]["causes"];
+  REQUIRE(causes.Size() == 2);
+  CHECK(json::dump(causes[1]) ==
+        R"({"reason":"FieldValueInvalid","message":"Invalid value: \"thorough\": needs one engine: )"
+        R"(set spec.backend to \"sglang\", \"trtllm\" or \"vllm\"","field":"spec.searchStrategy"})");
+}
+
+/// An object with `count` labels of the wrong type.
+std::string badLabels(int count) {
+  std::string labels;
+  for (int i = 100; i < 100 + count; ++i) labels += (i == 100 ? "\"l" : ",\"l") + std::to_string(i) + "\":1";
+  return R"({"apiVersion":"nvidia.com/v1beta1","kind":"DynamoGraphDeploymentRequest",)"
+         R"("metadata":{"name":"r","labels":{)" +
+         labels + R"(}},"spec":{"model":"m"}})";
+}
+
+TEST_CASE("twenty errors are told, more are counted") {
+  for (const int count : {19, 20, 21, 500}) {
+    INFO(count);
+    const json::Document answer = parsed(ask(kValidate, review("CREATE", badLabels(count))));
+    const Value& status = answer["response"]["status"];
+    const Value& causes = status["details"]["causes"];
+    const std::string message{json::text(status["message"])};
+    const int more = count - 20;
+    REQUIRE(causes.Size() == static_cast<unsigned>(more > 0 ? 21 : count));
+    CHECK(json::findText(&causes[0], "field") == "metadata.labels.l100");
+    CHECK(
+        message.starts_with("DynamoGraphDeploymentRequest.nvidia.com \"r\" is invalid: "
+                            "[metadata.labels.l100: Invalid value: "));
+    if (more > 0) {
+      CHECK(message.ends_with(", and " + std::to_string(more) + " more]"));
+      CHECK(json::dump(causes[20]) == R"({"reason":"FieldValueInvalid","message":"and )" +
+                                          std::to_string(more) + R"( more errors","field":"spec"})");
+      CHECK(message.find("l120") == std::string::npos);
+    } else {
+      CHECK(message.ends_with("\"integer\"]"));
+    }
+  }
+}
+
+TEST_CASE("the name in a denial is the request's, or else the object's") {
+  const auto nameIn = [](const std::string& metadata, const char* requestName) {
+    std::string body = review("CREATE", R"({"apiVersion":"nvidia.com/v1beta1",)"
+                                        R"("kind":"DynamoGraphDeploymentRequest","metadata":)" +
+                                            metadata + R"(,"spec":{}})");
+    body.replace(body.find(R"("name":"r")"), 10, requestName);
+    const json::Document answer = parsed(ask(kValidate, body));
+    return std::string{json::findText(&answer["response"]["status"]["details"], "name")};
+  };
+  CHECK(nameIn(R"({"name":"of-object"})", R"("name":"of-request")") == "of-request");
+  CHECK(nameIn(R"({"name":"of-object"})", R"("name":"")") == "of-object");
+  CHECK(nameIn(R"({"name":"of-object"})", R"("x":"")") == "of-object");
+  CHECK(nameIn(R"({"generateName":"g-"})", R"("name":"")").empty());
+  CHECK(nameIn("7", R"("name":"")").empty());
+}
+
+TEST_CASE("what the user wrote does not break the text of a denial") {
+  const std::string wild = R"(\u0000\u001b[31m\"}\n\u0085)" + std::string(300, 'x');
+  const Reply reply =
+      ask(kValidate, review("UPDATE", dgdr(R"({"model":"m"})", R"(,"status":{"phase":")" + wild + R"("})"),
+                            dgdr(R"({"model":"n"})", R"(,"status":{"phase":"Ready"})")));
+  CHECK(outcome(reply).starts_with("denied 422 Invalid: "));
+  for (const char c : reply.body) CHECK(static_cast<unsigned char>(c) >= 0x20);
+}
+
+/// What the API server drops in silence: control characters (Go's unicode.IsControl) and empty texts.
+bool survives(const std::string& warning) {
+  for (std::size_t i = 0; i < warning.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(warning[i]);
+    if (byte < 0x20 || byte == 0x7F) return false;
+    const bool latin = byte == 0xC2 && i + 1 < warning.size();
+    if (latin && static_cast<unsigned char>(warning[i + 1]) < 0xA0) return false;  // U+0080 to U+009F
+  }
+  return !warning.empty() && warning.size() <= 120;
+}
+
+TEST_CASE("warnings reach the user whatever the object holds") {
+  struct Row {
+    const char* name;
+    const char* text;  ///< in the namespace, which the rule about namespaces shows; escaped for JSON
+  };
+  const Row rows[] = {
+      {"newline", R"(a\nb)"},
+      {"NUL", R"(\u0000)"},
+      {"tab and escape", R"(\t\u001b[0m)"},
+      {"delete", R"(\u007f)"},
+      {"C1 control", R"(\u0085)"},
+      {"C1 control at the end", R"(\u009f)"},
+      {"quotes", R"(\"\\)"},
+      {"accents", "\xC3\xA9\xC3\xA9"},
+  };
+  Policy policy = usualPolicy();
+  policy.warnOnly = true;
+  for (const Row& row : rows) {
+    for (const std::size_t padding : {0U, 8U, 9U, 10U, 11U, 12U, 13U, 14U, 1000U}) {
+      INFO(row.name << " " << padding);
+      const std::string value = std::string(padding, 'p') + row.text;
+      const std::string object =
+          R"({"apiVersion":"nvidia.com/v1beta1","kind":"DynamoGraphDeploymentRequest",)"
+          R"("metadata":{"name":"r",)"
+          R"("namespace":")" +
+          value +
+          R"(","annotations":{"nvidia.com/dgdr-deployment-overrides":"{\"namespace\":\"elsewhere\"}"}},)"
+          R"("spec":{"model":"m"}})";
+      const Reply reply = ask(kValidate, review("CREATE", object, {}, "v1alpha1"), policy);
+      const auto warnings = warningsOf(reply);
+      REQUIRE(warnings.size() == 1);
+      CHECK(survives(warnings[0]));
+      CHECK(warnings[0].starts_with("spec.deploymentOverrides.namespace: Forbidden: "));
+    }
+  }
+}
+
+TEST_CASE("warnings stand beside allowed and denied answers") {
+  CHECK(outcome(ask(kValidate, review("CREATE", dgdr(R"({"model":"m","sla":{"ttft":0}})")))) ==
+        "allowed [spec.sla.ttft: 0 is not greater than 0]");
+  CHECK(outcome(ask(kValidate, review("CREATE", dgdr(R"({"sla":{"ttft":0,"itl":-1.5}})")))) ==
+        "denied 422 Invalid: DynamoGraphDeploymentRequest.nvidia.com \"r\" is invalid: spec.model: Required "
+        "value: name a model [spec.sla.ttft: 0 is not greater than 0] [spec.sla.itl: -1.5 is not greater "
+        "than 0]");
+}
+
+TEST_CASE("mode warn admits with warnings, but a locked spec stays locked") {
+  Policy policy = usualPolicy();
+  policy.warnOnly = true;
+  CHECK(
+      outcome(ask(kValidate, review("CREATE", dgdr(R"({"searchStrategy":"thorough","backend":"auto"})")),
+                  policy)) ==
+      "allowed [spec.model: Required value: name a model] "
+      "[spec.searchStrategy: Invalid value: \"thorough\": needs one engine: set spec.backend to \"sglang\", "
+      "\"trtllm\" or \"vllm\"]");
+  CHECK(outcome(ask(kValidate, review("CREATE", dgdr(R"({"model":7})")), policy)) ==
+        "allowed [spec.model: Invalid value: \"integer\": spec.model in body must be of type string: "
+        "\"integer\"]");
+  const std::string ready = R"(,"status":{"phase":"Ready"})";
+  CHECK(
+      outcome(ask(kValidate, review("UPDATE", dgdr("{}", ready), dgdr(R"({"model":"m"})", ready)), policy)) ==
+      "denied 422 Invalid: DynamoGraphDeploymentRequest.nvidia.com \"r\" is invalid: spec: Forbidden: may "
+      "not "
+      "be changed in phase Ready: delete the request and create it anew "
+      "[spec.model: Required value: name a model]");
+  CHECK(outcome(ask(kValidate, review("CREATE", "null"), policy)) ==
+        "denied 400 BadRequest: request.object: Required value");
+}
+
+}  // namespace
+}  // namespace dynamo::webhook::test

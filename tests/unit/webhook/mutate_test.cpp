@@ -1,0 +1,157 @@
+// Defaults of a DynamoGraphDeploymentRequest as patches (spec/admission.md 5.2, quirks adm-Q14 and adm-Q19).
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "support.h"
+
+namespace dynamo::webhook::test {
+namespace {
+
+constexpr const char* kAdd =
+    R"([{"op":"add","path":"/spec/image","value":"nvcr.io/nvidia/ai-dynamo/dynamo-frontend:1.2.3"}])";
+constexpr const char* kReplace =
+    R"([{"op":"replace","path":"/spec/image","value":"nvcr.io/nvidia/ai-dynamo/dynamo-frontend:1.2.3"}])";
+
+TEST_CASE("the image is defaulted on CREATE alone, by the smallest patch") {
+  struct Row {
+    const char* name;
+    std::string body;
+    const char* patch;  ///< "" when nothing is to be changed
+  };
+  const Row rows[] = {
+      {"no image", review("CREATE", dgdr(R"({"model":"m"})")), kAdd},
+      {"empty spec", review("CREATE", dgdr("{}")), kAdd},
+      {"empty image", review("CREATE", dgdr(R"({"image":"","model":"m"})")), kReplace},
+      // Server-side apply hands nulls through: adding a member that is there is a replace.
+      {"null image", review("CREATE", dgdr(R"({"image":null,"model":"m"})")), kReplace},
+      {"image given", review("CREATE", dgdr(R"({"image":"mine:1"})")), ""},
+      {"image of blanks", review("CREATE", dgdr(R"({"image":" "})")), ""},
+      {"image of another type is left to the schema", review("CREATE", dgdr(R"({"image":7})")), ""},
+      {"spec null", review("CREATE", dgdr("null")), ""},
+      {"spec a list", review("CREATE", dgdr("[]")), ""},
+      {"v1alpha1 client", review("CREATE", goodDgdr(), {}, "v1alpha1"), kAdd},
+      {"UPDATE", review("UPDATE", goodDgdr(), goodDgdr()), ""},
+      {"UPDATE that clears the image",
+       review("UPDATE", dgdr(R"({"image":"","model":"m"})"), dgdr(R"({"image":"mine:1","model":"m"})")), ""},
+      {"DELETE", review("DELETE", "null", goodDgdr()), ""},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    const Reply reply = ask(kMutate, row.body);
+    CHECK(outcome(reply) == "allowed");
+    CHECK(patchOf(reply) == row.patch);
+  }
+}
+
+TEST_CASE("the tag is the operator's version") {
+  struct Row {
+    const char* version;
+    const char* image;  ///< "" when no image can be named
+  };
+  const Row rows[] = {
+      {"1.0.0", "nvcr.io/nvidia/ai-dynamo/dynamo-frontend:1.0.0"},
+      {"v1.0.0", "nvcr.io/nvidia/ai-dynamo/dynamo-frontend:v1.0.0"},
+      {"1.1.0-rc.2", "nvcr.io/nvidia/ai-dynamo/dynamo-frontend:1.1.0-rc.2"},
+      {"1.1.0+build.5", "nvcr.io/nvidia/ai-dynamo/dynamo-frontend:1.1.0_build.5"},
+      {"1.1.0-rc.2+a+b", "nvcr.io/nvidia/ai-dynamo/dynamo-frontend:1.1.0-rc.2_a_b"},
+      {"unknown", ""},
+      {"", ""},
+  };
+  for (const Row& row : rows) {
+    INFO(row.version);
+    Policy policy;
+    policy.operatorVersion = row.version;
+    const Reply reply = ask(kMutate, review("CREATE", goodDgdr()), policy);
+    CHECK(outcome(reply) == "allowed");
+    const std::string wanted =
+        R"([{"op":"add","path":"/spec/image","value":")" + std::string{row.image} + "\"}]";
+    CHECK(patchOf(reply) == (*row.image == '\0' ? "" : wanted));
+  }
+}
+
+TEST_CASE("patches of every length are whole base64") {
+  // Version texts of 1 to 9 characters cover each remainder of three.
+  for (std::size_t length = 1; length < 10; ++length) {
+    Policy policy;
+    policy.operatorVersion = std::string(length, '9');
+    const std::string patch = patchOf(ask(kMutate, review("CREATE", goodDgdr()), policy));
+    json::Document operations;
+    REQUIRE_FALSE(json::parse(patch, operations).has_value());
+    CHECK(json::findText(&operations[0], "value") ==
+          "nvcr.io/nvidia/ai-dynamo/dynamo-frontend:" + policy.operatorVersion);
+  }
+}
+
+TEST_CASE("the defaulting webhook judges nothing") {
+  const std::string bad = dgdr(R"({"model":"","backend":"auto","searchStrategy":"thorough","image":"i"})");
+  CHECK(outcome(ask(kMutate, review("CREATE", bad))) == "allowed");
+  CHECK(outcome(ask(kMutate, review("UPDATE", bad, goodDgdr()))) == "allowed");
+}
+
+TEST_CASE("kinds without rules are admitted unchanged") {
+  std::size_t asked = 0;
+  for (const AdmissionRoute& route : admissionRoutes()) {
+    if (route.hasRules) continue;
+    INFO(route.path);
+    const std::string object = R"({"apiVersion":")" + std::string{route.kind.apiVersion} + R"(","kind":")" +
+                               std::string{route.kind.kind} +
+                               R"(","metadata":{"name":"r"},"spec":{"a":[null,1.5]}})";
+    for (const char* operation : {"CREATE", "UPDATE", "DELETE", "CONNECT"}) {
+      const Reply reply = ask(route.path, review(operation, object, object));
+      CHECK(outcome(reply) == "allowed");
+      CHECK(patchOf(reply).empty());
+    }
+    CHECK(outcome(ask(route.path, review("PATCH", object, object))) ==
+          R"(denied 400 BadRequest: request.operation: Unsupported value: "PATCH")");
+    // Even without rules the path answers for its own kind alone.
+    CHECK(outcome(ask(route.path, review("CREATE", goodDgdr()))).starts_with("denied 400 BadRequest"));
+    ++asked;
+  }
+  CHECK(asked == 7);
+}
+
+TEST_CASE("only the paths of the table are answered") {
+  const Routes routes{usualPolicy(), {}};
+  for (const AdmissionRoute& route : admissionRoutes()) {
+    INFO(route.path);
+    const Route* found = routes.find(route.path);
+    REQUIRE(found != nullptr);
+    CHECK(found->maxBody == 7 * 1024 * 1024);
+    CHECK_FALSE(found->heavy);
+    CHECK(routes.find(std::string{route.path} + "/") == nullptr);
+  }
+  REQUIRE(routes.find("/convert") != nullptr);
+  CHECK(routes.find("/convert")->heavy);
+  for (const char* path : {"", "/", "/Convert", "/convert/", "//convert", "/convert?x",
+                           "/validate-nvidia-com-v1alpha1-dynamographdeploymentrequest"}) {
+    INFO(path);
+    CHECK(routes.find(path) == nullptr);
+  }
+}
+
+TEST_CASE("observers learn what was decided") {
+  std::string seen;
+  Observers observers;
+  observers.admission = [&](const AdmissionRoute& route, const AdmissionOutcome& outcome, double seconds) {
+    seen = std::string{route.kind.kind} + " " + std::string{outcome.operation} +
+           (outcome.allowed ? " allowed" : " denied");
+    for (const auto& error : *outcome.errors) seen += " " + error.rule;
+    CHECK(seconds >= 0);
+  };
+  const Routes routes{usualPolicy(), observers};
+  const auto told = [&](std::string body) {
+    seen.clear();
+    Request request{"POST", kValidate, "application/json", std::move(body)};
+    routes.find(kValidate)->handle(request);
+    return seen;
+  };
+  CHECK(told(review("CREATE", goodDgdr())) == "DynamoGraphDeploymentRequest CREATE allowed");
+  CHECK(told(review("CREATE", dgdr("{}"))) ==
+        "DynamoGraphDeploymentRequest CREATE denied dgdr-model-required");
+  CHECK(told(review("CREATE", "null")) == "DynamoGraphDeploymentRequest CREATE denied");
+  CHECK(told("{}").empty());
+}
+
+}  // namespace
+}  // namespace dynamo::webhook::test

@@ -1,0 +1,45 @@
+#pragma once
+// Asks the handlers behind the paths directly: what a body is answered, without a server.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/json/parse.h"
+#include "webhook/routes.h"
+
+namespace dynamo::webhook::test {
+
+inline constexpr std::string_view kMutate = "/mutate-nvidia-com-v1beta1-dynamographdeploymentrequest";
+inline constexpr std::string_view kValidate = "/validate-nvidia-com-v1beta1-dynamographdeploymentrequest";
+inline constexpr std::string_view kConvert = "/convert";
+
+/// Version 1.2.3, discovery of GPUs possible, rules enforced.
+Policy usualPolicy();
+
+/// The reply of the handler behind `path`, which must exist.
+Reply ask(std::string_view path, std::string body, const Policy& policy = usualPolicy());
+
+/// A v1beta1 request named "r" in namespace "ns" with `spec` (JSON) and further members, e.g. `,"status":{}`.
+std::string dgdr(std::string_view spec, std::string_view more = {});
+
+/// A valid one.
+std::string goodDgdr();
+
+/// An AdmissionReview with uid "u", of a v1beta1 client. `old` empty: no oldObject.
+std::string review(std::string_view operation, std::string_view object, std::string_view old = {},
+                   std::string_view clientVersion = "v1beta1");
+
+/// One line for tables: `400 <message>`, `allowed`, `allowed [warning] [warning]`, `denied 422 Invalid:
+/// <message>` (warnings after a denial too). Fails the test when the answer lacks something every answer has.
+std::string outcome(const Reply& reply, std::string_view uid = "u");
+
+/// The answer as JSON; fails the test when it is none.
+json::Document parsed(const Reply& reply);
+
+/// The patch of an allowed answer, base64-decoded; empty when there is none.
+std::string patchOf(const Reply& reply);
+
+std::vector<std::string> warningsOf(const Reply& reply);
+
+}  // namespace dynamo::webhook::test
