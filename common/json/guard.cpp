@@ -2,6 +2,7 @@
 
 #include <array>
 #include <bit>
+#include <charconv>
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -186,12 +187,19 @@ class Guard {
       if (negative) exponent = -exponent;
     }
     // Beyond these bounds Go refuses (overflow) or RapidJSON 1.1.0 miscounts; within them both agree.
-    if (p_ - start > static_cast<std::ptrdiff_t>(kMaxNumberLength) || exponent > 308 || exponent < -400 ||
-        digits + exponent > 309) {
+    const bool tooLong = p_ - start > static_cast<std::ptrdiff_t>(kMaxNumberLength);
+    if (tooLong || exponent > 308 || exponent < -400 || digits + exponent > 309 ||
+        (digits + exponent == 309 && overflows(start))) {
       p_ = start;
       return "number out of range";
     }
     return nullptr;
+  }
+
+  /// The token from `start` to here is beyond the largest float64.
+  bool overflows(const char* start) const {
+    double value = 0;
+    return std::from_chars(start, p_, value).ec == std::errc::result_out_of_range;
   }
 
   const char* begin_;

@@ -102,8 +102,13 @@ std::optional<ParseError> parseInsitu(std::string& text, Document& document) {
     locate(text, *error);
     return error;
   }
+  // Parsing overwrites the text that an error would be located in. Reviews are one line: then the offset is
+  // the column; only a text of several lines is worth a copy.
+  const std::string lines = text.find('\n') == std::string::npos ? std::string{} : text;
   document.ParseInsitu<kFlags>(text.data());
-  return afterParse({}, document);
+  auto error = afterParse(lines, document);
+  if (error && lines.empty()) error->column = error->offset + 1;
+  return error;
 }
 
 }  // namespace dynamo::json

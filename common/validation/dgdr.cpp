@@ -33,7 +33,8 @@ void modelRequired(const DgdrRequest& request, std::string_view rule, Findings& 
 
 void thoroughNeedsBackend(const DgdrRequest& request, std::string_view rule, Findings& findings) {
   const Value* spec = specOf(request.object);
-  if (json::findText(spec, "searchStrategy") != "thorough" || json::findText(spec, "backend") != "auto") return;
+  if (json::findText(spec, "searchStrategy") != "thorough" || json::findText(spec, "backend") != "auto")
+    return;
   findings.error({ErrorType::Invalid, "spec.searchStrategy", showValue("thorough"),
                   R"(needs one engine: set spec.backend to "sglang", "trtllm" or "vllm")",
                   std::string{rule}});

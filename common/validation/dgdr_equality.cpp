@@ -27,6 +27,25 @@ constexpr std::array<std::string_view, 9> kZeroIsAbsent = {"/image",
 constexpr std::array<std::string_view, 3> kQuantityMaps = {"limits", "requests", "overhead"};
 constexpr std::array<std::string_view, 2> kQuantities = {"divisor", "sizeLimit"};
 
+/// Booleans of Kubernetes types that are pointers: there, false is not the same as absent.
+constexpr std::array<std::string_view, 13> kPointerBooleans = {"automountServiceAccountToken",
+                                                               "shareProcessNamespace",
+                                                               "enableServiceLinks",
+                                                               "setHostnameAsFQDN",
+                                                               "hostUsers",
+                                                               "runAsNonRoot",
+                                                               "privileged",
+                                                               "allowPrivilegeEscalation",
+                                                               "readOnlyRootFilesystem",
+                                                               "optional",
+                                                               "suspend",
+                                                               "manualSelector",
+                                                               "controller"};
+/// Maps and structs that typed clients write out empty.
+constexpr std::array<std::string_view, 9> kEmptyIsAbsent = {"nodeSelector", "labels",    "annotations",
+                                                            "matchLabels",  "limits",    "requests",
+                                                            "overhead",     "resources", "metadata"};
+
 template <class List>
 bool contains(const List& list, std::string_view item) {
   return std::find(list.begin(), list.end(), item) != list.end();
@@ -57,8 +76,18 @@ class Comparison {
  private:
   bool absentEquals(const Value& other, std::string_view key) const {
     if (isZero(other) && contains(kZeroIsAbsent, pointer_)) return true;
-    // Lists of Kubernetes types are omitted when empty, except a pod's containers.
-    return inJob_ && other.IsArray() && other.Empty() && key != "containers";
+    return inJob_ && absentInJob(other, key);
+  }
+
+  /// What the typed JobSpec omits when it writes itself.
+  static bool absentInJob(const Value& value, std::string_view key) {
+    if (value.IsNull()) return true;
+    if (value.IsFalse()) return !contains(kPointerBooleans, key);
+    if (value.IsString()) return value.GetStringLength() == 0 && key != "storageClassName";
+    if (value.IsArray()) return value.Empty() && key != "containers";
+    return value.IsObject() && contains(kEmptyIsAbsent, key) &&
+           std::all_of(value.MemberBegin(), value.MemberEnd(),
+                       [](const auto& m) { return absentInJob(m.value, json::text(m.name)); });
   }
 
   bool sameObjects(const Value& a, const Value& b) {
@@ -101,7 +130,9 @@ class Comparison {
 }  // namespace
 
 bool sameDgdrSpec(const Value* before, const Value* after) {
-  return Comparison{}.same(before, after, {});
+  static const Value kEmpty{rapidjson::kObjectType};
+  const auto given = [](const Value* spec) { return spec == nullptr || spec->IsNull() ? &kEmpty : spec; };
+  return Comparison{}.same(given(before), given(after), {});
 }
 
 }  // namespace dynamo::validation

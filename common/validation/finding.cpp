@@ -90,10 +90,15 @@ void Findings::sort() {
 std::string oneLine(std::string_view s, std::size_t limit) {
   std::string out;
   out.reserve(std::min(s.size(), limit));
-  for (const char c : s) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += byte < 0x20 || byte == 0x7F ? ' ' : c;
-    if (out.size() > limit) break;
+  for (std::size_t i = 0; i < s.size() && out.size() <= limit; ++i) {
+    const auto byte = static_cast<unsigned char>(s[i]);
+    const auto next = i + 1 < s.size() ? static_cast<unsigned char>(s[i + 1]) : 0U;
+    if (byte == 0xC2 && next >= 0x80 && next <= 0x9F) {  // U+0080 to U+009F are controls for Go, too
+      out += ' ';
+      ++i;
+    } else {
+      out += byte < 0x20 || byte == 0x7F ? ' ' : s[i];
+    }
   }
   if (out.size() <= limit) return out;
   std::size_t cut = limit < 3 ? 0 : limit - 3;

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "common/json/parse.h"
+#include "common/validation/finding.h"
 
 namespace dynamo::webhook {
 namespace {
@@ -49,7 +52,6 @@ bool ConversionReader::readText(std::string& text) {
   value.ParseStream<kFlags>(stream);
   at_ += stream.Tell();
   if (value.HasParseError()) return fail("malformed string");
-  if (!text.empty()) return fail("duplicate name");
   text = json::text(value);
   return true;
 }
@@ -69,13 +71,27 @@ bool ConversionReader::readMember(Scope scope, std::string_view key, ConversionE
   if (key == "desiredAPIVersion") return readText(envelope.desiredVersion);
   skipSpace();
   if (key != "objects" || *at_ != '[') return skipValue();
-  if (objects_ != nullptr) return fail("duplicate name objects");
   objects_ = at_ + 1;
   // The API server writes all that is needed before the list: then the list need not be read twice.
   stop = !envelope.apiVersion.empty() && !envelope.kind.empty() && !envelope.uid.empty() &&
          !envelope.desiredVersion.empty();
   inList_ = stop;
   return stop || skipValue();
+}
+
+/// `"name":`, each once.
+bool ConversionReader::readName(Scope scope, std::string& name) {
+  skipSpace();
+  const char* at = at_;
+  if (*at_ != '"') return fail("want a member name");
+  if (!readText(name)) return false;
+  std::vector<std::string>& seen = names_[scope == Scope::Review ? 0 : 1];
+  if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
+    at_ = begin_ + (at - begin_);
+    return fail(fmt::format("duplicate name {}", validation::showValue(name)));
+  }
+  seen.push_back(name);
+  return expect(':');
 }
 
 bool ConversionReader::readMembers(Scope scope, ConversionEnvelope& envelope) {
@@ -87,9 +103,7 @@ bool ConversionReader::readMembers(Scope scope, ConversionEnvelope& envelope) {
   }
   while (true) {
     std::string key;
-    skipSpace();
-    if (*at_ != '"') return fail("want a member name");
-    if (!readText(key) || !expect(':')) return false;
+    if (!readName(scope, key)) return false;
     bool stop = false;
     if (!readMember(scope, key, envelope, stop)) return false;
     if (stop) return true;
@@ -123,9 +137,7 @@ bool ConversionReader::readTail() {
     while (*at_ == ',') {
       ++at_;
       std::string key;
-      skipSpace();
-      if (*at_ != '"') return fail("want a member name");
-      if (!readText(key) || !expect(':') || !skipValue()) return false;
+      if (!readName(closing == 0 ? Scope::Request : Scope::Review, key) || !skipValue()) return false;
       skipSpace();
     }
     if (!expect('}')) return false;

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/json/value.h"
 
@@ -36,6 +37,7 @@ class ConversionReader {
   enum class Scope { Review, Request };
 
   bool readMembers(Scope scope, ConversionEnvelope& envelope);
+  bool readName(Scope scope, std::string& name);
   bool readMember(Scope scope, std::string_view key, ConversionEnvelope& envelope, bool& stop);
   bool readText(std::string& text);
   bool skipValue();
@@ -49,7 +51,8 @@ class ConversionReader {
   char* objects_ = nullptr;  ///< just behind the "[" of the list
   bool inList_ = false;
   bool first_ = true;
-  bool tailRead_ = false;  ///< the rest of the envelope has been checked already
+  bool tailRead_ = false;              ///< the rest of the envelope has been checked already
+  std::vector<std::string> names_[2];  ///< seen in the review and in the request
   std::string error_;
 };
 

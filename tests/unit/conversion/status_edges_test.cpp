@@ -204,6 +204,37 @@ TEST_CASE("private annotations that someone tampered with are ignored") {
   }
 }
 
+TEST_CASE("tampering on the way to v1beta1 is ignored, too") {
+  const char* const fields[] = {R"({\"path\":\"/spec\"})", R"({\"path\":\"/spec\",\"value\":7})",
+                                R"({\"path\":\"/status\",\"value\":[1]})"};
+  for (const char* field : fields) {
+    for (const char* config : {"null", "{}", R"({"a":1})", R"({"sla":{"ttft":1}})"}) {
+      INFO(field << " " << config);
+      const std::string source =
+          alpha(R"({"model":"m","backend":"vllm","autoApply":true,"profilingConfig":{"profilerImage":"p",)"
+                R"("config":)" +
+                    std::string{config} + "}}",
+                R"({"state":"Ready"})",
+                R"({"nvidia.com/dgdr-v1beta1-spec":"{\"v\":1,\"fields\":[)" + std::string{field} + R"(]}"})");
+      std::string there;
+      CHECK_NOTHROW(there = converted(source));
+      if (there.empty()) continue;
+      CHECK(at(there, "/spec/model") == "\"m\"");
+      CHECK(at(there, "/status/phase") == "\"Ready\"");
+    }
+  }
+}
+
+TEST_CASE("a v1beta1 object without a spec whose v1alpha1 view is edited") {
+  const std::string there = converted(
+      R"({"apiVersion":"nvidia.com/v1beta1","kind":"DynamoGraphDeploymentRequest","metadata":{"name":"r"}})");
+  const std::string now = edited(there, "/spec/profilingConfig/config", R"({"a":1})");
+  std::string back;
+  CHECK_NOTHROW(back = converted(now));
+  CHECK(at(back.empty() ? "{}" : back, "/metadata/annotations/nvidia.com~1dgdr-profiling-config") ==
+        R"("{\"a\":1}")");
+}
+
 TEST_CASE("a restored list index that is far away costs nothing") {
   // Padding up to the index would take the memory of the process.
   const std::string source = alpha(
