@@ -12,6 +12,7 @@
 #include "webhook/commands/check.h"
 #include "webhook/commands/convert.h"
 #include "webhook/commands/serve.h"
+#include "webhook/http/memory.h"
 #include "webhook/version.h"
 
 namespace {
@@ -110,6 +111,7 @@ std::vector<std::string> arguments(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  webhook::keepHeapSmall();
   CLI::App app{"Admission and conversion webhook of the NVIDIA Dynamo operator", "dynamo-webhook"};
   app.set_version_flag("--version", std::string{webhook::kVersion});
   app.require_subcommand(1);

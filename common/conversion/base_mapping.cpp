@@ -166,6 +166,21 @@ Value alphaDeployment(std::string_view dgdName, const Carried& carried, Allocato
   return deployment;
 }
 
+/// Adds what the API server fills in when it reads the object from storage (spec/api-v1beta1.md section 9).
+/// Were it not stored, the next write through v1alpha1 would store it: an unchanged object would change once.
+void applyStorageDefaults(Value& spec, Allocator& allocator) {
+  const auto fill = [&](Value* parent, std::string_view key, Value&& value) {
+    if (parent == nullptr || !parent->IsObject() || json::find(*parent, key) != nullptr) return;
+    json::set(*parent, key, std::move(value), allocator);
+  };
+  fill(json::find(spec, "workload"), "isl", Value{api::dgdr::kDefaultInputSequenceLength});
+  fill(json::find(spec, "workload"), "osl", Value{api::dgdr::kDefaultOutputSequenceLength});
+  fill(json::find(spec, "modelCache"), "pvcMountPath",
+       Value{json::ref(api::dgdr::kDefaultModelCacheMountPath)});
+  fill(&spec, "backend", Value{"auto"});
+  fill(&spec, "searchStrategy", Value{"rapid"});
+}
+
 }  // namespace
 
 const Represented kRepresentedInV1beta1{kBetaPaths, std::size(kBetaPaths)};
@@ -198,6 +213,7 @@ void mapToV1beta1(const Value& alpha, Value& target, Allocator& allocator) {
   if (resources != nullptr || tolerations != nullptr) {
     out.put("overrides", betaOverrides(resources, tolerations, allocator));
   }
+  applyStorageDefaults(spec, allocator);
 
   const Value* state = json::find(alpha, "status");
   Value status = emptyObject();

@@ -85,49 +85,6 @@ std::vector<Field> remainderOf(const Value& mapped, const Value& object, const R
   return fields;
 }
 
-/// Adds to v1beta1 `spec` what the API server fills in when it reads the object from storage
-/// (spec/api-v1beta1.md section 9); true when anything was added.
-bool applyStorageDefaults(Value& spec, Allocator& allocator) {
-  bool changed = false;
-  const auto fill = [&](Value& parent, std::string_view key, Value&& value) {
-    if (json::find(parent, key) != nullptr) return;
-    json::set(parent, key, std::move(value), allocator);
-    changed = true;
-  };
-  if (Value* workload = json::find(spec, "workload"); workload != nullptr && workload->IsObject()) {
-    fill(*workload, "isl", Value{keys::kDefaultInputSequenceLength});
-    fill(*workload, "osl", Value{keys::kDefaultOutputSequenceLength});
-  }
-  if (Value* cache = json::find(spec, "modelCache"); cache != nullptr && cache->IsObject()) {
-    fill(*cache, "pvcMountPath", Value{json::ref(keys::kDefaultModelCacheMountPath)});
-  }
-  fill(spec, "backend", Value{"auto"});
-  return changed;
-}
-
-/// Fields that only come up once the API server has defaulted the stored object: a default that the
-/// v1alpha1 user never wrote must not appear in the v1alpha1 view.
-void addDefaultedRemainder(const Value& beta, const Carried& carried, const Value& alpha,
-                           std::vector<Field>& fields, Allocator& allocator) {
-  Value defaulted{rapidjson::kObjectType};
-  const Value* spec = json::findObject(&beta, "spec");
-  if (spec == nullptr) return;
-  defaulted.AddMember("spec", Value{*spec, allocator}, allocator);
-  if (!applyStorageDefaults(defaulted["spec"], allocator)) return;
-  Value mapped{rapidjson::kObjectType};
-  mapToV1alpha1(defaulted, carried, mapped, allocator);
-  std::vector<Field> more;
-  difference(json::findRaw(mapped, "spec"), json::findRaw(alpha, "spec"), "/spec", kRepresentedInV1alpha1,
-             more, allocator);
-  for (Field& field : more) {
-    const bool known = std::any_of(fields.begin(), fields.end(), [&](const Field& f) {
-      return f.pointer == field.pointer && f.guarded == field.guarded &&
-             f.seen.has_value() == field.seen.has_value() && (!f.seen || json::equal(*f.seen, *field.seen));
-    });
-    if (!known) fields.push_back(std::move(field));
-  }
-}
-
 /// profilerImage and workersImage share spec.image (quirk conv-Q3): a workersImage that gave the image is
 /// restored only while the image is still that one.
 void guardWorkersImage(const Value& beta, const Value& alpha, std::vector<Field>& fields,
@@ -158,7 +115,6 @@ Value toV1beta1(const Value& alpha, Allocator& allocator) {
   Value back{rapidjson::kObjectType};
   mapToV1alpha1(mapped, carried, back, allocator);
   std::vector<Field> fields = remainderOf(back, alpha, kRepresentedInV1alpha1, allocator);
-  addDefaultedRemainder(mapped, carried, alpha, fields, allocator);
   guardWorkersImage(mapped, alpha, fields, allocator);
   Value result = shell(alpha, api::kV1beta1,
                        fitAnnotations(annotationsOf(alpha), writeCarried(carried), std::move(fields),

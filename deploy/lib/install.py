@@ -44,17 +44,18 @@ class Webhook:
         self.log = self.directory / "webhook.log"
         self._process = None
 
-    def start(self):
+    def start(self, port=0):
+        """A started webhook may be started again after stop() or kill(), on the same port if it is given; it
+        keeps its certificate."""
         certs = self.directory / "webhook-certs"
-        make = [WEBHOOK, "certs", "--ip", "127.0.0.1", "--out", certs]
-        made = subprocess.run(make, capture_output=True, text=True, check=False)
-        if made.returncode != 0:
-            raise InstallError(f"dynamo-webhook certs failed:\n{made.stderr}")
+        if not certs.exists():
+            self.make_certificate()
         self.ca = (certs / "ca.crt").read_bytes()
         config = self.directory / "operator-config.yaml"
         config.write_text(CONFIG, encoding="utf-8")
         argv = [WEBHOOK, "serve", "--config", config, "--cert-dir", certs]
-        for flag in ("--listen", "--health-listen", "--metrics-listen"):
+        argv += ["--listen", f"127.0.0.1:{port}"]
+        for flag in ("--health-listen", "--metrics-listen"):
             argv += [flag, "127.0.0.1:0"]
         libc = ctypes.CDLL(None)
         with open(self.log, "wb") as log:
@@ -71,6 +72,19 @@ class Webhook:
         self.port, self.health_port, self.metrics_port = (
             int(ports[name]) for name in ("webhookPort", "healthPort", "metricsPort")
         )
+
+    def make_certificate(self, *flags):
+        """A serving certificate; with "--force" a new one from the same CA, under the running webhook."""
+        make = [WEBHOOK, "certs", "--ip", "127.0.0.1", "--out", self.directory / "webhook-certs", *flags]
+        made = subprocess.run(make, capture_output=True, text=True, check=False)
+        if made.returncode != 0:
+            raise InstallError(f"dynamo-webhook certs failed:\n{made.stderr}")
+
+    def kill(self):
+        """SIGKILL, as a crash."""
+        self._process.kill()
+        self._process.wait()
+        self._process = None
 
     def stop(self):
         """SIGTERM, then SIGKILL when it does not end. The exit status; None when it was not running."""

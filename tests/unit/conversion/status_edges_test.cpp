@@ -189,6 +189,7 @@ TEST_CASE("private annotations that someone tampered with are ignored") {
       R"({\"v\":1,\"fields\":[{\"path\":\"/specmodel\",\"value\":\"evil\"}]})",
       R"({\"v\":1,\"fields\":[{\"path\":\"/spec\",\"value\":\"evil\"}]})",
       R"({\"v\":1,\"fields\":[{\"path\":\"/spec\"}]})",
+      R"({\"v\":1,\"fields\":[{\"path\":\"/spec/profilingConfig/config\",\"value\":false}]})",
   };
   for (const char* text : texts) {
     for (const char* key : {"nvidia.com/dgdr-v1alpha1-spec", "nvidia.com/dgdr-v1alpha1-status"}) {

@@ -1,0 +1,289 @@
+// Conversion there and back: spec, status and the user's metadata come back as they were, whatever the
+// object. Bytes choose members and values from what the two versions know, and now and then anything else.
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "common/api/dgdr.h"
+#include "common/api/kinds.h"
+#include "common/conversion/dgdr.h"
+#include "common/json/parse.h"
+#include "require.h"
+
+namespace dynamo {
+namespace {
+
+using fuzz::require;
+using json::Allocator;
+using json::Value;
+
+constexpr std::array kNames = {"model",
+                               "backend",
+                               "image",
+                               "autoApply",
+                               "features",
+                               "mocker",
+                               "enabled",
+                               "planner",
+                               "sla",
+                               "ttft",
+                               "itl",
+                               "e2eLatency",
+                               "workload",
+                               "isl",
+                               "osl",
+                               "concurrency",
+                               "requestRate",
+                               "modelCache",
+                               "pvcName",
+                               "pvcModelPath",
+                               "pvcMountPath",
+                               "overrides",
+                               "profilingJob",
+                               "template",
+                               "spec",
+                               "containers",
+                               "name",
+                               "resources",
+                               "limits",
+                               "requests",
+                               "claims",
+                               "tolerations",
+                               "dgd",
+                               "hardware",
+                               "gpuSku",
+                               "totalGpus",
+                               "searchStrategy",
+                               "useMocker",
+                               "enableGpuDiscovery",
+                               "profilingConfig",
+                               "config",
+                               "configMapRef",
+                               "key",
+                               "profilerImage",
+                               "outputPVC",
+                               "nodeSelector",
+                               "deploymentOverrides",
+                               "namespace",
+                               "labels",
+                               "annotations",
+                               "workersImage",
+                               "deployment",
+                               "modelPathInPvc",
+                               "pvcPath",
+                               "mountPath",
+                               "phase",
+                               "state",
+                               "observedGeneration",
+                               "conditions",
+                               "profilingResults",
+                               "selectedConfig",
+                               "pareto",
+                               "generatedDeployment",
+                               "dgdName",
+                               "created",
+                               "profilingJobName",
+                               "profilingPhase",
+                               "deploymentInfo",
+                               "replicas",
+                               "metadata",
+                               "a/b~c",
+
+                               "",
+                               "-"};
+
+constexpr std::array kTexts = {
+    "",     "m",       "auto",    "vllm",      "Ready",  "Deployed",    "Profiling",
+    "true", "Pending", "Failed",  "Deploying", "1000m",  "image:1",     "DeploymentDeleted",
+    "{}",   "[1]",     "{\"v\":", "garbage",   "1024Mi", "\xC3\xA9<&>", "Initializing"};
+
+/// Where any JSON may stand. Elsewhere the API server stores no nulls.
+bool isFree(std::string_view name) {
+  return name == "config" || name == "planner" || name == "dgd" || name == "selectedConfig" ||
+         name == "generatedDeployment";
+}
+
+/// Reads bytes as a recipe of a JSON value; at the end of the bytes everything is as small as it can be.
+class Recipe {
+ public:
+  Recipe(const std::uint8_t* data, std::size_t size, Allocator& allocator)
+      : at_(data), end_(data + size), allocator_(allocator) {}
+
+  Value any(int depth) {
+    const unsigned choice = byte();
+    if (depth > 0 && choice >= 128) return object(depth, choice % 12);
+    if (depth > 0 && choice >= 112) return list(depth, choice % 4);
+    switch (choice % 8) {
+      case 0:
+        return nulls_ ? Value{} : Value{true};
+      case 1:
+        return Value{byte() % 2 == 0};
+      case 2:
+        return Value{static_cast<int>(byte()) - 64};
+      case 3:
+        return Value{static_cast<double>(byte()) / 8.0};
+      case 4:
+        return number();
+      case 5:
+        return json::string(std::string(byte(), 'x'), allocator_);
+      default:
+        return json::string(kTexts[byte() % kTexts.size()], allocator_);
+    }
+  }
+
+  Value object(int depth, unsigned members) {
+    Value made{rapidjson::kObjectType};
+    for (; members > 0 && at_ != end_; --members) {
+      const char* name = kNames[byte() % kNames.size()];
+      const bool outer = nulls_;
+      nulls_ = nulls_ || isFree(name);
+      Value value = any(depth - 1);
+      nulls_ = outer;
+      // A whole null is an absent field.
+      if (nulls_ || !value.IsNull()) json::set(made, name, std::move(value), allocator_);
+    }
+    return made;
+  }
+
+  Value list(int depth, unsigned items) {
+    Value made{rapidjson::kArrayType};
+    for (; items > 0 && at_ != end_; --items) made.PushBack(any(depth - 1), allocator_);
+    return made;
+  }
+
+  unsigned byte() { return at_ == end_ ? 0U : *at_++; }
+
+ private:
+  Value number() {
+    static constexpr std::array<double, 6> kDoubles = {3000.7, 3e10, -1.0, 30.0, 1e300, 5e-324};
+    static constexpr std::array<std::int64_t, 5> kIntegers = {9007199254740993, 4000, 1000, -2147483649,
+                                                              2147483648};
+    const unsigned choice = byte() % 12;
+    if (choice < kDoubles.size()) return Value{kDoubles[choice]};
+    if (choice < 11) return Value{kIntegers[choice - 6]};
+    return Value{std::uint64_t{18446744073709551615U}};
+  }
+
+  const std::uint8_t* at_;
+  const std::uint8_t* end_;
+  bool nulls_ = false;
+  Allocator& allocator_;
+};
+
+constexpr std::array kPaths = {"/spec",
+                               "/spec/model",
+                               "/spec/hardware",
+                               "/spec/sla/ttft",
+                               "/spec/features/planner",
+                               "/spec/overrides/profilingJob/template/spec/containers",
+                               "/spec/overrides/profilingJob/template/spec/containers/0/name",
+                               "/spec/overrides/profilingJob/template/spec/containers/2",
+                               "/spec/profilingConfig/nodeSelector",
+                               "/spec/deploymentOverrides",
+                               "/status",
+                               "/status/phase",
+                               "/status/state",
+                               "/status/deployment/created",
+                               "/metadata/name"};
+
+/// Text of the form that our remainders have.
+std::string remainder(Recipe& recipe, Allocator& allocator) {
+  Value fields{rapidjson::kArrayType};
+  for (unsigned i = recipe.byte() % 4; i > 0; --i) {
+    Value field{rapidjson::kObjectType};
+    field.AddMember("path", json::string(kPaths[recipe.byte() % kPaths.size()], allocator), allocator);
+    const unsigned choice = recipe.byte();
+    if (choice % 4 != 0) field.AddMember("value", recipe.any(4), allocator);
+    if (choice % 8 >= 4) field.AddMember("while", recipe.any(4), allocator);
+    fields.PushBack(field, allocator);
+  }
+  Value whole{rapidjson::kObjectType};
+  whole.AddMember("v", 1, allocator);
+  whole.AddMember("fields", fields, allocator);
+  return json::dump(whole);
+}
+
+/// The user's annotations, and now and then ours with any text: users may write there as well.
+Value annotations(Recipe& recipe, Allocator& allocator) {
+  Value made{rapidjson::kObjectType};
+  for (unsigned i = recipe.byte() % 4; i > 0; --i) {
+    const unsigned choice = recipe.byte();
+    if (choice % 2 == 0) {
+      json::set(made, kNames[choice % kNames.size()], json::string("value", allocator), allocator);
+      continue;
+    }
+    const auto& keys = api::dgdr::kPrivateAnnotations;
+    const std::string text = choice % 4 == 1 ? json::dump(recipe.any(6)) : remainder(recipe, allocator);
+    json::set(made, keys[choice / 2 % keys.size()], json::string(text, allocator), allocator);
+  }
+  return made;
+}
+
+Value objectFrom(Recipe& recipe, std::string_view version, Allocator& allocator) {
+  Value metadata{rapidjson::kObjectType};
+  metadata.AddMember("name", "r", allocator);
+  if (recipe.byte() % 2 == 0) metadata.AddMember("annotations", annotations(recipe, allocator), allocator);
+  if (recipe.byte() % 4 == 0) metadata.AddMember("labels", recipe.any(2), allocator);
+  Value object{rapidjson::kObjectType};
+  object.AddMember("apiVersion", json::string(version, allocator), allocator);
+  object.AddMember("kind", "DynamoGraphDeploymentRequest", allocator);
+  object.AddMember("metadata", metadata, allocator);
+  if (const unsigned choice = recipe.byte(); choice != 0) {
+    object.AddMember("spec", recipe.object(8, choice % 16), allocator);
+  }
+  if (const unsigned choice = recipe.byte(); choice != 0) {
+    object.AddMember("status", recipe.object(6, choice % 8), allocator);
+  }
+  return object;
+}
+
+Value withoutOurs(const Value& object, Allocator& allocator) {
+  const Value* source = json::find(object, "metadata");
+  Value metadata = source == nullptr ? Value{} : json::copy(*source, allocator);
+  Value* texts = json::find(metadata, "annotations");
+  if (texts == nullptr) return metadata;
+  for (const std::string_view key : api::dgdr::kPrivateAnnotations) json::remove(*texts, key);
+  if (texts->IsObject() && texts->ObjectEmpty()) json::remove(metadata, "annotations");
+  return metadata;
+}
+
+void checkRoundTrip(const Value& object, std::string_view there, std::string_view back,
+                    Allocator& allocator) {
+  const std::string text = json::dump(object);
+  Value middle;
+  if (const auto error = conversion::convertDgdr(object, there, middle, allocator)) {
+    require(error->message.find("spec.profilingConfig.config") != std::string::npos,
+            "only a bad configuration fails", text);
+    return;
+  }
+  const std::string middleText = json::dump(middle);
+  // As the API server stores it: through text, with nothing shared.
+  json::Document stored{&allocator};
+  require(!json::parse(middleText, stored), "the converted object is JSON", middleText);
+  require(json::findText(&stored, "apiVersion") == there, "it has the version", middleText);
+  Value last;
+  const auto error = conversion::convertDgdr(stored, back, last, allocator);
+  require(!error, "what was converted converts back", middleText);
+  const std::string trip = text + "\n" + middleText + "\n" + json::dump(last);
+  for (const char* part : {"spec", "status"}) {
+    require(json::equal(json::find(object, part), json::find(last, part)), part, trip);
+  }
+  require(json::equal(withoutOurs(object, allocator), withoutOurs(last, allocator)), "metadata", trip);
+  require(json::equal(withoutOurs(object, allocator), withoutOurs(stored, allocator)), "metadata there",
+          trip);
+}
+
+}  // namespace
+}  // namespace dynamo
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace dynamo;
+  json::Allocator allocator;
+  Recipe recipe{data, size, allocator};
+  const bool alpha = recipe.byte() % 2 == 0;
+  const std::string_view from = alpha ? api::kV1alpha1 : api::kV1beta1;
+  const std::string_view to = alpha ? api::kV1beta1 : api::kV1alpha1;
+  checkRoundTrip(objectFrom(recipe, from, allocator), to, from, allocator);
+  return 0;
+}

@@ -1,0 +1,83 @@
+// Every path of the webhook: whatever the body, the answer is HTTP 200 or 400, valid JSON, and has the uid.
+// The first byte chooses the path and what the rest is: the body, the object of a CREATE, or the objects of
+// an UPDATE with a newline between them.
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "common/json/parse.h"
+#include "require.h"
+#include "webhook/routes.h"
+
+namespace dynamo {
+namespace {
+
+using fuzz::require;
+using webhook::Routes;
+
+const Routes& routes() {
+  static const Routes kRoutes = [] {
+    webhook::Policy policy;
+    policy.operatorVersion = "1.2.3+build";
+    policy.dgdr.hardwareRequired = true;
+    return Routes{policy, {}};
+  }();
+  return kRoutes;
+}
+
+std::string bodyOf(unsigned mode, std::string_view text, bool converts) {
+  if (mode == 0) return std::string{text};
+  std::string body = converts
+                         ? R"({"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","request":)"
+                         : R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":)";
+  if (converts) {
+    body += mode == 1 ? R"({"uid":"u","desiredAPIVersion":"nvidia.com/v1beta1","objects":[)"
+                      : R"({"uid":"u","desiredAPIVersion":"nvidia.com/v1alpha1","objects":[)";
+    return body.append(text) + "]}}";
+  }
+  body += R"({"uid":"u","name":"r","namespace":"ns","operation":)";
+  if (mode == 1) return body.append(R"("CREATE","object":)").append(text) + "}}";
+  const std::size_t split = std::min(text.find('\n'), text.size());
+  body.append(R"("UPDATE","object":)").append(text.substr(0, split));
+  return body.append(R"(,"oldObject":)").append(text.substr(std::min(split + 1, text.size()))) + "}}";
+}
+
+void checkBody(std::string_view path, const std::string& body) {
+  webhook::Request request{"POST", path, "application/json", body};
+  const webhook::Reply reply = routes().find(path)->handle(request);
+  require(reply.status == 200 || reply.status == 400, "HTTP 200 or 400", body);
+  json::Document answer;
+  require(!json::parse(reply.body, answer), "the answer is JSON", reply.body);
+  if (reply.status == 400) {
+    require(!json::findText(&answer, "message").empty(), "a refusal says why", reply.body);
+    return;
+  }
+  json::Document review;
+  require(!json::parse(body, review) || path == "/convert", "what is answered 200 is JSON", body);
+  const json::Value* response = json::find(&answer, "response");
+  const std::string_view uid = json::findText(response, "uid");
+  require(!uid.empty(), "the uid is there", reply.body);
+  // A conversion fails at the first bad object and does not read on.
+  if (review.HasParseError() || !review.IsObject()) return;
+  require(uid == json::findText(json::find(&review, "request"), "uid"), "the uid is echoed", body);
+}
+
+}  // namespace
+}  // namespace dynamo
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const auto paths = dynamo::webhook::admissionRoutes();
+  // The paths with rules and conversion come more often than the ones that admit everything.
+  const unsigned choice = data[0] % 32U;
+  std::string_view path = "/convert";
+  if (choice < paths.size()) {
+    path = paths[choice].path;
+  } else if (choice < 22) {
+    path = paths[7 + choice % 2].path;
+  }
+  const std::string_view text{reinterpret_cast<const char*>(data) + 1, size - 1};
+  dynamo::checkBody(path, dynamo::bodyOf(data[0] / 32U % 3U, text, path == "/convert"));
+  return 0;
+}
