@@ -10,8 +10,8 @@
 
 namespace dynamo::conversion {
 
-/// Adds `spec` and `status` in v1beta1 to `target`, from the v1alpha1 object `alpha`; the schema's defaults are
-/// written out, as they are in every object stored through v1beta1.
+/// Adds `spec` and `status` in v1beta1 to `target`, from the v1alpha1 object `alpha`; the schema's defaults
+/// are written out, as they are in every object stored through v1beta1.
 void mapToV1beta1(const json::Value& alpha, json::Value& target, json::Allocator& allocator);
 
 /// Adds `spec` and `status` in v1alpha1 to `target`, from the v1beta1 object `beta` and what it carries.

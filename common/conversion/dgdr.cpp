@@ -67,8 +67,8 @@ void moveMember(Value& from, Value& to, const char* key, Allocator& allocator) {
 std::vector<Field> savedFields(const Value& object, std::string_view specKey, std::string_view statusKey,
                                Allocator& allocator) {
   const Value* annotations = annotationsOf(object);
-  std::vector<Field> fields = decode(json::findText(annotations, specKey), allocator);
-  for (Field& field : decode(json::findText(annotations, statusKey), allocator)) {
+  std::vector<Field> fields = decode(json::findText(annotations, specKey), "/spec", allocator);
+  for (Field& field : decode(json::findText(annotations, statusKey), "/status", allocator)) {
     fields.push_back(std::move(field));
   }
   return fields;
@@ -107,9 +107,10 @@ Value toV1beta1(const Value& alpha, Allocator& allocator) {
   restore(savedFields(alpha, keys::kBetaSpecRemainder, keys::kBetaStatusRemainder, allocator), mapped,
           allocator);
   Carried carried = carriedOf(alpha, allocator);
-  if (carried.profilingConfig != nullptr) {
+  if (const Value* spec = json::findObject(&mapped, "spec");
+      spec != nullptr && carried.profilingConfig != nullptr) {
     // A configuration that the typed fields tell completely need not be kept beside them.
-    const Value told = profilerConfigFromSpec(mapped["spec"], nullptr, allocator);
+    const Value told = profilerConfigFromSpec(*spec, nullptr, allocator);
     if (json::equal(told, *carried.profilingConfig)) carried.profilingConfig = nullptr;
   }
   Value back{rapidjson::kObjectType};

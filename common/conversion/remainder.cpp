@@ -69,7 +69,9 @@ void assign(Value& at, std::string_view pointer, const std::optional<Value>& val
 void assignItem(Value& list, rapidjson::SizeType index, std::string_view rest,
                 const std::optional<Value>& value, Allocator& allocator) {
   if (!value && index >= list.Size()) return;
-  // Only the first container can have gone: the base mapping makes it for the resources alone.
+  // Only the first container can have gone: the base mapping makes it for the resources alone. A gap beyond
+  // that is tampering.
+  if (index > list.Size() + 1) return;
   while (list.Size() < index || (list.Size() == index && !rest.empty())) {
     Value item{rapidjson::kObjectType};
     item.AddMember("name", "", allocator);
@@ -138,6 +140,14 @@ void differenceOfLists(const Value& live, const Value& wanted, const std::string
   for (auto i = live.Size(); i > common; --i) {
     record(&live[i - 1], nullptr, pointer + '/' + std::to_string(i - 1), true, fields, allocator);
   }
+}
+
+/// Conversion itself writes nothing else: the whole of spec or status is only ever left out, while it is what
+/// the base mapping made, and the profiler configuration is an object.
+bool plausible(const Field& field, std::string_view prefix) {
+  if (field.pointer == prefix) return field.guarded && !field.value;
+  if (field.pointer[prefix.size()] != '/') return false;
+  return field.pointer != kProfilerConfigPointer || !field.value || field.value->IsObject();
 }
 
 /// Bytewise, but list indexes by value: item 2 must be restored before item 10.
@@ -258,7 +268,7 @@ std::string encode(std::vector<const Field*> fields) {
   return {buffer.GetString(), buffer.GetSize()};
 }
 
-std::vector<Field> decode(std::string_view text, Allocator& allocator) {
+std::vector<Field> decode(std::string_view text, std::string_view prefix, Allocator& allocator) {
   std::vector<Field> fields;
   json::Document document{&allocator};
   if (text.empty() || json::parse(text, document)) return fields;
@@ -270,7 +280,7 @@ std::vector<Field> decode(std::string_view text, Allocator& allocator) {
   }
   for (Value& item : list->GetArray()) {
     const std::string_view pointer = json::findText(&item, "path");
-    if (!pointer.starts_with("/spec") && !pointer.starts_with("/status")) continue;
+    if (!pointer.starts_with(prefix)) continue;
     Field field;
     field.pointer = pointer;
     field.guardPointer = json::findText(&item, "at");
@@ -280,6 +290,7 @@ std::vector<Field> decode(std::string_view text, Allocator& allocator) {
       if (!seen->IsNull()) field.seen = std::move(*seen);
     }
     if (!field.guardPointer.empty() && field.guardPointer.front() != '/') continue;
+    if (!plausible(field, prefix)) continue;
     fields.push_back(std::move(field));
   }
   return fields;

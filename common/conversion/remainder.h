@@ -40,6 +40,8 @@ class Represented {
 inline constexpr std::string_view kContainersPointer =
     "/spec/overrides/profilingJob/template/spec/containers";
 
+inline constexpr std::string_view kProfilerConfigPointer = "/spec/profilingConfig/config";
+
 /// Appends the fields that turn `live` into `wanted`; both may be absent. Strings may be shared with both.
 void difference(const json::Value* live, const json::Value* wanted, const std::string& pointer,
                 const Represented& represented, std::vector<Field>& fields, json::Allocator& allocator);
@@ -50,8 +52,8 @@ void restore(const std::vector<Field>& fields, json::Value& object, json::Alloca
 /// The annotation's text; fields in pointer order.
 std::string encode(std::vector<const Field*> fields);
 
-/// Reads an annotation; anything malformed or of another format version yields no fields.
-/// The values live in `allocator`.
-std::vector<Field> decode(std::string_view text, json::Allocator& allocator);
+/// Reads an annotation about `prefix` ("/spec" or "/status"); what is malformed, of another format version or
+/// not of conversion's own making is left out. The values live in `allocator`.
+std::vector<Field> decode(std::string_view text, std::string_view prefix, json::Allocator& allocator);
 
 }  // namespace dynamo::conversion

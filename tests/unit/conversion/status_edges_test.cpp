@@ -123,7 +123,8 @@ TEST_CASE("nothing to save: no annotations appear") {
             R"({"state":"Pending"})");
   CHECK(at(converted(plain), "/metadata/annotations") == "(absent)");
   const std::string beta1 =
-      beta(R"({"model":"m","backend":"vllm","image":"i","autoApply":true})", R"({"phase":"Pending"})");
+      beta(R"({"model":"m","backend":"vllm","image":"i","autoApply":true,"searchStrategy":"rapid"})",
+           R"({"phase":"Pending"})");
   CHECK(at(converted(beta1), "/metadata/annotations") == "(absent)");
 }
 
