@@ -13,9 +13,9 @@
 namespace dynamo::webhook {
 
 /// Two objects of the largest size etcd takes, and the envelope (anchors B1, controller-runtime's limit).
-inline constexpr std::size_t kMaxAdmissionBody = 7 * 1024 * 1024;
+inline constexpr std::size_t kMaxAdmissionBody = std::size_t{7} << 20;
 /// A list of 10,000 objects of 10 KB is 100 MB.
-inline constexpr std::size_t kMaxConversionBody = 256 * 1024 * 1024;
+inline constexpr std::size_t kMaxConversionBody = std::size_t{256} << 20;
 
 enum class Role { Mutate, Validate };
 

@@ -129,6 +129,8 @@ TEST_CASE("what is odd but allowed is judged") {
       {"largest double", holding("1.7976931348623157e308"), "allowed"},
       {"300 digits", holding(std::string(300, '9')), "allowed"},
       {"smallest double", holding("5e-324"), "allowed"},
+      {"zero with an exponent", holding("0e308"), "allowed"},
+      {"a long zero", holding("-0." + std::string(50, '0')), "allowed"},
       {"surrogate pair", holding(R"("\ud83d\ude00")"), "allowed"},
       {"NUL escape", holding(R"("a\u0000b")"), "allowed"},
       {"256 levels less the 6 around", holding(std::string(250, '[') + std::string(250, ']')), "allowed"},

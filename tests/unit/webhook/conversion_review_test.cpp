@@ -69,7 +69,7 @@ TEST_CASE("objects come back in their order, one each, in the version asked for"
         R"("{\"v\":1,\"fields\":[{\"path\":\"/spec/autoApply\",\"while\":false}]}",)"
         R"("nvidia.com/dgdr-v1alpha1-status":)"
         R"("{\"v\":1,\"fields\":[{\"path\":\"/status\",\"while\":{\"state\":\"Pending\"}}]}"}},)"
-        R"("spec":{"model":"m","backend":"vllm","image":"p:1","autoApply":false},)"
+        R"("spec":{"model":"m","backend":"vllm","image":"p:1","autoApply":false,"searchStrategy":"rapid"},)"
         R"("status":{"phase":"Pending"}})");
 }
 
