@@ -171,9 +171,11 @@ class Guard {
       return nullptr;
     }
     const std::ptrdiff_t digits = p_ - integer;
+    std::ptrdiff_t fraction = 0;
     if (*p_ == '.') {
-      ++p_;
+      const char* point = ++p_;
       while (p_ != end_ && isDigit(*p_)) ++p_;
+      fraction = p_ - point;
     }
     long exponent = 0;
     if (p_ != end_ && (*p_ == 'e' || *p_ == 'E')) {
@@ -189,15 +191,16 @@ class Guard {
     // Beyond these bounds Go refuses (overflow) or RapidJSON 1.1.0 miscounts; within them both agree.
     const bool tooLong = p_ - start > static_cast<std::ptrdiff_t>(kMaxNumberLength);
     if (tooLong || exponent > 308 || exponent < -400 || digits + exponent > 309 ||
-        (digits + exponent == 309 && overflows(start))) {
+        ((digits + exponent == 309 || exponent < -250 || fraction > 250) && outOfRange(start))) {
       p_ = start;
       return "number out of range";
     }
     return nullptr;
   }
 
-  /// The token from `start` to here is beyond the largest float64.
-  bool overflows(const char* start) const {
+  /// The token from `start` to here is beyond the largest float64, or so small that it would become 0 (on
+  /// which RapidJSON's conversion is undefined).
+  bool outOfRange(const char* start) const {
     double value = 0;
     return std::from_chars(start, p_, value).ec == std::errc::result_out_of_range;
   }

@@ -27,7 +27,7 @@ CONFIG = """\
 apiVersion: operator.config.dynamo.nvidia.com/v1alpha1
 kind: OperatorConfiguration
 server:
-  webhook: {certProvisionMode: manual, serviceName: dynamo-operator-webhook-service, shutdownDelay: 0s}
+  webhook: {{certProvisionMode: manual, serviceName: dynamo-operator-webhook-service, shutdownDelay: {delay}}}
 """
 
 
@@ -39,8 +39,9 @@ class Webhook:
     """`dynamo-webhook serve` on free loopback ports, with a certificate of its own. Files go to `directory`,
     which must exist. Attributes after start(): pid, port, health_port, metrics_port, ca (PEM, bytes)."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, shutdown_delay="0s"):
         self.directory = Path(directory)
+        self.shutdown_delay = shutdown_delay
         self.log = self.directory / "webhook.log"
         self._process = None
 
@@ -52,7 +53,7 @@ class Webhook:
             self.make_certificate()
         self.ca = (certs / "ca.crt").read_bytes()
         config = self.directory / "operator-config.yaml"
-        config.write_text(CONFIG, encoding="utf-8")
+        config.write_text(CONFIG.format(delay=self.shutdown_delay), encoding="utf-8")
         argv = [WEBHOOK, "serve", "--config", config, "--cert-dir", certs]
         argv += ["--listen", f"127.0.0.1:{port}"]
         for flag in ("--health-listen", "--metrics-listen"):

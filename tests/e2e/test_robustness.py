@@ -136,6 +136,10 @@ class WebhookAway(unittest.TestCase):
 class WebhookReplaced(unittest.TestCase):
     def test_no_write_fails_while_another_takes_over(self):
         ns = cluster.namespace()
+        # A webhook that serves on for a while after SIGTERM, as in a rolling update.
+        cluster.webhook.stop()
+        cluster.webhook.shutdown_delay = "3s"
+        cluster.webhook.start(cluster.port)
         writers = [Writer(ns.name) for _ in range(4)]
         for writer in writers:
             writer.start()

@@ -37,12 +37,12 @@ TEST_CASE("the whole v1alpha1 object") {
       R"("profilingResults":"configmap/profiling-cm",)"
       R"("deployment":{"name":"my-dgd","namespace":"prod","state":"initializing","created":true}})");
   const std::string there = converted(source);
-  CHECK(
-      at(there, "/spec") ==
-      R"({"model":"m","backend":"vllm","image":"P","autoApply":true,"features":{"mocker":{"enabled":true},)"
-      R"("planner":{"enable_load_scaling":false}},"sla":{"ttft":500,"itl":20},)"
-      R"("workload":{"isl":2048,"osl":512},)"
-      R"("modelCache":{"pvcName":"model-pvc","pvcModelPath":"llama-3","pvcMountPath":"/data/model"},"searchStrategy":"rapid"})");
+  CHECK(at(there, "/spec") ==
+        R"({"model":"m","backend":"vllm","image":"P","autoApply":true,"features":{"mocker":{"enabled":true},)"
+        R"("planner":{"enable_load_scaling":false}},"sla":{"ttft":500,"itl":20},)"
+        R"("workload":{"isl":2048,"osl":512},)"
+        R"("modelCache":{"pvcName":"model-pvc","pvcModelPath":"llama-3","pvcMountPath":"/data/model"},)"
+        R"("searchStrategy":"rapid"})");
   CHECK(at(there, "/status") == R"({"phase":"Profiling","observedGeneration":3,"dgdName":"my-dgd"})");
   const std::string notes = "/metadata/annotations/nvidia.com~1dgdr-";
   CHECK(at(there, notes + "output-pvc") == R"("pvc")");

@@ -183,8 +183,8 @@ TEST_CASE("private annotations that someone tampered with are ignored") {
       R"({\"v\":1,\"fields\":[{\"path\":7,\"value\":\"evil\"}]})",
       R"({\"v\":1,\"fields\":[{\"path\":\"/spec/model/deeper/x\",\"value\":1}]})",
       R"({\"v\":1,\"fields\":[{\"path\":\"/spec/model\",\"value\":\"evil\",\"while\":\"other\"}]})",
-      R"({\"v\":1,\"fields\":[{\"path\":\"/spec/model\",\"value\":\"evil\",\"while\":\"x\",)"
-      R"(\"at\":\"nowhere\"}]})",
+      (R"({\"v\":1,\"fields\":[{\"path\":\"/spec/model\",\"value\":\"evil\",\"while\":\"x\",)"
+       R"(\"at\":\"nowhere\"}]})"),
       R"({\"v\":1,\"v\":1,\"fields\":[{\"path\":\"/spec/model\",\"value\":\"evil\"}]})",
       R"({\"v\":1.0,\"fields\":[{\"path\":\"/spec/model\",\"value\":\"evil\"}]})",
       R"({\"v\":1,\"fields\":[{\"path\":\"/specmodel\",\"value\":\"evil\"}]})",

@@ -94,6 +94,7 @@ std::vector<Row> bodies() {
       {"exponent that underflows an int", holding("1e-99999999999999999999"),
        at(value, "number out of range")},
       {"1.9e308", holding("1.9e308"), at(value, "number out of range")},
+      {"1e-324", holding("1e-324"), at(value, "number out of range")},
       {"400 digits", holding(std::string(400, '9')), at(value, "number out of range")},
       {"400 decimals", holding("0." + std::string(400, '9')), at(value, "number out of range")},
       {"invalid UTF-8", holding("\"\xFF\""), at(value + 1, "invalid UTF-8")},
