@@ -32,6 +32,9 @@ constexpr std::array<unsigned char, 256> kClasses = [] {
   return classes;
 }();
 
+/// Numbers up to this length take RapidJSON's plain way.
+constexpr std::ptrdiff_t kPlainLength = 15;
+
 bool isDigit(char c) {
   return c >= '0' && c <= '9';
 }
@@ -171,11 +174,9 @@ class Guard {
       return nullptr;
     }
     const std::ptrdiff_t digits = p_ - integer;
-    std::ptrdiff_t fraction = 0;
     if (*p_ == '.') {
-      const char* point = ++p_;
+      ++p_;
       while (p_ != end_ && isDigit(*p_)) ++p_;
-      fraction = p_ - point;
     }
     long exponent = 0;
     if (p_ != end_ && (*p_ == 'e' || *p_ == 'E')) {
@@ -189,9 +190,10 @@ class Guard {
       if (negative) exponent = -exponent;
     }
     // Beyond these bounds Go refuses (overflow) or RapidJSON 1.1.0 miscounts; within them both agree.
-    const bool tooLong = p_ - start > static_cast<std::ptrdiff_t>(kMaxNumberLength);
-    if (tooLong || exponent > 308 || exponent < -400 || digits + exponent > 309 ||
-        ((digits + exponent == 309 || exponent < -250 || fraction > 250) && outOfRange(start))) {
+    const std::ptrdiff_t length = p_ - start;
+    if (length > static_cast<std::ptrdiff_t>(kMaxNumberLength) || exponent > 308 || exponent < -400 ||
+        digits + exponent > 309 ||
+        ((digits + exponent == 309 || exponent < -250 || length > kPlainLength) && outOfRange(start))) {
       p_ = start;
       return "number out of range";
     }
