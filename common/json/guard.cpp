@@ -200,11 +200,11 @@ class Guard {
     return nullptr;
   }
 
-  /// The token from `start` to here is beyond the largest float64, or so small that it would become 0 (on
-  /// which RapidJSON's conversion is undefined).
+  /// The token from `start` to here is beyond the largest float64, or a zero of many digits or by underflow,
+  /// on which RapidJSON's conversion is undefined.
   bool outOfRange(const char* start) const {
     double value = 0;
-    return std::from_chars(start, p_, value).ec == std::errc::result_out_of_range;
+    return std::from_chars(start, p_, value).ec == std::errc::result_out_of_range || value == 0;
   }
 
   const char* begin_;
