@@ -30,8 +30,9 @@ Position positionOfMark(const YAML::Mark& mark) {
 class TreeBuilder : public YAML::EventHandler {
  public:
   YamlTree tree;
+  YAML::Mark start;  ///< where the document begins
 
-  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentStart(const YAML::Mark& mark) override { start = mark; }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     add(YamlNode::Kind::Null, mark, {}, anchor, {});
@@ -112,9 +113,14 @@ std::optional<json::ParseError> readYaml(
     ViewBuffer buffer{text};
     std::istream stream{&buffer};
     YAML::Parser parser{stream};
+    int last = -1;
     for (bool more = true; more;) {
       TreeBuilder builder;
       more = parser.HandleNextDocument(builder);
+      // yaml-cpp does not get past a stray "," between documents: it would hand out empty ones for ever.
+      if (more && builder.start.pos <= last)
+        return errorAt(positionOfMark(builder.start), "unexpected character");
+      if (more) last = builder.start.pos;
       if (builder.tree.nodes.empty()) continue;
       if (auto error = take(builder.tree)) return error;
     }

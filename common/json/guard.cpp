@@ -32,7 +32,7 @@ constexpr std::array<unsigned char, 256> kClasses = [] {
   return classes;
 }();
 
-/// Numbers up to this length take RapidJSON's plain way.
+/// Decimals up to this length take RapidJSON's plain way.
 constexpr std::ptrdiff_t kPlainLength = 15;
 
 bool isDigit(char c) {
@@ -179,6 +179,7 @@ class Guard {
       while (p_ != end_ && isDigit(*p_)) ++p_;
     }
     long exponent = 0;
+    const bool scientific = p_ != end_ && (*p_ == 'e' || *p_ == 'E');
     if (p_ != end_ && (*p_ == 'e' || *p_ == 'E')) {
       ++p_;
       const bool negative = p_ != end_ && *p_ == '-';
@@ -192,16 +193,15 @@ class Guard {
     // Beyond these bounds Go refuses (overflow) or RapidJSON 1.1.0 miscounts; within them both agree.
     const std::ptrdiff_t length = p_ - start;
     if (length > static_cast<std::ptrdiff_t>(kMaxNumberLength) || exponent > 308 || exponent < -400 ||
-        digits + exponent > 309 ||
-        ((digits + exponent == 309 || exponent < -250 || length > kPlainLength) && outOfRange(start))) {
+        digits + exponent > 309 || ((scientific || length > kPlainLength) && outOfRange(start))) {
       p_ = start;
       return "number out of range";
     }
     return nullptr;
   }
 
-  /// The token from `start` to here is beyond the largest float64, or a zero of many digits or by underflow,
-  /// on which RapidJSON's conversion is undefined.
+  /// The token from `start` to here is beyond the largest float64, or a zero of many digits or with an
+  /// exponent, on which RapidJSON's conversion is undefined.
   bool outOfRange(const char* start) const {
     double value = 0;
     return std::from_chars(start, p_, value).ec == std::errc::result_out_of_range || value == 0;
