@@ -30,7 +30,7 @@ const Value* annotationsOf(const Value& object) {
 }
 
 /// apiVersion, kind and metadata of the answer; annotations without ours, `own` added.
-Value shell(const Value& object, std::string_view version, std::vector<Annotation> own,
+Value shell(const Value& object, std::string_view version, const std::vector<Annotation>& own,
             Allocator& allocator) {
   Value metadata{rapidjson::kObjectType};
   const Value* annotations = annotationsOf(object);

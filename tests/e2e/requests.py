@@ -9,7 +9,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/cluster"), str(ROOT / "deploy/lib")]
 
-from control_plane import ControlPlane  # noqa: E402
+from control_plane import ApiError, ControlPlane  # noqa: E402,F401
 from install import Webhook, install  # noqa: E402
 
 PLURAL = "dynamographdeploymentrequests"
@@ -118,3 +118,12 @@ class Namespace:
 def written(request):
     """What a request must read back as: a deep copy of its spec."""
     return copy.deepcopy(request["spec"])
+
+
+def holds(stored, wanted):
+    """Whether everything of `wanted` stands in `stored`, which may hold schema defaults besides."""
+    if isinstance(wanted, dict):
+        return isinstance(stored, dict) and all(key in stored and holds(stored[key], wanted[key]) for key in wanted)
+    if isinstance(wanted, list):
+        return isinstance(stored, list) and len(stored) == len(wanted) and all(map(holds, stored, wanted))
+    return type(stored) is type(wanted) and stored == wanted

@@ -4,6 +4,7 @@ replaced, the certificate is rotated."""
 import concurrent.futures
 import json
 import pathlib
+import random
 import sys
 import threading
 import time
@@ -11,7 +12,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from requests import ALPHA, BETA, PLURAL, Cluster, Webhook, beta, rich_alpha, rich_beta, unique  # noqa: E402
+from requests import ALPHA, BETA, PLURAL, ApiError, Cluster, Webhook, beta, holds, rich_alpha, rich_beta, unique  # noqa: E402
 
 STORED = 2000
 
@@ -56,6 +57,62 @@ class Writer(threading.Thread):
         self.join(30)
 
 
+class Reader(threading.Thread):
+    """Reads in v1alpha1 in one of three ways until it is stopped. Every object must be as it was before; `errors`
+    holds (time, what was said) of reads that failed."""
+
+    def __init__(self, way, namespace, before):
+        super().__init__(daemon=True)
+        self.read = {"list": self._list, "get": self._get, "watch": self._watch}[way]
+        self.way = way
+        self.path = path(namespace, "v1alpha1")
+        self.before = before
+        self.finished = []  # when each complete read ended
+        self.errors = []
+        self.wrong = []
+        self._stop_asked = threading.Event()
+
+    def run(self):
+        while not self._stop_asked.is_set():
+            try:
+                items = self.read()
+            except (ApiError, OSError, ValueError) as error:
+                self.errors.append((time.monotonic(), str(error)))
+                self._stop_asked.wait(0.05)
+                continue
+            self.finished.append(time.monotonic())
+            self.wrong += [item for item in items if item != self.before.get(item["metadata"]["name"])][:3]
+
+    def finish(self):
+        self._stop_asked.set()
+        self.join(90)
+
+    def _list(self):
+        items = listed(self.path)
+        if len(items) != len(self.before):
+            self.wrong.append(f"a list of {len(items)}")
+        return items
+
+    def _get(self):
+        return [cluster.plane.api("GET", f"{self.path}/{random.choice(list(self.before))}", timeout=60)]
+
+    def _watch(self):
+        text = cluster.plane.api("GET", f"{self.path}?watch=1&timeoutSeconds=3", timeout=60)
+        if isinstance(text, dict):
+            text = json.dumps(text)  # a single event
+        events = [json.loads(line) for line in text.splitlines()]
+        if any(event["type"] == "ERROR" for event in events):
+            raise ValueError(f"watch: {events[-1]}")
+        return [event["object"] for event in events]
+
+
+def listed(where):
+    """The items of a list, each with the apiVersion and kind that a single read shows."""
+    answer = cluster.plane.api("GET", where, timeout=60)
+    kind = {"apiVersion": answer["apiVersion"], "kind": answer["kind"].removesuffix("List")}
+    return [{**item, **kind} for item in answer["items"]]
+
+
 class ApiServerRestart(unittest.TestCase):
     def test_everything_is_readable_in_the_other_version_again(self):
         ns = cluster.namespace()
@@ -66,46 +123,39 @@ class ApiServerRestart(unittest.TestCase):
 
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             list(pool.map(store, requests))
-        stop = threading.Event()
-        reads = []
+        before = {version: self.by_name(ns, version) for version in ("v1alpha1", "v1beta1")}
+        for request in requests:
+            view = before[request["apiVersion"].split("/")[1]][request["metadata"]["name"]]
+            self.assertTrue(holds(view["spec"], request["spec"]), view)
 
-        def read_on():
-            while not stop.is_set():
-                try:
-                    items = cluster.plane.api("GET", path(ns.name, "v1alpha1"))["items"]
-                    reads.append(len(items))
-                except Exception:
-                    time.sleep(0.05)  # the API server is away
-
-        readers = [threading.Thread(target=read_on, daemon=True) for _ in range(3)]
+        readers = [Reader(way, ns.name, before["v1alpha1"]) for way in ("list", "get", "watch")]
         for reader in readers:
             reader.start()
-        cluster.plane.restart_apiserver()
-        started = time.monotonic()
-        items = cluster.plane.wait(lambda: self.listed(ns.name), 60, "the list in v1alpha1")
-        seconds = time.monotonic() - started
-        stop.set()
         for reader in readers:
-            reader.join(60)
-        self.assertEqual(len(items), STORED)
-        self.assertEqual(set(reads), {STORED}, "a list was incomplete")
-        by_name = {item["metadata"]["name"]: item for item in items}
-        for request in requests[1::2]:
-            self.assertEqual(by_name[request["metadata"]["name"]]["spec"], request["spec"])
-        betas = {i["metadata"]["name"]: i for i in cluster.plane.api("GET", path(ns.name, "v1beta1"))["items"]}
-        for request in requests[0::2]:
-            stored = betas[request["metadata"]["name"]]["spec"]
-            self.assertEqual({key: stored[key] for key in ("hardware", "overrides", "searchStrategy")},
-                             {key: request["spec"][key] for key in ("hardware", "overrides", "searchStrategy")})
-        print(f"{STORED} requests listed in v1alpha1 {seconds:.1f} s after the API server was back, "
-              f"{len(reads)} lists meanwhile")
+            cluster.plane.wait(lambda reader=reader: reader.finished, 60, f"a {reader.way} before the restart")
+        went = time.monotonic()
+        cluster.plane.restart_apiserver()
+        ready = time.monotonic()
+        for reader in readers:
+            cluster.plane.wait(lambda reader=reader: reader.finished[-1] > ready, 60, f"a {reader.way} in v1alpha1")
+        for reader in readers:
+            reader.finish()
+        for reader in readers:
+            with self.subTest(reader.way):
+                self.assertEqual(reader.wrong, [])
+                back = min(when for when in reader.finished if when > ready)
+                # A read that began while the server was away may fail; none that began after a success.
+                self.assertEqual([said for when, said in reader.errors if when < went or when > back], [])
+                print(f"{reader.way}: {STORED} requests, first answer {back - ready:.1f} s after the API server was "
+                      f"ready, {len(reader.finished)} reads right, {len(reader.errors)} refused while it was away")
+        for version, objects in before.items():
+            self.assertEqual(self.by_name(ns, version), objects)
 
     @staticmethod
-    def listed(namespace):
-        try:
-            return cluster.plane.api("GET", path(namespace, "v1alpha1"), timeout=60)["items"]
-        except Exception:
-            return None
+    def by_name(ns, version):
+        items = {item["metadata"]["name"]: item for item in listed(path(ns.name, version))}
+        assert len(items) == STORED, len(items)
+        return items
 
 
 class WebhookAway(unittest.TestCase):
