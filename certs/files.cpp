@@ -86,7 +86,7 @@ Result<std::string> DirectorySnapshot::read(const char* name) const {
     return Error{Problem::Missing, fmt::format("{}: no such directory", directory_.string())};
   const Descriptor file{::openat(descriptor_, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.get() < 0) return fileError(errno == ENOENT ? Problem::Missing : Problem::Unreadable, path, errno);
-  struct stat status{};
+  struct stat status {};
   if (::fstat(file.get(), &status) != 0) return fileError(Problem::Unreadable, path, errno);
   if (!S_ISREG(status.st_mode)) {
     return Error{Problem::Unreadable, fmt::format("{}: is not a regular file", path.string())};
