@@ -5,6 +5,7 @@ import concurrent.futures
 import json
 import pathlib
 import random
+import re
 import sys
 import threading
 import time
@@ -15,6 +16,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from requests import ALPHA, BETA, PLURAL, ApiError, Cluster, Webhook, beta, holds, rich_alpha, rich_beta, unique  # noqa: E402
 
 STORED = 2000
+# What the API server itself says while it is away or fills its caches. A failed conversion is none of these.
+AWAY = re.compile(r"Connection (refused|reset)|Remote end closed|429 storage is \(re\)initializing|"
+                  r"503 the request has been made before all known HTTP paths")
 
 cluster = None
 
@@ -144,8 +148,8 @@ class ApiServerRestart(unittest.TestCase):
             with self.subTest(reader.way):
                 self.assertEqual(reader.wrong, [])
                 back = min(when for when in reader.finished if when > ready)
-                # A read that began while the server was away may fail; none that began after a success.
-                self.assertEqual([said for when, said in reader.errors if when < went or when > back], [])
+                self.assertEqual([said for when, said in reader.errors
+                                  if not went < when < back or not AWAY.search(said)], [])
                 print(f"{reader.way}: {STORED} requests, first answer {back - ready:.1f} s after the API server was "
                       f"ready, {len(reader.finished)} reads right, {len(reader.errors)} refused while it was away")
         for version, objects in before.items():
