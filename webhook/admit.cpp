@@ -8,6 +8,10 @@
 #include "common/schema/validator.h"
 
 namespace dynamo::webhook {
+
+using defaults::defaultDgdr;
+using defaults::fillNullImage;
+
 namespace {
 
 /// Members of a type that the schema does not allow. The API server refuses them before it asks us; for
@@ -41,10 +45,13 @@ void warnInstead(validation::Findings& findings) {
 
 Decision mutateDgdr(AdmissionRequest& request, const Policy& policy, json::Allocator& allocator) {
   Decision decision;
-  if (!request.creates()) return decision;
   const json::Value* spec = json::find(*request.object, "spec");
   const bool hadImage = json::findRaw(spec == nullptr ? *request.object : *spec, "image") != nullptr;
-  if (!defaults::defaultDgdr(*request.object, policy.operatorVersion, allocator)) return decision;
+  const bool changed =
+      request.updates()
+          ? fillNullImage(*request.object, *request.old, policy.operatorVersion, allocator)
+          : request.creates() && defaultDgdr(*request.object, policy.operatorVersion, allocator);
+  if (!changed) return decision;
   json::Patch patch;
   const json::Value& image = *json::find(json::find(request.object, "spec"), "image");
   if (hadImage) {

@@ -15,7 +15,7 @@ struct Policy {
   validation::DgdrPolicy dgdr;
 };
 
-/// Defaults of a DynamoGraphDeploymentRequest, on CREATE only (quirk dec-5).
+/// Defaults of a DynamoGraphDeploymentRequest, on CREATE only (quirk dec-5); UPDATE replaces a null image.
 Decision mutateDgdr(AdmissionRequest& request, const Policy& policy, json::Allocator& allocator);
 
 /// Every rule of a DynamoGraphDeploymentRequest.

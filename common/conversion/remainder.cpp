@@ -64,21 +64,28 @@ const Value* lookUp(const Value& object, std::string_view pointer) {
   return present(at);
 }
 
-void assign(Value& at, std::string_view pointer, const std::optional<Value>& value, Allocator& allocator);
+/// What remains of a pointer on the way down.
+struct Way {
+  std::string_view whole;
+  std::string_view rest;
+  std::string_view done() const { return whole.substr(0, whole.size() - rest.size()); }
+};
 
-void assignItem(Value& list, rapidjson::SizeType index, std::string_view rest,
-                const std::optional<Value>& value, Allocator& allocator) {
+void assign(Value& at, Way way, const std::optional<Value>& value, Allocator& allocator);
+
+void assignItem(Value& list, rapidjson::SizeType index, const Way& way, const std::optional<Value>& value,
+                Allocator& allocator) {
   if (!value && index >= list.Size()) return;
   // Only the first container can have gone: the base mapping makes it for the resources alone. A gap beyond
   // that is tampering.
   if (index > list.Size() + 1) return;
-  while (list.Size() < index || (list.Size() == index && !rest.empty())) {
+  while (list.Size() < index || (list.Size() == index && !way.rest.empty())) {
     Value item{rapidjson::kObjectType};
     item.AddMember("name", "", allocator);
     list.PushBack(item, allocator);
   }
-  if (!rest.empty()) {
-    assign(list[index], rest, value, allocator);
+  if (!way.rest.empty()) {
+    assign(list[index], way, value, allocator);
   } else if (!value) {
     list.Erase(list.Begin() + index);
   } else if (index < list.Size()) {
@@ -88,14 +95,14 @@ void assignItem(Value& list, rapidjson::SizeType index, std::string_view rest,
   }
 }
 
-void assign(Value& at, std::string_view pointer, const std::optional<Value>& value, Allocator& allocator) {
-  const std::string name = unescape(nextToken(pointer));
+void assign(Value& at, Way way, const std::optional<Value>& value, Allocator& allocator) {
+  const std::string name = unescape(nextToken(way.rest));
   if (at.IsArray()) {
-    if (const auto index = asIndex(name)) assignItem(at, *index, pointer, value, allocator);
+    if (const auto index = asIndex(name)) assignItem(at, *index, way, value, allocator);
     return;
   }
   if (!at.IsObject()) return;  // tampered with: the live value stays
-  if (pointer.empty()) {
+  if (way.rest.empty()) {
     if (value) {
       json::set(at, name, share(*value, allocator), allocator);
     } else {
@@ -106,12 +113,11 @@ void assign(Value& at, std::string_view pointer, const std::optional<Value>& val
   Value* child = json::find(at, name);
   if (child == nullptr) {
     if (!value) return;
-    const std::string_view next = pointer.substr(1, pointer.find('/', 1) - 1);
-    Value made{asIndex(next) ? rapidjson::kArrayType : rapidjson::kObjectType};
+    Value made{way.done() == kContainersPointer ? rapidjson::kArrayType : rapidjson::kObjectType};
     json::set(at, name, std::move(made), allocator);
     child = json::findRaw(at, name);
   }
-  assign(*child, pointer, value, allocator);
+  assign(*child, way, value, allocator);
 }
 
 void record(const Value* live, const Value* wanted, const std::string& pointer, bool guarded,
@@ -225,7 +231,7 @@ void restore(const std::vector<Field>& fields, Value& object, Allocator& allocat
     }
     due.push_back(&field);
   }
-  for (const Field* field : due) assign(object, field->pointer, field->value, allocator);
+  for (const Field* field : due) assign(object, {field->pointer, field->pointer}, field->value, allocator);
 }
 
 std::string encode(std::vector<const Field*> fields) {

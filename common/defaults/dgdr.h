@@ -16,4 +16,9 @@ std::string dgdrImage(std::string_view operatorVersion);
 /// (quirk dec-5). An object without a spec is left to the validation, which asks for spec.model.
 bool defaultDgdr(json::Value& object, std::string_view operatorVersion, json::Allocator& allocator);
 
+/// For UPDATE: server-side apply sends `image: null` again each time, and the schema refuses a null. Null
+/// counts as absent, so what `old` holds stays, else the default is set. True when it changed `object`.
+bool fillNullImage(json::Value& object, const json::Value& old, std::string_view operatorVersion,
+                   json::Allocator& allocator);
+
 }  // namespace dynamo::defaults

@@ -89,7 +89,7 @@ constexpr std::array kNames = {"model",
                                "replicas",
                                "metadata",
                                "a/b~c",
-
+                               "0",
                                "",
                                "-"};
 
@@ -180,6 +180,7 @@ constexpr std::array kPaths = {"/spec",
                                "/spec/overrides/profilingJob/template/spec/containers/0/name",
                                "/spec/overrides/profilingJob/template/spec/containers/2",
                                "/spec/profilingConfig/nodeSelector",
+                               "/spec/profilingConfig/config",
                                "/spec/deploymentOverrides",
                                "/status",
                                "/status/phase",

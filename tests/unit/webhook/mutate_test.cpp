@@ -34,6 +34,11 @@ TEST_CASE("the image is defaulted on CREATE alone, by the smallest patch") {
       {"UPDATE", review("UPDATE", goodDgdr(), goodDgdr()), ""},
       {"UPDATE that clears the image",
        review("UPDATE", dgdr(R"({"image":"","model":"m"})"), dgdr(R"({"image":"mine:1","model":"m"})")), ""},
+      {"UPDATE with a null image keeps the stored one",
+       review("UPDATE", dgdr(R"({"image":null,"model":"m"})"), dgdr(R"({"image":"mine:1","model":"m"})")),
+       R"([{"op":"replace","path":"/spec/image","value":"mine:1"}])"},
+      {"UPDATE with a null image, none stored",
+       review("UPDATE", dgdr(R"({"image":null,"model":"m"})"), goodDgdr()), kReplace},
       {"DELETE", review("DELETE", "null", goodDgdr()), ""},
   };
   for (const Row& row : rows) {
