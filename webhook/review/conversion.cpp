@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::string_view kGroupPrefix = "apiextensions.k8s.io/";
 constexpr std::string_view kReviewKind = "ConversionReview";
-constexpr std::size_t kArena = std::size_t{128} * 1024;  // holds the tree of a usual object and its conversion
+constexpr std::size_t kArena =
+    std::size_t{128} * 1024;  // holds the tree of a usual object and its conversion
 
 Reply badRequest(std::string_view message) {
   rapidjson::StringBuffer buffer;
