@@ -1,0 +1,167 @@
+#include "common/k8s/names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace dynamo::k8s {
+namespace {
+
+constexpr std::size_t kMaxPortName = 15;
+
+bool isLower(char c) {
+  return c >= 'a' && c <= 'z';
+}
+bool isDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool isLetter(char c) {
+  return isLower(c) || (c >= 'A' && c <= 'Z');
+}
+bool isLowerOrDigit(char c) {
+  return isLower(c) || isDigit(c);
+}
+bool isLetterOrDigit(char c) {
+  return isLetter(c) || isDigit(c);
+}
+
+template <typename Predicate>
+bool all(std::string_view text, Predicate predicate) {
+  return std::all_of(text.begin(), text.end(), predicate);
+}
+
+std::string tooLong(std::size_t limit) {
+  return fmt::format("must be no more than {} characters", limit);
+}
+
+bool isDnsPart(std::string_view part) {
+  return !part.empty() && isLowerOrDigit(part.front()) && isLowerOrDigit(part.back()) &&
+         all(part, [](char c) { return isLowerOrDigit(c) || c == '-'; });
+}
+
+bool isDnsSubdomain(std::string_view name) {
+  while (true) {
+    const std::size_t dot = name.find('.');
+    if (!isDnsPart(name.substr(0, dot))) return false;
+    if (dot == std::string_view::npos) return true;
+    name.remove_prefix(dot + 1);
+  }
+}
+
+/// The name part of a qualified name; also the form of a label value.
+bool isNamePart(std::string_view part) {
+  return !part.empty() && isLetterOrDigit(part.front()) && isLetterOrDigit(part.back()) &&
+         all(part, [](char c) { return isLetterOrDigit(c) || c == '-' || c == '_' || c == '.'; });
+}
+
+constexpr std::string_view kNamePartRule =
+    "must consist of letters, digits, '-', '_' or '.', and start and end with a letter or digit";
+constexpr std::string_view kSubdomainRule =
+    "must consist of lower case letters, digits, '-' or '.', and start and end with a letter or digit";
+
+bool isDotName(std::string_view name) {
+  return name == "." || name.starts_with("..");
+}
+
+}  // namespace
+
+std::string dns1123LabelProblem(std::string_view name) {
+  if (name.empty()) return "must not be empty";
+  if (name.size() > kMaxLabelLength) return tooLong(kMaxLabelLength);
+  if (isDnsPart(name)) return {};
+  return "must consist of lower case letters, digits or '-', and start and end with a letter or digit";
+}
+
+std::string dns1123SubdomainProblem(std::string_view name) {
+  if (name.empty()) return "must not be empty";
+  if (name.size() > kMaxSubdomainLength) return tooLong(kMaxSubdomainLength);
+  return isDnsSubdomain(name) ? std::string{} : std::string{kSubdomainRule};
+}
+
+std::string dns1035LabelProblem(std::string_view name) {
+  if (name.empty()) return "must not be empty";
+  if (name.size() > kMaxLabelLength) return tooLong(kMaxLabelLength);
+  if (isDnsPart(name) && isLower(name.front())) return {};
+  return "must consist of lower case letters, digits or '-', start with a letter and end with a letter or "
+         "digit";
+}
+
+std::string wildcardSubdomainProblem(std::string_view name) {
+  if (name.size() > kMaxSubdomainLength) return tooLong(kMaxSubdomainLength);
+  if (name.starts_with("*.") && isDnsSubdomain(name.substr(2))) return {};
+  return "must be \"*.\" followed by a DNS subdomain";
+}
+
+std::string qualifiedNameProblem(std::string_view name) {
+  if (name.empty()) return "must not be empty";
+  const std::size_t slash = name.find('/');
+  std::string_view part = name;
+  if (slash != std::string_view::npos) {
+    const std::string_view prefix = name.substr(0, slash);
+    part = name.substr(slash + 1);
+    if (part.find('/') != std::string_view::npos) return "must hold at most one '/'";
+    if (prefix.empty()) return "prefix part must not be empty";
+    if (const std::string problem = dns1123SubdomainProblem(prefix); !problem.empty()) {
+      return "prefix part " + problem;
+    }
+  }
+  if (part.empty()) return "name part must not be empty";
+  if (part.size() > kMaxLabelLength) return "name part " + tooLong(kMaxLabelLength);
+  return isNamePart(part) ? std::string{} : fmt::format("name part {}", kNamePartRule);
+}
+
+std::string annotationKeyProblem(std::string_view key) {
+  return qualifiedNameProblem(lowerAscii(key));
+}
+
+std::string labelValueProblem(std::string_view value) {
+  if (value.size() > kMaxLabelLength) return tooLong(kMaxLabelLength);
+  return value.empty() || isNamePart(value) ? std::string{} : std::string{kNamePartRule};
+}
+
+std::string envNameProblem(std::string_view name) {
+  if (name.empty()) return "must not be empty";
+  const bool printable = all(name, [](char c) { return c >= ' ' && c <= '~' && c != '='; });
+  return printable ? std::string{} : "must consist of printable ASCII characters other than '='";
+}
+
+std::string strictEnvNameProblem(std::string_view name) {
+  const bool good = !name.empty() && !isDigit(name.front()) && !isDotName(name) &&
+                    all(name, [](char c) { return isLetterOrDigit(c) || c == '-' || c == '_' || c == '.'; });
+  return good ? std::string{}
+              : "should consist of letters, digits, '_', '-' or '.', not starting with a digit";
+}
+
+std::string configMapKeyProblem(std::string_view key) {
+  if (key.empty()) return "must not be empty";
+  if (key.size() > kMaxSubdomainLength) return tooLong(kMaxSubdomainLength);
+  if (isDotName(key)) return "must not be '.' or start with '..'";
+  const bool good = all(key, [](char c) { return isLetterOrDigit(c) || c == '-' || c == '_' || c == '.'; });
+  return good ? std::string{} : "must consist of letters, digits, '-', '_' or '.'";
+}
+
+std::string portNameProblem(std::string_view name) {
+  if (name.empty()) return "must not be empty";
+  if (name.size() > kMaxPortName) return tooLong(kMaxPortName);
+  if (!all(name, [](char c) { return isLowerOrDigit(c) || c == '-'; })) {
+    return "must contain only lower case letters, digits and '-'";
+  }
+  if (std::none_of(name.begin(), name.end(), isLower)) return "must contain at least one letter";
+  if (name.find("--") != std::string_view::npos) return "must not contain consecutive hyphens";
+  if (name.front() == '-' || name.back() == '-') return "must not begin or end with a hyphen";
+  return {};
+}
+
+std::string portNumberProblem(long long port) {
+  return port >= 1 && port <= 65535 ? std::string{} : "must be between 1 and 65535, inclusive";
+}
+
+std::string lowerAscii(std::string_view text) {
+  std::string lower{text};
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+}  // namespace dynamo::k8s

@@ -1,0 +1,38 @@
+#pragma once
+// Grammars of names and keys (spec/k8s-pod-validation.md section 2): ASCII, anchored, lengths in bytes.
+// Each function returns what is wrong as one clause ("must be …"), empty when nothing is.
+
+#include <string>
+#include <string_view>
+
+namespace dynamo::k8s {
+
+std::string dns1123LabelProblem(std::string_view name);
+std::string dns1123SubdomainProblem(std::string_view name);
+std::string dns1035LabelProblem(std::string_view name);
+/// "*." and a subdomain.
+std::string wildcardSubdomainProblem(std::string_view name);
+/// Keys of labels, names of resources: [subdomain "/"] name.
+std::string qualifiedNameProblem(std::string_view name);
+/// As a label key, but upper case is allowed in the prefix.
+std::string annotationKeyProblem(std::string_view key);
+/// Empty, or letters, digits, "-", "_", "." with a letter or digit at both ends; at most 63.
+std::string labelValueProblem(std::string_view value);
+/// What every supported API server refuses: empty, "=", or anything beyond printable ASCII.
+std::string envNameProblem(std::string_view name);
+/// What API servers before 1.32 refuse besides.
+std::string strictEnvNameProblem(std::string_view name);
+/// Keys of ConfigMaps and Secrets.
+std::string configMapKeyProblem(std::string_view key);
+std::string portNameProblem(std::string_view name);
+std::string portNumberProblem(long long port);
+
+/// All keys and values of a metadata.annotations map together.
+inline constexpr std::size_t kMaxAnnotationBytes = 256 * 1024;
+inline constexpr std::size_t kMaxLabelLength = 63;
+inline constexpr std::size_t kMaxSubdomainLength = 253;
+
+/// ASCII lower case; other bytes stay.
+std::string lowerAscii(std::string_view text);
+
+}  // namespace dynamo::k8s
