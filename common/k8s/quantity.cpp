@@ -1,101 +1,254 @@
 #include "common/k8s/quantity.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <limits>
-#include <utility>
+
+#include "common/k8s/names.h"
 
 namespace dynamo::k8s {
 namespace {
 
 __extension__ using Int = __int128;
 
-constexpr Int kMax = (static_cast<Int>(std::numeric_limits<long long>::max()) << 64);
+constexpr Int kNano = 1'000'000'000;
+constexpr Int kMaxUnits = std::numeric_limits<long long>::max();
+constexpr Int kMaxNano = static_cast<Int>(std::numeric_limits<long long>::max()) << 64;
+constexpr std::size_t kNanoPlaces = 9;
+constexpr std::size_t kMaxWholeDigits = 30;  // beyond, no value fits
+constexpr int kMaxExponent = 18;             // of texts that admission accepts
+constexpr int kExponentCap = 9999;           // beyond, nothing but zero fits
 
-bool multiply(Int& value, Int factor) {
-  if (value != 0 && factor > kMax / value) return false;
-  value *= factor;
-  return true;
-}
+enum class Family { Decimal, Exponent, Binary };
 
 struct Suffix {
   std::string_view text;
   int power;  ///< of ten, or of 1024
-  bool binary;
+  Family family;
 };
 
 constexpr std::array kSuffixes = {
-    Suffix{"Ki", 1, true},  Suffix{"Mi", 2, true},  Suffix{"Gi", 3, true},  Suffix{"Ti", 4, true},
-    Suffix{"Pi", 5, true},  Suffix{"Ei", 6, true},  Suffix{"n", -9, false}, Suffix{"u", -6, false},
-    Suffix{"m", -3, false}, Suffix{"", 0, false},   Suffix{"k", 3, false},  Suffix{"M", 6, false},
-    Suffix{"G", 9, false},  Suffix{"T", 12, false}, Suffix{"P", 15, false}, Suffix{"E", 18, false}};
+    Suffix{"Ki", 1, Family::Binary},  Suffix{"Mi", 2, Family::Binary},  Suffix{"Gi", 3, Family::Binary},
+    Suffix{"Ti", 4, Family::Binary},  Suffix{"Pi", 5, Family::Binary},  Suffix{"Ei", 6, Family::Binary},
+    Suffix{"n", -9, Family::Decimal}, Suffix{"u", -6, Family::Decimal}, Suffix{"m", -3, Family::Decimal},
+    Suffix{"", 0, Family::Decimal},   Suffix{"k", 3, Family::Decimal},  Suffix{"M", 6, Family::Decimal},
+    Suffix{"G", 9, Family::Decimal},  Suffix{"T", 12, Family::Decimal}, Suffix{"P", 15, Family::Decimal},
+    Suffix{"E", 18, Family::Decimal}};
 
-constexpr int kMaxExponent = 60;  // beyond, nothing but zero fits
+/// A quantity's text taken apart; `whole` has no leading zeros and is "0" when nothing else is left.
+struct Parts {
+  bool negative = false;
+  std::string_view whole;
+  std::string_view fraction;
+  std::string_view suffix;
+  int power = 0;  ///< of ten, or of 1024
+  Family family = Family::Decimal;
+};
+
+bool isDigit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 /// "e3", "E-3": the API server accepts whole exponents only.
 std::optional<int> parseExponent(std::string_view text) {
   text.remove_prefix(1);
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
-  if (text.empty() || text.size() > 4) return std::nullopt;
+  if (text.empty()) return std::nullopt;
   int value = 0;
   for (const char c : text) {
-    if (c < '0' || c > '9') return std::nullopt;
-    value = value * 10 + (c - '0');
+    if (!isDigit(c)) return std::nullopt;
+    value = std::min(value * 10 + (c - '0'), kExponentCap);
   }
   return negative ? -value : value;
 }
 
-std::optional<std::pair<int, bool>> scaleOf(std::string_view suffix) {
+bool readSuffix(Parts& parts) {
   for (const Suffix& known : kSuffixes) {
-    if (known.text == suffix) return std::pair{known.power, known.binary};
+    if (known.text != parts.suffix) continue;
+    parts.power = known.power;
+    parts.family = known.family;
+    return true;
   }
-  if (suffix.starts_with('e') || suffix.starts_with('E')) {
-    if (const auto exponent = parseExponent(suffix)) return std::pair{*exponent, false};
+  if (!parts.suffix.starts_with('e') && !parts.suffix.starts_with('E')) return false;
+  const auto exponent = parseExponent(parts.suffix);
+  parts.power = exponent.value_or(0);
+  parts.family = Family::Exponent;
+  return exponent.has_value();
+}
+
+std::string_view takeDigits(std::string_view& text) {
+  const auto end = std::find_if_not(text.begin(), text.end(), isDigit);
+  const std::string_view digits = text.substr(0, static_cast<std::size_t>(end - text.begin()));
+  text.remove_prefix(digits.size());
+  return digits;
+}
+
+/// Sign and digits only; the suffix is left to readSuffix(). nullopt when there is no digit.
+std::optional<Parts> readNumber(std::string_view text) {
+  Parts parts;
+  parts.negative = text.starts_with('-');
+  if (parts.negative || text.starts_with('+')) text.remove_prefix(1);
+  parts.whole = takeDigits(text);
+  if (text.starts_with('.')) {
+    text.remove_prefix(1);
+    parts.fraction = takeDigits(text);
   }
-  return std::nullopt;
+  if (parts.whole.empty() && parts.fraction.empty()) return std::nullopt;
+  parts.whole.remove_prefix(std::min(parts.whole.find_first_not_of('0'), parts.whole.size()));
+  if (parts.whole.empty()) parts.whole = "0";
+  parts.suffix = text;
+  return parts;
+}
+
+std::optional<Parts> split(std::string_view text) {
+  auto parts = readNumber(text);
+  if (parts && !readSuffix(*parts)) return std::nullopt;
+  return parts;
+}
+
+/// Decimal digits, most significant first, times 1024.
+void multiplyBy1024(std::string& digits) {
+  int carry = 0;
+  for (std::size_t i = digits.size(); i-- > 0;) {
+    const int product = (digits[i] - '0') * 1024 + carry;
+    digits[i] = static_cast<char>('0' + product % 10);
+    carry = product / 10;
+  }
+  for (; carry > 0; carry /= 10) digits.insert(digits.begin(), static_cast<char>('0' + carry % 10));
+}
+
+/// Nano units, exact but for digits below, which are rounded away from zero as the API does.
+std::optional<Int> nanoOf(const Parts& parts) {
+  std::string digits = std::string{parts.whole} + std::string{parts.fraction};
+  digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
+  if (digits.empty()) return 0;
+  auto exponent = -static_cast<long long>(parts.fraction.size());
+  if (parts.family == Family::Binary) {
+    for (int i = 0; i < parts.power; ++i) multiplyBy1024(digits);
+  } else {
+    exponent += parts.power;
+  }
+  const long long count = static_cast<long long>(digits.size()) + exponent +
+                          static_cast<long long>(kNanoPlaces);  // of the digits at or above one nano
+  if (count > static_cast<long long>(kMaxWholeDigits + kNanoPlaces)) return std::nullopt;
+  Int value = 0;
+  for (long long i = 0; i < count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const int digit = at < digits.size() ? digits[at] - '0' : 0;
+    if (value > (kMaxNano - digit) / 10) return std::nullopt;
+    value = value * 10 + digit;
+  }
+  const std::size_t kept = count < 0 ? 0 : std::min(static_cast<std::size_t>(count), digits.size());
+  if (digits.find_first_not_of('0', kept) != std::string::npos) ++value;
+  return parts.negative ? -value : value;
+}
+
+/// The typed API keeps a text that its short path reads and takes for canonical ("Verbatim rule").
+bool keptVerbatim(std::string_view text, const Parts& parts) {
+  if (text == "0") return true;
+  const int whole = static_cast<int>(std::min<std::size_t>(parts.whole.size(), kExponentCap));
+  const int fraction = static_cast<int>(std::min<std::size_t>(parts.fraction.size(), kExponentCap));
+  if (parts.family == Family::Binary) {
+    constexpr int kDigits = 14;
+    if (fraction > 0 || whole + 3 * parts.power > kDigits) return false;
+    // Only the last three digits decide whether 8 divides the number.
+    int rest = 0;
+    for (const char c : parts.whole) rest = (rest * 10 + (c - '0')) % 8;
+    return rest != 0;
+  }
+  constexpr int kDigits = 18;
+  const int scale = parts.power - fraction;
+  if (whole + fraction > kDigits || scale < -static_cast<int>(kNanoPlaces) || scale % 3 != 0) return false;
+  const std::string digits = std::string{parts.whole} + std::string{parts.fraction};
+  return digits.front() != '0' && !digits.ends_with("000");
+}
+
+std::string number(Int value) {
+  const bool negative = value < 0;
+  std::string digits;
+  for (Int rest = negative ? -value : value; rest > 0; rest /= 10) {
+    digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(rest % 10)));
+  }
+  return (negative ? "-" : "") + digits;
+}
+
+std::string_view suffixOf(Family family, int power) {
+  const auto* found = std::find_if(kSuffixes.begin(), kSuffixes.end(), [&](const Suffix& suffix) {
+    return suffix.family == family && suffix.power == power;
+  });
+  return found == kSuffixes.end() ? std::string_view{} : found->text;
+}
+
+std::string printed(Int nano, Family family) {
+  if (nano == 0) return "0";
+  const Int magnitude = nano < 0 ? -nano : nano;
+  if (family == Family::Binary && magnitude % kNano == 0 && magnitude >= 1024 * kNano) {
+    Int units = nano / kNano;
+    int power = 0;
+    for (; units % 1024 == 0; units /= 1024) ++power;
+    return number(units) + std::string{power == 0 ? "" : suffixOf(Family::Binary, power)};
+  }
+  int power = -static_cast<int>(kNanoPlaces);
+  for (; nano % 1000 == 0 && power < kMaxExponent; nano /= 1000) power += 3;
+  if (family == Family::Exponent) return number(nano) + (power == 0 ? "" : fmt::format("e{}", power));
+  return number(nano) + std::string{suffixOf(Family::Decimal, power)};
+}
+
+bool tooLarge(Int nano) {
+  return nano > kMaxUnits * kNano || nano < -kMaxUnits * kNano;
+}
+
+/// The suffix that was probably meant: "gb" is "G", "mi" is "Mi"; empty when none comes to mind.
+std::string meantSuffix(std::string_view suffix) {
+  std::string word = lowerAscii(suffix);
+  if (word.size() > 1 && word.ends_with('b')) word.pop_back();
+  // "m" is milli: nobody who writes "MB" or "mb" means that.
+  if (word == "m") return "M";
+  for (const Suffix& known : kSuffixes) {
+    if (!known.text.empty() && lowerAscii(known.text) == word) return std::string{known.text};
+  }
+  return {};
 }
 
 }  // namespace
 
 std::optional<Quantity> parseQuantity(std::string_view text) {
-  const bool negative = text.starts_with('-');
-  if (negative || text.starts_with('+')) text.remove_prefix(1);
-  Int digits = 0;
-  int fraction = 0;
-  bool any = false;
-  bool point = false;
-  std::size_t i = 0;
-  for (; i < text.size(); ++i) {
-    if (text[i] == '.' && !point) {
-      point = true;
-    } else if (text[i] >= '0' && text[i] <= '9') {
-      any = true;
-      if (!multiply(digits, 10)) return std::nullopt;
-      digits += text[i] - '0';
-      if (point) ++fraction;
-    } else {
-      break;
-    }
+  const auto parts = split(text);
+  const auto nano = parts ? nanoOf(*parts) : std::nullopt;
+  return nano ? std::optional{Quantity{*nano}} : std::nullopt;
+}
+
+std::string quantityProblem(std::string_view text) {
+  if (text.empty()) return "must not be empty";
+  constexpr std::string_view kRule = R"(must be a quantity such as "2", "500m" or "16Gi")";
+  auto parts = readNumber(text);
+  if (!parts) return std::string{kRule};
+  if (!readSuffix(*parts)) {
+    const std::string meant = meantSuffix(parts->suffix);
+    return meant.empty() ? std::string{kRule}
+                         : fmt::format(R"({}; did you mean the suffix "{}"?)", kRule, meant);
   }
-  const auto scale = scaleOf(text.substr(i));
-  if (!any || !scale) return std::nullopt;
-  if (scale->second) {
-    for (int k = 0; k < scale->first; ++k) {
-      if (!multiply(digits, 1024)) return std::nullopt;
-    }
+  if (parts->family == Family::Exponent && (parts->power > kMaxExponent || parts->power < -kMaxExponent)) {
+    return fmt::format("must have an exponent between -{0} and {0}", kMaxExponent);
   }
-  int power = (scale->second ? 0 : scale->first) - fraction + 9;
-  if (power > kMaxExponent && digits != 0) return std::nullopt;
-  for (; power > 0 && digits != 0; --power) {
-    if (!multiply(digits, 10)) return std::nullopt;
-  }
-  bool rest = false;
-  for (; power < 0 && digits != 0; ++power) {
-    rest = rest || digits % 10 != 0;
-    digits /= 10;
-  }
-  if (rest) ++digits;  // away from zero, as the API rounds
-  return Quantity{negative ? -digits : digits};
+  const auto nano = nanoOf(*parts);
+  return !nano || tooLarge(*nano) ? fmt::format("must not be beyond {}", number(kMaxUnits)) : std::string{};
+}
+
+std::string canonicalQuantity(std::string_view text) {
+  const auto parts = split(text);
+  if (!parts) return std::string{text};
+  const auto nano = nanoOf(*parts);
+  if (!nano || tooLarge(*nano) || keptVerbatim(text, *parts)) return std::string{text};
+  return printed(*nano, parts->family);
+}
+
+std::optional<std::string> quantityText(const json::Value& value) {
+  if (value.IsString()) return std::string{json::text(value)};
+  return value.IsNumber() ? std::optional{json::dump(value)} : std::nullopt;
 }
 
 bool sameQuantity(const json::Value& a, const json::Value& b) {
