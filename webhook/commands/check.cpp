@@ -38,7 +38,7 @@ validation::Findings dgdrFindings(const schema::Node& node, const Value& object,
       {hub, nullptr, std::string_view{version}.substr(version.find('/') + 1), policy.dgdr});
 }
 
-FileFinding located(const Manifest& manifest, const std::string& field) {
+FileFinding located(const config::Manifest& manifest, const std::string& field) {
   FileFinding finding;
   finding.file = manifest.file == "-" ? "stdin" : manifest.file;
   finding.at = manifest.locate(field);
@@ -48,7 +48,7 @@ FileFinding located(const Manifest& manifest, const std::string& field) {
   return finding;
 }
 
-void addError(const Manifest& manifest, const validation::FieldError& error,
+void addError(const config::Manifest& manifest, const validation::FieldError& error,
               std::vector<FileFinding>& findings) {
   FileFinding finding = located(manifest, error.field);
   finding.rule = error.rule;
@@ -56,7 +56,7 @@ void addError(const Manifest& manifest, const validation::FieldError& error,
   findings.push_back(std::move(finding));
 }
 
-void addWarning(const Manifest& manifest, const validation::Warning& warning,
+void addWarning(const config::Manifest& manifest, const validation::Warning& warning,
                 std::vector<FileFinding>& findings) {
   FileFinding finding = located(manifest, warning.field);
   finding.isError = false;
@@ -72,7 +72,7 @@ bool known(const std::vector<validation::FieldError>& errors, const validation::
 
 }  // namespace
 
-bool checkManifest(const Manifest& manifest, const std::string& namespaceName, const Policy& policy,
+bool checkManifest(const config::Manifest& manifest, const std::string& namespaceName, const Policy& policy,
                    std::vector<FileFinding>& findings) {
   const Value& object = manifest.object;
   const std::string_view version = json::findText(&object, "apiVersion");
@@ -113,10 +113,10 @@ int runCheck(const CheckOptions& options) {
     config = std::move(loaded.config);
   }
   const Policy policy = makePolicy(config, options.operatorVersion);
-  const Manifests manifests = readManifests(options.files);
+  const config::Manifests manifests = config::readManifests(options.files);
   for (const std::string& error : manifests.errors) std::cerr << "dynamo-webhook: " << error << '\n';
   Summary summary;
-  for (const Manifest& manifest : manifests.objects) {
+  for (const config::Manifest& manifest : manifests.objects) {
     const bool ours = checkManifest(manifest, options.namespaceName, policy, summary.findings);
     ++(ours ? summary.objects : summary.skipped);
   }

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "common/config/manifests.h"
 #include "webhook/admit.h"
-#include "webhook/commands/manifests.h"
 #include "webhook/commands/report.h"
 
 namespace dynamo::webhook {
@@ -24,7 +24,7 @@ int runCheck(const CheckOptions& options);
 
 /// The findings of one manifest: schema, then the rules of its kind over the object with schema defaults, as
 /// a CREATE would be judged. False when it is of another API group.
-bool checkManifest(const Manifest& manifest, const std::string& namespaceName, const Policy& policy,
+bool checkManifest(const config::Manifest& manifest, const std::string& namespaceName, const Policy& policy,
                    std::vector<FileFinding>& findings);
 
 }  // namespace dynamo::webhook

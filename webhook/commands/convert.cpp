@@ -5,7 +5,7 @@
 #include "common/api/kinds.h"
 #include "common/conversion/dgdr.h"
 #include "common/json/yaml_writer.h"
-#include "webhook/commands/manifests.h"
+#include "common/config/manifests.h"
 
 namespace dynamo::webhook {
 namespace {
@@ -23,9 +23,9 @@ std::string prettyJson(const json::Value& value) {
 int runConvert(const ConvertOptions& options) {
   const std::string prefix = std::string{api::kGroup} + "/";
   const std::string to = options.to.starts_with(prefix) ? options.to : prefix + options.to;
-  Manifests manifests = readManifests(options.files);
+  config::Manifests manifests = config::readManifests(options.files);
   std::vector<std::string> texts;
-  for (Manifest& manifest : manifests.objects) {
+  for (config::Manifest& manifest : manifests.objects) {
     json::Document& object = manifest.object;
     json::Value converted;
     if (manifest.kind() == api::kDynamoGraphDeploymentRequest &&

@@ -1,4 +1,4 @@
-#include "webhook/commands/manifests.h"
+#include "common/config/manifests.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 
 #include "common/config/yaml.h"
 
-namespace dynamo::webhook {
+namespace dynamo::config {
 namespace {
 
 /// The text of a file, at most one byte more than is parsed; nullopt when it cannot be read.
@@ -26,7 +26,7 @@ std::optional<std::string> readText(const std::string& file, std::string& error)
   std::istream& input = file == "-" ? std::cin : opened;
   std::string text;
   char block[65536];
-  while (text.size() <= config::kMaxTextBytes && (input.read(block, sizeof block) || input.gcount() > 0)) {
+  while (text.size() <= kMaxTextBytes && (input.read(block, sizeof block) || input.gcount() > 0)) {
     text.append(block, static_cast<std::size_t>(input.gcount()));
   }
   if (input.bad()) {
@@ -41,7 +41,7 @@ bool isList(const json::Value& value) {
   return json::findText(&value, "kind").ends_with("List") && items != nullptr && items->IsArray();
 }
 
-void addObjects(const std::string& file, config::TextDocument document, std::vector<Manifest>& objects) {
+void addObjects(const std::string& file, TextDocument document, std::vector<Manifest>& objects) {
   if (!isList(document.value)) {
     objects.push_back({file, std::move(document.value), std::move(document.positions), ""});
     return;
@@ -56,7 +56,7 @@ void addObjects(const std::string& file, config::TextDocument document, std::vec
 
 }  // namespace
 
-config::Position Manifest::locate(const std::string& path) const {
+Position Manifest::locate(const std::string& path) const {
   return positions.locate(pathPrefix + path);
 }
 
@@ -76,8 +76,8 @@ Manifests readManifests(const std::vector<std::string>& files) {
       manifests.errors.push_back(error);
       continue;
     }
-    config::TextDocuments parsed = config::parseDocuments(*text);
-    for (config::TextDocument& document : parsed.documents) {
+    TextDocuments parsed = parseDocuments(*text);
+    for (TextDocument& document : parsed.documents) {
       addObjects(file, std::move(document), manifests.objects);
     }
     if (parsed.error) {
@@ -88,4 +88,4 @@ Manifests readManifests(const std::vector<std::string>& files) {
   return manifests;
 }
 
-}  // namespace dynamo::webhook
+}  // namespace dynamo::config

@@ -7,17 +7,17 @@
 #include "common/config/positions.h"
 #include "common/json/value.h"
 
-namespace dynamo::webhook {
+namespace dynamo::config {
 
 /// One object and where it came from.
 struct Manifest {
   std::string file;
   json::Document object;
-  config::Positions positions;
+  Positions positions;
   std::string pathPrefix;  ///< "items[3]." when the object stood in a List
 
   /// Where the value at `path` of the object stands in the file.
-  config::Position locate(const std::string& path) const;
+  Position locate(const std::string& path) const;
   std::string_view kind() const;
   std::string_view name() const;
 };
@@ -30,4 +30,4 @@ struct Manifests {
 /// Reads every file in order; "-" is standard input.
 Manifests readManifests(const std::vector<std::string>& files);
 
-}  // namespace dynamo::webhook
+}  // namespace dynamo::config

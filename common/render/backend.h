@@ -1,0 +1,26 @@
+#pragma once
+// What an inference engine changes in the pods of a component (spec/pod-defaults.md sections 8 to 11). One
+// file an engine.
+
+#include "common/json/value.h"
+#include "common/render/component.h"
+#include "common/render/context.h"
+
+namespace dynamo::render {
+
+/// A pod on its way: `main` is the main container until it is appended to spec.containers.
+struct PodDraft {
+  json::Value spec;
+  json::Value main;
+  json::Value volumes{rapidjson::kArrayType};  ///< appended behind the user's
+};
+
+void updateForVllm(const Component& component, Role role, PodDraft& pod, json::Allocator& allocator);
+void updateForSglang(const Component& component, Role role, PodDraft& pod, json::Allocator& allocator);
+void updateForTrtllm(const Component& component, Role role, const Context& context, PodDraft& pod,
+                     Errors& errors, json::Allocator& allocator);
+
+/// multinode workers have no probes: the leader answers for them.
+void removeProbes(json::Value& container);
+
+}  // namespace dynamo::render

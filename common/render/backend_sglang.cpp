@@ -1,0 +1,28 @@
+// spec/pod-defaults.md section 9.
+
+#include <fmt/format.h>
+
+#include "common/render/backend.h"
+#include "common/render/shell.h"
+
+namespace dynamo::render {
+namespace {
+
+constexpr int kDistInitPort = 29500;
+
+}  // namespace
+
+void updateForSglang(const Component& component, Role role, PodDraft& pod, json::Allocator& allocator) {
+  if (!component.multinode() || role == Role::Checkpoint) return;
+  if (role == Role::Worker) removeProbes(pod.main);
+  const Hosts& hosts = component.hosts;
+  const bool leader = role == Role::Leader;
+  const auto flags = [&](std::string_view address) {
+    return fmt::format("--dist-init-addr {}:{} --nnodes {} --node-rank {}", address, kDistInitPort,
+                       hosts.nodes, leader ? "0" : hosts.rank());
+  };
+  injectFlags(pod.main, {flags(hosts.leaderDirect()), flags(hosts.leaderShell())}, !leader, kSglang,
+              allocator);
+}
+
+}  // namespace dynamo::render

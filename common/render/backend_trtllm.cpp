@@ -1,0 +1,193 @@
+// spec/pod-defaults.md section 10; quirks pod-Q1, pod-Q2, pod-Q13 to Q15, pod-Q18, pod-Q40.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <set>
+
+#include "common/api/dynamo.h"
+#include "common/json/build.h"
+#include "common/render/backend.h"
+#include "common/render/env.h"
+#include "common/render/shell.h"
+
+namespace dynamo::render {
+namespace {
+
+using json::Allocator;
+using json::Value;
+
+constexpr std::string_view kSshMount = "/ssh-pk";
+constexpr int kSecretMode = 0644;
+/// Every host stands in one argument; an object cannot hold more than about this many.
+constexpr long long kMaxNodes = 4096;
+
+/// mpirun hands these on, whether or not the container sets them.
+constexpr std::string_view kForwarded[] = {"CUDA_VISIBLE_DEVICES",
+                                           "HF_DATASETS_CACHE",
+                                           "HF_ENDPOINT",
+                                           "HF_HOME",
+                                           "HF_TOKEN",
+                                           "HOME",
+                                           "HUGGING_FACE_HUB_TOKEN",
+                                           "LD_LIBRARY_PATH",
+                                           "MODEL_PATH",
+                                           "NCCL_DEBUG",
+                                           "NCCL_IB_DISABLE",
+                                           "NCCL_P2P_DISABLE",
+                                           "PATH",
+                                           "PYTHONPATH",
+                                           "TENSORRT_LLM_CACHE_DIR",
+                                           "TOKENIZERS_PARALLELISM",
+                                           "TRANSFORMERS_CACHE",
+                                           "TRTLLM_USE_UCX_KVCACHE",
+                                           "USER"};
+
+std::optional<int> gpuNumber(const Value* item) {
+  const std::string_view text = json::findText(item, "gpu");
+  int number = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size())
+    return std::nullopt;
+  return number;
+}
+
+/// requests.gpu, else limits.gpu, else limits.custom[<gpu type>]; 0 when none is a whole number.
+long long gpusPerNode(const Value& component) {
+  const Value* resources = json::findObject(&component, "resources");
+  const Value* limits = json::findObject(resources, "limits");
+  if (const auto number = gpuNumber(json::findObject(resources, "requests"))) return *number;
+  if (const auto number = gpuNumber(limits)) return *number;
+  const std::string_view type = json::findText(limits, "gpuType");
+  const std::string_view text =
+      json::findText(json::findObject(limits, "custom"), type.empty() ? api::kDefaultGpuResource : type);
+  int number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+std::string singleQuoted(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\'') {
+      out += R"('"'"')";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string joined(const Value* list) {
+  std::string out;
+  if (list == nullptr || !list->IsArray()) return out;
+  for (const Value& item : list->GetArray()) {
+    if (&item != list->Begin()) out += ' ';
+    out += json::text(item);
+  }
+  return out;
+}
+
+/// The user's command as text inside single quotes.
+std::string originalCommand(const Value& main) {
+  const Value* command = json::find(main, "command");
+  const Value* args = json::find(main, "args");
+  const bool hasCommand = command != nullptr && command->IsArray() && !command->Empty();
+  const bool hasArgs = args != nullptr && args->IsArray() && !args->Empty();
+  if (hasCommand && isPython(json::text((*command)[0]))) {
+    std::string text = quoteAll(command, Quoting::InsideSingleQuotes);
+    if (hasArgs) text += ' ' + quoteAll(args, Quoting::InsideSingleQuotes);
+    return text;
+  }
+  return singleQuoted(joined(hasArgs ? args : command));
+}
+
+std::vector<std::string> sshSetup(bool worker) {
+  return {
+      worker ? "mkdir -p $HOME/.ssh $HOME/.ssh/host_keys $HOME/.ssh/run" : "mkdir -p $HOME/.ssh",
+      "ls -la /ssh-pk/",
+      "cp /ssh-pk/private.key $HOME/.ssh/id_rsa",
+      "cp /ssh-pk/private.key.pub $HOME/.ssh/id_rsa.pub",
+      "cp /ssh-pk/private.key.pub $HOME/.ssh/authorized_keys",
+      "chmod 600 $HOME/.ssh/id_rsa $HOME/.ssh/authorized_keys",
+      "chmod 644 $HOME/.ssh/id_rsa.pub",
+      R"(printf 'Host *\nIdentityFile '$HOME'/.ssh/id_rsa\nStrictHostKeyChecking no\nPort 2222\n' > $HOME/.ssh/config)"};
+}
+
+std::string waitForNames(const std::vector<std::string>& workers) {
+  return fmt::format(
+      "TIMEOUT=300; START_TIME=$(date +%s); for worker in {}; do echo \"Looking up $worker\"; until getent "
+      "hosts "
+      "$worker >/dev/null 2>&1; do CURRENT_TIME=$(date +%s); if [ $((CURRENT_TIME - START_TIME)) -gt "
+      "$TIMEOUT ]; "
+      "then echo \"No address for $worker after $TIMEOUT s\"; exit 1; fi; echo \"No address for $worker "
+      "yet\"; "
+      "sleep 2; done; echo \"Found $worker\"; done; echo \"All workers have addresses\"",
+      fmt::join(workers, " "));
+}
+
+std::string leaderScript(const Component& component, const Value& main) {
+  std::vector<std::string> steps = sshSetup(false);
+  const std::vector<std::string> workers = component.hosts.workers();
+  if (!component.hosts.grove()) steps.push_back(waitForNames(workers));
+  std::set<std::string_view> names{std::begin(kForwarded), std::end(kForwarded)};
+  if (const Value* env = json::find(main, "env"); env != nullptr && env->IsArray()) {
+    for (const Value& variable : env->GetArray()) names.insert(json::findText(&variable, "name"));
+  }
+  std::vector<std::string> hosts{component.hosts.leaderShell()};
+  hosts.insert(hosts.end(), workers.begin(), workers.end());
+  steps.push_back(fmt::format(
+      "mpirun $([ \"$(id -u)\" = \"0\" ] && echo --allow-run-as-root) --oversubscribe -n {} -H {} --mca pml "
+      "ob1 "
+      "--mca plm_rsh_args \"-p {} -o StrictHostKeyChecking=no -i $HOME/.ssh/id_rsa\" -x {} bash -c "
+      "'trtllm-llmapi-launch {}'",
+      component.nodes() * gpusPerNode(component.spec), fmt::join(hosts, ","), api::kMpiSshPort,
+      fmt::join(names, " -x "), originalCommand(main)));
+  return fmt::format("{}", fmt::join(steps, " && "));
+}
+
+std::string workerScript() {
+  std::vector<std::string> steps = sshSetup(true);
+  for (const std::string_view type : {"rsa", "ecdsa", "ed25519"}) {
+    steps.push_back(fmt::format("ssh-keygen -t {0} -f $HOME/.ssh/host_keys/ssh_host_{0}_key -N ''", type));
+  }
+  steps.emplace_back(
+      R"(printf 'Port 2222\nHostKey '$HOME'/.ssh/host_keys/ssh_host_rsa_key\nHostKey '$HOME'/.ssh/host_keys/ssh_host_ecdsa_key\nHostKey '$HOME'/.ssh/host_keys/ssh_host_ed25519_key\nPidFile '$HOME'/.ssh/run/sshd.pid\nStrictModes no\nPermitRootLogin yes\nPasswordAuthentication no\nPubkeyAuthentication yes\nAuthorizedKeysFile '$HOME'/.ssh/authorized_keys\n' > $HOME/.ssh/sshd_config)");
+  steps.emplace_back("/usr/sbin/sshd -D -f $HOME/.ssh/sshd_config");
+  return fmt::format("{}", fmt::join(steps, " && "));
+}
+
+}  // namespace
+
+void updateForTrtllm(const Component& component, Role role, const Context& context, PodDraft& pod,
+                     Errors& errors, Allocator& allocator) {
+  if (!component.multinode() || role == Role::Checkpoint) return;
+  if (component.nodes() > kMaxNodes) {
+    errors.push_back(
+        {validation::ErrorType::Invalid, component.at("multinode.nodeCount"),
+         fmt::format("{}", component.nodes()),
+         fmt::format("must be at most {} for TensorRT-LLM: every host stands in one command", kMaxNodes),
+         "render.trtllm-nodes"});
+    return;
+  }
+  const json::Maker make{allocator};
+  const std::string& secret = context.config.mpi.sshSecretName;
+  if (role == Role::Worker) {
+    removeProbes(pod.main);
+    make.set(pod.main, "readinessProbe",
+             make.object("tcpSocket", make.object("port", api::kMpiSshPort), "initialDelaySeconds", 20,
+                         "periodSeconds", 20, "timeoutSeconds", 5, "failureThreshold", 10));
+  }
+  json::ensureList(pod.main, "volumeMounts", allocator)
+      .PushBack(make.object("name", secret, "mountPath", kSshMount, "readOnly", true), allocator);
+  appendEnv(pod.main, make.object("name", "OMPI_MCA_orte_keep_fqdn_hostnames", "value", "1"), allocator);
+  make.push(pod.volumes, make.object("name", secret, "secret",
+                                     make.object("secretName", secret, "defaultMode", kSecretMode)));
+  if (role == Role::Main) return;
+  const std::string script = role == Role::Leader ? leaderScript(component, pod.main) : workerScript();
+  make.set(pod.main, "command", make.list("/bin/sh", "-c"));
+  make.set(pod.main, "args", make.list(script));
+}
+
+}  // namespace dynamo::render

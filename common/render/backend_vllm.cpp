@@ -1,0 +1,188 @@
+// spec/pod-defaults.md section 8; quirks pod-Q2, Q4, Q8, Q9, Q12, Q17, Q31, Q32.
+
+#include <fmt/format.h>
+
+#include "common/api/dynamo.h"
+#include "common/json/build.h"
+#include "common/k8s/names.h"
+#include "common/k8s/semver.h"
+#include "common/render/backend.h"
+#include "common/render/env.h"
+#include "common/render/shell.h"
+
+namespace dynamo::render {
+namespace {
+
+using json::Allocator;
+using json::Value;
+
+constexpr int kMasterPort = 29500;
+constexpr int kDataParallelPort = 13445;
+constexpr int kRayPort = 6379;
+
+enum class Mode { Untouched, Multiprocessing, Ray, DataParallel };
+
+struct Sizes {
+  long long tensor, pipeline, data, gpus;
+
+  long long world() const { return saturate(tensor, pipeline); }
+  static long long saturate(long long a, long long b) {
+    long long product = 0;
+    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+  }
+};
+
+bool usesMultiprocessing(const Component& component) {
+  const Value* annotations = json::findObject(&component.spec, "annotations");
+  const std::string executor = k8s::lowerAscii(json::findText(annotations, api::annotation::kVllmExecutor));
+  if (executor == "mp") return true;
+  if (executor == "ray") return false;
+  const Value* origin = json::find(annotations, api::annotation::kOriginVersion);
+  return k8s::originAtLeast(origin == nullptr ? std::nullopt : std::optional{json::text(*origin)},
+                            k8s::kVllmMultiprocessingSince);
+}
+
+Mode modeOf(const Sizes& sizes, bool multiprocessing) {
+  if (sizes.gpus <= 0) return Mode::Untouched;
+  if (sizes.world() > sizes.gpus) return multiprocessing ? Mode::Multiprocessing : Mode::Ray;
+  return Sizes::saturate(sizes.world(), sizes.data) > sizes.gpus ? Mode::DataParallel : Mode::Untouched;
+}
+
+void injectMultiprocessing(const Component& component, Role role, Value& main, Allocator& allocator) {
+  const Hosts& hosts = component.hosts;
+  std::string rank;
+  if (role == Role::Leader) rank = " --node-rank 0";
+  if (role == Role::Worker) rank = fmt::format(" --node-rank {} --headless", hosts.rank());
+  const auto flags = [&](std::string_view leader) {
+    return fmt::format("--distributed-executor-backend mp --nnodes {} --master-addr {} --master-port {}{}",
+                       hosts.nodes, leader, kMasterPort, rank);
+  };
+  injectFlags(main, {flags(hosts.leaderDirect()), flags(hosts.leaderShell())}, role == Role::Worker, kVllm,
+              allocator);
+}
+
+void injectDataParallel(const Component& component, const Sizes& sizes, Role role, Value& main,
+                        Allocator& allocator) {
+  if (role == Role::Main) return;  // nothing coordinates the nodes
+  const long long local = sizes.gpus / std::max(sizes.world(), 1LL);
+  const std::string rank = role == Role::Leader ? "0" : component.hosts.rankTimes(local);
+  const auto flags = [&](std::string_view leader) {
+    return fmt::format(
+        "--data-parallel-hybrid-lb --data-parallel-size-local {} --data-parallel-start-rank {} "
+        "--data-parallel-address {} --data-parallel-rpc-port {}",
+        local, rank, leader, kDataParallelPort);
+  };
+  injectFlags(main, {flags(component.hosts.leaderDirect()), flags(component.hosts.leaderShell())},
+              role == Role::Worker, kVllm, allocator);
+}
+
+bool isShell(const Value* command) {
+  if (command == nullptr || !command->IsArray() || command->Size() != 2) return false;
+  const std::string_view shell = json::text((*command)[0]);
+  return (shell == "sh" || shell == "bash" || shell.ends_with("/sh") || shell.ends_with("/bash")) &&
+         json::text((*command)[1]) == "-c";
+}
+
+void wrapInRay(const Component& component, Role role, Value& main, Allocator& allocator) {
+  const json::Maker make{allocator};
+  const Value* command = json::find(main, "command");
+  Value* args = json::find(main, "args");
+  constexpr std::string_view kRayFlag = "--distributed-executor-backend ray";
+  std::string text;
+  if (role == Role::Worker) {
+    text = fmt::format("ray start --address={}:{} --block", component.hosts.leaderShell(), kRayPort);
+  } else if (role == Role::Leader) {
+    const std::string start = fmt::format("ray start --head --port={} && ", kRayPort);
+    std::optional<std::string> injected;
+    if (isShell(command) && args != nullptr && args->IsArray() && !args->Empty()) {
+      injected = injectIntoText(json::text((*args)[0]), kRayFlag, kVllm);
+    }
+    if (injected) {
+      (*args)[0] = make.value(start + *injected);
+      make.set(main, "command", make.list("/bin/sh", "-c"));
+      return;
+    }
+    text = fmt::format("{}{} {} {}", start, quoteAll(command), quoteAll(args), kRayFlag);
+  }
+  make.set(main, "command", make.list("/bin/sh", "-c"));
+  if (!text.empty()) make.set(main, "args", make.list(text));
+}
+
+/// A worker's processes need the leader's port; they do not retry.
+Value waitForLeader(const Component& component, const Value& main, const json::Maker& make) {
+  const std::string script = fmt::format(R"(import socket
+import sys
+import time
+
+host, port = "{}", {}
+start = shown = time.monotonic()
+while True:
+    try:
+        with socket.create_connection((host, port), timeout=2):
+            print(f"leader answers after {{time.monotonic() - start:.0f}} s", flush=True)
+            sys.exit(0)
+    except Exception as error:
+        now = time.monotonic()
+        if now - shown >= 30:
+            shown = now
+            print(f"no leader for {{now - start:.0f}} s: {{type(error).__name__}}: {{error}}", flush=True)
+        time.sleep(2)
+)",
+                                         component.hosts.leaderDirect(), kMasterPort);
+  Value container = make.object("name", api::kWaitForLeader);
+  if (const Value* image = json::find(main, "image")) make.set(container, "image", *image);
+  make.set(container, "command", make.list("python3", "-c", script));
+  return container;
+}
+
+/// The effective path of the first mount that is the engine's compilation cache.
+std::string_view cachePath(const Component& component) {
+  const Value* mounts = json::find(component.spec, "volumeMounts");
+  if (mounts == nullptr || !mounts->IsArray()) return {};
+  for (const Value& mount : mounts->GetArray()) {
+    if (!json::findBool(&mount, "useAsCompilationCache").value_or(false)) continue;
+    const std::string_view path = json::findText(&mount, "mountPoint");
+    return path.empty() ? api::kVllmCachePath : path;
+  }
+  return {};
+}
+
+}  // namespace
+
+void removeProbes(Value& container) {
+  for (const std::string_view probe : {"livenessProbe", "readinessProbe", "startupProbe"}) {
+    json::remove(container, probe);
+  }
+}
+
+void updateForVllm(const Component& component, Role role, PodDraft& pod, Allocator& allocator) {
+  const json::Maker make{allocator};
+  if (component.multinode() && role != Role::Checkpoint) {
+    const Sizes sizes{flagValue(pod.main, "--tensor-parallel-size", "-tp"),
+                      flagValue(pod.main, "--pipeline-parallel-size", "-pp"),
+                      flagValue(pod.main, "--data-parallel-size", "-dp"), gpusOf(component.spec)};
+    const bool multiprocessing = usesMultiprocessing(component);
+    const Mode mode = modeOf(sizes, multiprocessing);
+    if (mode == Mode::Multiprocessing) injectMultiprocessing(component, role, pod.main, allocator);
+    if (mode == Mode::Ray) wrapInRay(component, role, pod.main, allocator);
+    if (mode == Mode::DataParallel) injectDataParallel(component, sizes, role, pod.main, allocator);
+    if (multiprocessing) {
+      appendEnv(pod.main,
+                make.object("name", "VLLM_NIXL_SIDE_CHANNEL_HOST", "valueFrom",
+                            make.object("fieldRef", make.object("fieldPath", "status.podIP"))),
+                allocator);
+    }
+    if (role == Role::Worker) {
+      removeProbes(pod.main);
+      if (mode == Mode::Multiprocessing) {
+        json::ensureList(pod.spec, "initContainers", allocator)
+            .PushBack(waitForLeader(component, pod.main, make), allocator);
+      }
+    }
+  }
+  if (const std::string_view path = cachePath(component); !path.empty()) {
+    appendEnv(pod.main, make.object("name", "VLLM_CACHE_ROOT", "value", path), allocator);
+  }
+}
+
+}  // namespace dynamo::render

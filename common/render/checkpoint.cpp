@@ -1,0 +1,157 @@
+#include "common/render/checkpoint.h"
+
+#include <algorithm>
+
+#include "common/api/dynamo.h"
+#include "common/json/build.h"
+#include "common/render/env.h"
+#include "common/render/hash.h"
+
+namespace dynamo::render {
+namespace {
+
+using json::Allocator;
+using json::Value;
+
+constexpr std::string_view kSeccompProfile = "profiles/block-iouring.json";
+
+struct PodInfo {
+  std::string_view file;
+  std::string_view annotation;
+  std::string_view variable;
+};
+constexpr PodInfo kPodInfo[] = {
+    {"dyn_namespace", "nvidia.com/dyn-namespace", "DYN_NAMESPACE"},
+    {"dyn_component", "nvidia.com/dyn-component", "DYN_COMPONENT"},
+    {"dyn_parent_dgd_name", "nvidia.com/dyn-parent-dgd-name", "DYN_PARENT_DGD_K8S_NAME"},
+    {"dyn_parent_dgd_namespace", "nvidia.com/dyn-parent-dgd-namespace", "DYN_PARENT_DGD_K8S_NAMESPACE"},
+    {"dyn_discovery_backend", "nvidia.com/dyn-discovery-backend", "DYN_DISCOVERY_BACKEND"},
+};
+
+void error(const Component& component, std::string detail, Errors& errors) {
+  errors.push_back({validation::ErrorType::Invalid, component.at("checkpoint"), "", std::move(detail),
+                    "render.checkpoint"});
+}
+
+/// Variables put first, in order, names that the user has set left out (quirk pod-Q3).
+void prependEnv(Value& main, Value&& first, Allocator& allocator) {
+  Value all{rapidjson::kArrayType};
+  for (Value& variable : first.GetArray()) {
+    if (!hasEnv(main, json::findText(&variable, "name"))) all.PushBack(variable, allocator);
+  }
+  for (Value& variable : json::ensureList(main, "env", allocator).GetArray())
+    all.PushBack(variable, allocator);
+  json::set(main, "env", std::move(all), allocator);
+}
+
+void mountOnce(Value& main, Value&& mount, Allocator& allocator) {
+  Value& mounts = json::ensureList(main, "volumeMounts", allocator);
+  if (json::findNamed(&mounts, json::findText(&mount, "name")) == nullptr) mounts.PushBack(mount, allocator);
+}
+
+void volumeOnce(PodDraft& pod, Value&& volume, Allocator& allocator) {
+  const std::string_view name = json::findText(&volume, "name");
+  if (json::findNamed(json::find(pod.spec, "volumes"), name) != nullptr) return;
+  if (json::findNamed(&pod.volumes, name) == nullptr) pod.volumes.PushBack(volume, allocator);
+}
+
+}  // namespace
+
+CheckpointUse resolveCheckpoint(const Component& component, const Facts& facts) {
+  CheckpointUse use;
+  const Value* given = json::findObject(&component.spec, "checkpoint");
+  if (!json::findBool(given == nullptr ? &component.spec : given, "enabled").value_or(false)) return use;
+  use.enabled = true;
+  const std::string_view reference = json::findText(given, "checkpointRef");
+  if (reference.empty()) {
+    if (const Value* identity = json::findObject(given, "identity")) use.hash = identityHash(*identity);
+  }
+  for (const CheckpointFact& fact : facts.checkpoints) {
+    if (fact.namespaceName != component.namespaceName) continue;
+    const bool match = reference.empty() ? fact.labelHash == use.hash : fact.name == reference;
+    if (!match) continue;
+    use.name = fact.name;
+    use.ready = fact.ready;
+    if (!reference.empty()) use.hash = fact.hash;
+    break;
+  }
+  return use;
+}
+
+Value podInfoVolume(Allocator& allocator) {
+  const json::Maker make{allocator};
+  Value items = make.list();
+  const auto add = [&](std::string_view file, std::string_view field) {
+    make.push(items, make.object("path", file, "fieldRef", make.object("fieldPath", field)));
+  };
+  add("pod_name", "metadata.name");
+  add("pod_uid", "metadata.uid");
+  add("pod_namespace", "metadata.namespace");
+  for (const PodInfo& info : kPodInfo) {
+    add(info.file, "metadata.annotations['" + std::string{info.annotation} + "']");
+  }
+  return make.object("name", api::kPodInfoVolume, "downwardAPI", make.object("items", std::move(items)));
+}
+
+Value podInfoMount(Allocator& allocator) {
+  const json::Maker make{allocator};
+  return make.object("name", api::kPodInfoVolume, "mountPath", api::kPodInfoPath, "readOnly", true);
+}
+
+std::string checkpointLocation(const config::CheckpointConfig& storage, std::string_view hash) {
+  if (storage.storageType == "s3") return storage.s3.uri + '/' + std::string{hash} + ".tar";
+  if (storage.storageType == "oci") return storage.oci.uri + ':' + std::string{hash};
+  return storage.pvcBasePath + '/' + std::string{hash};
+}
+
+void setSeccompProfile(Value& podSpec, Allocator& allocator) {
+  const json::Maker make{allocator};
+  make.set(json::ensureObject(podSpec, "securityContext", allocator), "seccompProfile",
+           make.object("type", "Localhost", "localhostProfile", kSeccompProfile));
+}
+
+void addPodInfoAnnotations(const Value& main, Value& annotations, Allocator& allocator) {
+  const json::Maker make{allocator};
+  for (const PodInfo& info : kPodInfo) {
+    const Value* variable = json::findNamed(json::find(main, "env"), info.variable);
+    if (const Value* value = json::find(variable, "value")) make.set(annotations, info.annotation, *value);
+  }
+}
+
+void injectCheckpoint(const Component& component, const Context& context, PodDraft& pod, Errors& errors,
+                      Allocator& allocator) {
+  const CheckpointUse& use = component.checkpoint;
+  if (!use.enabled) return;
+  const config::CheckpointConfig& storage = context.config.checkpoint;
+  const json::Maker make{allocator};
+  if (!storage.enabled) return error(component, "the operator's configuration has checkpointing off", errors);
+  if (use.ready) {
+    make.set(pod.main, "command", make.list("sleep", "infinity"));
+    json::remove(pod.main, "args");
+  }
+  setSeccompProfile(pod.spec, allocator);
+  Value env = make.list();
+  if (storage.storageType == "s3" || storage.storageType == "oci") {
+    const std::string& uri = storage.storageType == "s3" ? storage.s3.uri : storage.oci.uri;
+    if (uri.empty()) return error(component, "the operator's configuration names no store", errors);
+    make.push(env,
+              make.object("name", "DYN_CHECKPOINT_LOCATION", "value", checkpointLocation(storage, use.hash)));
+  } else {
+    if (storage.pvcName.empty() || storage.pvcBasePath.empty()) {
+      return error(component, "the operator's configuration names no claim or path", errors);
+    }
+    volumeOnce(pod,
+               make.object("name", api::kCheckpointVolume, "persistentVolumeClaim",
+                           make.object("claimName", storage.pvcName)),
+               allocator);
+    mountOnce(pod.main, make.object("name", api::kCheckpointVolume, "mountPath", storage.pvcBasePath),
+              allocator);
+    make.push(env, make.object("name", "DYN_CHECKPOINT_PATH", "value", storage.pvcBasePath));
+  }
+  make.push(env, make.object("name", "DYN_CHECKPOINT_HASH", "value", use.hash));
+  volumeOnce(pod, podInfoVolume(allocator), allocator);
+  mountOnce(pod.main, podInfoMount(allocator), allocator);
+  prependEnv(pod.main, std::move(env), allocator);
+}
+
+}  // namespace dynamo::render

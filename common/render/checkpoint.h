@@ -1,0 +1,33 @@
+#pragma once
+// Checkpoint and restore (spec/pod-defaults.md section 19, spec/children.md section 22).
+
+#include <string>
+
+#include "common/json/value.h"
+#include "common/render/backend.h"
+#include "common/render/component.h"
+
+namespace dynamo::render {
+
+/// What is known of the checkpoint of `component.spec.checkpoint`. A configured reference that does not exist
+/// is the cluster's matter: not ready.
+CheckpointUse resolveCheckpoint(const Component& component, const Facts& facts);
+
+/// Makes of the pod one that can be checkpointed, or that waits to be restored when the checkpoint is ready.
+/// Errors: storage that is not configured.
+void injectCheckpoint(const Component& component, const Context& context, PodDraft& pod, Errors& errors,
+                      json::Allocator& allocator);
+
+/// The volume that tells a pod about itself, and its mount.
+json::Value podInfoVolume(json::Allocator& allocator);
+json::Value podInfoMount(json::Allocator& allocator);
+
+/// "<basePath>/<hash>", "<uri>/<hash>.tar" or "<uri>:<hash>".
+std::string checkpointLocation(const config::CheckpointConfig& storage, std::string_view hash);
+
+/// The annotations that the podinfo volume reads (quirk pod-Q24), from the environment of `main`.
+void addPodInfoAnnotations(const json::Value& main, json::Value& annotations, json::Allocator& allocator);
+
+void setSeccompProfile(json::Value& podSpec, json::Allocator& allocator);
+
+}  // namespace dynamo::render

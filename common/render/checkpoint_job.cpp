@@ -1,0 +1,157 @@
+#include "common/render/checkpoint_job.h"
+
+#include "common/api/dynamo.h"
+#include "common/api/kinds.h"
+#include "common/render/checkpoint.h"
+#include "common/render/env.h"
+#include "common/render/hash.h"
+#include "common/render/names.h"
+#include "common/render/object.h"
+#include "common/render/pod.h"
+
+namespace dynamo::render {
+namespace {
+
+using json::Allocator;
+using json::Value;
+
+constexpr int kActiveDeadlineSeconds = 3600;
+constexpr int kBackoffLimit = 3;
+constexpr int kTtlSecondsAfterFinished = 300;
+
+/// The container to checkpoint: the one named main, else the first; nullptr without containers.
+Value* mainOf(Value& podSpec) {
+  Value* containers = json::find(podSpec, "containers");
+  if (containers == nullptr || !containers->IsArray() || containers->Empty()) return nullptr;
+  Value* main = json::findNamed(containers, api::kMainContainer);
+  return main != nullptr ? main : containers->Begin();
+}
+
+void mountOnce(Value& container, Value&& mount, Allocator& allocator) {
+  Value& mounts = json::ensureList(container, "volumeMounts", allocator);
+  if (json::findNamed(&mounts, json::findText(&mount, "name")) == nullptr) mounts.PushBack(mount, allocator);
+}
+
+void volumeOnce(Value& podSpec, Value&& volume, Allocator& allocator) {
+  Value& volumes = json::ensureList(podSpec, "volumes", allocator);
+  if (json::findNamed(&volumes, json::findText(&volume, "name")) == nullptr)
+    volumes.PushBack(volume, allocator);
+}
+
+void prepareContainer(Value& main, Value& podSpec, std::string_view hash,
+                      const config::CheckpointConfig& storage, const json::Maker& make) {
+  Allocator& allocator = make.allocator();
+  const auto env = [&](std::string_view name, std::string_view value) {
+    appendEnv(main, make.object("name", name, "value", value), allocator);
+  };
+  env("DYN_READY_FOR_CHECKPOINT_FILE", storage.readyForCheckpointFilePath);
+  env("DYN_CHECKPOINT_HASH", hash);
+  env("DYN_CHECKPOINT_LOCATION", checkpointLocation(storage, hash));
+  env("DYN_CHECKPOINT_STORAGE_TYPE", storage.storageType);
+  const bool claim = storage.storageType != "s3" && storage.storageType != "oci" && !storage.pvcName.empty();
+  if (claim) {
+    volumeOnce(podSpec,
+               make.object("name", api::kCheckpointVolume, "persistentVolumeClaim",
+                           make.object("claimName", storage.pvcName)),
+               allocator);
+    mountOnce(main, make.object("name", api::kCheckpointVolume, "mountPath", storage.pvcBasePath), allocator);
+  }
+  volumeOnce(podSpec, podInfoVolume(allocator), allocator);
+  mountOnce(main, podInfoMount(allocator), allocator);
+  make.set(main, "readinessProbe",
+           make.object("exec", make.object("command", make.list("cat", storage.readyForCheckpointFilePath)),
+                       "initialDelaySeconds", 15, "periodSeconds", 2));
+  json::remove(main, "livenessProbe");
+  json::remove(main, "startupProbe");
+}
+
+}  // namespace
+
+void renderAutoCheckpoint(const Component& component, const Context& context, Children& children,
+                          Allocator& allocator) {
+  const CheckpointUse& use = component.checkpoint;
+  const Value* given = json::findObject(&component.spec, "checkpoint");
+  const Value* identity = json::findObject(given, "identity");
+  const std::string_view mode = json::findText(given, "mode");
+  if (!use.enabled || !use.name.empty() || identity == nullptr ||
+      !json::findText(given, "checkpointRef").empty() || (!mode.empty() && mode != "Auto") ||
+      !context.config.checkpoint.enabled) {
+    return;
+  }
+  const json::Maker make{allocator};
+  Component alone = component.clone(allocator);
+  json::remove(alone.spec, "checkpoint");
+  alone.checkpoint = {};
+  alone.framework = {std::string{json::findText(identity, "backendFramework")}, {}, false};
+  alone.hosts.nodes = 1;
+  Pod pod = renderPod(alone, Role::Checkpoint, context, children.errors, allocator);
+  if (!pod.good) return;
+  make.set((*json::find(pod.spec, "containers"))[pod.main], "name", api::kMainContainer);
+  make.set(pod.spec, "restartPolicy", "Never");
+  Value object =
+      makeObject(api::kV1alpha1, api::kDynamoCheckpoint, use.hash, component.namespaceName, allocator);
+  setMetadata(object, "labels",
+              make.object(api::label::kGraph, component.graph, api::label::kComponent, component.service,
+                          api::label::kCheckpointHash, use.hash),
+              allocator);
+  Value podTemplate = make.object("metadata",
+                                  make.object("labels", make.object(api::label::kComponent, component.service,
+                                                                    api::label::kGraph, component.graph)),
+                                  "spec", std::move(pod.spec));
+  make.set(object, "spec",
+           make.object("identity", *identity, "job", make.object("podTemplateSpec", std::move(podTemplate))));
+  children.items.push_back({std::move(object), component.service});
+}
+
+Children renderCheckpoint(const Value& checkpoint, const Context& context, Allocator& allocator) {
+  Children children;
+  const json::Maker make{allocator};
+  const Value* spec = specOf(checkpoint);
+  const Value* job = json::findObject(spec, "job");
+  const Value* given = json::findObject(job, "podTemplateSpec");
+  const Value* identity = json::findObject(spec, "identity");
+  std::string hash{json::findText(json::find(&checkpoint, "status"), "identityHash")};
+  if (hash.empty() && identity != nullptr) hash = identityHash(*identity);
+
+  Value pod = make.object();
+  layOver(pod, json::findObject(given, "spec"), allocator);
+  Value* main = mainOf(pod);
+  if (main == nullptr) {
+    children.errors.push_back({validation::ErrorType::Required, "spec.job.podTemplateSpec.spec.containers",
+                               "", "at least one container", "render.checkpoint-container"});
+    return children;
+  }
+  prepareContainer(*main, pod, hash, context.config.checkpoint, make);
+  make.set(pod, "restartPolicy", "Never");
+  setSeccompProfile(pod, allocator);
+
+  Value labels = make.object();
+  layOver(labels, labelsOf(given == nullptr ? checkpoint : *given), allocator);
+  make.set(labels, api::label::kCheckpointHash, hash);
+  make.set(labels, api::label::kCheckpointSource, "true");
+  const std::string_view graph = json::findText(labelsOf(checkpoint), api::label::kGraph);
+  if (!graph.empty()) make.set(labels, api::label::kGraph, graph);
+  Value annotations = make.object();
+  layOver(annotations, given == nullptr ? nullptr : annotationsOf(*given), allocator);
+  addPodInfoAnnotations(*main, annotations, allocator);
+  Value templateMetadata = make.object("labels", std::move(labels));
+  if (!annotations.ObjectEmpty()) make.set(templateMetadata, "annotations", std::move(annotations));
+
+  const auto number = [&](std::string_view name, int fallback) {
+    const Value* value = json::find(job, name);
+    return value == nullptr ? Value{fallback} : make.value(*value);
+  };
+  Value object = makeObject("batch/v1", "Job", "checkpoint-" + std::string{nameOf(checkpoint)},
+                            namespaceOf(checkpoint), allocator);
+  setMetadata(object, "labels", make.object(api::label::kCheckpointHash, hash), allocator);
+  setOwner(object, checkpoint, allocator);
+  make.set(object, "spec",
+           make.object("activeDeadlineSeconds", number("activeDeadlineSeconds", kActiveDeadlineSeconds),
+                       "backoffLimit", number("backoffLimit", kBackoffLimit), "ttlSecondsAfterFinished",
+                       number("ttlSecondsAfterFinished", kTtlSecondsAfterFinished), "template",
+                       make.object("metadata", std::move(templateMetadata), "spec", std::move(pod))));
+  children.items.push_back({std::move(object), ""});
+  return children;
+}
+
+}  // namespace dynamo::render

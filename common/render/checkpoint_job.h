@@ -1,0 +1,13 @@
+#pragma once
+// DynamoCheckpoints that the operator makes, and the Job of a checkpoint (spec/children.md section 22; quirks
+// pod-Q34, pod-Q35, pod-Q39, ctl-Q33).
+
+#include "common/render/children.h"
+
+namespace dynamo::render {
+
+/// The DynamoCheckpoint of a component in mode Auto that has none yet; outlives the graph, so without owner.
+void renderAutoCheckpoint(const Component& component, const Context& context, Children& children,
+                          json::Allocator& allocator);
+
+}  // namespace dynamo::render

@@ -1,0 +1,71 @@
+#pragma once
+// One component on its way to pods: an entry of a DGD's spec.services, or a DCD's spec, with everything that
+// its surroundings add.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/json/value.h"
+#include "common/render/context.h"
+#include "common/render/framework.h"
+#include "common/render/multinode.h"
+#include "common/validation/finding.h"
+
+namespace dynamo::render {
+
+/// A checkpoint as a component uses it.
+struct CheckpointUse {
+  bool enabled = false;
+  bool ready = false;
+  std::string name;  ///< of the DynamoCheckpoint; empty: none known yet
+  std::string hash;
+};
+
+/// The environment as the user wrote it, by layer; the names there are the user's.
+struct Component {
+  json::Value spec;             ///< a copy: DGD envs merged in, annotations handed down
+  std::string path;             ///< "spec.services[Frontend]" or "spec"
+  std::string service;          ///< the service key
+  std::string graph;            ///< name of the DynamoGraphDeployment
+  std::string namespaceName;    ///< of Kubernetes
+  std::string dynamoNamespace;  ///< of Dynamo's discovery
+  std::string discovery;        ///< "kubernetes" or "etcd"
+  Framework framework;
+  std::string workerHash;  ///< value of the label; empty: none
+  Hosts hosts;
+  CheckpointUse checkpoint;
+
+  Component clone(json::Allocator& allocator) const {
+    return {json::copy(spec, allocator),
+            path,
+            service,
+            graph,
+            namespaceName,
+            dynamoNamespace,
+            discovery,
+            framework,
+            workerHash,
+            hosts,
+            checkpoint};
+  }
+
+  std::string_view type() const { return json::findText(&spec, "componentType"); }
+  const json::Value* podSpec() const { return json::findObject(&spec, "extraPodSpec"); }
+  const json::Value* mainContainer() const { return json::findObject(podSpec(), "mainContainer"); }
+  long long nodes() const { return hosts.nodes; }
+  bool multinode() const { return hosts.nodes > 1; }
+  std::string at(std::string_view field) const { return path + '.' + std::string{field}; }
+};
+
+using Errors = std::vector<validation::FieldError>;
+
+/// The annotation of the component, else of the graph (already handed down), else `fallback`: what decides
+/// discovery. Every value but "etcd" and "" means kubernetes (quirk pod-Q26).
+std::string discoveryBackend(const json::Value* serviceAnnotations, const json::Value* graphAnnotations,
+                             std::string_view configured);
+
+/// GPUs of one pod: limits.gpu (or requests.gpu where only that is given); 0 when absent or no whole number.
+long long gpusOf(const json::Value& component);
+
+}  // namespace dynamo::render

@@ -1,0 +1,48 @@
+#pragma once
+// What rendering knows besides the object: configuration, defaults, and plain facts of the cluster
+// (DESIGN section 4, "Pathway and facts").
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/config/operator_config.h"
+#include "common/defaults/component_defaults.h"
+#include "common/json/value.h"
+
+namespace dynamo::render {
+
+/// A DynamoCheckpoint as far as services that use it read it.
+struct CheckpointFact {
+  std::string namespaceName;
+  std::string name;
+  std::string hash;       ///< status.identityHash
+  std::string labelHash;  ///< label nvidia.com/snapshot-checkpoint-hash
+  bool ready = false;     ///< status.phase is Ready
+};
+
+/// Facts of the cluster. What a document does not say keeps the value given here: the documented offline
+/// defaults, a cluster with every API present and nothing in it.
+struct Facts {
+  bool groveApi = true;
+  bool lwsApi = true;  ///< leaderworkerset.x-k8s.io and scheduling.volcano.sh, both
+  bool kaiApi = false;
+  /// namespace -> registry host -> names of pull secrets, sorted.
+  std::map<std::string, std::map<std::string, std::vector<std::string>>> pullSecrets;
+  /// namespace -> service accounts labelled for component pods.
+  std::map<std::string, std::vector<std::string>> componentAccounts;
+  std::vector<CheckpointFact> checkpoints;
+};
+
+struct Context {
+  const config::OperatorConfig& config;
+  const defaults::ComponentDefaults& defaults;
+  const Facts& facts;
+};
+
+/// The workload that runs a graph's components.
+enum class Pathway { Deployment, LeaderWorkerSet, Grove };
+
+}  // namespace dynamo::render

@@ -1,0 +1,74 @@
+// spec/children.md section 9; quirks pod-Q27, child-Q36, child-Q37.
+#include "common/render/workloads.h"
+
+#include <charconv>
+
+#include "common/api/dynamo.h"
+#include "common/render/metadata.h"
+#include "common/render/object.h"
+
+namespace dynamo::render {
+namespace {
+
+using json::Allocator;
+using json::Value;
+
+/// "3" is a number, "25%" a text, as in every Deployment.
+Value intOrString(std::string_view text, const json::Maker& make) {
+  std::int32_t number = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
+  return whole ? make.value(number) : make.value(text);
+}
+
+Value strategy(const Component& component, const Value& annotations, const json::Maker& make) {
+  const bool restoring = component.checkpoint.enabled && component.checkpoint.ready;
+  const std::string_view wanted =
+      json::findText(json::findObject(&component.spec, "annotations"), api::annotation::kDeploymentStrategy);
+  if (restoring || wanted == "Recreate") return make.object("type", "Recreate");
+  const auto limit = [&](std::string_view key) {
+    const std::string_view text = json::findText(&annotations, key);
+    return intOrString(text.empty() ? "25%" : text, make);
+  };
+  return make.object("type", "RollingUpdate", "rollingUpdate",
+                     make.object("maxSurge", limit(api::annotation::kMaxSurge), "maxUnavailable",
+                                 limit(api::annotation::kMaxUnavailable)));
+}
+
+}  // namespace
+
+void ensureServiceAccount(const Component& component, const Facts& facts, Value& podSpec,
+                          Allocator& allocator) {
+  if (!json::findText(&podSpec, "serviceAccountName").empty()) return;
+  const auto found = facts.componentAccounts.find(component.namespaceName);
+  const std::string_view name = found == facts.componentAccounts.end() || found->second.empty()
+                                    ? "default"
+                                    : std::string_view{found->second.front()};
+  json::set(podSpec, "serviceAccountName", json::string(name, allocator), allocator);
+}
+
+void renderDeployment(const Value& owner, const Component& component, const Context& context,
+                      Children& children, Allocator& allocator) {
+  const json::Maker make{allocator};
+  Pod pod = renderPod(component, Role::Main, context, children.errors, allocator);
+  if (!pod.good) return;
+  const std::string_view name = nameOf(owner);
+  ensureServiceAccount(component, context.facts, pod.spec, allocator);
+  Value annotations = componentAnnotations(component, allocator);
+  Value templateMetadata = make.object("labels", podLabels(component, name, allocator));
+  Value templateAnnotations = podAnnotations(component, pod, nullptr, allocator);
+  if (!templateAnnotations.ObjectEmpty())
+    make.set(templateMetadata, "annotations", std::move(templateAnnotations));
+  Value spec = make.object("selector", make.object("matchLabels", make.object(api::label::kSelector, name)),
+                           "strategy", strategy(component, annotations, make), "template",
+                           make.object("metadata", std::move(templateMetadata), "spec", std::move(pod.spec)));
+  if (const Value* replicas = json::find(component.spec, "replicas")) make.set(spec, "replicas", *replicas);
+  Value deployment = makeObject("apps/v1", "Deployment", name, component.namespaceName, allocator);
+  setMetadata(deployment, "labels", componentLabels(component, allocator), allocator);
+  setMetadata(deployment, "annotations", std::move(annotations), allocator);
+  setOwner(deployment, owner, allocator);
+  make.set(deployment, "spec", std::move(spec));
+  children.items.push_back({std::move(deployment), component.service});
+}
+
+}  // namespace dynamo::render

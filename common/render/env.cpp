@@ -1,0 +1,71 @@
+#include "common/render/env.h"
+
+#include <map>
+#include <string>
+
+#include "common/api/dynamo.h"
+#include "common/defaults/placeholders.h"
+#include "common/json/build.h"
+
+namespace dynamo::render {
+
+using json::Allocator;
+using json::Value;
+
+Value mergeEnv(const Value* common, const Value* specific, Allocator& allocator) {
+  std::map<std::string_view, const Value*> byName;
+  for (const Value* layer : {common, specific}) {
+    if (layer == nullptr || !layer->IsArray()) continue;
+    for (const Value& variable : layer->GetArray()) {
+      if (variable.IsObject()) byName[json::findText(&variable, "name")] = &variable;
+    }
+  }
+  Value merged{rapidjson::kArrayType};
+  for (const auto& [name, variable] : byName) merged.PushBack(json::copy(*variable, allocator), allocator);
+  return merged;
+}
+
+Value defaultEnv(const Value* map, const Component& component, std::string_view componentType,
+                 Allocator& allocator) {
+  const json::Maker make{allocator};
+  Value list{rapidjson::kArrayType};
+  if (map == nullptr || !map->IsObject()) return list;
+  const defaults::Placeholders placeholders{component.dynamoNamespace, component.graph,
+                                            component.namespaceName, componentType};
+  for (const auto& entry : map->GetObject()) {
+    Value variable = make.object("name", json::text(entry.name));
+    if (entry.value.IsString()) {
+      make.set(variable, "value", defaults::fill(json::text(entry.value), placeholders));
+    } else if (entry.value.IsObject()) {
+      make.set(variable, "valueFrom", entry.value);
+    }
+    list.PushBack(variable, allocator);
+  }
+  return list;
+}
+
+Value standardEnv(const Component& component, const Context& context, Allocator& allocator) {
+  const json::Maker make{allocator};
+  Value list{rapidjson::kArrayType};
+  const auto add = [&](std::string_view name, std::string_view value) {
+    if (!value.empty()) make.push(list, make.object("name", name, "value", value));
+  };
+  const config::InfrastructureConfig& infrastructure = context.config.infrastructure;
+  add("NATS_SERVER", infrastructure.natsAddress);
+  add("ETCD_ENDPOINTS", infrastructure.etcdAddress);
+  add("MODEL_EXPRESS_URL", infrastructure.modelExpressUrl);
+  add("PROMETHEUS_ENDPOINT", infrastructure.prometheusEndpoint);
+  if (component.discovery != "etcd") add("DYN_DISCOVERY_BACKEND", "kubernetes");
+  return list;
+}
+
+bool hasEnv(const Value& container, std::string_view name) {
+  return json::findNamed(json::find(container, "env"), name) != nullptr;
+}
+
+void appendEnv(Value& container, Value&& variable, Allocator& allocator) {
+  if (hasEnv(container, json::findText(&variable, "name"))) return;
+  json::ensureList(container, "env", allocator).PushBack(variable, allocator);
+}
+
+}  // namespace dynamo::render

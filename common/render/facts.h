@@ -1,0 +1,23 @@
+#pragma once
+// Facts of a cluster as a document, for offline use.
+
+#include <string>
+
+#include "common/render/context.h"
+
+namespace dynamo::render {
+
+/// Reads a YAML or JSON file over `facts`; returns what is wrong with it, empty when nothing is:
+///   apis: {grove: true, leaderWorkerSet: true, kaiScheduler: false}
+///   pullSecrets: {<namespace>: {<registry>: [<secret>]}}
+///   componentServiceAccounts: {<namespace>: [<name>]}
+///   checkpoints: [<DynamoCheckpoint>]
+std::string loadFacts(const std::string& file, Facts& facts);
+
+/// The same from a parsed document.
+std::string readFacts(const json::Value& document, Facts& facts);
+
+/// One DynamoCheckpoint as services read it.
+CheckpointFact checkpointFact(const json::Value& checkpoint);
+
+}  // namespace dynamo::render

@@ -1,0 +1,67 @@
+#include "common/render/framework.h"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <array>
+#include <vector>
+
+#include "common/api/dynamo.h"
+
+namespace dynamo::render {
+namespace {
+
+using json::Value;
+
+struct Pattern {
+  std::string_view framework;
+  re2::RE2 expression;
+
+  explicit Pattern(std::string_view name)
+      : framework(name),
+        expression(fmt::format(R"(python[0-9.]*\s+[^|&;]*-m\s+[^|&;]*dynamo\.{}[^|&;]*)", name)) {}
+};
+
+void appendWords(std::string& text, const Value* list) {
+  if (list == nullptr || !list->IsArray()) return;
+  for (const Value& item : list->GetArray()) {
+    if (!text.empty()) text += ' ';
+    text += json::text(item);
+  }
+}
+
+std::vector<std::string_view> namedBy(const std::string& text) {
+  static const std::array<Pattern, 3> kPatterns{Pattern{kVllm}, Pattern{kSglang}, Pattern{kTrtllm}};
+  std::vector<std::string_view> found;
+  for (const Pattern& pattern : kPatterns) {
+    if (re2::RE2::PartialMatch(text, pattern.expression)) found.push_back(pattern.framework);
+  }
+  return found;
+}
+
+}  // namespace
+
+Framework detectFramework(const Value& component, std::string_view explicitName) {
+  Framework result;
+  if (!api::isWorkerType(json::findText(&component, "componentType"))) return result;
+  const Value* main = json::findObject(json::findObject(&component, "extraPodSpec"), "mainContainer");
+  std::string text;
+  appendWords(text, json::find(main, "command"));
+  appendWords(text, json::find(main, "args"));
+  const auto found = namedBy(text);
+  if (found.size() == 1) {
+    if (!explicitName.empty() && explicitName != found.front()) {
+      result.error =
+          fmt::format("the command runs {}, backendFramework says {}", found.front(), explicitName);
+      result.mismatch = true;
+    }
+    result.name = found.front();
+  } else if (!explicitName.empty()) {
+    result.name = explicitName;
+  } else if (found.size() > 1) {
+    result.error = fmt::format("the command runs {} and {}: set backendFramework", found[0], found[1]);
+  }
+  return result;
+}
+
+}  // namespace dynamo::render

@@ -1,0 +1,26 @@
+#pragma once
+// Which inference engine a component runs (spec/pod-defaults.md section 5).
+
+#include <string>
+#include <string_view>
+
+#include "common/json/value.h"
+
+namespace dynamo::render {
+
+inline constexpr std::string_view kVllm = "vllm";
+inline constexpr std::string_view kSglang = "sglang";
+inline constexpr std::string_view kTrtllm = "trtllm";
+inline constexpr std::string_view kNoop = "noop";
+
+struct Framework {
+  std::string name{kNoop};  ///< one of the four
+  std::string error;        ///< not empty: the command and `explicitName` disagree, or it names several
+  bool mismatch = false;    ///< `error` is about `explicitName`, not about the command alone
+};
+
+/// The framework of `component` (a service or a DCD's spec). `explicitName` is backendFramework, may be
+/// empty. Other types than workers have none.
+Framework detectFramework(const json::Value& component, std::string_view explicitName);
+
+}  // namespace dynamo::render

@@ -1,0 +1,187 @@
+// What a DynamoGraphDeployment makes itself (spec/children.md sections 1, 3, 16, 17, 19, 22).
+#include <algorithm>
+
+#include "common/api/dynamo.h"
+#include "common/api/kinds.h"
+#include "common/k8s/names.h"
+#include "common/render/checkpoint_job.h"
+#include "common/render/epp.h"
+#include "common/render/graph_component.h"
+#include "common/render/hash.h"
+#include "common/render/names.h"
+#include "common/render/network.h"
+#include "common/render/object.h"
+#include "common/render/rbac.h"
+#include "common/render/workloads.h"
+
+namespace dynamo::render {
+namespace {
+
+using json::Allocator;
+using json::Value;
+
+class Graph {
+ public:
+  Graph(const Value& graph, const Context& context, const Observed& observed, Allocator& allocator)
+      : graph_(graph),
+        context_(context),
+        observed_(observed),
+        make_(allocator),
+        components_(graphComponents(graph, context, observed, children_.errors, allocator)) {}
+
+  Children render() {
+    accounts();
+    claims();
+    for (const Component& component : components_) {
+      renderAutoCheckpoint(component, context_, children_, make_.allocator());
+      scalingAdapter(component);
+    }
+    const bool discovered = std::any_of(components_.begin(), components_.end(),
+                                        [](const Component& c) { return c.discovery == "kubernetes"; });
+    if (discovered) {
+      renderDiscoveryAccess(graph_, nameOf(graph_), namespaceOf(graph_), children_, make_.allocator());
+    }
+    renderEndpointPicker(graph_, components_, children_, make_.allocator());
+    for (const Component& component : components_) {
+      const std::string_view model = json::findText(json::findObject(&component.spec, "modelRef"), "name");
+      if (!model.empty()) renderModelService(graph_, model, true, children_, make_.allocator());
+    }
+    if (usesGrove(graph_, context_)) {
+      grove();
+    } else {
+      componentDeployments();
+    }
+    return std::move(children_);
+  }
+
+ private:
+  void accounts() {
+    const auto names = [&](std::string_view type, std::string_view account) {
+      return std::any_of(components_.begin(), components_.end(), [&](const Component& c) {
+        return c.type() == type || json::findText(c.podSpec(), "serviceAccountName") == account;
+      });
+    };
+    const config::RbacConfig& rbac = context_.config.rbac;
+    if (names(api::kPlanner, api::kPlannerServiceAccount)) {
+      renderClusterRoleAccount(api::kPlannerServiceAccount, rbac.plannerClusterRoleName, namespaceOf(graph_),
+                               context_, children_, make_.allocator());
+    }
+    if (names(api::kEpp, api::kEppServiceAccount)) {
+      renderClusterRoleAccount(api::kEppServiceAccount, rbac.eppClusterRoleName, namespaceOf(graph_),
+                               context_, children_, make_.allocator());
+    }
+  }
+
+  void claims() {
+    const Value* claims = json::find(specOf(graph_), "pvcs");
+    if (claims == nullptr || !claims->IsArray()) return;
+    for (const Value& claim : claims->GetArray()) {
+      const std::string_view name = json::findText(&claim, "name");
+      if (name.empty() || !json::findBool(&claim, "create").value_or(false)) continue;
+      Value object = makeObject("v1", "PersistentVolumeClaim", name, namespaceOf(graph_), make_.allocator());
+      setOwner(object, graph_, make_.allocator());
+      const Value* size = json::find(claim, "size");
+      Value spec = make_.object(
+          "accessModes", make_.list(json::findText(&claim, "volumeAccessMode")), "resources",
+          make_.object("requests",
+                       make_.object("storage", size == nullptr ? make_.value("0") : make_.value(*size))));
+      const std::string_view storageClass = json::findText(&claim, "storageClass");
+      if (!storageClass.empty()) make_.set(spec, "storageClassName", storageClass);
+      make_.set(object, "spec", std::move(spec));
+      children_.items.push_back({std::move(object), ""});
+    }
+  }
+
+  void scalingAdapter(const Component& component) {
+    const Value* adapter = json::findObject(&component.spec, "scalingAdapter");
+    if (adapter == nullptr || !json::findBool(adapter, "enabled").value_or(false)) return;
+    Value object = makeObject(api::kV1alpha1, api::kDynamoGraphDeploymentScalingAdapter,
+                              componentName(component.graph, component.service), component.namespaceName,
+                              make_.allocator());
+    setMetadata(object, "labels",
+                make_.object(api::label::kGraph, component.graph, api::label::kComponent, component.service),
+                make_.allocator());
+    setOwner(object, graph_, make_.allocator());
+    const Value* replicas = json::find(component.spec, "replicas");
+    make_.set(object, "spec",
+              make_.object("replicas", replicas == nullptr ? Value{1} : make_.value(*replicas), "dgdRef",
+                           make_.object("name", component.graph, "serviceName", component.service)));
+    children_.items.push_back({std::move(object), component.service});
+  }
+
+  void grove() {
+    for (Component& component : components_) {
+      // Pods of a Grove graph carry the backend that holds for them.
+      Value& annotations = json::ensureObject(component.spec, "annotations", make_.allocator());
+      make_.set(annotations, api::annotation::kDiscoveryBackend, component.discovery);
+    }
+    renderPodCliqueSet(graph_, components_, context_, children_, make_.allocator());
+    for (const Component& component : components_) {
+      const std::string name = componentName(component.graph, component.service);
+      Value labels = make_.object();
+      layOver(labels, json::findObject(&component.spec, "labels"), make_.allocator());
+      renderComponentService(graph_, component, dashed(name), std::move(labels), make_.object(), false,
+                             children_, make_.allocator());
+      renderRoutes(graph_, component, name, context_, children_, make_.allocator());
+    }
+  }
+
+  void componentDeployments() {
+    const std::string hash = workerHash(graph_);
+    for (const Component& component : components_) {
+      children_.items.push_back(
+          {componentDeployment(graph_, component, hash, context_, observed_, make_.allocator()),
+           component.service});
+    }
+  }
+
+  const Value& graph_;
+  const Context& context_;
+  const Observed& observed_;
+  json::Maker make_;
+  Children children_;
+  std::vector<Component> components_;
+};
+
+}  // namespace
+
+bool lwsEnabled(const Context& context) {
+  return context.config.orchestrators.lwsEnabled.value_or(true) && context.facts.lwsApi;
+}
+
+bool usesGrove(const Value& graph, const Context& context) {
+  if (!context.config.orchestrators.grove.enabled.value_or(context.facts.groveApi)) return false;
+  return k8s::lowerAscii(json::findText(annotationsOf(graph), api::annotation::kEnableGrove)) != "false";
+}
+
+Children renderGraph(const Value& graph, const Context& context, const Observed& observed,
+                     Allocator& allocator) {
+  return Graph{graph, context, observed, allocator}.render();
+}
+
+Children renderAll(const Value& graph, const Context& context, const Observed& observed,
+                   Allocator& allocator) {
+  Children all = renderGraph(graph, context, observed, allocator);
+  Children more;
+  for (const Child& child : all.items) {
+    if (json::findText(&child.object, "kind") != api::kDynamoComponentDeployment) continue;
+    Children below =
+        renderComponentDeployment(child.object, "spec.services[" + child.service + "]", context, allocator);
+    for (Child& item : below.items) {
+      item.service = child.service;
+      more.items.push_back(std::move(item));
+    }
+    std::move(below.errors.begin(), below.errors.end(), std::back_inserter(more.errors));
+  }
+  std::move(more.items.begin(), more.items.end(), std::back_inserter(all.items));
+  // Both levels see the same defects.
+  for (validation::FieldError& error : more.errors) {
+    const bool known = std::any_of(all.errors.begin(), all.errors.end(), [&](const auto& e) {
+      return e.field == error.field && e.rule == error.rule;
+    });
+    if (!known) all.errors.push_back(std::move(error));
+  }
+  return all;
+}
+
+}  // namespace dynamo::render

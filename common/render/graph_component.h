@@ -1,0 +1,23 @@
+#pragma once
+// What a graph adds to a service, before it becomes a pod or a DynamoComponentDeployment (spec/children.md
+// section 6, spec/pod-defaults.md sections 1 and 21).
+
+#include <vector>
+
+#include "common/render/children.h"
+
+namespace dynamo::render {
+
+/// Every service of `graph` as a component, sorted by name. Errors: null services, commands that disagree
+/// with backendFramework.
+std::vector<Component> graphComponents(const json::Value& graph, const Context& context,
+                                       const Observed& observed, Errors& errors, json::Allocator& allocator);
+
+/// The services that carry the restart's id now; what they carry (spec/children.md section 8).
+std::map<std::string, std::string> restartAnnotations(const json::Value& graph, const Observed& observed);
+
+/// The DynamoComponentDeployment of `component`. `hash` is the graph's worker hash.
+json::Value componentDeployment(const json::Value& graph, const Component& component, std::string_view hash,
+                                const Context& context, const Observed& observed, json::Allocator& allocator);
+
+}  // namespace dynamo::render

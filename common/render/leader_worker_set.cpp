@@ -1,0 +1,102 @@
+// spec/children.md section 10; quirks dec-4, dec-6, child-Q8, child-Q17b, pod-Q39.
+#include <fmt/format.h>
+
+#include "common/api/dynamo.h"
+#include "common/render/metadata.h"
+#include "common/render/names.h"
+#include "common/render/object.h"
+#include "common/render/workloads.h"
+
+namespace dynamo::render {
+namespace {
+
+using json::Allocator;
+using json::Value;
+
+/// Each replica is an object of its own; nobody runs more.
+constexpr long long kMaxReplicas = 1000;
+
+/// LeaderWorkerSet pods must say what they run: roles are told apart by the command.
+bool hasCommand(const Component& component, const Pod& pod, Errors& errors) {
+  for (const std::string_view field : {"command", "args"}) {
+    const Value* list = json::find(pod.mainContainer(), field);
+    if (list != nullptr && list->IsArray() && !list->Empty()) continue;
+    errors.push_back({validation::ErrorType::Required,
+                      component.at(fmt::format("extraPodSpec.mainContainer.{}", field)), "",
+                      "a multinode component of LeaderWorkerSets needs it", "render.lws-command"});
+    return false;
+  }
+  return true;
+}
+
+struct Templates {
+  Pod leader;
+  Pod worker;
+};
+
+Value podTemplate(const Component& component, const Pod& pod, std::string_view role, std::string_view set,
+                  long long index, Allocator& allocator) {
+  const json::Maker make{allocator};
+  Value labels = podLabels(component, {}, allocator);
+  make.set(labels, api::label::kInstanceId, fmt::format("{}", index));
+  make.set(labels, api::label::kRole, role);
+  Value annotations = podAnnotations(component, pod, nullptr, allocator);
+  make.set(annotations, api::annotation::kGroupName, set);
+  Value spec = make.value(pod.spec);
+  make.set(spec, "schedulerName", "volcano");
+  return make.object("metadata",
+                     make.object("labels", std::move(labels), "annotations", std::move(annotations)), "spec",
+                     std::move(spec));
+}
+
+void renderOne(const Value& owner, const Component& component, const Templates& pods, long long index,
+               Children& children, Allocator& allocator) {
+  const json::Maker make{allocator};
+  const std::string name = fmt::format("{}-{}", dashed(nameOf(owner)), index);
+  Value group =
+      makeObject("scheduling.volcano.sh/v1beta1", "PodGroup", name, component.namespaceName, allocator);
+  setMetadata(group, "labels", make.object(api::label::kInstanceId, fmt::format("{}", index)), allocator);
+  setOwner(group, owner, allocator);
+  make.set(group, "spec", make.object("minMember", component.nodes()));
+  children.items.push_back({std::move(group), component.service});
+
+  Value set =
+      makeObject("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", name, component.namespaceName, allocator);
+  Value labels = componentLabels(component, allocator);
+  make.set(labels, api::label::kInstanceId, fmt::format("{}", index));
+  setMetadata(set, "labels", std::move(labels), allocator);
+  setOwner(set, owner, allocator);
+  make.set(set, "spec",
+           make.object("replicas", 1, "startupPolicy", "LeaderCreated", "leaderWorkerTemplate",
+                       make.object("size", component.nodes(), "leaderTemplate",
+                                   podTemplate(component, pods.leader, "leader", name, index, allocator),
+                                   "workerTemplate",
+                                   podTemplate(component, pods.worker, "worker", name, index, allocator))));
+  children.items.push_back({std::move(set), component.service});
+}
+
+}  // namespace
+
+void renderLeaderWorkerSets(const Value& owner, const Component& component, const Context& context,
+                            Children& children, Allocator& allocator) {
+  const Value* given = json::find(component.spec, "replicas");
+  const long long replicas = given != nullptr && given->IsInt64() ? given->GetInt64() : 1;
+  if (replicas > kMaxReplicas) {
+    children.errors.push_back(
+        {validation::ErrorType::Invalid, component.at("replicas"), fmt::format("{}", replicas),
+         fmt::format("must be at most {}: each replica is a LeaderWorkerSet", kMaxReplicas),
+         "render.lws-replicas"});
+    return;
+  }
+  Templates pods{renderPod(component, Role::Leader, context, children.errors, allocator), {}};
+  if (!pods.leader.good) return;
+  pods.worker = renderPod(component, Role::Worker, context, children.errors, allocator);
+  if (!pods.worker.good) return;
+  if (!hasCommand(component, pods.leader, children.errors)) return;
+  if (!hasCommand(component, pods.worker, children.errors)) return;
+  ensureServiceAccount(component, context.facts, pods.leader.spec, allocator);
+  ensureServiceAccount(component, context.facts, pods.worker.spec, allocator);
+  for (long long i = 0; i < replicas; ++i) renderOne(owner, component, pods, i, children, allocator);
+}
+
+}  // namespace dynamo::render

@@ -1,0 +1,60 @@
+#include "common/render/object.h"
+
+namespace dynamo::render {
+
+using json::Allocator;
+using json::Value;
+
+Value makeObject(std::string_view apiVersion, std::string_view kind, std::string_view name,
+                 std::string_view namespaceName, Allocator& allocator) {
+  const json::Maker make{allocator};
+  return make.object("apiVersion", apiVersion, "kind", kind, "metadata",
+                     make.object("name", name, "namespace", namespaceName));
+}
+
+void setOwner(Value& object, const Value& owner, Allocator& allocator, bool controller) {
+  const json::Maker make{allocator};
+  const std::string_view uid = json::findText(json::find(owner, "metadata"), "uid");
+  Value reference =
+      make.object("apiVersion", json::findText(&owner, "apiVersion"), "kind", json::findText(&owner, "kind"),
+                  "name", nameOf(owner), "uid", uid.empty() ? "00000000-0000-0000-0000-000000000000" : uid);
+  if (controller) {
+    make.set(reference, "controller", true);
+    make.set(reference, "blockOwnerDeletion", true);
+  }
+  make.set(metadata(object, allocator), "ownerReferences", make.list(std::move(reference)));
+}
+
+void layOver(Value& to, const Value* from, Allocator& allocator) {
+  if (from == nullptr || !from->IsObject()) return;
+  for (const auto& member : from->GetObject()) {
+    if (!member.value.IsNull())
+      json::set(to, json::text(member.name), json::copy(member.value, allocator), allocator);
+  }
+}
+
+Value& metadata(Value& object, Allocator& allocator) {
+  return json::ensureObject(object, "metadata", allocator);
+}
+
+void setMetadata(Value& object, std::string_view field, Value&& map, Allocator& allocator) {
+  if (!json::isEmpty(map)) json::set(metadata(object, allocator), field, std::move(map), allocator);
+}
+
+std::string_view nameOf(const Value& object) {
+  return json::findText(json::find(object, "metadata"), "name");
+}
+std::string_view namespaceOf(const Value& object) {
+  return json::findText(json::find(object, "metadata"), "namespace");
+}
+const Value* annotationsOf(const Value& object) {
+  return json::findObject(json::find(object, "metadata"), "annotations");
+}
+const Value* labelsOf(const Value& object) {
+  return json::findObject(json::find(object, "metadata"), "labels");
+}
+const Value* specOf(const Value& object) {
+  return json::findObject(&object, "spec");
+}
+
+}  // namespace dynamo::render

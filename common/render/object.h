@@ -1,0 +1,34 @@
+#pragma once
+// What all children have: a head, an owner, labels.
+
+#include <string>
+#include <string_view>
+
+#include "common/json/build.h"
+#include "common/json/value.h"
+
+namespace dynamo::render {
+
+/// {"apiVersion", "kind", "metadata": {"name", "namespace"}}
+json::Value makeObject(std::string_view apiVersion, std::string_view kind, std::string_view name,
+                       std::string_view namespaceName, json::Allocator& allocator);
+
+/// Makes `owner` the controller of `object` (or, `controller` false, one owner of several). Without a uid,
+/// which nothing offline has, the uid is all zeros.
+void setOwner(json::Value& object, const json::Value& owner, json::Allocator& allocator,
+              bool controller = true);
+
+/// Copies the members of `from` (nullptr: none) over those of `to`.
+void layOver(json::Value& to, const json::Value* from, json::Allocator& allocator);
+
+json::Value& metadata(json::Value& object, json::Allocator& allocator);
+/// Sets metadata.<field> unless `map` is empty.
+void setMetadata(json::Value& object, std::string_view field, json::Value&& map, json::Allocator& allocator);
+
+std::string_view nameOf(const json::Value& object);
+std::string_view namespaceOf(const json::Value& object);
+const json::Value* annotationsOf(const json::Value& object);
+const json::Value* labelsOf(const json::Value& object);
+const json::Value* specOf(const json::Value& object);
+
+}  // namespace dynamo::render

@@ -1,0 +1,129 @@
+// spec/children.md section 11; quirks pod-Q21, pod-Q22, child-Q8, child-Q34, child-Q35.
+#include <fmt/format.h>
+
+#include "common/api/dynamo.h"
+#include "common/k8s/duration.h"
+#include "common/k8s/names.h"
+#include "common/render/hash.h"
+#include "common/render/metadata.h"
+#include "common/render/names.h"
+#include "common/render/object.h"
+#include "common/render/workloads.h"
+
+namespace dynamo::render {
+namespace {
+
+using json::Allocator;
+using json::Value;
+
+struct CliqueRole {
+  std::string name;
+  Role role;
+  Value replicas;
+};
+
+std::string queueOf(const Value& graph) {
+  const std::string_view text = json::findText(annotationsOf(graph), api::annotation::kKaiQueue);
+  const std::size_t begin = text.find_first_not_of(" \t\n\r\v\f");
+  if (begin == std::string_view::npos) return "dynamo";
+  return std::string{text.substr(begin, text.find_last_not_of(" \t\n\r\v\f") - begin + 1)};
+}
+
+bool kaiEnabled(const Context& context) {
+  return context.config.orchestrators.kaiSchedulerEnabled.value_or(context.facts.kaiApi);
+}
+
+class Cliques {
+ public:
+  Cliques(const Value& graph, const Context& context, Children& children, Allocator& allocator)
+      : graph_(graph),
+        context_(context),
+        children_(children),
+        make_(allocator),
+        cliques_(make_.list()),
+        groups_(make_.list()) {}
+
+  void add(const Component& component) {
+    const std::string base = k8s::lowerAscii(component.service);
+    const Value* given = json::find(component.spec, "replicas");
+    if (!component.multinode()) {
+      addClique(component, {base, Role::Main, given == nullptr ? Value{1} : make_.value(*given)});
+      return;
+    }
+    const std::string leader = base + "-ldr";
+    const std::string worker = base + "-wkr";
+    addClique(component, {leader, Role::Leader, Value{1}});
+    addClique(component, {worker, Role::Worker, make_.value(component.nodes() - 1)});
+    Value group = make_.object("name", base, "cliqueNames", make_.list(leader, worker), "minAvailable", 1);
+    if (given != nullptr) make_.set(group, "replicas", *given);
+    make_.push(groups_, std::move(group));
+  }
+
+  /// The spec's template.
+  Value take() {
+    Value body = make_.object("cliques", std::move(cliques_), "cliqueStartupType",
+                              ordered_ ? "CliqueStartupTypeExplicit" : "CliqueStartupTypeAnyOrder",
+                              "headlessServiceConfig", make_.object("publishNotReadyAddresses", true));
+    if (!groups_.Empty()) make_.set(body, "podCliqueScalingGroups", std::move(groups_));
+    const k8s::Duration delay = context_.config.orchestrators.grove.terminationDelay;
+    if (delay.count() > 0) make_.set(body, "terminationDelay", k8s::formatDuration(delay));
+    return body;
+  }
+
+ private:
+  void addClique(const Component& component, CliqueRole role) {
+    Pod pod = renderPod(component, role.role, context_, children_.errors, make_.allocator());
+    if (!pod.good) return;
+    Value labels = podLabels(component, componentName(component.graph, component.service), make_.allocator());
+    const Value* identity = json::findObject(json::findObject(&component.spec, "checkpoint"), "identity");
+    if (component.checkpoint.enabled && !component.checkpoint.ready && identity != nullptr) {
+      make_.set(labels, api::label::kCheckpointHash, identityHash(*identity));
+    }
+    addQueue(pod.spec, labels);
+    Value annotations =
+        podAnnotations(component, pod, json::findObject(&component.spec, "annotations"), make_.allocator());
+    Value spec = make_.object("roleName", role.name, "replicas", std::move(role.replicas), "minAvailable", 1,
+                              "podSpec", std::move(pod.spec));
+    // mpirun of the leader needs its workers' ssh servers.
+    if (role.role == Role::Leader && component.framework.name == kTrtllm) {
+      ordered_ = true;
+      make_.set(spec, "startsAfter", make_.list(k8s::lowerAscii(component.service) + "-wkr"));
+    }
+    Value clique = make_.object("name", role.name, "labels", std::move(labels), "spec", std::move(spec));
+    if (!annotations.ObjectEmpty()) make_.set(clique, "annotations", std::move(annotations));
+    make_.push(cliques_, std::move(clique));
+  }
+
+  void addQueue(Value& podSpec, Value& labels) {
+    const std::string_view scheduler = json::findText(&podSpec, "schedulerName");
+    if (!kaiEnabled(context_) || (!scheduler.empty() && scheduler != "kai-scheduler")) return;
+    make_.set(podSpec, "schedulerName", "kai-scheduler");
+    make_.set(labels, api::label::kKaiQueue, queueOf(graph_));
+  }
+
+  const Value& graph_;
+  const Context& context_;
+  Children& children_;
+  json::Maker make_;
+  Value cliques_;
+  Value groups_;
+  bool ordered_ = false;
+};
+
+}  // namespace
+
+void renderPodCliqueSet(const Value& graph, const std::vector<Component>& components, const Context& context,
+                        Children& children, Allocator& allocator) {
+  const std::size_t before = children.errors.size();
+  Cliques cliques{graph, context, children, allocator};
+  for (const Component& component : components) cliques.add(component);
+  if (children.errors.size() != before) return;
+  const json::Maker make{allocator};
+  Value set =
+      makeObject("grove.io/v1alpha1", "PodCliqueSet", dashed(nameOf(graph)), namespaceOf(graph), allocator);
+  setOwner(set, graph, allocator);
+  make.set(set, "spec", make.object("replicas", 1, "template", cliques.take()));
+  children.items.push_back({std::move(set), ""});
+}
+
+}  // namespace dynamo::render

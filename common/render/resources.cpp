@@ -1,0 +1,89 @@
+#include "common/render/resources.h"
+
+#include <charconv>
+
+#include "common/api/dynamo.h"
+#include "common/json/build.h"
+#include "common/k8s/quantity.h"
+
+namespace dynamo::render {
+namespace {
+
+using json::Allocator;
+using json::Value;
+
+/// limits.gpu, else requests.gpu (quirk pod-Q1: a GPU request without a limit is meant as both).
+std::string_view gpuText(const Value* resources) {
+  const std::string_view limit = json::findText(json::findObject(resources, "limits"), "gpu");
+  return limit.empty() ? json::findText(json::findObject(resources, "requests"), "gpu") : limit;
+}
+
+class Target {
+ public:
+  Target(const Component& component, std::string_view kind, Value& container, Errors& errors,
+         Allocator& allocator)
+      : path_(component.at("resources.") + std::string{kind}),
+        kind_(kind),
+        container_(container),
+        errors_(errors),
+        allocator_(allocator) {}
+
+  void put(std::string_view resource, std::string_view text, std::string_view field) {
+    if (!k8s::parseQuantity(text)) {
+      errors_.push_back({validation::ErrorType::Invalid, path_ + '.' + std::string{field},
+                         validation::showValue(text), "must be a quantity, such as 500m, 2 or 16Gi",
+                         "render.quantity"});
+      return;
+    }
+    Value& resources = json::ensureObject(container_, "resources", allocator_);
+    Value& map = json::ensureObject(resources, kind_, allocator_);
+    json::set(map, resource, json::string(text, allocator_), allocator_);
+  }
+
+ private:
+  std::string path_;
+  std::string_view kind_;
+  Value& container_;
+  Errors& errors_;
+  Allocator& allocator_;
+};
+
+}  // namespace
+
+long long gpusOf(const Value& component) {
+  std::string_view text = gpuText(json::findObject(&component, "resources"));
+  if (text.starts_with('+')) text.remove_prefix(1);
+  long long count = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), count);
+  return parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size() ? count : 0;
+}
+
+void applyResources(const Component& component, Value& container, Errors& errors, Allocator& allocator) {
+  const Value* resources = json::findObject(&component.spec, "resources");
+  if (resources == nullptr) return;
+  for (const std::string_view kind : {"requests", "limits"}) {
+    const Value* item = json::findObject(resources, kind);
+    Target target{component, kind, container, errors, allocator};
+    for (const std::string_view resource : {"cpu", "memory"}) {
+      const std::string_view text = json::findText(item, resource);
+      if (!text.empty()) target.put(resource, text, resource);
+    }
+    if (kind == "limits") {
+      const std::string_view type = json::findText(item, "gpuType");
+      const std::string_view text = gpuText(resources);
+      if (!text.empty()) target.put(type.empty() ? api::kDefaultGpuResource : type, text, "gpu");
+    }
+    if (const Value* custom = json::findObject(item, "custom")) {
+      for (const auto& member : custom->GetObject()) {
+        const std::string_view name = json::text(member.name);
+        target.put(name, json::text(member.value), "custom[" + std::string{name} + "]");
+      }
+    }
+  }
+  const Value* claims = json::find(*resources, "claims");
+  if (claims == nullptr || !claims->IsArray() || claims->Empty()) return;
+  Value& all = json::ensureList(json::ensureObject(container, "resources", allocator), "claims", allocator);
+  for (const Value& claim : claims->GetArray()) all.PushBack(json::copy(claim, allocator), allocator);
+}
+
+}  // namespace dynamo::render

@@ -1,0 +1,14 @@
+#pragma once
+// spec.resources of a component as a container's resources (spec/pod-defaults.md section 15).
+
+#include "common/json/value.h"
+#include "common/render/component.h"
+
+namespace dynamo::render {
+
+/// Lays the component's resources over those of `container`, key by key; claims are appended. What is no
+/// quantity is an error at its path.
+void applyResources(const Component& component, json::Value& container, Errors& errors,
+                    json::Allocator& allocator);
+
+}  // namespace dynamo::render

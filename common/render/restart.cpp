@@ -1,0 +1,71 @@
+// spec/children.md section 8; quirk ctl-Q19.
+#include <algorithm>
+
+#include "common/api/dynamo.h"
+#include "common/render/graph_component.h"
+#include "common/render/object.h"
+
+namespace dynamo::render {
+namespace {
+
+using json::Value;
+
+std::vector<std::string> serviceNames(const Value& graph) {
+  std::vector<std::string> names;
+  const Value* services = json::findObject(specOf(graph), "services");
+  if (services == nullptr) return names;
+  for (const auto& service : services->GetObject()) names.emplace_back(json::text(service.name));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> texts(const Value* list) {
+  std::vector<std::string> all;
+  if (list == nullptr || !list->IsArray()) return all;
+  for (const Value& item : list->GetArray()) all.emplace_back(json::text(item));
+  return all;
+}
+
+/// The services, in the order of a sequential restart, that have had their turn or have it now.
+std::vector<std::string> startedSoFar(std::vector<std::string> order, const Value& status) {
+  const std::vector<std::string> running = texts(json::find(status, "inProgress"));
+  const std::string_view phase = json::findText(&status, "phase");
+  std::size_t count = 1;
+  if (phase != "Pending" && !running.empty()) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (std::find(running.begin(), running.end(), order[i]) != running.end()) count = i + 1;
+    }
+  }
+  order.resize(std::min(count, order.size()));
+  return order;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> restartAnnotations(const Value& graph, const Observed& observed) {
+  std::map<std::string, std::string> result;
+  for (const auto& [service, id] : observed.restartAt) {
+    if (!id.empty()) result[service] = id;
+  }
+  const Value* status = json::findObject(json::findObject(&graph, "status"), "restart");
+  if (status == nullptr) return result;
+  const Value* restart = json::findObject(specOf(graph), "restart");
+  const std::string_view observedId = json::findText(status, "observedID");
+  const std::string_view phase = json::findText(status, "phase");
+  std::string_view id = json::findText(restart, "id");
+  const bool removed = id.empty();
+  if (removed) id = observedId;
+  if (id.empty() || (id == observedId && phase == "Superseded")) return result;
+  const std::vector<std::string> all = serviceNames(graph);
+  std::vector<std::string> chosen = all;
+  const Value* strategy = json::findObject(restart, "strategy");
+  const bool done = removed || (id == observedId && phase == "Completed");
+  if (!done && json::findText(strategy, "type") != "Parallel") {
+    std::vector<std::string> order = texts(json::find(strategy, "order"));
+    chosen = startedSoFar(order.empty() ? all : order, *status);
+  }
+  for (const std::string& service : chosen) result[service] = id;
+  return result;
+}
+
+}  // namespace dynamo::render

@@ -1,0 +1,114 @@
+#include "common/render/volumes.h"
+
+#include <fmt/format.h>
+
+#include "common/api/dynamo.h"
+#include "common/json/build.h"
+#include "common/k8s/quantity.h"
+
+namespace dynamo::render {
+namespace {
+
+using json::Allocator;
+using json::Value;
+
+bool mountsAt(const Value& container, std::string_view path) {
+  const Value* mounts = json::find(container, "volumeMounts");
+  if (mounts == nullptr || !mounts->IsArray()) return false;
+  for (const Value& mount : mounts->GetArray()) {
+    if (json::findText(&mount, "mountPath") == path) return true;
+  }
+  return false;
+}
+
+bool hasVolume(const PodDraft& pod, std::string_view name) {
+  return json::findNamed(json::find(pod.spec, "volumes"), name) != nullptr ||
+         json::findNamed(&pod.volumes, name) != nullptr;
+}
+
+/// The path of `mount`; empty when it has none, with the error told.
+std::string_view mountPathOf(const Component& component, const Value& mount, const std::string& path,
+                             Errors& errors) {
+  const std::string_view given = json::findText(&mount, "mountPoint");
+  if (!given.empty()) return given;
+  const bool cache = json::findBool(&mount, "useAsCompilationCache").value_or(false);
+  if (cache && component.framework.name == kVllm) return api::kVllmCachePath;
+  errors.push_back(
+      {validation::ErrorType::Required, path + ".mountPoint", "",
+       cache ? fmt::format("{} has no default path for its compilation cache",
+                           component.framework.name == kNoop ? "a component without known framework"
+                                                             : component.framework.name)
+             : "where to mount the claim",
+       "render.mount-point"});
+  return {};
+}
+
+void addClaims(const Component& component, PodDraft& pod, Errors& errors, Allocator& allocator) {
+  const Value* mounts = json::find(component.spec, "volumeMounts");
+  if (mounts == nullptr || !mounts->IsArray()) return;
+  const json::Maker make{allocator};
+  for (rapidjson::SizeType i = 0; i < mounts->Size(); ++i) {
+    const std::string path = component.at(fmt::format("volumeMounts[{}]", i));
+    const std::string_view name = json::findText(&(*mounts)[i], "name");
+    if (name.empty()) {
+      errors.push_back(
+          {validation::ErrorType::Required, path + ".name", "", "the name of a claim", "render.mount-name"});
+      continue;
+    }
+    const std::string_view mountPath = mountPathOf(component, (*mounts)[i], path, errors);
+    if (mountPath.empty()) continue;
+    if (json::findNamed(&pod.volumes, name) == nullptr) {
+      make.push(pod.volumes,
+                make.object("name", name, "persistentVolumeClaim", make.object("claimName", name)));
+    }
+    json::ensureList(pod.main, "volumeMounts", allocator)
+        .PushBack(make.object("name", name, "mountPath", mountPath), allocator);
+  }
+}
+
+bool isZeroQuantity(const Value& size) {
+  const auto parsed =
+      k8s::parseQuantity(size.IsString() ? json::text(size) : std::string_view{json::dump(size)});
+  return parsed && parsed->nano == 0;
+}
+
+void addSharedMemory(const Component& component, const Context& context, PodDraft& pod,
+                     Allocator& allocator) {
+  const Value* given = json::findObject(&component.spec, "sharedMemory");
+  const Value* fallback = json::findObject(&context.defaults.of(component.type()), "sharedMemory");
+  const Value* asked = given == nullptr ? fallback : given;
+  if (asked == nullptr || json::findBool(asked, "disabled").value_or(false)) return;
+  if (mountsAt(pod.main, api::kSharedMemoryPath)) return;
+  const json::Maker make{allocator};
+  if (!hasVolume(pod, api::kSharedMemory)) {
+    const Value* size = json::find(asked, "size");
+    if (size == nullptr || isZeroQuantity(*size)) size = json::find(fallback, "size");
+    Value source = make.object("medium", "Memory");
+    if (size != nullptr) make.set(source, "sizeLimit", *size);
+    make.push(pod.volumes, make.object("name", api::kSharedMemory, "emptyDir", std::move(source)));
+  }
+  json::ensureList(pod.main, "volumeMounts", allocator)
+      .PushBack(make.object("name", api::kSharedMemory, "mountPath", api::kSharedMemoryPath), allocator);
+}
+
+}  // namespace
+
+void addVolumes(const Component& component, const Context& context, PodDraft& pod, Errors& errors,
+                Allocator& allocator) {
+  addClaims(component, pod, errors, allocator);
+  addSharedMemory(component, context, pod, allocator);
+}
+
+Value eppConfigVolume(const Component& component, Allocator& allocator) {
+  const json::Maker make{allocator};
+  const Value* reference = json::findObject(json::findObject(&component.spec, "eppConfig"), "configMapRef");
+  const std::string_view key = json::findText(reference, "key");
+  const std::string name =
+      reference == nullptr ? component.graph + "-epp-config" : std::string{json::findText(reference, "name")};
+  return make.object("name", api::kEppConfigVolume, "configMap",
+                     make.object("name", name, "items",
+                                 make.list(make.object("key", key.empty() ? api::kEppConfigKey : key, "path",
+                                                       api::kEppConfigKey))));
+}
+
+}  // namespace dynamo::render

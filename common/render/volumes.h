@@ -1,0 +1,17 @@
+#pragma once
+// Volumes and mounts that a component's own fields ask for (spec/pod-defaults.md section 14; quirk pod-Q11a).
+
+#include "common/json/value.h"
+#include "common/render/backend.h"
+#include "common/render/component.h"
+
+namespace dynamo::render {
+
+/// `volumeMounts` and `sharedMemory` of the component: volumes into pod.volumes, mounts onto pod.main.
+void addVolumes(const Component& component, const Context& context, PodDraft& pod, Errors& errors,
+                json::Allocator& allocator);
+
+/// The volume of the endpoint picker's configuration.
+json::Value eppConfigVolume(const Component& component, json::Allocator& allocator);
+
+}  // namespace dynamo::render

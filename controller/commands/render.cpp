@@ -1,0 +1,116 @@
+#include "controller/commands/render.h"
+
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "common/api/dynamo.h"
+#include "common/api/kinds.h"
+#include "common/config/load.h"
+#include "common/config/manifests.h"
+#include "common/json/yaml_writer.h"
+#include "common/render/children.h"
+#include "common/render/facts.h"
+#include "common/render/object.h"
+#include "common/schema/defaults.h"
+#include "common/schema/registry.h"
+#include "controller/commands/tree.h"
+
+namespace dynamo::controller {
+namespace {
+
+using json::Value;
+
+void choosePathway(const std::string& pathway, config::OrchestratorsConfig& orchestrators) {
+  if (pathway == "auto") return;
+  orchestrators.grove.enabled = pathway == "grove";
+  if (pathway != "grove") orchestrators.lwsEnabled = pathway == "lws";
+}
+
+/// What the API server and the webhook make of a manifest.
+void admit(Value& object, const RenderOptions& options, json::Allocator& allocator) {
+  const auto* node = schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));
+  if (node != nullptr) schema::applyDefaults(*node, object, allocator);
+  Value& metadata = json::ensureObject(object, "metadata", allocator);
+  if (json::findText(&metadata, "namespace").empty()) {
+    json::set(metadata, "namespace", json::string(options.namespaceName, allocator), allocator);
+  }
+  if (json::findText(&object, "kind") != api::kDynamoGraphDeployment) return;
+  Value& annotations = json::ensureObject(metadata, "annotations", allocator);
+  if (json::findRaw(annotations, api::annotation::kOriginVersion) == nullptr) {
+    json::set(annotations, api::annotation::kOriginVersion, json::string(options.operatorVersion, allocator),
+              allocator);
+  }
+  Value* services = json::find(json::ensureObject(object, "spec", allocator), "services");
+  if (services == nullptr || !services->IsObject()) return;
+  for (auto& service : services->GetObject()) {
+    if (service.value.IsObject() && json::find(service.value, "replicas") == nullptr) {
+      json::set(service.value, "replicas", Value{1}, allocator);
+    }
+  }
+}
+
+render::Children childrenOf(const Value& object, const render::Context& context, json::Allocator& allocator) {
+  const std::string_view kind = json::findText(&object, "kind");
+  if (kind == api::kDynamoGraphDeployment) return render::renderAll(object, context, {}, allocator);
+  if (kind == api::kDynamoComponentDeployment) {
+    return render::renderComponentDeployment(object, context, allocator);
+  }
+  if (kind == api::kDynamoCheckpoint) return render::renderCheckpoint(object, context, allocator);
+  return {};
+}
+
+void print(const Value& root, const render::Children& children, const std::string& output) {
+  if (output == "tree") {
+    std::cout << toTree(root, children);
+  } else if (output == "json") {
+    json::Document list;
+    auto& allocator = list.GetAllocator();
+    const json::Maker make{allocator};
+    Value items = make.list();
+    for (const render::Child& child : children.items) make.push(items, child.object);
+    std::cout << json::dump(make.object("apiVersion", "v1", "kind", "List", "items", std::move(items)))
+              << '\n';
+  } else {
+    for (const render::Child& child : children.items) std::cout << "---\n" << json::toYaml(child.object);
+  }
+}
+
+}  // namespace
+
+int runRender(const RenderOptions& options) {
+  config::OperatorConfig config = config::defaultConfig();
+  if (!options.configFile.empty()) {
+    config::LoadResult loaded = config::loadConfigFile(options.configFile, config::Purpose::Offline);
+    for (const std::string& line : loaded.report()) std::cerr << line << '\n';
+    if (!loaded.ok()) return 2;
+    config = std::move(loaded.config);
+  }
+  choosePathway(options.pathway, config.orchestrators);
+  render::Facts facts;
+  if (!options.factsFile.empty()) {
+    if (const std::string error = render::loadFacts(options.factsFile, facts); !error.empty()) {
+      std::cerr << "dynamo-controller: " << error << '\n';
+      return 2;
+    }
+  }
+  const defaults::ComponentDefaults defaults{config.defaults.get()};
+  const render::Context context{config, defaults, facts};
+  config::Manifests manifests = config::readManifests(options.files);
+  for (const std::string& error : manifests.errors) std::cerr << "dynamo-controller: " << error << '\n';
+  bool good = true;
+  for (config::Manifest& manifest : manifests.objects) {
+    auto& allocator = manifest.object.GetAllocator();
+    admit(manifest.object, options, allocator);
+    const render::Children children = childrenOf(manifest.object, context, allocator);
+    print(manifest.object, children, options.output);
+    for (const validation::FieldError& error : children.errors) {
+      std::cerr << fmt::format("{} {}: {}\n", manifest.kind(), manifest.name(), error.message());
+      good = false;
+    }
+  }
+  if (!manifests.errors.empty() || !std::cout) return 2;
+  return good ? 0 : 1;
+}
+
+}  // namespace dynamo::controller
