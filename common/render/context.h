@@ -40,6 +40,8 @@ struct Context {
   const config::OperatorConfig& config;
   const defaults::ComponentDefaults& defaults;
   const Facts& facts;
+  /// Decides the pathway in place of configuration and facts; the graph's annotation still comes first.
+  std::optional<bool> grove = std::nullopt;
 };
 
 /// The workload that runs a graph's components.

@@ -150,7 +150,9 @@ bool lwsEnabled(const Context& context) {
 }
 
 bool usesGrove(const Value& graph, const Context& context) {
-  if (!context.config.orchestrators.grove.enabled.value_or(context.facts.groveApi)) return false;
+  const bool enabled =
+      context.grove.value_or(context.config.orchestrators.grove.enabled.value_or(context.facts.groveApi));
+  if (!enabled) return false;
   return k8s::lowerAscii(json::findText(annotationsOf(graph), api::annotation::kEnableGrove)) != "false";
 }
 

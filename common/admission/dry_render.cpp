@@ -1,0 +1,175 @@
+#include "common/admission/dry_render.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/admission/source_path.h"
+#include "common/api/dynamo.h"
+#include "common/k8s/names.h"
+#include "common/podrules/pod.h"
+#include "common/render/children.h"
+#include "common/render/object.h"
+
+namespace dynamo::admission {
+namespace {
+
+using json::Value;
+using validation::Findings;
+
+/// A pod template in a child, and where it stands there.
+struct Template {
+  Value holder;  ///< {metadata, spec}
+  bool job = false;
+};
+
+void addTemplate(const Value* podTemplate, bool job, json::Allocator& allocator,
+                 std::vector<Template>& found) {
+  if (podTemplate != nullptr) found.push_back({json::copy(*podTemplate, allocator), job});
+}
+
+std::vector<Template> templatesOf(const Value& child, std::string_view service, json::Allocator& allocator) {
+  std::vector<Template> found;
+  const std::string_view kind = json::findText(&child, "kind");
+  const Value* spec = render::specOf(child);
+  if (kind == "Deployment") addTemplate(json::findObject(spec, "template"), false, allocator, found);
+  if (kind == "Job") addTemplate(json::findObject(spec, "template"), true, allocator, found);
+  if (kind == "LeaderWorkerSet") {
+    const Value* body = json::findObject(spec, "leaderWorkerTemplate");
+    addTemplate(json::findObject(body, "leaderTemplate"), false, allocator, found);
+    addTemplate(json::findObject(body, "workerTemplate"), false, allocator, found);
+  }
+  if (kind == "PodCliqueSet") {
+    const Value* cliques = json::find(json::findObject(spec, "template"), "cliques");
+    if (cliques == nullptr || !cliques->IsArray()) return found;
+    for (const Value& clique : cliques->GetArray()) {
+      const json::Maker make{allocator};
+      const Value* labels = json::findObject(&clique, "labels");
+      if (json::findText(labels, api::label::kComponent) != service) continue;
+      Value metadata = make.object();
+      if (labels != nullptr) make.set(metadata, "labels", *labels);
+      if (const Value* annotations = json::findObject(&clique, "annotations")) {
+        make.set(metadata, "annotations", *annotations);
+      }
+      const Value* podSpec = json::findObject(json::findObject(&clique, "spec"), "podSpec");
+      if (podSpec == nullptr) continue;
+      found.push_back({make.object("metadata", std::move(metadata), "spec", *podSpec), false});
+    }
+  }
+  return found;
+}
+
+bool sameFinding(const validation::FieldError& a, const validation::FieldError& b) {
+  return a.field == b.field && a.rule == b.rule && a.detail == b.detail;
+}
+
+void checkTemplates(const Value& child, std::string_view service, const Source& source,
+                    json::Allocator& allocator, Findings& findings) {
+  for (const Template& each : templatesOf(child, service, allocator)) {
+    Findings found;
+    podrules::Options options;
+    options.workload = each.job ? podrules::Workload::Job : podrules::Workload::Service;
+    podrules::checkPodTemplate(each.holder, "", options, found);
+    for (validation::FieldError& error : found.errors) {
+      error.field = sourcePath(source, each.holder, error.field);
+      const bool known = std::any_of(findings.errors.begin(), findings.errors.end(),
+                                     [&](const auto& other) { return sameFinding(other, error); });
+      if (!known) findings.errors.push_back(std::move(error));
+    }
+    for (validation::Warning& warning : found.warnings) {
+      warning.field = sourcePath(source, each.holder, warning.field);
+      const bool known = std::any_of(
+          findings.warnings.begin(), findings.warnings.end(),
+          [&](const auto& other) { return other.field == warning.field && other.text == warning.text; });
+      if (!known) findings.warnings.push_back(std::move(warning));
+    }
+  }
+}
+
+std::vector<std::string> servicesOf(const Value& graph) {
+  std::vector<std::string> names;
+  const Value* services = json::findObject(render::specOf(graph), "services");
+  if (services == nullptr) return names;
+  for (const auto& service : services->GetObject()) names.emplace_back(json::text(service.name));
+  return names;
+}
+
+Findings renderOnce(const Value& graph, const render::Context& context) {
+  json::Document document;
+  auto& allocator = document.GetAllocator();
+  Findings findings;
+  render::Children children = render::renderAll(graph, context, {}, allocator);
+  findings.errors = std::move(children.errors);
+  const Value* services = json::findObject(render::specOf(graph), "services");
+  const Value* envs = json::find(render::specOf(graph), "envs");
+  for (const std::string& service : servicesOf(graph)) {
+    const Source source{json::find(services, service), "spec.services[" + service + "]", envs};
+    for (const render::Child& child : children.items) {
+      const bool whole = json::findText(&child.object, "kind") == "PodCliqueSet";
+      if (whole || child.service == service) {
+        checkTemplates(child.object, service, source, allocator, findings);
+      }
+    }
+  }
+  return findings;
+}
+
+}  // namespace
+
+Findings dryRenderGraph(const Value& graph, const render::Context& context) {
+  const std::string choice =
+      k8s::lowerAscii(json::findText(render::annotationsOf(graph), api::annotation::kEnableGrove));
+  const std::optional<bool> grove =
+      choice == "false" ? std::optional{false} : context.config.orchestrators.grove.enabled;
+  const auto on = [&](bool enabled) {
+    return renderOnce(graph, {context.config, context.defaults, context.facts, enabled});
+  };
+  if (grove) return on(*grove);
+  // The webhook does not know what is installed: what works on one pathway may be meant for it.
+  Findings withGrove = on(true);
+  Findings without = on(false);
+  if (!withGrove.errors.empty() && !without.errors.empty()) return withGrove;
+  Findings& good = withGrove.errors.empty() ? withGrove : without;
+  const Findings& bad = withGrove.errors.empty() ? without : withGrove;
+  for (const validation::FieldError& error : bad.errors) {
+    good.warn(error.field,
+              fmt::format("{} (only {} Grove)", error.body(), withGrove.errors.empty() ? "without" : "with"),
+              error.rule);
+  }
+  return std::move(good);
+}
+
+Findings dryRenderComponentDeployment(const Value& deployment, const render::Context& context) {
+  json::Document document;
+  auto& allocator = document.GetAllocator();
+  Findings findings;
+  render::Children children = render::renderComponentDeployment(deployment, context, allocator);
+  findings.errors = std::move(children.errors);
+  const Source source{render::specOf(deployment), "spec", nullptr};
+  for (const render::Child& child : children.items) {
+    checkTemplates(child.object, child.service, source, allocator, findings);
+  }
+  return findings;
+}
+
+Findings dryRenderCheckpoint(const Value& checkpoint, const render::Context& context) {
+  json::Document document;
+  auto& allocator = document.GetAllocator();
+  Findings findings;
+  render::Children children = render::renderCheckpoint(checkpoint, context, allocator);
+  findings.errors = std::move(children.errors);
+  const Value* given =
+      json::findObject(json::findObject(render::specOf(checkpoint), "job"), "podTemplateSpec");
+  if (given != nullptr && findings.errors.empty()) {
+    podrules::Options options;
+    options.workload = podrules::Workload::Job;
+    Value pod = json::copy(*given, allocator);
+    // The Job's pods are never restarted, whatever the template says.
+    json::set(json::ensureObject(pod, "spec", allocator), "restartPolicy", json::string("Never", allocator),
+              allocator);
+    podrules::checkPodTemplate(pod, "spec.job.podTemplateSpec", options, findings);
+  }
+  return findings;
+}
+
+}  // namespace dynamo::admission

@@ -1,0 +1,22 @@
+#pragma once
+// The last step of admission: renders what the controller would create and asks whether an API server would
+// take it. What it would not is told at the user's field (DESIGN section 4, "Admission ends with a dry
+// render").
+
+#include "common/render/context.h"
+#include "common/validation/finding.h"
+
+namespace dynamo::admission {
+
+/// Of a DynamoGraphDeployment, over every pathway that configuration and annotations leave possible: errors
+/// when none works, warnings when some do not.
+validation::Findings dryRenderGraph(const json::Value& graph, const render::Context& context);
+
+/// Of a standalone DynamoComponentDeployment.
+validation::Findings dryRenderComponentDeployment(const json::Value& deployment,
+                                                  const render::Context& context);
+
+/// Of a DynamoCheckpoint: its pod template and the Job made of it.
+validation::Findings dryRenderCheckpoint(const json::Value& checkpoint, const render::Context& context);
+
+}  // namespace dynamo::admission

@@ -1,0 +1,23 @@
+#pragma once
+// From a path in a rendered pod template back to the field that the user wrote (DESIGN section 4, "Admission
+// ends with a dry render").
+
+#include <string>
+#include <string_view>
+
+#include "common/json/value.h"
+
+namespace dynamo::admission {
+
+/// Where a component stands in the user's object.
+struct Source {
+  const json::Value* component = nullptr;  ///< the service, or the spec of a DynamoComponentDeployment
+  std::string path;                        ///< "spec.services[a]" or "spec"
+  const json::Value* graphEnvs = nullptr;  ///< spec.envs of the graph
+};
+
+/// `path` is relative to the template: "spec.containers[0].env[3].name", "metadata.labels[a]". What was not
+/// written by the user is told at the component.
+std::string sourcePath(const Source& source, const json::Value& podTemplate, std::string_view path);
+
+}  // namespace dynamo::admission
