@@ -1,0 +1,65 @@
+#include "common/render/names.h"
+
+#include <catch2/catch.hpp>
+
+#include "common/render/network.h"
+#include "common/render/pull_secrets.h"
+#include "support.h"
+
+namespace dynamo::render::test {
+namespace {
+
+TEST_CASE("names of component deployments") {
+  CHECK(componentDeploymentName("g", "VllmDecodeWorker", "worker", "abc12345") ==
+        "g-vllmdecodeworker-abc12345");
+  CHECK(componentDeploymentName("g", "Frontend", "frontend", "abc12345") == "g-frontend");
+  CHECK(componentDeploymentName("g", "w", "worker", "") == "g-w");
+  CHECK(componentDeploymentName("g", "w", "Worker", "abc12345") == "g-w");
+}
+
+TEST_CASE("the namespace of Dynamo's discovery") {
+  CHECK(dynamoNamespace(true, "n", "a.b") == "dynamo");
+  CHECK(dynamoNamespace(false, "n", "a.b") == "n-a-b");
+}
+
+TEST_CASE("hosts of an Ingress") {
+  struct Row {
+    const char* ingress;
+    const char* host;
+  };
+  const Row rows[] = {{R"({"hostPrefix":"p-","host":"h"})", "p-h.local"},
+                      {R"({"host":"h","hostSuffix":"example.com"})", "h.example.com"},
+                      {R"({"host":"h","hostSuffix":""})", "h."},
+                      {R"({})", ".local"}};
+  for (const Row& row : rows) {
+    INFO(row.ingress);
+    CHECK(ingressHost(parsed(row.ingress)) == row.host);
+  }
+}
+
+TEST_CASE("registries of images and of pull secrets (quirk pod-Q28)") {
+  struct Row {
+    const char* image;
+    const char* registry;
+  };
+  const Row rows[] = {{"nvcr.io/a/b:1", "nvcr.io"},
+                      {"reg:5005/x", "reg:5005"},
+                      {"vllm:latest", "docker.io"},
+                      {"nginx", "docker.io"},
+                      {"org/img:tag", "docker.io"},
+                      {"docker.io/x", "docker.io"},
+                      {"index.docker.io/x", "docker.io"},
+                      {"localhost/x", "localhost"},
+                      {"", "docker.io"}};
+  for (const Row& row : rows) {
+    INFO(row.image);
+    CHECK(registryOf(row.image) == row.registry);
+  }
+  CHECK(registryOfAuth("https://index.docker.io/v1/") == "docker.io");
+  CHECK(registryOfAuth("https://h:5005/r") == "h:5005");
+  CHECK(registryOfAuth("gitlab-master.nvidia.com:5005/registry") == "gitlab-master.nvidia.com:5005");
+  CHECK(registryOfAuth("user@nvcr.io") == "nvcr.io");
+}
+
+}  // namespace
+}  // namespace dynamo::render::test

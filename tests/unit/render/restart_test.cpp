@@ -1,0 +1,53 @@
+#include <catch2/catch.hpp>
+
+#include "common/render/graph_component.h"
+#include "support.h"
+
+namespace dynamo::render::test {
+namespace {
+
+TEST_CASE("which services a restart has reached (children.md section 8)") {
+  struct Row {
+    const char* name;
+    const char* restart;  ///< spec.restart
+    const char* status;   ///< status.restart
+    const char* reached;
+  };
+  const Row rows[] = {
+      {"no status", R"({"id":"1"})", "null", ""},
+      {"nothing asked", "null", R"({})", ""},
+      {"parallel", R"({"id":"1","strategy":{"type":"Parallel"}})", R"({"phase":"Pending"})", "a=1 b=1 c=1"},
+      {"first of a sequence", R"({"id":"1"})", R"({"phase":"Pending"})", "a=1"},
+      {"nothing in progress", R"({"id":"1"})", R"({"phase":"Restarting","inProgress":[]})", "a=1"},
+      {"second of a sequence", R"({"id":"1"})", R"({"phase":"Restarting","inProgress":["b"]})", "a=1 b=1"},
+      {"own order", R"({"id":"1","strategy":{"type":"Sequential","order":["c","a","b"]}})",
+       R"({"phase":"Restarting","inProgress":["a"]})", "a=1 c=1"},
+      {"done", R"({"id":"1"})", R"({"phase":"Completed","observedID":"1"})", "a=1 b=1 c=1"},
+      {"superseded", R"({"id":"1"})", R"({"phase":"Superseded","observedID":"1"})", ""},
+      {"removed after it was done", "null", R"({"phase":"Completed","observedID":"1"})", "a=1 b=1 c=1"},
+      {"removed after it was superseded", "null", R"({"phase":"Superseded","observedID":"1"})", ""},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    const auto graph = parsed(std::string{R"({"spec":{"services":{"b":{},"a":{},"c":{}},"restart":)"} +
+                              row.restart + R"(},"status":{"restart":)" + row.status + "}}");
+    std::string reached;
+    for (const auto& [service, id] : restartAnnotations(graph, {})) {
+      reached += (reached.empty() ? "" : " ") + service + '=' + id;
+    }
+    CHECK(reached == row.reached);
+  }
+}
+
+TEST_CASE("a service not yet reached keeps what its child has") {
+  const auto graph = parsed(
+      R"({"spec":{"services":{"a":{},"b":{}},"restart":{"id":"2"}},"status":{"restart":{"phase":"Pending"}}})");
+  Observed observed;
+  observed.restartAt = {{"a", "1"}, {"b", "1"}};
+  const auto reached = restartAnnotations(graph, observed);
+  CHECK(reached.at("a") == "2");
+  CHECK(reached.at("b") == "1");
+}
+
+}  // namespace
+}  // namespace dynamo::render::test

@@ -1,0 +1,44 @@
+#pragma once
+// Graphs in YAML-like JSON, and what they are rendered to.
+
+#include <string>
+#include <string_view>
+
+#include "common/json/parse.h"
+#include "common/render/children.h"
+
+namespace dynamo::render::test {
+
+/// The document of `text`; fails the test when it does not parse.
+json::Document parsed(std::string_view text);
+
+struct Setup {
+  config::OperatorConfig config = config::defaultConfig();
+  defaults::ComponentDefaults defaults{};
+  Facts facts;
+
+  explicit Setup(Pathway pathway = Pathway::Grove);
+  Context context() const { return {config, defaults, facts}; }
+};
+
+/// A graph "g" in namespace "ns" of one service "Svc" with `service` as its text.
+json::Document graphOf(
+    std::string_view service,
+    std::string_view annotations = R"({"nvidia.com/dynamo-operator-origin-version":"1.0.0"})");
+
+/// Pod specs of the rendered graph by role: "main", "leader", "worker"; null when there is none.
+const json::Value* podSpecOf(const Children& children, std::string_view role);
+
+/// Everything rendered from `graph`.
+Children rendered(const Setup& setup, json::Document& graph);
+
+/// The text of `errors`, one a line.
+std::string told(const Children& children);
+
+const json::Value& mainContainerOf(const json::Value& podSpec);
+/// "NAME=value NAME=(fieldPath)", in order.
+std::string envOf(const json::Value& container);
+/// Command and args, joined by "|".
+std::string commandOf(const json::Value& container);
+
+}  // namespace dynamo::render::test
