@@ -1,0 +1,141 @@
+// Containers and init containers (spec/k8s-pod-validation.md section 5).
+
+#include <fmt/format.h>
+
+#include "common/k8s/names.h"
+#include "common/podrules/parts.h"
+#include "common/podrules/rules.h"
+
+namespace dynamo::podrules {
+namespace {
+
+using json::Value;
+
+bool isSpace(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+void image(const Report& report, std::string_view image, const At& at) {
+  if (image.empty()) return report.required(at, rule::kImage);
+  if (isSpace(image.front()) || isSpace(image.back())) {
+    return report.invalid(at, image, "must not have leading or trailing white space", rule::kImage);
+  }
+  const std::string doubt = imageDoubt(image);
+  if (!doubt.empty()) report.warn(at, doubt, rule::kImageDoubtful);
+}
+
+bool isSidecar(const Value& container) {
+  return json::findText(&container, "restartPolicy") == "Always";
+}
+
+/// What only containers that stay may have.
+void lasting(const Report& report, const Value& container, const At& at, const PodFacts* facts) {
+  struct Named {
+    std::string_view field;
+    ProbeKind kind;
+  };
+  for (const Named& named :
+       {Named{"livenessProbe", ProbeKind::Liveness}, Named{"readinessProbe", ProbeKind::Readiness},
+        Named{"startupProbe", ProbeKind::Startup}}) {
+    const Value* value = json::find(container, named.field);
+    probe(report, value, at / named.field, named.kind);
+    if (!report.partial()) probePortKnown(report, value, at / named.field, container);
+  }
+  lifecycle(report, json::find(container, "lifecycle"), at / "lifecycle",
+            facts == nullptr ? std::nullopt : facts->gracePeriod);
+}
+
+void passing(const Report& report, const Value& container, const At& at) {
+  for (const std::string_view field : {"livenessProbe", "readinessProbe", "startupProbe", "lifecycle"}) {
+    if (json::find(container, field) == nullptr) continue;
+    report.forbidden(at / field, "may not be set in init containers without restartPolicy Always",
+                     rule::kInitForbidden);
+  }
+}
+
+void restartPolicy(const Report& report, const Value& container, const At& at, ContainerKind kind) {
+  const std::string_view policy = json::findText(&container, "restartPolicy");
+  if (policy.empty()) return;
+  if (kind == ContainerKind::Main) {
+    report.warn(at, "of a main container: needs Kubernetes 1.34 and a feature gate", rule::kContainerRestart);
+  } else if (policy != "Always") {
+    report.warn(at, "other than Always: needs Kubernetes 1.34 and a feature gate", rule::kInitRestart);
+  }
+}
+
+}  // namespace
+
+std::string imageDoubt(std::string_view image) {
+  if (std::any_of(image.begin(), image.end(), isSpace)) return "holds white space";
+  const std::size_t digest = image.find('@');
+  const std::string_view named = image.substr(0, digest);
+  const std::size_t slash = named.rfind('/');
+  const std::size_t colon = named.find(':', slash == std::string_view::npos ? 0 : slash);
+  std::string_view repository = named.substr(0, colon);
+  if (colon != std::string_view::npos) {
+    const std::string_view tag = named.substr(colon + 1);
+    if (tag.empty()) return "has no tag after ':'";
+    if (tag.find('+') != std::string_view::npos) return "has '+' in its tag, which no registry allows";
+  }
+  // Only the registry, the first part with a dot or a port, may be in upper case.
+  const std::size_t first = repository.find('/');
+  if (first != std::string_view::npos &&
+      repository.substr(0, first).find_first_of(".:") != std::string_view::npos) {
+    repository.remove_prefix(first);
+  }
+  const bool upper =
+      std::any_of(repository.begin(), repository.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+  return upper ? "has upper case letters in its repository, which no registry allows" : "";
+}
+
+void container(const Report& report, const Value& container, const At& at, ContainerKind kind,
+               const PodFacts* facts) {
+  const std::string_view name = json::findText(&container, "name");
+  if (name.empty()) {
+    report.required(at / "name", rule::kContainerName);
+  } else {
+    report.check(at / "name", name, k8s::dns1123LabelProblem(name), rule::kContainerName);
+  }
+  image(report, json::findText(&container, "image"), at / "image");
+  report.oneOf(at / "imagePullPolicy", json::findText(&container, "imagePullPolicy"),
+               {"Always", "IfNotPresent", "Never"}, rule::kEnum);
+  report.oneOf(at / "terminationMessagePolicy", json::findText(&container, "terminationMessagePolicy"),
+               {"FallbackToLogsOnError", "File"}, rule::kEnum);
+  ports(report, json::find(container, "ports"), at / "ports");
+  env(report, json::find(container, "env"), at / "env");
+  envFrom(report, json::find(container, "envFrom"), at / "envFrom");
+  mounts(report, container, at, facts);
+  resources(report, json::find(container, "resources"), at / "resources", facts);
+  containerSecurity(report, json::find(container, "securityContext"), at / "securityContext");
+  restartPolicy(report, container, at / "restartPolicy", kind);
+  if (kind == ContainerKind::Main || isSidecar(container)) {
+    lasting(report, container, at, facts);
+  } else {
+    passing(report, container, at);
+  }
+}
+
+void containers(const Report& report, const Value& podSpec, const At& at, const PodFacts& facts) {
+  const At mainAt = at / "containers";
+  const At initAt = at / "initContainers";
+  const Value* main = json::find(podSpec, "containers");
+  const Value* init = json::find(podSpec, "initContainers");
+  if (main == nullptr || (main->IsArray() && main->Empty())) report.required(mainAt, rule::kContainers);
+
+  std::vector<std::string_view> names;
+  const auto each = [&](ContainerKind kind) {
+    return [&, kind](const Value& one, const At& place) {
+      container(report, one, place, kind, &facts);
+      const std::string_view name = json::findText(&one, "name");
+      if (!name.empty() && !insertNew(names, name)) {
+        report.duplicate(place / "name", name, rule::kContainerUnique);
+      }
+    };
+  };
+  forEach(main, mainAt, each(ContainerKind::Main));
+  forEach(init, initAt, each(ContainerKind::Init));
+  hostPorts(report, main, mainAt, facts.hostNetwork, false);
+  hostPorts(report, init, initAt, facts.hostNetwork, true);
+}
+
+}  // namespace dynamo::podrules

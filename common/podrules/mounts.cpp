@@ -1,0 +1,95 @@
+// Volume mounts and block devices of containers (spec/k8s-pod-validation.md section 5, C10).
+
+#include <fmt/format.h>
+
+#include "common/podrules/parts.h"
+#include "common/podrules/rules.h"
+
+namespace dynamo::podrules {
+namespace {
+
+using json::Value;
+
+void subPath(const Report& report, const Value& mount, std::string_view field, const At& at) {
+  const std::string_view path = json::findText(&mount, field);
+  if (path.empty()) return;
+  if (path.starts_with('/')) report.invalid(at, path, "must be a relative path", rule::kMountSubPath);
+  if (hasBackstep(path)) report.invalid(at, path, "must not contain '..'", rule::kMountSubPath);
+}
+
+void mountPath(const Report& report, const Value& mount, const At& at, std::vector<std::string_view>& paths) {
+  const std::string_view path = json::findText(&mount, "mountPath");
+  if (path.empty()) return report.required(at, rule::kMountPath);
+  if (!insertNew(paths, path)) report.invalid(at, path, "must be unique", rule::kMountPath);
+  if (path.find(':') != std::string_view::npos) {
+    report.warn(at, "holds ':', which container runtimes refuse", rule::kMountPathDoubtful);
+  } else if (!path.starts_with('/')) {
+    report.warn(at, "is a relative path: it starts at the container's root", rule::kMountPathDoubtful);
+  }
+}
+
+void volumeOf(const Report& report, const Value& mount, const At& at, const PodFacts* facts) {
+  const std::string_view name = json::findText(&mount, "name");
+  if (name.empty()) return report.required(at, rule::kMountVolume);
+  if (facts == nullptr || report.partial() || facts->volume(name) != nullptr) return;
+  report.notFound(at, name, "the pod has no volume of this name", rule::kMountVolume);
+}
+
+bool isPrivileged(const Value& container) {
+  return json::findBool(json::findObject(&container, "securityContext"), "privileged").value_or(false);
+}
+
+void propagation(const Report& report, const Value& mount, const At& at, const Value& container) {
+  const std::string_view mode = json::findText(&mount, "mountPropagation");
+  report.oneOf(at, mode, {"Bidirectional", "HostToContainer", "None"}, rule::kEnum);
+  if (mode == "Bidirectional" && !isPrivileged(container) && !report.partial()) {
+    report.forbidden(at, "Bidirectional is for privileged containers only", rule::kMountPropagation);
+  }
+}
+
+/// Block devices share names and paths with mounts.
+void devices(const Report& report, const Value& container, const At& at, const PodFacts* facts,
+             std::vector<std::string_view>& names, std::vector<std::string_view>& paths) {
+  forEach(json::find(container, "volumeDevices"), at, [&](const Value& device, const At& place) {
+    const std::string_view name = json::findText(&device, "name");
+    volumeOf(report, device, place / "name", facts);
+    if (!name.empty() && !insertNew(names, name)) {
+      report.invalid(place / "name", name, "must not be mounted twice", rule::kMountVolume);
+    }
+    const std::string_view path = json::findText(&device, "devicePath");
+    if (path.empty()) return report.required(place / "devicePath", rule::kMountPath);
+    if (hasBackstep(path))
+      report.invalid(place / "devicePath", path, "must not contain '..'", rule::kMountPath);
+    if (!insertNew(paths, path))
+      report.invalid(place / "devicePath", path, "must be unique", rule::kMountPath);
+    const Value* volume = facts == nullptr ? nullptr : facts->volume(name);
+    if (volume == nullptr || json::find(*volume, "persistentVolumeClaim") != nullptr ||
+        json::find(*volume, "ephemeral") != nullptr) {
+      return;
+    }
+    report.invalid(place / "name", name, "must be a volume of type persistentVolumeClaim or ephemeral",
+                   rule::kMountVolume);
+  });
+}
+
+}  // namespace
+
+void mounts(const Report& report, const Value& container, const At& at, const PodFacts* facts) {
+  std::vector<std::string_view> names;
+  std::vector<std::string_view> paths;
+  const At mountsAt = at / "volumeMounts";
+  forEach(json::find(container, "volumeMounts"), mountsAt, [&](const Value& mount, const At& place) {
+    volumeOf(report, mount, place / "name", facts);
+    insertNew(names, json::findText(&mount, "name"));
+    mountPath(report, mount, place / "mountPath", paths);
+    subPath(report, mount, "subPath", place / "subPath");
+    subPath(report, mount, "subPathExpr", place / "subPathExpr");
+    if (!json::findText(&mount, "subPath").empty() && !json::findText(&mount, "subPathExpr").empty()) {
+      report.forbidden(place / "subPathExpr", "may not be given together with subPath", rule::kMountSubPath);
+    }
+    propagation(report, mount, place / "mountPropagation", container);
+  });
+  devices(report, container, at / "volumeDevices", facts, names, paths);
+}
+
+}  // namespace dynamo::podrules

@@ -1,0 +1,101 @@
+#pragma once
+// The rules of each part of a pod, on places rather than paths. pod.h holds the doors to them.
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/podrules/pod.h"
+#include "common/podrules/report.h"
+
+namespace dynamo::podrules {
+
+/// What containers refer to in their pod.
+struct PodFacts {
+  std::vector<std::pair<std::string_view, const json::Value*>> volumes;
+  std::vector<std::string_view> claims;
+  std::optional<long long> gracePeriod;
+  bool hostNetwork = false;
+
+  explicit PodFacts(const json::Value& podSpec);
+  const json::Value* volume(std::string_view name) const;
+};
+
+/// True the first time that `seen` meets `item`.
+template <typename Item>
+bool insertNew(std::vector<Item>& seen, const Item& item) {
+  if (std::find(seen.begin(), seen.end(), item) != seen.end()) return false;
+  seen.push_back(item);
+  return true;
+}
+
+// container.cpp; `facts` nullptr: the container stands alone
+void container(const Report& report, const json::Value& container, const At& at, ContainerKind kind,
+               const PodFacts* facts);
+/// Names unique over both lists, host ports over the pod.
+void containers(const Report& report, const json::Value& podSpec, const At& at, const PodFacts& facts);
+
+// ports.cpp
+void ports(const Report& report, const json::Value* list, const At& at);
+/// Which host ports of one kind of containers collide; init containers run one by one.
+void hostPorts(const Report& report, const json::Value* containers, const At& at, bool hostNetwork,
+               bool oneByOne);
+
+// probe.cpp
+void probe(const Report& report, const json::Value* probe, const At& at, ProbeKind kind);
+/// A string port that the container does not name.
+void probePortKnown(const Report& report, const json::Value* probe, const At& at,
+                    const json::Value& container);
+void lifecycle(const Report& report, const json::Value* lifecycle, const At& at,
+               std::optional<long long> gracePeriod);
+
+// env.cpp
+void env(const Report& report, const json::Value* list, const At& at);
+void envFrom(const Report& report, const json::Value* list, const At& at);
+void fieldRef(const Report& report, const json::Value& reference, const At& at, bool volume);
+void resourceFieldRef(const Report& report, const json::Value& reference, const At& at, bool volume);
+
+// resources.cpp
+void resources(const Report& report, const json::Value* resources, const At& at, const PodFacts* facts);
+
+// mounts.cpp
+void mounts(const Report& report, const json::Value& container, const At& at, const PodFacts* facts);
+
+// volumes.cpp and volume_sources.cpp
+void volumes(const Report& report, const json::Value* list, const At& at);
+void volumeSource(const Report& report, std::string_view type, const json::Value& source, const At& at);
+/// A path below the volume: relative, no ".." element, not starting with "..".
+std::string localPathProblem(std::string_view path);
+bool hasBackstep(std::string_view path);
+
+// security.cpp
+void podSecurity(const Report& report, const json::Value* context, const At& at);
+void containerSecurity(const Report& report, const json::Value* context, const At& at);
+
+// scheduling.cpp, affinity.cpp
+void tolerations(const Report& report, const json::Value* list, const At& at);
+void topologySpread(const Report& report, const json::Value* list, const At& at);
+void affinity(const Report& report, const json::Value* affinity, const At& at);
+void labelSelector(const Report& report, const json::Value* selector, const At& at);
+/// matchLabelKeys and mismatchLabelKeys of an affinity term or a spread constraint.
+void matchLabelKeys(const Report& report, const json::Value& term, const At& at);
+
+// dns.cpp
+void dns(const Report& report, const json::Value& podSpec, const At& at);
+void hostAliases(const Report& report, const json::Value* list, const At& at);
+bool isIpAddress(std::string_view text);
+
+// metadata.cpp
+void labels(const Report& report, const json::Value* map, const At& at);
+void annotations(const Report& report, const json::Value* map, const At& at);
+
+// pvc.cpp
+void pvcSpec(const Report& report, const json::Value* spec, const At& at);
+
+// template.cpp
+void podTemplate(const Report& report, const json::Value* podTemplate, const At& at, Workload workload);
+void podSpec(const Report& report, const json::Value& spec, const At& at, Workload workload);
+
+}  // namespace dynamo::podrules

@@ -1,0 +1,81 @@
+#include "common/podrules/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace dynamo::podrules {
+
+using validation::ErrorType;
+using validation::showValue;
+
+std::string At::text() const {
+  std::string out = parent_ == nullptr ? std::string{} : parent_->text();
+  if (kind_ == Kind::Index) return out + fmt::format("[{}]", index_);
+  if (kind_ == Kind::Key) return out + fmt::format("[{}]", name_);
+  if (!out.empty() && !name_.empty()) out += '.';
+  return out += name_;
+}
+
+void Report::required(const At& at, std::string_view rule, std::string detail) const {
+  if (partial_) return;
+  findings_.error({ErrorType::Required, at.text(), "", std::move(detail), std::string{rule}});
+}
+
+void Report::invalid(const At& at, std::string_view value, std::string detail, std::string_view rule) const {
+  findings_.error({ErrorType::Invalid, at.text(), showValue(value), std::move(detail), std::string{rule}});
+}
+
+void Report::invalid(const At& at, const json::Value& value, std::string detail,
+                     std::string_view rule) const {
+  findings_.error({ErrorType::Invalid, at.text(), showValue(value), std::move(detail), std::string{rule}});
+}
+
+void Report::refused(const At& at, std::string detail, std::string_view rule) const {
+  findings_.error({ErrorType::Invalid, at.text(), "", std::move(detail), std::string{rule}});
+}
+
+void Report::forbidden(const At& at, std::string detail, std::string_view rule) const {
+  findings_.error({ErrorType::Forbidden, at.text(), "", std::move(detail), std::string{rule}});
+}
+
+void Report::duplicate(const At& at, std::string_view value, std::string_view rule) const {
+  findings_.error({ErrorType::Duplicate, at.text(), showValue(value), "", std::string{rule}});
+}
+
+void Report::notFound(const At& at, std::string_view value, std::string detail, std::string_view rule) const {
+  findings_.error({ErrorType::NotFound, at.text(), showValue(value), std::move(detail), std::string{rule}});
+}
+
+void Report::warn(const At& at, std::string text, std::string_view rule) const {
+  findings_.warn(at.text(), std::move(text), std::string{rule});
+}
+
+void Report::check(const At& at, std::string_view value, const std::string& problem,
+                   std::string_view rule) const {
+  if (!problem.empty()) invalid(at, value, problem, rule);
+}
+
+void Report::oneOf(const At& at, std::string_view value, std::initializer_list<std::string_view> supported,
+                   std::string_view rule) const {
+  if (value.empty() || std::find(supported.begin(), supported.end(), value) != supported.end()) return;
+  std::string list;
+  for (const std::string_view one : supported) {
+    if (!one.empty()) list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", one);
+  }
+  findings_.error(
+      {ErrorType::NotSupported, at.text(), showValue(value), "supported values: " + list, std::string{rule}});
+}
+
+std::optional<long long> integer(const json::Value* value) {
+  if (value == nullptr) return std::nullopt;
+  if (value->IsInt64()) return value->GetInt64();
+  if (!value->IsDouble()) return std::nullopt;
+  constexpr double kExact = 9007199254740992.0;  // 2^53
+  const double number = value->GetDouble();
+  if (std::trunc(number) != number || std::fabs(number) > kExact) return std::nullopt;
+  return static_cast<long long>(number);
+}
+
+}  // namespace dynamo::podrules

@@ -1,0 +1,186 @@
+// Requests, limits and claims of containers (spec/k8s-pod-validation.md sections 4 and 5, C9).
+
+#include <fmt/format.h>
+
+#include "common/k8s/names.h"
+#include "common/k8s/quantity.h"
+#include "common/podrules/parts.h"
+#include "common/podrules/rules.h"
+
+namespace dynamo::podrules {
+namespace {
+
+using json::Value;
+using Amount = decltype(k8s::Quantity::nano);
+
+constexpr Amount kUnit = 1'000'000'000;
+constexpr Amount kMilli = 1'000'000;
+constexpr Amount kLittleMemory = 4 * 1024 * 1024 * kUnit;
+constexpr std::string_view kHugepagesPrefix = "hugepages-";
+constexpr std::string_view kQuotaPrefix = "requests.";
+
+bool isNative(std::string_view name) {
+  return name.find('/') == std::string_view::npos || name.find("kubernetes.io/") != std::string_view::npos;
+}
+
+bool isHugepages(std::string_view name) {
+  return name.starts_with(kHugepagesPrefix);
+}
+
+/// Requests of these may be lower than their limits.
+bool mayOvercommit(std::string_view name) {
+  return isNative(name) && !isHugepages(name);
+}
+
+Amount roundedUp(Amount value, Amount step) {
+  const Amount rest = value % step;
+  if (rest == 0) return value;
+  return value - rest + (value > 0 ? step : -step);
+}
+
+struct Entry {
+  std::string_view name;
+  std::string text;
+  Amount amount;  ///< in nano, rounded up to milli as the API server does
+};
+
+void hugepages(const Report& report, const Entry& entry, const At& at) {
+  const auto size = k8s::parseQuantity(entry.name.substr(kHugepagesPrefix.size()));
+  const bool good =
+      size && size->nano > 0 && size->nano % kUnit == 0 && roundedUp(entry.amount, kUnit) % size->nano == 0;
+  if (good) return;
+  report.invalid(at, entry.text, "must be a multiple of the page size in the resource's name",
+                 rule::kHugepages);
+}
+
+void doubts(const Report& report, const Entry& entry, Amount exact, const At& at) {
+  if (entry.name == "cpu" && exact % kMilli != 0) {
+    report.warn(at, "is finer than 1m and will be rounded up", rule::kResourceOdd);
+  }
+  if (entry.name != "memory") return;
+  if (entry.text.ends_with('m')) {
+    report.warn(at, fmt::format("{} is thousandths of a byte; M or Mi?", validation::showValue(entry.text)),
+                rule::kResourceOdd);
+  } else if (exact > 0 && exact < kLittleMemory) {
+    report.warn(at,
+                fmt::format("{} is less than 4Mi; a suffix forgotten?", validation::showValue(entry.text)),
+                rule::kResourceOdd);
+  }
+}
+
+std::optional<Entry> entry(const Report& report, std::string_view name, const Value& value, const At& at) {
+  report.check(at, name, resourceNameProblem(name), rule::kResourceName);
+  if (name.find('/') != std::string_view::npos && isNative(name)) {
+    report.warn(at, "names in kubernetes.io are reserved; no device plugin offers this",
+                rule::kResourceReserved);
+  }
+  const auto text = k8s::quantityText(value);
+  if (!text) return std::nullopt;
+  const std::string problem = k8s::quantityProblem(*text);
+  report.check(at, *text, problem, rule::kQuantity);
+  const auto quantity = problem.empty() ? k8s::parseQuantity(*text) : std::nullopt;
+  if (!quantity) return std::nullopt;
+  Entry read{name, *text, roundedUp(quantity->nano, kMilli)};
+  if (read.amount < 0) {
+    report.invalid(at, *text, "must be greater than or equal to 0", rule::kResourceNegative);
+  } else if (!isNative(name) && read.amount % kUnit != 0) {
+    report.invalid(at, *text, "must be an integer", rule::kResourceWhole);
+  }
+  if (isHugepages(name)) hugepages(report, read, at);
+  doubts(report, read, quantity->nano, at);
+  return read;
+}
+
+std::vector<Entry> entries(const Report& report, const Value* list, const At& at) {
+  std::vector<Entry> read;
+  forEachMember(list, at, [&](std::string_view name, const Value& value, const At& place) {
+    if (auto one = entry(report, name, value, place)) read.push_back(std::move(*one));
+  });
+  return read;
+}
+
+void compare(const Report& report, const Entry& request, const std::vector<Entry>& limits,
+             const Value* givenLimits, const At& requestAt, const At& limitAt) {
+  const auto limit =
+      std::find_if(limits.begin(), limits.end(), [&](const Entry& one) { return one.name == request.name; });
+  if (limit != limits.end()) {
+    if (!mayOvercommit(request.name) && request.amount != limit->amount) {
+      report.invalid(requestAt, request.text, fmt::format("must equal the limit of {}", limit->text),
+                     rule::kResourceLimit);
+    } else if (request.amount > limit->amount) {
+      report.invalid(requestAt, request.text,
+                     fmt::format("must be less than or equal to the limit of {}", limit->text),
+                     rule::kResourceLimit);
+    }
+    return;
+  }
+  // A limit that is there but unreadable has its own error.
+  if (mayOvercommit(request.name) || json::find(givenLimits, request.name) != nullptr) return;
+  report.required(limitAt, rule::kResourceLimit,
+                  "a limit equal to the request: this resource cannot be overcommitted");
+}
+
+void claims(const Report& report, const Value* list, const At& at, const PodFacts* facts) {
+  std::vector<std::string> seen;
+  std::vector<std::string> claimed;
+  forEach(list, at, [&](const Value& claim, const At& place) {
+    const std::string name{json::findText(&claim, "name")};
+    if (name.empty()) return report.required(place / "name", rule::kResourceClaim);
+    const std::string_view request = json::findText(&claim, "request");
+    if (!request.empty()) {
+      report.check(place / "request", request, k8s::dns1123LabelProblem(request), rule::kResourceClaim);
+    }
+    // A claim as a whole includes each of its requests.
+    const std::string key = request.empty() ? name : name + "/" + std::string{request};
+    const bool whole = std::find(seen.begin(), seen.end(), name) != seen.end();
+    const bool overlaps = request.empty() && std::find(claimed.begin(), claimed.end(), name) != claimed.end();
+    claimed.push_back(name);
+    if (whole || overlaps || !insertNew(seen, key)) {
+      report.duplicate(place / "name", whole || overlaps ? name : key, rule::kResourceClaim);
+    }
+    if (facts == nullptr || report.partial()) return;
+    const auto& known = facts->claims;
+    if (std::find(known.begin(), known.end(), name) != known.end()) return;
+    report.notFound(place / "name", name, "must be one of the pod's resourceClaims", rule::kResourceClaim);
+  });
+}
+
+}  // namespace
+
+std::string resourceNameProblem(std::string_view name) {
+  const std::string problem = k8s::qualifiedNameProblem(name);
+  if (!problem.empty()) return problem;
+  if (name.find('/') == std::string_view::npos) {
+    const bool known = name == "cpu" || name == "memory" || name == "ephemeral-storage" || isHugepages(name);
+    return known
+               ? std::string{}
+               : "must be cpu, memory, ephemeral-storage, hugepages-<size>, or a name with a domain such as "
+                 "nvidia.com/gpu";
+  }
+  if (isNative(name)) return {};
+  if (name.starts_with(kQuotaPrefix)) return "must not start with \"requests.\"";
+  // The quota of the resource is named "requests.<name>".
+  return k8s::qualifiedNameProblem(std::string{kQuotaPrefix} + std::string{name});
+}
+
+void resources(const Report& report, const Value* resources, const At& at, const PodFacts* facts) {
+  if (resources == nullptr || !resources->IsObject()) return;
+  const At requestsAt = at / "requests";
+  const At limitsAt = at / "limits";
+  const Value* givenLimits = json::find(*resources, "limits");
+  const std::vector<Entry> limits = entries(report, givenLimits, limitsAt);
+  const std::vector<Entry> requests = entries(report, json::find(*resources, "requests"), requestsAt);
+  for (const Entry& request : requests) {
+    compare(report, request, limits, givenLimits, requestsAt.key(request.name), limitsAt.key(request.name));
+  }
+  const auto anyOf = [&](auto predicate) {
+    return std::any_of(limits.begin(), limits.end(), predicate) ||
+           std::any_of(requests.begin(), requests.end(), predicate);
+  };
+  const bool huge = anyOf([](const Entry& one) { return isHugepages(one.name); });
+  const bool basic = anyOf([](const Entry& one) { return one.name == "cpu" || one.name == "memory"; });
+  if (huge && !basic) report.required(at, rule::kHugepages, "huge pages need cpu or memory beside them");
+  claims(report, json::find(*resources, "claims"), at / "claims", facts);
+}
+
+}  // namespace dynamo::podrules

@@ -1,0 +1,122 @@
+// Security contexts of pods and containers (spec/k8s-pod-validation.md section 5 C16, section 6).
+
+#include <fmt/format.h>
+
+#include "common/podrules/parts.h"
+#include "common/podrules/rules.h"
+
+namespace dynamo::podrules {
+namespace {
+
+using json::Value;
+
+constexpr long long kMaxId = 2147483647;
+
+void id(const Report& report, const Value* value, const At& at) {
+  const auto number = integer(value);
+  if (!number || (*number >= 0 && *number <= kMaxId)) return;
+  report.invalid(at, *value, fmt::format("must be between 0 and {}, inclusive", kMaxId), rule::kSecurityId);
+}
+
+void seccomp(const Report& report, const Value& context, const At& at) {
+  const Value* profile = json::findObject(&context, "seccompProfile");
+  if (profile == nullptr) return;
+  const std::string_view type = json::findText(profile, "type");
+  if (type.empty()) report.required(at / "type", rule::kSeccomp);
+  report.oneOf(at / "type", type, {"Localhost", "RuntimeDefault", "Unconfined"}, rule::kSeccomp);
+  const Value* file = json::find(profile, "localhostProfile");
+  const At place = at / "localhostProfile";
+  if (type == "Localhost" && file == nullptr) {
+    report.required(place, rule::kSeccomp, "a file, for the type is Localhost");
+  } else if (type == "Localhost" && file->IsString()) {
+    const std::string_view path = json::text(*file);
+    if (path.starts_with('/')) report.invalid(place, path, "must be a relative path", rule::kSeccomp);
+    if (hasBackstep(path)) report.invalid(place, path, "must not contain '..'", rule::kSeccomp);
+  } else if (!type.empty() && type != "Localhost" && file != nullptr) {
+    report.forbidden(place, "may only be given with the type Localhost", rule::kSeccomp);
+  }
+}
+
+void rootDoubt(const Report& report, const Value& context, const At& at) {
+  if (json::findBool(&context, "runAsNonRoot") == true && integer(json::find(context, "runAsUser")) == 0) {
+    report.warn(at / "runAsUser", "is root, but runAsNonRoot is true: no container will start",
+                rule::kSecurityRoot);
+  }
+}
+
+void common(const Report& report, const Value& context, const At& at) {
+  for (const std::string_view field : {"runAsUser", "runAsGroup"}) {
+    id(report, json::find(context, field), at / field);
+  }
+  seccomp(report, context, at / "seccompProfile");
+  rootDoubt(report, context, at);
+}
+
+bool isSysctlName(std::string_view name) {
+  constexpr std::size_t kMaxSysctl = 253;
+  if (name.empty() || name.size() > kMaxSysctl) return false;
+  const auto isPlain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  bool start = true;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    const bool separator = c == '.' || c == '/';
+    const bool end = i + 1 == name.size() || name[i + 1] == '.' || name[i + 1] == '/';
+    if (separator ? start : !isPlain(c) && (start || end || (c != '-' && c != '_'))) return false;
+    start = separator;
+  }
+  return !start;
+}
+
+void sysctls(const Report& report, const Value& context, const At& at) {
+  std::vector<std::string_view> names;
+  forEach(json::find(context, "sysctls"), at, [&](const Value& sysctl, const At& place) {
+    const std::string_view name = json::findText(&sysctl, "name");
+    if (name.empty()) return report.required(place / "name", rule::kSysctl);
+    if (!isSysctlName(name)) {
+      report.invalid(place / "name", name, "must be the name of a sysctl, such as kernel.shm_rmid_forced",
+                     rule::kSysctl);
+    } else if (!insertNew(names, name)) {
+      report.duplicate(place / "name", name, rule::kSysctl);
+    }
+  });
+}
+
+bool addsSysAdmin(const Value& context) {
+  bool found = false;
+  const At nowhere{""};
+  forEachText(json::find(json::findObject(&context, "capabilities"), "add"), nowhere,
+              [&](std::string_view name, const At&) { found = found || name == "CAP_SYS_ADMIN"; });
+  return found;
+}
+
+}  // namespace
+
+void podSecurity(const Report& report, const Value* context, const At& at) {
+  if (context == nullptr || !context->IsObject()) return;
+  common(report, *context, at);
+  id(report, json::find(*context, "fsGroup"), at / "fsGroup");
+  const Value* groups = json::find(*context, "supplementalGroups");
+  const At groupsAt = at / "supplementalGroups";
+  for (rapidjson::SizeType i = 0; groups != nullptr && groups->IsArray() && i < groups->Size(); ++i) {
+    id(report, &(*groups)[i], groupsAt[i]);
+  }
+  report.oneOf(at / "fsGroupChangePolicy", json::findText(context, "fsGroupChangePolicy"),
+               {"Always", "OnRootMismatch"}, rule::kEnum);
+  sysctls(report, *context, at / "sysctls");
+}
+
+void containerSecurity(const Report& report, const Value* context, const At& at) {
+  if (context == nullptr || !context->IsObject()) return;
+  common(report, *context, at);
+  report.oneOf(at / "procMount", json::findText(context, "procMount"), {"Default", "Unmasked"}, rule::kEnum);
+  if (json::findBool(context, "allowPrivilegeEscalation") != false) return;
+  const At place = at / "allowPrivilegeEscalation";
+  if (json::findBool(context, "privileged") == true) {
+    report.forbidden(place, "may not be false in a privileged container", rule::kSecurityEscalation);
+  }
+  if (addsSysAdmin(*context)) {
+    report.forbidden(place, "may not be false with the capability CAP_SYS_ADMIN", rule::kSecurityEscalation);
+  }
+}
+
+}  // namespace dynamo::podrules

@@ -1,0 +1,195 @@
+// Pod templates and pod specs: what belongs to no container or volume (spec/k8s-pod-validation.md section 6).
+
+#include <fmt/format.h>
+
+#include "common/k8s/names.h"
+#include "common/podrules/parts.h"
+#include "common/podrules/rules.h"
+
+namespace dynamo::podrules {
+namespace {
+
+using json::Value;
+
+constexpr long long kMaxDeadline = 2147483647;
+
+void restartPolicy(const Report& report, const Value& spec, const At& at, Workload workload) {
+  const std::string_view policy = json::findText(&spec, "restartPolicy");
+  if (workload == Workload::Service) {
+    report.oneOf(at, policy, {"Always"}, rule::kRestartPolicy);
+  } else if (policy.empty()) {
+    report.required(at, rule::kRestartPolicy, "pods of a Job need OnFailure or Never");
+  } else {
+    report.oneOf(at, policy, {"Never", "OnFailure"}, rule::kRestartPolicy);
+  }
+}
+
+void deadlines(const Report& report, const Value& spec, const At& at, Workload workload) {
+  const Value* grace = json::find(spec, "terminationGracePeriodSeconds");
+  const auto graceSeconds = integer(grace);
+  if (graceSeconds && *graceSeconds < 0) {
+    report.warn(at / "terminationGracePeriodSeconds", "is negative: one second will be used",
+                rule::kGracePeriod);
+  }
+  const Value* deadline = json::find(spec, "activeDeadlineSeconds");
+  const At deadlineAt = at / "activeDeadlineSeconds";
+  if (deadline == nullptr) return;
+  const auto seconds = integer(deadline);
+  if (workload == Workload::Service) {
+    report.forbidden(deadlineAt, "may only be set in a Job", rule::kActiveDeadline);
+  } else if (seconds && (*seconds < 1 || *seconds > kMaxDeadline)) {
+    report.invalid(deadlineAt, *deadline, fmt::format("must be between 1 and {}, inclusive", kMaxDeadline),
+                   rule::kActiveDeadline);
+  }
+}
+
+void names(const Report& report, const Value& spec, const At& at) {
+  struct Field {
+    std::string_view name;
+    std::string (*problem)(std::string_view);
+  };
+  for (const Field& field :
+       {Field{"serviceAccountName", k8s::dns1123SubdomainProblem},
+        Field{"priorityClassName", k8s::dns1123SubdomainProblem},
+        Field{"runtimeClassName", k8s::dns1123SubdomainProblem},
+        Field{"nodeName", k8s::dns1123SubdomainProblem}, Field{"hostname", k8s::dns1123LabelProblem},
+        Field{"subdomain", k8s::dns1123LabelProblem}}) {
+    const std::string_view name = json::findText(&spec, field.name);
+    // The one name of these that the API server knows to be given though empty.
+    const bool given = field.name == "runtimeClassName" && json::find(spec, field.name) != nullptr;
+    if (name.empty() && (!given || report.partial())) continue;
+    report.check(at / field.name, name, field.problem(name), rule::kNameField);
+  }
+  const std::string_view scheduler = json::findText(&spec, "schedulerName");
+  if (!scheduler.empty() && !k8s::dns1123SubdomainProblem(scheduler).empty()) {
+    report.warn(at / "schedulerName",
+                fmt::format("{} is no name of a scheduler", validation::showValue(scheduler)),
+                rule::kSchedulerName);
+  }
+  forEach(json::find(spec, "imagePullSecrets"), at / "imagePullSecrets",
+          [&](const Value& secret, const At& place) {
+            const std::string_view name = json::findText(&secret, "name");
+            if (!k8s::dns1123SubdomainProblem(name).empty()) {
+              report.warn(place / "name",
+                          fmt::format("no secret can be named {}", validation::showValue(name)),
+                          rule::kPullSecret);
+            }
+          });
+}
+
+void gates(const Report& report, const Value& spec, const At& at) {
+  forEach(json::find(spec, "readinessGates"), at / "readinessGates", [&](const Value& gate, const At& place) {
+    const std::string_view type = json::findText(&gate, "conditionType");
+    report.check(place / "conditionType", type, k8s::qualifiedNameProblem(type), rule::kGate);
+  });
+  std::vector<std::string_view> seen;
+  forEach(json::find(spec, "schedulingGates"), at / "schedulingGates",
+          [&](const Value& gate, const At& place) {
+            const std::string_view name = json::findText(&gate, "name");
+            report.check(place / "name", name, k8s::qualifiedNameProblem(name), rule::kGate);
+            if (!insertNew(seen, name)) report.duplicate(place / "name", name, rule::kGate);
+          });
+}
+
+void claims(const Report& report, const Value& spec, const At& at) {
+  std::vector<std::string_view> seen;
+  forEach(json::find(spec, "resourceClaims"), at, [&](const Value& claim, const At& place) {
+    const std::string_view name = json::findText(&claim, "name");
+    if (name.empty()) {
+      report.required(place / "name", rule::kPodClaim);
+    } else {
+      report.check(place / "name", name, k8s::dns1123LabelProblem(name), rule::kPodClaim);
+      if (!insertNew(seen, name)) report.duplicate(place / "name", name, rule::kPodClaim);
+    }
+    const Value* own = json::find(claim, "resourceClaimName");
+    const Value* fromTemplate = json::find(claim, "resourceClaimTemplateName");
+    if (own == nullptr && fromTemplate == nullptr) {
+      report.required(place, rule::kPodClaim, "one of resourceClaimName, resourceClaimTemplateName");
+    } else if (own != nullptr && fromTemplate != nullptr) {
+      report.forbidden(place / "resourceClaimTemplateName",
+                       "may not be given together with resourceClaimName", rule::kPodClaim);
+    }
+    for (const std::string_view field : {"resourceClaimName", "resourceClaimTemplateName"}) {
+      const Value* given = json::find(claim, field);
+      if (given == nullptr || !given->IsString()) continue;
+      report.check(place / field, json::text(*given), k8s::dns1123SubdomainProblem(json::text(*given)),
+                   rule::kPodClaim);
+    }
+  });
+}
+
+void rest(const Report& report, const Value& spec, const At& at) {
+  report.oneOf(at / "preemptionPolicy", json::findText(&spec, "preemptionPolicy"),
+               {"Never", "PreemptLowerPriority"}, rule::kEnum);
+  const At osAt = at / "os";
+  report.oneOf(osAt / "name", json::findText(json::findObject(&spec, "os"), "name"), {"linux", "windows"},
+               rule::kEnum);
+  const Value* ephemeral = json::find(spec, "ephemeralContainers");
+  if (ephemeral != nullptr && ephemeral->IsArray() && !ephemeral->Empty()) {
+    report.forbidden(at / "ephemeralContainers", "may not be set in a pod template", rule::kEphemeral);
+  }
+  if (json::find(spec, "overhead") != nullptr) {
+    report.warn(at / "overhead", "comes from the RuntimeClass; a pod may not choose it", rule::kOverhead);
+  }
+  if (json::find(spec, "resources") != nullptr) {
+    report.warn(at / "resources", "of a pod need Kubernetes 1.34; older ones drop them", rule::kPodResources);
+  }
+}
+
+bool flag(const Value& spec, std::string_view name) {
+  return json::findBool(&spec, name).value_or(false);
+}
+
+}  // namespace
+
+PodFacts::PodFacts(const Value& podSpec) : hostNetwork{flag(podSpec, "hostNetwork")} {
+  const At nowhere{""};
+  forEach(json::find(podSpec, "volumes"), nowhere,
+          [&](const Value& one, const At&) { volumes.emplace_back(json::findText(&one, "name"), &one); });
+  forEach(json::find(podSpec, "resourceClaims"), nowhere,
+          [&](const Value& claim, const At&) { claims.push_back(json::findText(&claim, "name")); });
+  gracePeriod = integer(json::find(podSpec, "terminationGracePeriodSeconds"));
+}
+
+const Value* PodFacts::volume(std::string_view name) const {
+  const auto found =
+      std::find_if(volumes.begin(), volumes.end(), [&](const auto& one) { return one.first == name; });
+  return found == volumes.end() ? nullptr : found->second;
+}
+
+void podSpec(const Report& report, const Value& spec, const At& at, Workload workload) {
+  if (!spec.IsObject()) return;
+  const PodFacts facts{spec};
+  containers(report, spec, at, facts);
+  volumes(report, json::find(spec, "volumes"), at / "volumes");
+  restartPolicy(report, spec, at / "restartPolicy", workload);
+  deadlines(report, spec, at, workload);
+  names(report, spec, at);
+  labels(report, json::find(spec, "nodeSelector"), at / "nodeSelector");
+  podSecurity(report, json::find(spec, "securityContext"), at / "securityContext");
+  if (flag(spec, "hostPID") && flag(spec, "shareProcessNamespace")) {
+    report.forbidden(at / "shareProcessNamespace", "may not be true together with hostPID",
+                     rule::kShareProcesses);
+  }
+  dns(report, spec, at);
+  hostAliases(report, json::find(spec, "hostAliases"), at / "hostAliases");
+  tolerations(report, json::find(spec, "tolerations"), at / "tolerations");
+  affinity(report, json::find(spec, "affinity"), at / "affinity");
+  topologySpread(report, json::find(spec, "topologySpreadConstraints"), at / "topologySpreadConstraints");
+  gates(report, spec, at);
+  claims(report, spec, at / "resourceClaims");
+  rest(report, spec, at);
+}
+
+void podTemplate(const Report& report, const Value* podTemplate, const At& at, Workload workload) {
+  const At metadataAt = at / "metadata";
+  const Value* metadata = podTemplate == nullptr ? nullptr : json::findObject(podTemplate, "metadata");
+  labels(report, json::find(metadata, "labels"), metadataAt / "labels");
+  annotations(report, json::find(metadata, "annotations"), metadataAt / "annotations");
+  const Value* spec = podTemplate == nullptr ? nullptr : json::find(*podTemplate, "spec");
+  if (spec == nullptr)
+    return report.required(at / "spec", rule::kContainers, "a pod with at least one container");
+  podSpec(report, *spec, at / "spec", workload);
+}
+
+}  // namespace dynamo::podrules

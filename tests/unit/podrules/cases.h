@@ -1,0 +1,76 @@
+#pragma once
+// The table tests/e2e/podrules-cases.json, which tests/e2e/test_podrules.py holds against a real API server.
+
+#include <fstream>
+#include <sstream>
+
+#include "support.h"
+
+namespace dynamo::podrules::test {
+
+inline json::Document cases() {
+  const std::string path = DYNAMO_SOURCE_DIR "/tests/e2e/podrules-cases.json";
+  std::ifstream file{path};
+  std::stringstream text;
+  text << file.rdbuf();
+  return parsed(text.str());
+}
+
+/// Members of `over` in place of those of `object`.
+inline void overlay(json::Value& object, const json::Value* over, json::Allocator& allocator) {
+  if (over == nullptr) return;
+  for (const auto& member : over->GetObject()) {
+    json::set(object, json::text(member.name), json::copy(member.value, allocator), allocator);
+  }
+}
+
+inline json::Value podSpecOf(const json::Value& row, json::Allocator& allocator) {
+  const json::Document base = parsed(R"({"containers":[{"name":"main","image":"i:1"}]})");
+  json::Value spec = json::copy(base, allocator);
+  overlay((*json::find(spec, "containers"))[0], json::find(row, "container"), allocator);
+  if (json::findText(&row, "kind") == "Job") {
+    json::set(spec, "restartPolicy", json::string("Never", allocator), allocator);
+  }
+  overlay(spec, json::find(row, "podSpec"), allocator);
+  return spec;
+}
+
+inline json::Value podTemplateOf(const json::Value& row, json::Allocator& allocator) {
+  if (const json::Value* whole = json::find(row, "template")) return json::copy(*whole, allocator);
+  json::Value podTemplate{rapidjson::kObjectType};
+  overlay(json::ensureObject(podTemplate, "metadata", allocator), json::find(row, "metadata"), allocator);
+  json::set(podTemplate, "spec", podSpecOf(row, allocator), allocator);
+  return podTemplate;
+}
+
+/// What the rules say of a row's object, with the paths that objects of its kind have.
+inline validation::Findings judged(const json::Value& row, bool partial = false) {
+  json::Document scratch;
+  auto& allocator = scratch.GetAllocator();
+  validation::Findings findings;
+  const Options options{Workload::Service, partial};
+  std::string kind{json::findText(&row, "kind")};
+  if (kind.empty()) {
+    checkPodTemplate(podTemplateOf(row, allocator), "spec.template", options, findings);
+  } else if (kind == "Pod") {
+    checkPodSpec(podSpecOf(row, allocator), "spec", options, findings);
+  } else if (kind == "Job") {
+    json::Value spec{rapidjson::kObjectType};
+    json::set(spec, "template", podTemplateOf(row, allocator), allocator);
+    overlay(spec, json::find(row, "jobSpec"), allocator);
+    checkJobSpec(spec, "spec", options, findings);
+  } else {
+    json::Value object{rapidjson::kObjectType};
+    json::Value& metadata = json::ensureObject(object, "metadata", allocator);
+    const std::string_view name = json::findText(&row, "objectName");
+    json::set(metadata, "name", json::string(name.empty() ? "a" : name, allocator), allocator);
+    if (const json::Value* spec = json::find(row, "spec")) {
+      json::set(object, "spec", json::copy(*spec, allocator), allocator);
+    }
+    if (kind == "Ingress") checkIngress(object, "", findings);
+    if (kind == "PersistentVolumeClaim") checkPvc(object, "", options, findings);
+  }
+  return findings;
+}
+
+}  // namespace dynamo::podrules::test
