@@ -4,8 +4,6 @@
 
 #include "common/defaults/dgdr.h"
 #include "common/json/patch.h"
-#include "common/schema/registry.h"
-#include "common/schema/validator.h"
 
 namespace dynamo::webhook {
 
@@ -13,20 +11,6 @@ using defaults::defaultDgdr;
 using defaults::fillNullImage;
 
 namespace {
-
-/// Members of a type that the schema does not allow. The API server refuses them before it asks us; for
-/// everyone else the rules must not read past them in silence.
-std::vector<validation::FieldError> wrongTypes(const json::Value& object) {
-  const schema::Node* node =
-      schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));
-  if (node == nullptr) return {};
-  schema::Options options;
-  options.unknownFields = false;
-  options.status = true;
-  auto findings = schema::validate(*node, object, options);
-  std::erase_if(findings, [](const validation::FieldError& e) { return e.rule != "schema.type"; });
-  return findings;
-}
 
 /// validation.mode: warn. A lock is no defect of the object: it still refuses.
 void warnInstead(validation::Findings& findings) {
@@ -66,20 +50,20 @@ Decision mutateDgdr(AdmissionRequest& request, const Policy& policy, json::Alloc
 Decision validateDgdr(const AdmissionRequest& request, const Policy& policy) {
   Decision decision;
   const json::Value* old = request.updates() ? request.old : nullptr;
-  auto types = wrongTypes(*request.object);
-  if (!types.empty() && old != nullptr) {
-    validation::Findings before;
-    before.errors = wrongTypes(*old);
-    validation::Findings now;
-    now.errors = std::move(types);
-    decision.findings = validation::ratchet(std::move(now), before, *request.object, *old);
-  } else {
-    decision.findings.errors = std::move(types);
-  }
+  decision.findings = admission::wrongTypes(*request.object, old);
   validation::Findings rules =
       validation::validateDgdr({*request.object, old, request.clientVersion, policy.dgdr});
   std::move(rules.errors.begin(), rules.errors.end(), std::back_inserter(decision.findings.errors));
   std::move(rules.warnings.begin(), rules.warnings.end(), std::back_inserter(decision.findings.warnings));
+  if (policy.warnOnly) warnInstead(decision.findings);
+  decision.findings.sort();
+  return decision;
+}
+
+Decision validateKind(const AdmissionRequest& request, std::string_view kind, const Policy& policy) {
+  Decision decision;
+  const json::Value* old = request.updates() ? request.old : nullptr;
+  decision.findings = admission::validate({kind, *request.object, old, request.username}, *policy.settings);
   if (policy.warnOnly) warnInstead(decision.findings);
   decision.findings.sort();
   return decision;

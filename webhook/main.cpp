@@ -11,6 +11,7 @@
 #include "certs/command.h"
 #include "webhook/commands/check.h"
 #include "webhook/commands/convert.h"
+#include "webhook/commands/rules.h"
 #include "webhook/commands/serve.h"
 #include "webhook/http/memory.h"
 #include "webhook/version.h"
@@ -68,6 +69,23 @@ void addCheck(CLI::App& app, std::function<int()>& run, webhook::CheckOptions& o
   command->callback([&] { run = [&options] { return webhook::runCheck(options); }; });
 }
 
+void addRules(CLI::App& app, std::function<int()>& run, webhook::RulesOptions& options) {
+  CLI::App* command = app.add_subcommand("rules", "list every rule: id, severity, one line");
+  command->add_option("--kind", options.kind, "of one kind, or of schema, render or pod");
+  command->add_option("-o,--output", options.output, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  command->callback([&] { run = [&options] { return webhook::runRules(options); }; });
+}
+
+void addDefaults(CLI::App& app, std::function<int()>& run, webhook::DefaultsOptions& options) {
+  CLI::App* command = app.add_subcommand("defaults", "print the defaults of component types");
+  command->add_option("--component", options.component, "of one type");
+  command->add_option("--config", options.configFile,
+                      "OperatorConfiguration file whose defaults are laid over");
+  command->callback([&] { run = [&options] { return webhook::runDefaults(options); }; });
+}
+
 void addConvert(CLI::App& app, std::function<int()>& run, webhook::ConvertOptions& options) {
   CLI::App* command =
       app.add_subcommand("convert", "convert DynamoGraphDeploymentRequests to another version");
@@ -119,11 +137,15 @@ int main(int argc, char** argv) {
   webhook::ServeOptions serve;
   webhook::CheckOptions check;
   webhook::ConvertOptions convert;
+  webhook::RulesOptions rules;
+  webhook::DefaultsOptions defaults;
   certs::CertsCommandOptions certificates;
   int days = static_cast<int>(certificates.lifetime.count());
   addServe(app, run, serve);
   addCheck(app, run, check);
   addConvert(app, run, convert);
+  addRules(app, run, rules);
+  addDefaults(app, run, defaults);
   addCerts(app, run, certificates, days);
   try {
     app.parse(arguments(argc, argv));

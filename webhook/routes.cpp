@@ -18,13 +18,13 @@ constexpr AdmissionKind kDgdr{api::kV1beta1, api::kDynamoGraphDeploymentRequest}
 // The reference's paths, and the same style for the kinds it has no webhook for (DESIGN "Registration").
 constexpr std::array kTable = {
     AdmissionRoute{"/mutate-nvidia-com-v1alpha1-dynamographdeployment", Role::Mutate, kDgd, false},
-    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamographdeployment", Role::Validate, kDgd, false},
+    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamographdeployment", Role::Validate, kDgd, true},
     AdmissionRoute{"/mutate-nvidia-com-v1alpha1-dynamocomponentdeployment", Role::Mutate, kDcd, false},
-    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamocomponentdeployment", Role::Validate, kDcd, false},
+    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamocomponentdeployment", Role::Validate, kDcd, true},
     AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamographdeploymentscalingadapter", Role::Validate,
-                   kAdapter, false},
-    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamomodel", Role::Validate, kModel, false},
-    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamocheckpoint", Role::Validate, kCheckpoint, false},
+                   kAdapter, true},
+    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamomodel", Role::Validate, kModel, true},
+    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamocheckpoint", Role::Validate, kCheckpoint, true},
     AdmissionRoute{"/mutate-nvidia-com-v1beta1-dynamographdeploymentrequest", Role::Mutate, kDgdr, true},
     AdmissionRoute{"/validate-nvidia-com-v1beta1-dynamographdeploymentrequest", Role::Validate, kDgdr, true},
 };
@@ -39,6 +39,11 @@ Admit decisionFor(const AdmissionRoute& route, const Policy& policy) {
   if (route.role == Role::Mutate) {
     return [&policy](AdmissionRequest& request, json::Allocator& allocator) {
       return mutateDgdr(request, policy, allocator);
+    };
+  }
+  if (admission::hasRules(route.kind.kind)) {
+    return [&policy, kind = route.kind.kind](AdmissionRequest& request, json::Allocator&) {
+      return validateKind(request, kind, policy);
     };
   }
   return [&policy](AdmissionRequest& request, json::Allocator&) { return validateDgdr(request, policy); };

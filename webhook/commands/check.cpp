@@ -38,6 +38,21 @@ validation::Findings dgdrFindings(const schema::Node& node, const Value& object,
       {hub, nullptr, std::string_view{version}.substr(version.find('/') + 1), policy.dgdr});
 }
 
+/// The findings of every other kind, as a CREATE of the defaulted object would be judged.
+validation::Findings otherFindings(const schema::Node& node, const Value& object, const std::string& space,
+                                   const Policy& policy) {
+  json::Document document;
+  auto& allocator = document.GetAllocator();
+  Value defaulted = json::copy(object, allocator);
+  schema::applyDefaults(node, defaulted, allocator);
+  Value& metadata = json::ensureObject(defaulted, "metadata", allocator);
+  if (json::findText(&metadata, "namespace").empty()) {
+    json::set(metadata, "namespace", json::string(space, allocator), allocator);
+  }
+  json::remove(defaulted, "status");  // a create drops it
+  return admission::validate({json::findText(&object, "kind"), defaulted, nullptr, {}}, *policy.settings);
+}
+
 FileFinding located(const config::Manifest& manifest, const std::string& field) {
   FileFinding finding;
   finding.file = manifest.file == "-" ? "stdin" : manifest.file;
@@ -91,8 +106,10 @@ bool checkManifest(const config::Manifest& manifest, const std::string& namespac
   }
   validation::Findings all;
   all.errors = schema::validate(*node, object);
-  if (manifest.kind() == api::kDynamoGraphDeploymentRequest) {
-    validation::Findings rules = dgdrFindings(*node, object, namespaceName, policy);
+  const bool request = manifest.kind() == api::kDynamoGraphDeploymentRequest;
+  if (request || admission::hasRules(manifest.kind())) {
+    validation::Findings rules = request ? dgdrFindings(*node, object, namespaceName, policy)
+                                         : otherFindings(*node, object, namespaceName, policy);
     for (validation::FieldError& error : rules.errors) {
       if (!known(all.errors, error)) all.errors.push_back(std::move(error));
     }

@@ -40,6 +40,7 @@ Policy makePolicy(const config::OperatorConfig& config, std::string operatorVers
   // adm-Q7: one rule for webhook and controller.
   policy.dgdr.hardwareRequired = config.restricted() && !config.gpuDiscoveryEnabled;
   policy.dgdr.allowOtherNamespaces = config.allowOtherNamespaces;
+  policy.settings = std::make_shared<const admission::Settings>(config, "");
   return policy;
 }
 

@@ -1,0 +1,133 @@
+#include "common/admission/validate.h"
+
+#include <algorithm>
+#include <array>
+
+#include "common/admission/dry_render.h"
+#include "common/api/kinds.h"
+#include "common/render/object.h"
+#include "common/schema/registry.h"
+#include "common/schema/validator.h"
+
+namespace dynamo::admission {
+namespace {
+
+using json::Value;
+using validation::FieldError;
+using validation::Findings;
+using validation::Severity;
+
+using Rules = Findings (*)(const validation::Request&);
+using DryRender = Findings (*)(const Value&, const render::Context&);
+
+struct Kind {
+  std::string_view kind;
+  Rules rules;
+  DryRender dryRender;  ///< nullptr: the kind has no children that could be refused
+};
+
+constexpr std::array<Kind, 5> kKinds = {{
+    {api::kDynamoGraphDeployment, validation::validateDgd, dryRenderGraph},
+    {api::kDynamoComponentDeployment, validation::validateDcd, dryRenderComponentDeployment},
+    {api::kDynamoGraphDeploymentScalingAdapter, validation::validateScalingAdapter, nullptr},
+    {api::kDynamoModel, validation::validateModel, nullptr},
+    {api::kDynamoCheckpoint, validation::validateCheckpoint, dryRenderCheckpoint},
+}};
+
+const Kind* kindOf(std::string_view name) {
+  const auto found =
+      std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& k) { return k.kind == name; });
+  return found == kKinds.end() ? nullptr : &*found;
+}
+
+constexpr std::array<validation::Rule, 12> kRenderRules = {{
+    {"render.checkpoint", Severity::Error,
+     "checkpointing is configured in the operator when a component uses it"},
+    {"render.checkpoint-container", Severity::Error, "a checkpoint's pod template has a container"},
+    {"render.epp-config", Severity::Error, "an endpoint picker has a configuration"},
+    {"render.framework", Severity::Error, "the command and backendFramework name one engine"},
+    {"render.lws-command", Severity::Error, "a component of LeaderWorkerSets has a command and arguments"},
+    {"render.lws-replicas", Severity::Error, "replicas that are LeaderWorkerSets each stay within reason"},
+    {"render.mount-name", Severity::Error, "a volume mount names a claim"},
+    {"render.mount-point", Severity::Error, "a volume mount has a path, or its engine a default one"},
+    {"render.quantity", Severity::Error, "resources are quantities"},
+    {"render.service", Severity::Error, "a service is not null"},
+    {"render.trtllm-nodes", Severity::Error, "the hosts of a TensorRT-LLM component fit one command"},
+    {"render.pathway", Severity::Warning, "the graph can be deployed on each pathway that is possible"},
+}};
+
+bool beingDeleted(const Value& object) {
+  return json::find(json::find(&object, "metadata"), "deletionTimestamp") != nullptr;
+}
+
+std::vector<FieldError> typeErrors(const Value& object) {
+  const schema::Node* node =
+      schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));
+  if (node == nullptr) return {};
+  schema::Options options;
+  options.unknownFields = false;
+  options.status = true;
+  auto errors = schema::validate(*node, object, options);
+  std::erase_if(errors, [](const FieldError& e) { return e.rule != "schema.type"; });
+  return errors;
+}
+
+/// What the rules have said of a field, rendering need not say again.
+void append(Findings& all, Findings&& more) {
+  for (FieldError& error : more.errors) {
+    const bool known = std::any_of(all.errors.begin(), all.errors.end(),
+                                   [&](const FieldError& e) { return e.field == error.field; });
+    if (!known) all.errors.push_back(std::move(error));
+  }
+  for (validation::Warning& warning : more.warnings) {
+    const bool known = std::any_of(
+        all.warnings.begin(), all.warnings.end(),
+        [&](const validation::Warning& w) { return w.field == warning.field && w.text == warning.text; });
+    if (!known) all.warnings.push_back(std::move(warning));
+  }
+}
+
+}  // namespace
+
+Settings::Settings(config::OperatorConfig configuration, std::string_view operatorAccount)
+    : config(std::move(configuration)),
+      defaults(config.defaults.get()),
+      policy(validation::graphPolicy(config, operatorAccount, std::nullopt)) {}
+
+bool hasRules(std::string_view kind) {
+  return kindOf(kind) != nullptr;
+}
+
+std::span<const validation::Rule> renderRules() {
+  return kRenderRules;
+}
+
+Findings wrongTypes(const Value& object, const Value* old) {
+  Findings now;
+  now.errors = typeErrors(object);
+  if (now.errors.empty() || old == nullptr) return now;
+  Findings before;
+  before.errors = typeErrors(*old);
+  return validation::ratchet(std::move(now), before, object, *old);
+}
+
+Findings validate(const Subject& subject, const Settings& settings) {
+  const Kind* kind = kindOf(subject.kind);
+  if (kind == nullptr || beingDeleted(subject.object)) return {};
+  Findings findings = wrongTypes(subject.object, subject.old);
+  const bool typed = findings.errors.empty() && findings.warnings.empty();
+  append(findings, kind->rules({subject.object, subject.old, subject.username, settings.policy}));
+  // Rendering reads every field: not before the types are right.
+  if (kind->dryRender != nullptr && typed) {
+    Findings rendered = kind->dryRender(subject.object, settings.context());
+    if (subject.old != nullptr && !rendered.errors.empty()) {
+      const Findings before = kind->dryRender(*subject.old, settings.context());
+      rendered = validation::ratchet(std::move(rendered), before, subject.object, *subject.old);
+    }
+    append(findings, std::move(rendered));
+  }
+  findings.sort();
+  return findings;
+}
+
+}  // namespace dynamo::admission

@@ -1,0 +1,50 @@
+#pragma once
+// Everything that admission says of a graph, a component deployment, a scaling adapter, a model or a
+// checkpoint: types, rules, dry render (DESIGN section 4). Webhook and `check` call the same function.
+
+#include <span>
+#include <string_view>
+
+#include "common/config/operator_config.h"
+#include "common/defaults/component_defaults.h"
+#include "common/render/context.h"
+#include "common/validation/finding.h"
+#include "common/validation/graph.h"
+
+namespace dynamo::admission {
+
+/// What does not change while the process runs.
+struct Settings {
+  config::OperatorConfig config;
+  defaults::ComponentDefaults defaults;
+  render::Facts facts;
+  validation::GraphPolicy policy;
+
+  /// `operatorAccount`: "namespace/name" of the controller's service account; empty when unknown.
+  Settings(config::OperatorConfig configuration, std::string_view operatorAccount);
+
+  render::Context context() const { return {config, defaults, facts}; }
+};
+
+struct Subject {
+  std::string_view kind;
+  const json::Value& object;
+  const json::Value* old = nullptr;  ///< nullptr on CREATE
+  std::string_view username;
+};
+
+/// Sorted findings. On UPDATE, what the old object has too is a warning; an object that is being deleted is
+/// admitted as it is.
+validation::Findings validate(const Subject& subject, const Settings& settings);
+
+/// Members of a type that the schema does not allow. The API server refuses them before it asks us; for
+/// everyone else the rules must not read past them in silence. Ratcheted when there is an old object.
+validation::Findings wrongTypes(const json::Value& object, const json::Value* old);
+
+/// Whether validate() knows the kind.
+bool hasRules(std::string_view kind);
+
+/// Rules of rendering: what render and dry render tell.
+std::span<const validation::Rule> renderRules();
+
+}  // namespace dynamo::admission
