@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <tuple>
 
 namespace dynamo::validation {
@@ -117,41 +118,74 @@ std::string showValue(const json::Value& value) {
   return oneLine(json::dump(value), kMaxShownValue);
 }
 
+namespace {
+
+const json::Value* itemAt(const json::Value& list, std::string_view index) {
+  std::size_t i = 0;
+  const auto parsed = std::from_chars(index.data(), index.data() + index.size(), i);
+  const bool valid = parsed.ec == std::errc{} && parsed.ptr == index.data() + index.size();
+  return valid && i < list.Size() ? &list[static_cast<rapidjson::SizeType>(i)] : nullptr;
+}
+
+/// What "[token]" at the front of `path` names below `at`; `path` goes on behind it. A key of a map may hold
+/// any character, "]" and "." too: the longest key that fits is meant.
+const json::Value* takeBracketed(const json::Value& at, std::string_view& path) {
+  if (!at.IsObject()) {
+    const std::size_t close = path.find(']');
+    if (close == std::string_view::npos) return nullptr;
+    const std::string_view token = path.substr(1, close - 1);
+    path.remove_prefix(close + 1);
+    return at.IsArray() ? itemAt(at, token) : nullptr;
+  }
+  const json::Value* found = nullptr;
+  std::size_t length = 0;
+  for (const auto& member : at.GetObject()) {
+    const std::string_view key = json::text(member.name);
+    const std::size_t end = key.size() + 2;
+    if (end < length || path.size() < end || path[end - 1] != ']' || path.substr(1, key.size()) != key) {
+      continue;
+    }
+    if (path.size() > end && path[end] != '.' && path[end] != '[') continue;
+    found = &member.value;
+    length = end;
+  }
+  path.remove_prefix(length);
+  return found;
+}
+
+}  // namespace
+
 const json::Value* valueAt(const json::Value& object, std::string_view path) {
   const json::Value* at = &object;
   while (at != nullptr && !path.empty()) {
-    std::string_view token;
     if (path.front() == '[') {
-      const std::size_t close = path.find(']');
-      if (close == std::string_view::npos) return nullptr;
-      token = path.substr(1, close - 1);
-      path.remove_prefix(close + 1);
-    } else {
-      if (path.front() == '.') path.remove_prefix(1);
-      const std::size_t length = std::min(path.find_first_of(".["), path.size());
-      token = path.substr(0, length);
-      path.remove_prefix(length);
+      at = takeBracketed(*at, path);
+      continue;
     }
-    if (at->IsArray()) {
-      std::size_t index = 0;
-      const auto parsed = std::from_chars(token.data(), token.data() + token.size(), index);
-      const bool valid = parsed.ec == std::errc{} && parsed.ptr == token.data() + token.size();
-      at = valid && index < at->Size() ? &(*at)[static_cast<rapidjson::SizeType>(index)] : nullptr;
-    } else {
-      at = json::findRaw(*at, token);
-    }
+    if (path.front() == '.') path.remove_prefix(1);
+    const std::size_t length = std::min(path.find_first_of(".["), path.size());
+    const std::string_view token = path.substr(0, length);
+    path.remove_prefix(length);
+    at = at->IsArray() ? itemAt(*at, token) : json::findRaw(*at, token);
   }
   return at;
 }
 
 Findings ratchet(Findings now, const Findings& before, const json::Value& object, const json::Value& old) {
+  using Key = std::tuple<std::string_view, std::string_view, ErrorType, std::string_view>;
+  const auto key = [](const FieldError& e) { return Key{e.rule, e.field, e.type, e.detail}; };
+  std::set<Key> known;
+  for (const FieldError& error : before.errors) known.insert(key(error));
+  const auto untouched = [&](const FieldError& error) {
+    if (!known.contains(key(error))) return false;
+    const json::Value* value = valueAt(object, error.field);
+    const json::Value* was = valueAt(old, error.field);
+    const bool objects = value != nullptr && was != nullptr && value->IsObject() && was->IsObject();
+    return objects || json::equal(value, was);
+  };
   std::vector<FieldError> kept;
   for (FieldError& error : now.errors) {
-    const bool known = std::any_of(before.errors.begin(), before.errors.end(), [&](const FieldError& e) {
-      return e.rule == error.rule && e.field == error.field && e.type == error.type &&
-             e.detail == error.detail;
-    });
-    if (known && json::equal(valueAt(object, error.field), valueAt(old, error.field))) {
+    if (untouched(error)) {
       now.warn(error.field, error.body(), error.rule);
     } else {
       kept.push_back(std::move(error));

@@ -70,11 +70,13 @@ std::string showValue(std::string_view text);
 /// `s` without control characters and cut at a character boundary so that at most `limit` bytes remain.
 std::string oneLine(std::string_view s, std::size_t limit);
 
-/// The value at `path` ("spec.a.b[0].c", map keys as "[key]") below `object`; nullptr when there is none.
+/// The value at `path` ("spec.a.b[0].c") below `object`; nullptr when there is none. Map keys stand as they
+/// are in brackets: "spec.services[a.b].replicas".
 const json::Value* valueAt(const json::Value& object, std::string_view path);
 
 /// Rule 1 of quirks.md: what an UPDATE did not touch is no reason to refuse it. Errors of `now` that the old
-/// object has too (same rule and path, same value there) become warnings.
+/// object has too (same rule, path and words, same value there) become warnings. Where the path names an
+/// object, the words alone count: such an error is about some of its members, and names them.
 Findings ratchet(Findings now, const Findings& before, const json::Value& object, const json::Value& old);
 
 }  // namespace dynamo::validation

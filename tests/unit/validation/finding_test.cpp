@@ -108,7 +108,8 @@ TEST_CASE("warnings are one line of at most 120 bytes") {
 
 TEST_CASE("values by path") {
   const json::Document tree =
-      object(R"({"spec":{"a":[{"b":1},{"b":null}],"m":{"k.e/y":2,"":3,"k":4}},"n":null,"":{"x":5}})");
+      object(R"({"spec":{"a":[{"b":1},{"b":null}],"m":{"k.e/y":2,"":3,"k":4,"a.b":{"c":6},"a]b":{"c":7},)"
+             R"("a]":{"c":8},"x].c":9,"x":{"c":10}}},"n":null,"":{"x":5}})");
   struct Row {
     const char* path;
     const char* json;  ///< nullptr: nothing there
@@ -132,6 +133,16 @@ TEST_CASE("values by path") {
       {"spec.m.k", "4"},
       {"spec.m.k.deeper", nullptr},
       {"spec.m[]", "3"},
+      {"spec.m[a.b].c", "6"},
+      {"spec.m[a.b]", R"({"c":6})"},
+      {"spec.m[a]b].c", "7"},
+      {"spec.m[a]].c", "8"},
+      {"spec.m[x].c", "10"},
+      {"spec.m[x].c]", "9"},
+      {"spec.m[a.b", nullptr},
+      {"spec.m[a.b]c", nullptr},
+      {"spec.m[a]", nullptr},
+      {"n[0]", nullptr},
       {"n", "null"},
       {"n.x", nullptr},
       {"absent", nullptr},
@@ -150,8 +161,8 @@ FieldError error(const char* field, const char* detail = "d", const char* rule =
 }
 
 TEST_CASE("ratchet: what both objects have in the same words and with the same value warns") {
-  const json::Document now = object(R"({"spec":{"a":1,"b":2,"c":[1,2]}})");
-  const json::Document old = object(R"({"spec":{"b":3,"a":1.0,"c":[1,2]}})");
+  const json::Document now = object(R"({"spec":{"a":1,"b":2,"c":[1,2],"d":{"x":1},"e":[1],"f":{}}})");
+  const json::Document old = object(R"({"spec":{"b":3,"a":1.0,"c":[1,2],"d":{"x":2},"e":[2],"f":7}})");
   struct Row {
     const char* name;
     FieldError now, before;
@@ -161,6 +172,10 @@ TEST_CASE("ratchet: what both objects have in the same words and with the same v
       {"untouched", error("spec.a"), error("spec.a"), true},
       {"untouched list", error("spec.c"), error("spec.c"), true},
       {"absent in both", error("spec.z"), error("spec.z"), true},
+      {"an object with the same error", error("spec.d"), error("spec.d"), true},
+      {"an object with another error", error("spec.d", "d"), error("spec.d", "e"), false},
+      {"another list", error("spec.e"), error("spec.e"), false},
+      {"an object that was none", error("spec.f"), error("spec.f"), false},
       {"another value", error("spec.b"), error("spec.b"), false},
       {"another path", error("spec.a"), error("spec.c"), false},
       {"another rule", error("spec.a", "d", "r"), error("spec.a", "d", "s"), false},

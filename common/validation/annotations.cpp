@@ -1,0 +1,256 @@
+// Labels and annotations that users write: those that mean something, and the syntax of all others
+// (spec/admission.md 6.2 group 2, section 7 row 8; spec/children.md sections 2, 9; quirks adm-Q2, child-Q17,
+// pod-Q26).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "common/api/dynamo.h"
+#include "common/k8s/names.h"
+#include "common/k8s/semver.h"
+#include "common/validation/subject.h"
+
+namespace dynamo::validation {
+namespace {
+
+using json::Value;
+
+constexpr std::array<std::string_view, 2> kExecutors = {"mp", "ray"};
+constexpr std::array<std::string_view, 2> kDiscoveryBackends = {"kubernetes", "etcd"};
+constexpr std::array<std::string_view, 2> kStrategies = {"RollingUpdate", "Recreate"};
+
+/// Set by the operator on pods; a user's value is lost.
+constexpr std::array kOwnedLabels = {
+    api::label::kSelector,         api::label::kGraph,          api::label::kComponent,
+    api::label::kNamespace,        api::label::kComponentType,  api::label::kSubComponentType,
+    api::label::kBaseModelHash,    api::label::kWorkerHash,     api::label::kDiscoveryBackend,
+    api::label::kDiscoveryEnabled, api::label::kCheckpointHash, api::label::kRestoreTarget,
+    api::label::kCheckpointSource};
+
+std::string annotationPath(std::string_view parent, std::string_view key) {
+  return fmt::format("{}annotations[{}]", parent, key);
+}
+
+void checkExecutor(const Value* annotations, std::string_view parent, const Report& report) {
+  const Value* value = json::find(annotations, api::annotation::kVllmExecutor);
+  if (value == nullptr || !value->IsString()) return;
+  const std::string_view text = json::text(*value);
+  if (equalsIgnoringCase(text, "mp") || equalsIgnoringCase(text, "ray")) return;
+  report.notSupported(annotationPath(parent, api::annotation::kVllmExecutor), text, kExecutors);
+}
+
+void checkDiscovery(const Value* annotations, std::string_view parent, const Report& report) {
+  const std::string_view text = json::findText(annotations, api::annotation::kDiscoveryBackend);
+  if (text.empty()) return;
+  if (std::find(kDiscoveryBackends.begin(), kDiscoveryBackends.end(), text) != kDiscoveryBackends.end())
+    return;
+  report.warn(annotationPath(parent, api::annotation::kDiscoveryBackend),
+              "is neither kubernetes nor etcd: kubernetes is used");
+}
+
+// The graph's metadata
+
+void originVersion(const Graph& graph, const Report& report) {
+  const Value* value = json::find(graph.annotations, api::annotation::kOriginVersion);
+  if (value == nullptr || !value->IsString() || k8s::parseVersion(json::text(*value))) return;
+  report.invalid(annotationPath("metadata.", api::annotation::kOriginVersion), *value,
+                 "must be a semantic version, such as 1.0.0");
+}
+
+void originVersionKept(const Graph& graph, const Report& report) {
+  const Value* before = json::find(json::findObject(json::findObject(graph.old, "metadata"), "annotations"),
+                                   api::annotation::kOriginVersion);
+  if (before == nullptr) return;
+  const auto& own = graph.policy.scalingAllowed;
+  if (std::find(own.begin(), own.end(), serviceAccountOf(graph.username)) != own.end()) return;
+  const Value* now = json::find(graph.annotations, api::annotation::kOriginVersion);
+  if (json::equal(before, now)) return;
+  report.warn(annotationPath("metadata.", api::annotation::kOriginVersion),
+              now == nullptr ? "was removed: the graph is now treated as one of an older operator"
+                             : "was changed: multinode vLLM and defaults follow it");
+}
+
+void graphExecutor(const Graph& graph, const Report& report) {
+  checkExecutor(graph.annotations, "metadata.", report);
+}
+
+void graphDiscovery(const Graph& graph, const Report& report) {
+  checkDiscovery(graph.annotations, "metadata.", report);
+}
+
+void enableGrove(const Graph& graph, const Report& report) {
+  const std::string_view text = json::findText(graph.annotations, api::annotation::kEnableGrove);
+  if (text.empty() || equalsIgnoringCase(text, "true") || equalsIgnoringCase(text, "false")) return;
+  report.warn(annotationPath("metadata.", api::annotation::kEnableGrove), R"(only "false" turns Grove off)");
+}
+
+// Services
+
+void serviceExecutor(const Service& service, const Report& report) {
+  checkExecutor(service.annotations(), service.path + '.', report);
+}
+
+void serviceDiscovery(const Service& service, const Report& report) {
+  checkDiscovery(service.annotations(), service.path + '.', report);
+}
+
+/// Places where a service's own labels and annotations stand.
+constexpr std::array<std::string_view, 3> kMetadataPlaces = {"", "extraPodMetadata.", "ingress."};
+
+const Value* mapAt(const Service& service, std::string_view place, std::string_view field) {
+  if (place.empty()) return json::findObject(&service.spec, field);
+  place.remove_suffix(1);
+  // A disabled Ingress has no metadata.
+  const Value* parent = json::findObject(&service.spec, place);
+  if (place == "ingress" && !json::findBool(parent, "enabled").value_or(false)) return nullptr;
+  return json::findObject(parent, field);
+}
+
+void labelSyntax(const Service& service, const Report& report) {
+  for (const std::string_view place : kMetadataPlaces) {
+    forEachMember(mapAt(service, place, "labels"), [&](std::string_view key, const Value& value) {
+      const std::string field = service.at(fmt::format("{}labels[{}]", place, key));
+      report.check(field, key, k8s::qualifiedNameProblem(key));
+      report.check(field, json::text(value), k8s::labelValueProblem(json::text(value)));
+    });
+  }
+}
+
+void annotationSyntax(const Service& service, const Report& report) {
+  for (const std::string_view place : kMetadataPlaces) {
+    std::size_t bytes = 0;
+    forEachMember(mapAt(service, place, "annotations"), [&](std::string_view key, const Value& value) {
+      bytes += key.size() + json::text(value).size();
+      report.check(service.at(fmt::format("{}annotations[{}]", place, key)), key,
+                   k8s::annotationKeyProblem(key));
+    });
+    if (bytes > k8s::kMaxAnnotationBytes) {
+      report.tooLong(service.at(fmt::format("{}annotations", place)),
+                     fmt::format("may not be more than {} bytes together (they have {})",
+                                 k8s::kMaxAnnotationBytes, bytes));
+    }
+  }
+}
+
+void ownedLabels(const Service& service, const Report& report) {
+  for (const std::string_view place : {kMetadataPlaces[0], kMetadataPlaces[1]}) {
+    // The operator itself writes the labels of component deployments.
+    if (place.empty() && !service.graph.isGraph()) continue;
+    forEachMember(mapAt(service, place, "labels"), [&](std::string_view key, const Value&) {
+      if (std::find(kOwnedLabels.begin(), kOwnedLabels.end(), key) == kOwnedLabels.end()) return;
+      report.warn(service.at(fmt::format("{}labels[{}]", place, key)), "is set by the operator: not used");
+    });
+  }
+}
+
+void ownedAnnotations(const Service& service, const Report& report) {
+  if (!service.graph.isGraph()) return;
+  for (const std::string_view place : {kMetadataPlaces[0], kMetadataPlaces[1]}) {
+    const Value* map = mapAt(service, place, "annotations");
+    for (const std::string_view key : {api::annotation::kRestartAt, api::annotation::kBaseModel}) {
+      if (json::find(map, key) == nullptr) continue;
+      report.warn(service.at(annotationPath(place, key)), "is set by the operator: may be overwritten");
+    }
+  }
+}
+
+// What Deployments read
+
+const Value* effectiveAnnotation(const Service& service, std::string_view key, std::string& field) {
+  for (const std::string_view place : {kMetadataPlaces[1], kMetadataPlaces[0]}) {
+    const Value* value = json::find(mapAt(service, place, "annotations"), key);
+    if (value == nullptr) continue;
+    field = service.at(annotationPath(place, key));
+    return value;
+  }
+  return nullptr;
+}
+
+/// Pods, or percent of the replicas; nullopt when it is neither.
+std::optional<long long> amount(std::string_view text) {
+  long long number = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view rest{parsed.ptr, static_cast<std::size_t>(text.data() + text.size() - parsed.ptr)};
+  const bool good = parsed.ec == std::errc{} && number >= 0 && number <= std::numeric_limits<int>::max() &&
+                    (rest.empty() || rest == "%");
+  return good ? std::optional{number} : std::nullopt;
+}
+
+bool isRecreated(const Service& service) {
+  return json::findText(service.annotations(), api::annotation::kDeploymentStrategy) == "Recreate";
+}
+
+void rollingUpdate(const Service& service, const Report& report) {
+  // Grove and LeaderWorkerSets do not read these; where Grove may run the pods nothing is certain.
+  if (!service.graph.withoutGrove() || service.multinode() || isRecreated(service)) return;
+  bool zero = true;
+  std::string field;
+  for (const std::string_view key : {api::annotation::kMaxSurge, api::annotation::kMaxUnavailable}) {
+    const Value* value = effectiveAnnotation(service, key, field);
+    const std::string_view text = value == nullptr ? std::string_view{} : json::text(*value);
+    if (text.empty()) {
+      zero = false;
+      continue;
+    }
+    const std::optional<long long> given = amount(text);
+    if (!given) {
+      report.invalid(field, text, "must be a number of pods or a percentage, such as 1 or 25%");
+    } else if (key == api::annotation::kMaxUnavailable && text.ends_with('%') && *given > 100) {
+      report.invalid(field, text, "must be at most 100%");
+    }
+    zero = zero && given == 0;
+  }
+  if (zero) report.refused(field, "may not be 0 when max-surge is 0, too");
+}
+
+void deploymentStrategy(const Service& service, const Report& report) {
+  const std::string_view text = json::findText(service.annotations(), api::annotation::kDeploymentStrategy);
+  if (text.empty() || std::find(kStrategies.begin(), kStrategies.end(), text) != kStrategies.end()) return;
+  report.warn(service.at(annotationPath("", api::annotation::kDeploymentStrategy)),
+              "is neither RollingUpdate nor Recreate: RollingUpdate is used");
+}
+
+constexpr std::array kGraphChecks = {
+    GraphCheck{{"dgd.origin-version", Severity::Error, "the origin version is a semantic version"},
+               originVersion},
+    GraphCheck{{"dgd.vllm-executor", Severity::Error, "vLLM's executor is mp or ray"}, graphExecutor},
+    GraphCheck{{"dgd.origin-version-changed", Severity::Warning, "the origin version should stay"},
+               originVersionKept},
+    GraphCheck{{"dgd.discovery-backend", Severity::Warning, "discovery is by kubernetes or etcd"},
+               graphDiscovery},
+    GraphCheck{{"dgd.enable-grove", Severity::Warning, "only false turns Grove off"}, enableGrove},
+};
+
+constexpr std::array kServiceChecks = {
+    ServiceCheck{{"service.vllm-executor", Severity::Error, "vLLM's executor is mp or ray"}, serviceExecutor},
+    ServiceCheck{{"service.labels", Severity::Error, "labels have good keys and values"}, labelSyntax},
+    ServiceCheck{{"service.annotations", Severity::Error, "annotations have good keys and fit in 256 KiB"},
+                 annotationSyntax},
+    ServiceCheck{{"service.rolling-update", Severity::Error,
+                  "annotations of the rolling update are numbers or percentages, not both 0"},
+                 rollingUpdate},
+    ServiceCheck{{"service.discovery-backend", Severity::Warning, "discovery is by kubernetes or etcd"},
+                 serviceDiscovery},
+    ServiceCheck{
+        {"service.deployment-strategy", Severity::Warning, "the strategy is RollingUpdate or Recreate"},
+        deploymentStrategy},
+    ServiceCheck{{"service.label-owned", Severity::Warning, "labels that the operator sets itself"},
+                 ownedLabels},
+    ServiceCheck{{"service.annotation-owned", Severity::Warning, "annotations that the operator sets itself"},
+                 ownedAnnotations},
+};
+
+}  // namespace
+
+std::span<const GraphCheck> graphAnnotationChecks() {
+  return kGraphChecks;
+}
+
+std::span<const ServiceCheck> serviceMetadataChecks() {
+  return kServiceChecks;
+}
+
+}  // namespace dynamo::validation

@@ -1,0 +1,139 @@
+// Entry points of DynamoGraphDeployment and DynamoComponentDeployment, and the rules of a graph as a whole
+// (spec/admission.md 6.1, 6.2, section 8).
+
+#include <fmt/format.h>
+
+#include "common/api/dynamo.h"
+#include "common/validation/judge.h"
+#include "common/validation/subject.h"
+
+namespace dynamo::validation {
+namespace {
+
+using json::Value;
+
+void servicesRequired(const Graph& graph, const Report& report) {
+  const Value* services = json::find(graph.spec, "services");
+  if (services != nullptr && (!services->IsObject() || !services->ObjectEmpty())) return;
+  report.required("spec.services", "name at least one service");
+}
+
+void servicesNotNull(const Graph& graph, const Report& report) {
+  const Value* services = json::findObject(graph.spec, "services");
+  if (services == nullptr) return;
+  for (const auto& entry : services->GetObject()) {
+    if (!entry.value.IsNull()) continue;
+    report.required(fmt::format("spec.services[{}]", json::text(entry.name)), "a service may not be null");
+  }
+}
+
+void oneEndpointPicker(const Graph& graph, const Report& report) {
+  std::string_view first;
+  for (const Service& service : graph.services) {
+    if (service.type != api::kEpp) continue;
+    if (first.empty()) {
+      first = service.key;
+    } else {
+      report.warn(service.path, fmt::format("is not used: the graph's endpoint picker is {}", first));
+    }
+  }
+}
+
+/// dec-8: whether a cluster has an orchestrator is the controller's to say; the configuration is known.
+void multinodeNeedsOrchestrator(const Graph& graph, const Report& report) {
+  if (!graph.withoutGrove() || !graph.policy.lwsDisabled) return;
+  for (const Service& service : graph.services) {
+    if (!service.multinode()) continue;
+    report.warn(service.at("multinode"), graph.policy.groveDisabled
+                                             ? "needs Grove or LeaderWorkerSet, and the operator uses neither"
+                                             : "needs Grove, which the graph's annotation turns off");
+  }
+}
+
+constexpr std::array kGraphChecks = {
+    GraphCheck{{"dgd.services-required", Severity::Error, "a graph has at least one service"},
+               servicesRequired},
+    GraphCheck{{"dgd.service-null", Severity::Error, "a service may not be null"}, servicesNotNull},
+    GraphCheck{
+        {"dgd.multinode-orchestrator", Severity::Warning, "multinode services need Grove or LeaderWorkerSet"},
+        multinodeNeedsOrchestrator},
+    GraphCheck{{"dgd.epp-several", Severity::Warning, "a graph uses one endpoint picker"}, oneEndpointPicker},
+};
+
+using GraphTable = std::span<const GraphCheck> (*)();
+using ServiceTable = std::span<const ServiceCheck> (*)();
+
+struct Kind {
+  Graph::Kind kind;
+  std::vector<GraphTable> graph;
+  std::vector<ServiceTable> service;
+};
+
+const Kind& graphKind() {
+  static const Kind kKind{
+      Graph::Kind::Graph,
+      {graphLockChecks, graphChecks, graphNameChecks, graphAnnotationChecks, restartChecks, claimChecks,
+       graphEnvChecks},
+      {graphServiceNameChecks, serviceChecks, endpointPickerChecks, graphServiceChecks,
+       serviceMultinodeChecks, serviceCheckpointChecks, serviceMountChecks, claimServiceChecks,
+       serviceResourceChecks, serviceEnvChecks, serviceIngressChecks, serviceMetadataChecks}};
+  return kKind;
+}
+
+const Kind& componentKind() {
+  static const Kind kKind{Graph::Kind::Component,
+                          {componentChecks, componentNameChecks},
+                          {serviceChecks, endpointPickerChecks, serviceMultinodeChecks,
+                           serviceCheckpointChecks, serviceMountChecks, serviceResourceChecks,
+                           serviceEnvChecks, serviceIngressChecks, serviceMetadataChecks}};
+  return kKind;
+}
+
+Findings runAll(const Kind& kind, const Request& request) {
+  const Graph graph{request, kind.kind};
+  Findings findings;
+  for (const GraphTable table : kind.graph) runChecks(table(), graph, findings);
+  for (const ServiceTable table : kind.service) {
+    for (const ServiceCheck& check : table()) {
+      for (const Service& service : graph.services) check.run(service, Report{findings, check.rule.id});
+    }
+  }
+  return findings;
+}
+
+Findings validate(const Kind& kind, const Request& request) {
+  return judge(request, [&kind](const Request& one) { return runAll(kind, one); });
+}
+
+std::vector<Rule> rulesOf(const Kind& kind) {
+  std::vector<Rule> rules;
+  for (const GraphTable table : kind.graph) addRules(table(), rules);
+  for (const ServiceTable table : kind.service) addRules(table(), rules);
+  return rules;
+}
+
+}  // namespace
+
+std::span<const GraphCheck> graphChecks() {
+  return kGraphChecks;
+}
+
+Findings validateDgd(const Request& request) {
+  return validate(graphKind(), request);
+}
+
+Findings validateDcd(const Request& request) {
+  return validate(componentKind(), request);
+}
+
+std::span<const Rule> dgdRules() {
+  static const std::vector<Rule> kRules = rulesOf(graphKind());
+  return kRules;
+}
+
+std::span<const Rule> dcdRules() {
+  static const std::vector<Rule> kRules = rulesOf(componentKind());
+  return kRules;
+}
+
+}  // namespace dynamo::validation

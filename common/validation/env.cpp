@@ -1,0 +1,152 @@
+// Environment variables that services and graphs list (spec/k8s-pod-validation.md sections 2 and 4; quirks
+// pod-Q29, a1-Q10). Their sources are judged in the rendered pods.
+
+#include <fmt/format.h>
+
+#include <array>
+#include <set>
+
+#include "common/k8s/names.h"
+#include "common/validation/subject.h"
+
+namespace dynamo::validation {
+namespace {
+
+using json::Value;
+
+constexpr std::array<std::string_view, 2> kServiceLists = {"envs", "frontendSidecar.envs"};
+
+const Value* listAt(const Service& service, std::string_view place) {
+  if (place == "envs") return service.member("envs");
+  return json::find(json::findObject(&service.spec, "frontendSidecar"), "envs");
+}
+
+template <typename Each>
+void forEachVariable(const Value* list, std::string_view path, Each each) {
+  forEachObject(list, [&](const Value& variable, std::size_t i) {
+    each(variable, json::findText(&variable, "name"), fmt::format("{}[{}]", path, i));
+  });
+}
+
+/// For the graph's envs and for those of its services.
+using ListCheck = void (*)(const Value* list, std::string_view path, const Report& report);
+
+template <ListCheck check>
+void ofGraph(const Graph& graph, const Report& report) {
+  check(json::find(graph.spec, "envs"), "spec.envs", report);
+}
+
+template <ListCheck check>
+void ofService(const Service& service, const Report& report) {
+  for (const std::string_view place : kServiceLists) check(listAt(service, place), service.at(place), report);
+}
+
+void names(const Value* list, std::string_view path, const Report& report) {
+  forEachVariable(list, path, [&](const Value&, std::string_view name, const std::string& at) {
+    if (name.empty()) return report.required(at + ".name", "the name of a variable");
+    report.check(at + ".name", name, k8s::envNameProblem(name));
+  });
+}
+
+void strictNames(const Value* list, std::string_view path, const Report& report) {
+  forEachVariable(list, path, [&](const Value&, std::string_view name, const std::string& at) {
+    if (name.empty() || !k8s::envNameProblem(name).empty()) return;
+    const std::string problem = k8s::strictEnvNameProblem(name);
+    if (!problem.empty()) report.warn(at + ".name", problem);
+  });
+}
+
+void repeated(const Value* list, std::string_view path, const Report& report) {
+  std::set<std::string_view> seen;
+  forEachVariable(list, path, [&](const Value&, std::string_view name, const std::string& at) {
+    if (name.empty() || seen.insert(name).second) return;
+    report.warn(at + ".name", fmt::format("{} is set above; the last value counts", showValue(name)));
+  });
+}
+
+/// The names in $(NAME) of `text`; "$$" is a dollar sign.
+std::vector<std::string_view> references(std::string_view text) {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+    if (text[i] != '$') continue;
+    if (text[i + 1] == '(') {
+      const std::size_t close = text.find(')', i);
+      if (close == std::string_view::npos) break;
+      names.push_back(text.substr(i + 2, close - i - 2));
+      i = close;
+    } else if (text[i + 1] == '$') {
+      ++i;
+    }
+  }
+  return names;
+}
+
+/// The kubelet expands references to variables before this one only; the operator sorts them by name.
+void order(const Service& service, const Report& report) {
+  const std::array<std::pair<const Value*, std::string>, 3> lists = {
+      std::pair{json::find(service.graph.spec, "envs"), std::string{"spec.envs"}},
+      std::pair{service.member("envs"), service.at("envs")},
+      std::pair{json::find(service.mainContainer(), "env"), service.at("extraPodSpec.mainContainer.env")}};
+  std::set<std::string_view> known;
+  for (const auto& [list, path] : lists) {
+    forEachVariable(list, path,
+                    [&](const Value&, std::string_view name, const std::string&) { known.insert(name); });
+  }
+  for (const auto& [list, path] : lists) {
+    forEachVariable(list, path, [&](const Value& variable, std::string_view name, const std::string& at) {
+      for (const std::string_view wanted : references(json::findText(&variable, "value"))) {
+        if (wanted <= name || !known.contains(wanted)) continue;
+        report.warn(at + ".value",
+                    fmt::format("refers to {}, which sorts behind it: not expanded", showValue(wanted)));
+      }
+    });
+  }
+}
+
+void secretNames(const Service& service, const Report& report) {
+  for (const std::string_view place : {"envFromSecret", "frontendSidecar.envFromSecret"}) {
+    const Value* holder =
+        place == "envFromSecret" ? &service.spec : json::findObject(&service.spec, "frontendSidecar");
+    const Value* secret = json::find(holder, "envFromSecret");
+    if (secret == nullptr || !secret->IsString()) continue;
+    if (secret->GetStringLength() == 0) {
+      report.required(service.at(place), "the name of a Secret");
+    } else {
+      report.check(service.at(place), json::text(secret), k8s::dns1123SubdomainProblem(json::text(secret)));
+    }
+  }
+}
+
+constexpr std::array kGraphChecks = {
+    GraphCheck{{"dgd.env-name", Severity::Error, "variables have names that the API server accepts"},
+               ofGraph<names>},
+    GraphCheck{{"dgd.env-name-strict", Severity::Warning, "API servers before 1.32 refuse the name"},
+               ofGraph<strictNames>},
+    GraphCheck{{"dgd.env-repeated", Severity::Warning, "of variables with one name the last counts"},
+               ofGraph<repeated>},
+};
+
+constexpr std::array kServiceChecks = {
+    ServiceCheck{{"service.env-name", Severity::Error, "variables have names that the API server accepts"},
+                 ofService<names>},
+    ServiceCheck{{"service.env-from-secret", Severity::Error, "envFromSecret names a Secret"}, secretNames},
+    ServiceCheck{{"service.env-order", Severity::Warning,
+                  "variables are sorted by name: a reference to a later one is not expanded"},
+                 order},
+    ServiceCheck{{"service.env-repeated", Severity::Warning, "of variables with one name the last counts"},
+                 ofService<repeated>},
+    ServiceCheck{{"service.env-name-strict", Severity::Warning, "API servers before 1.32 refuse the name"},
+                 ofService<strictNames>},
+};
+
+}  // namespace
+
+std::span<const GraphCheck> graphEnvChecks() {
+  return kGraphChecks;
+}
+
+std::span<const ServiceCheck> serviceEnvChecks() {
+  return kServiceChecks;
+}
+
+}  // namespace dynamo::validation

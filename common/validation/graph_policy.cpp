@@ -1,0 +1,24 @@
+#include "common/validation/graph.h"
+
+namespace dynamo::validation {
+
+GraphPolicy graphPolicy(const config::OperatorConfig& config, std::string_view operatorAccount,
+                        std::optional<bool> inferenceApiPresent) {
+  GraphPolicy policy;
+  policy.groveDisabled = !config.orchestrators.grove.enabled.value_or(true);
+  policy.lwsDisabled = !config.orchestrators.lwsEnabled.value_or(true);
+  policy.checkpointEnabled = config.checkpoint.enabled;
+  const config::CheckpointConfig& storage = config.checkpoint;
+  policy.checkpointStorage = {storage.storageType, storage.pvcName, storage.pvcBasePath,
+                              storage.storageType == "s3"    ? storage.s3.uri
+                              : storage.storageType == "oci" ? storage.oci.uri
+                                                             : std::string{}};
+  policy.discoveryBackend = config.discoveryBackend;
+  policy.autoscalingHonoured = config.compatibilityAutoscaling;
+  policy.scalingAllowed = config.scalingAllowedServiceAccounts;
+  if (!operatorAccount.empty()) policy.scalingAllowed.emplace_back(operatorAccount);
+  policy.inferenceApiPresent = inferenceApiPresent;
+  return policy;
+}
+
+}  // namespace dynamo::validation

@@ -1,0 +1,121 @@
+// `ingress` of services (spec/admission.md section 7 row 3, spec/k8s-pod-validation.md section 10; quirk
+// child-Q11).
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+
+#include "common/api/dynamo.h"
+#include "common/k8s/names.h"
+#include "common/render/network.h"
+#include "common/validation/subject.h"
+
+namespace dynamo::validation {
+namespace {
+
+using json::Value;
+
+/// Nothing is made of a disabled one.
+const Value* enabledIngress(const Service& service) {
+  const Value* ingress = json::findObject(&service.spec, "ingress");
+  return json::findBool(ingress, "enabled").value_or(false) ? ingress : nullptr;
+}
+
+/// The one an Ingress object is made of.
+const Value* routed(const Service& service) {
+  const Value* ingress = service.type == api::kFrontend ? enabledIngress(service) : nullptr;
+  return json::find(ingress, "ingressControllerClassName") == nullptr ? nullptr : ingress;
+}
+
+/// IPv4 only: the colons of others are refused anyway.
+bool isAddress(std::string_view host) {
+  constexpr int kParts = 4;
+  for (int i = 0; i < kParts; ++i) {
+    const std::string_view part = host.substr(0, host.find('.'));
+    unsigned number = 0;
+    const auto parsed = std::from_chars(part.data(), part.data() + part.size(), number);
+    const bool leadingZero = part.size() > 1 && part.front() == '0';
+    if (parsed.ec != std::errc{} || parsed.ptr != part.data() + part.size() || number > 255 || leadingZero) {
+      return false;
+    }
+    if ((part.size() == host.size()) != (i == kParts - 1)) return false;
+    host.remove_prefix(std::min(part.size() + 1, host.size()));
+  }
+  return true;
+}
+
+std::string hostProblem(const std::string& host) {
+  if (isAddress(host)) return "must be a DNS name, not an IP address";
+  if (host.find("://") != std::string::npos) return "must be a host name without a scheme";
+  if (host.find('/') != std::string::npos) return "must be a host name without a path";
+  if (host.find(':') != std::string::npos) return "must be a host name without a port";
+  return host.find('*') == std::string::npos ? k8s::dns1123SubdomainProblem(host)
+                                             : k8s::wildcardSubdomainProblem(host);
+}
+
+void hostGiven(const Service& service, const Report& report) {
+  const Value* ingress = enabledIngress(service);
+  if (ingress == nullptr || !json::findText(ingress, "host").empty()) return;
+  report.required(service.at("ingress.host"), "an enabled ingress has a host");
+}
+
+void hostSyntax(const Service& service, const Report& report) {
+  const Value* ingress = routed(service);
+  if (ingress == nullptr || json::findText(ingress, "host").empty()) return;
+  const std::string host = render::ingressHost(*ingress);
+  const std::string problem = hostProblem(host);
+  if (problem.empty()) return;
+  report.invalid(service.at("ingress.host"), json::findText(ingress, "host"),
+                 fmt::format("makes the host {}, which {}", showValue(host), problem));
+}
+
+void names(const Service& service, const Report& report) {
+  const Value* ingress = routed(service);
+  if (ingress == nullptr) return;
+  const std::string_view className = json::findText(ingress, "ingressControllerClassName");
+  report.check(service.at("ingress.ingressControllerClassName"), className,
+               k8s::dns1123SubdomainProblem(className));
+  const std::string_view secret = json::findText(json::findObject(ingress, "tls"), "secretName");
+  if (!secret.empty()) {
+    report.check(service.at("ingress.tls.secretName"), secret, k8s::dns1123SubdomainProblem(secret));
+  }
+}
+
+void onlyFrontends(const Service& service, const Report& report) {
+  if (service.type == api::kFrontend || enabledIngress(service) == nullptr) return;
+  report.warn(service.at("ingress"), "is not used: only frontends are exposed");
+}
+
+void withoutEffect(const Service& service, const Report& report) {
+  const Value* ingress = service.type == api::kFrontend ? enabledIngress(service) : nullptr;
+  if (ingress == nullptr) return;
+  const bool wanted = json::findBool(ingress, "useVirtualService").value_or(false);
+  const bool gateway = json::find(ingress, "virtualServiceGateway") != nullptr;
+  if (wanted && !gateway) {
+    report.warn(service.at("ingress.useVirtualService"), "has no effect without virtualServiceGateway");
+  } else if (!wanted && json::find(ingress, "ingressControllerClassName") == nullptr) {
+    report.warn(service.at("ingress.enabled"),
+                "has no effect without ingressControllerClassName or useVirtualService");
+  }
+}
+
+constexpr std::array kChecks = {
+    ServiceCheck{{"service.ingress-host", Severity::Error, "an enabled ingress has a host"}, hostGiven},
+    ServiceCheck{{"service.ingress-host-name", Severity::Error,
+                  "prefix, host and suffix of an ingress make a DNS name"},
+                 hostSyntax},
+    ServiceCheck{{"service.ingress-names", Severity::Error, "class and TLS secret of an ingress are names"},
+                 names},
+    ServiceCheck{{"service.ingress-type", Severity::Warning, "only frontends are exposed"}, onlyFrontends},
+    ServiceCheck{{"service.ingress-no-effect", Severity::Warning, "an enabled ingress that makes nothing"},
+                 withoutEffect},
+};
+
+}  // namespace
+
+std::span<const ServiceCheck> serviceIngressChecks() {
+  return kChecks;
+}
+
+}  // namespace dynamo::validation

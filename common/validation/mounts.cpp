@@ -1,0 +1,157 @@
+// volumeMounts of services (spec/admission.md section 7 row 4, spec/k8s-pod-validation.md section 4,
+// spec/pod-defaults.md section 14; quirks dec-1, pod-Q11a, pod-Q11b, adm-Q11).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "common/api/dynamo.h"
+#include "common/k8s/names.h"
+#include "common/validation/subject.h"
+
+namespace dynamo::validation {
+namespace {
+
+using json::Value;
+
+/// Volumes that the operator itself adds, under conditions.
+constexpr std::array kReserved = {api::kSharedMemory, api::kCheckpointVolume, api::kPodInfoVolume,
+                                  api::kEppConfigVolume};
+
+struct Mount {
+  std::string path;  ///< "spec.services[a].volumeMounts[0]"
+  std::string_view name;
+  std::string_view point;  ///< as given
+  bool cache = false;
+
+  std::string at(std::string_view field) const { return path + '.' + std::string{field}; }
+};
+
+template <typename Each>
+void forEachMount(const Service& service, Each each) {
+  forEachObject(service.member("volumeMounts"), [&](const Value& value, std::size_t i) {
+    each(Mount{fmt::format("{}.volumeMounts[{}]", service.path, i), json::findText(&value, "name"),
+               json::findText(&value, "mountPoint"),
+               json::findBool(&value, "useAsCompilationCache").value_or(false)});
+  });
+}
+
+/// Where the claim is mounted; empty when nobody says.
+std::string_view effectivePoint(const Service& service, const Mount& mount) {
+  const bool hasDefault = mount.cache && service.framework.name == render::kVllm;
+  return mount.point.empty() && hasDefault ? api::kVllmCachePath : mount.point;
+}
+
+void names(const Service& service, const Report& report) {
+  forEachMount(service, [&](const Mount& mount) {
+    if (mount.name.empty()) return report.required(mount.at("name"), "the name of a claim");
+    if (const std::string problem = k8s::dns1123LabelProblem(mount.name); !problem.empty()) {
+      report.invalid(mount.at("name"), mount.name, fmt::format("is the name of a volume, too: {}", problem));
+    }
+  });
+}
+
+void claimsDeclared(const Service& service, const Report& report) {
+  if (!service.graph.isGraph()) return;
+  std::vector<std::string_view> declared;
+  forEachObject(json::find(service.graph.spec, "pvcs"), [&](const Value& claim, std::size_t) {
+    const std::string_view name = json::findText(&claim, "name");
+    if (!name.empty()) declared.push_back(name);
+  });
+  const std::set<std::string_view> known{declared.begin(), declared.end()};
+  Suggestions didYouMean{declared};
+  forEachMount(service, [&](const Mount& mount) {
+    if (mount.name.empty() || known.contains(mount.name)) return;
+    report.notFound(mount.at("name"), mount.name,
+                    fmt::format("no such claim in spec.pvcs{}", didYouMean(mount.name)));
+  });
+}
+
+void points(const Service& service, const Report& report) {
+  forEachMount(service, [&](const Mount& mount) {
+    if (!effectivePoint(service, mount).empty()) return;
+    report.required(mount.at("mountPoint"),
+                    mount.cache ? "only vllm has a default path for its compilation cache"
+                                : "where the claim is mounted, unless useAsCompilationCache is true");
+  });
+}
+
+void pointsDistinct(const Service& service, const Report& report) {
+  std::set<std::string_view> taken;
+  forEachObject(json::find(service.mainContainer(), "volumeMounts"),
+                [&](const Value& mount, std::size_t) { taken.insert(json::findText(&mount, "mountPath")); });
+  forEachMount(service, [&](const Mount& mount) {
+    const std::string_view point = effectivePoint(service, mount);
+    if (point.empty() || taken.insert(point).second) return;
+    report.duplicate(mount.at("mountPoint"), point, "something else is mounted there");
+  });
+}
+
+void userVolumes(const Service& service, const Report& report) {
+  std::set<std::string_view> mounted;
+  forEachMount(service, [&](const Mount& mount) { mounted.insert(mount.name); });
+  mounted.erase("");
+  forEachObject(json::find(service.podSpec(), "volumes"), [&](const Value& volume, std::size_t i) {
+    const std::string_view name = json::findText(&volume, "name");
+    if (!mounted.contains(name)) return;
+    report.duplicate(service.at(fmt::format("extraPodSpec.volumes[{}].name", i)), name,
+                     "volumeMounts make a volume of this name");
+  });
+}
+
+void reservedNames(const Service& service, const Report& report) {
+  forEachMount(service, [&](const Mount& mount) {
+    if (std::find(kReserved.begin(), kReserved.end(), mount.name) == kReserved.end()) return;
+    report.warn(mount.at("name"), "takes the place of the operator's own volume of this name");
+  });
+}
+
+void oddPoints(const Service& service, const Report& report) {
+  forEachMount(service, [&](const Mount& mount) {
+    if (mount.point.empty()) return;
+    if (mount.point.front() != '/') report.warn(mount.at("mountPoint"), "is not an absolute path");
+    if (mount.point.find(':') != std::string_view::npos) report.warn(mount.at("mountPoint"), "holds a ':'");
+  });
+}
+
+void oneCache(const Service& service, const Report& report) {
+  bool seen = false;
+  forEachMount(service, [&](const Mount& mount) {
+    if (mount.cache && seen) {
+      report.warn(mount.at("useAsCompilationCache"), "only the first one is used as the cache");
+    }
+    seen = seen || mount.cache;
+  });
+}
+
+constexpr std::array kChecks = {
+    ServiceCheck{{"service.mount-name", Severity::Error, "a mounted claim's name is a volume's name, too"},
+                 names},
+    ServiceCheck{{"service.mount-claim", Severity::Error, "a graph declares the claims it mounts"},
+                 claimsDeclared},
+    ServiceCheck{
+        {"service.mount-point", Severity::Error, "a mount says where, unless it is vllm's compilation cache"},
+        points},
+    ServiceCheck{{"service.mount-point-taken", Severity::Error, "one thing is mounted at one path"},
+                 pointsDistinct},
+    ServiceCheck{
+        {"service.volume-taken", Severity::Error, "volumes do not have the names of claims that are mounted"},
+        userVolumes},
+    ServiceCheck{{"service.mount-reserved", Severity::Warning,
+                  "a claim has the name of one of the operator's volumes"},
+                 reservedNames},
+    ServiceCheck{
+        {"service.mount-point-odd", Severity::Warning, "mount points should be absolute, without ':'"},
+        oddPoints},
+    ServiceCheck{{"service.cache-mounts", Severity::Warning, "one mount is the compilation cache"}, oneCache},
+};
+
+}  // namespace
+
+std::span<const ServiceCheck> serviceMountChecks() {
+  return kChecks;
+}
+
+}  // namespace dynamo::validation

@@ -1,0 +1,63 @@
+// Services on several nodes (quirks pod-Q23, pod-Q38, pod-Q40; spec/pod-defaults.md section 11.1).
+
+#include <fmt/format.h>
+
+#include "common/api/dynamo.h"
+#include "common/k8s/quantity.h"
+#include "common/render/component.h"
+#include "common/validation/subject.h"
+
+namespace dynamo::validation {
+namespace {
+
+using json::Value;
+
+constexpr std::string_view kProbePrefix = "extraPodSpec.mainContainer.";
+
+/// limits.custom may hold the GPUs, too.
+long long customGpus(const Service& service) {
+  const Value* limits = json::findObject(json::findObject(&service.spec, "resources"), "limits");
+  const std::string_view type = json::findText(limits, "gpuType");
+  const Value* given =
+      json::find(json::findObject(limits, "custom"), type.empty() ? api::kDefaultGpuResource : type);
+  const auto quantity = k8s::parseQuantity(json::text(given));
+  constexpr int kNano = 1'000'000'000;
+  return quantity && quantity->nano > 0 ? static_cast<long long>(quantity->nano / kNano) : 0;
+}
+
+void gpuCount(const Service& service, const Report& report) {
+  if (!service.multinode() || service.framework.name != render::kTrtllm) return;
+  if (render::gpusOf(service.spec) > 0 || customGpus(service) > 0) return;
+  report.required(service.at("resources.limits.gpu"),
+                  "multinode TensorRT-LLM starts one process for each GPU");
+}
+
+/// The leader answers for the workers; see section 11.1 for what each engine removes.
+void droppedProbes(const Service& service, const Report& report) {
+  const std::string& framework = service.framework.name;
+  if (!service.multinode() || framework == render::kNoop) return;
+  for (const std::string_view probe : {"livenessProbe", "readinessProbe", "startupProbe"}) {
+    for (const std::string_view prefix : {std::string_view{}, kProbePrefix}) {
+      const Value* holder = prefix.empty() ? &service.spec : service.mainContainer();
+      if ((prefix.empty() && probe == "startupProbe") || json::findObject(holder, probe) == nullptr) continue;
+      report.warn(service.at(fmt::format("{}{}", prefix, probe)),
+                  "holds for the leader's pod only: worker pods do without");
+    }
+  }
+}
+
+constexpr std::array kChecks = {
+    ServiceCheck{{"service.trtllm-gpus", Severity::Error, "multinode TensorRT-LLM needs a number of GPUs"},
+                 gpuCount},
+    ServiceCheck{{"service.probes-dropped", Severity::Warning,
+                  "probes of multinode services hold for the leader only"},
+                 droppedProbes},
+};
+
+}  // namespace
+
+std::span<const ServiceCheck> serviceMultinodeChecks() {
+  return kChecks;
+}
+
+}  // namespace dynamo::validation

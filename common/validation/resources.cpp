@@ -1,0 +1,264 @@
+// The `resources` block of services, whose quantities are texts (spec/k8s-pod-validation.md section 4,
+// spec/pod-defaults.md section 15; quirks pod-Q1, a1-Q11).
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+#include <set>
+
+#include "common/api/dynamo.h"
+#include "common/json/build.h"
+#include "common/k8s/names.h"
+#include "common/k8s/quantity.h"
+#include "common/validation/subject.h"
+
+namespace dynamo::validation {
+namespace {
+
+using json::Value;
+using Amount = decltype(k8s::Quantity::nano);
+
+constexpr Amount kUnit = 1'000'000'000;
+constexpr Amount kMilli = 1'000'000;
+constexpr Amount kLittleMemory = 4 * 1024 * 1024 * kUnit;
+constexpr std::array<std::string_view, 2> kKinds = {"requests", "limits"};
+constexpr std::string_view kHugepages = "hugepages-";
+
+const Value* itemOf(const Service& service, std::string_view kind) {
+  return json::findObject(json::findObject(&service.spec, "resources"), kind);
+}
+
+std::string itemPath(const Service& service, std::string_view kind, std::string_view field) {
+  return service.at(fmt::format("resources.{}.{}", kind, field));
+}
+
+bool isExtended(std::string_view name) {
+  return name.find('/') != std::string_view::npos && name.find("kubernetes.io/") == std::string_view::npos;
+}
+
+/// Requests of these equal their limits.
+bool isFixed(std::string_view name) {
+  return isExtended(name) || name.starts_with(kHugepages);
+}
+
+std::string resourceNameProblem(std::string_view name) {
+  if (std::string problem = k8s::qualifiedNameProblem(name); !problem.empty()) return problem;
+  if (name.find('/') != std::string_view::npos) {
+    return name.starts_with("requests.") ? "must not start with \"requests.\"" : "";
+  }
+  const bool standard =
+      name == "cpu" || name == "memory" || name == "ephemeral-storage" || name.starts_with(kHugepages);
+  return standard ? "" : "must be cpu, memory, ephemeral-storage, hugepages-<size> or hold a domain and '/'";
+}
+
+/// One quantity of the block: where it stands and which resource of the container it is.
+struct Entry {
+  std::string path;
+  std::string_view resource;
+  std::string_view text;
+};
+
+std::string_view gpuType(const Value* limits) {
+  const std::string_view given = json::findText(limits, "gpuType");
+  return given.empty() ? api::kDefaultGpuResource : given;
+}
+
+/// What becomes part of the container: empty texts do not (but in `custom` they are told), nor does a GPU
+/// request beside a GPU limit.
+std::vector<Entry> entries(const Service& service, std::string_view kind) {
+  std::vector<Entry> all;
+  const Value* item = itemOf(service, kind);
+  const Value* limits = itemOf(service, "limits");
+  for (const std::string_view field : {"cpu", "memory", "gpu"}) {
+    const std::string_view text = json::findText(item, field);
+    const bool gpu = field == "gpu";
+    const bool shadowed = gpu && kind == "requests" && !json::findText(limits, "gpu").empty();
+    if (text.empty() || shadowed) continue;
+    all.push_back({itemPath(service, kind, field), gpu ? gpuType(limits) : field, text});
+  }
+  forEachMember(json::findObject(item, "custom"), [&](std::string_view name, const Value& value) {
+    if (value.IsString()) {
+      all.push_back({itemPath(service, kind, fmt::format("custom[{}]", name)), name, json::text(value)});
+    }
+  });
+  return all;
+}
+
+template <typename Each>
+void forEachEntry(const Service& service, Each each) {
+  for (const std::string_view kind : kKinds) {
+    for (const Entry& entry : entries(service, kind)) each(entry);
+  }
+}
+
+void quantities(const Service& service, const Report& report) {
+  forEachEntry(service, [&](const Entry& entry) {
+    const std::string problem = k8s::quantityProblem(entry.text);
+    const auto quantity = problem.empty() ? k8s::parseQuantity(entry.text) : std::nullopt;
+    if (!quantity) return report.invalid(entry.path, entry.text, problem);
+    if (quantity->nano < 0) {
+      report.invalid(entry.path, entry.text, "must be greater than or equal to 0");
+    } else if (isFixed(entry.resource) && quantity->nano % kUnit != 0) {
+      report.invalid(entry.path, entry.text, "must be an integer");
+    }
+  });
+}
+
+void resourceNames(const Service& service, const Report& report) {
+  for (const std::string_view kind : kKinds) {
+    forEachMember(json::findObject(itemOf(service, kind), "custom"), [&](std::string_view name,
+                                                                         const Value&) {
+      report.check(itemPath(service, kind, fmt::format("custom[{}]", name)), name, resourceNameProblem(name));
+    });
+  }
+  const Value* limits = itemOf(service, "limits");
+  const bool used =
+      !json::findText(limits, "gpu").empty() || !json::findText(itemOf(service, "requests"), "gpu").empty();
+  if (used) {
+    report.check(itemPath(service, "limits", "gpuType"), gpuType(limits),
+                 resourceNameProblem(gpuType(limits)));
+  }
+}
+
+using Amounts = std::map<std::string_view, std::pair<Amount, std::string>>;
+
+/// Requests or limits of the main container: mainContainer's under the block's. Only what parses.
+Amounts amounts(const Service& service, std::string_view kind) {
+  Amounts all;
+  const auto add = [&](std::string_view name, std::string_view text) {
+    if (const auto quantity = k8s::parseQuantity(text)) all[name] = {quantity->nano, std::string{text}};
+  };
+  const Value* given = json::findObject(json::findObject(service.mainContainer(), "resources"), kind);
+  forEachMember(given, [&](std::string_view name, const Value& value) {
+    if (const auto text = k8s::quantityText(value)) add(name, *text);
+  });
+  for (const Entry& entry : entries(service, kind)) add(entry.resource, entry.text);
+  return all;
+}
+
+void requestsWithinLimits(const Service& service, const Report& report) {
+  const Amounts limits = amounts(service, "limits");
+  const Value* given = itemOf(service, "limits");
+  for (const Entry& entry : entries(service, "requests")) {
+    // A GPU request alone is the limit, too (quirk pod-Q1).
+    if (entry.path.ends_with(".gpu")) continue;
+    const auto request = k8s::parseQuantity(entry.text);
+    const auto limit = limits.find(entry.resource);
+    if (!request || !k8s::quantityProblem(entry.text).empty()) continue;
+    if (limit == limits.end()) {
+      // A limit that is there but unreadable has its own error.
+      const bool unreadable = json::find(json::findObject(given, "custom"), entry.resource) != nullptr;
+      if (!isFixed(entry.resource) || unreadable) continue;
+      report.required(itemPath(service, "limits", fmt::format("custom[{}]", entry.resource)),
+                      "a limit equal to the request: this resource cannot be overcommitted");
+      continue;
+    }
+    const auto& [amount, text] = limit->second;
+    if (isFixed(entry.resource) && request->nano != amount) {
+      report.invalid(entry.path, entry.text, fmt::format("must equal the limit of {}", text));
+    } else if (request->nano > amount) {
+      report.invalid(entry.path, entry.text,
+                     fmt::format("must be less than or equal to the limit of {}", text));
+    }
+  }
+}
+
+void hugepagesNeedMore(const Service& service, const Report& report) {
+  for (const std::string_view kind : kKinds) {
+    const Amounts all = amounts(service, kind);
+    if (all.contains("cpu") || all.contains("memory")) return;
+  }
+  forEachEntry(service, [&](const Entry& entry) {
+    if (entry.resource.starts_with(kHugepages)) report.forbidden(entry.path, "needs cpu or memory beside it");
+  });
+}
+
+void claims(const Service& service, const Report& report) {
+  std::set<std::string> seen;
+  const auto keyOf = [](const Value& claim) {
+    const std::string_view request = json::findText(&claim, "request");
+    return std::string{json::findText(&claim, "name")} + (request.empty() ? "" : "/") + std::string{request};
+  };
+  forEachObject(json::find(json::findObject(service.mainContainer(), "resources"), "claims"),
+                [&](const Value& claim, std::size_t) { seen.insert(keyOf(claim)); });
+  std::set<std::string_view> known;
+  forEachObject(json::find(service.podSpec(), "resourceClaims"),
+                [&](const Value& claim, std::size_t) { known.insert(json::findText(&claim, "name")); });
+  forEachObject(json::find(json::findObject(&service.spec, "resources"), "claims"),
+                [&](const Value& claim, std::size_t i) {
+                  const std::string field = service.at(fmt::format("resources.claims[{}].name", i));
+                  const std::string_view name = json::findText(&claim, "name");
+                  if (name.empty()) return report.required(field, "the name of a claim");
+                  if (!seen.insert(keyOf(claim)).second) report.duplicate(field, keyOf(claim));
+                  if (!known.contains(name)) {
+                    report.notFound(field, name, "no such claim in extraPodSpec.resourceClaims");
+                  }
+                });
+}
+
+// What is doubtful
+
+void gpuRequest(const Service& service, const Report& report) {
+  const Value* requests = itemOf(service, "requests");
+  const Value* limits = itemOf(service, "limits");
+  const std::string_view asked = json::findText(requests, "gpu");
+  const std::string_view limit = json::findText(limits, "gpu");
+  if (!asked.empty() && !limit.empty()) {
+    const auto a = k8s::parseQuantity(asked);
+    const auto b = k8s::parseQuantity(limit);
+    if (!a || !b || !(*a == *b)) {
+      report.warn(itemPath(service, "requests", "gpu"), "differs from limits.gpu, which pods get");
+    }
+  }
+  const std::string_view type = json::findText(requests, "gpuType");
+  if (!type.empty() && type != gpuType(limits)) {
+    report.warn(itemPath(service, "requests", "gpuType"), "is not used: limits.gpuType is");
+  }
+}
+
+void oddAmounts(const Service& service, const Report& report) {
+  forEachEntry(service, [&](const Entry& entry) {
+    const auto quantity = k8s::parseQuantity(entry.text);
+    if (!quantity) return;
+    if (entry.resource == "cpu" && quantity->nano % kMilli != 0) {
+      report.warn(entry.path, "is finer than 1m and will be rounded up");
+    }
+    if (entry.resource != "memory") return;
+    if (entry.text.ends_with('m')) {
+      report.warn(entry.path, fmt::format("{} is in thousandths of a byte: M or Mi?", showValue(entry.text)));
+    } else if (quantity->nano > 0 && quantity->nano < kLittleMemory) {
+      report.warn(entry.path, fmt::format("{} is less than 4Mi: a suffix forgotten?", showValue(entry.text)));
+    }
+  });
+}
+
+constexpr std::array kChecks = {
+    ServiceCheck{{"service.quantity", Severity::Error,
+                  "amounts are quantities, not negative, whole for GPUs and other devices"},
+                 quantities},
+    ServiceCheck{
+        {"service.resource-name", Severity::Error, "custom resources and GPU types are names of resources"},
+        resourceNames},
+    ServiceCheck{{"service.request-limit", Severity::Error,
+                  "requests are within limits, and equal to them for devices and huge pages"},
+                 requestsWithinLimits},
+    ServiceCheck{{"service.hugepages", Severity::Error, "huge pages need cpu or memory beside them"},
+                 hugepagesNeedMore},
+    ServiceCheck{
+        {"service.resource-claim", Severity::Error, "claims are in extraPodSpec.resourceClaims, each once"},
+        claims},
+    ServiceCheck{{"service.gpu-request", Severity::Warning, "pods get limits.gpu, not requests.gpu"},
+                 gpuRequest},
+    ServiceCheck{
+        {"service.amount-odd", Severity::Warning, "amounts of cpu and memory that are probably mistyped"},
+        oddAmounts},
+};
+
+}  // namespace
+
+std::span<const ServiceCheck> serviceResourceChecks() {
+  return kChecks;
+}
+
+}  // namespace dynamo::validation

@@ -1,0 +1,164 @@
+// Rules of one service, or of a component deployment's spec, that need no file of their own
+// (spec/admission.md section 7, spec/k8s-pod-validation.md section 4; quirks dec-3, pod-Q11b, pod-Q30,
+// pod-Q33b, adm-Q10, a1-Q12).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "common/api/dynamo.h"
+#include "common/k8s/names.h"
+#include "common/k8s/quantity.h"
+#include "common/render/names.h"
+#include "common/validation/subject.h"
+
+namespace dynamo::validation {
+namespace {
+
+using json::Value;
+
+void dynamoNamespace(const Service& service, const Report& report) {
+  const std::string_view given = json::findText(&service.spec, "dynamoNamespace");
+  const bool global = json::findBool(&service.spec, "globalDynamoNamespace").value_or(false);
+  const std::string used =
+      render::dynamoNamespace(global, service.graph.namespaceName, service.graph.graphName);
+  // The operator itself fills it in on component deployments.
+  if (given.empty() || (!service.graph.isGraph() && given == used)) return;
+  report.warn(service.at("dynamoNamespace"),
+              fmt::format("is deprecated and ignored: {} is used", showValue(used)));
+}
+
+void replicasNotNegative(const Service& service, const Report& report) {
+  const Value* replicas = service.member("replicas");
+  if (replicas == nullptr || !replicas->IsInt64() || replicas->GetInt64() >= 0) return;
+  report.invalid(service.at("replicas"), *replicas, "must be greater than or equal to 0");
+}
+
+void sharedMemorySize(const Service& service, const Report& report) {
+  const Value* memory = json::findObject(&service.spec, "sharedMemory");
+  if (memory == nullptr || json::findBool(memory, "disabled").value_or(false)) return;
+  const std::string field = service.at("sharedMemory.size");
+  const Value* size = json::find(memory, "size");
+  const auto text = size == nullptr ? std::nullopt : k8s::quantityText(*size);
+  if (!text) return report.required(field, "unless disabled is true");
+  if (const std::string problem = k8s::quantityProblem(*text); !problem.empty()) {
+    return report.invalid(field, *text, problem);
+  }
+  const auto quantity = k8s::parseQuantity(*text);
+  if (quantity && quantity->nano <= 0) {
+    report.invalid(field, *text, "must be greater than zero; to have none set disabled: true");
+  }
+}
+
+void autoscaling(const Service& service, const Report& report) {
+  if (service.member("autoscaling") == nullptr) return;
+  report.warn(service.at("autoscaling"), service.graph.policy.autoscalingHonoured
+                                             ? "is deprecated: use scalingAdapter"
+                                             : "is deprecated and ignored: use scalingAdapter");
+}
+
+void componentType(const Service& service, const Report& report) {
+  const auto& known = api::kComponentTypes;
+  if (service.type.empty() || std::find(known.begin(), known.end(), service.type) != known.end()) return;
+  report.warn(service.at("componentType"),
+              fmt::format("{} is not known: base defaults are used{}", showValue(service.type),
+                          Suggestions{known}(service.type)));
+}
+
+void typeLabels(const Service& service, const Report& report) {
+  for (const auto& [field, label] : {std::pair{"componentType", api::label::kComponentType},
+                                     std::pair{"subComponentType", api::label::kSubComponentType}}) {
+    const std::string_view text = json::findText(&service.spec, field);
+    const std::string problem = k8s::labelValueProblem(text);
+    if (problem.empty()) continue;
+    report.invalid(service.at(field), text, fmt::format("is the value of label {}: {}", label, problem));
+  }
+}
+
+void modelReference(const Service& service, const Report& report) {
+  const Value* model = json::findObject(&service.spec, "modelRef");
+  if (model == nullptr || !json::findText(model, "name").empty()) return;
+  report.warn(service.at("modelRef.name"), "is empty: modelRef has no effect");
+}
+
+// Containers
+
+std::string_view mainName(const Service& service) {
+  const std::string_view given = json::findText(service.mainContainer(), "name");
+  return given.empty() ? api::kMainContainer : given;
+}
+
+void containerNames(const Service& service, const Report& report) {
+  std::set<std::string_view> taken{mainName(service)};
+  const bool sidecar = json::findObject(&service.spec, "frontendSidecar") != nullptr;
+  if (sidecar && !taken.insert(api::kSidecarContainer).second) {
+    report.duplicate(service.at("extraPodSpec.mainContainer.name"), api::kSidecarContainer,
+                     "is the name of the frontend sidecar");
+  }
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    forEachObject(json::find(service.podSpec(), list), [&](const Value& container, std::size_t i) {
+      const std::string_view name = json::findText(&container, "name");
+      if (!taken.contains(name)) return;
+      report.duplicate(service.at(fmt::format("extraPodSpec.{}[{}].name", list, i)), name,
+                       name == mainName(service) ? "is the name of the main container"
+                                                 : "is the name of the frontend sidecar");
+    });
+  }
+}
+
+void sidecarImage(const Service& service, const Report& report) {
+  const Value* sidecar = json::findObject(&service.spec, "frontendSidecar");
+  if (sidecar == nullptr || !json::findText(sidecar, "image").empty()) return;
+  report.required(service.at("frontendSidecar.image"), "a container needs an image");
+}
+
+void sidecarPort(const Service& service, const Report& report) {
+  if (service.type != api::kFrontend || json::findObject(&service.spec, "frontendSidecar") == nullptr) return;
+  report.warn(service.at("frontendSidecar"), "listens on port 8000, as the frontend in the same pod does");
+}
+
+void workerArguments(const Service& service, const Report& report) {
+  if (!api::isWorkerType(service.type)) return;
+  const Value* args = json::find(service.mainContainer(), "args");
+  if (isEmptyList(args) || args->Size() < 2 || !isEmptyList(json::find(service.mainContainer(), "command"))) {
+    return;
+  }
+  report.warn(service.at("extraPodSpec.mainContainer.args"),
+              "without command only the first is run, by /bin/sh -c");
+}
+
+constexpr std::array kChecks = {
+    ServiceCheck{{"service.replicas-negative", Severity::Error, "replicas are 0 or more"},
+                 replicasNotNegative},
+    ServiceCheck{{"service.shared-memory-size", Severity::Error,
+                  "shared memory has a size above zero unless disabled"},
+                 sharedMemorySize},
+    ServiceCheck{{"service.type-label", Severity::Error, "component types are label values"}, typeLabels},
+    ServiceCheck{{"service.container-name", Severity::Error,
+                  "containers do not have the names of the main container or the sidecar"},
+                 containerNames},
+    ServiceCheck{{"service.sidecar-image", Severity::Error, "the frontend sidecar has an image"},
+                 sidecarImage},
+    ServiceCheck{{"service.worker-args", Severity::Warning,
+                  "a worker's args without command are a shell's: only the first is run"},
+                 workerArguments},
+    ServiceCheck{
+        {"service.sidecar-port", Severity::Warning, "a frontend and its frontend sidecar listen on one port"},
+        sidecarPort},
+    ServiceCheck{{"service.component-type", Severity::Warning, "the component type should be a known one"},
+                 componentType},
+    ServiceCheck{{"service.model-ref", Severity::Warning, "modelRef has no effect without a name"},
+                 modelReference},
+    ServiceCheck{{"service.autoscaling", Severity::Warning, "autoscaling is deprecated"}, autoscaling},
+    ServiceCheck{{"service.dynamo-namespace", Severity::Warning, "dynamoNamespace is deprecated and ignored"},
+                 dynamoNamespace},
+};
+
+}  // namespace
+
+std::span<const ServiceCheck> serviceChecks() {
+  return kChecks;
+}
+
+}  // namespace dynamo::validation
