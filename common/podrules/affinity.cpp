@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "common/k8s/names.h"
 #include "common/podrules/parts.h"
 #include "common/podrules/rules.h"
@@ -176,13 +178,14 @@ void podAffinity(const Report& report, const Value* affinity, const At& at) {
   });
 }
 
-bool selects(const Value* selector, std::string_view key) {
-  if (json::find(json::findObject(selector, "matchLabels"), key) != nullptr) return true;
-  bool found = false;
+std::set<std::string_view> keysOf(const Value* selector) {
+  std::set<std::string_view> keys;
   const At nowhere{""};
+  forEachMember(json::find(selector, "matchLabels"), nowhere,
+                [&](std::string_view key, const Value&, const At&) { keys.insert(key); });
   forEach(json::find(selector, "matchExpressions"), nowhere,
-          [&](const Value& one, const At&) { found = found || json::findText(&one, "key") == key; });
-  return found;
+          [&](const Value& one, const At&) { keys.insert(json::findText(&one, "key")); });
+  return keys;
 }
 
 }  // namespace
@@ -208,7 +211,9 @@ void labelSelector(const Report& report, const Value* selector, const At& at) {
 
 void matchLabelKeys(const Report& report, const Value& term, const At& at) {
   const Value* selector = json::findObject(&term, "labelSelector");
-  std::vector<std::string_view> mismatched;
+  const std::set<std::string_view> selected = keysOf(selector);
+  std::set<std::string_view> mismatched;
+  bool repeated = false;
   for (const std::string_view field : {"mismatchLabelKeys", "matchLabelKeys"}) {
     const Value* keys = json::find(term, field);
     const At place = at / field;
@@ -218,14 +223,18 @@ void matchLabelKeys(const Report& report, const Value& term, const At& at) {
     }
     forEachText(keys, place, [&](std::string_view key, const At& keyAt) {
       report.check(keyAt, key, k8s::qualifiedNameProblem(key), rule::kMatchLabelKeys);
-      if (field == "mismatchLabelKeys") return mismatched.push_back(key);
-      if (std::find(mismatched.begin(), mismatched.end(), key) != mismatched.end()) {
+      if (field == "mismatchLabelKeys") {
+        mismatched.insert(key);
+        return;
+      }
+      if (mismatched.contains(key)) {
         report.invalid(keyAt, key, "must not be in mismatchLabelKeys, too", rule::kMatchLabelKeys);
       }
-      if (selects(selector, key)) {
-        report.warn(at, "matchLabelKeys repeat the labelSelector", rule::kMatchLabelKeysDoubtful);
-      }
+      repeated = repeated || selected.contains(key);
     });
+  }
+  if (repeated) {
+    report.warn(at, "matchLabelKeys repeat the labelSelector", rule::kMatchLabelKeysDoubtful);
   }
 }
 

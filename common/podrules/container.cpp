@@ -1,6 +1,6 @@
 // Containers and init containers (spec/k8s-pod-validation.md section 5).
 
-#include <fmt/format.h>
+#include <algorithm>
 
 #include "common/k8s/names.h"
 #include "common/podrules/parts.h"
@@ -122,7 +122,7 @@ void containers(const Report& report, const Value& podSpec, const At& at, const 
   const Value* init = json::find(podSpec, "initContainers");
   if (main == nullptr || (main->IsArray() && main->Empty())) report.required(mainAt, rule::kContainers);
 
-  std::vector<std::string_view> names;
+  std::set<std::string_view> names;
   const auto each = [&](ContainerKind kind) {
     return [&, kind](const Value& one, const At& place) {
       container(report, one, place, kind, &facts);

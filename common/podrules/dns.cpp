@@ -3,6 +3,8 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "common/k8s/names.h"
 #include "common/podrules/parts.h"
 #include "common/podrules/rules.h"

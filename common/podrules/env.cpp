@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "common/k8s/names.h"
 #include "common/k8s/quantity.h"
@@ -174,7 +176,7 @@ void resourceFieldRef(const Report& report, const Value& reference, const At& at
 }
 
 void env(const Report& report, const Value* list, const At& at) {
-  std::vector<std::string_view> names;
+  std::set<std::string_view> names;
   forEach(list, at, [&](const Value& entry, const At& place) {
     const std::string_view name = json::findText(&entry, "name");
     variableName(report, name, place / "name");

@@ -1,7 +1,5 @@
 // Hosts, class and TLS of an Ingress (spec/k8s-pod-validation.md section 10).
 
-#include <fmt/format.h>
-
 #include "common/k8s/names.h"
 #include "common/podrules/parts.h"
 #include "common/podrules/rules.h"

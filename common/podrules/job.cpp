@@ -1,7 +1,5 @@
 // batch/v1 Jobs (spec/k8s-pod-validation.md section 12).
 
-#include <fmt/format.h>
-
 #include "common/podrules/parts.h"
 #include "common/podrules/rules.h"
 

@@ -1,7 +1,5 @@
 // Volume mounts and block devices of containers (spec/k8s-pod-validation.md section 5, C10).
 
-#include <fmt/format.h>
-
 #include "common/podrules/parts.h"
 #include "common/podrules/rules.h"
 
@@ -17,7 +15,7 @@ void subPath(const Report& report, const Value& mount, std::string_view field, c
   if (hasBackstep(path)) report.invalid(at, path, "must not contain '..'", rule::kMountSubPath);
 }
 
-void mountPath(const Report& report, const Value& mount, const At& at, std::vector<std::string_view>& paths) {
+void mountPath(const Report& report, const Value& mount, const At& at, std::set<std::string_view>& paths) {
   const std::string_view path = json::findText(&mount, "mountPath");
   if (path.empty()) return report.required(at, rule::kMountPath);
   if (!insertNew(paths, path)) report.invalid(at, path, "must be unique", rule::kMountPath);
@@ -49,7 +47,7 @@ void propagation(const Report& report, const Value& mount, const At& at, const V
 
 /// Block devices share names and paths with mounts.
 void devices(const Report& report, const Value& container, const At& at, const PodFacts* facts,
-             std::vector<std::string_view>& names, std::vector<std::string_view>& paths) {
+             std::set<std::string_view>& names, std::set<std::string_view>& paths) {
   forEach(json::find(container, "volumeDevices"), at, [&](const Value& device, const At& place) {
     const std::string_view name = json::findText(&device, "name");
     volumeOf(report, device, place / "name", facts);
@@ -75,8 +73,8 @@ void devices(const Report& report, const Value& container, const At& at, const P
 }  // namespace
 
 void mounts(const Report& report, const Value& container, const At& at, const PodFacts* facts) {
-  std::vector<std::string_view> names;
-  std::vector<std::string_view> paths;
+  std::set<std::string_view> names;
+  std::set<std::string_view> paths;
   const At mountsAt = at / "volumeMounts";
   forEach(json::find(container, "volumeMounts"), mountsAt, [&](const Value& mount, const At& place) {
     volumeOf(report, mount, place / "name", facts);

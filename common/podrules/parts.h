@@ -1,11 +1,12 @@
 #pragma once
 // The rules of each part of a pod, on places rather than paths. pod.h holds the doors to them.
 
-#include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
+#include <type_traits>
 
 #include "common/podrules/pod.h"
 #include "common/podrules/report.h"
@@ -14,8 +15,8 @@ namespace dynamo::podrules {
 
 /// What containers refer to in their pod.
 struct PodFacts {
-  std::vector<std::pair<std::string_view, const json::Value*>> volumes;
-  std::vector<std::string_view> claims;
+  std::map<std::string_view, const json::Value*> volumes;  ///< the first one of a name
+  std::set<std::string_view> claims;
   std::optional<long long> gracePeriod;
   bool hostNetwork = false;
 
@@ -23,12 +24,10 @@ struct PodFacts {
   const json::Value* volume(std::string_view name) const;
 };
 
-/// True the first time that `seen` meets `item`.
+/// True the first time that `seen` meets `item`. Lists may be as long as a request allows, hence a set.
 template <typename Item>
-bool insertNew(std::vector<Item>& seen, const Item& item) {
-  if (std::find(seen.begin(), seen.end(), item) != seen.end()) return false;
-  seen.push_back(item);
-  return true;
+bool insertNew(std::set<Item>& seen, const std::type_identity_t<Item>& item) {
+  return seen.insert(item).second;
 }
 
 // container.cpp; `facts` nullptr: the container stands alone

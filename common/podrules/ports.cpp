@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <tuple>
+#include <utility>
 
 #include "common/k8s/names.h"
 #include "common/podrules/parts.h"
@@ -36,8 +37,8 @@ void portNumbers(const Report& report, const Value& port, const At& at) {
 }  // namespace
 
 void ports(const Report& report, const Value* list, const At& at) {
-  std::vector<std::string_view> names;
-  std::vector<std::pair<long long, std::string_view>> numbers;
+  std::set<std::string_view> names;
+  std::set<std::pair<long long, std::string_view>> numbers;
   forEach(list, at, [&](const Value& port, const At& place) {
     const std::string_view name = json::findText(&port, "name");
     if (!name.empty()) {
@@ -58,7 +59,7 @@ void ports(const Report& report, const Value* list, const At& at) {
 }
 
 void hostPorts(const Report& report, const Value* containers, const At& at, bool hostNetwork, bool oneByOne) {
-  std::vector<std::tuple<std::string_view, std::string_view, long long>> taken;
+  std::set<std::tuple<std::string_view, std::string_view, long long>> taken;
   forEach(containers, at, [&](const Value& container, const At& place) {
     if (oneByOne) taken.clear();
     const At portsAt = place / "ports";

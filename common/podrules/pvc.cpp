@@ -1,7 +1,5 @@
 // PersistentVolumeClaims (spec/k8s-pod-validation.md section 9).
 
-#include <fmt/format.h>
-
 #include "common/k8s/names.h"
 #include "common/k8s/quantity.h"
 #include "common/podrules/parts.h"

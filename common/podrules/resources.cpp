@@ -91,38 +91,50 @@ std::optional<Entry> entry(const Report& report, std::string_view name, const Va
   return read;
 }
 
-std::vector<Entry> entries(const Report& report, const Value* list, const At& at) {
-  std::vector<Entry> read;
+/// By name; nullopt for an amount that cannot be read and has its own error.
+using Entries = std::map<std::string_view, std::optional<Entry>>;
+
+Entries entries(const Report& report, const Value* list, const At& at) {
+  Entries read;
   forEachMember(list, at, [&](std::string_view name, const Value& value, const At& place) {
-    if (auto one = entry(report, name, value, place)) read.push_back(std::move(*one));
+    read.try_emplace(name, entry(report, name, value, place));
   });
   return read;
 }
 
-void compare(const Report& report, const Entry& request, const std::vector<Entry>& limits,
-             const Value* givenLimits, const At& requestAt, const At& limitAt) {
-  const auto limit =
-      std::find_if(limits.begin(), limits.end(), [&](const Entry& one) { return one.name == request.name; });
-  if (limit != limits.end()) {
-    if (!mayOvercommit(request.name) && request.amount != limit->amount) {
-      report.invalid(requestAt, request.text, fmt::format("must equal the limit of {}", limit->text),
-                     rule::kResourceLimit);
-    } else if (request.amount > limit->amount) {
-      report.invalid(requestAt, request.text,
-                     fmt::format("must be less than or equal to the limit of {}", limit->text),
-                     rule::kResourceLimit);
-    }
-    return;
+void compare(const Report& report, const Entry& request, const Entries& limits, const At& requestAt,
+             const At& limitAt) {
+  const auto found = limits.find(request.name);
+  if (found == limits.end()) {
+    if (mayOvercommit(request.name)) return;
+    return report.required(limitAt, rule::kResourceLimit,
+                           "a limit equal to the request: this resource cannot be overcommitted");
   }
-  // A limit that is there but unreadable has its own error.
-  if (mayOvercommit(request.name) || json::find(givenLimits, request.name) != nullptr) return;
-  report.required(limitAt, rule::kResourceLimit,
-                  "a limit equal to the request: this resource cannot be overcommitted");
+  const std::optional<Entry>& limit = found->second;
+  if (!limit) return;
+  if (!mayOvercommit(request.name) && request.amount != limit->amount) {
+    report.invalid(requestAt, request.text, fmt::format("must equal the limit of {}", limit->text),
+                   rule::kResourceLimit);
+  } else if (request.amount > limit->amount) {
+    report.invalid(requestAt, request.text,
+                   fmt::format("must be less than or equal to the limit of {}", limit->text),
+                   rule::kResourceLimit);
+  }
+}
+
+bool needsCpuOrMemory(const Entries& limits, const Entries& requests) {
+  bool huge = false;
+  bool basic = false;
+  for (const Entries* list : {&limits, &requests}) {
+    for (const auto& [name, entry] : *list) huge = huge || isHugepages(name);
+    basic = basic || list->contains("cpu") || list->contains("memory");
+  }
+  return huge && !basic;
 }
 
 void claims(const Report& report, const Value* list, const At& at, const PodFacts* facts) {
-  std::vector<std::string> seen;
-  std::vector<std::string> claimed;
+  std::set<std::string> seen;
+  std::set<std::string> claimed;
   forEach(list, at, [&](const Value& claim, const At& place) {
     const std::string name{json::findText(&claim, "name")};
     if (name.empty()) return report.required(place / "name", rule::kResourceClaim);
@@ -132,15 +144,14 @@ void claims(const Report& report, const Value* list, const At& at, const PodFact
     }
     // A claim as a whole includes each of its requests.
     const std::string key = request.empty() ? name : name + "/" + std::string{request};
-    const bool whole = std::find(seen.begin(), seen.end(), name) != seen.end();
-    const bool overlaps = request.empty() && std::find(claimed.begin(), claimed.end(), name) != claimed.end();
-    claimed.push_back(name);
+    const bool whole = seen.contains(name);
+    const bool again = !insertNew(claimed, name);
+    const bool overlaps = request.empty() && again;
     if (whole || overlaps || !insertNew(seen, key)) {
       report.duplicate(place / "name", whole || overlaps ? name : key, rule::kResourceClaim);
     }
     if (facts == nullptr || report.partial()) return;
-    const auto& known = facts->claims;
-    if (std::find(known.begin(), known.end(), name) != known.end()) return;
+    if (facts->claims.contains(name)) return;
     report.notFound(place / "name", name, "must be one of the pod's resourceClaims", rule::kResourceClaim);
   });
 }
@@ -167,19 +178,14 @@ void resources(const Report& report, const Value* resources, const At& at, const
   if (resources == nullptr || !resources->IsObject()) return;
   const At requestsAt = at / "requests";
   const At limitsAt = at / "limits";
-  const Value* givenLimits = json::find(*resources, "limits");
-  const std::vector<Entry> limits = entries(report, givenLimits, limitsAt);
-  const std::vector<Entry> requests = entries(report, json::find(*resources, "requests"), requestsAt);
-  for (const Entry& request : requests) {
-    compare(report, request, limits, givenLimits, requestsAt.key(request.name), limitsAt.key(request.name));
+  const Entries limits = entries(report, json::find(*resources, "limits"), limitsAt);
+  const Entries requests = entries(report, json::find(*resources, "requests"), requestsAt);
+  for (const auto& [name, request] : requests) {
+    if (request) compare(report, *request, limits, requestsAt.key(name), limitsAt.key(name));
   }
-  const auto anyOf = [&](auto predicate) {
-    return std::any_of(limits.begin(), limits.end(), predicate) ||
-           std::any_of(requests.begin(), requests.end(), predicate);
-  };
-  const bool huge = anyOf([](const Entry& one) { return isHugepages(one.name); });
-  const bool basic = anyOf([](const Entry& one) { return one.name == "cpu" || one.name == "memory"; });
-  if (huge && !basic) report.required(at, rule::kHugepages, "huge pages need cpu or memory beside them");
+  if (needsCpuOrMemory(limits, requests)) {
+    report.required(at, rule::kHugepages, "huge pages need cpu or memory beside them");
+  }
   claims(report, json::find(*resources, "claims"), at / "claims", facts);
 }
 

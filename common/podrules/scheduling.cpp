@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "common/k8s/names.h"
 #include "common/podrules/parts.h"
 #include "common/podrules/rules.h"
@@ -75,7 +77,7 @@ void tolerations(const Report& report, const Value* list, const At& at) {
 }
 
 void topologySpread(const Report& report, const Value* list, const At& at) {
-  std::vector<std::pair<std::string_view, std::string_view>> seen;
+  std::set<std::pair<std::string_view, std::string_view>> seen;
   forEach(list, at, [&](const Value& one, const At& place) {
     constraint(report, one, place);
     const std::string_view key = json::findText(&one, "topologyKey");

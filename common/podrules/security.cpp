@@ -68,7 +68,7 @@ bool isSysctlName(std::string_view name) {
 }
 
 void sysctls(const Report& report, const Value& context, const At& at) {
-  std::vector<std::string_view> names;
+  std::set<std::string_view> names;
   forEach(json::find(context, "sysctls"), at, [&](const Value& sysctl, const At& place) {
     const std::string_view name = json::findText(&sysctl, "name");
     if (name.empty()) return report.required(place / "name", rule::kSysctl);

@@ -82,7 +82,7 @@ void gates(const Report& report, const Value& spec, const At& at) {
     const std::string_view type = json::findText(&gate, "conditionType");
     report.check(place / "conditionType", type, k8s::qualifiedNameProblem(type), rule::kGate);
   });
-  std::vector<std::string_view> seen;
+  std::set<std::string_view> seen;
   forEach(json::find(spec, "schedulingGates"), at / "schedulingGates",
           [&](const Value& gate, const At& place) {
             const std::string_view name = json::findText(&gate, "name");
@@ -92,7 +92,7 @@ void gates(const Report& report, const Value& spec, const At& at) {
 }
 
 void claims(const Report& report, const Value& spec, const At& at) {
-  std::vector<std::string_view> seen;
+  std::set<std::string_view> seen;
   forEach(json::find(spec, "resourceClaims"), at, [&](const Value& claim, const At& place) {
     const std::string_view name = json::findText(&claim, "name");
     if (name.empty()) {
@@ -145,15 +145,14 @@ bool flag(const Value& spec, std::string_view name) {
 PodFacts::PodFacts(const Value& podSpec) : hostNetwork{flag(podSpec, "hostNetwork")} {
   const At nowhere{""};
   forEach(json::find(podSpec, "volumes"), nowhere,
-          [&](const Value& one, const At&) { volumes.emplace_back(json::findText(&one, "name"), &one); });
+          [&](const Value& one, const At&) { volumes.try_emplace(json::findText(&one, "name"), &one); });
   forEach(json::find(podSpec, "resourceClaims"), nowhere,
-          [&](const Value& claim, const At&) { claims.push_back(json::findText(&claim, "name")); });
+          [&](const Value& claim, const At&) { claims.insert(json::findText(&claim, "name")); });
   gracePeriod = integer(json::find(podSpec, "terminationGracePeriodSeconds"));
 }
 
 const Value* PodFacts::volume(std::string_view name) const {
-  const auto found =
-      std::find_if(volumes.begin(), volumes.end(), [&](const auto& one) { return one.first == name; });
+  const auto found = volumes.find(name);
   return found == volumes.end() ? nullptr : found->second;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <vector>
 
 #include "common/k8s/names.h"
 #include "common/k8s/quantity.h"
@@ -33,14 +34,17 @@ void mode(const Report& report, const Value& source, std::string_view field, con
   report.invalid(at / field, *given, "must be between 0 and 511 (octal 0777), inclusive", rule::kVolumeMode);
 }
 
-void localPath(const Report& report, const Value& item, const At& at, std::vector<std::string_view>& paths) {
+/// Paths of files in one volume.
+using Paths = std::vector<std::string_view>;
+
+void localPath(const Report& report, const Value& item, const At& at) {
   const std::string_view path = json::findText(&item, "path");
   if (path.empty()) return report.required(at / "path", rule::kVolumePath);
   report.check(at / "path", path, localPathProblem(path), rule::kVolumePath);
-  paths.push_back(path);
 }
 
-void keyItems(const Report& report, const Value& source, const At& at, std::vector<std::string_view>& paths) {
+Paths keyItems(const Report& report, const Value& source, const At& at) {
+  Paths paths;
   forEach(json::find(source, "items"), at, [&](const Value& item, const At& place) {
     const std::string_view key = json::findText(&item, "key");
     if (key.empty()) {
@@ -49,15 +53,18 @@ void keyItems(const Report& report, const Value& source, const At& at, std::vect
       report.warn(place / "key", fmt::format("no key can be named {}", validation::showValue(key)),
                   rule::kVolumeObject);
     }
-    localPath(report, item, place, paths);
+    localPath(report, item, place);
+    paths.push_back(json::findText(&item, "path"));
     mode(report, item, "mode", place);
   });
+  return paths;
 }
 
-void downwardItems(const Report& report, const Value& source, const At& at,
-                   std::vector<std::string_view>& paths) {
+Paths downwardItems(const Report& report, const Value& source, const At& at) {
+  Paths paths;
   forEach(json::find(source, "items"), at, [&](const Value& item, const At& place) {
-    localPath(report, item, place, paths);
+    localPath(report, item, place);
+    paths.push_back(json::findText(&item, "path"));
     mode(report, item, "mode", place);
     const Value* field = json::findObject(&item, "fieldRef");
     const Value* resource = json::findObject(&item, "resourceFieldRef");
@@ -71,12 +78,11 @@ void downwardItems(const Report& report, const Value& source, const At& at,
       report.required(place, rule::kVolumeField, "one of fieldRef, resourceFieldRef");
     }
   });
+  return paths;
 }
 
-void token(const Report& report, const Value& source, const At& at, std::vector<std::string_view>& paths) {
-  localPath(report, source, at, paths);
-  // A token's path may meet another's: the API server leaves that to the kubelet.
-  if (!paths.empty() && paths.back() == json::findText(&source, "path")) paths.pop_back();
+void token(const Report& report, const Value& source, const At& at) {
+  localPath(report, source, at);
   constexpr long long kMinSeconds = 600;
   constexpr long long kMaxSeconds = 1LL << 32;
   const Value* given = json::find(source, "expirationSeconds");
@@ -115,23 +121,20 @@ void claim(const Report& report, const Value& source, const At& at) {
 }
 
 void configMap(const Report& report, const Value& source, const At& at) {
-  std::vector<std::string_view> paths;
   objectName(report, source, "name", at);
   mode(report, source, "defaultMode", at);
-  keyItems(report, source, at / "items", paths);
+  keyItems(report, source, at / "items");
 }
 
 void secret(const Report& report, const Value& source, const At& at) {
-  std::vector<std::string_view> paths;
   objectName(report, source, "secretName", at);
   mode(report, source, "defaultMode", at);
-  keyItems(report, source, at / "items", paths);
+  keyItems(report, source, at / "items");
 }
 
 void downwardApi(const Report& report, const Value& source, const At& at) {
-  std::vector<std::string_view> paths;
   mode(report, source, "defaultMode", at);
-  downwardItems(report, source, at / "items", paths);
+  downwardItems(report, source, at / "items");
 }
 
 void nfs(const Report& report, const Value& source, const At& at) {
@@ -171,34 +174,39 @@ void ephemeral(const Report& report, const Value& source, const At& at) {
   pvcSpec(report, json::findObject(claimTemplate, "spec"), place / "spec");
 }
 
+/// Checks one source and returns the paths that it asks for.
+Paths projection(const Report& report, const Value& source, const At& at) {
+  Paths paths;
+  std::string_view first;
+  for (const auto& member : source.GetObject()) {
+    const std::string_view type = json::text(member.name);
+    if (!member.value.IsObject()) continue;
+    const At part = at / type;
+    if (!first.empty()) {
+      report.forbidden(part, fmt::format("only one type may be given in a source, and {} is", first),
+                       rule::kVolumeSource);
+      continue;
+    }
+    first = type;
+    if (type == "configMap" || type == "secret") {
+      objectName(report, member.value, "name", part);
+      paths = keyItems(report, member.value, part / "items");
+    }
+    if (type == "downwardAPI") paths = downwardItems(report, member.value, part / "items");
+    // A token may take the path of another file: the API server lets it.
+    if (type == "serviceAccountToken") token(report, member.value, part);
+  }
+  return paths;
+}
+
 void projected(const Report& report, const Value& source, const At& at) {
   mode(report, source, "defaultMode", at);
-  std::vector<std::string_view> paths;
+  std::set<std::string_view> seen;
   const At sources = at / "sources";
   forEach(json::find(source, "sources"), sources, [&](const Value& one, const At& place) {
-    const std::size_t before = paths.size();
-    std::string_view first;
-    for (const auto& member : one.GetObject()) {
-      const std::string_view type = json::text(member.name);
-      if (!member.value.IsObject()) continue;
-      const At part = place / type;
-      if (!first.empty()) {
-        report.forbidden(part, fmt::format("only one type may be given in a source, and {} is", first),
-                         rule::kVolumeSource);
-        continue;
-      }
-      first = type;
-      if (type == "configMap" || type == "secret") {
-        objectName(report, member.value, "name", part);
-        keyItems(report, member.value, part / "items", paths);
-      }
-      if (type == "downwardAPI") downwardItems(report, member.value, part / "items", paths);
-      if (type == "serviceAccountToken") token(report, member.value, part, paths);
-    }
-    for (std::size_t i = before; i < paths.size(); ++i) {
-      const auto end = paths.begin() + static_cast<std::ptrdiff_t>(i);
-      if (std::find(paths.begin(), end, paths[i]) == end) continue;
-      report.invalid(place, paths[i], "must not be the path of two files in one volume", rule::kVolumePath);
+    for (const std::string_view path : projection(report, one, place)) {
+      if (path.empty() || insertNew(seen, path)) continue;
+      report.invalid(place, path, "must not be the path of two files in one volume", rule::kVolumePath);
     }
   });
 }

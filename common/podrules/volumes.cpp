@@ -46,7 +46,7 @@ std::string localPathProblem(std::string_view path) {
 }
 
 void volumes(const Report& report, const Value* list, const At& at) {
-  std::vector<std::string_view> names;
+  std::set<std::string_view> names;
   forEach(list, at, [&](const Value& volume, const At& place) {
     const std::string_view name = json::findText(&volume, "name");
     if (name.empty()) {
