@@ -204,7 +204,14 @@ void envFrom(const Report& report, const Value* list, const At& at) {
     const At reference = place / (configMap != nullptr ? "configMapRef" : "secretRef");
     const std::string_view name = json::findText(given, "name");
     if (name.empty()) return report.required(reference / "name", rule::kEnvFrom);
-    report.check(reference / "name", name, k8s::dns1123SubdomainProblem(name), rule::kEnvFrom);
+    const std::string problem = k8s::dns1123SubdomainProblem(name);
+    if (!problem.empty() && name.ends_with('-')) {
+      // Here alone the API server takes names for prefixes of generated ones.
+      report.warn(reference / "name", fmt::format("no object can be named {}", validation::showValue(name)),
+                  rule::kObjectName);
+    } else {
+      report.check(reference / "name", name, problem, rule::kEnvFrom);
+    }
   });
 }
 

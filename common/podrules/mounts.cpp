@@ -39,7 +39,8 @@ bool isPrivileged(const Value& container) {
 
 void propagation(const Report& report, const Value& mount, const At& at, const Value& container) {
   const std::string_view mode = json::findText(&mount, "mountPropagation");
-  report.oneOf(at, mode, {"Bidirectional", "HostToContainer", "None"}, rule::kEnum);
+  report.oneOfGiven(at, json::find(mount, "mountPropagation"), {"Bidirectional", "HostToContainer", "None"},
+                    rule::kEnum);
   if (mode == "Bidirectional" && !isPrivileged(container) && !report.partial()) {
     report.forbidden(at, "Bidirectional is for privileged containers only", rule::kMountPropagation);
   }

@@ -57,7 +57,7 @@ void pvcSpec(const Report& report, const Value* spec, const At& at) {
     report.check(at / "storageClassName", storageClass, k8s::dns1123SubdomainProblem(storageClass),
                  rule::kPvcClass);
   }
-  report.oneOf(at / "volumeMode", json::findText(spec, "volumeMode"), {"Block", "Filesystem"}, rule::kEnum);
+  report.oneOfGiven(at / "volumeMode", json::find(spec, "volumeMode"), {"Block", "Filesystem"}, rule::kEnum);
   labelSelector(report, json::findObject(spec, "selector"), at / "selector");
 }
 

@@ -68,6 +68,16 @@ void Report::oneOf(const At& at, std::string_view value, std::initializer_list<s
       {ErrorType::NotSupported, at.text(), showValue(value), "supported values: " + list, std::string{rule}});
 }
 
+void Report::oneOfGiven(const At& at, const json::Value* value,
+                        std::initializer_list<std::string_view> supported, std::string_view rule) const {
+  if (value == nullptr || !value->IsString()) return;
+  if (value->GetStringLength() > 0) {
+    oneOf(at, json::text(*value), supported, rule);
+  } else if (!partial_) {
+    invalid(at, *value, "must not be empty", rule);
+  }
+}
+
 std::optional<long long> integer(const json::Value* value) {
   if (value == nullptr) return std::nullopt;
   if (value->IsInt64()) return value->GetInt64();

@@ -62,6 +62,9 @@ class Report {
   /// The text must be one of `supported`; empty counts as absent.
   void oneOf(const At& at, std::string_view value, std::initializer_list<std::string_view> supported,
              std::string_view rule) const;
+  /// oneOf() for fields that the API server knows to be given though empty: "" is no value of theirs.
+  void oneOfGiven(const At& at, const json::Value* value, std::initializer_list<std::string_view> supported,
+                  std::string_view rule) const;
 
  private:
   validation::Findings& findings_;

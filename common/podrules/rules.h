@@ -43,6 +43,7 @@ inline constexpr std::string_view kFieldRef = "pod.field-ref";
 inline constexpr std::string_view kResourceFieldRef = "pod.resource-field-ref";
 inline constexpr std::string_view kKeyRef = "pod.key-ref";
 inline constexpr std::string_view kEnvFrom = "pod.env-from";
+inline constexpr std::string_view kObjectName = "pod.object-name";
 
 // Resources
 inline constexpr std::string_view kQuantity = "pod.quantity";
@@ -63,7 +64,6 @@ inline constexpr std::string_view kVolumeSource = "pod.volume-source";
 inline constexpr std::string_view kVolumeField = "pod.volume-field";
 inline constexpr std::string_view kVolumePath = "pod.volume-path";
 inline constexpr std::string_view kVolumeMode = "pod.volume-mode";
-inline constexpr std::string_view kVolumeObject = "pod.volume-object";
 inline constexpr std::string_view kMountVolume = "pod.mount-volume";
 inline constexpr std::string_view kMountPath = "pod.mount-path";
 inline constexpr std::string_view kMountPathDoubtful = "pod.mount-path-doubtful";

@@ -64,7 +64,7 @@ void constraint(const Report& report, const Value& constraint, const At& at) {
     report.invalid(at / "minDomains", *domains, "needs whenUnsatisfiable DoNotSchedule", rule::kSpread);
   }
   for (const std::string_view field : {"nodeAffinityPolicy", "nodeTaintsPolicy"}) {
-    report.oneOf(at / field, json::findText(&constraint, field), {"Honor", "Ignore"}, rule::kSpread);
+    report.oneOfGiven(at / field, json::find(constraint, field), {"Honor", "Ignore"}, rule::kSpread);
   }
   matchLabelKeys(report, constraint, at);
   labelSelector(report, json::findObject(&constraint, "labelSelector"), at / "labelSelector");

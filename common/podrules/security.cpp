@@ -100,15 +100,15 @@ void podSecurity(const Report& report, const Value* context, const At& at) {
   for (rapidjson::SizeType i = 0; groups != nullptr && groups->IsArray() && i < groups->Size(); ++i) {
     id(report, &(*groups)[i], groupsAt[i]);
   }
-  report.oneOf(at / "fsGroupChangePolicy", json::findText(context, "fsGroupChangePolicy"),
-               {"Always", "OnRootMismatch"}, rule::kEnum);
+  report.oneOfGiven(at / "fsGroupChangePolicy", json::find(context, "fsGroupChangePolicy"),
+                    {"Always", "OnRootMismatch"}, rule::kEnum);
   sysctls(report, *context, at / "sysctls");
 }
 
 void containerSecurity(const Report& report, const Value* context, const At& at) {
   if (context == nullptr || !context->IsObject()) return;
   common(report, *context, at);
-  report.oneOf(at / "procMount", json::findText(context, "procMount"), {"Default", "Unmasked"}, rule::kEnum);
+  report.oneOfGiven(at / "procMount", json::find(context, "procMount"), {"Default", "Unmasked"}, rule::kEnum);
   if (json::findBool(context, "allowPrivilegeEscalation") != false) return;
   const At place = at / "allowPrivilegeEscalation";
   if (json::findBool(context, "privileged") == true) {

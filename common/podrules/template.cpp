@@ -119,11 +119,14 @@ void claims(const Report& report, const Value& spec, const At& at) {
 }
 
 void rest(const Report& report, const Value& spec, const At& at) {
-  report.oneOf(at / "preemptionPolicy", json::findText(&spec, "preemptionPolicy"),
-               {"Never", "PreemptLowerPriority"}, rule::kEnum);
+  report.oneOfGiven(at / "preemptionPolicy", json::find(spec, "preemptionPolicy"),
+                    {"Never", "PreemptLowerPriority"}, rule::kEnum);
   const At osAt = at / "os";
-  report.oneOf(osAt / "name", json::findText(json::findObject(&spec, "os"), "name"), {"linux", "windows"},
-               rule::kEnum);
+  if (const Value* os = json::findObject(&spec, "os")) {
+    const std::string_view name = json::findText(os, "name");
+    if (name.empty()) report.required(osAt / "name", rule::kEnum);
+    report.oneOf(osAt / "name", name, {"linux", "windows"}, rule::kEnum);
+  }
   const Value* ephemeral = json::find(spec, "ephemeralContainers");
   if (ephemeral != nullptr && ephemeral->IsArray() && !ephemeral->Empty()) {
     report.forbidden(at / "ephemeralContainers", "may not be set in a pod template", rule::kEphemeral);

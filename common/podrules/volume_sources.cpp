@@ -22,7 +22,7 @@ void objectName(const Report& report, const Value& source, std::string_view fiel
   if (name.empty()) return report.required(at / field, rule::kVolumeField);
   if (!k8s::dns1123SubdomainProblem(name).empty()) {
     report.warn(at / field, fmt::format("no object can be named {}", validation::showValue(name)),
-                rule::kVolumeObject);
+                rule::kObjectName);
   }
 }
 
@@ -51,7 +51,7 @@ Paths keyItems(const Report& report, const Value& source, const At& at) {
       report.required(place / "key", rule::kVolumeField);
     } else if (!k8s::configMapKeyProblem(key).empty()) {
       report.warn(place / "key", fmt::format("no key can be named {}", validation::showValue(key)),
-                  rule::kVolumeObject);
+                  rule::kObjectName);
     }
     localPath(report, item, place);
     paths.push_back(json::findText(&item, "path"));
