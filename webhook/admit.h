@@ -16,8 +16,7 @@ struct Policy {
   bool warnOnly = false;  ///< validation.mode: warn
   validation::DgdrPolicy dgdr;
   /// Of every other kind; shared with all threads.
-  std::shared_ptr<const admission::Settings> settings =
-      std::make_shared<const admission::Settings>(config::defaultConfig(), "");
+  std::shared_ptr<const admission::Settings> settings = admission::usualSettings();
 };
 
 /// Defaults of a DynamoGraphDeploymentRequest, on CREATE only (quirk dec-5); UPDATE replaces a null image.

@@ -94,6 +94,11 @@ Settings::Settings(config::OperatorConfig configuration, std::string_view operat
       defaults(config.defaults.get()),
       policy(validation::graphPolicy(config, operatorAccount, std::nullopt)) {}
 
+std::shared_ptr<const Settings> usualSettings() {
+  static const auto kSettings = std::make_shared<const Settings>(config::defaultConfig(), "");
+  return kSettings;
+}
+
 bool hasRules(std::string_view kind) {
   return kindOf(kind) != nullptr;
 }

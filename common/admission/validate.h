@@ -2,6 +2,7 @@
 // Everything that admission says of a graph, a component deployment, a scaling adapter, a model or a
 // checkpoint: types, rules, dry render (DESIGN section 4). Webhook and `check` call the same function.
 
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -25,6 +26,9 @@ struct Settings {
 
   render::Context context() const { return {config, defaults, facts}; }
 };
+
+/// What holds without a configuration file; made once.
+std::shared_ptr<const Settings> usualSettings();
 
 struct Subject {
   std::string_view kind;

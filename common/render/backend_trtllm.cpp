@@ -20,6 +20,8 @@ using json::Value;
 
 constexpr std::string_view kSshMount = "/ssh-pk";
 constexpr int kSecretMode = 0644;
+/// Where no configuration is at hand: the name that every installation of the chart has.
+constexpr std::string_view kUsualSecret = "mpi-run-ssh-secret";
 /// Every host stands in one argument; an object cannot hold more than about this many.
 constexpr long long kMaxNodes = 4096;
 
@@ -172,7 +174,8 @@ void updateForTrtllm(const Component& component, Role role, const Context& conte
     return;
   }
   const json::Maker make{allocator};
-  const std::string& secret = context.config.mpi.sshSecretName;
+  const std::string_view configured = context.config.mpi.sshSecretName;
+  const std::string_view secret = configured.empty() ? kUsualSecret : configured;
   if (role == Role::Worker) {
     removeProbes(pod.main);
     make.set(pod.main, "readinessProbe",
