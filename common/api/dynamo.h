@@ -64,6 +64,8 @@ inline constexpr std::string_view kGroupName = "scheduling.k8s.io/group-name";
 // Ours (DESIGN section 4).
 inline constexpr std::string_view kDefaulted = "nvidia.com/dynamo-defaulted";
 inline constexpr std::string_view kRedefault = "nvidia.com/dynamo-redefault";
+// kubectl's: the manifest of the last client-side apply.
+inline constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 }  // namespace annotation
 
 /// Copied from a DynamoGraphDeployment to its components where these do not have the key.

@@ -21,8 +21,11 @@ class ComponentDefaults {
   /// is a map; "${…}" in strings is not yet filled in.
   const json::Value& of(std::string_view componentType) const;
 
-  /// The whole page with the overlay applied: {"common", "types"}.
+  /// The whole page with the overlay applied: {"userLists", "common", "types"}.
   const json::Value& page() const { return page_; }
+
+  /// Whether the webhook also completes lists that the user wrote (`userLists`); rendering always does.
+  bool completesUserLists() const { return json::findText(&page_, "userLists") != "leave"; }
 
  private:
   json::Document document_;

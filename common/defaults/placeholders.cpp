@@ -33,4 +33,42 @@ std::string fill(std::string_view text, const Placeholders& placeholders) {
   return out;
 }
 
+namespace {
+
+bool isKnown(std::string_view text, const Placeholders& placeholders) {
+  const auto missing = [&](std::string_view name, std::string_view value) {
+    return value.empty() && text.find(name) != std::string_view::npos;
+  };
+  return !missing("${dynamoNamespace}", placeholders.dynamoNamespace) &&
+         !missing("${graph}", placeholders.graph) && !missing("${namespace}", placeholders.namespaceName);
+}
+
+/// Fills in `value` and everything below it; false when a name is missing.
+bool fillAll(json::Value& value, const Placeholders& placeholders, json::Allocator& allocator) {
+  if (value.IsString()) {
+    const std::string_view text = json::text(value);
+    if (text.find("${") == std::string_view::npos) return true;
+    if (!isKnown(text, placeholders)) return false;
+    value = json::string(fill(text, placeholders), allocator);
+  } else if (value.IsArray()) {
+    for (json::Value& item : value.GetArray()) {
+      if (!fillAll(item, placeholders, allocator)) return false;
+    }
+  } else if (value.IsObject()) {
+    for (auto& member : value.GetObject()) {
+      if (!fillAll(member.value, placeholders, allocator)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<json::Value> instantiate(const json::Value& page, const Placeholders& placeholders,
+                                       json::Allocator& allocator) {
+  json::Value value = json::copy(page, allocator);
+  if (!fillAll(value, placeholders, allocator)) return std::nullopt;
+  return value;
+}
+
 }  // namespace dynamo::defaults

@@ -81,6 +81,7 @@ void renderLeaderWorkerSets(const Value& owner, const Component& component, cons
                             Children& children, Allocator& allocator) {
   const Value* given = json::find(component.spec, "replicas");
   const long long replicas = given != nullptr && given->IsInt64() ? given->GetInt64() : 1;
+  if (replicas <= 0) return;
   if (replicas > kMaxReplicas) {
     children.errors.push_back(
         {validation::ErrorType::Invalid, component.at("replicas"), fmt::format("{}", replicas),

@@ -35,10 +35,7 @@ std::string_view mountPathOf(const Component& component, const Value& mount, con
   if (cache && component.framework.name == kVllm) return api::kVllmCachePath;
   errors.push_back(
       {validation::ErrorType::Required, path + ".mountPoint", "",
-       cache ? fmt::format("{} has no default path for its compilation cache",
-                           component.framework.name == kNoop ? "a component without known framework"
-                                                             : component.framework.name)
-             : "where to mount the claim",
+       cache ? "only vllm has a default path for its compilation cache" : "where to mount the claim",
        "render.mount-point"});
   return {};
 }

@@ -71,10 +71,10 @@ void claimsDeclared(const Service& service, const Report& report) {
 
 void points(const Service& service, const Report& report) {
   forEachMount(service, [&](const Mount& mount) {
-    if (!effectivePoint(service, mount).empty()) return;
+    // A compilation cache without a path is rendering's to tell: it matters only where there are pods.
+    if (mount.cache || !effectivePoint(service, mount).empty()) return;
     report.required(mount.at("mountPoint"),
-                    mount.cache ? "only vllm has a default path for its compilation cache"
-                                : "where the claim is mounted, unless useAsCompilationCache is true");
+                    "where the claim is mounted, unless useAsCompilationCache is true");
   });
 }
 

@@ -23,7 +23,8 @@ std::string mainOf(const char* service, std::initializer_list<const char*> path)
   const Value* pod = podSpecOf(children, "main");
   return pod == nullptr ? told(children) : dumpAt(mainContainerOf(*pod), path);
 }
-std::string podOf(const char* service, std::initializer_list<const char*> path, const Setup& setup = Setup{}) {
+std::string podOf(const char* service, std::initializer_list<const char*> path,
+                  const Setup& setup = Setup{}) {
   json::Document graph = graphOf(service);
   const Children children = rendered(setup, graph);
   const Value* pod = podSpecOf(children, "main");
@@ -252,9 +253,9 @@ TEST_CASE("what cannot be rendered is told at the user's field, and the others a
       {R"({"volumeMounts":[{"name":"a"}]})",
        "spec.services[Svc].volumeMounts[0].mountPoint: Required value: where to mount the claim\n"},
       {R"({"volumeMounts":[{"name":"a","useAsCompilationCache":true}]})",
-       "spec.services[Svc].volumeMounts[0].mountPoint: Required value: a component without known framework "
-       "has no "
-       "default path for its compilation cache\n"},
+       "spec.services[Svc].volumeMounts[0].mountPoint: Required value: only vllm has a default path for its "
+       "compilation "
+       "cache\n"},
       {R"({"resources":{"limits":{"memory":"16GB","custom":{"a/b":"x"}}}})",
        "spec.services[Svc].resources.limits.memory: Invalid value: \"16GB\": must be a quantity, such as "
        "500m, 2 or "

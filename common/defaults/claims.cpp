@@ -1,0 +1,67 @@
+#include "common/defaults/claims.h"
+
+#include "common/api/dynamo.h"
+#include "common/json/parse.h"
+
+namespace dynamo::defaults {
+namespace {
+
+using json::Value;
+
+/// Whether a FieldsV1 name is the item with `key` being `name`: k:{"name":"POD_UID"}.
+bool namesItem(std::string_view field, std::string_view key, std::string_view name) {
+  const auto skip = [&](std::string_view part) {
+    if (!field.starts_with(part)) return false;
+    field.remove_prefix(part.size());
+    return true;
+  };
+  return skip("k:{\"") && skip(key) && skip("\":\"") && skip(name) && field == "\"}";
+}
+
+}  // namespace
+
+Claim Claim::member(std::string_view name) const {
+  Claim below;
+  for (const Value* fields : managers_) {
+    for (const auto& field : fields->GetObject()) {
+      const std::string_view text = json::text(field.name);
+      if (!text.starts_with("f:") || text.substr(2) != name || !field.value.IsObject()) continue;
+      below.managers_.push_back(&field.value);
+      break;
+    }
+  }
+  below.applied_ = json::find(applied_, name);
+  return below;
+}
+
+Claim Claim::item(std::string_view key, std::string_view name) const {
+  Claim below;
+  for (const Value* fields : managers_) {
+    for (const auto& field : fields->GetObject()) {
+      if (!namesItem(json::text(field.name), key, name) || !field.value.IsObject()) continue;
+      below.managers_.push_back(&field.value);
+      break;
+    }
+  }
+  if (applied_ != nullptr && applied_->IsArray()) {
+    for (const Value& item : applied_->GetArray()) {
+      if (json::findText(&item, key) == name) below.applied_ = &item;
+    }
+  }
+  return below;
+}
+
+Claims::Claims(const Value& object) {
+  const Value* metadata = json::findObject(&object, "metadata");
+  const Value* managers = json::find(metadata, "managedFields");
+  if (managers != nullptr && managers->IsArray()) {
+    for (const Value& manager : managers->GetArray()) {
+      if (const Value* fields = json::findObject(&manager, "fieldsV1")) root_.managers_.push_back(fields);
+    }
+  }
+  const std::string_view applied =
+      json::findText(json::findObject(metadata, "annotations"), api::annotation::kLastApplied);
+  if (!applied.empty() && !json::parse(applied, applied_)) root_.applied_ = &applied_;
+}
+
+}  // namespace dynamo::defaults

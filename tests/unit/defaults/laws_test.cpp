@@ -1,0 +1,204 @@
+// The laws of DESIGN section 4 over generated objects; law 4 is rendering's test. DYNAMO_LAW_OBJECTS sets how
+// many.
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <string>
+
+#include "common/api/dynamo.h"
+#include "common/defaults/record.h"
+#include "common/schema/defaults.h"
+#include "common/schema/registry.h"
+#include "tests/unit/defaults/api_server.h"
+#include "tests/unit/defaults/generator.h"
+#include "tests/unit/defaults/support.h"
+
+namespace dynamo {
+namespace {
+
+using json::Allocator;
+using json::Value;
+
+std::uint64_t objects() {
+  const char* set = std::getenv("DYNAMO_LAW_OBJECTS");
+  return set == nullptr ? 20000 : std::strtoull(set, nullptr, 10);
+}
+
+void requireSame(const char* what, std::uint64_t seed, const Value& wanted, const Value& got) {
+  if (json::equal(wanted, got)) return;
+  FAIL(what << ", seed " << seed << "\nwanted " << json::dump(wanted) << "\ngot    " << json::dump(got));
+}
+
+/// The manifest, and who names what in it: nobody, a server-side applier, a client-side one.
+struct Sample {
+  Value manifest;
+  Value request;
+  unsigned way;
+
+  Sample(std::uint64_t seed, test::GraphGenerator& generator, Allocator& allocator)
+      : manifest(seed % 4 == 3 ? generator.component() : generator.graph()), way(generator.below(3)) {
+    request = as(manifest, allocator);
+  }
+
+  Value as(const Value& written, Allocator& allocator) const {
+    Value made = json::copy(written, allocator);
+    if (way == 1) test::setManagedFields(made, written, allocator);
+    if (way == 2) {
+      test::setLastApplied(made, written, allocator);
+      test::setManagedFields(made, made, allocator);
+    }
+    return made;
+  }
+};
+
+template <class Check>
+void forEachSample(Check&& check) {
+  std::uint64_t held = 0;
+  for (std::uint64_t seed = 0; seed < objects(); ++seed, ++held) {
+    Allocator allocator;
+    test::GraphGenerator generator{seed, allocator};
+    const Sample sample{seed, generator, allocator};
+    check(seed, generator, sample, allocator);
+  }
+  CHECK(held == objects());
+}
+
+Value schemaDefaults(const Value& object, Allocator& allocator) {
+  Value made = json::copy(object, allocator);
+  const schema::Node* node =
+      schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));
+  schema::applyDefaults(*node->member("spec"), *json::find(made, "spec"), allocator);
+  return made;
+}
+
+TEST_CASE("law 1: defaulting twice is defaulting once, whatever the order of members") {
+  const test::Admission admission;
+  forEachSample(
+      [&](std::uint64_t seed, test::GraphGenerator& generator, const Sample& sample, Allocator& allocator) {
+        const Value once = admission.create(sample.request, allocator);
+        requireSame("called again on CREATE", seed, once, admission.create(once, allocator));
+        Value shuffled = json::copy(once, allocator);
+        generator.shuffle(shuffled);
+        requireSame("UPDATE without a change", seed, once, admission.update(shuffled, once, allocator));
+        Value unordered = json::copy(sample.request, allocator);
+        generator.shuffle(unordered);
+        requireSame("members in another order", seed, once, admission.create(unordered, allocator));
+      });
+}
+
+/// Whether everything in `part` is in `whole`; lists with names may have grown at their end.
+bool contains(const Value& whole, const Value& part) {
+  if (part.IsObject() && whole.IsObject()) {
+    for (const auto& member : part.GetObject()) {
+      const Value* other = json::findRaw(whole, json::text(member.name));
+      if (other == nullptr || !contains(*other, member.value)) return false;
+    }
+    return true;
+  }
+  if (part.IsArray() && whole.IsArray()) {
+    if (whole.Size() < part.Size()) return false;
+    for (rapidjson::SizeType i = 0; i < part.Size(); ++i) {
+      if (!json::equal(whole[i], part[i])) return false;
+    }
+    const bool named = whole.Size() > part.Size() && json::find(&whole[part.Size()], "name") != nullptr;
+    return whole.Size() == part.Size() || named;
+  }
+  return json::equal(whole, part);
+}
+
+TEST_CASE("laws 2 and 3: nothing of the user's changes, and the intent is what the user wrote") {
+  const test::Admission admission;
+  std::uint64_t defaulted = 0;
+  forEachSample([&](std::uint64_t seed, test::GraphGenerator&, const Sample& sample, Allocator& allocator) {
+    const Value intended = schemaDefaults(sample.request, allocator);
+    const Value stored = admission.create(sample.request, allocator);
+    if (!contains(stored, intended)) {
+      FAIL("seed " << seed << "\nuser   " << json::dump(intended) << "\nstored " << json::dump(stored));
+    }
+    requireSame("intent", seed, intended, defaults::intent(stored, allocator));
+    defaulted += json::equal(stored, intended) ? 0 : 1;
+  });
+  CHECK(defaulted > objects() * 9 / 10);
+}
+
+TEST_CASE("law 5: writing the same manifest again changes nothing, in every way of writing") {
+  const test::Admission admission;
+  forEachSample([&](std::uint64_t seed, test::GraphGenerator&, const Sample& sample, Allocator& allocator) {
+    const Value stored = admission.create(sample.request, allocator);
+    requireSame(
+        "server-side", seed, stored,
+        admission.update(test::serverSideApply(stored, sample.manifest, allocator), stored, allocator));
+    requireSame(
+        "client-side", seed, stored,
+        admission.update(test::clientSideApply(stored, sample.manifest, allocator), stored, allocator));
+    requireSame("replace", seed, stored,
+                admission.update(test::replace(stored, sample.request, allocator), stored, allocator));
+  });
+}
+
+TEST_CASE("an edit gives what creating the edited manifest gives") {
+  const test::Admission admission;
+  forEachSample(
+      [&](std::uint64_t seed, test::GraphGenerator& generator, const Sample& sample, Allocator& allocator) {
+        const Value stored = admission.create(sample.request, allocator);
+        Value manifest = schemaDefaults(sample.manifest, allocator);
+        Value edited = json::copy(stored, allocator);
+        test::GraphGenerator twin = generator;
+        generator.edit(manifest);
+        twin.edit(edited);
+        const Value request = sample.as(manifest, allocator);
+        json::set(edited, "metadata", json::copy(*json::find(&request, "metadata"), allocator), allocator);
+        const Value wanted = admission.create(request, allocator);
+        const Value got = admission.update(edited, stored, allocator);
+        requireSame("edited", seed, *json::find(&wanted, "spec"), *json::find(&got, "spec"));
+        if (sample.way != 0) {  // else nothing tells a value of the user's from the same one by default
+          requireSame("intent of it", seed, *json::find(schemaDefaults(manifest, allocator), "spec"),
+                      *json::find(defaults::intent(got, allocator), "spec"));
+        }
+        requireSame("called again on UPDATE", seed, got, admission.update(got, stored, allocator));
+        requireSame("then left alone", seed, got, admission.update(got, got, allocator));
+      });
+}
+
+TEST_CASE("law 6: replicas with different configuration do not take turns") {
+  const test::Admission one;
+  const test::Admission other{
+      R"({"common":{"podSpec":{"terminationGracePeriodSeconds":90,"securityContext":null},
+    "mainContainer":{"env":{"DYN_COMPONENT":null,"SITE":"x"}}},"types":{"worker":{"mainContainer":{"startupProbe":null}}}})"};
+  std::uint64_t differed = 0;
+  forEachSample([&](std::uint64_t seed, test::GraphGenerator& generator, const Sample& sample,
+                    Allocator& allocator) {
+    const Value stored = one.create(sample.request, allocator);
+    differed += json::equal(stored, other.create(sample.request, allocator)) ? 0 : 1;
+    requireSame("called again on CREATE", seed, stored, other.create(stored, allocator));
+    requireSame("server-side", seed, stored,
+                other.update(test::serverSideApply(stored, sample.manifest, allocator), stored, allocator));
+    requireSame("replace", seed, stored,
+                other.update(test::replace(stored, sample.request, allocator), stored, allocator));
+    Value edited = json::copy(stored, allocator);
+    generator.edit(edited);
+    const Value moved = other.update(edited, stored, allocator);
+    requireSame("edited", seed, moved, one.update(moved, moved, allocator));
+  });
+  CHECK(differed > objects() / 2);
+}
+
+TEST_CASE("the record stays short") {
+  const test::Admission admission;
+  std::size_t longest = 0;
+  forEachSample([&](std::uint64_t, test::GraphGenerator&, const Sample& sample, Allocator& allocator) {
+    const Value stored = admission.create(sample.request, allocator);
+    const defaults::Record record{&stored};
+    const Value* services = json::find(record.component(), "services");
+    if (services == nullptr) return;
+    for (const auto& service : services->GetObject()) {
+      longest = std::max(longest, json::dump(service.value).size());
+    }
+  });
+  INFO(longest);
+  CHECK(longest > 700);
+  CHECK(longest <= defaults::kMaxTrie);
+}
+
+}  // namespace
+}  // namespace dynamo
