@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/defaults/apply.h"
 #include "common/defaults/dgdr.h"
 #include "common/json/patch.h"
 
@@ -57,6 +58,21 @@ Decision validateDgdr(const AdmissionRequest& request, const Policy& policy) {
   std::move(rules.warnings.begin(), rules.warnings.end(), std::back_inserter(decision.findings.warnings));
   if (policy.warnOnly) warnInstead(decision.findings);
   decision.findings.sort();
+  return decision;
+}
+
+Decision mutateComponents(AdmissionRequest& request, const Policy& policy, json::Allocator& allocator) {
+  Decision decision;
+  const json::Value* old = request.updates() ? request.old : nullptr;
+  const json::Value before = json::copy(*request.object, allocator);
+  const admission::Settings& settings = *policy.settings;
+  defaults::DefaultResult result = defaults::applyDefaults(
+      *request.object, old, {settings.defaults, settings.config, policy.operatorVersion, request.space},
+      allocator);
+  decision.findings.warnings = std::move(result.warnings);
+  json::Patch patch;
+  json::diff(before, *request.object, "", patch);
+  if (!patch.empty()) decision.patch = patch.dump();
   return decision;
 }
 

@@ -25,6 +25,9 @@ Decision mutateDgdr(AdmissionRequest& request, const Policy& policy, json::Alloc
 /// Every rule of a DynamoGraphDeploymentRequest.
 Decision validateDgdr(const AdmissionRequest& request, const Policy& policy);
 
+/// Defaults of a graph or a standalone component deployment, on CREATE and UPDATE.
+Decision mutateComponents(AdmissionRequest& request, const Policy& policy, json::Allocator& allocator);
+
 /// Every rule of the other kinds, and the dry render of what the controller would make of them.
 Decision validateKind(const AdmissionRequest& request, std::string_view kind, const Policy& policy);
 

@@ -11,6 +11,7 @@
 #include "certs/command.h"
 #include "webhook/commands/check.h"
 #include "webhook/commands/convert.h"
+#include "webhook/commands/effective.h"
 #include "webhook/commands/rules.h"
 #include "webhook/commands/serve.h"
 #include "webhook/http/memory.h"
@@ -67,6 +68,21 @@ void addCheck(CLI::App& app, std::function<int()>& run, webhook::CheckOptions& o
       ->check(CLI::IsMember({"text", "json", "sarif"}))
       ->capture_default_str();
   command->callback([&] { run = [&options] { return webhook::runCheck(options); }; });
+}
+
+void addEffective(CLI::App& app, std::function<int()>& run, const char* name, const char* about,
+                  int (*command)(const webhook::EffectiveOptions&), webhook::EffectiveOptions& options) {
+  CLI::App* added = app.add_subcommand(name, about);
+  addFiles(*added, options.files);
+  added->add_option("-n,--namespace", options.namespaceName, "namespace of objects that name none")
+      ->capture_default_str();
+  added->add_option("--config", options.configFile, "OperatorConfiguration file");
+  added->add_option("--operator-version", options.operatorVersion, "Dynamo platform version")
+      ->capture_default_str();
+  added->add_option("-o,--output", options.output, "yaml or json")
+      ->check(CLI::IsMember({"yaml", "json"}))
+      ->capture_default_str();
+  added->callback([&run, command, &options] { run = [command, &options] { return command(options); }; });
 }
 
 void addRules(CLI::App& app, std::function<int()>& run, webhook::RulesOptions& options) {
@@ -137,6 +153,8 @@ int main(int argc, char** argv) {
   webhook::ServeOptions serve;
   webhook::CheckOptions check;
   webhook::ConvertOptions convert;
+  webhook::EffectiveOptions effective;
+  webhook::EffectiveOptions intent;
   webhook::RulesOptions rules;
   webhook::DefaultsOptions defaults;
   certs::CertsCommandOptions certificates;
@@ -144,6 +162,10 @@ int main(int argc, char** argv) {
   addServe(app, run, serve);
   addCheck(app, run, check);
   addConvert(app, run, convert);
+  addEffective(app, run, "effective", "print manifests as admission would store them", webhook::runEffective,
+               effective);
+  addEffective(app, run, "intent", "print stored objects without what the webhook wrote", webhook::runIntent,
+               intent);
   addRules(app, run, rules);
   addDefaults(app, run, defaults);
   addCerts(app, run, certificates, days);

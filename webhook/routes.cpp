@@ -17,16 +17,16 @@ constexpr AdmissionKind kDgdr{api::kV1beta1, api::kDynamoGraphDeploymentRequest}
 
 // The reference's paths, and the same style for the kinds it has no webhook for (DESIGN "Registration").
 constexpr std::array kTable = {
-    AdmissionRoute{"/mutate-nvidia-com-v1alpha1-dynamographdeployment", Role::Mutate, kDgd, false},
-    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamographdeployment", Role::Validate, kDgd, true},
-    AdmissionRoute{"/mutate-nvidia-com-v1alpha1-dynamocomponentdeployment", Role::Mutate, kDcd, false},
-    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamocomponentdeployment", Role::Validate, kDcd, true},
+    AdmissionRoute{"/mutate-nvidia-com-v1alpha1-dynamographdeployment", Role::Mutate, kDgd},
+    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamographdeployment", Role::Validate, kDgd},
+    AdmissionRoute{"/mutate-nvidia-com-v1alpha1-dynamocomponentdeployment", Role::Mutate, kDcd},
+    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamocomponentdeployment", Role::Validate, kDcd},
     AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamographdeploymentscalingadapter", Role::Validate,
-                   kAdapter, true},
-    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamomodel", Role::Validate, kModel, true},
-    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamocheckpoint", Role::Validate, kCheckpoint, true},
-    AdmissionRoute{"/mutate-nvidia-com-v1beta1-dynamographdeploymentrequest", Role::Mutate, kDgdr, true},
-    AdmissionRoute{"/validate-nvidia-com-v1beta1-dynamographdeploymentrequest", Role::Validate, kDgdr, true},
+                   kAdapter},
+    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamomodel", Role::Validate, kModel},
+    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamocheckpoint", Role::Validate, kCheckpoint},
+    AdmissionRoute{"/mutate-nvidia-com-v1beta1-dynamographdeploymentrequest", Role::Mutate, kDgdr},
+    AdmissionRoute{"/validate-nvidia-com-v1beta1-dynamographdeploymentrequest", Role::Validate, kDgdr},
 };
 constexpr std::string_view kConvertPath = "/convert";
 
@@ -35,8 +35,13 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
 }
 
 Admit decisionFor(const AdmissionRoute& route, const Policy& policy) {
-  if (!route.hasRules) return [](AdmissionRequest&, json::Allocator&) { return Decision{}; };
   if (route.role == Role::Mutate) {
+    const bool components = admission::hasRules(route.kind.kind);
+    if (components) {
+      return [&policy](AdmissionRequest& request, json::Allocator& allocator) {
+        return mutateComponents(request, policy, allocator);
+      };
+    }
     return [&policy](AdmissionRequest& request, json::Allocator& allocator) {
       return mutateDgdr(request, policy, allocator);
     };

@@ -24,7 +24,6 @@ struct AdmissionRoute {
   std::string_view path;
   Role role;
   AdmissionKind kind;
-  bool hasRules;
 };
 
 /// Every admission path, in the order of the documentation.

@@ -3,6 +3,7 @@
 
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
+#include "common/defaults/apply.h"
 #include "common/k8s/names.h"
 #include "common/render/checkpoint_job.h"
 #include "common/render/epp.h"
@@ -127,7 +128,8 @@ class Graph {
   }
 
   void componentDeployments() {
-    const std::string hash = workerHash(graph_);
+    // What the webhook wrote is not what the user asked for: other defaults make no new workers.
+    const std::string hash = workerHash(defaults::intent(graph_, make_.allocator()));
     for (const Component& component : components_) {
       children_.items.push_back(
           {componentDeployment(graph_, component, hash, context_, observed_, make_.allocator()),

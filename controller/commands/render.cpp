@@ -4,10 +4,10 @@
 
 #include <iostream>
 
-#include "common/api/dynamo.h"
 #include "common/api/kinds.h"
 #include "common/config/load.h"
 #include "common/config/manifests.h"
+#include "common/defaults/apply.h"
 #include "common/json/yaml_writer.h"
 #include "common/render/children.h"
 #include "common/render/facts.h"
@@ -28,26 +28,22 @@ void choosePathway(const std::string& pathway, config::OrchestratorsConfig& orch
 }
 
 /// What the API server and the webhook make of a manifest.
-void admit(Value& object, const RenderOptions& options, json::Allocator& allocator) {
+void admit(Value& object, const RenderOptions& options, const render::Context& context,
+           json::Allocator& allocator) {
   const auto* node = schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));
   if (node != nullptr) schema::applyDefaults(*node, object, allocator);
   Value& metadata = json::ensureObject(object, "metadata", allocator);
   if (json::findText(&metadata, "namespace").empty()) {
     json::set(metadata, "namespace", json::string(options.namespaceName, allocator), allocator);
   }
-  if (json::findText(&object, "kind") != api::kDynamoGraphDeployment) return;
-  Value& annotations = json::ensureObject(metadata, "annotations", allocator);
-  if (json::findRaw(annotations, api::annotation::kOriginVersion) == nullptr) {
-    json::set(annotations, api::annotation::kOriginVersion, json::string(options.operatorVersion, allocator),
-              allocator);
-  }
-  Value* services = json::find(json::ensureObject(object, "spec", allocator), "services");
-  if (services == nullptr || !services->IsObject()) return;
-  for (auto& service : services->GetObject()) {
-    if (service.value.IsObject() && json::find(service.value, "replicas") == nullptr) {
-      json::set(service.value, "replicas", Value{1}, allocator);
-    }
-  }
+  defaults::applyDefaults(object, nullptr,
+                          {context.defaults, context.config, options.operatorVersion, options.namespaceName},
+                          allocator);
+}
+
+bool hasChildren(std::string_view kind) {
+  return kind == api::kDynamoGraphDeployment || kind == api::kDynamoComponentDeployment ||
+         kind == api::kDynamoCheckpoint;
 }
 
 render::Children childrenOf(const Value& object, const render::Context& context, json::Allocator& allocator) {
@@ -101,7 +97,8 @@ int runRender(const RenderOptions& options) {
   bool good = true;
   for (config::Manifest& manifest : manifests.objects) {
     auto& allocator = manifest.object.GetAllocator();
-    admit(manifest.object, options, allocator);
+    admit(manifest.object, options, context, allocator);
+    if (!hasChildren(manifest.kind())) continue;
     const render::Children children = childrenOf(manifest.object, context, allocator);
     print(manifest.object, children, options.output);
     for (const validation::FieldError& error : children.errors) {

@@ -6,6 +6,7 @@
 #include "common/api/kinds.h"
 #include "common/config/load.h"
 #include "common/conversion/dgdr.h"
+#include "common/defaults/apply.h"
 #include "common/schema/defaults.h"
 #include "common/schema/registry.h"
 #include "common/schema/validator.h"
@@ -50,6 +51,9 @@ validation::Findings otherFindings(const schema::Node& node, const Value& object
     json::set(metadata, "namespace", json::string(space, allocator), allocator);
   }
   json::remove(defaulted, "status");  // a create drops it
+  const admission::Settings& settings = *policy.settings;
+  defaults::applyDefaults(defaulted, nullptr,
+                          {settings.defaults, settings.config, policy.operatorVersion, space}, allocator);
   return admission::validate({json::findText(&object, "kind"), defaulted, nullptr, {}}, *policy.settings);
 }
 

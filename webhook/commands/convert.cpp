@@ -3,9 +3,9 @@
 #include <iostream>
 
 #include "common/api/kinds.h"
+#include "common/config/manifests.h"
 #include "common/conversion/dgdr.h"
 #include "common/json/yaml_writer.h"
-#include "common/config/manifests.h"
 
 namespace dynamo::webhook {
 namespace {

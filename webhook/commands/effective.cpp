@@ -1,0 +1,60 @@
+#include "webhook/commands/effective.h"
+
+#include <functional>
+#include <iostream>
+
+#include "common/config/load.h"
+#include "common/config/manifests.h"
+#include "common/defaults/apply.h"
+#include "common/json/yaml_writer.h"
+#include "common/schema/defaults.h"
+#include "common/schema/registry.h"
+#include "webhook/commands/settings.h"
+
+namespace dynamo::webhook {
+namespace {
+
+using json::Value;
+
+int printEach(const EffectiveOptions& options, const std::function<void(Value&, json::Allocator&)>& change) {
+  config::Manifests manifests = config::readManifests(options.files);
+  for (const std::string& error : manifests.errors) std::cerr << "dynamo-webhook: " << error << '\n';
+  for (config::Manifest& manifest : manifests.objects) {
+    change(manifest.object, manifest.object.GetAllocator());
+    if (options.output == "json") {
+      std::cout << json::dump(manifest.object) << '\n';
+    } else {
+      std::cout << "---\n" << json::toYaml(manifest.object);
+    }
+  }
+  return manifests.errors.empty() && std::cout.flush() ? 0 : 2;
+}
+
+}  // namespace
+
+int runEffective(const EffectiveOptions& options) {
+  config::OperatorConfig config = config::defaultConfig();
+  if (!options.configFile.empty()) {
+    config::LoadResult loaded = config::loadConfigFile(options.configFile, config::Purpose::Offline);
+    for (const std::string& line : loaded.report()) std::cerr << line << '\n';
+    if (!loaded.ok()) return 2;
+    config = std::move(loaded.config);
+  }
+  const Policy policy = makePolicy(config, options.operatorVersion);
+  return printEach(options, [&](Value& object, json::Allocator& allocator) {
+    const schema::Node* node =
+        schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));
+    if (node == nullptr) return;
+    schema::applyDefaults(*node, object, allocator);
+    const admission::Settings& settings = *policy.settings;
+    defaults::applyDefaults(
+        object, nullptr, {settings.defaults, settings.config, policy.operatorVersion, options.namespaceName},
+        allocator);
+  });
+}
+
+int runIntent(const EffectiveOptions& options) {
+  return printEach(options, [](Value& object, json::Allocator&) { defaults::reduceToIntent(object); });
+}
+
+}  // namespace dynamo::webhook
