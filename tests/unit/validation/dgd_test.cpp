@@ -166,10 +166,11 @@ TEST_CASE("dgd.pvc-single-writer") {
         mode, service.empty() ? "" : ",", service));
   };
   const auto told = [](std::string_view mode) {
-    return kDeleted + fmt::format(
-                          "W dgd.pvc-single-writer spec.services[a].volumeMounts[0].name: is {} but mounted "
-                          "by several pods\n",
-                          mode);
+    return fmt::format(
+               "W dgd.pvc-single-writer spec.services[a].volumeMounts[0].name: is {} but mounted "
+               "by several pods\n",
+               mode) +
+           kDeleted;
   };
   check({
       {"one pod", with("ReadWriteOnce", ""), kDeleted},
@@ -267,6 +268,21 @@ TEST_CASE("dgd.epp-several (child-Q15)") {
   check({{"three", graph(fmt::format(R"("services":{{"c":{0},"a":{0},"b":{0},"w":{{}}}})", epp)),
           "W dgd.epp-several spec.services[b]: is not used: the graph's endpoint picker is a\n"
           "W dgd.epp-several spec.services[c]: is not used: the graph's endpoint picker is a\n"}});
+}
+
+TEST_CASE("what is only remarked comes last") {
+  check(
+      {{"a claim, a deprecated field and a doubt",
+        graph(
+            R"("services":{"a":{"dynamoNamespace":"x","modelRef":{}},"b":{"componentType":"x"}},)"
+            R"("pvcs":[{"name":"c","create":true,"size":"1","storageClass":"s","volumeAccessMode":"ReadWriteMany"}])"),
+        "W service.component-type spec.services[b].componentType: \"x\" is not known: base defaults are "
+        "used\n"
+        "W service.model-ref spec.services[a].modelRef.name: is empty: modelRef has no effect\n"
+        "W service.dynamo-namespace spec.services[a].dynamoNamespace: is deprecated: \"x\" is ignored, "
+        "\"ns-g\" is "
+        "used\n" +
+            kDeleted}});
 }
 
 TEST_CASE("the rules are listed once, with texts") {

@@ -24,24 +24,23 @@ std::string named(std::string_view name, std::string_view key, std::string_view 
 }
 
 TEST_CASE("dgd.grove-name-length") {
-  const auto tooLong = [](std::string_view key, std::size_t d, std::size_t s, std::size_t all,
-                          bool multi = false) {
+  const auto tooLong = [](std::string_view name, std::string_view key, std::size_t all, bool multi = false) {
     return fmt::format(
-        "E dgd.grove-name-length spec.services[{}]: Too long: the names of graph ({} bytes) and "
-        "service ({} bytes{}) together have {} bytes, at most 45 are allowed in names of Grove's "
+        "E dgd.grove-name-length spec.services[{1}]: Too long: graph \"{0}\" ({2} bytes) and service "
+        "\"{1}\" ({3} bytes{4}) together have {5} bytes, at most 45 are allowed in names of Grove's "
         "pods\n",
-        key, d, s, multi ? ", once more with \"-ldr\"" : "", all);
+        name, key, name.size(), key.size(), multi ? ", once more with \"-ldr\"" : "", all);
   };
   const std::string two = R"("multinode":{"nodeCount":2})";
   const std::string one = R"("multinode":{"nodeCount":1})";
   check({
       {"45", named("ddd", many(42, 's')), ""},
-      {"46", named("ddd", many(43, 's')), tooLong(many(43, 's'), 3, 43, 46)},
+      {"46", named("ddd", many(43, 's')), tooLong("ddd", many(43, 's'), 46)},
       {"multinode 45", named("vllm-ag", "VllmPrefillWorker", two), ""},
       {"multinode 46", named("vllm-agg", "VllmPrefillWorker", two),
-       tooLong("VllmPrefillWorker", 8, 17, 46, true)},
+       tooLong("vllm-agg", "VllmPrefillWorker", 46, true)},
       {"one node is no multinode", named("vllm-agg", "VllmPrefillWorker", one), ""},
-      {"upper case counts as lower", named("ddd", many(43, 'S')), tooLong(many(43, 'S'), 3, 43, 46)},
+      {"upper case counts as lower", named("ddd", many(43, 'S')), tooLong("ddd", many(43, 'S'), 46)},
   });
   const auto grove = [&](std::string_view value) {
     return graph(fmt::format(R"("services":{{"VllmPrefillWorker":{{{}}}}})", two),
@@ -49,15 +48,15 @@ TEST_CASE("dgd.grove-name-length") {
   };
   check({
       {"annotation FALSE", grove("FALSE"), ""},
-      {"annotation empty", grove(""), tooLong("VllmPrefillWorker", 8, 17, 46, true)},
+      {"annotation empty", grove(""), tooLong("vllm-agg", "VllmPrefillWorker", 46, true)},
       {"annotation no", grove("no"),
-       tooLong("VllmPrefillWorker", 8, 17, 46, true) +
+       tooLong("vllm-agg", "VllmPrefillWorker", 46, true) +
            "W dgd.enable-grove metadata.annotations[nvidia.com/enable-grove]: only \"false\" turns Grove "
            "off\n"},
   });
   GraphPolicy disabled;  // adm-Q12: the configuration does not count
   disabled.groveDisabled = true;
-  check({{"46", named("ddd", many(43, 's')), tooLong(many(43, 's'), 3, 43, 46)}}, disabled);
+  check({{"46", named("ddd", many(43, 's')), tooLong("ddd", many(43, 's'), 46)}}, disabled);
 }
 
 TEST_CASE("dgd.service-name-length") {

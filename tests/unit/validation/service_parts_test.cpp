@@ -360,6 +360,27 @@ TEST_CASE("service.env-order (pod-Q29)") {
   });
 }
 
+TEST_CASE("service.deployment-config (child-Q31)") {
+  const auto with = [](std::string_view value) {
+    return service(fmt::format(R"("envs":[{{"name":"DYN_DEPLOYMENT_CONFIG",{}}}])", value));
+  };
+  const std::string told =
+      "W service.deployment-config spec.services[a].envs[0].value: is no JSON object: its settings "
+      "have no effect\n";
+  GraphPolicy noGrove;
+  noGrove.groveDisabled = true;
+  check(
+      {
+          {"an object", with(R"("value":"{\"a\":{}}")"), ""},
+          {"no JSON", with(R"("value":"{")"), told},
+          {"a list", with(R"("value":"[]")"), told},
+          {"empty", with(R"("value":"")"), ""},
+          {"from elsewhere", with(R"("valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}})"), ""},
+      },
+      noGrove);
+  check({{"Grove does not read it", with(R"("value":"{")"), ""}});
+}
+
 TEST_CASE("service.env-from-secret") {
   const std::string rule = "E service.env-from-secret spec.services[a].";
   const std::string syntax =

@@ -6,11 +6,11 @@ namespace dynamo::validation::test {
 namespace {
 
 TEST_CASE("service.dynamo-namespace") {
-  const auto told = [](std::string_view used) {
+  const auto told = [](std::string_view used, std::string_view given = "x") {
     return fmt::format(
-        "W service.dynamo-namespace spec.services[a].dynamoNamespace: is deprecated and ignored: \"{}\" "
-        "is used\n",
-        used);
+        "W service.dynamo-namespace spec.services[a].dynamoNamespace: is deprecated: \"{}\" is ignored, "
+        "\"{}\" is used\n",
+        given, used);
   };
   check({
       {"given", service(R"("dynamoNamespace":"x")"), told("ns-g")},
@@ -19,7 +19,7 @@ TEST_CASE("service.dynamo-namespace") {
       {"global", service(R"("dynamoNamespace":"x","globalDynamoNamespace":true)"), told("dynamo")},
       {"dots are dashes", graph(R"("services":{"a":{"dynamoNamespace":"x"}})", "", "qwen3-0.6b"),
        told("ns-qwen3-0-6b")},
-      {"the same as computed", service(R"("dynamoNamespace":"ns-g")"), told("ns-g")},
+      {"the same as computed", service(R"("dynamoNamespace":"ns-g")"), told("ns-g", "ns-g")},
   });
 }
 
