@@ -98,7 +98,8 @@ Findings runAll(const Kind& kind, const Request& request) {
   for (const GraphTable table : kind.graph) runChecks(table(), graph, findings);
   for (const ServiceTable table : kind.service) {
     for (const ServiceCheck& check : table()) {
-      for (const Service& service : graph.services) check.run(service, Report{findings, check.rule.id});
+      const Report report{findings, check.rule.id};
+      for (const Service& service : graph.services) check.run(service, report);
     }
   }
   for (const GraphTable table : kind.remarks) runChecks(table(), graph, findings);

@@ -285,6 +285,24 @@ TEST_CASE("what is only remarked comes last") {
             kDeleted}});
 }
 
+TEST_CASE("of one rule at most a thousand findings, and all of them fast") {
+  std::string labels;
+  std::string order;
+  for (int i = 0; i < 20000; ++i) {
+    labels += fmt::format(R"({}"a b{}":"")", i == 0 ? "" : ",", i);
+    order += fmt::format(R"({}"unknown-{}")", i == 0 ? "" : ",", i);
+  }
+  const std::string text = graph(fmt::format(R"("services":{{"a":{{"labels":{{{}}}}}}},)"
+                                             R"("restart":{{"id":"1","strategy":{{"order":[{}]}}}})",
+                                             labels, order));
+  const json::Document now = object(text);
+  const GraphPolicy policy;
+  CHECK(validateDgd({now, nullptr, kSomeone, policy}).errors.size() == 2000);
+  const Findings update = validateDgd({now, &now, kSomeone, policy});
+  CHECK(update.errors.empty());
+  CHECK(update.warnings.size() == 2000);
+}
+
 TEST_CASE("the rules are listed once, with texts") {
   for (const auto rules : {dgdRules(), dcdRules(), scalingAdapterRules(), modelRules(), checkpointRules()}) {
     std::set<std::string_view> ids;
