@@ -8,6 +8,8 @@
 namespace dynamo::validation {
 
 void Report::error(ErrorType type, std::string field, std::string shown, std::string detail) const {
+  if (left_ == 0) return;
+  --left_;
   findings_.error({type, std::move(field), std::move(shown), std::move(detail), std::string{rule_}});
 }
 
@@ -52,6 +54,8 @@ void Report::tooLong(std::string field, std::string detail) const {
 }
 
 void Report::warn(std::string field, std::string text) const {
+  if (left_ == 0) return;
+  --left_;
   findings_.warn(std::move(field), std::move(text), std::string{rule_});
 }
 

@@ -12,9 +12,12 @@
 
 namespace dynamo::validation {
 
-/// Writes the findings of one rule, in apimachinery's words.
+/// Writes the findings of one rule, in apimachinery's words; the first kMostOfRule of them, as nobody reads
+/// more and each costs a search in the old object.
 class Report {
  public:
+  static constexpr int kMostOfRule = 1000;
+
   Report(Findings& findings, std::string_view rule) : findings_(findings), rule_(rule) {}
 
   void required(std::string field, std::string detail) const;
@@ -39,6 +42,7 @@ class Report {
 
   Findings& findings_;
   std::string_view rule_;
+  mutable int left_ = kMostOfRule;
 };
 
 template <typename Subject>

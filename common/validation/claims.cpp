@@ -138,10 +138,13 @@ constexpr std::array kChecks = {
     GraphCheck{{"dgd.pvc-size", Severity::Error, "a claim to be created has a size above zero"}, sizes},
     GraphCheck{{"dgd.pvc-access-mode", Severity::Error, "a claim to be created has an access mode"},
                accessModes},
-    GraphCheck{{"dgd.pvc-deleted", Severity::Warning, "a created claim is deleted with the graph"},
-               deletedWithGraph},
     GraphCheck{{"dgd.pvc-unchanged", Severity::Warning, "an existing claim is never changed"}, neverUpdated},
     GraphCheck{{"dgd.pvc-repeated", Severity::Warning, "a claim named twice is made once"}, repeated},
+};
+
+constexpr std::array kRemarks = {
+    GraphCheck{{"dgd.pvc-deleted", Severity::Warning, "a created claim is deleted with the graph"},
+               deletedWithGraph},
 };
 
 constexpr std::array kServiceChecks = {
@@ -154,6 +157,10 @@ constexpr std::array kServiceChecks = {
 
 std::span<const GraphCheck> claimChecks() {
   return kChecks;
+}
+
+std::span<const GraphCheck> claimRemarks() {
+  return kRemarks;
 }
 
 std::span<const ServiceCheck> claimServiceChecks() {

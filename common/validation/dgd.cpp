@@ -67,6 +67,7 @@ struct Kind {
   Graph::Kind kind;
   std::vector<GraphTable> graph;
   std::vector<ServiceTable> service;
+  std::vector<GraphTable> remarks;
 };
 
 const Kind& graphKind() {
@@ -76,7 +77,8 @@ const Kind& graphKind() {
        graphEnvChecks},
       {graphServiceNameChecks, serviceChecks, endpointPickerChecks, graphServiceChecks,
        serviceMultinodeChecks, serviceCheckpointChecks, serviceMountChecks, claimServiceChecks,
-       serviceResourceChecks, serviceEnvChecks, serviceIngressChecks, serviceMetadataChecks}};
+       serviceResourceChecks, serviceEnvChecks, serviceIngressChecks, serviceMetadataChecks, serviceRemarks},
+      {claimRemarks}};
   return kKind;
 }
 
@@ -85,7 +87,8 @@ const Kind& componentKind() {
                           {componentChecks, componentNameChecks},
                           {serviceChecks, endpointPickerChecks, serviceMultinodeChecks,
                            serviceCheckpointChecks, serviceMountChecks, serviceResourceChecks,
-                           serviceEnvChecks, serviceIngressChecks, serviceMetadataChecks}};
+                           serviceEnvChecks, serviceIngressChecks, serviceMetadataChecks, serviceRemarks},
+                          {}};
   return kKind;
 }
 
@@ -95,9 +98,11 @@ Findings runAll(const Kind& kind, const Request& request) {
   for (const GraphTable table : kind.graph) runChecks(table(), graph, findings);
   for (const ServiceTable table : kind.service) {
     for (const ServiceCheck& check : table()) {
-      for (const Service& service : graph.services) check.run(service, Report{findings, check.rule.id});
+      const Report report{findings, check.rule.id};
+      for (const Service& service : graph.services) check.run(service, report);
     }
   }
+  for (const GraphTable table : kind.remarks) runChecks(table(), graph, findings);
   return findings;
 }
 
@@ -109,6 +114,7 @@ std::vector<Rule> rulesOf(const Kind& kind) {
   std::vector<Rule> rules;
   for (const GraphTable table : kind.graph) addRules(table(), rules);
   for (const ServiceTable table : kind.service) addRules(table(), rules);
+  for (const GraphTable table : kind.remarks) addRules(table(), rules);
   return rules;
 }
 

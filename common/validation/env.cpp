@@ -1,11 +1,13 @@
 // Environment variables that services and graphs list (spec/k8s-pod-validation.md sections 2 and 4; quirks
-// pod-Q29, a1-Q10). Their sources are judged in the rendered pods.
+// pod-Q29, child-Q31, a1-Q10). Their sources are judged in the rendered pods.
 
 #include <fmt/format.h>
 
 #include <array>
 #include <set>
 
+#include "common/api/dynamo.h"
+#include "common/json/parse.h"
 #include "common/k8s/names.h"
 #include "common/validation/subject.h"
 
@@ -103,6 +105,19 @@ void order(const Service& service, const Report& report) {
   }
 }
 
+/// Read where component deployments are made (spec/pod-defaults.md section 21); else it is just a variable.
+void deploymentConfig(const Service& service, const Report& report) {
+  if (!service.graph.isGraph() || !service.graph.withoutGrove()) return;
+  forEachVariable(service.member("envs"), service.at("envs"),
+                  [&](const Value& variable, std::string_view name, const std::string& at) {
+                    const std::string_view text = json::findText(&variable, "value");
+                    if (name != api::kDeploymentConfigEnv || text.empty()) return;
+                    json::Document config;
+                    if (!json::parse(text, config) && config.IsObject()) return;
+                    report.warn(at + ".value", "is no JSON object: its settings have no effect");
+                  });
+}
+
 void secretNames(const Service& service, const Report& report) {
   for (const std::string_view place : {"envFromSecret", "frontendSidecar.envFromSecret"}) {
     const Value* holder =
@@ -133,6 +148,9 @@ constexpr std::array kServiceChecks = {
     ServiceCheck{{"service.env-order", Severity::Warning,
                   "variables are sorted by name: a reference to a later one is not expanded"},
                  order},
+    ServiceCheck{{"service.deployment-config", Severity::Warning,
+                  "DYN_DEPLOYMENT_CONFIG has no effect unless it is a JSON object"},
+                 deploymentConfig},
     ServiceCheck{{"service.env-repeated", Severity::Warning, "of variables with one name the last counts"},
                  ofService<repeated>},
     ServiceCheck{{"service.env-name-strict", Severity::Warning, "API servers before 1.32 refuse the name"},

@@ -71,19 +71,16 @@ std::string Warning::message() const {
 
 void Findings::sort() {
   const auto errorKey = [](const FieldError& e) { return std::tie(e.field, e.type, e.badValue, e.detail); };
-  const auto warningKey = [](const Warning& w) { return std::tie(w.field, w.text); };
-  const auto tidy = [](auto& list, auto key) {
-    std::stable_sort(list.begin(), list.end(), [&](auto& a, auto& b) { return key(a) < key(b); });
-    list.erase(std::unique(list.begin(), list.end(), [&](auto& a, auto& b) { return key(a) == key(b); }),
-               list.end());
-  };
-  tidy(errors, errorKey);
+  std::stable_sort(errors.begin(), errors.end(),
+                   [&](const auto& a, const auto& b) { return errorKey(a) < errorKey(b); });
+  errors.erase(std::unique(errors.begin(), errors.end(),
+                           [&](const auto& a, const auto& b) { return errorKey(a) == errorKey(b); }),
+               errors.end());
   // Most important first is the order of the rules; only repetitions go.
+  std::set<std::tuple<std::string_view, std::string_view>> seen;
   std::vector<Warning> once;
-  for (Warning& warning : warnings) {
-    const bool seen = std::any_of(once.begin(), once.end(),
-                                  [&](const Warning& w) { return warningKey(w) == warningKey(warning); });
-    if (!seen) once.push_back(std::move(warning));
+  for (const Warning& warning : warnings) {
+    if (seen.emplace(warning.field, warning.text).second) once.push_back(warning);
   }
   warnings = std::move(once);
 }

@@ -161,10 +161,10 @@ void groveKeyLength(const Service& service, const Report& report) {
   if (length <= api::kMaxGroveName) return;
   report.tooLong(
       service.path,
-      fmt::format("the names of graph ({} bytes) and service ({} bytes{}) together have {} bytes, at most {} "
-                  "are allowed in names of Grove's pods",
-                  graph, key, service.multinode() ? ", once more with \"-ldr\"" : "", length,
-                  api::kMaxGroveName));
+      fmt::format("graph {} ({} bytes) and service {} ({} bytes{}) together have {} bytes, at most {} are "
+                  "allowed in names of Grove's pods",
+                  showValue(service.graph.name), graph, showValue(service.key), key,
+                  service.multinode() ? ", once more with \"-ldr\"" : "", length, api::kMaxGroveName));
 }
 
 // DynamoComponentDeployments

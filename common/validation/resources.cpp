@@ -21,7 +21,7 @@ using Amount = decltype(k8s::Quantity::nano);
 
 constexpr Amount kUnit = 1'000'000'000;
 constexpr Amount kMilli = 1'000'000;
-constexpr Amount kLittleMemory = 4 * 1024 * 1024 * kUnit;
+constexpr Amount kLittleMemory = kUnit * 4 * 1024 * 1024;
 constexpr std::array<std::string_view, 2> kKinds = {"requests", "limits"};
 constexpr std::string_view kHugepages = "hugepages-";
 

@@ -26,7 +26,7 @@ void dynamoNamespace(const Service& service, const Report& report) {
   // The operator itself fills it in on component deployments.
   if (given.empty() || (!service.graph.isGraph() && given == used)) return;
   report.warn(service.at("dynamoNamespace"),
-              fmt::format("is deprecated and ignored: {} is used", showValue(used)));
+              fmt::format("is deprecated: {} is ignored, {} is used", showValue(given), showValue(used)));
 }
 
 void replicasNotNegative(const Service& service, const Report& report) {
@@ -150,6 +150,10 @@ constexpr std::array kChecks = {
                  componentType},
     ServiceCheck{{"service.model-ref", Severity::Warning, "modelRef has no effect without a name"},
                  modelReference},
+};
+
+/// Told last: nothing is wrong with what is deployed.
+constexpr std::array kRemarks = {
     ServiceCheck{{"service.autoscaling", Severity::Warning, "autoscaling is deprecated"}, autoscaling},
     ServiceCheck{{"service.dynamo-namespace", Severity::Warning, "dynamoNamespace is deprecated and ignored"},
                  dynamoNamespace},
@@ -159,6 +163,10 @@ constexpr std::array kChecks = {
 
 std::span<const ServiceCheck> serviceChecks() {
   return kChecks;
+}
+
+std::span<const ServiceCheck> serviceRemarks() {
+  return kRemarks;
 }
 
 }  // namespace dynamo::validation

@@ -73,12 +73,13 @@ struct Graph {
 using GraphCheck = Check<Graph>;
 using ServiceCheck = Check<Service>;
 
-// Tables, a file each. Warnings are told in the order of the tables.
+// Tables, a file each. Warnings are told in the order of the tables; remarks last.
 std::span<const GraphCheck> graphChecks();
 std::span<const GraphCheck> graphLockChecks();
 std::span<const GraphCheck> graphAnnotationChecks();
 std::span<const GraphCheck> graphNameChecks();
 std::span<const GraphCheck> claimChecks();
+std::span<const GraphCheck> claimRemarks();
 std::span<const ServiceCheck> claimServiceChecks();
 std::span<const GraphCheck> restartChecks();
 std::span<const GraphCheck> graphEnvChecks();
@@ -87,6 +88,7 @@ std::span<const GraphCheck> componentNameChecks();
 std::span<const ServiceCheck> graphServiceNameChecks();
 std::span<const ServiceCheck> graphServiceChecks();
 std::span<const ServiceCheck> serviceChecks();
+std::span<const ServiceCheck> serviceRemarks();
 std::span<const ServiceCheck> serviceResourceChecks();
 std::span<const ServiceCheck> serviceMountChecks();
 std::span<const ServiceCheck> serviceEnvChecks();

@@ -1,0 +1,536 @@
+// Resources, mounts, variables, labels and annotations of services (spec/k8s-pod-validation.md sections 4
+// and 15).
+
+#include "graph_support.h"
+
+namespace dynamo::validation::test {
+namespace {
+
+std::string resources(std::string_view members, std::string_view podSpec = "") {
+  return service(fmt::format(R"("resources":{{{}}}{})", members,
+                             podSpec.empty() ? "" : fmt::format(R"(,"extraPodSpec":{{{}}})", podSpec)));
+}
+
+std::string limit(std::string_view field, std::string_view text) {
+  return resources(fmt::format(R"("limits":{{"{}":"{}"}})", field, text));
+}
+
+const std::string kResources = "spec.services[a].resources.";
+
+TEST_CASE("service.quantity (a1-Q11)") {
+  for (const char* good : {"0", "1", "100m", ".5", "1.", "1E", "1e3", "+1", "1E-3", "1500m"}) {
+    INFO(good);
+    CHECK(said(validateDgd, limit("cpu", good)).empty());
+  }
+  for (const char* bad : {" ", "1 Gi", "1gb", "1K", "1mi", "1e", "1e1.5", "0x1", "1,5", "--1", ".", "Ki",
+                          "1m5", "\xD9\xA1", "1Gi ", "+"}) {
+    INFO(bad);
+    for (const char* kind : {"limits", "requests"}) {
+      for (const char* field : {"cpu", "memory", "gpu"}) {
+        const std::string text =
+            said(validateDgd, resources(fmt::format(R"("{}":{{"{}":"{}"}})", kind, field, bad)));
+        CHECK(text.find(fmt::format("E service.quantity {}{}.{}: Invalid value: {}: must ", kResources, kind,
+                                    field, showValue(bad))) == 0);
+      }
+      const std::string custom =
+          said(validateDgd, resources(fmt::format(R"("limits":{{"custom":{{"memory":"{}"}}}})", bad)));
+      CHECK(custom.find(fmt::format("E service.quantity {}limits.custom[memory]: Invalid value: {}: must ",
+                                    kResources, showValue(bad))) == 0);
+    }
+  }
+  const auto told = [](std::string_view field, std::string_view shown, std::string_view problem) {
+    return fmt::format("E service.quantity {}{}: Invalid value: {}: {}\n", kResources, field, shown, problem);
+  };
+  const std::string negative = "must be greater than or equal to 0";
+  check({
+      {"empty is unset", resources(R"("limits":{"cpu":"","memory":"","gpu":""})"), ""},
+      {"negative", limit("cpu", "-1"), told("limits.cpu", "\"-1\"", negative)},
+      {"whole GPUs", limit("gpu", "2.0"), ""},
+      {"GPUs in thousandths", limit("gpu", "2000m"), ""},
+      {"half a GPU", limit("gpu", "1.5"), told("limits.gpu", "\"1.5\"", "must be an integer")},
+      {"half a request", resources(R"("requests":{"gpu":"500m"})"),
+       told("requests.gpu", "\"500m\"", "must be an integer")},
+      {"half a device", resources(R"("limits":{"custom":{"rdma/ib":"0.5"}})"),
+       told("limits.custom[rdma/ib]", "\"0.5\"", "must be an integer")},
+      {"negative device", resources(R"("limits":{"custom":{"rdma/ib":"-1"}})"),
+       told("limits.custom[rdma/ib]", "\"-1\"", negative)},
+      {"half of ephemeral storage", resources(R"("limits":{"custom":{"ephemeral-storage":"1.5Gi"}})"), ""},
+      {"a bad request beside a limit only warns",
+       resources(R"("limits":{"gpu":"1"},"requests":{"gpu":"one"})"),
+       "W service.gpu-request " + kResources + "requests.gpu: differs from limits.gpu, which pods get\n"},
+      {"all at once", resources(R"("limits":{"cpu":"-1"},"requests":{"memory":"-2"})"),
+       told("limits.cpu", "\"-1\"", negative) + told("requests.memory", "\"-2\"", negative)},
+      {"other types are the schema's matter", resources(R"("limits":{"cpu":1,"custom":{"rdma/ib":7}})"), ""},
+  });
+  CHECK(said(validateDgd, resources(R"("limits":{"custom":{"nvidia.com/gpu":""}})"))
+            .find("E service.quantity " + kResources +
+                  "limits.custom[nvidia.com/gpu]: Invalid value: \"\": must") == 0);
+}
+
+TEST_CASE("service.resource-name") {
+  const auto custom = [](std::string_view name) {
+    return resources(fmt::format(R"("limits":{{"cpu":"1","custom":{{"{}":"1"}}}})", name));
+  };
+  for (const char* good : {"cpu", "memory", "ephemeral-storage", "hugepages-1Gi", "nvidia.com/gpu", "rdma/ib",
+                           "example.com/My_Dev.1"}) {
+    INFO(good);
+    CHECK(said(validateDgd, custom(good)).find("resource-name") == std::string::npos);
+  }
+  const auto told = [](std::string_view field, std::string_view shown, std::string_view problem) {
+    return fmt::format("E service.resource-name {}limits.{}: Invalid value: \"{}\": {}\n", kResources, field,
+                       shown, problem);
+  };
+  const std::string standard =
+      "must be cpu, memory, ephemeral-storage, hugepages-<size> or hold a domain and '/'";
+  check({
+      {"no domain", custom("gpu"), told("custom[gpu]", "gpu", standard)},
+      {"quota", custom("requests.nvidia.com/gpu"),
+       told("custom[requests.nvidia.com/gpu]", "requests.nvidia.com/gpu",
+            "must not start with \"requests.\"")},
+      {"two slashes", custom("a/b/c"), told("custom[a/b/c]", "a/b/c", "must hold at most one '/'")},
+      {"GPU type", resources(R"("limits":{"gpu":"1","gpuType":"amd.com/gpu"})"), ""},
+      {"bad GPU type", resources(R"("limits":{"gpu":"1","gpuType":"a100"})"),
+       told("gpuType", "a100", standard)},
+      {"bad GPU type for a request", resources(R"("limits":{"gpuType":"a100"},"requests":{"gpu":"1"})"),
+       told("gpuType", "a100", standard)},
+      {"bad GPU type without GPUs", resources(R"("limits":{"gpuType":"a100"})"), ""},
+  });
+}
+
+TEST_CASE("service.request-limit") {
+  const auto both = [](std::string_view field, std::string_view request, std::string_view limit) {
+    return resources(
+        fmt::format(R"("requests":{{"{0}":"{1}"}},"limits":{{"{0}":"{2}"}})", field, request, limit));
+  };
+  const auto over = [](std::string_view field, std::string_view request, std::string_view limit) {
+    return fmt::format(
+        "E service.request-limit {}requests.{}: Invalid value: \"{}\": must be less than or equal to the "
+        "limit of {}\n",
+        kResources, field, request, limit);
+  };
+  const std::string device = R"("custom":{"rdma/ib":"1"})";
+  const std::string lacking =
+      "E service.request-limit " + kResources +
+      "limits.custom[rdma/ib]: Required value: a limit equal to the request: this resource "
+      "cannot be overcommitted\n";
+  check({
+      {"equal in other words", both("memory", "1024Mi", "1Gi"), ""},
+      {"less", both("cpu", "500m", "1"), ""},
+      {"more memory", both("memory", "1025Mi", "1Gi"), over("memory", "1025Mi", "1Gi")},
+      {"more cpu", both("cpu", "2", "1500m"), over("cpu", "2", "1500m")},
+      {"no limit", resources(R"("requests":{"cpu":"2"})"), ""},
+      {"the main container's limit",
+       resources(R"("requests":{"cpu":"2"})", R"("mainContainer":{"resources":{"limits":{"cpu":1}}})"),
+       over("cpu", "2", "1")},
+      {"the block's limit counts over it",
+       resources(R"("requests":{"cpu":"2"},"limits":{"cpu":"3"})",
+                 R"("mainContainer":{"resources":{"limits":{"cpu":"1"}}})"),
+       ""},
+      {"a device without limit", resources(fmt::format(R"("requests":{{{}}})", device)), lacking},
+      {"a device with its limit", resources(fmt::format(R"("requests":{{{0}}},"limits":{{{0}}})", device)),
+       ""},
+      {"a device with another limit",
+       resources(fmt::format(R"("requests":{{{}}},"limits":{{"custom":{{"rdma/ib":"2"}}}})", device)),
+       "E service.request-limit " + kResources +
+           "requests.custom[rdma/ib]: Invalid value: \"1\": must equal the limit of 2\n"},
+      {"a device, limits.gpu of its type",
+       resources(R"("requests":{"custom":{"nvidia.com/gpu":"1"}},"limits":{"gpu":"1"})"), ""},
+      {"GPU request alone is a limit, too (pod-Q1)", resources(R"("requests":{"gpu":"1"})"), ""},
+      {"huge pages",
+       resources(
+           R"("requests":{"cpu":"1","custom":{"hugepages-2Mi":"2Mi"}},"limits":{"custom":{"hugepages-2Mi":"4Mi"}})"),
+       "E service.request-limit " + kResources +
+           "requests.custom[hugepages-2Mi]: Invalid value: \"2Mi\": must equal the limit of 4Mi\n"},
+  });
+  CHECK(said(validateDgd,
+             resources(R"("requests":{"custom":{"rdma/ib":"1"}},"limits":{"custom":{"rdma/ib":"x"}})"))
+            .find("request-limit") == std::string::npos);
+}
+
+TEST_CASE("service.hugepages") {
+  const std::string pages = R"("custom":{"hugepages-1Gi":"1Gi"})";
+  const std::string alone = "E service.hugepages " + kResources +
+                            "limits.custom[hugepages-1Gi]: Forbidden: needs cpu or memory beside it\n";
+  check({
+      {"alone", resources(fmt::format(R"("limits":{{{}}})", pages)), alone},
+      {"with memory", resources(fmt::format(R"("limits":{{"memory":"1Gi",{}}})", pages)), ""},
+      {"with a request", resources(fmt::format(R"("requests":{{"cpu":"1"}},"limits":{{{}}})", pages)), ""},
+      {"with the main container's",
+       resources(fmt::format(R"("limits":{{{}}})", pages),
+                 R"("mainContainer":{"resources":{"requests":{"cpu":"1"}}})"),
+       ""},
+  });
+}
+
+TEST_CASE("service.resource-claim") {
+  const std::string pod = R"("resourceClaims":[{"name":"gpu"},{"name":"nic"}])";
+  const std::string p = "E service.resource-claim " + kResources + "claims";
+  check({
+      {"known", resources(R"("claims":[{"name":"gpu"},{"name":"nic"}])", pod), ""},
+      {"two requests of one",
+       resources(R"("claims":[{"name":"gpu","request":"a"},{"name":"gpu","request":"b"}])", pod), ""},
+      {"unknown", resources(R"("claims":[{"name":"x"}])", pod),
+       p + "[0].name: Not found: \"x\": no such claim in extraPodSpec.resourceClaims\n"},
+      {"twice", resources(R"("claims":[{"name":"gpu"},{"name":"gpu"}])", pod),
+       p + "[1].name: Duplicate value: \"gpu\"\n"},
+      {"one request twice",
+       resources(R"("claims":[{"name":"gpu","request":"a"},{"name":"gpu","request":"a"}])", pod),
+       p + "[1].name: Duplicate value: \"gpu/a\"\n"},
+      {"in the main container already",
+       resources(R"("claims":[{"name":"gpu"}])",
+                 pod + R"(,"mainContainer":{"resources":{"claims":[{"name":"gpu"}]}})"),
+       p + "[0].name: Duplicate value: \"gpu\"\n"},
+      {"unnamed", resources(R"("claims":[{"name":""}])", pod),
+       p + "[0].name: Required value: the name of a claim\n"},
+  });
+}
+
+TEST_CASE("doubtful amounts (pod-Q1)") {
+  const auto odd = [](std::string_view field, std::string_view text) {
+    return fmt::format("W service.amount-odd {}{}: {}\n", kResources, field, text);
+  };
+  const auto gpu = [](std::string_view field, std::string_view text) {
+    return fmt::format("W service.gpu-request {}requests.{}: {}\n", kResources, field, text);
+  };
+  check({
+      {"fine cpu", limit("cpu", "100u"), odd("limits.cpu", "is finer than 1m and will be rounded up")},
+      {"cpu of 1m", limit("cpu", "1m"), ""},
+      {"memory in thousandths", limit("memory", "512m"),
+       odd("limits.memory", "\"512m\" is in thousandths of a byte: M or Mi?")},
+      {"little memory", limit("memory", "16"),
+       odd("limits.memory", "\"16\" is less than 4Mi: a suffix forgotten?")},
+      {"4Mi", limit("memory", "4Mi"), ""},
+      {"no memory", limit("memory", "0"), ""},
+      {"same GPUs", resources(R"("requests":{"gpu":"2"},"limits":{"gpu":"2.0"})"), ""},
+      {"other GPUs", resources(R"("requests":{"gpu":"1"},"limits":{"gpu":"2"})"),
+       gpu("gpu", "differs from limits.gpu, which pods get")},
+      {"type of the request", resources(R"("requests":{"gpuType":"amd.com/gpu"},"limits":{"gpu":"2"})"),
+       gpu("gpuType", "is not used: limits.gpuType is")},
+      {"same type", resources(R"("requests":{"gpuType":"nvidia.com/gpu"},"limits":{"gpu":"2"})"), ""},
+  });
+}
+
+std::string mounts(std::string_view list, std::string_view more = "",
+                   std::string_view pvcs = R"({"name":"c"},{"name":"d"})") {
+  return service(fmt::format(R"("volumeMounts":[{}]{}{})", list, more.empty() ? "" : ",", more),
+                 fmt::format(R"("pvcs":[{}])", pvcs));
+}
+
+const std::string kMounts = " spec.services[a].volumeMounts";
+const std::string kVllm =
+    R"("componentType":"worker","extraPodSpec":{"mainContainer":{"args":["python3 -m dynamo.vllm"]}})";
+
+TEST_CASE("volumeMounts: claims (dec-1)") {
+  const auto unknown = [](int i, std::string_view name, std::string_view more = "") {
+    return fmt::format("E service.mount-claim{}[{}].name: Not found: \"{}\": no such claim in spec.pvcs{}\n",
+                       kMounts, i, name, more);
+  };
+  check({
+      {"declared", mounts(R"({"name":"c","mountPoint":"/c"})"), ""},
+      {"not declared", mounts(R"({"name":"other","mountPoint":"/c"})"), unknown(0, "other")},
+      {"mistyped", mounts(R"({"name":"model-cahe","mountPoint":"/c"})", "", R"({"name":"model-cache"})"),
+       unknown(0, "model-cahe", " (did you mean \"model-cache\"?)")},
+      {"no claims at all", service(R"("volumeMounts":[{"name":"c","mountPoint":"/c"}])"), unknown(0, "c")},
+      {"one claim twice (pod-Q11a)",
+       mounts(R"({"name":"c","mountPoint":"/c"},{"name":"c","mountPoint":"/d"})"), ""},
+      {"unnamed", mounts(R"({"name":"","mountPoint":"/c"})"),
+       "E service.mount-name" + kMounts + "[0].name: Required value: the name of a claim\n"},
+      {"with a dot", mounts(R"({"name":"my.pvc","mountPoint":"/c"})", "", R"({"name":"my.pvc"})"),
+       "E service.mount-name" + kMounts +
+           "[0].name: Invalid value: \"my.pvc\": is the name of a volume, too: must consist of lower case "
+           "letters, "
+           "digits or '-', and start and end with a letter or digit\n"},
+      {"reserved", mounts(R"({"name":"shared-memory","mountPoint":"/c"})", "", R"({"name":"shared-memory"})"),
+       "W service.mount-reserved" + kMounts +
+           "[0].name: takes the place of the operator's own volume of this name\n"},
+      {"a user's volume has the name (pod-Q11b)",
+       mounts(R"({"name":"c","mountPoint":"/c"})",
+              R"("extraPodSpec":{"volumes":[{"name":"x"},{"name":"c"}]})"),
+       "E service.volume-taken spec.services[a].extraPodSpec.volumes[1].name: Duplicate value: \"c\": "
+       "volumeMounts "
+       "make a volume of this name\n"},
+  });
+  CHECK(said(validateDcd,
+             R"({"metadata":{"name":"a"},"spec":{"volumeMounts":[{"name":"c","mountPoint":"/c"}]}})")
+            .empty());
+}
+
+TEST_CASE("volumeMounts: mount points (adm-Q11)") {
+  const std::string plain =
+      "E service.mount-point" + kMounts +
+      "[0].mountPoint: Required value: where the claim is mounted, unless useAsCompilationCache "
+      "is true\n";
+  const std::string cache =
+      "E service.mount-point" + kMounts +
+      "[0].mountPoint: Required value: only vllm has a default path for its compilation cache\n";
+  const auto taken = [](int i, std::string_view path) {
+    return fmt::format(
+        "E service.mount-point-taken{}[{}].mountPoint: Duplicate value: \"{}\": something else is "
+        "mounted there\n",
+        kMounts, i, path);
+  };
+  const std::string useAsCache = R"({"name":"c","useAsCompilationCache":true})";
+  check({
+      {"none", mounts(R"({"name":"c"})"), plain},
+      {"empty", mounts(R"({"name":"c","mountPoint":""})"), plain},
+      {"cache of vllm", mounts(useAsCache, kVllm), ""},
+      {"cache of a frontend", mounts(useAsCache, R"("componentType":"frontend")"), cache},
+      {"cache of sglang",
+       mounts(
+           useAsCache,
+           R"("componentType":"worker","extraPodSpec":{"mainContainer":{"args":["python3 -m dynamo.sglang"]}})"),
+       cache},
+      {"cache with a path", mounts(R"({"name":"c","useAsCompilationCache":true,"mountPoint":"/c"})"), ""},
+      {"two caches",
+       mounts(R"({"name":"c","useAsCompilationCache":true,"mountPoint":"/c"},)"
+              R"({"name":"d","useAsCompilationCache":true,"mountPoint":"/d"})"),
+       "W service.cache-mounts" + kMounts +
+           "[1].useAsCompilationCache: only the first one is used as the cache\n"},
+      {"one path twice", mounts(R"({"name":"c","mountPoint":"/c"},{"name":"d","mountPoint":"/c"})"),
+       taken(1, "/c")},
+      {"the default path twice",
+       mounts(useAsCache + R"(,{"name":"d","mountPoint":"/root/.cache/vllm"})", kVllm),
+       taken(1, "/root/.cache/vllm")},
+      {"a path of the main container",
+       mounts(R"({"name":"c","mountPoint":"/c"})",
+              R"("extraPodSpec":{"mainContainer":{"volumeMounts":[{"name":"x","mountPath":"/c"}]}})"),
+       taken(0, "/c")},
+      {"/dev/shm is the user's then (pod-Q11a)", mounts(R"({"name":"c","mountPoint":"/dev/shm"})"), ""},
+      {"relative", mounts(R"({"name":"c","mountPoint":"c"})"),
+       "W service.mount-point-odd" + kMounts + "[0].mountPoint: is not an absolute path\n"},
+      {"colon", mounts(R"({"name":"c","mountPoint":"/c:d"})"),
+       "W service.mount-point-odd" + kMounts + "[0].mountPoint: holds a ':'\n"},
+  });
+}
+
+TEST_CASE("names of variables (a1-Q10)") {
+  const auto of = [](std::string_view place, std::string_view list) {
+    if (place == "spec.envs") return service("", fmt::format(R"("envs":[{}])", list));
+    if (place == "spec.services[a].envs") return service(fmt::format(R"("envs":[{}])", list));
+    return service(fmt::format(R"("frontendSidecar":{{"image":"i","envs":[{}]}})", list));
+  };
+  for (const std::string place :
+       {"spec.envs", "spec.services[a].envs", "spec.services[a].frontendSidecar.envs"}) {
+    const std::string rule = place == "spec.envs" ? "dgd" : "service";
+    const auto error = [&](std::string_view text) {
+      return fmt::format("E {}.env-name {}[0].name: {}\n", rule, place, text);
+    };
+    const std::string strict = fmt::format(
+        "W {}.env-name-strict {}[0].name: should consist of letters, digits, '_', "
+        "'-' or '.', not starting with a digit\n",
+        rule, place);
+    check({
+        {"good", of(place, R"({"name":"A_b.c-d","value":"x"})"), ""},
+        {"empty", of(place, R"({"name":""})"), error("Required value: the name of a variable")},
+        {"equals sign", of(place, R"({"name":"A=B"})"),
+         error(R"(Invalid value: "A=B": must consist of printable ASCII characters other than '=')")},
+        {"blank", of(place, R"({"name":"A B"})"), strict},
+        {"digit first", of(place, R"({"name":"1A"})"), strict},
+        {"twice", of(place, R"({"name":"A","value":"secret1"},{"name":"B"},{"name":"A","value":"secret2"})"),
+         fmt::format("W {}.env-repeated {}[2].name: \"A\" is set above; the last value counts\n", rule,
+                     place)},
+    });
+  }
+}
+
+TEST_CASE("service.env-order (pod-Q29)") {
+  const auto told = [](std::string_view path, std::string_view name) {
+    return fmt::format(
+        "W service.env-order {}.value: refers to \"{}\", which sorts behind it: not expanded\n", path, name);
+  };
+  const auto envs = [](std::string_view list, std::string_view more = "") {
+    return service(fmt::format(R"e("envs":[{}]{}{})e", list, more.empty() ? "" : ",", more),
+                   R"e("envs":[{"name":"Z","value":"1"}])e");
+  };
+  const std::string at = "spec.services[a].envs";
+  check({
+      {"later", envs(R"e({"name":"A","value":"x$(B)y"},{"name":"B","value":"1"})e"), told(at + "[0]", "B")},
+      {"earlier", envs(R"e({"name":"B","value":"$(A)"},{"name":"A","value":"1"})e"), ""},
+      {"itself", envs(R"e({"name":"A","value":"$(A)"})e"), ""},
+      {"of the graph", envs(R"e({"name":"A","value":"$(Z)"})e"), told(at + "[0]", "Z")},
+      {"of the main container",
+       envs(R"e({"name":"A","value":"$(M)"})e",
+            R"e("extraPodSpec":{"mainContainer":{"env":[{"name":"M","value":"$(Z)"}]}})e"),
+       told(at + "[0]", "M") + told("spec.services[a].extraPodSpec.mainContainer.env[0]", "Z")},
+      {"unknown", envs(R"e({"name":"A","value":"$(NOBODY)"})e"), ""},
+      {"escaped", envs(R"e({"name":"A","value":"$$(Z)"})e"), ""},
+      {"escaped twice", envs(R"e({"name":"A","value":"$$$(Z)"})e"), told(at + "[0]", "Z")},
+      {"open", envs(R"e({"name":"A","value":"$(Z"})e"), ""},
+      {"shell", envs(R"e({"name":"A","value":"$Z"})e"), ""},
+  });
+}
+
+TEST_CASE("service.deployment-config (child-Q31)") {
+  const auto with = [](std::string_view value) {
+    return service(fmt::format(R"("envs":[{{"name":"DYN_DEPLOYMENT_CONFIG",{}}}])", value));
+  };
+  const std::string told =
+      "W service.deployment-config spec.services[a].envs[0].value: is no JSON object: its settings "
+      "have no effect\n";
+  GraphPolicy noGrove;
+  noGrove.groveDisabled = true;
+  check(
+      {
+          {"an object", with(R"("value":"{\"a\":{}}")"), ""},
+          {"no JSON", with(R"("value":"{")"), told},
+          {"a list", with(R"("value":"[]")"), told},
+          {"empty", with(R"("value":"")"), ""},
+          {"from elsewhere", with(R"("valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}})"), ""},
+      },
+      noGrove);
+  check({{"Grove does not read it", with(R"("value":"{")"), ""}});
+}
+
+TEST_CASE("service.env-from-secret") {
+  const std::string rule = "E service.env-from-secret spec.services[a].";
+  const std::string syntax =
+      "must consist of lower case letters, digits, '-' or '.', and start and end with a letter "
+      "or digit\n";
+  check({
+      {"name", service(R"("envFromSecret":"hf-token-secret")"), ""},
+      {"null", service(R"("envFromSecret":null)"), ""},
+      {"empty", service(R"("envFromSecret":"")"),
+       rule + "envFromSecret: Required value: the name of a Secret\n"},
+      {"no name", service(R"("envFromSecret":"HF_TOKEN")"),
+       rule + "envFromSecret: Invalid value: \"HF_TOKEN\": " + syntax},
+      {"sidecar", service(R"("frontendSidecar":{"image":"i","envFromSecret":""})"),
+       rule + "frontendSidecar.envFromSecret: Required value: the name of a Secret\n"},
+  });
+}
+
+TEST_CASE("labels and annotations: syntax") {
+  const std::string name =
+      "must consist of letters, digits, '-', '_' or '.', and start and end with a letter or digit";
+  for (const std::string place : {"", "extraPodMetadata.", "ingress."}) {
+    const auto in = [&](std::string_view field, std::string_view map) {
+      const std::string members = fmt::format(R"("{}":{{{}}})", field, map);
+      if (place.empty()) return service(members);
+      const bool ingress = place == "ingress.";
+      return service(fmt::format(
+          R"("componentType":"frontend","{}":{{{}{}}})", place.substr(0, place.size() - 1),
+          ingress ? R"("enabled":true,"host":"h","ingressControllerClassName":"n",)" : "", members));
+    };
+    const auto label = [&](std::string_view key, std::string_view shown, std::string_view problem) {
+      return fmt::format("E service.labels spec.services[a].{}labels[{}]: Invalid value: {}: {}\n", place,
+                         key, shown, problem);
+    };
+    check({
+        {"good labels", in("labels", R"("a":"","example.com/b_C.d":"v-1")"), ""},
+        {"label key", in("labels", R"("a b":"")"), label("a b", "\"a b\"", "name part " + name)},
+        {"upper case prefix", in("labels", R"("A/b":"")"),
+         label("A/b", "\"A/b\"",
+               "prefix part must consist of lower case letters, digits, '-' or '.', and start and end with a "
+               "letter or "
+               "digit")},
+        {"label value", in("labels", R"("a":"b c")"), label("a", "\"b c\"", name)},
+        {"long label value", in("labels", fmt::format(R"("a":"{}")", std::string(64, 'x'))),
+         label("a", showValue(std::string(64, 'x')), "must be no more than 63 characters")},
+        {"good annotations", in("annotations", R"("A.b/c":"anything at all")"), ""},
+        {"annotation key", in("annotations", R"("a/b/c":"")"),
+         fmt::format("E service.annotations spec.services[a].{}annotations[a/b/c]: Invalid value: \"a/b/c\": "
+                     "must hold "
+                     "at most one '/'\n",
+                     place)},
+        {"annotations of 256 KiB",
+         in("annotations", fmt::format(R"("a":"{}")", std::string(256 * 1024 - 1, 'x'))), ""},
+        {"annotations beyond", in("annotations", fmt::format(R"("a":"{}")", std::string(256 * 1024, 'x'))),
+         fmt::format("E service.annotations spec.services[a].{}annotations: Too long: may not be more than "
+                     "262144 bytes "
+                     "together (they have 262145)\n",
+                     place)},
+    });
+  }
+}
+
+TEST_CASE("labels and annotations that the operator sets (child-Q17)") {
+  const auto label = [](std::string_view place, std::string_view key) {
+    return fmt::format(
+        "W service.label-owned spec.services[a].{}labels[{}]: is set by the operator: not used\n", place,
+        key);
+  };
+  check({
+      {"selector", service(R"("labels":{"nvidia.com/selector":"x"})"), label("", "nvidia.com/selector")},
+      {"of the pod", service(R"("extraPodMetadata":{"labels":{"nvidia.com/dynamo-component":"x"}})"),
+       label("extraPodMetadata.", "nvidia.com/dynamo-component")},
+      {"metrics are the user's", service(R"("labels":{"nvidia.com/metrics-enabled":"false"})"), ""},
+      {"another one", service(R"("labels":{"nvidia.com/mine":"x"})"), ""},
+      {"restart", service(R"("annotations":{"nvidia.com/restartAt":"x"})"),
+       "W service.annotation-owned spec.services[a].annotations[nvidia.com/restartAt]: is set by the "
+       "operator: may be "
+       "overwritten\n"},
+  });
+  CHECK(said(validateDcd, R"({"metadata":{"name":"a"},"spec":{"labels":{"nvidia.com/dynamo-component":"x"},)"
+                          R"("annotations":{"nvidia.com/restartAt":"x"}}})")
+            .empty());
+}
+
+TEST_CASE("annotations of services that mean something") {
+  const auto with = [](std::string_view key, std::string_view value) {
+    return service(fmt::format(R"("annotations":{{"nvidia.com/{}":"{}"}})", key, value));
+  };
+  const std::string p = " spec.services[a].annotations[nvidia.com/";
+  check({
+      {"executor", with("vllm-distributed-executor-backend", "RAY"), ""},
+      {"unknown executor", with("vllm-distributed-executor-backend", "mpi"),
+       "E service.vllm-executor" + p +
+           "vllm-distributed-executor-backend]: Unsupported value: \"mpi\": supported values: \"mp\", "
+           "\"ray\"\n"},
+      {"discovery", with("dynamo-discovery-backend", "etcd"), ""},
+      {"unknown discovery", with("dynamo-discovery-backend", "consul"),
+       "W service.discovery-backend" + p +
+           "dynamo-discovery-backend]: is neither kubernetes nor etcd: kubernetes is used\n"},
+      {"strategy", with("deployment-strategy", "Recreate"), ""},
+      {"unknown strategy", with("deployment-strategy", "recreate"),
+       "W service.deployment-strategy" + p +
+           "deployment-strategy]: is neither RollingUpdate nor Recreate: RollingUpdate is used\n"},
+      {"numbers are not read where Grove may be used", with("deployment-rolling-update-max-surge", "many"),
+       ""},
+  });
+}
+
+TEST_CASE("service.rolling-update") {
+  const std::string surge = "nvidia.com/deployment-rolling-update-max-surge";
+  const std::string unavailable = "nvidia.com/deployment-rolling-update-max-unavailable";
+  GraphPolicy noGrove;
+  noGrove.groveDisabled = true;
+  const auto with = [&](std::string_view s, std::string_view u, std::string_view more = "") {
+    return service(fmt::format(R"("annotations":{{"{}":"{}","{}":"{}"{}}})", surge, s, unavailable, u, more));
+  };
+  const auto bad = [](std::string_view key, std::string_view value, std::string_view problem) {
+    return fmt::format(
+        "E service.rolling-update spec.services[a].annotations[{}]: Invalid value: \"{}\": {}\n", key, value,
+        problem);
+  };
+  const std::string form = "must be a number of pods or a percentage, such as 1 or 25%";
+  const std::string zero = fmt::format(
+      "E service.rolling-update spec.services[a].annotations[{}]: Invalid value: may "
+      "not be 0 when max-surge is 0, too\n",
+      unavailable);
+  check(
+      {
+          {"numbers", with("1", "0"), ""},
+          {"percentages", with("0%", "100%"), ""},
+          {"none", with("", ""), ""},
+          {"surge may be more than all", with("150%", "1"), ""},
+          {"unavailable may not", with("1", "101%"), bad(unavailable, "101%", "must be at most 100%")},
+          {"words", with("many", "few"), bad(surge, "many", form) + bad(unavailable, "few", form)},
+          {"negative", with("-1", "1"), bad(surge, "-1", form)},
+          {"both zero", with("0", "0%"), zero},
+          {"zero and the default", with("0", ""), ""},
+          {"recreated anyway", with("many", "few", R"(,"nvidia.com/deployment-strategy":"Recreate")"), ""},
+          {"multinode has none",
+           service(fmt::format(R"("multinode":{{"nodeCount":2}},"annotations":{{"{}":"many"}})", surge)), ""},
+          {"of the pod",
+           service(fmt::format(
+               R"("annotations":{{"{0}":"1"}},"extraPodMetadata":{{"annotations":{{"{0}":"many"}}}})",
+               surge)),
+           fmt::format(
+               "E service.rolling-update spec.services[a].extraPodMetadata.annotations[{}]: Invalid value: "
+               "\"many\": {}\n",
+               surge, form)},
+      },
+      noGrove);
+}
+
+}  // namespace
+}  // namespace dynamo::validation::test
