@@ -30,6 +30,13 @@ void requireSame(const char* what, std::uint64_t seed, const Value& wanted, cons
   FAIL(what << ", seed " << seed << "\nwanted " << json::dump(wanted) << "\ngot    " << json::dump(got));
 }
 
+/// With every variable that a configuration can give.
+struct FullAdmission : test::Admission {
+  explicit FullAdmission(std::string_view overlay = {}) : Admission(overlay) {
+    config.infrastructure = {"nats://nats:4222", "etcd:2379", "http://mx:8080", "http://prometheus:9090"};
+  }
+};
+
 /// The manifest, and who names what in it: nobody, a server-side applier, a client-side one.
 struct Sample {
   Value manifest;
@@ -74,7 +81,7 @@ Value schemaDefaults(const Value& object, Allocator& allocator) {
 }
 
 TEST_CASE("law 1: defaulting twice is defaulting once, whatever the order of members") {
-  const test::Admission admission;
+  const FullAdmission admission;
   forEachSample(
       [&](std::uint64_t seed, test::GraphGenerator& generator, const Sample& sample, Allocator& allocator) {
         const Value once = admission.create(sample.request, allocator);
@@ -110,7 +117,7 @@ bool contains(const Value& whole, const Value& part) {
 
 TEST_CASE(
     "laws 2 and 3: nothing of the user's changes, the intent is what the user wrote, the record is short") {
-  const test::Admission admission;
+  const FullAdmission admission;
   std::uint64_t defaulted = 0;
   std::size_t longest = 0;
   forEachSample([&](std::uint64_t seed, test::GraphGenerator&, const Sample& sample, Allocator& allocator) {
@@ -135,7 +142,7 @@ TEST_CASE(
 }
 
 TEST_CASE("law 5: writing the same manifest again changes nothing, in every way of writing") {
-  const test::Admission admission;
+  const FullAdmission admission;
   forEachSample([&](std::uint64_t seed, test::GraphGenerator&, const Sample& sample, Allocator& allocator) {
     const Value stored = admission.create(sample.request, allocator);
     requireSame(
@@ -157,7 +164,7 @@ std::string withoutMarks(const Value& object) {
 }
 
 TEST_CASE("an edit gives what creating the edited manifest gives") {
-  const test::Admission admission;
+  const FullAdmission admission;
   forEachSample(
       [&](std::uint64_t seed, test::GraphGenerator& generator, const Sample& sample, Allocator& allocator) {
         const Value stored = admission.create(sample.request, allocator);
@@ -182,8 +189,8 @@ TEST_CASE("an edit gives what creating the edited manifest gives") {
 }
 
 TEST_CASE("law 6: replicas with different configuration do not take turns") {
-  const test::Admission one;
-  const test::Admission other{
+  const FullAdmission one;
+  const FullAdmission other{
       R"({"common":{"podSpec":{"terminationGracePeriodSeconds":90,"securityContext":null},
     "mainContainer":{"env":{"DYN_COMPONENT":null,"SITE":"x"}}},"types":{"worker":{"mainContainer":{"startupProbe":null}}}})"};
   std::uint64_t differed = 0;
