@@ -77,7 +77,7 @@ class Request {
         allocator_(allocator),
         graph_(json::findText(&object, "kind") == api::kDynamoGraphDeployment),
         before_(old),
-        now_(&object),
+        now_(&object, &before_),
         around_(surroundingsOf(object, context.namespaceName)) {
     if (old_ == nullptr) return;
     const std::string_view asked = annotationOf(&object, api::annotation::kRedefault);

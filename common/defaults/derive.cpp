@@ -224,7 +224,9 @@ class Deriver {
       } else {
         std::optional<Value> value = instantiate(*variable.page, names_, allocator_);
         if (!value) continue;
-        if (value->IsString()) make.set(entry, "value", std::move(*value));
+        // Go clients leave an empty value out; the entry must not look changed after they wrote the object.
+        const bool text = value->IsString() && value->GetStringLength() > 0;
+        if (text) make.set(entry, "value", std::move(*value));
         if (value->IsObject()) make.set(entry, "valueFrom", std::move(*value));
       }
       units.push_back({std::string{name}, std::move(entry)});
@@ -248,7 +250,7 @@ class Deriver {
 Value derive(Value& component, const Derivation& from, Allocator& allocator) {
   const std::string source = derivedFrom(component, from.around);
   Value trie = Deriver{component, from, allocator}.run();
-  json::set(trie, kDerivedFrom, json::string(source, allocator), allocator);
+  if (!trie.ObjectEmpty()) json::set(trie, kDerivedFrom, json::string(source, allocator), allocator);
   return trie;
 }
 

@@ -7,7 +7,9 @@ namespace dynamo::defaults {
 
 using json::Value;
 
-Record::Record(const Value* object) : text_(annotationOf(object, api::annotation::kDefaulted)) {
+Record::Record(const Value* object, const Record* same)
+    : text_(annotationOf(object, api::annotation::kDefaulted)) {
+  if (same != nullptr && same->text_ == text_) return;
   if (text_.empty() || json::parse(text_, document_) || !document_.IsObject()) return;
   const Value* version = json::find(document_, "v");
   if (version == nullptr || !version->IsInt() || version->GetInt() < 1) return;

@@ -20,8 +20,8 @@ inline constexpr std::size_t kMaxTrie = 1024;
 /// The record of an object as it stands there.
 class Record {
  public:
-  /// nullptr: no object, no record.
-  explicit Record(const json::Value* object);
+  /// nullptr: no object, no record. One with the text of `same` is not read again and counts as absent.
+  explicit Record(const json::Value* object, const Record* same = nullptr);
   Record(const Record&) = delete;
   Record& operator=(const Record&) = delete;
 

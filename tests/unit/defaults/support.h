@@ -12,17 +12,28 @@
 
 namespace dynamo::test {
 
+/// `text` as a value; throws when it is no JSON.
+inline json::Value parse(std::string_view text, json::Allocator& allocator) {
+  json::Document document;
+  if (const auto error = json::parse(text, document)) {
+    throw std::logic_error{error->message() + " in " + std::string{text}};
+  }
+  return json::copy(document, allocator);
+}
+
+/// The value at an RFC 6901 pointer as compact JSON; "-" when there is none.
+inline std::string at(const json::Value& object, std::string_view pointer) {
+  const rapidjson::GenericPointer<json::Value> path{pointer.data(), pointer.size()};
+  if (!path.IsValid()) throw std::logic_error{"bad pointer " + std::string{pointer}};
+  const json::Value* value = path.Get(object);
+  return value == nullptr ? "-" : json::dump(*value);
+}
+
 /// A webhook with a configuration of its own.
 class Admission {
  public:
   /// `overlay`: OperatorConfiguration's `defaults`, JSON; empty: none.
-  explicit Admission(std::string_view overlay = {}, config::OperatorConfig config = config::defaultConfig())
-      : config_(std::move(config)), components_(read(overlay)) {
-    config_.infrastructure.natsAddress = "nats://nats:4222";
-    config_.infrastructure.etcdAddress = "etcd:2379";
-    config_.infrastructure.modelExpressUrl = "http://mx:8080";
-    config_.infrastructure.prometheusEndpoint = "http://prometheus:9090";
-  }
+  explicit Admission(std::string_view overlay = {}) : components_(read(overlay)) {}
   Admission(const Admission&) = delete;
   Admission& operator=(const Admission&) = delete;
 
@@ -34,7 +45,7 @@ class Admission {
     return admit(request, &old, allocator, warnings);
   }
 
-  config::OperatorConfig& config() { return config_; }
+  config::OperatorConfig config = config::defaultConfig();
 
  private:
   const json::Value* read(std::string_view overlay) {
@@ -47,7 +58,7 @@ class Admission {
                     std::vector<std::string>* warnings) const {
     json::Value object = json::copy(request, allocator);
     const defaults::DefaultResult result =
-        defaults::applyDefaults(object, old, {components_, config_, "1.0.0", "ns"}, allocator);
+        defaults::applyDefaults(object, old, {components_, config, "1.0.0", "ns"}, allocator);
     for (const auto& warning : result.warnings) {
       if (warnings != nullptr) warnings->push_back(warning.message());
     }
@@ -55,7 +66,6 @@ class Admission {
   }
 
   json::Document overlay_;
-  config::OperatorConfig config_;
   defaults::ComponentDefaults components_;
 };
 
