@@ -72,11 +72,33 @@ std::vector<FieldError> typeErrors(const Value& object) {
   return errors;
 }
 
-/// What the rules have said of a field, rendering need not say again.
+/// "spec.services[a]", the part of a path that names a component; empty when it names none.
+std::string_view componentOf(std::string_view path) {
+  constexpr std::string_view kServices = "spec.services[";
+  if (!path.starts_with(kServices)) return {};
+  const std::size_t end = std::min(path.find("].", kServices.size()), path.rfind(']'));
+  return end == std::string_view::npos ? std::string_view{} : path.substr(0, end + 1);
+}
+
+bool within(std::string_view path, std::string_view parent) {
+  return path.starts_with(parent) &&
+         (path.size() == parent.size() || path[parent.size()] == '.' || path[parent.size()] == '[');
+}
+
+/// Whether both speak of one thing: one field lies in the other, or both are about a component's resources.
+bool related(std::string_view a, std::string_view b) {
+  if (within(a, b) || within(b, a)) return true;
+  return !componentOf(a).empty() && componentOf(a) == componentOf(b) &&
+         a.find("esources") != std::string_view::npos && b.find("esources") != std::string_view::npos;
+}
+
+/// What the rules have said, rendering need not say again.
 void append(Findings& all, Findings&& more) {
+  const std::size_t before = all.errors.size();
   for (FieldError& error : more.errors) {
-    const bool known = std::any_of(all.errors.begin(), all.errors.end(),
-                                   [&](const FieldError& e) { return e.field == error.field; });
+    const bool known =
+        std::any_of(all.errors.begin(), all.errors.begin() + static_cast<std::ptrdiff_t>(before),
+                    [&](const FieldError& e) { return related(e.field, error.field); });
     if (!known) all.errors.push_back(std::move(error));
   }
   for (validation::Warning& warning : more.warnings) {
@@ -121,7 +143,9 @@ Findings validate(const Subject& subject, const Settings& settings) {
   if (kind == nullptr || beingDeleted(subject.object)) return {};
   Findings findings = wrongTypes(subject.object, subject.old);
   const bool typed = findings.errors.empty() && findings.warnings.empty();
-  append(findings, kind->rules({subject.object, subject.old, subject.username, settings.policy}));
+  Findings rules = kind->rules({subject.object, subject.old, subject.username, settings.policy});
+  std::move(rules.errors.begin(), rules.errors.end(), std::back_inserter(findings.errors));
+  std::move(rules.warnings.begin(), rules.warnings.end(), std::back_inserter(findings.warnings));
   // Rendering reads every field: not before the types are right.
   if (kind->dryRender != nullptr && typed) {
     Findings rendered = kind->dryRender(subject.object, settings.context());

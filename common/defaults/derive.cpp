@@ -68,7 +68,8 @@ class Deriver {
     };
     if (user == nullptr && json::findBool(page, "disabled").value_or(false)) {
       add("disabled");
-    } else if (!json::findBool(user, "disabled").value_or(false)) {
+    } else if (user == nullptr) {
+      // A block of the user's without a size is a mistake that validation tells (admission.md section 7).
       add("size");
     }
     writer_.members(kSharedMemory, std::move(units));

@@ -96,7 +96,7 @@ void repeated(const Graph& graph, const Report& report) {
   std::set<std::string_view> seen;
   forEachClaim(graph.spec, [&](const Claim& claim) {
     if (claim.name.empty() || seen.insert(claim.name).second) return;
-    report.warn(claim.at("name"), fmt::format("{} is named above and made only once", showValue(claim.name)));
+    report.duplicate(claim.at("name"), claim.name, "is named above: only one of them would count");
   });
 }
 
@@ -139,7 +139,7 @@ constexpr std::array kChecks = {
     GraphCheck{{"dgd.pvc-access-mode", Severity::Error, "a claim to be created has an access mode"},
                accessModes},
     GraphCheck{{"dgd.pvc-unchanged", Severity::Warning, "an existing claim is never changed"}, neverUpdated},
-    GraphCheck{{"dgd.pvc-repeated", Severity::Warning, "a claim named twice is made once"}, repeated},
+    GraphCheck{{"dgd.pvc-repeated", Severity::Error, "a claim is named once"}, repeated},
 };
 
 constexpr std::array kRemarks = {

@@ -79,7 +79,7 @@ void typeLabels(const Service& service, const Report& report) {
 void modelReference(const Service& service, const Report& report) {
   const Value* model = json::findObject(&service.spec, "modelRef");
   if (model == nullptr || !json::findText(model, "name").empty()) return;
-  report.warn(service.at("modelRef.name"), "is empty: modelRef has no effect");
+  report.required(service.at("modelRef.name"), "the model that the service serves");
 }
 
 // Containers
@@ -148,8 +148,7 @@ constexpr std::array kChecks = {
         sidecarPort},
     ServiceCheck{{"service.component-type", Severity::Warning, "the component type should be a known one"},
                  componentType},
-    ServiceCheck{{"service.model-ref", Severity::Warning, "modelRef has no effect without a name"},
-                 modelReference},
+    ServiceCheck{{"service.model-ref", Severity::Error, "modelRef names a model"}, modelReference},
 };
 
 /// Told last: nothing is wrong with what is deployed.

@@ -15,6 +15,7 @@ from story import Story, StoryError  # noqa: E402
 
 from control_plane import ControlPlane, ControlPlaneError, KubectlError  # noqa: E402
 
+GRAPH = "deploy/samples/graph.yaml"
 OLD = "deploy/samples/dgdr-v1alpha1.yaml"
 NEW = "deploy/samples/dgdr-v1beta1.yaml"
 MISTAKES = "deploy/samples/mistakes.yaml"
@@ -99,6 +100,30 @@ def a_locked_field(story, cluster):
     story.check(unchanged, "the spec is as it was; a label may be set")
 
 
+def a_graph(story, cluster):
+    story.chapter("A graph of four services: what will run is stored, and its children can be seen beforehand")
+    story.run(f"kubectl apply -f {GRAPH}")
+    story.tell("The effective spec of one service: probes, ports, environment, security context are written out.")
+    story.run("kubectl get dgd qwen -o yaml | sed -n '/^    Decode:/,/^    Frontend:/p' | head -n 40")
+    path = "/apis/nvidia.com/v1alpha1/namespaces/default/dynamographdeployments/qwen"
+    decode = cluster.api("GET", path)["spec"]["services"]["Decode"]["extraPodSpec"]
+    probe = decode["mainContainer"]["startupProbe"]
+    story.check(probe["failureThreshold"] == 720, "the startup probe waits two hours for a large model")
+    story.check(decode["mainContainer"]["args"] == ["--model", "Qwen/Qwen3-0.6B"], "the user's arguments are as written")
+    output = story.run(f"kubectl apply -f {GRAPH}")
+    story.check("unchanged" in output, "applied again: unchanged")
+    output = story.run(f"dynamo-controller render -f {GRAPH} --pathway deployment -o tree")
+    story.check(output.count("Deployment qwen-") == 8, "four component deployments, each with its Deployment")
+    story.tell("Three everyday mistakes:")
+    change = "sed 's/name: qwen/name: other/; {}' {} | kubectl apply -f -"
+    story.refused(change.format('0,/gpu: "1"/s//gpu: "1", memory: 16GB/', GRAPH), "spec.services[Prefill].resources.limits.memory",
+                  '"16GB"')
+    mount = "s/args: .--model, Qwen.Qwen3-0.6B.$/volumeMounts: [{name: models, mountPath: \\/models}]/"
+    story.refused(change.format(mount, GRAPH), "volumeMounts[0].name", "Not found")
+    story.refused(change.format("s/dynamo.vllm/dynamo.sglang/; s/^spec:/spec:\\n  backendFramework: vllm/", GRAPH),
+                  "spec.services[Decode].extraPodSpec.mainContainer", "sglang")
+
+
 def offline(story):
     story.chapter("The same answers without a cluster, for editors and pipelines")
     output = story.run(f"dynamo-webhook check -f {MISTAKES}", succeeds=False)
@@ -132,9 +157,9 @@ def facts(story, webhook):
 
 
 def tidy_up(story):
-    story.run(f"kubectl delete -f {OLD} -f {NEW}")
-    left = story.run("kubectl get dgdr -A -o name")
-    story.check(left == "", "no request is left")
+    story.run(f"kubectl delete -f {OLD} -f {NEW} -f {GRAPH}")
+    left = story.run("kubectl get dgdr,dgd -A -o name")
+    story.check(left == "", "no object is left")
 
 
 def tell(story, cluster, webhook):
@@ -142,6 +167,7 @@ def tell(story, cluster, webhook):
     a_new_request(story, cluster)
     mistakes(story)
     a_locked_field(story, cluster)
+    a_graph(story, cluster)
     offline(story)
     facts(story, webhook)
 

@@ -158,8 +158,7 @@ TEST_CASE("probes, environment and helpers of multinode workers") {
   CHECK(json::findText(&(*init)[0], "name") == "wait-for-leader-mp");
   CHECK(json::findText(&(*init)[0], "image") == "i");
   CHECK(json::text((*json::find((*init)[0], "command"))[2])
-            .find(R"~(host, port = "$(LWS_LEADER_ADDRESS)", 29500)~") !=
-        std::string_view::npos);
+            .find(R"~(host, port = "$(LWS_LEADER_ADDRESS)", 29500)~") != std::string_view::npos);
   CHECK(json::find(*podSpecOf(vllm.children, "leader"), "initContainers") == nullptr);
 
   const Result dataParallel = multinode(Pathway::Grove, R"(["python3"])",

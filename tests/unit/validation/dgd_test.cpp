@@ -152,7 +152,8 @@ TEST_CASE("spec.pvcs: name, storage class, size, access mode") {
        graph(R"("services":{"a":{}},"pvcs":[{"name":""},{"name":"ok"},{"name":""}])"),
        name + "E dgd.pvc-name spec.pvcs[2].name: Required value: the name of a PersistentVolumeClaim\n"},
       {"named twice", graph(R"("services":{"a":{}},"pvcs":[{"name":"c"},{"name":"c"}])"),
-       "W dgd.pvc-repeated spec.pvcs[1].name: \"c\" is named above and made only once\n"},
+       "E dgd.pvc-repeated spec.pvcs[1].name: Duplicate value: \"c\": is named above: only one of them would "
+       "count\n"},
   });
   CHECK(said(validateDgd, sized(R"("lots")"))
             .find("E dgd.pvc-size spec.pvcs[0].size: Invalid value: \"lots\": must be") == 0);
@@ -276,9 +277,10 @@ TEST_CASE("what is only remarked comes last") {
         graph(
             R"("services":{"a":{"dynamoNamespace":"x","modelRef":{}},"b":{"componentType":"x"}},)"
             R"("pvcs":[{"name":"c","create":true,"size":"1","storageClass":"s","volumeAccessMode":"ReadWriteMany"}])"),
+        "E service.model-ref spec.services[a].modelRef.name: Required value: the model that the service "
+        "serves\n"
         "W service.component-type spec.services[b].componentType: \"x\" is not known: base defaults are "
         "used\n"
-        "W service.model-ref spec.services[a].modelRef.name: is empty: modelRef has no effect\n"
         "W service.dynamo-namespace spec.services[a].dynamoNamespace: is deprecated: \"x\" is ignored, "
         "\"ns-g\" is "
         "used\n" +

@@ -260,9 +260,6 @@ TEST_CASE("volumeMounts: mount points (adm-Q11)") {
       "E service.mount-point" + kMounts +
       "[0].mountPoint: Required value: where the claim is mounted, unless useAsCompilationCache "
       "is true\n";
-  const std::string cache =
-      "E service.mount-point" + kMounts +
-      "[0].mountPoint: Required value: only vllm has a default path for its compilation cache\n";
   const auto taken = [](int i, std::string_view path) {
     return fmt::format(
         "E service.mount-point-taken{}[{}].mountPoint: Duplicate value: \"{}\": something else is "
@@ -274,12 +271,13 @@ TEST_CASE("volumeMounts: mount points (adm-Q11)") {
       {"none", mounts(R"({"name":"c"})"), plain},
       {"empty", mounts(R"({"name":"c","mountPoint":""})"), plain},
       {"cache of vllm", mounts(useAsCache, kVllm), ""},
-      {"cache of a frontend", mounts(useAsCache, R"("componentType":"frontend")"), cache},
+      // Whether a backend has a path of its own is known where it is rendered: render.mount-point.
+      {"cache of a frontend", mounts(useAsCache, R"("componentType":"frontend")"), ""},
       {"cache of sglang",
        mounts(
            useAsCache,
            R"("componentType":"worker","extraPodSpec":{"mainContainer":{"args":["python3 -m dynamo.sglang"]}})"),
-       cache},
+       ""},
       {"cache with a path", mounts(R"({"name":"c","useAsCompilationCache":true,"mountPoint":"/c"})"), ""},
       {"two caches",
        mounts(R"({"name":"c","useAsCompilationCache":true,"mountPoint":"/c"},)"

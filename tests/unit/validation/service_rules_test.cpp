@@ -92,7 +92,8 @@ TEST_CASE("service.component-type (a1-Q12)") {
 
 TEST_CASE("service.model-ref") {
   const std::string told =
-      "W service.model-ref spec.services[a].modelRef.name: is empty: modelRef has no effect\n";
+      "E service.model-ref spec.services[a].modelRef.name: Required value: the model that the service "
+      "serves\n";
   check({
       {"named", service(R"("modelRef":{"name":"Qwen/Qwen3-0.6B"})"), ""},
       {"empty", service(R"("modelRef":{"name":""})"), told},
