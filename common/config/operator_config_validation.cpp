@@ -175,13 +175,6 @@ void checkTables(const Context& context, std::vector<FieldError>& errors) {
   }
 }
 
-/// "namespace/name", both given, nothing else.
-bool isNamespacedName(std::string_view text) {
-  const std::size_t slash = text.find('/');
-  return slash != std::string_view::npos && slash > 0 && slash + 1 < text.size() &&
-         text.find('/', slash + 1) == std::string_view::npos;
-}
-
 void checkRest(const OperatorConfig& config, std::vector<FieldError>& errors) {
   if (const auto problem = urlProblem(config.infrastructure.modelExpressUrl)) {
     // A URL may carry a password; the problem says enough.
@@ -205,6 +198,12 @@ bool isOneOf(std::string_view value, std::initializer_list<std::string_view> cho
 }
 
 }  // namespace
+
+bool isNamespacedName(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  return slash != std::string_view::npos && slash > 0 && slash + 1 < text.size() &&
+         text.find('/', slash + 1) == std::string_view::npos;
+}
 
 std::vector<FieldError> validateConfig(const OperatorConfig& config, Purpose purpose) {
   validation::Findings findings;

@@ -16,6 +16,9 @@ enum class Purpose {
   Controller,  ///< makes certificates (service name), RoleBindings (rbac) and copies the SSH key (mpi)
 };
 
+/// "namespace/name", both given, nothing else.
+bool isNamespacedName(std::string_view text);
+
 /// All errors of a configuration after applyDefaults(), sorted by path.
 std::vector<validation::FieldError> validateConfig(const OperatorConfig& config, Purpose purpose);
 

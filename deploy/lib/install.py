@@ -23,6 +23,7 @@ BASE = ROOT / "deploy/kustomize/base"
 START_SECONDS = 15
 STOP_SECONDS = 20
 PR_SET_PDEATHSIG = 1
+CONTROLLER_ACCOUNT = "dynamo-system/dynamo-operator-controller-manager"
 CONFIG = """\
 apiVersion: operator.config.dynamo.nvidia.com/v1alpha1
 kind: OperatorConfiguration
@@ -55,7 +56,7 @@ class Webhook:
         config = self.directory / "operator-config.yaml"
         config.write_text(CONFIG.format(delay=self.shutdown_delay), encoding="utf-8")
         argv = [WEBHOOK, "serve", "--config", config, "--cert-dir", certs]
-        argv += ["--listen", f"127.0.0.1:{port}"]
+        argv += ["--listen", f"127.0.0.1:{port}", "--controller-service-account", CONTROLLER_ACCOUNT]
         for flag in ("--health-listen", "--metrics-listen"):
             argv += [flag, "127.0.0.1:0"]
         libc = ctypes.CDLL(None)

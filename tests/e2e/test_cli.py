@@ -141,6 +141,7 @@ class Usage(unittest.TestCase):
         (["serve", "--log-level", "loud"], 1, 'supported values: "debug", "error", "info", "warn"'),
         (["serve", "--tls-min-version", "1.1"], 1, '--tls-min-version: Unsupported value: "1.1"'),
         (["serve", "--operator-version", "unknown"], 1, '--operator-version: Invalid value: "unknown"'),
+        (["serve", "--controller-service-account", "me"], 1, '--controller-service-account: Invalid value: "me"'),
         (["serve", "--config", "/nonexistent.yaml"], 1, "/nonexistent.yaml"),
     ]
 

@@ -1,11 +1,13 @@
 """DynamoGraphDeployments on a real API server: defaults at admission, every way of writing, children accepted."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import yaml
 
@@ -113,6 +115,35 @@ class Defaults(Base):
         scaled = self.get(name)["spec"]["services"]["Worker"]
         self.assertEqual(scaled, {**before["spec"]["services"]["Worker"], "replicas": 4})
 
+    def test_kubectl_edit(self):
+        made = self.graph()
+        name = made["metadata"]["name"]
+        self.write("create", "-f", "-", input=made)
+        # The text that the editor shows holds the defaults too: only what is changed becomes the user's.
+        with mock.patch.dict(os.environ, KUBE_EDITOR="sed -i s/failureThreshold:.720/failureThreshold:\\ 99/"):
+            self.write("edit", DGD, name)
+        edited = self.get(name)
+        main = edited["spec"]["services"]["Worker"]["extraPodSpec"]["mainContainer"]
+        self.assertEqual(main["startupProbe"]["failureThreshold"], 99)
+        with mock.patch.dict(os.environ, KUBE_EDITOR="true"):
+            done = self.write("edit", DGD, name)
+        self.assertIn("no changes made", done.stderr + done.stdout)
+        with mock.patch.dict(os.environ, KUBE_EDITOR="sed -i s/componentType:.worker/componentType:\\ planner/"):
+            self.write("edit", DGD, name)
+        pod = self.get(name)["spec"]["services"]["Worker"]["extraPodSpec"]
+        self.assertEqual(pod["mainContainer"]["startupProbe"]["failureThreshold"], 99)
+        self.assertEqual(pod["serviceAccountName"], "planner-serviceaccount")
+
+    def test_scaling_an_adapter(self):
+        made = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeploymentScalingAdapter",
+                "metadata": {"name": unique("a")},
+                "spec": {"replicas": 1, "dgdRef": {"name": "g", "serviceName": "Worker"}}}
+        name = made["metadata"]["name"]
+        self.write("create", "-f", "-", input=made)
+        adapters = "dynamographdeploymentscalingadapters.nvidia.com"
+        self.write("scale", adapters, name, "--replicas=3")
+        self.assertEqual(self.ns.get(name, adapters)["spec"]["replicas"], 3)
+
     def test_an_exported_graph_under_another_name(self):
         made = self.graph()
         self.write("create", "-f", "-", input=made)
@@ -143,6 +174,29 @@ class Locks(Base):
         done = self.ns.kubectl("patch", DGD, name, "--type=merge", "-p", patch)
         self.assertEqual(done.returncode, 1)
         self.assertIn("spec.services[Worker].replicas: Forbidden", done.stderr)
+
+    def test_who_may_set_replicas_of_a_scaling_adapter(self):
+        made = self.graph()
+        made["spec"]["services"]["Worker"]["scalingAdapter"] = {"enabled": True}
+        name = made["metadata"]["name"]
+        self.write("create", "-f", "-", input=made)
+        rule = {"apiGroups": ["nvidia.com"], "resources": ["*"], "verbs": ["*"]}
+        role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": unique("scale")}}
+        self.write("create", "-f", "-", input={**role, "rules": [rule]})
+        role = role["metadata"]["name"]
+        table = [("dynamo-system:dynamo-operator-controller-manager", True),
+                 (f"{self.ns.name}:planner-serviceaccount", True),
+                 ("elsewhere:planner-serviceaccount", False),
+                 (f"{self.ns.name}:dynamo-operator-controller-manager", False)]
+        for replicas, (account, allowed) in enumerate(table, 2):
+            with self.subTest(account):
+                self.write("create", "rolebinding", unique("b"), f"--clusterrole={role}", f"--serviceaccount={account}")
+                patch = json.dumps({"spec": {"services": {"Worker": {"replicas": replicas}}}})
+                done = self.ns.kubectl("patch", DGD, name, "--type=merge", "-p", patch,
+                                       f"--as=system:serviceaccount:{account}")
+                self.assertEqual(done.returncode == 0, allowed, done.stderr)
+                if not allowed:
+                    self.assertIn("spec.services[Worker].replicas: Forbidden", done.stderr)
 
     def test_topology_and_backend(self):
         made = self.graph()

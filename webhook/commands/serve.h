@@ -10,6 +10,7 @@ namespace dynamo::webhook {
 struct ServeOptions {
   std::string configFile;
   std::string operatorVersion = "1.0.0";
+  std::string controllerAccount;  ///< "namespace/name" (quirk adm-Q9)
   std::string listen;
   std::string healthListen;
   std::string metricsListen;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/config/load.h"
+#include "common/config/operator_config_validation.h"
 #include "common/k8s/semver.h"
 
 namespace dynamo::webhook {
@@ -33,14 +34,15 @@ class Collector {
 
 }  // namespace
 
-Policy makePolicy(const config::OperatorConfig& config, std::string operatorVersion) {
+Policy makePolicy(const config::OperatorConfig& config, std::string operatorVersion,
+                  std::string_view controllerAccount) {
   Policy policy;
   policy.operatorVersion = std::move(operatorVersion);
   policy.warnOnly = config.warnOnly();
   // adm-Q7: one rule for webhook and controller.
   policy.dgdr.hardwareRequired = config.restricted() && !config.gpuDiscoveryEnabled;
   policy.dgdr.allowOtherNamespaces = config.allowOtherNamespaces;
-  policy.settings = std::make_shared<const admission::Settings>(config, "");
+  policy.settings = std::make_shared<const admission::Settings>(config, controllerAccount);
   return policy;
 }
 
@@ -59,6 +61,11 @@ std::variant<Settings, SettingsErrors> makeSettings(const ServeOptions& options)
   if (!k8s::parseVersion(options.operatorVersion)) {
     collect.errors.push_back(fmt::format(
         "--operator-version: Invalid value: \"{}\": want a version such as 1.0.0", options.operatorVersion));
+  }
+  if (!options.controllerAccount.empty() && !config::isNamespacedName(options.controllerAccount)) {
+    collect.errors.push_back(fmt::format(
+        "--controller-service-account: Invalid value: \"{}\": must be namespace/name of a service account",
+        options.controllerAccount));
   }
   const config::ServerConfig& server = settings.config.server;
   settings.server.listen =
@@ -90,7 +97,7 @@ std::variant<Settings, SettingsErrors> makeSettings(const ServeOptions& options)
     settings.log.format = *parsed;
   }
   settings.log.background = true;
-  settings.policy = makePolicy(settings.config, options.operatorVersion);
+  settings.policy = makePolicy(settings.config, options.operatorVersion, options.controllerAccount);
   if (!collect.errors.empty()) return collect.errors;
   return settings;
 }

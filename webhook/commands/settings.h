@@ -31,7 +31,9 @@ using SettingsErrors = std::vector<std::string>;
 
 std::variant<Settings, SettingsErrors> makeSettings(const ServeOptions& options);
 
-/// What the rules need of a configuration.
-Policy makePolicy(const config::OperatorConfig& config, std::string operatorVersion);
+/// What the rules need of a configuration; `controllerAccount`: "namespace/name" of the controller's service
+/// account, empty when unknown.
+Policy makePolicy(const config::OperatorConfig& config, std::string operatorVersion,
+                  std::string_view controllerAccount = {});
 
 }  // namespace dynamo::webhook
