@@ -115,7 +115,7 @@ class Locator {
   std::string mainContainer(const Value& rendered, std::string_view path) const {
     const std::string_view below = path;
     const Step step = takeStep(path);
-    const std::string fallback = join(source_.path + ".extraPodSpec.mainContainer", below);
+    std::string fallback = join(source_.path + ".extraPodSpec.mainContainer", below);
     if (step.member == "livenessProbe" || step.member == "readinessProbe") {
       return json::findObject(source_.component, step.member) != nullptr ? join(source_.path, below)
                                                                          : fallback;
@@ -129,7 +129,7 @@ class Locator {
   }
 
   std::string sidecar(const Value& rendered, std::string_view path) const {
-    const std::string base = source_.path + ".frontendSidecar";
+    std::string base = source_.path + ".frontendSidecar";
     const std::string_view below = path;
     const Step step = takeStep(path);
     if (step.member == "image" || step.member == "args") return join(base, below);

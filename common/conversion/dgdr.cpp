@@ -37,14 +37,14 @@ Value shell(const Value& object, std::string_view version, const std::vector<Ann
   if (const Value* source = json::findObject(&object, "metadata")) {
     for (const auto& member : source->GetObject()) {
       if (&member.value == annotations) continue;
-      metadata.AddMember(Value{member.name, allocator}, Value{member.value, allocator}, allocator);
+      metadata.AddMember(Value{member.name, allocator}, json::share(member.value, allocator), allocator);
     }
   }
   Value kept{rapidjson::kObjectType};
   if (annotations != nullptr) {
     for (const auto& member : annotations->GetObject()) {
       if (keys::isPrivateAnnotation(json::text(member.name))) continue;
-      kept.AddMember(Value{member.name, allocator}, Value{member.value, allocator}, allocator);
+      kept.AddMember(Value{member.name, allocator}, json::share(member.value, allocator), allocator);
     }
   }
   for (const Annotation& annotation : own) {
@@ -96,7 +96,7 @@ void guardWorkersImage(const Value& beta, const Value& alpha, std::vector<Field>
   for (Field& field : fields) {
     if (field.pointer != kWorkersImage) continue;
     field.guarded = true;
-    field.seen = Value{*image, allocator};
+    field.seen = json::share(*image, allocator);
     field.guardPointer = kProfilerImage;
   }
 }
@@ -171,7 +171,7 @@ std::optional<ConvertError> convertDgdr(const Value& object, std::string_view de
                     version.substr(0, 64), desiredVersion.substr(0, 64), api::kV1alpha1, api::kV1beta1));
   }
   if (version == desiredVersion) {
-    converted = Value{object, allocator};
+    converted = json::share(object, allocator);
     return std::nullopt;
   }
   if (version == api::kV1beta1) {

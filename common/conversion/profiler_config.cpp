@@ -11,7 +11,7 @@ using json::Allocator;
 using json::Value;
 
 Value share(const Value& value, Allocator& allocator) {
-  return Value{value, allocator};
+  return json::share(value, allocator);
 }
 
 bool isNumber(const Value& value) {

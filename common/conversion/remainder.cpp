@@ -5,6 +5,7 @@
 
 #include "common/json/parse.h"
 #include "common/json/patch.h"
+#include "common/json/text_writer.h"
 
 namespace dynamo::conversion {
 namespace {
@@ -13,11 +14,6 @@ using json::Allocator;
 using json::Value;
 
 constexpr int kFormat = 1;
-
-// Shares constant strings with the source, which outlives the conversion.
-Value share(const Value& value, Allocator& allocator) {
-  return Value{value, allocator};
-}
 
 const Value* present(const Value* value) {
   return value == nullptr || value->IsNull() ? nullptr : value;
@@ -89,9 +85,9 @@ void assignItem(Value& list, rapidjson::SizeType index, const Way& way, const st
   } else if (!value) {
     list.Erase(list.Begin() + index);
   } else if (index < list.Size()) {
-    list[index] = share(*value, allocator);
+    list[index] = json::share(*value, allocator);
   } else {
-    list.PushBack(share(*value, allocator), allocator);
+    list.PushBack(json::share(*value, allocator), allocator);
   }
 }
 
@@ -104,7 +100,7 @@ void assign(Value& at, Way way, const std::optional<Value>& value, Allocator& al
   if (!at.IsObject()) return;  // tampered with: the live value stays
   if (way.rest.empty()) {
     if (value) {
-      json::set(at, name, share(*value, allocator), allocator);
+      json::set(at, name, json::share(*value, allocator), allocator);
     } else {
       json::remove(at, name);
     }
@@ -124,9 +120,9 @@ void record(const Value* live, const Value* wanted, const std::string& pointer, 
             std::vector<Field>& fields, Allocator& allocator) {
   Field field;
   field.pointer = pointer;
-  if (wanted != nullptr) field.value = share(*wanted, allocator);
+  if (wanted != nullptr) field.value = json::share(*wanted, allocator);
   field.guarded = guarded;
-  if (guarded && live != nullptr) field.seen = share(*live, allocator);
+  if (guarded && live != nullptr) field.seen = json::share(*live, allocator);
   fields.push_back(std::move(field));
 }
 
@@ -237,26 +233,22 @@ void restore(const std::vector<Field>& fields, Value& object, Allocator& allocat
 std::string encode(std::vector<const Field*> fields) {
   std::stable_sort(fields.begin(), fields.end(),
                    [](const Field* a, const Field* b) { return pointerLess(a->pointer, b->pointer); });
-  rapidjson::StringBuffer buffer;
-  rapidjson::Writer<rapidjson::StringBuffer> writer{buffer};
-  const auto text = [&](std::string_view s) {
-    writer.String(s.data(), static_cast<rapidjson::SizeType>(s.size()));
-  };
+  json::TextWriter writer;
   writer.StartObject();
-  text("v");
+  writer.key("v");
   writer.Int(kFormat);
-  text("fields");
+  writer.key("fields");
   writer.StartArray();
   for (const Field* field : fields) {
     writer.StartObject();
-    text("path");
-    text(field->pointer);
+    writer.key("path");
+    writer.string(field->pointer);
     if (field->value) {
-      text("value");
+      writer.key("value");
       field->value->Accept(writer);
     }
     if (field->guarded) {
-      text("while");
+      writer.key("while");
       if (field->seen) {
         field->seen->Accept(writer);
       } else {
@@ -264,14 +256,14 @@ std::string encode(std::vector<const Field*> fields) {
       }
     }
     if (!field->guardPointer.empty()) {
-      text("at");
-      text(field->guardPointer);
+      writer.key("at");
+      writer.string(field->guardPointer);
     }
     writer.EndObject();
   }
   writer.EndArray();
   writer.EndObject();
-  return {buffer.GetString(), buffer.GetSize()};
+  return writer.take();
 }
 
 std::vector<Field> decode(std::string_view text, std::string_view prefix, Allocator& allocator) {

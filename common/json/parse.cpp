@@ -97,6 +97,10 @@ std::optional<ParseError> parse(std::string_view text, Document& document) {
   return afterParse(text, document);
 }
 
+void makeRoom(std::string& text) {
+  if (text.capacity() - text.size() < kReadAhead) text.reserve(text.size() + kReadAhead);
+}
+
 std::optional<ParseError> parseInsitu(std::string& text, Document& document) {
   if (auto error = guard(text)) {
     locate(text, *error);
@@ -105,6 +109,7 @@ std::optional<ParseError> parseInsitu(std::string& text, Document& document) {
   // Parsing overwrites the text that an error would be located in. Reviews are one line: then the offset is
   // the column; only a text of several lines is worth a copy.
   const std::string lines = text.find('\n') == std::string::npos ? std::string{} : text;
+  makeRoom(text);
   document.ParseInsitu<kFlags>(text.data());
   auto error = afterParse(lines, document);
   if (error && lines.empty()) error->column = error->offset + 1;

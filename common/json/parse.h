@@ -39,6 +39,14 @@ std::optional<std::string> findDuplicateName(const Value& value);
 /// Integers within int64 are exact; others become what the API server makes of them (uint64 or double).
 std::optional<ParseError> parse(std::string_view text, Document& document);
 
+/// Parsing in place reads strings in aligned blocks of this size: up to so many bytes behind the text,
+/// without using them.
+inline constexpr std::size_t kReadAhead = 16;
+
+/// Makes the bytes that parsing in place may read behind `text` part of its allocation. Who reserves them
+/// beforehand spares the copy.
+void makeRoom(std::string& text);
+
 /// The same in place: strings of `document` point into `text`, which must live as long, be NUL-terminated
 /// (a std::string is) and is overwritten.
 std::optional<ParseError> parseInsitu(std::string& text, Document& document);

@@ -1,5 +1,7 @@
 #include "common/json/value.h"
 
+#include "common/json/text_writer.h"
+
 namespace dynamo::json {
 
 void set(Value& object, std::string_view key, Value&& value, Allocator& allocator) {
@@ -31,22 +33,26 @@ Value& ensureObject(Value& object, std::string_view key, Allocator& allocator) {
   return *member;
 }
 
-Value copy(const Value& value, Allocator& allocator) {
-  // RapidJSON 1.1.0's CopyFrom shares constant strings (and in-situ ones): rebuild so that nothing of the
-  // source buffer is referenced.
+namespace {
+
+// RapidJSON 1.1.0 copies by way of a document, and leaves it to each string whether it is shared.
+template <class MakeString>
+Value rebuild(const Value& value, Allocator& allocator, const MakeString& makeString) {
   switch (value.GetType()) {
     case rapidjson::kStringType:
-      return string(text(value), allocator);
+      return makeString(value);
     case rapidjson::kArrayType: {
       Value array{rapidjson::kArrayType};
       array.Reserve(value.Size(), allocator);
-      for (const Value& item : value.GetArray()) array.PushBack(copy(item, allocator), allocator);
+      for (const Value& item : value.GetArray()) {
+        array.PushBack(rebuild(item, allocator, makeString), allocator);
+      }
       return array;
     }
     case rapidjson::kObjectType: {
       Value object{rapidjson::kObjectType};
       for (const auto& member : value.GetObject()) {
-        object.AddMember(string(text(member.name), allocator), copy(member.value, allocator), allocator);
+        object.AddMember(makeString(member.name), rebuild(member.value, allocator, makeString), allocator);
       }
       return object;
     }
@@ -55,11 +61,20 @@ Value copy(const Value& value, Allocator& allocator) {
   }
 }
 
+}  // namespace
+
+Value copy(const Value& value, Allocator& allocator) {
+  return rebuild(value, allocator, [&](const Value& text) { return string(json::text(text), allocator); });
+}
+
+Value share(const Value& value, Allocator& allocator) {
+  return rebuild(value, allocator, [&](const Value& text) { return Value{text, allocator}; });
+}
+
 std::string dump(const Value& value) {
-  rapidjson::StringBuffer buffer;
-  rapidjson::Writer<rapidjson::StringBuffer> writer{buffer};
+  TextWriter writer;
   value.Accept(writer);
-  return {buffer.GetString(), buffer.GetSize()};
+  return writer.take();
 }
 
 namespace {

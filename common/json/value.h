@@ -87,6 +87,10 @@ Value& ensureObject(Value& object, std::string_view key, Allocator& allocator);
 /// A deep copy, strings included, in `allocator`.
 Value copy(const Value& value, Allocator& allocator);
 
+/// A copy that refers to the same text where `value` only refers to it (parsed in place, say): the text must
+/// outlive both.
+Value share(const Value& value, Allocator& allocator);
+
 /// Compact JSON text; members keep their order.
 std::string dump(const Value& value);
 

@@ -28,7 +28,7 @@ std::string portNameProblem(std::string_view name);
 std::string portNumberProblem(long long port);
 
 /// All keys and values of a metadata.annotations map together.
-inline constexpr std::size_t kMaxAnnotationBytes = 256 * 1024;
+inline constexpr std::size_t kMaxAnnotationBytes = std::size_t{256} * 1024;
 inline constexpr std::size_t kMaxLabelLength = 63;
 inline constexpr std::size_t kMaxSubdomainLength = 253;
 

@@ -133,7 +133,8 @@ std::optional<Int> nanoOf(const Parts& parts) {
   }
   const long long count = static_cast<long long>(digits.size()) + exponent +
                           static_cast<long long>(kNanoPlaces);  // of the digits at or above one nano
-  if (count > static_cast<long long>(kMaxWholeDigits + kNanoPlaces)) return std::nullopt;
+  if (count > static_cast<long long>(kMaxWholeDigits) + static_cast<long long>(kNanoPlaces))
+    return std::nullopt;
   Int value = 0;
   for (long long i = 0; i < count; ++i) {
     const auto at = static_cast<std::size_t>(i);

@@ -24,7 +24,9 @@ void Connection::giveBudgetBack() {
 Connection::MaybeStep Connection::startBody() {
   const auto& head = parser_.head();
   state_ = head.chunked ? State::chunks : State::body;
-  if (!head.chunked) request_.body.reserve(static_cast<std::size_t>(head.contentLength));
+  if (!head.chunked) {
+    request_.body.reserve(static_cast<std::size_t>(head.contentLength) + kSpareBytes);
+  }
   // A body that has begun to arrive needs no invitation.
   if (head.expectContinue && inBegin_ == inEnd_) {
     out_ = "HTTP/1.1 100 Continue\r\n\r\n";

@@ -9,6 +9,9 @@
 
 namespace dynamo::webhook {
 
+/// A body has room for so many bytes more: parsers read ahead.
+inline constexpr std::size_t kSpareBytes = 16;
+
 /// One request whose body has been read whole. `body` belongs to the handler: parsing in place may ruin it.
 struct Request {
   std::string_view method;       ///< "POST"

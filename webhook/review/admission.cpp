@@ -18,10 +18,9 @@ constexpr std::string_view kReviewKind = "AdmissionReview";
 constexpr int kBadRequest = 400;
 
 Reply refuse(std::string_view message) {
-  rapidjson::StringBuffer buffer;
-  Writer writer{buffer};
+  json::TextWriter writer;
   writeFailure(writer, kBadRequest, "BadRequest", message);
-  return {kBadRequest, "application/json", {buffer.GetString(), buffer.GetSize()}};
+  return {kBadRequest, "application/json", writer.take()};
 }
 
 /// The member as an object to hand out; nullptr when absent, null or something else.
@@ -73,33 +72,32 @@ std::string checkObjects(const AdmissionRequest& request, const AdmissionKind& k
   return problem;
 }
 
-void writeWarnings(Writer& writer, const validation::Findings& findings) {
+void writeWarnings(json::TextWriter& writer, const validation::Findings& findings) {
   if (findings.warnings.empty()) return;
-  writeText(writer, "warnings");
+  writer.key("warnings");
   writer.StartArray();
-  for (const validation::Warning& warning : findings.warnings) writeText(writer, warning.message());
+  for (const validation::Warning& warning : findings.warnings) writer.string(warning.message());
   writer.EndArray();
 }
 
 std::string encode(const AdmissionRequest& request, const AdmissionKind& kind, const Decision& decision) {
-  rapidjson::StringBuffer buffer;
-  Writer writer{buffer};
+  json::TextWriter writer;
   const bool allowed = decision.badRequest.empty() && decision.findings.errors.empty();
   writer.StartObject();
   writeMember(writer, "apiVersion", kReviewVersion);
   writeMember(writer, "kind", kReviewKind);
-  writeText(writer, "response");
+  writer.key("response");
   writer.StartObject();
   writeMember(writer, "uid", request.uid);
-  writeText(writer, "allowed");
+  writer.key("allowed");
   writer.Bool(allowed);
   if (!decision.badRequest.empty()) {
-    writeText(writer, "status");
+    writer.key("status");
     writeFailure(writer, kBadRequest, "BadRequest", decision.badRequest);
   } else if (!allowed) {
     std::string_view name = request.name;
     if (name.empty()) name = json::findText(json::find(request.object, "metadata"), "name");
-    writeText(writer, "status");
+    writer.key("status");
     writeInvalid(writer, {kind.kind, name}, decision.findings.errors);
   } else if (!decision.patch.empty()) {
     writeMember(writer, "patchType", "JSONPatch");
@@ -108,7 +106,7 @@ std::string encode(const AdmissionRequest& request, const AdmissionKind& kind, c
   writeWarnings(writer, decision.findings);
   writer.EndObject();
   writer.EndObject();
-  return {buffer.GetString(), buffer.GetSize()};
+  return writer.take();
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include "webhook/review/admission.h"
 #include "webhook/review/envelope.h"
 #include "webhook/review/status.h"
-#include "webhook/review/text_stream.h"
 
 namespace dynamo::webhook {
 namespace {
@@ -23,10 +22,9 @@ constexpr std::size_t kArena =
     std::size_t{128} * 1024;  // holds the tree of a usual object and its conversion
 
 Reply badRequest(std::string_view message) {
-  rapidjson::StringBuffer buffer;
-  Writer writer{buffer};
+  json::TextWriter writer;
   writeFailure(writer, 400, "BadRequest", message);
-  return {400, "application/json", {buffer.GetString(), buffer.GetSize()}};
+  return {400, "application/json", writer.take()};
 }
 
 std::string quoted(std::string_view text) {
@@ -37,36 +35,34 @@ std::string quoted(std::string_view text) {
 /// The answer as it grows: its head, then one object after the other.
 class Answer {
  public:
-  Answer(const ConversionEnvelope& envelope, std::size_t expected) : stream_(expected), writer_(stream_) {
+  Answer(const ConversionEnvelope& envelope, std::size_t expected) : writer_(expected) {
     // conv-Q18: the answer has the request's apiVersion.
-    stream_.append(fmt::format(R"({{"apiVersion":{},"kind":"ConversionReview","response":{{"uid":{},)",
-                               quoted(envelope.apiVersion), quoted(envelope.uid)));
-    head_ = stream_.size();
-    stream_.append(R"("convertedObjects":[)");
+    writer_.raw(fmt::format(R"({{"apiVersion":{},"kind":"ConversionReview","response":{{"uid":{},)",
+                            quoted(envelope.apiVersion), quoted(envelope.uid)));
+    head_ = writer_.size();
+    writer_.raw(R"("convertedObjects":[)");
   }
 
   void add(const json::Value& object) {
-    if (objects_++ != 0) stream_.Put(',');
-    writer_.Reset(stream_);
+    ++objects_;
     object.Accept(writer_);
   }
   std::size_t objects() const { return objects_; }
 
   std::string finish() {
-    stream_.append(R"(],"result":{"status":"Success"}}})");
-    return stream_.take();
+    writer_.raw(R"(],"result":{"status":"Success"}}})");
+    return writer_.take();
   }
   std::string fail(std::string_view message) {
-    stream_.truncate(head_);
-    stream_.append(
+    writer_.truncate(head_);
+    writer_.raw(
         fmt::format(R"("convertedObjects":[],"result":{{"status":"Failure","message":{},"code":422}}}}}})",
                     quoted(message)));
-    return stream_.take();
+    return writer_.take();
   }
 
  private:
-  TextStream stream_;
-  rapidjson::Writer<TextStream> writer_;
+  json::TextWriter writer_;
   std::size_t head_ = 0;
   std::size_t objects_ = 0;
 };

@@ -17,6 +17,11 @@ struct Ignore : rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Ignore> {};
 
 }  // namespace
 
+ConversionReader::ConversionReader(std::string& body) {
+  json::makeRoom(body);
+  begin_ = at_ = body.data();
+}
+
 void ConversionReader::skipSpace() {
   while (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t') ++at_;
 }

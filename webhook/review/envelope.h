@@ -22,7 +22,7 @@ class ConversionReader {
  public:
   /// `body` must have passed json::guard(), be NUL-terminated and outlive everything read from it: objects
   /// are parsed in place.
-  explicit ConversionReader(std::string& body) : begin_(body.data()), at_(body.data()) {}
+  explicit ConversionReader(std::string& body);
 
   /// Reads the envelope as far as it is needed. False: error() says why it is no ConversionReview.
   bool readEnvelope(ConversionEnvelope& envelope);
@@ -46,8 +46,8 @@ class ConversionReader {
   bool fail(std::string_view reason);
   void skipSpace();
 
-  char* begin_;
-  char* at_;
+  char* begin_ = nullptr;
+  char* at_ = nullptr;
   char* objects_ = nullptr;  ///< just behind the "[" of the list
   bool inList_ = false;
   bool first_ = true;

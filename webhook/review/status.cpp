@@ -24,7 +24,8 @@ std::string invalidMessage(const Subject& subject, const std::vector<validation:
                      validation::showValue(subject.name), bracketed ? "[" : "", list, bracketed ? "]" : "");
 }
 
-void writeCause(Writer& writer, std::string_view reason, std::string_view message, std::string_view field) {
+void writeCause(json::TextWriter& writer, std::string_view reason, std::string_view message,
+                std::string_view field) {
   writer.StartObject();
   writeMember(writer, "reason", reason);
   writeMember(writer, "message", message);
@@ -34,26 +35,23 @@ void writeCause(Writer& writer, std::string_view reason, std::string_view messag
 
 }  // namespace
 
-void writeText(Writer& writer, std::string_view text) {
-  writer.String(text.data() == nullptr ? "" : text.data(), static_cast<rapidjson::SizeType>(text.size()));
+void writeMember(json::TextWriter& writer, std::string_view key, std::string_view text) {
+  writer.key(key);
+  writer.string(text);
 }
 
-void writeMember(Writer& writer, std::string_view key, std::string_view text) {
-  writeText(writer, key);
-  writeText(writer, text);
-}
-
-void writeInvalid(Writer& writer, const Subject& subject, const std::vector<validation::FieldError>& errors) {
+void writeInvalid(json::TextWriter& writer, const Subject& subject,
+                  const std::vector<validation::FieldError>& errors) {
   writer.StartObject();
   writeMember(writer, "status", "Failure");
   writeMember(writer, "message", invalidMessage(subject, errors));
   writeMember(writer, "reason", "Invalid");
-  writeText(writer, "details");
+  writer.key("details");
   writer.StartObject();
   writeMember(writer, "name", subject.name);
   writeMember(writer, "group", api::kGroup);
   writeMember(writer, "kind", subject.kind);
-  writeText(writer, "causes");
+  writer.key("causes");
   writer.StartArray();
   const std::size_t shown = std::min(errors.size(), kMaxErrors);
   for (std::size_t i = 0; i < shown; ++i) {
@@ -64,17 +62,17 @@ void writeInvalid(Writer& writer, const Subject& subject, const std::vector<vali
   }
   writer.EndArray();
   writer.EndObject();
-  writeText(writer, "code");
+  writer.key("code");
   writer.Int(kUnprocessableEntity);
   writer.EndObject();
 }
 
-void writeFailure(Writer& writer, int code, std::string_view reason, std::string_view message) {
+void writeFailure(json::TextWriter& writer, int code, std::string_view reason, std::string_view message) {
   writer.StartObject();
   writeMember(writer, "status", "Failure");
   writeMember(writer, "message", message);
   writeMember(writer, "reason", reason);
-  writeText(writer, "code");
+  writer.key("code");
   writer.Int(code);
   writer.EndObject();
 }

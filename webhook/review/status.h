@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/json/value.h"
+#include "common/json/text_writer.h"
 #include "common/validation/finding.h"
 
 namespace dynamo::webhook {
@@ -13,10 +13,7 @@ namespace dynamo::webhook {
 /// At most this many errors are told one by one; then "and N more".
 inline constexpr std::size_t kMaxErrors = 20;
 
-using Writer = rapidjson::Writer<rapidjson::StringBuffer>;
-
-void writeText(Writer& writer, std::string_view text);
-void writeMember(Writer& writer, std::string_view key, std::string_view text);
+void writeMember(json::TextWriter& writer, std::string_view key, std::string_view text);
 
 /// The identity that `details` and the message name.
 struct Subject {
@@ -25,9 +22,10 @@ struct Subject {
 };
 
 /// 422 Invalid with one cause an error, as the API server's own schema errors look.
-void writeInvalid(Writer& writer, const Subject& subject, const std::vector<validation::FieldError>& errors);
+void writeInvalid(json::TextWriter& writer, const Subject& subject,
+                  const std::vector<validation::FieldError>& errors);
 
 /// A failure without causes: code and reason ("BadRequest", "InternalError", …).
-void writeFailure(Writer& writer, int code, std::string_view reason, std::string_view message);
+void writeFailure(json::TextWriter& writer, int code, std::string_view reason, std::string_view message);
 
 }  // namespace dynamo::webhook

@@ -1,0 +1,74 @@
+#pragma once
+// JSON text, written into a std::string: a handler for RapidJSON's Value::Accept, and for hand-made answers.
+// RapidJSON's own Writer looks at every byte of a string by itself; this one at sixteen at a time.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/json/rapidjson.h"
+
+namespace dynamo::json {
+
+/// Writes values one after the other; commas and colons come by themselves. NaN and infinity are not
+/// JSON: no document of ours holds them (guard refuses numbers out of range).
+class TextWriter {
+ public:
+  /// `expected`: bytes that the text will have, about.
+  explicit TextWriter(std::size_t expected = 256) { text_.reserve(expected); }
+
+  // RapidJSON's Handler.
+  bool Null() { return token("null"); }
+  bool Bool(bool value) { return token(value ? "true" : "false"); }
+  bool Int(int value) { return Int64(value); }
+  bool Uint(unsigned value) { return Uint64(value); }
+  bool Int64(std::int64_t value);
+  bool Uint64(std::uint64_t value);
+  bool Double(double value);
+  bool RawNumber(const char* digits, rapidjson::SizeType length, bool) { return token({digits, length}); }
+  bool String(const char* characters, rapidjson::SizeType length, bool = false);
+  bool StartObject() { return open('{'); }
+  bool Key(const char* characters, rapidjson::SizeType length, bool = false);
+  bool EndObject(rapidjson::SizeType = 0) { return close('}'); }
+  bool StartArray() { return open('['); }
+  bool EndArray(rapidjson::SizeType = 0) { return close(']'); }
+
+  bool string(std::string_view value) {
+    return String(value.data(), static_cast<rapidjson::SizeType>(value.size()));
+  }
+  bool key(std::string_view name) { return Key(name.data(), static_cast<rapidjson::SizeType>(name.size())); }
+
+  /// Text that is JSON already, or a part of it that ends where a value may follow.
+  void raw(std::string_view text) { text_.append(text); }
+  std::size_t size() const { return text_.size(); }
+  void truncate(std::size_t size) { text_.resize(size); }
+  std::string take() { return std::move(text_); }
+
+ private:
+  /// A comma, when a value stands before this one: no string ends in an opening bracket or a colon, for every
+  /// string ends in its quote.
+  void separate() {
+    if (text_.empty()) return;
+    const char last = text_.back();
+    if (last != '{' && last != '[' && last != ':') text_.push_back(',');
+  }
+  bool token(std::string_view text) {
+    separate();
+    text_.append(text);
+    return true;
+  }
+  bool open(char bracket) {
+    separate();
+    text_.push_back(bracket);
+    return true;
+  }
+  bool close(char bracket) {
+    text_.push_back(bracket);
+    return true;
+  }
+  void quote(std::string_view value);
+
+  std::string text_;
+};
+
+}  // namespace dynamo::json
