@@ -15,7 +15,7 @@ namespace dynamo::json {
 class TextWriter {
  public:
   /// `expected`: bytes that the text will have, about.
-  explicit TextWriter(std::size_t expected = 256) { text_.reserve(expected); }
+  explicit TextWriter(std::size_t expected = 256) { text_.resize(expected); }
 
   // RapidJSON's Handler.
   bool Null() { return token("null"); }
@@ -39,36 +39,55 @@ class TextWriter {
   bool key(std::string_view name) { return Key(name.data(), static_cast<rapidjson::SizeType>(name.size())); }
 
   /// Text that is JSON already, or a part of it that ends where a value may follow.
-  void raw(std::string_view text) { text_.append(text); }
-  std::size_t size() const { return text_.size(); }
-  void truncate(std::size_t size) { text_.resize(size); }
-  std::string take() { return std::move(text_); }
+  void raw(std::string_view text) {
+    reserve(text.size());
+    append(text);
+  }
+  std::size_t size() const { return size_; }
+  void truncate(std::size_t size) { size_ = size < size_ ? size : size_; }
+  std::string take() {
+    text_.resize(size_);
+    return std::move(text_);
+  }
 
  private:
+  void reserve(std::size_t count) {
+    if (text_.size() - size_ < count) text_.resize(text_.size() * 2 + count);
+  }
+  // These write into what has been reserved.
+  void put(char c) { text_[size_++] = c; }
+  void append(std::string_view text) {
+    text.copy(text_.data() + size_, text.size());
+    size_ += text.size();
+  }
   /// A comma, when a value stands before this one: no string ends in an opening bracket or a colon, for every
   /// string ends in its quote.
   void separate() {
-    if (text_.empty()) return;
-    const char last = text_.back();
-    if (last != '{' && last != '[' && last != ':') text_.push_back(',');
+    if (size_ == 0) return;
+    const char last = text_[size_ - 1];
+    if (last != '{' && last != '[' && last != ':') put(',');
   }
   bool token(std::string_view text) {
+    reserve(text.size() + 1);
     separate();
-    text_.append(text);
+    append(text);
     return true;
   }
   bool open(char bracket) {
+    reserve(2);
     separate();
-    text_.push_back(bracket);
+    put(bracket);
     return true;
   }
   bool close(char bracket) {
-    text_.push_back(bracket);
+    reserve(1);
+    put(bracket);
     return true;
   }
   void quote(std::string_view value);
 
-  std::string text_;
+  std::string text_;  ///< its first size_ bytes are written
+  std::size_t size_ = 0;
 };
 
 }  // namespace dynamo::json

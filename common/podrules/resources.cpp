@@ -15,7 +15,7 @@ using Amount = decltype(k8s::Quantity::nano);
 
 constexpr Amount kUnit = 1'000'000'000;
 constexpr Amount kMilli = 1'000'000;
-constexpr Amount kLittleMemory = 4 * 1024 * 1024 * kUnit;
+constexpr Amount kLittleMemory = Amount{4} * 1024 * 1024 * kUnit;
 constexpr std::string_view kHugepagesPrefix = "hugepages-";
 constexpr std::string_view kQuotaPrefix = "requests.";
 
@@ -159,7 +159,7 @@ void claims(const Report& report, const Value* list, const At& at, const PodFact
 }  // namespace
 
 std::string resourceNameProblem(std::string_view name) {
-  const std::string problem = k8s::qualifiedNameProblem(name);
+  std::string problem = k8s::qualifiedNameProblem(name);
   if (!problem.empty()) return problem;
   if (name.find('/') == std::string_view::npos) {
     const bool known = name == "cpu" || name == "memory" || name == "ephemeral-storage" || isHugepages(name);

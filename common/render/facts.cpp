@@ -79,7 +79,7 @@ std::string loadFacts(const std::string& file, Facts& facts) {
   if (!read.errors.empty()) return read.errors.front();
   for (const config::Manifest& manifest : read.objects) {
     if (const std::string error = readFacts(manifest.object, facts); !error.empty())
-      return file + ": " + error;
+      return fmt::format("{}: {}", file, error);
   }
   return {};
 }

@@ -10,8 +10,8 @@
 namespace dynamo::webhook {
 namespace {
 
-constexpr unsigned kFlags =
-    rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag | rapidjson::kParseStopWhenDoneFlag;
+// The depth is bounded: the body has passed json::guard().
+constexpr unsigned kFlags = rapidjson::kParseFullPrecisionFlag | rapidjson::kParseStopWhenDoneFlag;
 
 struct Ignore : rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Ignore> {};
 
