@@ -7,7 +7,10 @@ carry the managedFields and, when made by client-side apply, the last-applied an
 import copy
 import json
 import re
+import subprocess
+from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
 UID = "0df28fbd-5f5f-11f0-8bc6-0242ac110002"
 OBJECT_UID = "6f1c0e4e-0000-4c2e-9d0c-1f6f6a000000"
 GROUP = "nvidia.com"
@@ -215,6 +218,40 @@ def bulk_conversion(desired, count):
         for i in range(count)])
 
 
+def effective_graph():
+    """The sample of four services as it is stored: with its defaults and its record of them."""
+    argv = [ROOT / "build/release/bin/dynamo-webhook", "effective", "-o", "json", "-n", "inference", "-f",
+            ROOT / "deploy/samples/graph.yaml"]
+    return json.loads(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)
+
+
+def graph_update():
+    """An AdmissionReview v1 for UPDATE of a stored graph: another image for every service."""
+    stored = effective_graph()
+    metadata = {"creationTimestamp": TIME, "generation": 1, "resourceVersion": "123456", "uid": OBJECT_UID}
+    stored["metadata"] = {**stored["metadata"], **metadata,
+                          "managedFields": [managed("kubectl-create", "Update", "v1alpha1", {"spec": stored["spec"]})]}
+    changed = json.loads(re.sub(r'("image":\s*"[^"]*):[^:"]*"', r'\1:9.9.9"', dump(stored)))
+    changed["metadata"]["generation"] = 2
+    version = {"group": GROUP, "version": "v1alpha1"}
+    kind = {**version, "kind": "DynamoGraphDeployment"}
+    resource = {**version, "resource": "dynamographdeployments"}
+    request = {
+        "uid": UID, "kind": kind, "resource": resource, "requestKind": kind, "requestResource": resource,
+        "name": stored["metadata"]["name"], "namespace": "inference", "operation": "UPDATE",
+        "userInfo": {"username": "kubernetes-admin", "groups": ["system:authenticated"]},
+        "object": json.loads(dump(changed, sort_keys=True)),
+        "oldObject": json.loads(dump(stored, sort_keys=True)), "dryRun": False,
+        "options": {"kind": "PatchOptions", "apiVersion": "meta.k8s.io/v1", "fieldManager": "kubectl-patch"}}
+    return dump({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}).encode()
+
+
+def graph_cases():
+    body = graph_update()
+    for role in ("mutate", "validate"):
+        yield f"{role} UPDATE of a graph", f"/{role}-nvidia-com-v1alpha1-dynamographdeployment", body
+
+
 def allowed_answer():
     """The constant answer of the peers that decide nothing."""
     return dump({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1",
@@ -231,6 +268,6 @@ def cases():
 
 
 if __name__ == "__main__":
-    for name, path, body in cases():
+    for name, path, body in [*cases(), *graph_cases()]:
         notes = re.search('"team.example.com/notes":"([^"]*)"', body.decode())
         print(f"{name:28} {path:58} {len(body):6} bytes, {len(notes[1]) if notes else 0} of them padding")

@@ -1,5 +1,5 @@
 // bench_handlers PATH FILE COUNT: answers the review in FILE again and again, without a socket. Under
-// callgrind with --toggle-collect=measured* the instructions of COUNT answers are counted; without it the
+// callgrind with --toggle-collect=*measured* the instructions of COUNT answers are counted; without it the
 // time is told.
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ Reply answer(const Route& route, const char* path, const std::string& body) {
   return route.handle(request);
 }
 
-// Extern, so that callgrind finds it by name.
+// Not inlined: callgrind finds it by name.
 [[gnu::noinline]] std::size_t measured(const Route& route, const char* path, const std::string& body,
                                        unsigned count) {
   std::size_t bytes = 0;
