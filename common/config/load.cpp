@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <ostream>
 #include <system_error>
 
 #include "common/config/operator_config_decode.h"
@@ -108,6 +109,14 @@ LoadResult loadConfigFile(const std::string& path, Purpose purpose) noexcept {
   result.source = path.empty() ? "configuration" : path;
   refuse(result, ErrorType::NotFound, std::system_category().message(reason));
   return result;
+}
+
+std::optional<OperatorConfig> loadForCommand(const std::string& path, std::ostream& report) {
+  if (path.empty()) return defaultConfig();
+  LoadResult loaded = loadConfigFile(path, Purpose::Offline);
+  for (const std::string& line : loaded.report()) report << line << '\n';
+  if (!loaded.ok()) return std::nullopt;
+  return std::move(loaded.config);
 }
 
 }  // namespace dynamo::config

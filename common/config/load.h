@@ -1,6 +1,8 @@
 #pragma once
 // A configuration file, from its text to a configuration with defaults and all its errors.
 
+#include <iosfwd>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,5 +32,9 @@ LoadResult loadConfigText(std::string_view text, std::string source, Purpose pur
 
 /// The same for a file; one that cannot be read is an error. At most kMaxTextBytes are read.
 LoadResult loadConfigFile(const std::string& path, Purpose purpose) noexcept;
+
+/// What an offline command works with: defaults when `path` is empty. Findings go to `report`, one a line;
+/// nullopt when the file cannot be used.
+std::optional<OperatorConfig> loadForCommand(const std::string& path, std::ostream& report);
 
 }  // namespace dynamo::config

@@ -75,14 +75,9 @@ void print(const Value& root, const render::Children& children, const std::strin
 }  // namespace
 
 int runRender(const RenderOptions& options) {
-  config::OperatorConfig config = config::defaultConfig();
-  if (!options.configFile.empty()) {
-    config::LoadResult loaded = config::loadConfigFile(options.configFile, config::Purpose::Offline);
-    for (const std::string& line : loaded.report()) std::cerr << line << '\n';
-    if (!loaded.ok()) return 2;
-    config = std::move(loaded.config);
-  }
-  choosePathway(options.pathway, config.orchestrators);
+  std::optional<config::OperatorConfig> config = config::loadForCommand(options.configFile, std::cerr);
+  if (!config) return 2;
+  choosePathway(options.pathway, config->orchestrators);
   render::Facts facts;
   if (!options.factsFile.empty()) {
     if (const std::string error = render::loadFacts(options.factsFile, facts); !error.empty()) {
@@ -90,8 +85,8 @@ int runRender(const RenderOptions& options) {
       return 2;
     }
   }
-  const defaults::ComponentDefaults defaults{config.defaults.get()};
-  const render::Context context{config, defaults, facts};
+  const defaults::ComponentDefaults defaults{config->defaults.get()};
+  const render::Context context{*config, defaults, facts};
   config::Manifests manifests = config::readManifests(options.files);
   for (const std::string& error : manifests.errors) std::cerr << "dynamo-controller: " << error << '\n';
   bool good = true;

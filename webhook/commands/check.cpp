@@ -126,14 +126,9 @@ bool checkManifest(const config::Manifest& manifest, const std::string& namespac
 }
 
 int runCheck(const CheckOptions& options) {
-  config::OperatorConfig config = config::defaultConfig();
-  if (!options.configFile.empty()) {
-    config::LoadResult loaded = config::loadConfigFile(options.configFile, config::Purpose::Offline);
-    for (const std::string& line : loaded.report()) std::cerr << line << '\n';
-    if (!loaded.ok()) return 2;
-    config = std::move(loaded.config);
-  }
-  const Policy policy = makePolicy(config, options.operatorVersion);
+  const std::optional<config::OperatorConfig> config = config::loadForCommand(options.configFile, std::cerr);
+  if (!config) return 2;
+  const Policy policy = makePolicy(*config, options.operatorVersion);
   const config::Manifests manifests = config::readManifests(options.files);
   for (const std::string& error : manifests.errors) std::cerr << "dynamo-webhook: " << error << '\n';
   Summary summary;

@@ -33,14 +33,9 @@ int printEach(const EffectiveOptions& options, const std::function<void(Value&, 
 }  // namespace
 
 int runEffective(const EffectiveOptions& options) {
-  config::OperatorConfig config = config::defaultConfig();
-  if (!options.configFile.empty()) {
-    config::LoadResult loaded = config::loadConfigFile(options.configFile, config::Purpose::Offline);
-    for (const std::string& line : loaded.report()) std::cerr << line << '\n';
-    if (!loaded.ok()) return 2;
-    config = std::move(loaded.config);
-  }
-  const Policy policy = makePolicy(config, options.operatorVersion);
+  const std::optional<config::OperatorConfig> config = config::loadForCommand(options.configFile, std::cerr);
+  if (!config) return 2;
+  const Policy policy = makePolicy(*config, options.operatorVersion);
   return printEach(options, [&](Value& object, json::Allocator& allocator) {
     const schema::Node* node =
         schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));

@@ -98,19 +98,14 @@ int runRules(const RulesOptions& options) {
 }
 
 int runDefaults(const DefaultsOptions& options) {
-  config::OperatorConfig config = config::defaultConfig();
-  if (!options.configFile.empty()) {
-    config::LoadResult loaded = config::loadConfigFile(options.configFile, config::Purpose::Offline);
-    for (const std::string& line : loaded.report()) std::cerr << line << '\n';
-    if (!loaded.ok()) return 2;
-    config = std::move(loaded.config);
-  }
+  const std::optional<config::OperatorConfig> config = config::loadForCommand(options.configFile, std::cerr);
+  if (!config) return 2;
   // The page as it is written, comments included, unless a site changed it.
-  if (config.defaults == nullptr && options.component.empty()) {
+  if (config->defaults == nullptr && options.component.empty()) {
     std::cout << defaults::builtInDefaults();
     return std::cout.flush() ? 0 : 2;
   }
-  const defaults::ComponentDefaults page{config.defaults.get()};
+  const defaults::ComponentDefaults page{config->defaults.get()};
   std::cout << json::toYaml(options.component.empty() ? page.page() : page.of(options.component));
   return std::cout.flush() ? 0 : 2;
 }
