@@ -135,7 +135,7 @@ Findings dryRenderGraph(const Value& graph, const render::Context& context) {
   const Findings& bad = withGrove.errors.empty() ? without : withGrove;
   for (const validation::FieldError& error : bad.errors) {
     good.warn(error.field,
-              fmt::format("{} (only {} Grove)", error.body(), withGrove.errors.empty() ? "without" : "with"),
+              fmt::format("{} Grove: {}", withGrove.errors.empty() ? "without" : "with", error.body()),
               error.rule);
   }
   return std::move(good);

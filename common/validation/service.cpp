@@ -77,7 +77,9 @@ void componentType(const Service& service, const Report& report) {
 void subComponentType(const Service& service, const Report& report) {
   constexpr std::array<std::string_view, 2> kKnown = {api::kPrefill, api::kDecode};
   const std::string_view type = json::findText(&service.spec, "subComponentType");
-  if (type.empty() || std::find(kKnown.begin(), kKnown.end(), type) != kKnown.end()) return;
+  // What is no label value has its own error.
+  if (type.empty() || !k8s::labelValueProblem(type).empty()) return;
+  if (std::find(kKnown.begin(), kKnown.end(), type) != kKnown.end()) return;
   report.warn(service.at("subComponentType"),
               fmt::format("{} is neither prefill nor decode{}", showValue(type), Suggestions{kKnown}(type)));
 }
