@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/admission/request.h"
 #include "common/defaults/apply.h"
 #include "common/defaults/dgdr.h"
 #include "common/json/patch.h"
@@ -53,7 +54,7 @@ Decision validateDgdr(const AdmissionRequest& request, const Policy& policy) {
   const json::Value* old = request.updates() ? request.old : nullptr;
   decision.findings = admission::wrongTypes(*request.object, old);
   validation::Findings rules =
-      validation::validateDgdr({*request.object, old, request.clientVersion, policy.dgdr});
+      admission::validateRequest({*request.object, old, request.clientVersion, policy.dgdr});
   std::move(rules.errors.begin(), rules.errors.end(), std::back_inserter(decision.findings.errors));
   std::move(rules.warnings.begin(), rules.warnings.end(), std::back_inserter(decision.findings.warnings));
   if (policy.warnOnly) warnInstead(decision.findings);

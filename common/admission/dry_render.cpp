@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/admission/never_starts.h"
 #include "common/admission/source_path.h"
 #include "common/api/dynamo.h"
 #include "common/k8s/names.h"
@@ -70,6 +71,7 @@ void checkTemplates(const Value& child, std::string_view service, const Source& 
     podrules::Options options;
     options.workload = each.job ? podrules::Workload::Job : podrules::Workload::Service;
     podrules::checkPodTemplate(each.holder, "", options, found);
+    refuseWhatNeverStarts(each.holder, "", found);
     for (validation::FieldError& error : found.errors) {
       error.field = sourcePath(source, each.holder, error.field);
       const bool known = std::any_of(findings.errors.begin(), findings.errors.end(),
@@ -133,7 +135,7 @@ Findings dryRenderGraph(const Value& graph, const render::Context& context) {
   const Findings& bad = withGrove.errors.empty() ? without : withGrove;
   for (const validation::FieldError& error : bad.errors) {
     good.warn(error.field,
-              fmt::format("{} (only {} Grove)", error.body(), withGrove.errors.empty() ? "without" : "with"),
+              fmt::format("{} Grove: {}", withGrove.errors.empty() ? "without" : "with", error.body()),
               error.rule);
   }
   return std::move(good);
@@ -167,7 +169,9 @@ Findings dryRenderCheckpoint(const Value& checkpoint, const render::Context& con
     // The Job's pods are never restarted, whatever the template says.
     json::set(json::ensureObject(pod, "spec", allocator), "restartPolicy", json::string("Never", allocator),
               allocator);
-    podrules::checkPodTemplate(pod, "spec.job.podTemplateSpec", options, findings);
+    constexpr std::string_view kPath = "spec.job.podTemplateSpec";
+    podrules::checkPodTemplate(pod, std::string{kPath}, options, findings);
+    refuseWhatNeverStarts(pod, fmt::format("{}.", kPath), findings);
   }
   return findings;
 }

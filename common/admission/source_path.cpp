@@ -82,7 +82,9 @@ class Locator {
     const Step step = takeStep(path);
     if (step.member == "containers") return container(step, path);
     if (step.member == "volumes") return volume(step, path);
-    if (json::find(extra_, step.member) != nullptr) return join(source_.path + ".extraPodSpec", below);
+    // The operator makes none, so that what is missing in it is the user's to give.
+    const bool dns = step.member == "dnsConfig";
+    if (dns || json::find(extra_, step.member) != nullptr) return join(source_.path + ".extraPodSpec", below);
     return source_.path;
   }
 
@@ -213,10 +215,15 @@ class Locator {
 
   std::string volume(const Step& step, std::string_view rest) const {
     const Value* own = json::find(extra_, "volumes");
+    const std::string_view name = nameOfItem(json::find(podSpec_, "volumes"), step);
+    const Value* picker = json::findObject(source_.component, "eppConfig");
+    if (name == api::kEppConfigVolume && json::find(picker, "configMapRef") != nullptr) {
+      return fmt::format("{}.eppConfig.configMapRef.{}", source_.path,
+                         rest.ends_with(".key") ? "key" : "name");
+    }
     if (item(own, step.index()) != nullptr) {
       return join(fmt::format("{}.extraPodSpec.volumes[{}]", source_.path, *step.index()), rest);
     }
-    const std::string_view name = nameOfItem(json::find(podSpec_, "volumes"), step);
     if (const auto at = lastWith(json::find(source_.component, "volumeMounts"), "name", name)) {
       return fmt::format("{}.volumeMounts[{}].name", source_.path, *at);
     }

@@ -5,6 +5,7 @@
 
 #include "common/admission/dry_render.h"
 #include "common/api/kinds.h"
+#include "common/defaults/record.h"
 #include "common/render/object.h"
 #include "common/schema/registry.h"
 #include "common/schema/validator.h"
@@ -72,9 +73,10 @@ std::vector<FieldError> typeErrors(const Value& object) {
   return errors;
 }
 
+constexpr std::string_view kServices = "spec.services[";
+
 /// "spec.services[a]", the part of a path that names a component; empty when it names none.
 std::string_view componentOf(std::string_view path) {
-  constexpr std::string_view kServices = "spec.services[";
   if (!path.starts_with(kServices)) return {};
   const std::size_t end = std::min(path.find("].", kServices.size()), path.rfind(']'));
   return end == std::string_view::npos ? std::string_view{} : path.substr(0, end + 1);
@@ -92,19 +94,53 @@ bool related(std::string_view a, std::string_view b) {
          a.find("esources") != std::string_view::npos && b.find("esources") != std::string_view::npos;
 }
 
+/// Whether rendering's `error` says what `known` says, or only follows from it.
+bool repeats(const FieldError& known, const FieldError& error) {
+  if (related(known.field, error.field)) return true;
+  const std::string_view component = componentOf(error.field);
+  // A name that two places share is told of one of them.
+  if (known.type == validation::ErrorType::Duplicate && error.type == known.type &&
+      known.badValue == error.badValue && componentOf(known.field) == component) {
+    return true;
+  }
+  // Another framework does not fit the command: that the framework was changed is the mistake.
+  if (known.field == "spec.backendFramework" && error.rule == "render.framework") return true;
+  // Labels and names are made of it.
+  return known.field == "metadata.name" && (error.field == "spec" || error.field == component);
+}
+
+/// Defaults are not the user's: nothing is said of a probe that the webhook wrote.
+void dropSaidOfDefaults(const Value& object, Findings& findings) {
+  const auto isProbe = [](const validation::Warning& w) { return w.rule == "service.probes-dropped"; };
+  if (std::none_of(findings.warnings.begin(), findings.warnings.end(), isProbe)) return;
+  const defaults::Record record{&object};
+  std::erase_if(findings.warnings, [&](const validation::Warning& warning) {
+    if (!isProbe(warning)) return false;
+    const std::string_view component = componentOf(warning.field);
+    const std::size_t start = kServices.size();
+    const Value* trie = component.empty()
+                            ? record.component()
+                            : record.service(component.substr(start, component.size() - start - 1));
+    const Value* main = json::findObject(json::findObject(trie, "extraPodSpec"), "mainContainer");
+    const std::string_view path = warning.field;
+    return json::find(main, path.substr(path.rfind('.') + 1)) != nullptr;
+  });
+}
+
 /// What the rules have said, rendering need not say again.
 void append(Findings& all, Findings&& more) {
   const std::size_t before = all.errors.size();
   for (FieldError& error : more.errors) {
     const bool known =
         std::any_of(all.errors.begin(), all.errors.begin() + static_cast<std::ptrdiff_t>(before),
-                    [&](const FieldError& e) { return related(e.field, error.field); });
+                    [&](const FieldError& e) { return repeats(e, error); });
     if (!known) all.errors.push_back(std::move(error));
   }
+  const auto told = all.warnings.size();
   for (validation::Warning& warning : more.warnings) {
-    const bool known = std::any_of(
-        all.warnings.begin(), all.warnings.end(),
-        [&](const validation::Warning& w) { return w.field == warning.field && w.text == warning.text; });
+    const bool known =
+        std::any_of(all.warnings.begin(), all.warnings.begin() + static_cast<std::ptrdiff_t>(told),
+                    [&](const validation::Warning& w) { return w.field == warning.field; });
     if (!known) all.warnings.push_back(std::move(warning));
   }
 }
@@ -146,6 +182,7 @@ Findings validate(const Subject& subject, const Settings& settings) {
   Findings rules = kind->rules({subject.object, subject.old, subject.username, settings.policy});
   std::move(rules.errors.begin(), rules.errors.end(), std::back_inserter(findings.errors));
   std::move(rules.warnings.begin(), rules.warnings.end(), std::back_inserter(findings.warnings));
+  dropSaidOfDefaults(subject.object, findings);
   // Rendering reads every field: not before the types are right.
   if (kind->dryRender != nullptr && typed) {
     Findings rendered = kind->dryRender(subject.object, settings.context());

@@ -67,6 +67,7 @@ void restartPolicy(const Report& report, const Value& container, const At& at, C
 
 std::string imageDoubt(std::string_view image) {
   if (std::any_of(image.begin(), image.end(), isSpace)) return "holds white space";
+  if (image.find("://") != std::string_view::npos) return "is a URL: leave out the scheme";
   const std::size_t digest = image.find('@');
   const std::string_view named = image.substr(0, digest);
   const std::size_t slash = named.rfind('/');

@@ -61,6 +61,7 @@ constexpr validation::Rule kRules[] = {
     {rule::kVolumeUnique, kError, "No two volumes of a pod share a name"},
     {rule::kVolumeSource, kError, "A volume or projected source is of exactly one type"},
     {rule::kVolumeField, kError, "A volume has what its type needs"},
+    {rule::kVolumeMedium, kWarning, "An emptyDir is on disk, in memory or of huge pages"},
     {rule::kVolumePath, kError, "Paths in volumes are relative and stay inside; host and NFS paths are sane"},
     {rule::kVolumeMode, kError, "File modes are between 0 and 0777"},
     {rule::kMountVolume, kError, "A mount names a volume of the pod"},

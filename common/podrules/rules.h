@@ -62,6 +62,7 @@ inline constexpr std::string_view kVolumeName = "pod.volume-name";
 inline constexpr std::string_view kVolumeUnique = "pod.volume-unique";
 inline constexpr std::string_view kVolumeSource = "pod.volume-source";
 inline constexpr std::string_view kVolumeField = "pod.volume-field";
+inline constexpr std::string_view kVolumeMedium = "pod.volume-medium";
 inline constexpr std::string_view kVolumePath = "pod.volume-path";
 inline constexpr std::string_view kVolumeMode = "pod.volume-mode";
 inline constexpr std::string_view kMountVolume = "pod.mount-volume";

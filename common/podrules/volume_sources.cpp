@@ -94,6 +94,10 @@ void token(const Report& report, const Value& source, const At& at) {
 }
 
 void emptyDir(const Report& report, const Value& source, const At& at) {
+  const std::string_view medium = json::findText(&source, "medium");
+  if (!medium.empty() && medium != "Memory" && !medium.starts_with("HugePages")) {
+    report.warn(at / "medium", "is no medium: leave it out, or set Memory or HugePages", rule::kVolumeMedium);
+  }
   const Value* limit = json::find(source, "sizeLimit");
   const auto text = limit == nullptr ? std::nullopt : k8s::quantityText(*limit);
   if (!text) return;

@@ -94,6 +94,30 @@ void jobName(const Request& request, const Report& report) {
                   showValue(fmt::format("{}{}", kJobPrefix, name)), length, k8s::kMaxLabelLength));
 }
 
+const Value* jobOf(const Request& request) {
+  return json::findObject(json::findObject(&request.object, "spec"), "job");
+}
+
+void jobNumbers(const Request& request, const Report& report) {
+  for (const std::string_view field : {"activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"}) {
+    const Value* number = json::find(jobOf(request), field);
+    if (number == nullptr || !number->IsInt64() || number->GetInt64() >= 0) continue;
+    report.invalid(fmt::format("spec.job.{}", field), *number, "must be greater than or equal to 0");
+  }
+}
+
+void jobTime(const Request& request, const Report& report) {
+  if (integerAt(jobOf(request), "activeDeadlineSeconds") != 0) return;
+  report.warn("spec.job.activeDeadlineSeconds", "is 0: the Job fails as soon as it starts");
+}
+
+void modelNamed(const Request& request, const Report& report) {
+  const Value* identity = json::findObject(json::findObject(&request.object, "spec"), "identity");
+  const Value* model = json::find(identity, "model");
+  if (model == nullptr || !model->IsString() || model->GetStringLength() > 0) return;
+  report.warn("spec.identity.model", "is empty: a checkpoint is found by its model");
+}
+
 void specGiven(const Request& request, const Report& report) {
   const Value* spec = json::findObject(&request.object, "spec");
   if (json::find(spec, "identity") == nullptr) report.required("spec.identity", "what is checkpointed");
@@ -108,6 +132,11 @@ constexpr std::array kChecks = {
         jobName},
     Check<Request>{{"checkpoint.spec-required", Severity::Error, "identity and pod template are given"},
                    specGiven},
+    Check<Request>{{"checkpoint.job-number", Severity::Error, "numbers of the checkpoint Job are 0 or more"},
+                   jobNumbers},
+    Check<Request>{{"checkpoint.job-deadline", Severity::Warning, "the checkpoint Job has time to run"},
+                   jobTime},
+    Check<Request>{{"checkpoint.model-named", Severity::Warning, "the identity names a model"}, modelNamed},
 };
 
 constexpr auto kRules = rulesIn(kChecks);

@@ -75,7 +75,7 @@ const Kind& graphKind() {
       Graph::Kind::Graph,
       {graphLockChecks, graphChecks, graphNameChecks, graphAnnotationChecks, restartChecks, claimChecks,
        graphEnvChecks},
-      {graphServiceNameChecks, serviceChecks, endpointPickerChecks, graphServiceChecks,
+      {graphServiceNameChecks, serviceChecks, serviceCommandChecks, endpointPickerChecks, graphServiceChecks,
        serviceMultinodeChecks, serviceCheckpointChecks, serviceMountChecks, claimServiceChecks,
        serviceResourceChecks, serviceEnvChecks, serviceIngressChecks, serviceMetadataChecks, serviceRemarks},
       {claimRemarks}};
@@ -85,7 +85,7 @@ const Kind& graphKind() {
 const Kind& componentKind() {
   static const Kind kKind{Graph::Kind::Component,
                           {componentChecks, componentNameChecks},
-                          {serviceChecks, endpointPickerChecks, serviceMultinodeChecks,
+                          {serviceChecks, serviceCommandChecks, endpointPickerChecks, serviceMultinodeChecks,
                            serviceCheckpointChecks, serviceMountChecks, serviceResourceChecks,
                            serviceEnvChecks, serviceIngressChecks, serviceMetadataChecks, serviceRemarks},
                           {}};

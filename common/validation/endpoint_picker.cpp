@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "common/api/dynamo.h"
 #include "common/validation/subject.h"
 
@@ -59,6 +61,31 @@ void configMapNamed(const Service& service, const Report& report) {
   report.required(service.at("eppConfig.configMapRef.name"), "the name of a ConfigMap");
 }
 
+void unusedConfig(const Service& service, const Report& report) {
+  if (isPicker(service) || configOf(service) == nullptr) return;
+  report.warn(service.at("eppConfig"), "is not used: componentType is not epp");
+}
+
+/// A plugin without a name is known by its type.
+void knownPlugins(const Service& service, const Report& report) {
+  if (!isPicker(service)) return;
+  const Value* config = json::findObject(configOf(service), "config");
+  std::set<std::string_view> known;
+  forEachObject(json::find(config, "plugins"), [&](const Value& plugin, std::size_t) {
+    const std::string_view name = json::findText(&plugin, "name");
+    known.insert(name.empty() ? json::findText(&plugin, "type") : name);
+  });
+  forEachObject(json::find(config, "schedulingProfiles"), [&](const Value& profile, std::size_t i) {
+    forEachObject(json::find(profile, "plugins"), [&](const Value& plugin, std::size_t k) {
+      const std::string_view name = json::findText(&plugin, "pluginRef");
+      if (known.contains(name)) return;
+      report.warn(
+          service.at(fmt::format("eppConfig.config.schedulingProfiles[{}].plugins[{}].pluginRef", i, k)),
+          fmt::format("no plugin is {}", showValue(name)));
+    });
+  });
+}
+
 constexpr std::array kChecks = {
     ServiceCheck{{"service.epp-api", Severity::Error, "an endpoint picker needs the inference API"},
                  apiPresent},
@@ -70,6 +97,11 @@ constexpr std::array kChecks = {
                  configured},
     ServiceCheck{{"service.epp-config-map", Severity::Error, "the ConfigMap of the configuration is named"},
                  configMapNamed},
+    ServiceCheck{
+        {"service.epp-config-unused", Severity::Warning, "only endpoint pickers read their configuration"},
+        unusedConfig},
+    ServiceCheck{{"service.epp-plugins", Severity::Warning, "profiles refer to plugins of the configuration"},
+                 knownPlugins},
 };
 
 }  // namespace

@@ -37,6 +37,12 @@ void loraSource(const Request& request, const Report& report) {
   report.invalid("spec.source.uri", uri, R"(must start with "s3://" or "hf://")");
 }
 
+void sourceNamed(const Request& request, const Report& report) {
+  const std::string_view uri = json::findText(json::findObject(specOf(request.object), "source"), "uri");
+  if (uri != "s3://" && uri != "hf://") return;
+  report.warn("spec.source.uri", "names nothing after the scheme");
+}
+
 bool changed(const Request& request, std::string_view field) {
   return request.old != nullptr &&
          json::findText(specOf(*request.old), field) != json::findText(specOf(request.object), field);
@@ -70,6 +76,8 @@ constexpr std::array kChecks = {
     Check<Request>{{"model.base-required", Severity::Error, "a model has a base model"}, baseModelNamed},
     Check<Request>{{"model.lora-source", Severity::Error, "a lora model has a source, s3:// or hf://"},
                    loraSource},
+    Check<Request>{{"model.source-named", Severity::Warning, "a source names something after its scheme"},
+                   sourceNamed},
     Check<Request>{{"model.type-immutable", Severity::Error, "modelType may not change"}, typeLocked},
     Check<Request>{{"model.base-immutable", Severity::Error, "baseModelName may not change"},
                    baseModelLocked},

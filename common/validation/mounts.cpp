@@ -38,6 +38,12 @@ void forEachMount(const Service& service, Each each) {
   });
 }
 
+std::set<std::string_view> namesIn(const Value* list) {
+  std::set<std::string_view> names;
+  forEachObject(list, [&](const Value& item, std::size_t) { names.insert(json::findText(&item, "name")); });
+  return names;
+}
+
 /// Where the claim is mounted; empty when nobody says.
 std::string_view effectivePoint(const Service& service, const Mount& mount) {
   const bool hasDefault = mount.cache && service.framework.name == render::kVllm;
@@ -61,9 +67,15 @@ void claimsDeclared(const Service& service, const Report& report) {
     if (!name.empty()) declared.push_back(name);
   });
   const std::set<std::string_view> known{declared.begin(), declared.end()};
+  const std::set<std::string_view> volumes = namesIn(json::find(service.podSpec(), "volumes"));
   Suggestions didYouMean{declared};
   forEachMount(service, [&](const Mount& mount) {
     if (mount.name.empty() || known.contains(mount.name)) return;
+    if (volumes.contains(mount.name)) {
+      return report.notFound(mount.at("name"), mount.name,
+                             "no such claim in spec.pvcs; volumes of extraPodSpec are mounted in "
+                             "extraPodSpec.mainContainer.volumeMounts");
+    }
     report.notFound(mount.at("name"), mount.name,
                     fmt::format("no such claim in spec.pvcs{}", didYouMean(mount.name)));
   });
@@ -91,7 +103,11 @@ void pointsDistinct(const Service& service, const Report& report) {
 
 void userVolumes(const Service& service, const Report& report) {
   std::set<std::string_view> mounted;
-  forEachMount(service, [&](const Mount& mount) { mounted.insert(mount.name); });
+  const std::set<std::string_view> claims = namesIn(json::find(service.graph.spec, "pvcs"));
+  forEachMount(service, [&](const Mount& mount) {
+    // A name that is no claim's has its own error.
+    if (!service.graph.isGraph() || claims.contains(mount.name)) mounted.insert(mount.name);
+  });
   mounted.erase("");
   forEachObject(json::find(service.podSpec(), "volumes"), [&](const Value& volume, std::size_t i) {
     const std::string_view name = json::findText(&volume, "name");

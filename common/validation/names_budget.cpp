@@ -170,7 +170,8 @@ void groveKeyLength(const Service& service, const Report& report) {
 // DynamoComponentDeployments
 
 void componentNameLength(const Graph& graph, const Report& report) {
-  if (graph.name.empty()) return;
+  // Labels leave a name of a deployment on its own less room.
+  if (graph.name.empty() || (graph.graphName == graph.name && worstOfGraph(graph))) return;
   const auto worst = tooLongOfDeployment(graph.services.front(), derived("", std::string{graph.name}));
   if (!worst) return;
   const std::size_t room = k8s::kMaxLabelLength + graph.name.size() - worst->length;

@@ -21,6 +21,7 @@ using Amount = decltype(k8s::Quantity::nano);
 
 constexpr Amount kUnit = 1'000'000'000;
 constexpr Amount kMilli = 1'000'000;
+constexpr Amount kManyGpus = 1024;  // more than any node has
 constexpr Amount kLittleMemory = kUnit * 4 * 1024 * 1024;
 constexpr std::array<std::string_view, 2> kKinds = {"requests", "limits"};
 constexpr std::string_view kHugepages = "hugepages-";
@@ -169,9 +170,13 @@ void hugepagesNeedMore(const Service& service, const Report& report) {
     const Amounts all = amounts(service, kind);
     if (all.contains("cpu") || all.contains("memory")) return;
   }
-  forEachEntry(service, [&](const Entry& entry) {
-    if (entry.resource.starts_with(kHugepages)) report.forbidden(entry.path, "needs cpu or memory beside it");
-  });
+  std::set<std::string_view> told;
+  for (const std::string_view kind : {"limits", "requests"}) {
+    for (const Entry& entry : entries(service, kind)) {
+      if (!entry.resource.starts_with(kHugepages) || !told.insert(entry.resource).second) continue;
+      report.forbidden(entry.path, "needs cpu or memory beside it");
+    }
+  }
 }
 
 void claims(const Service& service, const Report& report) {
@@ -233,6 +238,35 @@ void oddAmounts(const Service& service, const Report& report) {
   });
 }
 
+void oddGpus(const Service& service, const Report& report) {
+  forEachEntry(service, [&](const Entry& entry) {
+    if (!entry.path.ends_with(".gpu")) return;
+    const auto quantity = k8s::parseQuantity(entry.text);
+    if (quantity && quantity->nano / kUnit > kManyGpus) {
+      report.warn(entry.path, fmt::format("{} is a count of GPUs, not their memory", showValue(entry.text)));
+    }
+  });
+  for (const std::string_view kind : kKinds) {
+    const Value* item = itemOf(service, kind);
+    const std::string_view type = gpuType(itemOf(service, "limits"));
+    const Value* custom = json::find(json::findObject(item, "custom"), type);
+    const std::string_view gpus = json::findText(item, "gpu");
+    if (custom == nullptr || gpus.empty() || json::text(*custom) == gpus) continue;
+    report.warn(itemPath(service, kind, fmt::format("custom[{}]", type)),
+                fmt::format("contradicts {}.gpu: give one of them", kind));
+  }
+}
+
+void emptyAmounts(const Service& service, const Report& report) {
+  for (const std::string_view kind : kKinds) {
+    for (const std::string_view field : {"cpu", "memory", "gpu"}) {
+      const Value* value = json::find(itemOf(service, kind), field);
+      if (value == nullptr || !json::text(*value).empty() || !value->IsString()) continue;
+      report.warn(itemPath(service, kind, field), "is empty: the same as leaving it out");
+    }
+  }
+}
+
 constexpr std::array kChecks = {
     ServiceCheck{{"service.quantity", Severity::Error,
                   "amounts are quantities, not negative, whole for GPUs and other devices"},
@@ -253,6 +287,9 @@ constexpr std::array kChecks = {
     ServiceCheck{
         {"service.amount-odd", Severity::Warning, "amounts of cpu and memory that are probably mistyped"},
         oddAmounts},
+    ServiceCheck{{"service.gpu-odd", Severity::Warning, "GPUs are counted, in one place"}, oddGpus},
+    ServiceCheck{{"service.amount-empty", Severity::Warning, "an amount that is given is not empty"},
+                 emptyAmounts},
 };
 
 }  // namespace

@@ -59,11 +59,14 @@ void orderIsComplete(const Graph& graph, const Report& report) {
   const std::vector<std::string_view> known = serviceNames(graph);
   Suggestions didYouMean{known};
   std::set<std::string_view> named;
+  std::size_t wrong = 0;
   for (rapidjson::SizeType i = 0; i < order->Size(); ++i) {
     if (!(*order)[i].IsString()) continue;
     const std::string_view name = json::text((*order)[i]);
     const std::string field = fmt::format("{}[{}]", kOrderPath, i);
-    if (!named.insert(name).second) {
+    const bool isNew = named.insert(name).second;
+    wrong += !isNew || !std::binary_search(known.begin(), known.end(), name) ? 1 : 0;
+    if (!isNew) {
       report.duplicate(field, name);
     } else if (!std::binary_search(known.begin(), known.end(), name)) {
       report.notFound(field, name, fmt::format("no service has this name{}", didYouMean(name)));
@@ -72,7 +75,8 @@ void orderIsComplete(const Graph& graph, const Report& report) {
   std::vector<std::string_view> left;
   std::copy_if(known.begin(), known.end(), std::back_inserter(left),
                [&](std::string_view name) { return !named.contains(name); });
-  if (left.empty()) return;
+  // Each wrong name probably stands for one that is missing.
+  if (left.size() <= wrong) return;
   report.refused(std::string{kOrderPath},
                  fmt::format("must name every service; missing: {}", fmt::join(left, ", ")));
 }

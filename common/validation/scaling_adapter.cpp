@@ -1,6 +1,7 @@
 // DynamoGraphDeploymentScalingAdapter (spec/admission.md section 11): whether the graph and the service exist
 // is the controller's to say. The schema requires the same below a spec, but not a spec (quirk a1-Q1).
 
+#include "common/k8s/names.h"
 #include "common/validation/judge.h"
 
 namespace dynamo::validation {
@@ -18,6 +19,15 @@ void targetNamed(const Request& request, const Report& report) {
   }
 }
 
+/// Names that no graph and no service can have.
+void targetPossible(const Request& request, const Report& report) {
+  const Value* target = json::findObject(json::findObject(&request.object, "spec"), "dgdRef");
+  const std::string_view graph = json::findText(target, "name");
+  const std::string_view service = json::findText(target, "serviceName");
+  if (!graph.empty()) report.check("spec.dgdRef.name", graph, k8s::dns1123SubdomainProblem(graph));
+  if (!service.empty()) report.check("spec.dgdRef.serviceName", service, k8s::labelValueProblem(service));
+}
+
 void replicasGiven(const Request& request, const Report& report) {
   const Value* replicas = json::find(json::findObject(&request.object, "spec"), "replicas");
   if (replicas == nullptr) {
@@ -30,6 +40,9 @@ void replicasGiven(const Request& request, const Report& report) {
 constexpr std::array kChecks = {
     Check<Request>{{"adapter.target-required", Severity::Error, "an adapter names a graph and a service"},
                    targetNamed},
+    Check<Request>{{"adapter.target-possible", Severity::Error,
+                    "an adapter names what a graph and a service can be called"},
+                   targetPossible},
     Check<Request>{{"adapter.replicas", Severity::Error, "an adapter has replicas, 0 or more"},
                    replicasGiven},
 };

@@ -1,10 +1,13 @@
 // Rules of one service, or of a component deployment's spec, that need no file of their own
-// (spec/admission.md section 7, spec/k8s-pod-validation.md section 4; quirks dec-3, pod-Q11b, pod-Q30,
+// (spec/admission.md section 7, spec/k8s-pod-validation.md section 4; quirks dec-3, pod-Q11b,
 // pod-Q33b, adm-Q10, a1-Q12).
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
 #include <set>
 
 #include "common/api/dynamo.h"
@@ -29,10 +32,15 @@ void dynamoNamespace(const Service& service, const Report& report) {
               fmt::format("is deprecated: {} is ignored, {} is used", showValue(given), showValue(used)));
 }
 
-void replicasNotNegative(const Service& service, const Report& report) {
+void replicasInRange(const Service& service, const Report& report) {
   const Value* replicas = service.member("replicas");
-  if (replicas == nullptr || !replicas->IsInt64() || replicas->GetInt64() >= 0) return;
-  report.invalid(service.at("replicas"), *replicas, "must be greater than or equal to 0");
+  if (replicas == nullptr || !replicas->IsInt64()) return;
+  constexpr long long kMost = std::numeric_limits<std::int32_t>::max();
+  if (replicas->GetInt64() < 0) {
+    report.invalid(service.at("replicas"), *replicas, "must be greater than or equal to 0");
+  } else if (replicas->GetInt64() > kMost) {
+    report.invalid(service.at("replicas"), *replicas, fmt::format("must be no more than {}", kMost));
+  }
 }
 
 void sharedMemorySize(const Service& service, const Report& report) {
@@ -64,6 +72,16 @@ void componentType(const Service& service, const Report& report) {
   report.warn(service.at("componentType"),
               fmt::format("{} is not known: base defaults are used{}", showValue(service.type),
                           Suggestions{known}(service.type)));
+}
+
+void subComponentType(const Service& service, const Report& report) {
+  constexpr std::array<std::string_view, 2> kKnown = {api::kPrefill, api::kDecode};
+  const std::string_view type = json::findText(&service.spec, "subComponentType");
+  // What is no label value has its own error.
+  if (type.empty() || !k8s::labelValueProblem(type).empty()) return;
+  if (std::find(kKnown.begin(), kKnown.end(), type) != kKnown.end()) return;
+  report.warn(service.at("subComponentType"),
+              fmt::format("{} is neither prefill nor decode{}", showValue(type), Suggestions{kKnown}(type)));
 }
 
 void typeLabels(const Service& service, const Report& report) {
@@ -118,19 +136,9 @@ void sidecarPort(const Service& service, const Report& report) {
   report.warn(service.at("frontendSidecar"), "listens on port 8000, as the frontend in the same pod does");
 }
 
-void workerArguments(const Service& service, const Report& report) {
-  if (!api::isWorkerType(service.type)) return;
-  const Value* args = json::find(service.mainContainer(), "args");
-  if (isEmptyList(args) || args->Size() < 2 || !isEmptyList(json::find(service.mainContainer(), "command"))) {
-    return;
-  }
-  report.warn(service.at("extraPodSpec.mainContainer.args"),
-              "without command only the first is run, by /bin/sh -c");
-}
-
 constexpr std::array kChecks = {
-    ServiceCheck{{"service.replicas-negative", Severity::Error, "replicas are 0 or more"},
-                 replicasNotNegative},
+    ServiceCheck{{"service.replicas-negative", Severity::Error, "replicas are 0 or more, in 32 bits"},
+                 replicasInRange},
     ServiceCheck{{"service.shared-memory-size", Severity::Error,
                   "shared memory has a size above zero unless disabled"},
                  sharedMemorySize},
@@ -140,14 +148,13 @@ constexpr std::array kChecks = {
                  containerNames},
     ServiceCheck{{"service.sidecar-image", Severity::Error, "the frontend sidecar has an image"},
                  sidecarImage},
-    ServiceCheck{{"service.worker-args", Severity::Warning,
-                  "a worker's args without command are a shell's: only the first is run"},
-                 workerArguments},
     ServiceCheck{
         {"service.sidecar-port", Severity::Warning, "a frontend and its frontend sidecar listen on one port"},
         sidecarPort},
     ServiceCheck{{"service.component-type", Severity::Warning, "the component type should be a known one"},
                  componentType},
+    ServiceCheck{{"service.sub-component-type", Severity::Warning, "a finer role is prefill or decode"},
+                 subComponentType},
     ServiceCheck{{"service.model-ref", Severity::Error, "modelRef names a model"}, modelReference},
 };
 

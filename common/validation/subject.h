@@ -88,6 +88,7 @@ std::span<const GraphCheck> componentNameChecks();
 std::span<const ServiceCheck> graphServiceNameChecks();
 std::span<const ServiceCheck> graphServiceChecks();
 std::span<const ServiceCheck> serviceChecks();
+std::span<const ServiceCheck> serviceCommandChecks();
 std::span<const ServiceCheck> serviceRemarks();
 std::span<const ServiceCheck> serviceResourceChecks();
 std::span<const ServiceCheck> serviceMountChecks();

@@ -27,7 +27,7 @@ spec:
   profilingConfig:
     profilerImage: profiler:1
     nodeSelector: {gpu: "true"}
-    config: {sla: {ttft: 200.5, isl: 3000}, extra: [1, "2", true]}
+    config: {sla: {ttft: 200.5, itl: 20, isl: 3000}, extra: [1, "2", true]}
   deploymentOverrides: {workersImage: workers:1}
 """
 THOROUGH = GOOD.replace("0.6B}", "0.6B, searchStrategy: thorough}")
@@ -52,7 +52,7 @@ class Check(unittest.TestCase):
         ("typo", GOOD.replace("model:", "modle: x, model:"), 1, ['spec.modle: Invalid value: unknown field, did you mean "model"?']),
         ("enum", GOOD.replace("0.6B}", "0.6B, backend: vLLM}"), 1,
          ['spec.backend: Unsupported value: "vLLM": supported values: "auto", "sglang", "trtllm", "vllm"']),
-        ("warning only", GOOD.replace("0.6B}", "0.6B, sla: {ttft: 0}}"), 0,
+        ("warning only", GOOD.replace("0.6B}", "0.6B, sla: {ttft: 0, itl: 20}}"), 0,
          ["warning: DynamoGraphDeploymentRequest/good: spec.sla.ttft: 0 is not greater than 0", "0 errors, 1 warning"]),
         ("long name", GOOD.replace("good", "g" * 56), 1, ["metadata.name: Too long: may not be more than 55 bytes (it has 56)"]),
         ("other namespace", ALPHA.replace("{workersImage", "{namespace: elsewhere, workersImage"), 1,

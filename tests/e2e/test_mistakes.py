@@ -1,23 +1,32 @@
-"""Everyday mistakes in a DynamoGraphDeployment, and what kubectl prints of each: mistakes.yaml, one a row.
+"""Everyday mistakes, and what kubectl prints of each: mistakes.yaml, one a row; its head says how to read it.
 
-DYNAMO_REGENERATE=1 rewrites the `says` of mistakes.yaml from what is printed now, for review as a diff."""
+DYNAMO_REGENERATE=1 rewrites the `says` and `warns` of mistakes.yaml from what is printed now, for review as a
+diff. DYNAMO_MISTAKES=WORD tries only the rows that hold the word."""
 
 import copy
 import json
 import os
 import pathlib
+import re
 import sys
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 import yaml
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from requests import Cluster  # noqa: E402
+from requests import Cluster, alpha, beta  # noqa: E402
 
 TABLE = pathlib.Path(__file__).resolve().parent / "mistakes.yaml"
 NAME = "graph"
-LEAST = 150
+LEAST = 700
+AT_ONCE = 4
+V1 = "nvidia.com/v1alpha1"
+# The API server's own remark beside each error of a schema that holds CEL rules.
+NOISE = "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid"
+# Said of every request of v1alpha1.
+DEPRECATED = "nvidia.com/v1alpha1 of DynamoGraphDeploymentRequest will go away"
 
 cluster = None
 
@@ -31,61 +40,131 @@ def tearDownModule():
     cluster.stop()
 
 
+def worker():
+    return {"componentType": "worker", "resources": {"limits": {"gpu": "1"}}, "extraPodSpec": {"mainContainer": {
+        "image": "vllm:1", "command": ["python3", "-m", "dynamo.vllm"], "args": ["--model", "m"]}}}
+
+
 def graph():
     """A good graph; each row spoils it."""
     return {
-        "apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "metadata": {"name": NAME},
+        "apiVersion": V1, "kind": "DynamoGraphDeployment", "metadata": {"name": NAME},
         "spec": {"services": {
             "Frontend": {"componentType": "frontend", "extraPodSpec": {"mainContainer": {"image": "frontend:1"}}},
-            "Worker": {"componentType": "worker", "resources": {"limits": {"gpu": "1"}}, "extraPodSpec": {"mainContainer": {
-                "image": "vllm:1", "command": ["python3", "-m", "dynamo.vllm"], "args": ["--model", "m"]}}},
+            "Worker": worker(),
         }},
     }
 
 
-def spoiled(changes):
-    """The good graph with the value at each path ("spec/services/Worker/replicas") replaced."""
-    made = graph()
-    for path, value in changes.items():
+def good(kind):
+    """The good object that rows `of` a kind spoil."""
+    if kind == "graph":
+        return graph()
+    if kind == "request":
+        return beta("request")
+    if kind == "request of v1alpha1":
+        return alpha("request")
+    container = {"name": "main", "image": "vllm:1", "command": ["python3", "-m", "dynamo.vllm"]}
+    identity = {"model": "m", "backendFramework": "vllm"}
+    full_kind, spec = {
+        "component": ("DynamoComponentDeployment", {"backendFramework": "vllm", "serviceName": "Worker", **worker()}),
+        "model": ("DynamoModel", {"modelName": "adapter-1", "baseModelName": "Qwen/Qwen3-0.6B", "modelType": "lora",
+                                  "source": {"uri": "s3://adapters/one"}}),
+        "checkpoint": ("DynamoCheckpoint", {"identity": identity, "job": {
+            "podTemplateSpec": {"spec": {"containers": [container]}}}}),
+        "adapter": ("DynamoGraphDeploymentScalingAdapter", {"replicas": 2, "dgdRef": {
+            "name": NAME, "serviceName": "Worker"}}),
+    }[kind]
+    return {"apiVersion": V1, "kind": full_kind, "metadata": {"name": kind}, "spec": spec}
+
+
+def spoiled(made, changes, without=()):
+    """`made` with the value at each path ("spec/services/Worker/replicas") replaced, or left out."""
+    made = copy.deepcopy(made)
+    for path, value in list(changes.items()) + [(path, None) for path in without]:
         at = made
         *parents, last = path.split("/")
         for name in parents:
-            at = at.setdefault(name, {})
-        at[last] = copy.deepcopy(value)
+            at = at[int(name)] if isinstance(at, list) else at.setdefault(name, {})
+        if path in without:
+            del at[last]
+        else:
+            at[last] = copy.deepcopy(value)
     return made
 
 
-def said(stderr, name):
-    """The causes that kubectl prints, or the line of another error; warnings left out."""
-    lines = [line for line in stderr.splitlines() if line and not line.startswith("Warning: ")]
-    head = f'The DynamoGraphDeployment "{name}" is invalid: '
-    if not lines or not lines[0].startswith(head):
-        return lines
-    first = lines[0].removeprefix(head)
-    causes = ([first] if first else []) + [line.removeprefix("* ") for line in lines[1:]]
-    return sorted(causes)  # those of the schema come in no stable order
+def told(stderr, space):
+    """The causes that kubectl prints, or the lines of another error; and the warnings, each without its head."""
+    lines = [line.replace(space.name, "NS") for line in stderr.splitlines() if line.strip()]
+    warnings = [line.removeprefix("Warning: ") for line in lines if line.startswith("Warning: ")]
+    warnings = [warning for warning in warnings if not warning.startswith(DEPRECATED)]
+    lines = [line for line in lines if not line.startswith("Warning: ")]
+    head = next((i for i, line in enumerate(lines) if re.match(r'The \w+ "[^"]*" is invalid: ', line)), None)
+    if head is None:
+        return lines, warnings
+    first = lines[head].partition(" is invalid: ")[2]
+    causes = ([first] if first else []) + [line.removeprefix("* ") for line in lines[head + 1:]]
+    return sorted(cause for cause in causes if not cause.startswith(NOISE)), warnings  # schema: no stable order
+
+
+class Row:
+    """One row tried: what is printed, and whether it was admitted."""
+
+    def __init__(self, row, space):
+        base = good(row.get("of", "graph"))
+        if "stored" in row:
+            space = cluster.namespace()
+            base = spoiled(base, row["stored"])
+            space.kubectl("apply", "-f", "-", input=base, check=True)
+            if "status" in row:
+                space.set_status(base["metadata"]["name"], row["status"], base["kind"])
+        made = row.get("text") or json.dumps(spoiled(base, row.get("set", {}), row.get("without", ())))
+        verb = "apply" if "stored" in row else "create"
+        done = space.kubectl(verb, "--dry-run=server", "-f", "-", input=made)
+        self.admitted = done.returncode == 0
+        self.said, self.warned = told(done.stderr, space)
 
 
 class Mistakes(unittest.TestCase):
     def test_each_is_told_with_its_path(self):
-        rows = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
-        self.assertGreaterEqual(len({row["mistake"] for row in rows}), LEAST)
+        text = TABLE.read_text(encoding="utf-8")
+        rows = yaml.safe_load(text)
+        names = [row["mistake"] for row in rows]
+        self.assertEqual(len(names), len(set(names)), "a mistake stands twice")
+        self.assertGreaterEqual(len(rows), LEAST)
+        word = os.environ.get("DYNAMO_MISTAKES", "")
+        wanted = [row for row in rows if word in json.dumps(row)]
         space = cluster.namespace()
-        self.assertEqual(space.kubectl("create", "--dry-run=server", "-f", "-", input=graph()).returncode, 0)
-        for row in rows:
-            with self.subTest(row["mistake"]):
-                made = spoiled(row["set"])
-                done = space.kubectl("create", "--dry-run=server", "-f", "-", input=json.dumps(made))
-                told = [line.replace(space.name, "NS") for line in said(done.stderr, made["metadata"]["name"])]
-                if os.environ.get("DYNAMO_REGENERATE"):
-                    row["says"] = told
-                    continue
-                self.assertEqual(done.returncode, 1, f"admitted: {done.stderr}")
-                self.assertEqual(told, row["says"])
+        for kind in ("graph", "component", "request", "request of v1alpha1", "model", "checkpoint", "adapter"):
+            done = space.kubectl("create", "--dry-run=server", "-f", "-", input=good(kind))
+            self.assertEqual((done.returncode, told(done.stderr, space)), (0, ([], [])))
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            tried = list(pool.map(lambda row: Row(row, space), wanted))
         if os.environ.get("DYNAMO_REGENERATE"):
-            head = "".join(line for line in TABLE.open(encoding="utf-8") if line.startswith("#"))
-            text = "".join(yaml.safe_dump([row], sort_keys=False, width=1000, allow_unicode=True) for row in rows)
-            TABLE.write_text(head + text, encoding="utf-8")
+            TABLE.write_text(regenerated(text, {id(r): t for r, t in zip(wanted, tried)}, rows), encoding="utf-8")
+            return
+        for row, one in zip(wanted, tried):
+            with self.subTest(row["mistake"]):
+                self.assertEqual(one.said, row.get("says", []))
+                self.assertEqual(one.admitted, "says" not in row)
+                if "warns" in row:
+                    self.assertEqual(one.warned, row["warns"])
+                self.assertTrue(row.get("says") or row.get("warns"), "nothing is told")
+
+
+def regenerated(text, tried, rows):
+    """The table with new answers; comments and everything else stay as they are."""
+    rows = iter(rows)
+    pieces = re.split(r"(?m)^(?=- mistake: |#)", text)
+    for i, piece in enumerate(pieces):
+        one = tried.get(id(next(rows))) if piece.startswith("- mistake: ") else None
+        if one is None:
+            continue
+        answers = {"warns": one.warned} if one.admitted else {"says": one.said}
+        lines = yaml.safe_dump(answers, sort_keys=False, width=1000, allow_unicode=True).splitlines()
+        kept = re.split(r"(?m)^  (?:says|warns):", piece)[0].rstrip("\n")
+        pieces[i] = "\n  ".join([kept, *lines]) + ("\n\n" if piece.endswith("\n\n") else "\n")
+    return "".join(pieces)
 
 
 if __name__ == "__main__":

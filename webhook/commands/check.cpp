@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "common/admission/request.h"
 #include "common/api/kinds.h"
 #include "common/config/load.h"
 #include "common/conversion/dgdr.h"
@@ -35,7 +36,7 @@ validation::Findings dgdrFindings(const schema::Node& node, const Value& object,
   if (const schema::Node* hubNode = schema::find(api::kV1beta1, api::kDynamoGraphDeploymentRequest)) {
     schema::applyDefaults(*hubNode, hub, allocator);
   }
-  return validation::validateDgdr(
+  return admission::validateRequest(
       {hub, nullptr, std::string_view{version}.substr(version.find('/') + 1), policy.dgdr});
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "common/admission/request.h"
 #include "common/admission/validate.h"
 #include "common/api/kinds.h"
 #include "common/config/load.h"
@@ -42,6 +43,15 @@ struct Group {
   std::span<const Rule> rules;
 };
 
+std::span<const Rule> requestRules() {
+  static const std::vector<Rule> kRules = [] {
+    std::vector<Rule> rules{validation::dgdrRules().begin(), validation::dgdrRules().end()};
+    rules.insert(rules.end(), admission::requestRules().begin(), admission::requestRules().end());
+    return rules;
+  }();
+  return kRules;
+}
+
 std::vector<Group> groups() {
   return {{"schema", kSchemaRules},
           {api::kDynamoGraphDeployment, validation::dgdRules()},
@@ -49,7 +59,7 @@ std::vector<Group> groups() {
           {api::kDynamoGraphDeploymentScalingAdapter, validation::scalingAdapterRules()},
           {api::kDynamoModel, validation::modelRules()},
           {api::kDynamoCheckpoint, validation::checkpointRules()},
-          {api::kDynamoGraphDeploymentRequest, validation::dgdrRules()},
+          {api::kDynamoGraphDeploymentRequest, requestRules()},
           {"render", admission::renderRules()},
           {"pod", podrules::podRules()}};
 }

@@ -98,7 +98,8 @@ TEST_CASE("models") {
                 {"empty names", model("", "", ""), "E " + base + "E " + name},
                 {"s3", lora("s3://b/k"), ""},
                 {"hf", lora("hf://org/model@main"), ""},
-                {"scheme alone", lora("s3://"), ""},
+                {"scheme alone", lora("s3://"),
+                 "W model.source-named spec.source.uri: names nothing after the scheme\n"},
                 {"upper case scheme", lora("S3://b"), scheme("S3://b")},
                 {"http", lora("http://x"), scheme("http://x")},
                 {"file", lora("file:///x"), scheme("file:///x")},
@@ -143,6 +144,13 @@ TEST_CASE("scaling adapters") {
           {"complete", with(R"("replicas":0,"dgdRef":{"name":"g","serviceName":"a"})"), ""},
           {"no spec", kNoSpec, name + service + replicas + "Required value: the replicas of the service\n"},
           {"empty names", with(R"("replicas":1,"dgdRef":{"name":"","serviceName":""})"), name + service},
+          {"names that cannot be", with(R"("replicas":1,"dgdRef":{"name":"My_Graph","serviceName":"g/a"})"),
+           "E adapter.target-possible spec.dgdRef.name: Invalid value: \"My_Graph\": must consist of lower "
+           "case "
+           "letters, digits, '-' or '.', and start and end with a letter or digit\n"
+           "E adapter.target-possible spec.dgdRef.serviceName: Invalid value: \"g/a\": must consist of "
+           "letters, "
+           "digits, '-', '_' or '.', and start and end with a letter or digit\n"},
           {"negative", with(R"("replicas":-1,"dgdRef":{"name":"g","serviceName":"a"})"),
            replicas + "Invalid value: -1: must be greater than or equal to 0\n"},
           {"anything may change", with(R"("replicas":9,"dgdRef":{"name":"h","serviceName":"b"})"), "",
@@ -161,20 +169,36 @@ TEST_CASE("checkpoints") {
         "job-name of its Job's pods, {}, would have {} bytes, at most 63 are allowed\n",
         length, showValue("checkpoint-" + std::string(length, 'c')), length + 11);
   };
-  checkKind(validateCheckpoint,
-            {
-                {"52", named(52), ""},
-                {"53", named(53), "E " + tooLong(53)},
-                {"200", named(200), "E " + tooLong(200)},
-                {"53, there already", named(53), "W " + tooLong(53), named(53)},
-                {"no spec", kNoSpec,
-                 "E checkpoint.spec-required spec.identity: Required value: what is checkpointed\n"
-                 "E checkpoint.spec-required spec.job.podTemplateSpec: Required value: the pod that is "
-                 "checkpointed\n"},
-                {"no template", named(1, R"("identity":{},"job":{})"),
-                 "E checkpoint.spec-required spec.job.podTemplateSpec: Required value: the pod that is "
-                 "checkpointed\n"},
-            });
+  checkKind(
+      validateCheckpoint,
+      {
+          {"52", named(52), ""},
+          {"53", named(53), "E " + tooLong(53)},
+          {"200", named(200), "E " + tooLong(200)},
+          {"53, there already", named(53), "W " + tooLong(53), named(53)},
+          {"no spec", kNoSpec,
+           "E checkpoint.spec-required spec.identity: Required value: what is checkpointed\n"
+           "E checkpoint.spec-required spec.job.podTemplateSpec: Required value: the pod that is "
+           "checkpointed\n"},
+          {"numbers below 0",
+           named(1, R"("identity":{},"job":{"podTemplateSpec":{},"activeDeadlineSeconds":-1,)"
+                    R"("backoffLimit":-2,"ttlSecondsAfterFinished":-3})"),
+           "E checkpoint.job-number spec.job.activeDeadlineSeconds: Invalid value: -1: must be greater "
+           "than or equal to 0\n"
+           "E checkpoint.job-number spec.job.backoffLimit: Invalid value: -2: must be greater than or "
+           "equal to 0\n"
+           "E checkpoint.job-number spec.job.ttlSecondsAfterFinished: Invalid value: -3: must be greater "
+           "than or equal to 0\n"},
+          {"no time, no model",
+           named(1, R"("identity":{"model":""},"job":{"podTemplateSpec":{},"backoffLimit":0,)"
+                    R"("activeDeadlineSeconds":0})"),
+           "W checkpoint.job-deadline spec.job.activeDeadlineSeconds: is 0: the Job fails as soon as it "
+           "starts\n"
+           "W checkpoint.model-named spec.identity.model: is empty: a checkpoint is found by its model\n"},
+          {"no template", named(1, R"("identity":{},"job":{})"),
+           "E checkpoint.spec-required spec.job.podTemplateSpec: Required value: the pod that is "
+           "checkpointed\n"},
+      });
 }
 
 TEST_CASE("the policy that a configuration makes") {

@@ -214,7 +214,10 @@ TEST_CASE("component types are label values") {
            "used\n"},
       {"sub type", service(R"("subComponentType":"a/b")"),
        label("subComponentType", "nvidia.com/dynamo-sub-component-type", "\"a/b\"")},
-      {"good", service(R"("componentType":"worker","subComponentType":"Pre_fill")"), ""},
+      {"good", service(R"("componentType":"worker","subComponentType":"Pre_fill")"),
+       "W service.sub-component-type spec.services[a].subComponentType: \"Pre_fill\" is neither prefill nor "
+       "decode (did you mean \"prefill\"?)\n"},
+      {"sub type prefill", service(R"("componentType":"worker","subComponentType":"prefill")"), ""},
   });
 }
 

@@ -43,7 +43,11 @@ TEST_CASE("service.quantity (a1-Q11)") {
   };
   const std::string negative = "must be greater than or equal to 0";
   check({
-      {"empty is unset", resources(R"("limits":{"cpu":"","memory":"","gpu":""})"), ""},
+      {"empty is unset", resources(R"("limits":{"cpu":""},"requests":{"gpu":"","memory":null})"),
+       "W service.amount-empty spec.services[a].resources.requests.gpu: is empty: the same as leaving it "
+       "out\n"
+       "W service.amount-empty spec.services[a].resources.limits.cpu: is empty: the same as leaving it "
+       "out\n"},
       {"negative", limit("cpu", "-1"), told("limits.cpu", "\"-1\"", negative)},
       {"whole GPUs", limit("gpu", "2.0"), ""},
       {"GPUs in thousandths", limit("gpu", "2000m"), ""},
@@ -153,6 +157,7 @@ TEST_CASE("service.hugepages") {
                             "limits.custom[hugepages-1Gi]: Forbidden: needs cpu or memory beside it\n";
   check({
       {"alone", resources(fmt::format(R"("limits":{{{}}})", pages)), alone},
+      {"told once", resources(fmt::format(R"("limits":{{{0}}},"requests":{{{0}}})", pages)), alone},
       {"with memory", resources(fmt::format(R"("limits":{{"memory":"1Gi",{}}})", pages)), ""},
       {"with a request", resources(fmt::format(R"("requests":{{"cpu":"1"}},"limits":{{{}}})", pages)), ""},
       {"with the main container's",
@@ -201,6 +206,13 @@ TEST_CASE("doubtful amounts (pod-Q1)") {
        odd("limits.memory", "\"16\" is less than 4Mi: a suffix forgotten?")},
       {"4Mi", limit("memory", "4Mi"), ""},
       {"no memory", limit("memory", "0"), ""},
+      {"GPUs by their memory", limit("gpu", "80Gi"),
+       "W service.gpu-odd " + kResources + "limits.gpu: \"80Gi\" is a count of GPUs, not their memory\n"},
+      {"GPUs of many nodes", limit("gpu", "1024"), ""},
+      {"GPUs twice", resources(R"("limits":{"gpu":"1","custom":{"nvidia.com/gpu":"2"}})"),
+       "W service.gpu-odd " + kResources +
+           "limits.custom[nvidia.com/gpu]: contradicts limits.gpu: give one of them\n"},
+      {"GPUs twice, alike", resources(R"("limits":{"gpu":"1","custom":{"nvidia.com/gpu":"1"}})"), ""},
       {"same GPUs", resources(R"("requests":{"gpu":"2"},"limits":{"gpu":"2.0"})"), ""},
       {"other GPUs", resources(R"("requests":{"gpu":"1"},"limits":{"gpu":"2"})"),
        gpu("gpu", "differs from limits.gpu, which pods get")},
@@ -243,6 +255,9 @@ TEST_CASE("volumeMounts: claims (dec-1)") {
       {"reserved", mounts(R"({"name":"shared-memory","mountPoint":"/c"})", "", R"({"name":"shared-memory"})"),
        "W service.mount-reserved" + kMounts +
            "[0].name: takes the place of the operator's own volume of this name\n"},
+      {"a user's volume in place of a claim",
+       mounts(R"({"name":"x","mountPoint":"/c"})", R"("extraPodSpec":{"volumes":[{"name":"x"}]})"),
+       unknown(0, "x", "; volumes of extraPodSpec are mounted in extraPodSpec.mainContainer.volumeMounts")},
       {"a user's volume has the name (pod-Q11b)",
        mounts(R"({"name":"c","mountPoint":"/c"})",
               R"("extraPodSpec":{"volumes":[{"name":"x"},{"name":"c"}]})"),

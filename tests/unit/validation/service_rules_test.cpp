@@ -31,6 +31,11 @@ TEST_CASE("service.replicas-negative") {
   check({
       {"negative", service(R"("replicas":-1)"), negative},
       {"zero", service(R"("replicas":0)"), ""},
+      {"most", service(R"("replicas":2147483647)"), ""},
+      {"beyond 32 bits", service(R"("replicas":2147483648)"),
+       "E service.replicas-negative spec.services[a].replicas: Invalid value: 2147483648: must be no more "
+       "than "
+       "2147483647\n"},
       {"null", service(R"("replicas":null)"), ""},
       {"text", service(R"("replicas":"-1")"), ""},
   });
@@ -149,9 +154,8 @@ TEST_CASE("service.worker-args (pod-Q30)") {
         fmt::format(R"("componentType":"{}","extraPodSpec":{{"mainContainer":{{{}}}}})", type, main));
   };
   const std::string told =
-      "W service.worker-args spec.services[a].extraPodSpec.mainContainer.args: without command only the "
-      "first is run, "
-      "by /bin/sh -c\n";
+      "W service.worker-args spec.services[a].extraPodSpec.mainContainer.args: a shell runs only the first: "
+      "set command\n";
   check({
       {"one text", with("worker", R"("args":["python3 -m dynamo.vllm"])"), ""},
       {"words", with("worker", R"("args":["-m","dynamo.vllm"])"), told},
@@ -159,6 +163,24 @@ TEST_CASE("service.worker-args (pod-Q30)") {
       {"with command", with("prefill", R"("command":["python3"],"args":["-m","dynamo.vllm"])"), ""},
       {"a frontend has a command", with("frontend", R"("args":["-m","dynamo.frontend"])"), ""},
       {"no args", with("worker", R"("command":null)"), ""},
+      {"a shell's words", with("frontend", R"("command":["/bin/bash","-c"],"args":["python3","-m"])"), told},
+      {"a script that reads them", with("worker", R"("command":["sh","-c"],"args":["exec $0 $@","a"])"), ""},
+  });
+  const auto remark = [](std::string_view rule, std::string_view place, std::string_view text) {
+    return fmt::format("W service.{} spec.services[a].extraPodSpec.mainContainer.{}: {}\n", rule, place,
+                       text);
+  };
+  check({
+      {"a shell without -c", with("worker", R"("command":["/bin/sh"],"args":["python3 -m x"])"),
+       remark("shell-script", "command", "needs -c: without it the text is a file's name")},
+      {"a script's file", with("worker", R"("command":["/bin/sh"],"args":["run.sh"])"), ""},
+      {"a command of several words", with("worker", R"("command":["python3 -m dynamo.vllm"])"),
+       remark("command-words", "command[0]", "holds a blank: each word is an item")},
+      {"flag and value in one", with("worker", R"("command":["python3"],"args":["-m","x","--model m"])"),
+       remark("args-words", "args[2]", "holds a blank: flag and value are two items")},
+      {"a value with blanks",
+       with("worker", R"("command":["python3"],"args":["--a=b c","--d","{\"e\": 1}"])"), ""},
+      {"a shell's text", with("worker", R"("command":["sh","-c"],"args":["--model m"])"), ""},
   });
 }
 
@@ -277,7 +299,19 @@ TEST_CASE("endpoint pickers") {
       {"all at once", epp(R"("replicas":3,"multinode":{"nodeCount":2})"),
        unset + "E service.epp-multinode" + p + "multinode: Forbidden: an endpoint picker runs on one node\n" +
            replicas(3)},
-      {"another type needs nothing", service(R"("eppConfig":{},"replicas":2)"), ""},
+      {"another type needs nothing", service(R"("eppConfig":{},"replicas":2)"),
+       "W service.epp-config-unused spec.services[a].eppConfig: is not used: componentType is not epp\n"},
+      {"a profile of plugins by name and by type",
+       service(
+           R"("componentType":"epp","eppConfig":{"config":{"plugins":[{"type":"t"},{"type":"u","name":"n"}],)"
+           R"("schedulingProfiles":[{"name":"p","plugins":[{"pluginRef":"t"},{"pluginRef":"n"}]}]}})"),
+       ""},
+      {"a profile of an unknown plugin",
+       service(R"("componentType":"epp","eppConfig":{"config":{"plugins":[{"type":"u","name":"n"}],)"
+               R"("schedulingProfiles":[{"name":"p","plugins":[{"pluginRef":"n"},{"pluginRef":"u"}]}]}})"),
+       "W service.epp-plugins spec.services[a].eppConfig.config.schedulingProfiles[0].plugins[1].pluginRef: "
+       "no "
+       "plugin is \"u\"\n"},
       {"exact case", service(R"("componentType":"EPP")"),
        "W service.component-type spec.services[a].componentType: \"EPP\" is not known: base defaults are "
        "used (did "

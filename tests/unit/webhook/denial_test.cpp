@@ -157,7 +157,7 @@ TEST_CASE("warnings reach the user whatever the object holds") {
 }
 
 TEST_CASE("warnings stand beside allowed and denied answers") {
-  CHECK(outcome(ask(kValidate, review("CREATE", dgdr(R"({"model":"m","sla":{"ttft":0}})")))) ==
+  CHECK(outcome(ask(kValidate, review("CREATE", dgdr(R"({"model":"m","sla":{"ttft":0,"itl":1}})")))) ==
         "allowed [spec.sla.ttft: 0 is not greater than 0]");
   CHECK(outcome(ask(kValidate, review("CREATE", dgdr(R"({"sla":{"ttft":0,"itl":-1.5}})")))) ==
         "denied 422 Invalid: DynamoGraphDeploymentRequest.nvidia.com \"r\" is invalid: spec.model: Required "

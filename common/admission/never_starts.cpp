@@ -1,0 +1,45 @@
+#include "common/admission/never_starts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "common/podrules/rules.h"
+
+namespace dynamo::admission {
+namespace {
+
+using json::Value;
+
+constexpr std::array kNeverStarts = {podrules::rule::kImageDoubtful, podrules::rule::kSecurityRoot,
+                                     podrules::rule::kObjectName, podrules::rule::kVolumeMedium};
+
+/// A ConfigMap or Secret that may be missing may have any name.
+bool isOptional(const Value& holder, std::string_view path) {
+  constexpr int kLevels = 3;  // spec.volumes[0].configMap.items[0].key
+  for (int level = 0; level < kLevels; ++level) {
+    path = path.substr(0, std::min(path.rfind('.'), path.size()));
+    const Value* optional = validation::valueAt(holder, fmt::format("{}.optional", path));
+    if (optional != nullptr && optional->IsTrue()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void refuseWhatNeverStarts(const Value& holder, std::string_view prefix, validation::Findings& findings) {
+  std::erase_if(findings.warnings, [&](const validation::Warning& warning) {
+    const auto known = std::find(kNeverStarts.begin(), kNeverStarts.end(), warning.rule);
+    if (known == kNeverStarts.end() || !warning.field.starts_with(prefix)) return false;
+    const std::string_view path = std::string_view{warning.field}.substr(prefix.size());
+    if (isOptional(holder, path)) return false;
+    const Value* value = validation::valueAt(holder, path);
+    findings.error({validation::ErrorType::Invalid, warning.field,
+                    value == nullptr ? std::string{} : validation::showValue(*value), warning.text,
+                    warning.rule});
+    return true;
+  });
+}
+
+}  // namespace dynamo::admission

@@ -1,0 +1,291 @@
+#include "common/admission/request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+
+#include "common/admission/never_starts.h"
+#include "common/api/dgdr.h"
+#include "common/json/build.h"
+#include "common/json/parse.h"
+#include "common/k8s/names.h"
+#include "common/podrules/pod.h"
+#include "common/validation/check.h"
+
+namespace dynamo::admission {
+namespace {
+
+using json::Value;
+using validation::Findings;
+using validation::Report;
+using validation::Severity;
+
+namespace keys = api::dgdr;
+
+constexpr std::string_view kJob = "spec.overrides.profilingJob";
+
+const Value* specOf(const Value& object) {
+  return json::findObject(&object, "spec");
+}
+
+std::string_view annotation(const Value& object, std::string_view key) {
+  return json::findText(json::findObject(json::findObject(&object, "metadata"), "annotations"), key);
+}
+
+std::string annotationPath(std::string_view key) {
+  return fmt::format("metadata.annotations[{}]", key);
+}
+
+const Value* jobOf(const Value& object) {
+  return json::findObject(json::findObject(specOf(object), "overrides"), "profilingJob");
+}
+
+// The profiling Job
+
+// What of an override goes into the Job (spec/dgdr-lifecycle.md section 9); the rest is never looked at.
+constexpr std::array<std::string_view, 6> kJobFields = {
+    "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished",
+    "completions",  "parallelism",           "suspend"};
+constexpr std::array<std::string_view, 14> kPodFields = {"tolerations",
+                                                         "nodeSelector",
+                                                         "topologySpreadConstraints",
+                                                         "affinity",
+                                                         "runtimeClassName",
+                                                         "dnsConfig",
+                                                         "terminationGracePeriodSeconds",
+                                                         "priorityClassName",
+                                                         "serviceAccountName",
+                                                         "dnsPolicy",
+                                                         "imagePullSecrets",
+                                                         "securityContext",
+                                                         "volumes",
+                                                         "initContainers"};
+constexpr std::array<std::string_view, 6> kContainerFields = {"image", "resources",    "securityContext",
+                                                              "env",   "volumeMounts", "envFrom"};
+
+template <std::size_t N>
+Value only(const std::array<std::string_view, N>& fields, const Value* from, json::Allocator& allocator) {
+  const json::Maker make{allocator};
+  Value kept = make.object();
+  for (const std::string_view field : fields) {
+    if (const Value* value = json::find(from, field)) make.set(kept, field, *value);
+  }
+  return kept;
+}
+
+/// The override with nothing but what is used of it, at the same paths.
+Value usedOverride(const Value& job, json::Allocator& allocator) {
+  const json::Maker make{allocator};
+  const Value* podTemplate = json::findObject(&job, "template");
+  const Value* podSpec = json::findObject(podTemplate, "spec");
+  Value pod = only(kPodFields, podSpec, allocator);
+  const Value* containers = json::find(podSpec, "containers");
+  if (containers != nullptr && containers->IsArray() && !containers->Empty()) {
+    Value list = make.list();
+    make.push(list, only(kContainerFields, &(*containers)[0], allocator));
+    make.set(pod, "containers", std::move(list));
+  }
+  Value whole = make.object("spec", std::move(pod));
+  if (const Value* metadata = json::findObject(podTemplate, "metadata")) {
+    make.set(whole, "metadata", *metadata);
+  }
+  Value used = only(kJobFields, &job, allocator);
+  make.set(used, "template", std::move(whole));
+  return used;
+}
+
+void jobOverride(const Value& object, Findings& findings) {
+  const Value* job = jobOf(object);
+  if (job == nullptr) return;
+  json::Document document;
+  const Value used = usedOverride(*job, document.GetAllocator());
+  podrules::checkJobSpec(used, std::string{kJob}, {podrules::Workload::Job, true}, findings);
+  refuseWhatNeverStarts(used, fmt::format("{}.", kJob), findings);
+}
+
+void jobMounts(const Value& object, const Report& report) {
+  const Value* podSpec = json::findObject(json::findObject(jobOf(object), "template"), "spec");
+  std::set<std::string_view> volumes{"profiling-output", "model-cache", "profiling-config"};
+  validation::forEachObject(json::find(podSpec, "volumes"), [&](const Value& volume, std::size_t) {
+    volumes.insert(json::findText(&volume, "name"));
+  });
+  const Value* containers = json::find(podSpec, "containers");
+  if (containers == nullptr || !containers->IsArray() || containers->Empty()) return;
+  validation::forEachObject(
+      json::find(&(*containers)[0], "volumeMounts"), [&](const Value& mount, std::size_t i) {
+        const std::string_view name = json::findText(&mount, "name");
+        if (name.empty() || volumes.contains(name)) return;
+        report.notFound(fmt::format("{}.template.spec.containers[0].volumeMounts[{}].name", kJob, i), name,
+                        "the profiling Job has no volume of this name");
+      });
+}
+
+void image(const Value& object, const Report& report) {
+  const std::string_view image = json::findText(specOf(object), "image");
+  if (!image.empty()) report.check("spec.image", image, podrules::imageDoubt(image));
+}
+
+void modelCache(const Value& object, const Report& report) {
+  const std::string_view name = json::findText(json::findObject(specOf(object), "modelCache"), "pvcName");
+  if (!name.empty()) report.check("spec.modelCache.pvcName", name, k8s::dns1123SubdomainProblem(name));
+}
+
+void modelCacheOdd(const Value& object, const Report& report) {
+  const Value* cache = json::findObject(specOf(object), "modelCache");
+  const std::string_view mount = json::findText(cache, "pvcMountPath");
+  const std::string_view model = json::findText(cache, "pvcModelPath");
+  const bool given = !model.empty() || (!mount.empty() && mount != keys::kDefaultModelCacheMountPath);
+  if (given && json::findText(cache, "pvcName").empty()) {
+    report.warn("spec.modelCache", "has no effect without pvcName");
+  }
+  if (!mount.empty() && mount.front() != '/') {
+    report.warn("spec.modelCache.pvcMountPath", "is not an absolute path");
+  }
+  if (mount.find(':') != std::string_view::npos) {
+    report.warn("spec.modelCache.pvcMountPath", "holds ':', which container runtimes refuse");
+  }
+  if (model.starts_with('/')) report.warn("spec.modelCache.pvcModelPath", "is a path inside the claim");
+  if (model == ".." || model.starts_with("../") || model.find("/../") != std::string_view::npos) {
+    report.warn("spec.modelCache.pvcModelPath", "leaves the claim");
+  }
+}
+
+// The profiler
+
+void workloadOnce(const Value& object, const Report& report) {
+  const Value* workload = json::findObject(specOf(object), "workload");
+  if (json::find(workload, "concurrency") == nullptr || json::find(workload, "requestRate") == nullptr)
+    return;
+  report.warn("spec.workload.requestRate", "give it or concurrency: the profiler takes one of them");
+}
+
+void slaComplete(const Value& object, const Report& report) {
+  const Value* sla = json::findObject(specOf(object), "sla");
+  const bool first = json::find(sla, "ttft") != nullptr;
+  const bool each = json::find(sla, "itl") != nullptr;
+  if (json::find(sla, "e2eLatency") != nullptr) {
+    for (const std::string_view field : {"ttft", "itl"}) {
+      if (json::find(sla, field) == nullptr) continue;
+      report.warn(fmt::format("spec.sla.{}", field), "is not used: e2eLatency is");
+    }
+  } else if (first != each) {
+    report.warn(fmt::format("spec.sla.{}", first ? "itl" : "ttft"),
+                fmt::format("is missing: the profiler wants it beside {}", first ? "ttft" : "itl"));
+  }
+}
+
+// Settings of v1alpha1, in annotations of v1beta1
+
+void outputClaim(const Value& object, const Report& report) {
+  const std::string_view name = annotation(object, keys::kOutputPvc);
+  if (!name.empty()) report.check(annotationPath(keys::kOutputPvc), name, k8s::dns1123SubdomainProblem(name));
+}
+
+void deploymentOverrides(const Value& object, const Report& report) {
+  json::Document overrides;
+  const std::string_view text = annotation(object, keys::kDeploymentOverrides);
+  if (text.empty() || json::parse(text, overrides)) return;
+  const std::string path = annotationPath(keys::kDeploymentOverrides);
+  const std::string_view name = json::findText(&overrides, "name");
+  if (!name.empty()) report.check(path + ".name", name, k8s::dns1123SubdomainProblem(name));
+  validation::forEachMember(json::findObject(&overrides, "labels"),
+                            [&](std::string_view key, const Value& value) {
+                              const std::string at = fmt::format("{}.labels[{}]", path, key);
+                              report.check(at, key, k8s::qualifiedNameProblem(key));
+                              report.check(at, json::text(value), k8s::labelValueProblem(json::text(value)));
+                            });
+  validation::forEachMember(
+      json::findObject(&overrides, "annotations"), [&](std::string_view key, const Value&) {
+        report.check(fmt::format("{}.annotations[{}]", path, key), key, k8s::annotationKeyProblem(key));
+      });
+}
+
+using RequestCheck = validation::Check<Value>;
+
+constexpr std::array kChecks = {
+    RequestCheck{{"dgdr-job-mount", Severity::Error, "what the profiler mounts is a volume of its Job"},
+                 jobMounts},
+    RequestCheck{{"dgdr-image", Severity::Error, "the profiler's image has a name that can be"}, image},
+    RequestCheck{{"dgdr-model-cache", Severity::Error, "a model cache is a claim"}, modelCache},
+    RequestCheck{{"dgdr-output-claim", Severity::Error, "results are kept in a claim"}, outputClaim},
+    RequestCheck{{"dgdr-overrides-metadata", Severity::Error,
+                  "the generated deployment gets a good name, labels and annotations"},
+                 deploymentOverrides},
+    RequestCheck{{"dgdr-model-cache-odd", Severity::Warning, "paths of a model cache are sane"},
+                 modelCacheOdd},
+    RequestCheck{{"dgdr-workload-once", Severity::Warning, "traffic is given as concurrency or as a rate"},
+                 workloadOnce},
+    RequestCheck{{"dgdr-sla-complete", Severity::Warning, "targets are ttft and itl, or e2eLatency"},
+                 slaComplete},
+};
+
+constexpr auto kRules = [] {
+  std::array<validation::Rule, kChecks.size()> rules{};
+  for (std::size_t i = 0; i < kChecks.size(); ++i) rules[i] = kChecks[i].rule;
+  return rules;
+}();
+
+Findings runAll(const Value& object) {
+  Findings findings;
+  jobOverride(object, findings);
+  validation::runChecks<Value>(kChecks, object, findings);
+  return findings;
+}
+
+/// Where v1alpha1 clients wrote what stands at a place of v1beta1.
+struct Place {
+  std::string beta;
+  std::string_view alpha;
+};
+
+const std::array<Place, 8>& places() {
+  static const std::array<Place, 8> kPlaces = {{
+      {fmt::format("{}.template.spec.tolerations", kJob), "spec.profilingConfig.tolerations"},
+      {fmt::format("{}.template.spec.containers[0].resources", kJob), "spec.profilingConfig.resources"},
+      {"spec.image", "spec.profilingConfig.profilerImage"},
+      {"spec.modelCache", "spec.profilingConfig.config.deployment.modelCache"},
+      {"spec.sla", "spec.profilingConfig.config.sla"},
+      {"spec.workload", "spec.profilingConfig.config.sla"},
+      {annotationPath(keys::kOutputPvc), "spec.profilingConfig.outputPVC"},
+      {annotationPath(keys::kDeploymentOverrides), "spec.deploymentOverrides"},
+  }};
+  return kPlaces;
+}
+
+void toAlpha(std::string& field) {
+  for (const Place& place : places()) {
+    if (!field.starts_with(place.beta)) continue;
+    field.replace(0, place.beta.size(), place.alpha);
+    return;
+  }
+}
+
+}  // namespace
+
+std::span<const validation::Rule> requestRules() {
+  return kRules;
+}
+
+Findings validateRequest(const validation::DgdrRequest& request) {
+  Findings all = validation::validateDgdr(request);
+  const bool deleting = json::find(json::find(&request.object, "metadata"), "deletionTimestamp") != nullptr;
+  if (request.old == nullptr || !deleting) {
+    Findings more = runAll(request.object);
+    if (request.old != nullptr && !more.errors.empty()) {
+      more = validation::ratchet(std::move(more), runAll(*request.old), request.object, *request.old);
+    }
+    std::move(more.errors.begin(), more.errors.end(), std::back_inserter(all.errors));
+    std::move(more.warnings.begin(), more.warnings.end(), std::back_inserter(all.warnings));
+  }
+  if (request.clientVersion == "v1alpha1") {
+    for (validation::FieldError& error : all.errors) toAlpha(error.field);
+    for (validation::Warning& warning : all.warnings) toAlpha(warning.field);
+  }
+  all.sort();
+  return all;
+}
+
+}  // namespace dynamo::admission

@@ -1,0 +1,142 @@
+// What admission says of graphs beyond its rules: each mistake once, at the user's own field.
+
+#include "common/admission/validate.h"
+#include "common/defaults/apply.h"
+#include "graph_support.h"
+
+namespace dynamo::admission {
+namespace {
+
+using validation::test::graph;
+using validation::test::lines;
+using validation::test::object;
+
+/// What is said of `text` once defaults are written into it; an update of `old` unless that is empty.
+std::string said(std::string_view text, std::string_view old = {}) {
+  const auto settings = usualSettings();
+  const auto stored = [&](std::string_view from) {
+    json::Document made = object(from);
+    defaults::applyDefaults(made, nullptr, {settings->defaults, settings->config, "1.0.0", "ns"},
+                            made.GetAllocator());
+    return made;
+  };
+  const json::Document now = stored(text);
+  const json::Document before = stored(old.empty() ? text : old);
+  return lines(validate({"DynamoGraphDeployment", now, old.empty() ? nullptr : &before, "u"}, *settings));
+}
+
+/// A worker "a" with more members; its main container's members are `main`.
+std::string worker(std::string_view main, std::string_view podSpec = "", std::string_view members = "",
+                   std::string_view spec = "") {
+  return graph(fmt::format(
+      R"("services":{{"a":{{"componentType":"worker","extraPodSpec":{{"mainContainer":{{{}}}{}}}{}}}}}{})",
+      main, podSpec, members, spec));
+}
+
+const std::string kMain = R"("image":"i:1","command":["python3"],"args":["-m","dynamo.vllm"])";
+
+struct Row {
+  std::string name;
+  std::string object;
+  std::string expected;
+};
+
+void check(const std::vector<Row>& rows) {
+  for (const Row& row : rows) {
+    INFO(row.name);
+    CHECK(said(row.object) == row.expected);
+  }
+}
+
+TEST_CASE("what no kubelet starts is refused") {
+  const auto image = [](std::string_view text) {
+    return worker(fmt::format(R"("image":"{}","command":["x"])", text));
+  };
+  const auto refused = [](std::string_view value, std::string_view text) {
+    return fmt::format(
+        "E pod.image-doubtful spec.services[a].extraPodSpec.mainContainer.image: Invalid value: \"{}\": {}\n",
+        value, text);
+  };
+  const auto volume = [](std::string_view source) {
+    return worker(kMain, fmt::format(R"(,"volumes":[{{"name":"v",{}}}])", source));
+  };
+  const std::string v = "spec.services[a].extraPodSpec.volumes[0].";
+  check({
+      {"good", image("nvcr.io/nvidia/dynamo:1"), ""},
+      {"a blank inside", image("dynamo: 1"), refused("dynamo: 1", "holds white space")},
+      {"a URL", image("https://nvcr.io/x:1"),
+       refused("https://nvcr.io/x:1", "is a URL: leave out the scheme")},
+      {"no tag", image("dynamo:"), refused("dynamo:", "has no tag after ':'")},
+      {"a claim that cannot be", volume(R"("persistentVolumeClaim":{"claimName":"Models"})"),
+       "E pod.object-name " + v +
+           "persistentVolumeClaim.claimName: Invalid value: \"Models\": no object can be named \"Models\"\n"},
+      {"a ConfigMap that cannot be", volume(R"("configMap":{"name":"My"})"),
+       "E pod.object-name " + v + "configMap.name: Invalid value: \"My\": no object can be named \"My\"\n"},
+      {"and need not be", volume(R"("configMap":{"name":"My","optional":true})"),
+       "W pod.object-name " + v + "configMap.name: no object can be named \"My\"\n"},
+      {"a key that need not be",
+       volume(R"("secret":{"secretName":"s","optional":true,"items":[{"key":"a/b","path":"c"}]})"),
+       "W pod.object-name " + v + "secret.items[0].key: no key can be named \"a/b\"\n"},
+      {"a medium", volume(R"("emptyDir":{"medium":"memory"})"),
+       "E pod.volume-medium " + v +
+           "emptyDir.medium: Invalid value: \"memory\": is no medium: leave it out, or set Memory or "
+           "HugePages\n"},
+      {"root that must not be", worker(kMain + R"(,"securityContext":{"runAsNonRoot":true,"runAsUser":0})"),
+       "E pod.security-root spec.services[a].extraPodSpec.mainContainer.securityContext.runAsUser: Invalid "
+       "value: 0: is root, but runAsNonRoot is true: no container will start\n"},
+  });
+}
+
+TEST_CASE("a mistake is told once") {
+  const std::string framework = R"(,"backendFramework":"{}")";
+  check({
+      {"a sidecar named as the main container",
+       worker(kMain, R"(,"containers":[{"name":"main","image":"i"}])"),
+       "E service.container-name spec.services[a].extraPodSpec.containers[0].name: Duplicate value: "
+       "\"main\": is "
+       "the name of the main container\n"},
+      {"a claim named as a volume",
+       worker(kMain, R"(,"volumes":[{"name":"c","emptyDir":{}}])",
+              R"(,"volumeMounts":[{"name":"c","mountPoint":"/c"}])", R"(,"pvcs":[{"name":"c"}])"),
+       "E service.volume-taken spec.services[a].extraPodSpec.volumes[0].name: Duplicate value: \"c\": "
+       "volumeMounts make a volume of this name\n"},
+      {"little memory", worker(kMain, "", R"(,"resources":{"limits":{"memory":"16"}})"),
+       "W service.amount-odd spec.services[a].resources.limits.memory: \"16\" is less than 4Mi: a suffix "
+       "forgotten?\n"},
+  });
+  CHECK(said(worker(kMain, "", "", R"(,"backendFramework":"sglang")"),
+             worker(kMain, "", "", R"(,"backendFramework":"vllm")")) ==
+        "E dgd.framework-immutable spec.backendFramework: Invalid value: \"sglang\": field is immutable\n"
+        "W dgd.framework-change spec.backendFramework: another framework needs another deployment: create it "
+        "anew\n");
+}
+
+TEST_CASE("findings name the user's field, not a default") {
+  const auto picker = [](std::string_view name, std::string_view key) {
+    return graph(
+        fmt::format(R"("services":{{"a":{{"componentType":"epp","eppConfig":{{"configMapRef":)"
+                    R"({{"name":"{}","key":"{}"}}}},"extraPodSpec":{{"mainContainer":{{"image":"i"}}}}}}}})",
+                    name, key));
+  };
+  const std::string reference = "spec.services[a].eppConfig.configMapRef.";
+  check({
+      {"picker", picker("c", "k"), ""},
+      {"name of a picker's ConfigMap", picker("My", "k"),
+       "E pod.object-name " + reference + "name: Invalid value: \"My\": no object can be named \"My\"\n"},
+      {"key of a picker's ConfigMap", picker("c", "a/b"),
+       "E pod.object-name " + reference + "key: Invalid value: \"a/b\": no key can be named \"a/b\"\n"},
+      {"name servers", worker(kMain, R"(,"dnsPolicy":"None")"),
+       "E pod.dns spec.services[a].extraPodSpec.dnsConfig.nameservers: Required value: at least one "
+       "nameserver, "
+       "for dnsPolicy is None\n"},
+      {"probes of nodes that the webhook wrote", worker(kMain, "", R"(,"multinode":{"nodeCount":2})"), ""},
+      {"a probe of nodes that the user wrote",
+       worker(kMain + R"(,"startupProbe":{"tcpSocket":{"port":1}})", "", R"(,"multinode":{"nodeCount":2})"),
+       "W service.probes-dropped spec.services[a].extraPodSpec.mainContainer.startupProbe: holds for the "
+       "leader's "
+       "pod only: worker pods do without\n"},
+  });
+}
+
+}  // namespace
+}  // namespace dynamo::admission
