@@ -290,6 +290,17 @@ TEST_CASE("accounts of planner and endpoint picker (quirk child-Q22, children.md
   CHECK(accounts(R"({"A":{"componentType":"worker"}})").empty());
 }
 
+TEST_CASE("args that are no list are left to the schema to tell") {
+  for (const char* command : {R"(["python3"])", R"(["sh","-c"])"}) {
+    json::Document graph = graphWith(
+        std::string{
+            R"({"W":{"componentType":"worker","multinode":{"nodeCount":2},"resources":{"limits":{"gpu":"1"}},"extraPodSpec":{"mainContainer":{"command":)"} +
+            command + R"(,"args":"python3 -m dynamo.sglang"}}}})",
+        "{}", R"(,"backendFramework":"sglang")");
+    CHECK(podSpecOf(rendered(Setup{}, graph), "leader") != nullptr);
+  }
+}
+
 TEST_CASE("a restart whose services are not in its order (controllers.md 3)") {
   const json::Document graph = parsed(
       R"({"metadata":{"name":"g"},"spec":{"restart":{"id":"r","strategy":{"type":"Sequential","order":["a","b"]}},
