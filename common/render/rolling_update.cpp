@@ -17,6 +17,7 @@ long long numberOr(const Value* value, long long fallback) {
 }
 
 std::optional<int> whole(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
   int number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool good = !text.empty() && parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
