@@ -46,12 +46,11 @@ constexpr std::string_view kForwarded[] = {"CUDA_VISIBLE_DEVICES",
                                            "TRTLLM_USE_UCX_KVCACHE",
                                            "USER"};
 
-std::optional<int> gpuNumber(const Value* item) {
-  const std::string_view text = json::findText(item, "gpu");
+std::optional<int> gpuNumber(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
   int number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size())
-    return std::nullopt;
+  if (parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size()) return std::nullopt;
   return number;
 }
 
@@ -59,14 +58,13 @@ std::optional<int> gpuNumber(const Value* item) {
 long long gpusPerNode(const Value& component) {
   const Value* resources = json::findObject(&component, "resources");
   const Value* limits = json::findObject(resources, "limits");
-  if (const auto number = gpuNumber(json::findObject(resources, "requests"))) return *number;
-  if (const auto number = gpuNumber(limits)) return *number;
+  for (const Value* item : {json::findObject(resources, "requests"), limits}) {
+    if (const auto number = gpuNumber(json::findText(item, "gpu"))) return *number;
+  }
   const std::string_view type = json::findText(limits, "gpuType");
-  const std::string_view text =
-      json::findText(json::findObject(limits, "custom"), type.empty() ? api::kDefaultGpuResource : type);
-  int number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
+  return gpuNumber(json::findText(json::findObject(limits, "custom"),
+                                  type.empty() ? api::kDefaultGpuResource : type))
+      .value_or(0);
 }
 
 std::string singleQuoted(std::string_view text) {
@@ -185,8 +183,10 @@ void updateForTrtllm(const Component& component, Role role, const Context& conte
   json::ensureList(pod.main, "volumeMounts", allocator)
       .PushBack(make.object("name", secret, "mountPath", kSshMount, "readOnly", true), allocator);
   appendEnv(pod.main, make.object("name", "OMPI_MCA_orte_keep_fqdn_hostnames", "value", "1"), allocator);
-  make.push(pod.volumes, make.object("name", secret, "secret",
-                                     make.object("secretName", secret, "defaultMode", kSecretMode)));
+  if (json::findNamed(json::find(pod.spec, "volumes"), secret) == nullptr) {
+    make.push(pod.volumes, make.object("name", secret, "secret",
+                                       make.object("secretName", secret, "defaultMode", kSecretMode)));
+  }
   if (role == Role::Main) return;
   const std::string script = role == Role::Leader ? leaderScript(component, pod.main) : workerScript();
   make.set(pod.main, "command", make.list("/bin/sh", "-c"));

@@ -83,9 +83,21 @@ bool isShell(const Value* command) {
          json::text((*command)[1]) == "-c";
 }
 
+/// Puts `flags` into the first item of `list` that runs vLLM by itself, as the text of a shell.
+bool injectIntoItem(Value* list, std::string_view flags, const json::Maker& make) {
+  if (list == nullptr || !list->IsArray()) return false;
+  for (Value& item : list->GetArray()) {
+    const auto changed = injectIntoText(json::text(item), flags, kVllm);
+    if (!changed) continue;
+    item = make.value(*changed);
+    return true;
+  }
+  return false;
+}
+
 void wrapInRay(const Component& component, Role role, Value& main, Allocator& allocator) {
   const json::Maker make{allocator};
-  const Value* command = json::find(main, "command");
+  Value* command = json::find(main, "command");
   Value* args = json::find(main, "args");
   constexpr std::string_view kRayFlag = "--distributed-executor-backend ray";
   std::string text;
@@ -93,16 +105,18 @@ void wrapInRay(const Component& component, Role role, Value& main, Allocator& al
     text = fmt::format("ray start --address={}:{} --block", component.hosts.leaderShell(), kRayPort);
   } else if (role == Role::Leader) {
     const std::string start = fmt::format("ray start --head --port={} && ", kRayPort);
-    std::optional<std::string> injected;
-    if (isShell(command) && args != nullptr && args->IsArray() && !args->Empty()) {
-      injected = injectIntoText(json::text((*args)[0]), kRayFlag, kVllm);
-    }
-    if (injected) {
-      (*args)[0] = make.value(start + *injected);
+    // A flag behind a shell's text would be the shell's (quirk pod-Q12).
+    const bool python =
+        command != nullptr && command->IsArray() && !command->Empty() && isPython(json::text((*command)[0]));
+    const bool inText =
+        !python && (injectIntoItem(command, kRayFlag, make) || injectIntoItem(args, kRayFlag, make));
+    if (inText && isShell(command) && args != nullptr && args->IsArray() && !args->Empty()) {
+      (*args)[0] = make.value(start + std::string{json::text((*args)[0])});
       make.set(main, "command", make.list("/bin/sh", "-c"));
       return;
     }
-    text = fmt::format("{}{} {} {}", start, quoteAll(command), quoteAll(args), kRayFlag);
+    text = fmt::format("{}{} {}", start, quoteAll(command), quoteAll(args));
+    if (!inText) text.append(" ").append(kRayFlag);
   }
   make.set(main, "command", make.list("/bin/sh", "-c"));
   if (!text.empty()) make.set(main, "args", make.list(text));

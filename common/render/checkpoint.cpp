@@ -60,11 +60,13 @@ void volumeOnce(PodDraft& pod, Value&& volume, Allocator& allocator) {
 CheckpointUse resolveCheckpoint(const Component& component, const Facts& facts) {
   CheckpointUse use;
   const Value* given = json::findObject(&component.spec, "checkpoint");
-  if (!json::findBool(given == nullptr ? &component.spec : given, "enabled").value_or(false)) return use;
+  if (!json::findBool(given, "enabled").value_or(false)) return use;
   use.enabled = true;
   const std::string_view reference = json::findText(given, "checkpointRef");
   if (reference.empty()) {
-    if (const Value* identity = json::findObject(given, "identity")) use.hash = identityHash(*identity);
+    const Value* identity = json::findObject(given, "identity");
+    if (identity == nullptr) return use;
+    use.hash = identityHash(*identity);
   }
   for (const CheckpointFact& fact : facts.checkpoints) {
     if (fact.namespaceName != component.namespaceName) continue;
@@ -125,6 +127,10 @@ void injectCheckpoint(const Component& component, const Context& context, PodDra
   const config::CheckpointConfig& storage = context.config.checkpoint;
   const json::Maker make{allocator};
   if (!storage.enabled) return error(component, "the operator's configuration has checkpointing off", errors);
+  const Value* given = json::findObject(&component.spec, "checkpoint");
+  if (json::findText(given, "checkpointRef").empty() && json::findObject(given, "identity") == nullptr) {
+    return error(component, "must have a checkpointRef or an identity", errors);
+  }
   if (use.ready) {
     make.set(pod.main, "command", make.list("sleep", "infinity"));
     json::remove(pod.main, "args");

@@ -78,6 +78,12 @@ void renderAutoCheckpoint(const Component& component, const Context& context, Ch
       !context.config.checkpoint.enabled) {
     return;
   }
+  // Services of one identity share the checkpoint that the first of them makes.
+  for (const Child& child : children.items) {
+    if (json::findText(&child.object, "kind") == api::kDynamoCheckpoint && nameOf(child.object) == use.hash) {
+      return;
+    }
+  }
   const json::Maker make{allocator};
   Component alone = component.clone(allocator);
   json::remove(alone.spec, "checkpoint");

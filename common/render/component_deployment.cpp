@@ -56,10 +56,7 @@ Component componentOf(const Value& deployment, const std::string& path, const Co
   component.discovery =
       discoveryBackend(json::findObject(&spec, "annotations"), nullptr, context.config.discoveryBackend);
   component.framework = detectFramework(spec, json::findText(&spec, "backendFramework"));
-  if (!component.framework.error.empty()) {
-    errors.push_back({validation::ErrorType::Invalid, component.at("extraPodSpec.mainContainer.args"), "",
-                      component.framework.error, "render.framework"});
-  }
+  tellFramework(component, errors);
   component.hosts = {Pathway::LeaderWorkerSet, std::string{nameOf(deployment)}, nodeCount(spec)};
   if (api::isWorkerType(component.type())) {
     component.workerHash = json::findText(json::findObject(&spec, "labels"), api::label::kWorkerHash);

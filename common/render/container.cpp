@@ -46,12 +46,16 @@ Value typeDefaults(const Component& component, std::string_view type, const Cont
   return container;
 }
 
-/// The user's mounts, then default ones by names that the user has not given (quirk pod-Q7).
+/// The user's mounts, then default ones whose name and path the user has not given (quirk pod-Q7).
 Value completeByName(const Value& given, const Value* defaults, Allocator& allocator) {
   Value list = json::copy(given, allocator);
   if (defaults == nullptr || !defaults->IsArray()) return list;
   for (const Value& item : defaults->GetArray()) {
-    if (json::findNamed(&given, json::findText(&item, "name")) == nullptr) {
+    const std::string_view path = json::findText(&item, "mountPath");
+    const bool taken = std::any_of(given.Begin(), given.End(), [&](const Value& mount) {
+      return json::findText(&mount, "mountPath") == path;
+    });
+    if (!taken && json::findNamed(&given, json::findText(&item, "name")) == nullptr) {
       list.PushBack(json::copy(item, allocator), allocator);
     }
   }

@@ -15,9 +15,10 @@ using json::Value;
 
 /// "3" is a number, "25%" a text, as in every Deployment.
 Value intOrString(std::string_view text, const json::Maker& make) {
+  const std::string_view digits = text.starts_with('+') ? text.substr(1) : text;
   std::int32_t number = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
+  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  const bool whole = parsed.ec == std::errc{} && parsed.ptr == digits.data() + digits.size();
   return whole ? make.value(number) : make.value(text);
 }
 

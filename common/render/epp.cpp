@@ -4,6 +4,7 @@
 
 #include "common/api/dynamo.h"
 #include "common/json/yaml_writer.h"
+#include "common/k8s/duration.h"
 #include "common/render/names.h"
 #include "common/render/object.h"
 
@@ -59,6 +60,21 @@ Value profiles(const Value& list, const json::Maker& make) {
   return made;
 }
 
+Value saturationDetector(const Value& detector, const json::Maker& make) {
+  Value made = make.object();
+  for (const std::string_view name : {"queueDepthThreshold", "kvCacheUtilThreshold"}) {
+    const Value* given = json::find(detector, name);
+    if (given != nullptr && given->IsNumber() && given->GetDouble() != 0) make.set(made, name, *given);
+  }
+  const std::string_view text = json::findText(&detector, "metricsStalenessThreshold");
+  const std::optional<k8s::Duration> duration = k8s::parseDuration(text);
+  make.set(made, "metricsStalenessThreshold",
+           text.empty() ? "0s"
+           : duration   ? k8s::formatDuration(*duration)
+                        : std::string{text});
+  return made;
+}
+
 /// yaml of sorted members, as every Kubernetes tool writes it.
 void sortMembers(Value& value) {
   if (value.IsArray()) {
@@ -85,10 +101,7 @@ Value endpointPickerConfig(const Value& config, Allocator& allocator) {
            profileList != nullptr && profileList->IsArray() ? profiles(*profileList, make) : Value{});
   members.given("featureGates");
   if (const Value* detector = json::findObject(&config, "saturationDetector")) {
-    Value made = make.value(*detector);
-    if (json::find(made, "metricsStalenessThreshold") == nullptr)
-      make.set(made, "metricsStalenessThreshold", "0s");
-    make.set(members.made, "saturationDetector", std::move(made));
+    make.set(members.made, "saturationDetector", saturationDetector(*detector, make));
   }
   sortMembers(members.made);
   return std::move(members.made);

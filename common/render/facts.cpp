@@ -7,6 +7,7 @@
 
 #include "common/api/dynamo.h"
 #include "common/config/manifests.h"
+#include "common/render/hash.h"
 #include "common/render/object.h"
 #include "common/render/pull_secrets.h"
 
@@ -15,14 +16,14 @@ namespace {
 
 using json::Value;
 
-std::vector<std::string> sortedTexts(const Value& list) {
-  std::vector<std::string> texts;
-  if (!list.IsArray()) return texts;
+/// The texts of `list` into `texts`, sorted, each once.
+void addSorted(std::vector<std::string>& texts, const Value& list) {
+  if (!list.IsArray()) return;
   for (const Value& item : list.GetArray()) {
     if (item.IsString()) texts.emplace_back(json::text(item));
   }
   std::sort(texts.begin(), texts.end());
-  return texts;
+  texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
 }
 
 constexpr std::array<std::string_view, 4> kKnown = {"apis", "pullSecrets", "componentServiceAccounts",
@@ -36,6 +37,10 @@ CheckpointFact checkpointFact(const Value& checkpoint) {
   fact.namespaceName = namespaceOf(checkpoint);
   fact.name = nameOf(checkpoint);
   fact.hash = json::findText(status, "identityHash");
+  if (const Value* identity = json::findObject(specOf(checkpoint), "identity");
+      fact.hash.empty() && identity != nullptr) {
+    fact.hash = identityHash(*identity);
+  }
   fact.labelHash = json::findText(labelsOf(checkpoint), api::label::kCheckpointHash);
   fact.ready = json::findText(status, "phase") == "Ready";
   return fact;
@@ -56,14 +61,16 @@ std::string readFacts(const Value& document, Facts& facts) {
     for (const auto& space : namespaces->GetObject()) {
       if (!space.value.IsObject()) return "pullSecrets: want namespace -> registry -> names";
       for (const auto& registry : space.value.GetObject()) {
-        facts.pullSecrets[std::string{json::text(space.name)}][registryOfAuth(json::text(registry.name))] =
-            sortedTexts(registry.value);
+        // Several addresses name one registry: docker.io, https://index.docker.io/v1/.
+        addSorted(
+            facts.pullSecrets[std::string{json::text(space.name)}][registryOfAuth(json::text(registry.name))],
+            registry.value);
       }
     }
   }
   if (const Value* namespaces = json::findObject(&document, "componentServiceAccounts")) {
     for (const auto& space : namespaces->GetObject()) {
-      facts.componentAccounts[std::string{json::text(space.name)}] = sortedTexts(space.value);
+      addSorted(facts.componentAccounts[std::string{json::text(space.name)}], space.value);
     }
   }
   if (const Value* checkpoints = json::find(document, "checkpoints");

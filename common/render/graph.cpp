@@ -1,5 +1,6 @@
 // What a DynamoGraphDeployment makes itself (spec/children.md sections 1, 3, 16, 17, 19, 22).
 #include <algorithm>
+#include <utility>
 
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
@@ -57,17 +58,18 @@ class Graph {
 
  private:
   void accounts() {
-    const auto names = [&](std::string_view type, std::string_view account) {
-      return std::any_of(components_.begin(), components_.end(), [&](const Component& c) {
-        return c.type() == type || json::findText(c.podSpec(), "serviceAccountName") == account;
-      });
+    const auto any = [&](auto condition) {
+      return std::any_of(components_.begin(), components_.end(), condition);
     };
     const config::RbacConfig& rbac = context_.config.rbac;
-    if (names(api::kPlanner, api::kPlannerServiceAccount)) {
+    if (any([](const Component& c) {
+          return c.type() == api::kPlanner ||
+                 json::findText(c.podSpec(), "serviceAccountName") == api::kPlannerServiceAccount;
+        })) {
       renderClusterRoleAccount(api::kPlannerServiceAccount, rbac.plannerClusterRoleName, namespaceOf(graph_),
                                context_, children_, make_.allocator());
     }
-    if (names(api::kEpp, api::kEppServiceAccount)) {
+    if (any([](const Component& c) { return c.type() == api::kEpp; })) {
       renderClusterRoleAccount(api::kEppServiceAccount, rbac.eppClusterRoleName, namespaceOf(graph_),
                                context_, children_, make_.allocator());
     }
@@ -112,9 +114,11 @@ class Graph {
 
   void grove() {
     for (Component& component : components_) {
-      // Pods of a Grove graph carry the backend that holds for them.
+      // Pods of a Grove graph carry the backend that holds for them, as it was written.
       Value& annotations = json::ensureObject(component.spec, "annotations", make_.allocator());
-      make_.set(annotations, api::annotation::kDiscoveryBackend, component.discovery);
+      if (json::findText(&annotations, api::annotation::kDiscoveryBackend).empty()) {
+        make_.set(annotations, api::annotation::kDiscoveryBackend, context_.config.discoveryBackend);
+      }
     }
     renderPodCliqueSet(graph_, components_, context_, children_, make_.allocator());
     for (const Component& component : components_) {
@@ -145,6 +149,16 @@ class Graph {
   std::vector<Component> components_;
 };
 
+/// A defect is told once, however many roles and levels meet it.
+void tellOnce(Errors& errors, Errors&& more) {
+  for (validation::FieldError& error : more) {
+    const bool known = std::any_of(errors.begin(), errors.end(), [&](const auto& e) {
+      return e.field == error.field && e.rule == error.rule;
+    });
+    if (!known) errors.push_back(std::move(error));
+  }
+}
+
 }  // namespace
 
 bool lwsEnabled(const Context& context) {
@@ -160,7 +174,9 @@ bool usesGrove(const Value& graph, const Context& context) {
 
 Children renderGraph(const Value& graph, const Context& context, const Observed& observed,
                      Allocator& allocator) {
-  return Graph{graph, context, observed, allocator}.render();
+  Children children = Graph{graph, context, observed, allocator}.render();
+  tellOnce(children.errors, std::exchange(children.errors, {}));
+  return children;
 }
 
 Children renderAll(const Value& graph, const Context& context, const Observed& observed,
@@ -178,13 +194,7 @@ Children renderAll(const Value& graph, const Context& context, const Observed& o
     std::move(below.errors.begin(), below.errors.end(), std::back_inserter(more.errors));
   }
   std::move(more.items.begin(), more.items.end(), std::back_inserter(all.items));
-  // Both levels see the same defects.
-  for (validation::FieldError& error : more.errors) {
-    const bool known = std::any_of(all.errors.begin(), all.errors.end(), [&](const auto& e) {
-      return e.field == error.field && e.rule == error.rule;
-    });
-    if (!known) all.errors.push_back(std::move(error));
-  }
+  tellOnce(all.errors, std::move(more.errors));
   return all;
 }
 

@@ -18,21 +18,14 @@ void handDownAnnotations(const Value& graph, Value& spec, Allocator& allocator) 
   const Value* from = annotationsOf(graph);
   for (const std::string_view key : api::kPropagatedAnnotations) {
     const Value* value = json::find(from, key);
-    const Value* own = json::findObject(&spec, "annotations");
-    if (value == nullptr || json::find(own, key) != nullptr) continue;
+    const Value* own = json::find(json::findObject(&spec, "annotations"), key);
+    // An empty backend decides nothing: the graph's does (quirk pod-Q26).
+    const bool decided =
+        key != api::annotation::kDiscoveryBackend || (own != nullptr && !json::isEmpty(*own));
+    if (value == nullptr || (own != nullptr && decided)) continue;
     json::set(json::ensureObject(spec, "annotations", allocator), key, json::copy(*value, allocator),
               allocator);
   }
-}
-
-void tellFramework(const Component& component, Errors& errors) {
-  if (component.framework.error.empty()) return;
-  const Value* command = json::find(component.mainContainer(), "command");
-  const bool inCommand = command != nullptr && json::dump(*command).find("dynamo.") != std::string::npos;
-  errors.push_back(
-      {validation::ErrorType::Invalid,
-       component.at(inCommand ? "extraPodSpec.mainContainer.command" : "extraPodSpec.mainContainer.args"), "",
-       component.framework.error, "render.framework"});
 }
 
 Component makeComponent(const Value& graph, std::string_view service, const Value& given,
@@ -66,6 +59,16 @@ Component makeComponent(const Value& graph, std::string_view service, const Valu
 }
 
 }  // namespace
+
+void tellFramework(const Component& component, Errors& errors) {
+  if (component.framework.error.empty()) return;
+  const Value* command = json::find(component.mainContainer(), "command");
+  const bool inCommand = command != nullptr && json::dump(*command).find("dynamo.") != std::string::npos;
+  errors.push_back(
+      {validation::ErrorType::Invalid,
+       component.at(inCommand ? "extraPodSpec.mainContainer.command" : "extraPodSpec.mainContainer.args"), "",
+       component.framework.error, "render.framework"});
+}
 
 std::string discoveryBackend(const Value* serviceAnnotations, const Value* graphAnnotations,
                              std::string_view configured) {

@@ -13,6 +13,9 @@ namespace dynamo::render {
 std::vector<Component> graphComponents(const json::Value& graph, const Context& context,
                                        const Observed& observed, Errors& errors, json::Allocator& allocator);
 
+/// The error of `component.framework`, if it has one, at the command that is in doubt.
+void tellFramework(const Component& component, Errors& errors);
+
 /// The services that carry the restart's id now; what they carry (spec/children.md section 8).
 std::map<std::string, std::string> restartAnnotations(const json::Value& graph, const Observed& observed);
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "common/api/dynamo.h"
@@ -20,15 +22,35 @@ using json::Value;
 constexpr std::size_t kShortHash = 8;
 constexpr std::size_t kIdentityHash = 16;
 
+/// Go writes an exponent below 1e-6 and from 1e21 on, and the shortest digits that mean the number.
+std::string goFloat(double value) {
+  std::string shortest;
+  for (int precision = 0; precision < 17; ++precision) {
+    shortest = fmt::format("{:.{}e}", value, precision);
+    if (std::strtod(shortest.c_str(), nullptr) == value) break;
+  }
+  const std::size_t mark = shortest.find('e');
+  const int exponent = std::atoi(shortest.c_str() + mark + 1);
+  std::string digits = shortest.substr(0, mark);
+  const std::string sign = digits.starts_with('-') ? "-" : "";
+  std::erase_if(digits, [](char c) { return c == '-' || c == '.'; });
+  if (value != 0 && (std::abs(value) < 1e-6 || std::abs(value) >= 1e21)) {
+    const std::string fraction = digits.size() > 1 ? '.' + digits.substr(1) : "";
+    return fmt::format("{}{}{}e{:+}", sign, digits[0], fraction, exponent);
+  }
+  if (exponent < 0) return sign + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
+  const auto whole = static_cast<std::size_t>(exponent) + 1;
+  if (digits.size() <= whole) return sign + digits + std::string(whole - digits.size(), '0');
+  return sign + digits.substr(0, whole) + '.' + digits.substr(whole);
+}
+
 void appendNumber(std::string& out, const Value& number) {
   if (number.IsInt64()) {
     out += fmt::format("{}", number.GetInt64());
   } else if (number.IsUint64()) {
     out += fmt::format("{}", number.GetUint64());
   } else {
-    const double value = number.GetDouble();
-    const bool whole = std::trunc(value) == value && std::abs(value) < 1e21;
-    out += whole ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
+    out += goFloat(number.GetDouble());
   }
 }
 

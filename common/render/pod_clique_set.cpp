@@ -1,6 +1,8 @@
 // spec/children.md section 11; quirks pod-Q21, pod-Q22, child-Q8, child-Q34, child-Q35.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "common/api/dynamo.h"
 #include "common/k8s/duration.h"
 #include "common/k8s/names.h"
@@ -117,7 +119,9 @@ void renderPodCliqueSet(const Value& graph, const std::vector<Component>& compon
   const std::size_t before = children.errors.size();
   Cliques cliques{graph, context, children, allocator};
   for (const Component& component : components) cliques.add(component);
-  if (children.errors.size() != before) return;
+  const bool decided = std::all_of(components.begin(), components.end(),
+                                   [](const Component& c) { return c.framework.error.empty(); });
+  if (!decided || children.errors.size() != before) return;
   const json::Maker make{allocator};
   Value set =
       makeObject("grove.io/v1alpha1", "PodCliqueSet", dashed(nameOf(graph)), namespaceOf(graph), allocator);

@@ -32,6 +32,7 @@ std::vector<std::string> startedSoFar(std::vector<std::string> order, const Valu
   const std::string_view phase = json::findText(&status, "phase");
   std::size_t count = 1;
   if (phase != "Pending" && !running.empty()) {
+    count = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
       if (std::find(running.begin(), running.end(), order[i]) != running.end()) count = i + 1;
     }

@@ -133,6 +133,7 @@ void injectFlags(Value& container, const Flags& flags, bool needsShell, std::str
                  Allocator& allocator) {
   Value* command = json::find(container, "command");
   Value* args = json::find(container, "args");
+  if (args != nullptr && !args->IsArray()) args = nullptr;
   const bool python =
       command != nullptr && command->IsArray() && !command->Empty() && isPython(json::text((*command)[0]));
   if (python && needsShell) {
@@ -151,7 +152,7 @@ void injectFlags(Value& container, const Flags& flags, bool needsShell, std::str
     json::set(container, "args", withWords(std::move(list), flags.direct, allocator), allocator);
     return;
   }
-  if (args == nullptr || !args->IsArray()) return;
+  if (args == nullptr) return;
   for (Value& item : args->GetArray()) {
     if (const auto changed = injectIntoText(json::text(item), flags.shell, framework)) {
       item = json::string(*changed, allocator);
