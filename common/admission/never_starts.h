@@ -8,7 +8,7 @@
 namespace dynamo::admission {
 
 /// Makes errors of the pod rules' warnings about pods that API servers let pass but no kubelet starts: names
-/// of images and objects that cannot be, root that must not be root. `holder` is what was judged, and the
+/// of objects that cannot be, volumes in no medium. `holder` is what was judged, and the
 /// findings' paths are those in it after `prefix`.
 void refuseWhatNeverStarts(const json::Value& holder, std::string_view prefix,
                            validation::Findings& findings);

@@ -125,7 +125,9 @@ void jobMounts(const Value& object, const Report& report) {
 
 void image(const Value& object, const Report& report) {
   const std::string_view image = json::findText(specOf(object), "image");
-  if (!image.empty()) report.check("spec.image", image, podrules::imageDoubt(image));
+  if (const std::string doubt = podrules::imageDoubt(image); !image.empty() && !doubt.empty()) {
+    report.warn("spec.image", doubt);
+  }
 }
 
 void modelCache(const Value& object, const Report& report) {
@@ -208,7 +210,7 @@ using RequestCheck = validation::Check<Value>;
 constexpr std::array kChecks = {
     RequestCheck{{"dgdr-job-mount", Severity::Error, "what the profiler mounts is a volume of its Job"},
                  jobMounts},
-    RequestCheck{{"dgdr-image", Severity::Error, "the profiler's image has a name that can be"}, image},
+    RequestCheck{{"dgdr-image", Severity::Warning, "the profiler's image has a name that can be"}, image},
     RequestCheck{{"dgdr-model-cache", Severity::Error, "a model cache is a claim"}, modelCache},
     RequestCheck{{"dgdr-output-claim", Severity::Error, "results are kept in a claim"}, outputClaim},
     RequestCheck{{"dgdr-overrides-metadata", Severity::Error,
