@@ -71,6 +71,8 @@ bool hasBackstep(std::string_view path);
 
 // security.cpp
 void podSecurity(const Report& report, const json::Value* context, const At& at);
+/// Sysctls of the network or of IPC, which are the host's when the pod `podSpec` at `at` has none of its own.
+void podSysctls(const Report& report, const json::Value& podSpec, const At& at);
 void containerSecurity(const Report& report, const json::Value* context, const At& at);
 
 // scheduling.cpp, affinity.cpp

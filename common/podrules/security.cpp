@@ -67,6 +67,30 @@ bool isSysctlName(std::string_view name) {
   return !start;
 }
 
+/// The host's namespace that a sysctl is of, by the field of the pod that asks for it; empty for none.
+/// Slashes stand for dots and dots for slashes when the first separator is a slash.
+std::string_view hostNamespaceOf(std::string_view name) {
+  std::string dotted{name};
+  const std::size_t first = dotted.find_first_of("./");
+  if (first != std::string::npos && dotted[first] == '/') {
+    for (char& c : dotted) c = c == '/' ? '.' : c == '.' ? '/' : c;
+  }
+  if (dotted.starts_with("net.")) return "hostNetwork";
+  const bool ipc = dotted == "kernel.sem" || dotted.starts_with("kernel.shm") ||
+                   dotted.starts_with("kernel.msg") || dotted.starts_with("fs.mqueue.");
+  return ipc ? "hostIPC" : "";
+}
+
+void hostSysctls(const Report& report, const Value& podSpec, const At& at) {
+  const Value* given = json::find(json::findObject(&podSpec, "securityContext"), "sysctls");
+  forEach(given, at, [&](const Value& sysctl, const At& place) {
+    const std::string_view name = json::findText(&sysctl, "name");
+    const std::string_view field = hostNamespaceOf(name);
+    if (field.empty() || !isSysctlName(name) || json::findBool(&podSpec, field) != true) return;
+    report.invalid(place / "name", name, fmt::format("may not be set when {} is true", field), rule::kSysctl);
+  });
+}
+
 void sysctls(const Report& report, const Value& context, const At& at) {
   std::set<std::string_view> names;
   forEach(json::find(context, "sysctls"), at, [&](const Value& sysctl, const At& place) {
@@ -103,6 +127,11 @@ void podSecurity(const Report& report, const Value* context, const At& at) {
   report.oneOfGiven(at / "fsGroupChangePolicy", json::find(context, "fsGroupChangePolicy"),
                     {"Always", "OnRootMismatch"}, rule::kEnum);
   sysctls(report, *context, at / "sysctls");
+}
+
+void podSysctls(const Report& report, const Value& podSpec, const At& at) {
+  const At context = at / "securityContext";
+  hostSysctls(report, podSpec, context / "sysctls");
 }
 
 void containerSecurity(const Report& report, const Value* context, const At& at) {

@@ -169,6 +169,7 @@ void podSpec(const Report& report, const Value& spec, const At& at, Workload wor
   names(report, spec, at);
   labels(report, json::find(spec, "nodeSelector"), at / "nodeSelector");
   podSecurity(report, json::find(spec, "securityContext"), at / "securityContext");
+  podSysctls(report, spec, at);
   if (flag(spec, "hostPID") && flag(spec, "shareProcessNamespace")) {
     report.forbidden(at / "shareProcessNamespace", "may not be true together with hostPID",
                      rule::kShareProcesses);

@@ -1,0 +1,228 @@
+"""Whether what admission says of graphs holds: children of admitted ones are created for real, and so are the pods in
+them; of refused ones something must be refused without our webhook, too."""
+
+import concurrent.futures
+import copy
+import http.client
+import json
+import re
+import ssl
+import subprocess
+import threading
+from urllib.parse import urlsplit
+
+UNKNOWN_FIELD = re.compile(r'unknown field "([^"]*)"')
+# The CRDs of Grove and LeaderWorkerSet do not know what metadata holds: it is lost there, but nothing is refused.
+LOST_FIELD = ".volumeClaimTemplate.metadata."
+PATHWAYS = ("deployment", "lws", "grove")
+# Kinds that the API server must have besides: pods name their classes.
+CLASSES = {"priorityclasses": ("scheduling.k8s.io/v1", "PriorityClass", {"value": 1000}),
+           "runtimeclasses": ("node.k8s.io/v1", "RuntimeClass", {"handler": "runc"})}
+RESOURCES = {
+    "Deployment": "deployments", "Service": "services", "Ingress": "ingresses", "ServiceAccount": "serviceaccounts",
+    "Role": "roles", "RoleBinding": "rolebindings", "ConfigMap": "configmaps", "PersistentVolumeClaim": "persistentvolumeclaims",
+    "Pod": "pods", "Job": "jobs", "LeaderWorkerSet": "leaderworkersets", "PodGroup": "podgroups", "PodCliqueSet": "podcliquesets",
+    "InferencePool": "inferencepools", "VirtualService": "virtualservices", "DynamoComponentDeployment": "dynamocomponentdeployments",
+    "DynamoGraphDeployment": "dynamographdeployments", "DynamoCheckpoint": "dynamocheckpoints",
+    "DynamoGraphDeploymentScalingAdapter": "dynamographdeploymentscalingadapters",
+}
+
+
+class Api:
+    """One connection a thread: thousands of objects are created."""
+
+    def __init__(self, plane):
+        self.plane = plane
+        self.address = urlsplit(plane.api_url).netloc
+        self.tls = ssl.create_default_context(cadata=plane.ca)
+        self.headers = {"Authorization": f"Bearer {plane.admin_token}", "Content-Type": "application/json"}
+        self.local = threading.local()
+
+    def call(self, method, path, body=None):
+        """Status and decoded answer."""
+        text = None if body is None else json.dumps(body)
+        if not hasattr(self.local, "connection"):
+            self.local.connection = http.client.HTTPSConnection(self.address, context=self.tls, timeout=60)
+        self.local.connection.request(method, path, text, self.headers)
+        response = self.local.connection.getresponse()
+        self.local.warnings = response.headers.get_all("Warning") or []
+        return response.status, json.loads(response.read())
+
+    def create(self, item, query="?fieldValidation=Strict"):
+        """The refusal's text, empty when it was created; and the answer."""
+        version = item["apiVersion"]
+        prefix = "/api/v1" if version == "v1" else f"/apis/{version}"
+        path = f"{prefix}/namespaces/{item['metadata']['namespace']}/{RESOURCES[item['kind']]}"
+        status, answer = self.call("POST", path + query, item)
+        unknown = UNKNOWN_FIELD.findall(answer.get("message", "")) if status == 400 else []
+        if unknown and all(LOST_FIELD in field for field in unknown):
+            status, answer = self.call("POST", path, item)
+        return ("" if status < 300 else answer.get("message", str(answer))), answer
+
+    def prepare(self, **classes):
+        for plural, names in classes.items():
+            version, kind, rest = CLASSES[plural]
+            for name in names:
+                self.call("POST", f"/apis/{version}/{plural}", {"apiVersion": version, "kind": kind, "metadata": {"name": name}, **rest})
+
+
+def render(binary, config, graphs, pathway):
+    """For each graph (of a namespace of its own): its children, and the errors of rendering."""
+    text = "".join(f"---\n{json.dumps(graph)}\n" for graph in graphs)
+    command = [binary, "render", "--config", config, "--pathway", pathway, "-o", "json", "-f", "-"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True)
+    if done.returncode == 2:
+        raise RuntimeError(done.stderr[:2000])
+    lines = [json.loads(line)["items"] for line in done.stdout.splitlines()]
+    if len(lines) != len(graphs):
+        raise RuntimeError(f"{len(graphs)} graphs, {len(lines)} lists of children")
+    return lines, done.stderr.splitlines()
+
+
+def pods_of(child):
+    """The pods that a child's controller would make, without what it adds."""
+    spec, kind, name = child.get("spec", {}), child["kind"], child["metadata"]["name"]
+    found = []
+    if kind in ("Deployment", "Job"):
+        found = [(name, spec["template"])]
+    elif kind == "LeaderWorkerSet":
+        body = spec["leaderWorkerTemplate"]
+        found = [(f"{name}-{role}", body[f"{role}Template"]) for role in ("leader", "worker") if f"{role}Template" in body]
+    elif kind == "PodCliqueSet":
+        for clique in spec["template"]["cliques"]:
+            metadata = {key: clique[key] for key in ("labels", "annotations") if key in clique}
+            found.append((f"{name}-{clique['name']}", {"metadata": metadata, "spec": clique["spec"]["podSpec"]}))
+    made = []
+    for i, (name, template) in enumerate(found):
+        metadata = {**template.get("metadata", {}), "name": f"pod-{i}-{name}"[:200].rstrip("-."), "namespace": child["metadata"]["namespace"]}
+        made.append({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]})
+    return made
+
+
+def moved(child, namespace):
+    """The child for another namespace and without its owner, who is not there."""
+    made = copy.deepcopy(child)
+    made["metadata"]["namespace"] = namespace
+    made["metadata"].pop("ownerReferences", None)
+    return made
+
+
+class Result:
+    def __init__(self, graph, mistake):
+        self.graph, self.mistake = graph, mistake
+        self.refusal = ""
+        self.stored = graph
+        self.warnings = []
+        self.refused = []  # (pathway, kind, name, text)
+        self.rendered = {}
+        self.created = 0
+
+
+def is_off(graph):
+    annotations = graph["metadata"].get("annotations") or {}
+    return annotations.get("nvidia.com/enable-grove", "").lower() == "false"
+
+
+def is_multinode(graph):
+    services = (graph.get("spec") or {}).get("services") or {}
+    return any(((s or {}).get("multinode") or {}).get("nodeCount", 1) > 1 for s in services.values())
+
+
+def pathways(graph):
+    """A graph with nodes is not for Deployments, nor are LeaderWorkerSets made without; one may keep Grove away."""
+    component = "lws" if is_multinode(graph) else "deployment"
+    return (component,) if is_off(graph) else (component, "grove")
+
+
+class Checker:
+    def __init__(self, api, controller, config):
+        self.api, self.controller, self.config = api, controller, config
+
+    def admit(self, result):
+        text, answer = self.api.create(result.graph)
+        result.refusal, result.warnings = text, self.api.local.warnings
+        if text:
+            result.causes = [cause.get("field", "") for cause in (answer.get("details") or {}).get("causes", [])]
+        else:
+            result.stored = answer
+            # The stored object, as the controller reads it, without what only a stored one has.
+            result.stored["metadata"].pop("managedFields", None)
+
+    def create_children(self, result):
+        for pathway in PATHWAYS:
+            children = result.rendered.get(pathway, [])
+            if not children:
+                continue
+            namespace = f"{result.graph['metadata']['namespace']}-{pathway[0]}"
+            seen = set()
+            for child in children:
+                identity = (child["kind"], child["metadata"]["name"])
+                shared = identity[0] == "Service" and identity[1].startswith("dynamo-model-")
+                shared = shared or identity[0] == "DynamoCheckpoint"
+                if shared and identity in seen:
+                    continue
+                seen.add(identity)
+                item = moved(child, namespace)
+                for each in [item, *pods_of(item)]:
+                    text, _ = self.api.create(each)
+                    result.created += 1
+                    if text:
+                        result.refused.append((pathway, each["kind"], each["metadata"]["name"], text))
+
+    def run(self, cases):
+        """Results of (graph, mistake) pairs, whose graphs have namespaces of their own."""
+        results = [Result(graph, mistake) for graph, mistake in cases]
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            list(pool.map(self.admit_in_namespace, results))
+            for pathway in PATHWAYS:
+                for chosen in self.batches([r for r in results if pathway in pathways(r.stored)], pathway):
+                    self.render_batch(chosen, pathway)
+            list(pool.map(self.create_children, results))
+        return results
+
+    def admit_in_namespace(self, result):
+        name = result.graph["metadata"]["namespace"]
+        for each in (name, *(f"{name}-{pathway[0]}" for pathway in PATHWAYS)):
+            self.api.call("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each}})
+        self.admit(result)
+
+    def batches(self, results, pathway):
+        """Admitted ones together; refused ones each alone, as rendering may fail."""
+        good = [r for r in results if not r.refusal]
+        return ([good] if good else []) + [[r] for r in results if r.refusal]
+
+    def render_batch(self, results, pathway):
+        try:
+            lists, errors = render(self.controller, self.config, [r.stored for r in results], pathway)
+        except RuntimeError as error:
+            if len(results) > 1:
+                for result in results:
+                    self.render_batch([result], pathway)
+                return
+            lists, errors = [[]], [str(error)]
+        if errors and len(results) > 1:  # whose they are: names are not unique among namespaces
+            for result in results:
+                self.render_batch([result], pathway)
+            return
+        checkpoints = [child for children in lists for child in children if child["kind"] == "DynamoCheckpoint"]
+        jobs = {}
+        if checkpoints:
+            job_lists, more = render(self.controller, self.config, checkpoints, pathway)
+            errors = errors + more if len(results) == 1 else errors
+            for checkpoint, made in zip(checkpoints, job_lists):
+                jobs.setdefault(checkpoint["metadata"]["namespace"], []).extend(made)
+        for result, children in zip(results, lists):
+            names = set()
+            own = [job for job in jobs.get(result.graph["metadata"]["namespace"], [])
+                   if not (job["metadata"]["name"] in names or names.add(job["metadata"]["name"]))]
+            result.rendered[pathway] = children + own
+            result.refused += [(pathway, "render", "", error) for error in errors if len(results) == 1]
+
+
+def findings(webhook, config, graph):
+    """Rule ids of the errors that `dynamo-webhook check` has against the graph, with their fields."""
+    command = [webhook, "check", "--config", config, "-o", "json", "-f", "-"]
+    done = subprocess.run(command, input=json.dumps(graph), capture_output=True, text=True)
+    if not done.stdout:
+        raise RuntimeError(done.stderr)
+    return [(f["rule"], f["field"], f["message"]) for f in json.loads(done.stdout)["findings"] if f["severity"] == "error"]
