@@ -133,7 +133,7 @@ std::string difference(const Children& wanted, const Children& got) {
 void requireSame(const char* what, std::uint64_t seed, const Children& wanted, const Children& got,
                  const Value& object) {
   const std::string found = difference(wanted, got);
-  if (!found.empty()) FAIL_CHECK(what << ", seed " << seed << "\n" << found << "\nof " << json::dump(object));
+  if (!found.empty()) FAIL(what << ", seed " << seed << "\n" << found << "\nof " << json::dump(object));
 }
 
 Value schemaDefaults(const Value& object, Allocator& allocator) {
@@ -212,6 +212,7 @@ TEST_CASE("law 4: an object renders the same before admission, after it and afte
         const Value derived = op.admit(again, &stored, allocator);
         requireSame("derived afresh", seed, op.render(derived, allocator), wanted, manifest);
 
+        if (seed / 12 % 2 != 0) return;  // half of them, for the sake of time
         Value edited = json::copy(stored, allocator);
         Value written = json::copy(bypassed, allocator);
         GraphGenerator twin = generator;
@@ -227,7 +228,7 @@ TEST_CASE("law 4: an object renders the same before admission, after it and afte
 
 TEST_CASE("what admission made and accepted is accepted again") {
   std::uint64_t accepted = 0;
-  forEachObject(Taste::Plausible, objects() / 2,
+  forEachObject(Taste::Plausible, objects() / 4,
                 [&](std::uint64_t seed, GraphGenerator&, const Value& manifest, Allocator& allocator) {
                   const Operator& op = operatorOf(seed);
                   const auto requireAccepted = [&](const char* what, const Value& object, const Value* old) {
@@ -262,7 +263,7 @@ TEST_CASE("what admission made and accepted is accepted again") {
                                   op.admit(exported, nullptr, allocator), nullptr);
                 });
   INFO("accepted " << accepted);
-  CHECK(accepted > objects() / 20);
+  CHECK(accepted > objects() / 40);
 }
 
 }  // namespace
