@@ -1,0 +1,270 @@
+// Law 4 of DESIGN section 4 over generated objects: what is rendered does not depend on whether, and how
+// often, admission has filled an object in. And: an object that admission made and accepted is accepted
+// again. DYNAMO_LAW_OBJECTS sets how many.
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "common/admission/validate.h"
+#include "common/api/dynamo.h"
+#include "common/api/kinds.h"
+#include "common/defaults/apply.h"
+#include "common/render/children.h"
+#include "common/render/object.h"
+#include "common/schema/defaults.h"
+#include "common/schema/registry.h"
+#include "tests/unit/defaults/api_server.h"
+#include "tests/unit/defaults/generator.h"
+
+namespace dynamo::render {
+namespace {
+
+using dynamo::test::GraphGenerator;
+using dynamo::test::Taste;
+using json::Allocator;
+using json::Value;
+
+std::uint64_t objects() {
+  const char* set = std::getenv("DYNAMO_LAW_OBJECTS");
+  return set == nullptr ? 20000 : std::strtoull(set, nullptr, 10);
+}
+
+config::OperatorConfig configFor(Pathway pathway) {
+  config::OperatorConfig config = config::defaultConfig();
+  config.infrastructure = {"nats://nats:4222", "etcd:2379", "http://mx:8080", "http://prometheus:9090"};
+  config.orchestrators.grove.enabled = pathway == Pathway::Grove;
+  config.orchestrators.lwsEnabled = pathway != Pathway::Deployment;
+  config.mpi.sshSecretName = "mpi-secret";
+  return config;
+}
+
+/// An operator whose components run in one kind of workload.
+struct Operator {
+  admission::Settings settings;
+
+  explicit Operator(Pathway pathway) : settings(configFor(pathway), "dynamo-system/operator") {}
+
+  Value admit(const Value& request, const Value* old, Allocator& allocator) const {
+    Value object = json::copy(request, allocator);
+    defaults::applyDefaults(object, old, {settings.defaults, settings.config, "1.0.0", "ns"}, allocator);
+    return object;
+  }
+
+  std::vector<validation::FieldError> refusals(const Value& object, const Value* old) const {
+    return admission::validate({json::findText(&object, "kind"), object, old, "user"}, settings).errors;
+  }
+
+  Children render(const Value& object, Allocator& allocator) const {
+    return json::findText(&object, "kind") == api::kDynamoGraphDeployment
+               ? renderAll(object, settings.context(), {}, allocator)
+               : renderComponentDeployment(object, settings.context(), allocator);
+  }
+};
+
+const Operator& operatorOf(std::uint64_t seed) {
+  static const Operator kOperators[] = {Operator{Pathway::Grove}, Operator{Pathway::LeaderWorkerSet},
+                                        Operator{Pathway::Deployment}};
+  return kOperators[seed % 3];
+}
+
+/// The first place where two values differ, with both; empty when they are equal.
+std::string difference(const Value& wanted, const Value& got, const std::string& path) {
+  if (json::equal(wanted, got)) return {};
+  if (wanted.IsObject() && got.IsObject()) {
+    for (const auto& member : wanted.GetObject()) {
+      const std::string below = path + "." + std::string{json::text(member.name)};
+      const Value* other = json::findRaw(got, json::text(member.name));
+      if (other == nullptr) return below + " is missing, wanted " + json::dump(member.value);
+      if (std::string found = difference(member.value, *other, below); !found.empty()) return found;
+    }
+    for (const auto& member : got.GetObject()) {
+      if (json::findRaw(wanted, json::text(member.name)) == nullptr) {
+        return path + "." + std::string{json::text(member.name)} + " is new: " + json::dump(member.value);
+      }
+    }
+  }
+  if (wanted.IsArray() && got.IsArray() && wanted.Size() == got.Size()) {
+    for (rapidjson::SizeType i = 0; i < wanted.Size(); ++i) {
+      const std::string below = path + "[" + std::to_string(i) + "]";
+      if (std::string found = difference(wanted[i], got[i], below); !found.empty()) return found;
+    }
+  }
+  return path + ": wanted " + json::dump(wanted) + ", got " + json::dump(got);
+}
+
+std::string nameOfChild(const Child& child) {
+  return std::string{json::findText(&child.object, "kind")} + " " + std::string{nameOf(child.object)};
+}
+
+std::string told(const Errors& errors) {
+  std::string text;
+  for (const auto& error : errors) text += error.message() + "\n";
+  return text;
+}
+
+/// What a difference of children is looked for in. A component deployment of a graph carries what its service
+/// has, so before admission its spec is shorter; what is made of it is compared whole.
+const Value& compared(const Child& child) {
+  const bool hands = json::findText(&child.object, "kind") == api::kDynamoComponentDeployment;
+  return hands ? *json::find(child.object, "metadata") : child.object;
+}
+
+std::string difference(const Children& wanted, const Children& got) {
+  for (std::size_t i = 0; i < std::min(wanted.items.size(), got.items.size()); ++i) {
+    const Child& a = wanted.items[i];
+    const Child& b = got.items[i];
+    if (nameOfChild(a) != nameOfChild(b)) return nameOfChild(b) + " in place of " + nameOfChild(a);
+    if (a.service != b.service) return nameOfChild(a) + " is of service " + b.service + ", not " + a.service;
+    if (std::string found = difference(compared(a), compared(b), nameOfChild(a)); !found.empty())
+      return found;
+  }
+  if (wanted.items.size() > got.items.size())
+    return nameOfChild(wanted.items[got.items.size()]) + " is missing";
+  if (wanted.items.size() < got.items.size()) return nameOfChild(got.items[wanted.items.size()]) + " is new";
+  if (told(wanted.errors) != told(got.errors)) {
+    return "errors:\nwanted " + told(wanted.errors) + "got    " + told(got.errors);
+  }
+  return {};
+}
+
+void requireSame(const char* what, std::uint64_t seed, const Children& wanted, const Children& got,
+                 const Value& object) {
+  const std::string found = difference(wanted, got);
+  if (!found.empty()) FAIL(what << ", seed " << seed << "\n" << found << "\nof " << json::dump(object));
+}
+
+Value schemaDefaults(const Value& object, Allocator& allocator) {
+  Value made = json::copy(object, allocator);
+  const schema::Node* node =
+      schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));
+  schema::applyDefaults(*node->member("spec"), *json::find(made, "spec"), allocator);
+  return made;
+}
+
+void annotate(Value& object, std::string_view key, std::string_view value, Allocator& allocator) {
+  Value& metadata = json::ensureObject(object, "metadata", allocator);
+  json::set(json::ensureObject(metadata, "annotations", allocator), key, json::string(value, allocator),
+            allocator);
+}
+
+/// `replicas` 1 where admission gave it: without it a Deployment has none, so that an autoscaler's count
+/// stays (quirks child-Q36), and the API server's default is the same 1.
+void giveReplicas(Value& component, const Value& admitted, Allocator& allocator) {
+  const Value* replicas = json::find(admitted, "replicas");
+  if (replicas == nullptr || !component.IsObject() || json::find(component, "replicas") != nullptr) return;
+  json::set(component, "replicas", json::copy(*replicas, allocator), allocator);
+}
+
+/// `object` with the origin version and the replicas of `admitted`. The version says which operator made the
+/// object, not what it is: one that bypassed admission has none.
+Value stamped(const Value& object, const Value& admitted, Allocator& allocator) {
+  Value made = json::copy(object, allocator);
+  const std::string_view version = json::findText(annotationsOf(admitted), api::annotation::kOriginVersion);
+  if (!version.empty()) annotate(made, api::annotation::kOriginVersion, version, allocator);
+  Value& spec = *json::find(made, "spec");
+  const Value* services = json::findObject(specOf(admitted), "services");
+  if (services == nullptr) {
+    giveReplicas(spec, *specOf(admitted), allocator);
+    return made;
+  }
+  for (const auto& service : services->GetObject()) {
+    Value* own = json::find(*json::find(spec, "services"), json::text(service.name));
+    if (own != nullptr) giveReplicas(*own, service.value, allocator);
+  }
+  return made;
+}
+
+template <class Check>
+void forEachObject(Taste taste, std::uint64_t count, Check&& check) {
+  std::vector<char> memory(std::size_t{1} << 22U);
+  for (std::uint64_t seed = 0; seed < count; ++seed) {
+    Allocator allocator{memory.data(), memory.size()};
+    GraphGenerator generator{seed, allocator, taste};
+    Value manifest = seed % 4 == 3 ? generator.component() : generator.graph();
+    // What is rendered has a name.
+    Value& metadata = *json::find(manifest, "metadata");
+    if (json::remove(metadata, "generateName")) {
+      json::set(metadata, "name", json::string("made", allocator), allocator);
+    }
+    check(seed, generator, manifest, allocator);
+  }
+}
+
+TEST_CASE("law 4: an object renders the same before admission, after it and after it was derived afresh") {
+  std::uint64_t children = 0;
+  std::uint64_t clean = 0;
+  forEachObject(
+      Taste::Odd, objects(),
+      [&](std::uint64_t seed, GraphGenerator& generator, const Value& manifest, Allocator& allocator) {
+        const Operator& op = operatorOf(seed);
+        const Value stored = op.admit(manifest, nullptr, allocator);
+        const Children wanted = op.render(stored, allocator);
+        children += wanted.items.size();
+        clean += wanted.errors.empty() ? 1 : 0;
+        const Value bypassed = stamped(schemaDefaults(manifest, allocator), stored, allocator);
+        requireSame("bypassed admission", seed, op.render(bypassed, allocator), wanted, manifest);
+
+        Value again = json::copy(stored, allocator);
+        annotate(again, api::annotation::kRedefault, "1", allocator);
+        const Value derived = op.admit(again, &stored, allocator);
+        requireSame("derived afresh", seed, op.render(derived, allocator), wanted, manifest);
+
+        if (seed / 12 % 2 != 0) return;  // half of them, for the sake of time
+        Value edited = json::copy(stored, allocator);
+        Value written = json::copy(bypassed, allocator);
+        GraphGenerator twin = generator;
+        generator.edit(edited);
+        twin.edit(written);
+        const Value moved = op.admit(edited, &stored, allocator);
+        written = stamped(schemaDefaults(written, allocator), moved, allocator);
+        requireSame("edited", seed, op.render(written, allocator), op.render(moved, allocator), moved);
+      });
+  CHECK(children > objects());
+  CHECK(clean > objects() / 4);
+}
+
+TEST_CASE("what admission made and accepted is accepted again") {
+  std::uint64_t accepted = 0;
+  forEachObject(Taste::Plausible, objects() / 4,
+                [&](std::uint64_t seed, GraphGenerator&, const Value& manifest, Allocator& allocator) {
+                  const Operator& op = operatorOf(seed);
+                  const auto requireAccepted = [&](const char* what, const Value& object, const Value* old) {
+                    const auto errors = op.refusals(object, old);
+                    if (!errors.empty())
+                      FAIL(what << ", seed " << seed << "\n" << told(errors) << json::dump(object));
+                  };
+                  const Value stored = op.admit(manifest, nullptr, allocator);
+                  const bool good = op.refusals(stored, nullptr).empty();
+                  const Value bypassed = stamped(schemaDefaults(manifest, allocator), stored, allocator);
+                  if (op.refusals(bypassed, nullptr).empty() != good) {
+                    FAIL("admission changes the verdict, seed "
+                         << seed << "\n"
+                         << told(op.refusals(bypassed, nullptr)) << "admitted:\n"
+                         << told(op.refusals(stored, nullptr)) << json::dump(manifest));
+                  }
+                  if (!good) return;
+                  ++accepted;
+                  requireAccepted("UPDATE without a change", op.admit(stored, &stored, allocator), &stored);
+                  const Value applied = dynamo::test::serverSideApply(stored, manifest, allocator);
+                  requireAccepted("applied again", op.admit(applied, &stored, allocator), &stored);
+                  Value derived = json::copy(stored, allocator);
+                  annotate(derived, api::annotation::kRedefault, "1", allocator);
+                  derived = op.admit(derived, &stored, allocator);
+                  requireAccepted("derived afresh", derived, &stored);
+                  requireAccepted("derived afresh and created elsewhere", derived, nullptr);
+                  Value exported = json::copy(stored, allocator);
+                  Value& metadata = json::ensureObject(exported, "metadata", allocator);
+                  json::set(metadata, "name", json::string("other", allocator), allocator);
+                  json::set(metadata, "namespace", json::string("elsewhere", allocator), allocator);
+                  requireAccepted("exported and created under another name",
+                                  op.admit(exported, nullptr, allocator), nullptr);
+                });
+  INFO("accepted " << accepted);
+  CHECK(accepted > objects() / 40);
+}
+
+}  // namespace
+}  // namespace dynamo::render
