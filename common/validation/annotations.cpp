@@ -184,8 +184,18 @@ bool isRecreated(const Service& service) {
 }
 
 void rollingUpdate(const Service& service, const Report& report) {
-  // Grove and LeaderWorkerSets do not read these; where Grove may run the pods nothing is certain.
-  if (!service.graph.withoutGrove() || service.multinode() || isRecreated(service)) return;
+  // LeaderWorkerSets do not read these, nor does Grove: where it may run the pods this is only a warning.
+  if (service.multinode() || isRecreated(service)) return;
+  const bool certain = service.graph.withoutGrove();
+  const auto tell = [&](const std::string& at, std::string_view text, std::string_view problem) {
+    if (!certain) {
+      report.warn(at, fmt::format("{} (only without Grove)", problem));
+    } else if (text.empty()) {
+      report.refused(at, std::string{problem});
+    } else {
+      report.invalid(at, text, std::string{problem});
+    }
+  };
   bool zero = true;
   std::string field;
   for (const std::string_view key : {api::annotation::kMaxSurge, api::annotation::kMaxUnavailable}) {
@@ -197,13 +207,13 @@ void rollingUpdate(const Service& service, const Report& report) {
     }
     const std::optional<long long> given = amount(text);
     if (!given) {
-      report.invalid(field, text, "must be a number of pods or a percentage, such as 1 or 25%");
+      tell(field, text, "must be a number of pods or a percentage, such as 1 or 25%");
     } else if (key == api::annotation::kMaxUnavailable && text.ends_with('%') && *given > 100) {
-      report.invalid(field, text, "must be at most 100%");
+      tell(field, text, "must be at most 100%");
     }
     zero = zero && given == 0;
   }
-  if (zero) report.refused(field, "may not be 0 when max-surge is 0, too");
+  if (zero) tell(field, {}, "may not be 0 when max-surge is 0, too");
 }
 
 void deploymentStrategy(const Service& service, const Report& report) {

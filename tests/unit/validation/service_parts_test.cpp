@@ -496,8 +496,10 @@ TEST_CASE("annotations of services that mean something") {
       {"unknown strategy", with("deployment-strategy", "recreate"),
        "W service.deployment-strategy" + p +
            "deployment-strategy]: is neither RollingUpdate nor Recreate: RollingUpdate is used\n"},
-      {"numbers are not read where Grove may be used", with("deployment-rolling-update-max-surge", "many"),
-       ""},
+      {"numbers are not read by Grove", with("deployment-rolling-update-max-surge", "many"),
+       "W service.rolling-update" + p +
+           "deployment-rolling-update-max-surge]: must be a number of pods or a percentage, such as 1 or 25% "
+           "(only without Grove)\n"},
   });
 }
 
