@@ -45,7 +45,7 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
   std::string_view best;
   std::size_t bestDistance = std::max<std::size_t>(1, word.size() / kCharactersPerEdit) + 1;
   for (const std::string_view candidate : candidates) {
-    const auto [shorter, longer] = std::minmax(wanted.size(), candidate.size());
+    const auto [shorter, longer] = std::minmax({wanted.size(), candidate.size()});
     if (longer - shorter >= bestDistance) continue;  // so many edits at least
     const std::size_t edits = distance(wanted, lowered(candidate));
     if (edits < bestDistance) {

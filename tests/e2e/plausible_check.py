@@ -95,7 +95,9 @@ def pods_of(child):
     made = []
     for i, (name, template) in enumerate(found):
         metadata = {**template.get("metadata", {}), "name": f"pod-{i}-{name}"[:200].rstrip("-."), "namespace": child["metadata"]["namespace"]}
-        made.append({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]})
+        # As the admission plugin for service accounts would, which wants accounts that exist.
+        pod = {"serviceAccountName": "default", **template["spec"]}
+        made.append({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod})
     return made
 
 
