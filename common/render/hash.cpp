@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -18,19 +18,19 @@ namespace {
 
 using json::Value;
 
-/// Members of a service that may change without new workers.
 constexpr std::size_t kShortHash = 8;
 constexpr std::size_t kIdentityHash = 16;
 
 /// Go writes an exponent below 1e-6 and from 1e21 on, and the shortest digits that mean the number.
 std::string goFloat(double value) {
-  std::string shortest;
-  for (int precision = 0; precision < 17; ++precision) {
-    shortest = fmt::format("{:.{}e}", value, precision);
-    if (std::strtod(shortest.c_str(), nullptr) == value) break;
-  }
+  std::array<char, 32> text{};
+  const auto written =
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::scientific);
+  const std::string shortest{text.data(), written.ptr};
   const std::size_t mark = shortest.find('e');
-  const int exponent = std::atoi(shortest.c_str() + mark + 1);
+  int exponent = 0;
+  const std::size_t sized = mark + (shortest[mark + 1] == '+' ? 2 : 1);
+  std::from_chars(shortest.data() + sized, shortest.data() + shortest.size(), exponent);
   std::string digits = shortest.substr(0, mark);
   const std::string sign = digits.starts_with('-') ? "-" : "";
   std::erase_if(digits, [](char c) { return c == '-' || c == '.'; });
