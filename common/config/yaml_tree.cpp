@@ -5,9 +5,11 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <istream>
 #include <map>
 #include <streambuf>
+#include <string>
 
 namespace dynamo::config {
 namespace {
@@ -101,6 +103,16 @@ class ViewBuffer : public std::streambuf {
   }
 };
 
+/// What yaml-cpp says, on one line: it quotes the character that it stumbles on, and the text's end as a
+/// control character.
+std::string printable(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; },
+      ' ');
+  while (!text.empty() && (text.back() == ' ' || text.back() == ':')) text.pop_back();
+  return text;
+}
+
 }  // namespace
 
 json::ParseError errorAt(Position at, std::string reason) {
@@ -127,9 +139,9 @@ std::optional<json::ParseError> readYaml(
   } catch (const Refused& refused) {
     return refused.error;
   } catch (const YAML::Exception& error) {
-    return errorAt(positionOfMark(error.mark), error.msg);
+    return errorAt(positionOfMark(error.mark), printable(error.msg));
   } catch (const std::exception& error) {
-    return errorAt({}, error.what());
+    return errorAt({}, printable(error.what()));
   }
   return std::nullopt;
 }

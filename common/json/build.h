@@ -9,7 +9,8 @@
 
 namespace dynamo::json {
 
-/// Makes values in one allocator. Texts and values handed in are copied; rvalue Values are moved.
+/// Makes values in one allocator. Texts handed in are copied; rvalue Values are moved, others shared: the
+/// owner of their text must outlive what is made.
 class Maker {
  public:
   explicit Maker(Allocator& allocator) : allocator_(allocator) {}
@@ -25,7 +26,7 @@ class Maker {
     return Value{static_cast<std::int64_t>(n)};
   }
   Value value(Value&& v) const { return std::move(v); }
-  Value value(const Value& v) const { return copy(v, allocator_); }
+  Value value(const Value& v) const { return share(v, allocator_); }
 
   /// Keys and values in turn.
   template <typename... Members>

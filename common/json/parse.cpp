@@ -11,6 +11,7 @@ namespace {
 // Full precision, so that doubles survive a round trip. Not iterative, which is slower: guard() bounds the
 // depth.
 constexpr unsigned kFlags = rapidjson::kParseFullPrecisionFlag;
+constexpr std::size_t kLongestStep = 64;  // of a path in an error, in bytes
 
 void locate(std::string_view text, ParseError& error) {
   const std::string_view before = text.substr(0, std::min(error.offset, text.size()));
@@ -53,26 +54,28 @@ const Value* duplicateIn(const Value& object) {
   return twice == names.end() ? nullptr : *twice;
 }
 
-bool findDuplicate(const Value& value, std::string& path) {
-  const std::size_t length = path.size();
+bool isContainer(const Value& value) {
+  return value.IsObject() || value.IsArray();
+}
+
+/// The way to the name that stands twice, its steps from the last to the first; empty: there is none. The way
+/// is noted on the way back: most texts have none, and then it costs nothing.
+bool findDuplicate(const Value& value, std::vector<std::string>& steps) {
   if (value.IsObject()) {
     if (const Value* name = duplicateIn(value)) {
-      path += fmt::format("{}\"{}\"", path.empty() ? "" : ".", text(*name).substr(0, 64));
+      steps.push_back(fmt::format("\"{}\"", text(*name).substr(0, kLongestStep)));
       return true;
     }
     for (const auto& member : value.GetObject()) {
-      if (!member.value.IsObject() && !member.value.IsArray()) continue;
-      if (!path.empty()) path += '.';
-      path += text(member.name).substr(0, 64);
-      if (findDuplicate(member.value, path)) return true;
-      path.resize(length);
+      if (!isContainer(member.value) || !findDuplicate(member.value, steps)) continue;
+      steps.emplace_back(text(member.name).substr(0, kLongestStep));
+      return true;
     }
   } else if (value.IsArray()) {
     for (rapidjson::SizeType i = 0; i < value.Size(); ++i) {
-      if (!value[i].IsObject() && !value[i].IsArray()) continue;
-      path += fmt::format("[{}]", i);
-      if (findDuplicate(value[i], path)) return true;
-      path.resize(length);
+      if (!isContainer(value[i]) || !findDuplicate(value[i], steps)) continue;
+      steps.push_back(fmt::format("[{}]", i));
+      return true;
     }
   }
   return false;
@@ -85,8 +88,14 @@ std::string ParseError::message() const {
 }
 
 std::optional<std::string> findDuplicateName(const Value& value) {
+  std::vector<std::string> steps;
+  if (!findDuplicate(value, steps)) return std::nullopt;
   std::string path;
-  return findDuplicate(value, path) ? std::optional{path} : std::nullopt;
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    if (!path.empty() && !step->starts_with('[')) path += '.';
+    path += *step;
+  }
+  return path;
 }
 
 std::optional<ParseError> parse(std::string_view text, Document& document) {

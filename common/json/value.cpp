@@ -1,5 +1,9 @@
 #include "common/json/value.h"
 
+#include <array>
+#include <cstddef>
+#include <utility>
+
 #include "common/json/text_writer.h"
 
 namespace dynamo::json {
@@ -35,24 +39,33 @@ Value& ensureObject(Value& object, std::string_view key, Allocator& allocator) {
 
 namespace {
 
+// Longer than any text that RapidJSON keeps inside a Value: only such text stays where it is when the Value
+// moves.
+constexpr std::size_t kAlwaysOutside = sizeof(Value);
+
+template <bool kShare>
+Value textOf(const Value& text, Allocator& allocator) {
+  const bool refer = kShare && text.GetStringLength() > kAlwaysOutside;
+  return refer ? Value{ref(json::text(text))} : string(json::text(text), allocator);
+}
+
 // RapidJSON 1.1.0 copies by way of a document, and leaves it to each string whether it is shared.
-template <class MakeString>
-Value rebuild(const Value& value, Allocator& allocator, const MakeString& makeString) {
+template <bool kShare>
+Value rebuild(const Value& value, Allocator& allocator) {
   switch (value.GetType()) {
     case rapidjson::kStringType:
-      return makeString(value);
+      return textOf<kShare>(value, allocator);
     case rapidjson::kArrayType: {
       Value array{rapidjson::kArrayType};
       array.Reserve(value.Size(), allocator);
-      for (const Value& item : value.GetArray()) {
-        array.PushBack(rebuild(item, allocator, makeString), allocator);
-      }
+      for (const Value& item : value.GetArray()) array.PushBack(rebuild<kShare>(item, allocator), allocator);
       return array;
     }
     case rapidjson::kObjectType: {
       Value object{rapidjson::kObjectType};
       for (const auto& member : value.GetObject()) {
-        object.AddMember(makeString(member.name), rebuild(member.value, allocator, makeString), allocator);
+        object.AddMember(textOf<kShare>(member.name, allocator), rebuild<kShare>(member.value, allocator),
+                         allocator);
       }
       return object;
     }
@@ -64,11 +77,11 @@ Value rebuild(const Value& value, Allocator& allocator, const MakeString& makeSt
 }  // namespace
 
 Value copy(const Value& value, Allocator& allocator) {
-  return rebuild(value, allocator, [&](const Value& text) { return string(json::text(text), allocator); });
+  return rebuild<false>(value, allocator);
 }
 
 Value share(const Value& value, Allocator& allocator) {
-  return rebuild(value, allocator, [&](const Value& text) { return Value{text, allocator}; });
+  return rebuild<true>(value, allocator);
 }
 
 std::string dump(const Value& value) {

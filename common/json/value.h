@@ -87,8 +87,8 @@ Value& ensureObject(Value& object, std::string_view key, Allocator& allocator);
 /// A deep copy, strings included, in `allocator`.
 Value copy(const Value& value, Allocator& allocator);
 
-/// A copy that refers to the same text where `value` only refers to it (parsed in place, say): the text must
-/// outlive both.
+/// A copy that refers to the text of `value` instead of copying it: whatever owns that text (the allocator of
+/// `value`, the buffer it was parsed in) must outlive the copy. Half the cost of copy().
 Value share(const Value& value, Allocator& allocator);
 
 /// Compact JSON text; members keep their order.

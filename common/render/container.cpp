@@ -29,26 +29,27 @@ void fillAll(Value& value, const defaults::Placeholders& placeholders, Allocator
   }
 }
 
-/// The defaults of `type` as a container, with the environment as a list.
+/// The defaults of `type` as a container; its environment is not merged yet: a name's last entry counts.
 Value typeDefaults(const Component& component, std::string_view type, const Context& context,
                    Allocator& allocator) {
   const Value* page = json::findObject(&context.defaults.of(type), "mainContainer");
-  Value container = page == nullptr ? Value{rapidjson::kObjectType} : json::copy(*page, allocator);
+  Value container = page == nullptr ? Value{rapidjson::kObjectType} : json::share(*page, allocator);
   json::remove(container, "env");
   fillAll(container, {component.dynamoNamespace, component.graph, component.namespaceName, type}, allocator);
-  Value env = defaultEnv(json::find(page, "env"), component, type, allocator);
+  Value env = standardEnv(component, context, allocator);
+  Value own = defaultEnv(json::find(page, "env"), component, type, allocator);
+  for (Value& variable : own.GetArray()) env.PushBack(variable, allocator);
   if (api::isWorkerType(type) && !component.workerHash.empty()) {
     const json::Maker make{allocator};
     make.push(env, make.object("name", "DYN_NAMESPACE_WORKER_SUFFIX", "value", component.workerHash));
   }
-  const Value standard = standardEnv(component, context, allocator);
-  json::set(container, "env", mergeEnv(&standard, &env, allocator), allocator);
+  json::set(container, "env", std::move(env), allocator);
   return container;
 }
 
 /// The user's mounts, then default ones whose name and path the user has not given (quirk pod-Q7).
 Value completeByName(const Value& given, const Value* defaults, Allocator& allocator) {
-  Value list = json::copy(given, allocator);
+  Value list = json::share(given, allocator);
   if (defaults == nullptr || !defaults->IsArray()) return list;
   for (const Value& item : defaults->GetArray()) {
     const std::string_view path = json::findText(&item, "mountPath");
@@ -56,7 +57,7 @@ Value completeByName(const Value& given, const Value* defaults, Allocator& alloc
       return json::findText(&mount, "mountPath") == path;
     });
     if (!taken && json::findNamed(&given, json::findText(&item, "name")) == nullptr) {
-      list.PushBack(json::copy(item, allocator), allocator);
+      list.PushBack(json::share(item, allocator), allocator);
     }
   }
   return list;
@@ -74,7 +75,7 @@ void layUserContainer(Value& container, const Value& user, Allocator& allocator)
     } else if (name == "volumeMounts" && given.IsArray()) {
       json::set(container, name, completeByName(given, fallback, allocator), allocator);
     } else {
-      json::set(container, name, json::copy(given, allocator), allocator);
+      json::set(container, name, json::share(given, allocator), allocator);
     }
   }
 }
@@ -90,8 +91,8 @@ void appendEnvFromSecret(Value& container, const Value& component, Allocator& al
 }  // namespace
 
 Value mergeProbe(const Value* fallback, const Value& given, Allocator& allocator) {
-  if (fallback == nullptr || !fallback->IsObject()) return json::copy(given, allocator);
-  Value probe = json::copy(*fallback, allocator);
+  if (fallback == nullptr || !fallback->IsObject()) return json::share(given, allocator);
+  Value probe = json::share(*fallback, allocator);
   const bool handled = std::any_of(kHandlers.begin(), kHandlers.end(), [&](std::string_view handler) {
     return json::find(given, handler) != nullptr;
   });
@@ -100,7 +101,7 @@ Value mergeProbe(const Value* fallback, const Value& given, Allocator& allocator
   }
   for (const auto& member : given.GetObject()) {
     if (!member.value.IsNull())
-      json::set(probe, json::text(member.name), json::copy(member.value, allocator), allocator);
+      json::set(probe, json::text(member.name), json::share(member.value, allocator), allocator);
   }
   return probe;
 }
@@ -109,16 +110,13 @@ Value mainContainer(const Component& component, const Context& context, Errors& 
                     Allocator& allocator) {
   Value container = typeDefaults(component, component.type(), context, allocator);
   const Value* user = component.mainContainer();
-  Value env = json::copy(*json::find(container, "env"), allocator);
-  if (user != nullptr) {
-    layUserContainer(container, *user, allocator);
-    env = mergeEnv(&env, json::find(user, "env"), allocator);
-  }
-  env = mergeEnv(&env, json::find(component.spec, "envs"), allocator);
+  if (user != nullptr) layUserContainer(container, *user, allocator);
+  Value env = mergeEnv(
+      {json::find(container, "env"), json::find(user, "env"), json::find(component.spec, "envs")}, allocator);
   json::set(container, "env", std::move(env), allocator);
   for (const std::string_view probe : {"livenessProbe", "readinessProbe"}) {
     const Value* given = json::findObject(&component.spec, probe);
-    if (given != nullptr) json::set(container, probe, json::copy(*given, allocator), allocator);
+    if (given != nullptr) json::set(container, probe, json::share(*given, allocator), allocator);
   }
   if (json::findText(&container, "name").empty()) {
     json::set(container, "name", json::string(api::kMainContainer, allocator), allocator);
@@ -138,7 +136,8 @@ Value frontendSidecar(const Component& component, const Value& sidecar, const Co
     make.set(container, "args", *args);
   }
   appendEnvFromSecret(container, sidecar, allocator);
-  make.set(container, "env", mergeEnv(json::find(container, "env"), json::find(sidecar, "envs"), allocator));
+  make.set(container, "env",
+           mergeEnv({json::find(container, "env"), json::find(sidecar, "envs")}, allocator));
   return container;
 }
 

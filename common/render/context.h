@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/config/operator_config.h"
@@ -42,6 +43,8 @@ struct Context {
   const Facts& facts;
   /// Decides the pathway in place of configuration and facts; the graph's annotation still comes first.
   std::optional<bool> grove = std::nullopt;
+  /// Stands for the hash of the workers where nobody will read the children: computing it costs a sixth of all.
+  std::string_view anyWorkerHash = {};
 };
 
 /// The workload that runs a graph's components.

@@ -1,7 +1,9 @@
 #include "common/render/env.h"
 
-#include <map>
-#include <string>
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "common/api/dynamo.h"
 #include "common/defaults/placeholders.h"
@@ -12,16 +14,21 @@ namespace dynamo::render {
 using json::Allocator;
 using json::Value;
 
-Value mergeEnv(const Value* common, const Value* specific, Allocator& allocator) {
-  std::map<std::string_view, const Value*> byName;
-  for (const Value* layer : {common, specific}) {
+Value mergeEnv(std::initializer_list<const Value*> layers, Allocator& allocator) {
+  using Named = std::pair<std::string_view, const Value*>;
+  std::vector<Named> all;
+  for (const Value* layer : layers) {
     if (layer == nullptr || !layer->IsArray()) continue;
     for (const Value& variable : layer->GetArray()) {
-      if (variable.IsObject()) byName[json::findText(&variable, "name")] = &variable;
+      if (variable.IsObject()) all.emplace_back(json::findText(&variable, "name"), &variable);
     }
   }
+  std::stable_sort(all.begin(), all.end(), [](const Named& a, const Named& b) { return a.first < b.first; });
   Value merged{rapidjson::kArrayType};
-  for (const auto& [name, variable] : byName) merged.PushBack(json::copy(*variable, allocator), allocator);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool last = i + 1 == all.size() || all[i + 1].first != all[i].first;
+    if (last) merged.PushBack(json::share(*all[i].second, allocator), allocator);
+  }
   return merged;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Environment variables (spec/pod-defaults.md section 13).
 
+#include <initializer_list>
 #include <string_view>
 
 #include "common/json/value.h"
@@ -8,9 +9,9 @@
 
 namespace dynamo::render {
 
-/// `specific` over `common`, entry by entry by name, sorted by name; of one list the last entry of a name
-/// counts. Either may be nullptr.
-json::Value mergeEnv(const json::Value* common, const json::Value* specific, json::Allocator& allocator);
+/// All layers as one, entry by entry by name, sorted by name: of a name the last entry of the last layer
+/// counts. A layer may be nullptr.
+json::Value mergeEnv(std::initializer_list<const json::Value*> layers, json::Allocator& allocator);
 
 /// The env map of a page of defaults as a list, placeholders filled in.
 json::Value defaultEnv(const json::Value* map, const Component& component, std::string_view componentType,

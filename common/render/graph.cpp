@@ -133,7 +133,9 @@ class Graph {
 
   void componentDeployments() {
     // What the webhook wrote is not what the user asked for: other defaults make no new workers.
-    const std::string hash = workerHash(defaults::intent(graph_, make_.allocator()));
+    const std::string hash = context_.anyWorkerHash.empty()
+                                 ? workerHash(defaults::intent(graph_, make_.allocator()))
+                                 : std::string{context_.anyWorkerHash};
     for (const Component& component : components_) {
       children_.items.push_back(
           {componentDeployment(graph_, component, hash, context_, observed_, make_.allocator()),

@@ -23,7 +23,7 @@ void handDownAnnotations(const Value& graph, Value& spec, Allocator& allocator) 
     const bool decided =
         key != api::annotation::kDiscoveryBackend || (own != nullptr && !json::isEmpty(*own));
     if (value == nullptr || (own != nullptr && decided)) continue;
-    json::set(json::ensureObject(spec, "annotations", allocator), key, json::copy(*value, allocator),
+    json::set(json::ensureObject(spec, "annotations", allocator), key, json::share(*value, allocator),
               allocator);
   }
 }
@@ -35,13 +35,13 @@ Component makeComponent(const Value& graph, std::string_view service, const Valu
   component.path = "spec.services[" + component.service + "]";
   component.graph = nameOf(graph);
   component.namespaceName = namespaceOf(graph);
-  component.spec = json::copy(given, allocator);
+  component.spec = json::share(given, allocator);
   Value& spec = component.spec;
   const bool global = json::findBool(&spec, "globalDynamoNamespace").value_or(false);
   component.dynamoNamespace = dynamoNamespace(global, component.namespaceName, component.graph);
   const Value* graphEnvs = json::find(specOf(graph), "envs");
   if (graphEnvs != nullptr && graphEnvs->IsArray() && !graphEnvs->Empty()) {
-    json::set(spec, "envs", mergeEnv(graphEnvs, json::find(spec, "envs"), allocator), allocator);
+    json::set(spec, "envs", mergeEnv({graphEnvs, json::find(spec, "envs")}, allocator), allocator);
   }
   component.discovery = discoveryBackend(json::findObject(&spec, "annotations"), annotationsOf(graph),
                                          context.config.discoveryBackend);

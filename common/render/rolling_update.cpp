@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "common/api/dynamo.h"
@@ -12,8 +14,10 @@ namespace {
 
 using json::Value;
 
+/// Replicas have 32 bits: what a stored object says beyond them must not overflow in percentages and sums.
 long long numberOr(const Value* value, long long fallback) {
-  return value != nullptr && value->IsInt64() ? value->GetInt64() : fallback;
+  constexpr long long kMost = std::numeric_limits<std::int32_t>::max();
+  return value != nullptr && value->IsInt64() ? std::clamp<long long>(value->GetInt64(), 0, kMost) : fallback;
 }
 
 std::optional<int> whole(std::string_view text) {

@@ -45,6 +45,7 @@ struct Node {
   const Pattern* pattern = nullptr;
   const Rule* rule = nullptr;
   std::string_view ruleMessage;
+  std::string_view ruleField;  ///< ".a.b": the member that the rule speaks of; empty: the object itself
 
   const Property* property(std::string_view name) const {
     for (const Property& entry : properties) {

@@ -108,7 +108,9 @@ class Registry {
     if (const Value* keys = json::find(source, "x-kubernetes-list-map-keys")) node.listMapKeys = texts(keys);
     if (const std::string_view rule = json::findText(&source, "rule"); !rule.empty()) {
       node.rule = findRule(rule);
-      node.ruleMessage = json::findText(json::find(&document_, "rules"), rule);
+      const Value* told = json::find(json::find(&document_, "rules"), rule);
+      node.ruleMessage = json::findText(told, "message");
+      node.ruleField = json::findText(told, "at");
       if (node.rule == nullptr) throw std::logic_error("no function for rule " + std::string{rule});
     }
   }

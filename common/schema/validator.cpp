@@ -191,9 +191,9 @@ void Walker::checkRule(const Node& node, const Value& object) {
   // Transition rules stand at the root only, so the old object is the whole one.
   if (node.rule == nullptr || onlyUnknown_ || (node.rule->transition && options_.old == nullptr)) return;
   if (node.rule->holds({node, object, options_.old})) return;
-  const std::string field = path_.bracketed();
-  // For the root the API server prints "<nil>".
-  add(ErrorType::Invalid, field.empty() ? "spec" : field, "\"object\"", std::string{node.ruleMessage},
+  std::string field = path_.bracketed().append(node.ruleField);
+  if (field.starts_with('.')) field.erase(0, 1);
+  add(ErrorType::Invalid, std::move(field), "\"object\"", std::string{node.ruleMessage},
       "schema.cel." + std::string{node.rule->name});
 }
 

@@ -1,6 +1,7 @@
 #include "common/schema/gen/crd.h"
 
 #include <string_view>
+#include <utility>
 
 namespace dynamo::schema::gen {
 namespace {
@@ -43,12 +44,12 @@ Value listOf(std::string_view item, Allocator& a) {
 }
 
 Value ruleList(const Value& rule, Allocator& a) {
+  Value validation{rapidjson::kObjectType};
+  for (const auto& [key, from] : {std::pair{"fieldPath", "at"}, {"message", "message"}, {"rule", "rule"}}) {
+    if (const Value* text = json::find(rule, from)) json::set(validation, key, json::copy(*text, a), a);
+  }
   Value list{rapidjson::kArrayType};
-  list.PushBack(Builder{a}
-                    .with("message", json::findText(&rule, "message"))
-                    .with("rule", json::findText(&rule, "rule"))
-                    .done(),
-                a);
+  list.PushBack(std::move(validation), a);
   return list;
 }
 

@@ -39,7 +39,9 @@ std::string makeRuntimeSchema(Model& model) {
   dropDescriptions(out);
   Value rules{rapidjson::kObjectType};
   for (const auto& rule : model.rules.GetObject()) {
-    json::set(rules, json::text(rule.name), json::string(json::findText(&rule.value, "message"), a), a);
+    Value told = json::copy(rule.value, a);
+    told.RemoveMember("rule");  // in C++: ../rules.cpp
+    json::set(rules, json::text(rule.name), std::move(told), a);
   }
   json::set(out, "rules", std::move(rules), a);
   return json::dump(out);

@@ -101,6 +101,7 @@ void readShared(const YAML::Node& shared, Model& model) {
     Value rule{rapidjson::kObjectType};
     json::set(rule, "rule", json::string(entry.second["rule"].Scalar(), a), a);
     json::set(rule, "message", json::string(entry.second["message"].Scalar(), a), a);
+    if (entry.second["at"]) json::set(rule, "at", json::string(entry.second["at"].Scalar(), a), a);
     json::set(model.rules, entry.first.Scalar(), std::move(rule), a);
   }
 }

@@ -182,7 +182,9 @@ Connection::Step Connection::read() {
     const int result = SSL_read_ex(ssl_.get(), buffer.data(), buffer.size(), &size);
     if (result != 1) {
       if (SSL_get_error(ssl_.get(), result) == SSL_ERROR_WANT_READ) return Step::kWaiting;
-      return fail(phase_ == Phase::kIdle ? "idle" : "read", result);
+      if (phase_ != Phase::kIdle) return fail("read", result);
+      fail("idle", result);
+      return Step::kGone;
     }
     if (phase_ == Phase::kIdle) return fail("answer without a request", result);
     switch (response_.append({buffer.data(), size})) {

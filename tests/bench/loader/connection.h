@@ -30,7 +30,8 @@ SslContext makeClientContext();
 /// One non-blocking TLS connection to 127.0.0.1:port that carries one request at a time.
 class Connection {
  public:
-  enum class Step { kWaiting, kReady, kAnswered, kFailed };
+  /// kGone: the server closed a connection that carried no request, which it may.
+  enum class Step { kWaiting, kReady, kAnswered, kFailed, kGone };
 
   Connection(SSL_CTX* context, int epoll, std::uint16_t port, std::uint32_t number);
   ~Connection();

@@ -97,6 +97,7 @@ class Load {
     draining_ = true;
     loopUntil(Clock::now() + seconds(kDrainDeadline.count()));
     if (const auto stuck = busy()) result_.errors["no answer before the end"] += stuck;
+    result_.answered = answered_;
     return std::move(result_);
   }
 
@@ -187,6 +188,7 @@ class Load {
       case Step::kWaiting:
         return;
       case Step::kReady:
+        ++result_.opened;
         if (result_.session.empty()) result_.session = connection.session();
         if (pending_ > 0) {
           --pending_;
@@ -198,6 +200,9 @@ class Load {
         record(connection);
         if (options_.fresh || connection.response().closes()) connection.close();
         next(connection);
+        return;
+      case Step::kGone:  // it opens again for its next request
+        ++result_.closedIdle;
         return;
       case Step::kFailed:
         lastFailure_ = connection.failure();

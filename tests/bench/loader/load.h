@@ -31,8 +31,11 @@ struct LoadResult {
   std::vector<std::int64_t> latencies;
   std::map<std::string, std::uint64_t> errors;  // what went wrong, how often; empty in a good run
   std::string session;
-  double seconds = 0;          // length of the window
-  std::uint64_t inWindow = 0;  // answers that arrived within it
+  double seconds = 0;            // length of the window
+  std::uint64_t inWindow = 0;    // answers that arrived within it
+  std::uint64_t answered = 0;    // all of them
+  std::uint64_t opened = 0;      // connections, with the TLS handshake done
+  std::uint64_t closedIdle = 0;  // connections that the server closed between requests
   double serverCpuSeconds = 0;
   double loaderCpuSeconds = 0;
   std::uint64_t answerBytes = 0;  // body of the last answer

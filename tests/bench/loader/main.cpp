@@ -30,13 +30,14 @@ void print(LoadResult result) {
   const double answers = static_cast<double>(result.inWindow);
   fmt::print(
       "{{\"rate\":{:.1f},\"requests\":{},\"seconds\":{:.4f},\"p50_us\":{:.1f},\"p99_us\":{:.1f},"
-      "\"p999_us\":{:.1f},\"max_us\":{:.1f},\"errors\":{},\"error_kinds\":{{{}}},\"server_cpu_share\":{:.3f},"
+      "\"p999_us\":{:.1f},\"max_us\":{:.1f},\"answered\":{},\"opened\":{},\"closed_idle\":{},\"errors\":{},"
+      "\"error_kinds\":{{{}}},\"server_cpu_share\":{:.3f},"
       "\"server_cpu_us\":{:.2f},\"loader_cpu_share\":{:.3f},\"answer_bytes\":{},\"session\":\"{}\"}}\n",
       answers / result.seconds, result.inWindow, result.seconds, percentile(result.latencies, 0.5),
       percentile(result.latencies, 0.99), percentile(result.latencies, 0.999),
-      percentile(result.latencies, 1), errors, kinds, result.serverCpuSeconds / result.seconds,
-      answers > 0 ? result.serverCpuSeconds * 1e6 / answers : 0, result.loaderCpuSeconds / result.seconds,
-      result.answerBytes, result.session);
+      percentile(result.latencies, 1), result.answered, result.opened, result.closedIdle, errors, kinds,
+      result.serverCpuSeconds / result.seconds, answers > 0 ? result.serverCpuSeconds * 1e6 / answers : 0,
+      result.loaderCpuSeconds / result.seconds, result.answerBytes, result.session);
 }
 
 }  // namespace

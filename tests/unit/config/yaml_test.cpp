@@ -133,6 +133,7 @@ TEST_CASE("malformed texts are refused with their place") {
        "a",
        "line 1, column 1: invalid UTF-8"},
       {"a: b: c\n", "line 1, column 5: illegal map value"},
+      {"\"\\", "line 1, column 4: unknown escape character"},
       {"{\"a\": 1,\n \"b\": }", "line 2, column 7: Invalid value."},
       {"{}\n{\"a\": tru}", "line 2, column 10: Invalid value."},
       {"{\"a\": 1} x", "line 1, column 10: Invalid value."},

@@ -252,7 +252,7 @@ TEST_CASE("a checkpoint's identity cannot change", "[schema]") {
             .empty());
   CHECK(changed("{}", R"("spec":{)" + identity + job + "}").empty());
   const std::vector<std::string> refused{
-      R"(spec: Invalid value: "object": spec.identity cannot be changed once it is set)"};
+      R"(spec.identity: Invalid value: "object": cannot be changed once it is set)"};
   CHECK(changed(before, R"("spec":{"identity":{"model":"m","backendFramework":"vllm","dtype":"fp8"})" + job +
                             "}") == refused);
   CHECK(changed(before, R"("spec":null)") == refused);

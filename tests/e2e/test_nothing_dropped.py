@@ -1,0 +1,212 @@
+"""No request is dropped while certificates rotate and webhooks are replaced: neither of clients on the wire, with
+kept and with fresh connections, nor of a real API server while manifests are applied.
+
+DYNAMO_REQUESTS is how many requests each of the two tests sends.
+"""
+
+import itertools
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(ROOT / "tests/bench")]
+
+import reviews  # noqa: E402
+from requests import PLURAL, Cluster, Webhook, alpha, beta, unique  # noqa: E402
+
+LOADER = ROOT / "build/release/bin/bench_loader"
+GRAPH = ROOT / "deploy/samples/graph.yaml"
+REQUESTS = int(os.environ.get("DYNAMO_REQUESTS", "20000"))
+ROTATIONS = 20
+REPLACED_AFTER = (6, 13)  # rotations; then another process takes over
+SHUTDOWN_DELAY = "2s"
+# Requests a second: what two cores answer besides everything else that goes on.
+RATE = 800 if REQUESTS <= 20000 else 1500
+# On the wire: (name, review, connections, fresh, share of the requests).
+LOADS = (("admission, kept", reviews.VALIDATE_PATH, 16, False, 0.4), ("admission, fresh", reviews.MUTATE_PATH, 4, True, 0.1),
+         ("conversion, kept", reviews.CONVERT_PATH, 16, False, 0.4), ("conversion, fresh", reviews.CONVERT_PATH, 4, True, 0.1))
+WRITERS = 6
+CALLED = re.compile(r"^apiserver_(?:admission_webhook_admission|crd_conversion_webhook)_duration_seconds_count\{(.*)\} (\d+)$", re.M)
+BROKEN = re.compile(r'^(?:apiserver_admission_webhook_(?:fail_open|rejection)_count\{.*error_type="calling_webhook_error".*|'
+                    r'apiserver_crd_conversion_webhook_duration_seconds_count\{.*failure_type="(?!").*) (\d+)$', re.M)
+
+
+class Fleet:
+    """One webhook behind a port that the next one shares: a rolling update without a cluster."""
+
+    def __init__(self, directory, first):
+        self.directory, self.current, self.port = directory, first, first.port
+        self.replacements = itertools.count(1)
+        self.rotations = 0
+
+    def rotate(self):
+        """Another certificate; returns once the webhook has it."""
+        before = self._loaded()
+        self.current.make_certificate("--force")
+        deadline = time.monotonic() + 10
+        while self._loaded() == before and time.monotonic() < deadline:
+            time.sleep(0.02)
+        self.rotations += self._loaded() > before
+
+    def replace(self):
+        folder = self.directory / f"replacement-{next(self.replacements)}"
+        folder.mkdir()
+        (folder / "webhook-certs").symlink_to(self.current.directory / "webhook-certs")
+        successor = Webhook(folder, shutdown_delay=SHUTDOWN_DELAY)
+        successor.start(self.port)
+        status = self.current.stop()
+        self.current = successor
+        return status
+
+    def _loaded(self):
+        return self.current.log.read_text(encoding="utf-8").count('"certificate loaded"')
+
+    def live(self, test, seconds):
+        """Every rotation and replacement, spread over that time."""
+        began = time.monotonic()
+        for done in range(1, ROTATIONS + 1):
+            due = began + seconds * done / (ROTATIONS + 1)
+            time.sleep(max(0, due - time.monotonic()))
+            self.rotate()
+            if done in REPLACED_AFTER:
+                test.assertEqual(self.replace(), 0, "the old webhook ends with 0")
+        test.assertEqual(self.rotations, ROTATIONS)
+
+
+def load(port, body, path, connections, fresh, requests, rate):
+    argv = [LOADER, "--port", port, "--path", path, "--body", body, "--connections", connections, "--expect", reviews.UID,
+            "--requests", requests, "--rate", rate, "--seconds", 600] + (["--fresh"] if fresh else [])
+    return subprocess.Popen(list(map(str, argv)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+class OnTheWire(unittest.TestCase):
+    def test_nothing_dropped(self):
+        with tempfile.TemporaryDirectory() as name:
+            directory = pathlib.Path(name)
+            first = Webhook(directory, shutdown_delay=SHUTDOWN_DELAY)
+            first.start()
+            fleet = Fleet(directory, first)
+            loads = []
+            try:
+                bodies = {}
+                for path, body in ((reviews.VALIDATE_PATH, reviews.admission(False)), (reviews.MUTATE_PATH, reviews.admission(False)),
+                                   (reviews.CONVERT_PATH, reviews.conversion("v1alpha1", False))):
+                    bodies[path] = directory / f"body-{len(bodies)}.json"
+                    bodies[path].write_bytes(body)
+                loads = [load(fleet.port, bodies[path], path, connections, fresh, round(REQUESTS * share), RATE * share)
+                         for _, path, connections, fresh, share in LOADS]
+                fleet.live(self, 0.7 * REQUESTS / RATE)
+                self.assertTrue(all(each.poll() is None for each in loads), "the load lasts longer than what it meets")
+                told = [each.communicate(timeout=300) for each in loads]
+            finally:
+                for each in loads:
+                    each.kill()
+                fleet.current.stop()
+        answered = opened = closed = 0
+        for (name, *_), (out, err) in zip(LOADS, told):
+            with self.subTest(name):
+                self.assertEqual(err, "")
+                result = json.loads(out)
+                self.assertEqual(result["error_kinds"], {})
+                answered += result["answered"]
+                opened += result["opened"]
+                closed += result["closed_idle"]
+        self.assertGreaterEqual(answered, REQUESTS)
+        print(f"{answered} requests over {opened} connections through {ROTATIONS} rotations and {len(REPLACED_AFTER)} "
+              f"replacements, 0 failed; {closed} connections closed between requests")
+
+
+class Writer(threading.Thread):
+    """Creates a request in one version, reads it in the other, deletes it, until it is stopped."""
+
+    def __init__(self, plane, namespace):
+        super().__init__(daemon=True)
+        self.plane, self.namespace = plane, namespace
+        self.failures = []
+        self.stopped = threading.Event()
+
+    def run(self):
+        for make, here, there in itertools.cycle(((alpha, "v1alpha1", "v1beta1"), (beta, "v1beta1", "v1alpha1"))):
+            if self.stopped.is_set():
+                return
+            name = unique("w")
+            base = f"/namespaces/{self.namespace}/{PLURAL}"
+            for method, path, body in (("POST", f"/apis/nvidia.com/{here}{base}", make(name)),
+                                       ("GET", f"/apis/nvidia.com/{there}{base}/{name}", None),
+                                       ("DELETE", f"/apis/nvidia.com/{here}{base}/{name}", None)):
+                try:
+                    self.plane.api(method, path, body)
+                except Exception as error:  # any failure counts
+                    self.failures.append(f"{method} {path}: {error}")
+
+
+class Applier(threading.Thread):
+    """kubectl apply of a graph again and again, each time with another number of replicas."""
+
+    def __init__(self, namespace):
+        super().__init__(daemon=True)
+        self.namespace = namespace
+        self.applied = 0
+        self.failures = []
+        self.stopped = threading.Event()
+
+    def run(self):
+        text = GRAPH.read_text(encoding="utf-8")
+        while not self.stopped.is_set():
+            manifest = re.sub(r"replicas: \d+", f"replicas: {self.applied % 3 + 1}", text)
+            done = self.namespace.kubectl("apply", "-f", "-", input=manifest)
+            self.applied += 1
+            if done.returncode != 0:
+                self.failures.append(done.stderr)
+
+
+class ThroughTheApiServer(unittest.TestCase):
+    def test_nothing_dropped(self):
+        cluster = Cluster(components=("etcd", "apiserver"))
+        cluster.start()
+        fleet = Fleet(cluster.plane.directory, cluster.webhook)
+        try:
+            self.assertEqual(fleet.replace(), 0)  # by one that serves on for a while after SIGTERM
+            ns = cluster.namespace()
+            clients = [*(Writer(cluster.plane, ns.name) for _ in range(WRITERS)), Applier(ns)]
+            for client in clients:
+                client.start()
+            fleet.live(self, 20)
+            deadline = time.monotonic() + 900
+            while self.calls(cluster.plane) < REQUESTS and time.monotonic() < deadline:
+                time.sleep(0.5)
+            for client in clients:
+                client.stopped.set()
+            for client in clients:
+                client.join(30)
+            self.assertEqual([failure for client in clients for failure in client.failures], [])
+            calls = self.calls(cluster.plane)
+            self.assertGreaterEqual(calls, REQUESTS)
+            broken = BROKEN.findall(self.metrics(cluster.plane))
+            self.assertEqual(sum(map(int, broken)), 0)
+            print(f"{calls} calls of the API server through {ROTATIONS} rotations and {len(REPLACED_AFTER)} "
+                  f"replacements, 0 failed; {clients[-1].applied} times kubectl apply")
+        finally:
+            fleet.current.stop()
+            cluster.plane.stop()
+
+    @staticmethod
+    def metrics(plane):
+        return plane.api("GET", "/metrics")
+
+    def calls(self, plane):
+        """Webhook calls as the API server counts them."""
+        return sum(int(count) for _, count in CALLED.findall(self.metrics(plane)))
+
+
+if __name__ == "__main__":
+    unittest.main()
