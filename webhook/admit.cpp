@@ -66,9 +66,9 @@ Decision mutateComponents(AdmissionRequest& request, const Policy& policy, json:
   Decision decision;
   const json::Value* old = request.updates() ? request.old : nullptr;
   const json::Value before = json::copy(*request.object, allocator);
-  const admission::Settings& settings = *policy.settings;
+  const auto settings = policy.settings->get();
   defaults::DefaultResult result = defaults::applyDefaults(
-      *request.object, old, {settings.defaults, settings.config, policy.operatorVersion, request.space},
+      *request.object, old, {settings->defaults, settings->config, policy.operatorVersion, request.space},
       allocator);
   decision.findings.warnings = std::move(result.warnings);
   json::Patch patch;
@@ -80,7 +80,8 @@ Decision mutateComponents(AdmissionRequest& request, const Policy& policy, json:
 Decision validateKind(const AdmissionRequest& request, std::string_view kind, const Policy& policy) {
   Decision decision;
   const json::Value* old = request.updates() ? request.old : nullptr;
-  decision.findings = admission::validate({kind, *request.object, old, request.username}, *policy.settings);
+  const auto settings = policy.settings->get();
+  decision.findings = admission::validate({kind, *request.object, old, request.username}, *settings);
   if (policy.warnOnly) warnInstead(decision.findings);
   decision.findings.sort();
   return decision;

@@ -2,7 +2,9 @@
 // What the webhook decides of each kind: pure rules of common/ applied to a decoded review.
 
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 
 #include "common/admission/validate.h"
 #include "common/validation/dgdr.h"
@@ -10,13 +12,33 @@
 
 namespace dynamo::webhook {
 
+/// The settings in force: the facts of the cluster may change while requests are answered.
+class CurrentSettings {
+ public:
+  using Pointer = std::shared_ptr<const admission::Settings>;
+  explicit CurrentSettings(Pointer settings) : settings_(std::move(settings)) {}
+
+  Pointer get() const {
+    const std::lock_guard lock{mutex_};
+    return settings_;
+  }
+  void set(Pointer settings) {
+    const std::lock_guard lock{mutex_};
+    settings_ = std::move(settings);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Pointer settings_;
+};
+
 /// What decisions need of the configuration and the command line.
 struct Policy {
   std::string operatorVersion;
   bool warnOnly = false;  ///< validation.mode: warn
   validation::DgdrPolicy dgdr;
   /// Of every other kind; shared with all threads.
-  std::shared_ptr<const admission::Settings> settings = admission::usualSettings();
+  std::shared_ptr<CurrentSettings> settings = std::make_shared<CurrentSettings>(admission::usualSettings());
 };
 
 /// Defaults of a DynamoGraphDeploymentRequest, on CREATE only (quirk dec-5); UPDATE replaces a null image.

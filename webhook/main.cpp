@@ -37,6 +37,7 @@ void addServe(CLI::App& app, std::function<int()>& run, webhook::ServeOptions& o
       ->capture_default_str();
   command->add_option("--controller-service-account", options.controllerAccount,
                       "namespace/name of the controller's account, which may always set replicas");
+  command->add_option("--facts", options.factsFile, "facts of the cluster; the file may come later");
   command->add_option("--listen", options.listen, "HTTPS address, e.g. :9443");
   command->add_option("--health-listen", options.healthListen, "address of /healthz and /readyz");
   command->add_option("--metrics-listen", options.metricsListen, "address of /metrics");
@@ -64,6 +65,7 @@ void addCheck(CLI::App& app, std::function<int()>& run, webhook::CheckOptions& o
   command->add_option("-n,--namespace", options.namespaceName, "namespace of objects that name none")
       ->capture_default_str();
   command->add_option("--config", options.configFile, "OperatorConfiguration file");
+  command->add_option("--facts", options.factsFile, "facts of a cluster (YAML or JSON)");
   command->add_option("--operator-version", options.operatorVersion, "Dynamo platform version")
       ->capture_default_str();
   command->add_option("-o,--output", options.output, "text, json or sarif")

@@ -18,10 +18,14 @@ namespace {
 using json::Value;
 using validation::Findings;
 
-/// The pod templates of `child` that run `service`. A PodCliqueSet has none as such: they are made in
-/// `allocator`.
-std::vector<const Value*> templatesOf(const Value& child, std::string_view service,
-                                      json::Allocator& allocator, Value& made) {
+Value* memberOf(Value* object, std::string_view name) {
+  return object == nullptr ? nullptr : json::find(*object, name);
+}
+
+/// The pod templates of `child` that run `service`. A PodCliqueSet has none as such: they are made of its
+/// parts, which it loses.
+std::vector<const Value*> templatesOf(Value& child, std::string_view service, json::Allocator& allocator,
+                                      Value& made) {
   std::vector<const Value*> found;
   const auto add = [&](const Value* holder, std::string_view name) {
     if (const Value* podTemplate = json::findObject(holder, name)) found.push_back(podTemplate);
@@ -35,21 +39,20 @@ std::vector<const Value*> templatesOf(const Value& child, std::string_view servi
     add(body, "workerTemplate");
   }
   if (kind != "PodCliqueSet") return found;
-  const Value* cliques = json::find(json::findObject(spec, "template"), "cliques");
-  if (cliques == nullptr || !cliques->IsArray()) return found;
   const json::Maker make{allocator};
   made = make.list();
-  made.Reserve(cliques->Size(), allocator);
-  for (const Value& clique : cliques->GetArray()) {
-    const Value* labels = json::findObject(&clique, "labels");
-    if (json::findText(labels, api::label::kComponent) != service) continue;
+  Value* cliques = memberOf(memberOf(memberOf(&child, "spec"), "template"), "cliques");
+  if (cliques == nullptr || !cliques->IsArray()) return found;
+  for (Value& clique : cliques->GetArray()) {
+    Value* podSpec = memberOf(memberOf(&clique, "spec"), "podSpec");
+    if (podSpec == nullptr ||
+        json::findText(json::findObject(&clique, "labels"), api::label::kComponent) != service)
+      continue;
     Value metadata = make.object();
-    if (labels != nullptr) make.set(metadata, "labels", *labels);
-    if (const Value* annotations = json::findObject(&clique, "annotations")) {
-      make.set(metadata, "annotations", *annotations);
+    for (const std::string_view field : {"labels", "annotations"}) {
+      if (Value* given = memberOf(&clique, field)) make.set(metadata, field, std::move(*given));
     }
-    const Value* podSpec = json::findObject(json::findObject(&clique, "spec"), "podSpec");
-    if (podSpec != nullptr) make.push(made, make.object("metadata", std::move(metadata), "spec", *podSpec));
+    make.push(made, make.object("metadata", std::move(metadata), "spec", std::move(*podSpec)));
   }
   for (const Value& podTemplate : made.GetArray()) found.push_back(&podTemplate);
   return found;
@@ -62,8 +65,8 @@ bool sameFinding(const validation::FieldError& a, const validation::FieldError& 
   return a.field == b.field && a.rule == b.rule && a.detail == b.detail;
 }
 
-void checkTemplates(const Value& child, std::string_view service, const Source& source,
-                    json::Allocator& allocator, Findings& findings) {
+void checkTemplates(Value& child, std::string_view service, const Source& source, json::Allocator& allocator,
+                    Findings& findings) {
   podrules::Options options;
   const bool job = json::findText(&child, "kind") == "Job";
   options.workload = job ? podrules::Workload::Job : podrules::Workload::Service;
@@ -106,7 +109,7 @@ Findings renderOnce(const Value& graph, const render::Context& context) {
   const Value* envs = json::find(render::specOf(graph), "envs");
   for (const std::string& service : servicesOf(graph)) {
     const Source source{json::find(services, service), "spec.services[" + service + "]", envs};
-    for (const render::Child& child : children.items) {
+    for (render::Child& child : children.items) {
       const bool whole = json::findText(&child.object, "kind") == "PodCliqueSet";
       if (whole || child.service == service) {
         checkTemplates(child.object, service, source, allocator, findings);
@@ -121,13 +124,15 @@ Findings renderOnce(const Value& graph, const render::Context& context) {
 Findings dryRenderGraph(const Value& graph, const render::Context& context) {
   const std::string choice =
       k8s::lowerAscii(json::findText(render::annotationsOf(graph), api::annotation::kEnableGrove));
-  const std::optional<bool> grove =
-      choice == "false" ? std::optional{false} : context.config.orchestrators.grove.enabled;
+  const std::optional<bool> configured = context.config.orchestrators.grove.enabled;
+  const std::optional<bool> grove = choice == "false" ? false
+                                    : configured      ? configured
+                                                      : context.facts.groveApi;
   const auto on = [&](bool enabled) {
     return renderOnce(graph, {context.config, context.defaults, context.facts, enabled, kAnyHash});
   };
   if (grove) return on(*grove);
-  // The webhook does not know what is installed: what works on one pathway may be meant for it.
+  // Nobody has said what is installed: what works on one pathway may be meant for it.
   Findings withGrove = on(true);
   Findings without = on(false);
   if (!withGrove.errors.empty() && !without.errors.empty()) return withGrove;
@@ -148,7 +153,7 @@ Findings dryRenderComponentDeployment(const Value& deployment, const render::Con
   render::Children children = render::renderComponentDeployment(deployment, context, allocator);
   findings.errors = std::move(children.errors);
   const Source source{render::specOf(deployment), "spec", nullptr};
-  for (const render::Child& child : children.items) {
+  for (render::Child& child : children.items) {
     checkTemplates(child.object, child.service, source, allocator, findings);
   }
   return findings;

@@ -147,10 +147,13 @@ void append(Findings& all, Findings&& more) {
 
 }  // namespace
 
-Settings::Settings(config::OperatorConfig configuration, std::string_view operatorAccount)
+Settings::Settings(config::OperatorConfig configuration, std::string_view operatorAccount,
+                   render::Facts known)
     : config(std::move(configuration)),
       defaults(config.defaults.get()),
-      policy(validation::graphPolicy(config, operatorAccount, std::nullopt)) {}
+      facts(std::move(known)),
+      policy(validation::graphPolicy(config, operatorAccount,
+                                     {facts.groveApi, facts.lwsApi, facts.inferencePoolApi})) {}
 
 std::shared_ptr<const Settings> usualSettings() {
   static const auto kSettings = std::make_shared<const Settings>(config::defaultConfig(), "");

@@ -14,7 +14,7 @@
 
 namespace dynamo::admission {
 
-/// What does not change while the process runs.
+/// What the rules know besides the request. Never changed: new facts make new settings.
 struct Settings {
   config::OperatorConfig config;
   defaults::ComponentDefaults defaults;
@@ -22,7 +22,7 @@ struct Settings {
   validation::GraphPolicy policy;
 
   /// `operatorAccount`: "namespace/name" of the controller's service account; empty when unknown.
-  Settings(config::OperatorConfig configuration, std::string_view operatorAccount);
+  Settings(config::OperatorConfig configuration, std::string_view operatorAccount, render::Facts known = {});
 
   render::Context context() const { return {config, defaults, facts}; }
 };

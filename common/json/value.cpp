@@ -45,8 +45,9 @@ constexpr std::size_t kAlwaysOutside = sizeof(Value);
 
 template <bool kShare>
 Value textOf(const Value& text, Allocator& allocator) {
-  const bool refer = kShare && text.GetStringLength() > kAlwaysOutside;
-  return refer ? Value{ref(json::text(text))} : string(json::text(text), allocator);
+  if (!kShare) return string(json::text(text), allocator);
+  if (text.GetStringLength() > kAlwaysOutside) return Value{ref(json::text(text))};
+  return Value{text, allocator};
 }
 
 // RapidJSON 1.1.0 copies by way of a document, and leaves it to each string whether it is shared.

@@ -3,6 +3,7 @@
 // Objects stay RapidJSON documents from wire to wire, so unknown and future fields survive.
 
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,11 +34,20 @@ inline Value string(std::string_view s, Allocator& allocator) {
   return Value{s.data() == nullptr ? "" : s.data(), static_cast<rapidjson::SizeType>(s.size()), allocator};
 }
 
+/// text(name) == key; most names that are not equal differ in length or at an end.
+inline bool isNamed(const Value& name, std::string_view key) {
+  const std::size_t length = name.GetStringLength();
+  if (length != key.size()) return false;
+  const char* start = name.GetString();
+  return length == 0 || (start[0] == key.front() && start[length - 1] == key.back() &&
+                         std::memcmp(start, key.data(), length) == 0);
+}
+
 /// The member named `key` as it stands, null included; nullptr when absent or when `object` is no object.
 inline const Value* findRaw(const Value& object, std::string_view key) {
   if (!object.IsObject()) return nullptr;
   for (const auto& member : object.GetObject()) {
-    if (text(member.name) == key) return &member.value;
+    if (isNamed(member.name, key)) return &member.value;
   }
   return nullptr;
 }

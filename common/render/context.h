@@ -24,12 +24,13 @@ struct CheckpointFact {
   bool ready = false;     ///< status.phase is Ready
 };
 
-/// Facts of the cluster. What a document does not say keeps the value given here: the documented offline
-/// defaults, a cluster with every API present and nothing in it.
+/// Facts of the cluster. What is not known counts as the documented offline defaults say: every API is
+/// present but KAI's, and nothing is in the cluster.
 struct Facts {
-  bool groveApi = true;
-  bool lwsApi = true;  ///< leaderworkerset.x-k8s.io and scheduling.volcano.sh, both
-  bool kaiApi = false;
+  std::optional<bool> groveApi;
+  std::optional<bool> lwsApi;  ///< leaderworkerset.x-k8s.io and scheduling.volcano.sh, both
+  std::optional<bool> kaiApi;
+  std::optional<bool> inferencePoolApi;  ///< inference.networking.k8s.io
   /// namespace -> registry host -> names of pull secrets, sorted.
   std::map<std::string, std::map<std::string, std::vector<std::string>>> pullSecrets;
   /// namespace -> service accounts labelled for component pods.
@@ -43,7 +44,8 @@ struct Context {
   const Facts& facts;
   /// Decides the pathway in place of configuration and facts; the graph's annotation still comes first.
   std::optional<bool> grove = std::nullopt;
-  /// Stands for the hash of the workers where nobody will read the children: computing it costs a sixth of all.
+  /// Stands for the hash of the workers where nobody will read the children: computing it costs a sixth of
+  /// all.
   std::string_view anyWorkerHash = {};
 };
 

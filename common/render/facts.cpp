@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "common/api/dynamo.h"
 #include "common/config/manifests.h"
+#include "common/config/yaml.h"
 #include "common/render/hash.h"
 #include "common/render/object.h"
 #include "common/render/pull_secrets.h"
@@ -53,10 +55,20 @@ std::string readFacts(const Value& document, Facts& facts) {
     if (std::find(kKnown.begin(), kKnown.end(), name) == kKnown.end())
       return fmt::format("unknown field \"{}\"", name);
   }
-  const Value* apis = json::findObject(&document, "apis");
-  facts.groveApi = json::findBool(apis == nullptr ? &document : apis, "grove").value_or(facts.groveApi);
-  facts.lwsApi = json::findBool(apis == nullptr ? &document : apis, "leaderWorkerSet").value_or(facts.lwsApi);
-  facts.kaiApi = json::findBool(apis == nullptr ? &document : apis, "kaiScheduler").value_or(facts.kaiApi);
+  if (const Value* apis = json::find(document, "apis")) {
+    if (!apis->IsObject()) return "apis: want an object";
+    const std::map<std::string_view, std::optional<bool>*> known = {
+        {"grove", &facts.groveApi},
+        {"inferencePool", &facts.inferencePoolApi},
+        {"kaiScheduler", &facts.kaiApi},
+        {"leaderWorkerSet", &facts.lwsApi}};
+    for (const auto& api : apis->GetObject()) {
+      const auto entry = known.find(json::text(api.name));
+      if (entry == known.end()) return fmt::format("apis: unknown field \"{}\"", json::text(api.name));
+      if (!api.value.IsBool()) return fmt::format("apis.{}: want true or false", json::text(api.name));
+      *entry->second = api.value.GetBool();
+    }
+  }
   if (const Value* namespaces = json::findObject(&document, "pullSecrets")) {
     for (const auto& space : namespaces->GetObject()) {
       if (!space.value.IsObject()) return "pullSecrets: want namespace -> registry -> names";
@@ -77,6 +89,15 @@ std::string readFacts(const Value& document, Facts& facts) {
       checkpoints != nullptr && checkpoints->IsArray()) {
     for (const Value& checkpoint : checkpoints->GetArray())
       facts.checkpoints.push_back(checkpointFact(checkpoint));
+  }
+  return {};
+}
+
+std::string parseFacts(std::string_view text, Facts& facts) {
+  const config::TextDocuments parsed = config::parseDocuments(text);
+  if (parsed.error) return parsed.error->message();
+  for (const config::TextDocument& document : parsed.documents) {
+    if (std::string error = readFacts(document.value, facts); !error.empty()) return error;
   }
   return {};
 }

@@ -164,12 +164,12 @@ void tellOnce(Errors& errors, Errors&& more) {
 }  // namespace
 
 bool lwsEnabled(const Context& context) {
-  return context.config.orchestrators.lwsEnabled.value_or(true) && context.facts.lwsApi;
+  return context.config.orchestrators.lwsEnabled.value_or(true) && context.facts.lwsApi.value_or(true);
 }
 
 bool usesGrove(const Value& graph, const Context& context) {
-  const bool enabled =
-      context.grove.value_or(context.config.orchestrators.grove.enabled.value_or(context.facts.groveApi));
+  const bool enabled = context.grove.value_or(
+      context.config.orchestrators.grove.enabled.value_or(context.facts.groveApi.value_or(true)));
   if (!enabled) return false;
   return k8s::lowerAscii(json::findText(annotationsOf(graph), api::annotation::kEnableGrove)) != "false";
 }

@@ -32,7 +32,7 @@ std::string queueOf(const Value& graph) {
 }
 
 bool kaiEnabled(const Context& context) {
-  return context.config.orchestrators.kaiSchedulerEnabled.value_or(context.facts.kaiApi);
+  return context.config.orchestrators.kaiSchedulerEnabled.value_or(context.facts.kaiApi.value_or(false));
 }
 
 class Cliques {

@@ -39,14 +39,14 @@ void oneEndpointPicker(const Graph& graph, const Report& report) {
   }
 }
 
-/// dec-8: whether a cluster has an orchestrator is the controller's to say; the configuration is known.
+/// dec-8: a warning, as the cluster may get one later; the controller sets the failed condition.
 void multinodeNeedsOrchestrator(const Graph& graph, const Report& report) {
   if (!graph.withoutGrove() || !graph.policy.lwsDisabled) return;
   for (const Service& service : graph.services) {
     if (!service.multinode()) continue;
-    report.warn(service.at("multinode"), graph.policy.groveDisabled
-                                             ? "needs Grove or LeaderWorkerSet, and the operator uses neither"
-                                             : "needs Grove, which the graph's annotation turns off");
+    report.warn(service.at("multinode"),
+                graph.policy.groveDisabled ? "needs Grove or LeaderWorkerSet, and neither is there or enabled"
+                                           : "needs Grove, which the graph's annotation turns off");
   }
 }
 

@@ -28,8 +28,8 @@ struct CheckpointStorage {
 /// What the rules need to know of the operator's configuration and of the cluster. The defaults are those of
 /// an operator without configuration in an unknown cluster.
 struct GraphPolicy {
-  bool groveDisabled = false;  ///< set to false in the configuration
-  bool lwsDisabled = false;    ///< set to false in the configuration
+  bool groveDisabled = false;  ///< by configuration, or because the cluster is known to lack it
+  bool lwsDisabled = false;    ///< the same
   bool checkpointEnabled = false;
   CheckpointStorage checkpointStorage{"pvc", "snapshot-pvc", "/checkpoints", ""};
   std::string discoveryBackend = "kubernetes";
@@ -40,9 +40,16 @@ struct GraphPolicy {
   std::optional<bool> inferenceApiPresent;  ///< inference.networking.k8s.io; unknown: not checked
 };
 
+/// APIs of the cluster; absent: not known, then nothing is refused for the lack of one.
+struct ClusterApis {
+  std::optional<bool> grove;
+  std::optional<bool> leaderWorkerSet;
+  std::optional<bool> inferencePool;
+};
+
 /// `operatorAccount`: "namespace/name", empty when unknown.
 GraphPolicy graphPolicy(const config::OperatorConfig& config, std::string_view operatorAccount,
-                        std::optional<bool> inferenceApiPresent);
+                        const ClusterApis& apis);
 
 struct Request {
   const json::Value& object;

@@ -3,10 +3,11 @@
 namespace dynamo::validation {
 
 GraphPolicy graphPolicy(const config::OperatorConfig& config, std::string_view operatorAccount,
-                        std::optional<bool> inferenceApiPresent) {
+                        const ClusterApis& apis) {
   GraphPolicy policy;
-  policy.groveDisabled = !config.orchestrators.grove.enabled.value_or(true);
-  policy.lwsDisabled = !config.orchestrators.lwsEnabled.value_or(true);
+  policy.groveDisabled = !config.orchestrators.grove.enabled.value_or(apis.grove.value_or(true));
+  policy.lwsDisabled =
+      !config.orchestrators.lwsEnabled.value_or(true) || !apis.leaderWorkerSet.value_or(true);
   policy.checkpointEnabled = config.checkpoint.enabled;
   const config::CheckpointConfig& storage = config.checkpoint;
   policy.checkpointStorage = {storage.storageType, storage.pvcName, storage.pvcBasePath,
@@ -17,7 +18,7 @@ GraphPolicy graphPolicy(const config::OperatorConfig& config, std::string_view o
   policy.autoscalingHonoured = config.compatibilityAutoscaling;
   policy.scalingAllowed = config.scalingAllowedServiceAccounts;
   if (!operatorAccount.empty()) policy.scalingAllowed.emplace_back(operatorAccount);
-  policy.inferenceApiPresent = inferenceApiPresent;
+  policy.inferenceApiPresent = apis.inferencePool;
   return policy;
 }
 

@@ -19,6 +19,8 @@ ADMISSION = "dynamographdeploymentrequest"
 VALIDATE_PATH = f"/validate-nvidia-com-v1beta1-{ADMISSION}"
 MUTATE_PATH = f"/mutate-nvidia-com-v1beta1-{ADMISSION}"
 CONVERT_PATH = "/convert"
+GRAPH_PATHS = {role: f"/{role}-nvidia-com-v1alpha1-dynamographdeployment" for role in ("mutate", "validate")}
+ADMISSION_PATHS = (VALIDATE_PATH, MUTATE_PATH, *GRAPH_PATHS.values())
 SMALL, LARGE = 2048, 10240
 TIME = "2026-01-01T00:00:00Z"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -248,8 +250,8 @@ def graph_update():
 
 def graph_cases():
     body = graph_update()
-    for role in ("mutate", "validate"):
-        yield f"{role} UPDATE of a graph", f"/{role}-nvidia-com-v1alpha1-dynamographdeployment", body
+    for role, path in GRAPH_PATHS.items():
+        yield f"{role} UPDATE of a graph", path, body
 
 
 def allowed_answer():

@@ -12,6 +12,9 @@ from pathlib import Path
 import reviews
 
 READY_SECONDS = 20
+# As the controller writes them in a cluster with everything installed.
+FACTS = "apis: {grove: true, leaderWorkerSet: true, kaiScheduler: false, inferencePool: true}\n"
+
 NGINX_CONF = """\
 daemon off;
 {user}
@@ -61,7 +64,7 @@ class Peer:
     command: object  # (port, health port, metrics port) -> list of arguments
     decides: bool = False
     has_readyz: bool = False
-    paths: tuple = (reviews.VALIDATE_PATH, reviews.MUTATE_PATH, reviews.CONVERT_PATH)
+    paths: tuple = (*reviews.ADMISSION_PATHS, reviews.CONVERT_PATH)
     version: list = field(default_factory=list)
 
 
@@ -97,6 +100,7 @@ def make_peers(directory, webhook, bin_dir):
     certs = directory / "certs"
     (directory / "answer.json").write_text(reviews.allowed_answer())
     (directory / "operator.yaml").write_text(OPERATOR_CONFIG)
+    (directory / "facts.yaml").write_text(FACTS)
     beast, runtime = bin_dir / "bench_plain_beast", bin_dir / "bench_controller_runtime"
     nginx = Path("/usr/sbin/nginx")
 
@@ -110,13 +114,13 @@ def make_peers(directory, webhook, bin_dir):
         Peer("ours", "ours", webhook, lambda port, health, metrics: [
             webhook, "serve", "--listen", f"127.0.0.1:{port}", "--cert-dir", certs,
             "--health-listen", f"127.0.0.1:{health}", "--metrics-listen", f"127.0.0.1:{metrics}",
-            "--config", directory / "operator.yaml", "--operator-version", "1.0.0"],
+            "--config", directory / "operator.yaml", "--facts", directory / "facts.yaml", "--operator-version", "1.0.0"],
             decides=True, has_readyz=True, version=[webhook, "--version"]),
         Peer("beast", "plain Beast", beast,
              lambda port, *_: [beast, port, certs, directory / "answer.json"], version=[beast, "--version"]),
         Peer("controller-runtime", "controller-runtime", runtime,
-             lambda port, *_: [runtime, port, certs, reviews.VALIDATE_PATH, reviews.MUTATE_PATH],
-             paths=(reviews.VALIDATE_PATH, reviews.MUTATE_PATH),
+             lambda port, *_: [runtime, port, certs, *reviews.ADMISSION_PATHS],
+             paths=reviews.ADMISSION_PATHS,
              version=["go", "version", "-m", runtime]),
         Peer("nginx", "nginx", nginx, nginx_command, version=[nginx, "-v"]),
     ]

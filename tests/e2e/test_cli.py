@@ -104,6 +104,19 @@ class Check(unittest.TestCase):
             self.assertEqual(done.returncode, 2)
             self.assertIn("server.webhook.port: Invalid value: 99999", done.stderr)
 
+    def test_facts_decide(self):
+        picker = """{apiVersion: nvidia.com/v1alpha1, kind: DynamoGraphDeployment, metadata: {name: g}, spec: {services: {Epp: {
+  componentType: epp, eppConfig: {configMapRef: {name: c, key: k}}, extraPodSpec: {mainContainer: {image: "i:1"}}}}}}"""
+        for facts, status, told in (("apis: {inferencePool: false}", 1, "which the cluster lacks"),
+                                    ("apis: {inferencePool: true}", 0, "0 errors"),
+                                    ("apis: {inferencePools: true}", 2, 'unknown field "inferencePools"')):
+            with self.subTest(facts), tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+                file.write(facts)
+                file.flush()
+                done = run("check", "--facts", file.name, "-f", "-", text=picker)
+                self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+                self.assertIn(told, done.stdout + done.stderr)
+
     def test_missing_file(self):
         done = run("check", "-f", "/nonexistent/x.yaml")
         self.assertEqual(done.returncode, 2)

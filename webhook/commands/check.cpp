@@ -8,6 +8,7 @@
 #include "common/config/load.h"
 #include "common/conversion/dgdr.h"
 #include "common/defaults/apply.h"
+#include "common/render/facts.h"
 #include "common/schema/defaults.h"
 #include "common/schema/registry.h"
 #include "common/schema/validator.h"
@@ -52,10 +53,10 @@ validation::Findings otherFindings(const schema::Node& node, const Value& object
     json::set(metadata, "namespace", json::string(space, allocator), allocator);
   }
   json::remove(defaulted, "status");  // a create drops it
-  const admission::Settings& settings = *policy.settings;
+  const auto settings = policy.settings->get();
   defaults::applyDefaults(defaulted, nullptr,
-                          {settings.defaults, settings.config, policy.operatorVersion, space}, allocator);
-  return admission::validate({json::findText(&object, "kind"), defaulted, nullptr, {}}, *policy.settings);
+                          {settings->defaults, settings->config, policy.operatorVersion, space}, allocator);
+  return admission::validate({json::findText(&object, "kind"), defaulted, nullptr, {}}, *settings);
 }
 
 FileFinding located(const config::Manifest& manifest, const std::string& field) {
@@ -129,7 +130,14 @@ bool checkManifest(const config::Manifest& manifest, const std::string& namespac
 int runCheck(const CheckOptions& options) {
   const std::optional<config::OperatorConfig> config = config::loadForCommand(options.configFile, std::cerr);
   if (!config) return 2;
-  const Policy policy = makePolicy(*config, options.operatorVersion);
+  render::Facts facts;
+  if (!options.factsFile.empty()) {
+    if (const std::string error = render::loadFacts(options.factsFile, facts); !error.empty()) {
+      std::cerr << "dynamo-webhook: " << error << '\n';
+      return 2;
+    }
+  }
+  const Policy policy = makePolicy(*config, options.operatorVersion, {}, std::move(facts));
   const config::Manifests manifests = config::readManifests(options.files);
   for (const std::string& error : manifests.errors) std::cerr << "dynamo-webhook: " << error << '\n';
   Summary summary;

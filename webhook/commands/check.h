@@ -14,6 +14,7 @@ struct CheckOptions {
   std::vector<std::string> files;
   std::string namespaceName = "default";
   std::string configFile;
+  std::string factsFile;
   std::string operatorVersion = "1.0.0";
   std::string output = "text";  ///< "text", "json" or "sarif"
 };

@@ -41,10 +41,10 @@ int runEffective(const EffectiveOptions& options) {
         schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));
     if (node == nullptr) return;
     schema::applyDefaults(*node, object, allocator);
-    const admission::Settings& settings = *policy.settings;
+    const auto settings = policy.settings->get();
     defaults::applyDefaults(
-        object, nullptr, {settings.defaults, settings.config, policy.operatorVersion, options.namespaceName},
-        allocator);
+        object, nullptr,
+        {settings->defaults, settings->config, policy.operatorVersion, options.namespaceName}, allocator);
   });
 }
 

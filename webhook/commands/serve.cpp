@@ -8,10 +8,12 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <thread>
 
 #include "certs/watcher.h"
+#include "webhook/commands/facts_file.h"
 #include "webhook/commands/readiness.h"
 #include "webhook/commands/settings.h"
 #include "webhook/commands/telemetry.h"
@@ -86,9 +88,23 @@ void reportCertificate(const certs::CertificateEvent& event, Telemetry& telemetr
   }
 }
 
-/// Waits at most `limit` for a signal, reloading certificates meanwhile. The signal's number, or 0.
+/// Facts that changed are in force from the next request on; a file that cannot be used changes nothing.
+void readFacts(FactsFile& file, const Settings& settings) {
+  std::optional<FactsReading> reading = file.poll();
+  if (!reading) return;
+  if (!reading->error.empty()) {
+    kServerLog.error("cluster facts rejected", {{"file", settings.factsFile}, {"reason", reading->error}});
+    return;
+  }
+  kServerLog.info(reading->missing ? "cluster facts not known" : "cluster facts read",
+                  {{"file", settings.factsFile}});
+  settings.policy.settings->set(std::make_shared<const admission::Settings>(
+      settings.config, settings.controllerAccount, std::move(reading->facts)));
+}
+
+/// Waits at most `limit` for a signal, reading changed files meanwhile. The signal's number, or 0.
 int waitForSignal(const Signals& signals, certs::CertificateWatcher& watcher, Telemetry& telemetry,
-                  std::optional<milliseconds> limit) {
+                  const std::function<void()>& readFiles, std::optional<milliseconds> limit) {
   const auto end = std::chrono::steady_clock::now() + limit.value_or(milliseconds{0});
   while (true) {
     milliseconds wait = certs::kPollInterval;
@@ -103,6 +119,7 @@ int waitForSignal(const Signals& signals, certs::CertificateWatcher& watcher, Te
     if (const int number = signals.take(); number != 0) return number;
     if (woken > 0) std::this_thread::sleep_for(certs::kSettleTime);
     if (const auto event = watcher.poll(now())) reportCertificate(*event, telemetry);
+    readFiles();
   }
 }
 
@@ -118,6 +135,10 @@ int run(Settings settings, const Signals& signals) {
   Telemetry telemetry{settings.policy.operatorVersion};
   certs::CertificateWatcher watcher{settings.certDir, settings.tls};
   if (const auto event = watcher.poll(now())) reportCertificate(*event, telemetry);
+
+  FactsFile facts{settings.factsFile};
+  const auto readFiles = [&] { readFacts(facts, settings); };
+  readFiles();
 
   const Routes routes{settings.policy, telemetry.observers()};
   auto started = Server::start(
@@ -150,8 +171,8 @@ int run(Settings settings, const Signals& signals) {
                               {"healthPort", plain.port(0)},
                               {"metricsPort", plain.port(1)}});
 
-  int number = waitForSignal(signals, watcher, telemetry, std::nullopt);
-  while (number == SIGHUP) number = waitForSignal(signals, watcher, telemetry, std::nullopt);
+  int number = waitForSignal(signals, watcher, telemetry, readFiles, std::nullopt);
+  while (number == SIGHUP) number = waitForSignal(signals, watcher, telemetry, readFiles, std::nullopt);
 
   // Kubernetes takes a moment to stop sending: serve on while not ready, then close (anchors E1).
   readiness.drain();
@@ -162,7 +183,7 @@ int run(Settings settings, const Signals& signals) {
       settings.config.server.webhook.shutdownDelay.value_or(k8s::Duration{0}));
   kServerLog.info("draining",
                   {{"signal", number}, {"delaySeconds", static_cast<double>(delay.count()) / 1000}});
-  const bool again = delay.count() > 0 && waitForSignal(signals, watcher, telemetry, delay) != 0;
+  const bool again = delay.count() > 0 && waitForSignal(signals, watcher, telemetry, readFiles, delay) != 0;
   server.stop(again ? milliseconds{0} : kStopDeadline);
   plain.stop(milliseconds{1000});
   kServerLog.info("stopped");

@@ -11,6 +11,7 @@ struct ServeOptions {
   std::string configFile;
   std::string operatorVersion = "1.0.0";
   std::string controllerAccount;  ///< "namespace/name" (quirk adm-Q9)
+  std::string factsFile;          ///< need not exist (quirk adm-Q13)
   std::string listen;
   std::string healthListen;
   std::string metricsListen;

@@ -35,14 +35,15 @@ class Collector {
 }  // namespace
 
 Policy makePolicy(const config::OperatorConfig& config, std::string operatorVersion,
-                  std::string_view controllerAccount) {
+                  std::string_view controllerAccount, render::Facts facts) {
   Policy policy;
   policy.operatorVersion = std::move(operatorVersion);
   policy.warnOnly = config.warnOnly();
   // adm-Q7: one rule for webhook and controller.
   policy.dgdr.hardwareRequired = config.restricted() && !config.gpuDiscoveryEnabled;
   policy.dgdr.allowOtherNamespaces = config.allowOtherNamespaces;
-  policy.settings = std::make_shared<const admission::Settings>(config, controllerAccount);
+  policy.settings = std::make_shared<CurrentSettings>(
+      std::make_shared<const admission::Settings>(config, controllerAccount, std::move(facts)));
   return policy;
 }
 
@@ -97,6 +98,8 @@ std::variant<Settings, SettingsErrors> makeSettings(const ServeOptions& options)
     settings.log.format = *parsed;
   }
   settings.log.background = true;
+  settings.controllerAccount = options.controllerAccount;
+  settings.factsFile = options.factsFile;
   settings.policy = makePolicy(settings.config, options.operatorVersion, options.controllerAccount);
   if (!collect.errors.empty()) return collect.errors;
   return settings;

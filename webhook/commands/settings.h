@@ -23,6 +23,8 @@ struct Settings {
   certs::TlsOptions tls;
   log::Options log;
   Policy policy;
+  std::string controllerAccount;  ///< "namespace/name"; empty when unknown
+  std::string factsFile;          ///< empty: none
   std::vector<std::string> warnings;
 };
 
@@ -34,6 +36,6 @@ std::variant<Settings, SettingsErrors> makeSettings(const ServeOptions& options)
 /// What the rules need of a configuration; `controllerAccount`: "namespace/name" of the controller's service
 /// account, empty when unknown.
 Policy makePolicy(const config::OperatorConfig& config, std::string operatorVersion,
-                  std::string_view controllerAccount = {});
+                  std::string_view controllerAccount = {}, render::Facts facts = {});
 
 }  // namespace dynamo::webhook

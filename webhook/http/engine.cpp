@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "webhook/http/processors.h"
+
 namespace dynamo::webhook::detail {
 namespace {
 
@@ -16,7 +18,7 @@ Engine::Engine(std::vector<Door> doors, const Limits& limits, unsigned workers)
 std::variant<std::unique_ptr<Engine>, std::string> Engine::start(std::vector<Door> doors,
                                                                  const Limits& limits, unsigned threads,
                                                                  unsigned workers, bool reusePort) {
-  if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
+  if (threads == 0) threads = usableProcessors();
   std::unique_ptr<Engine> engine{new Engine(std::move(doors), limits, workers)};
   for (unsigned i = 0; i < threads; ++i) {
     engine->loops_.push_back(std::make_unique<Loop>(engine->shared_));

@@ -203,7 +203,7 @@ TEST_CASE("checkpoints") {
 
 TEST_CASE("the policy that a configuration makes") {
   config::OperatorConfig config = config::defaultConfig();
-  GraphPolicy policy = graphPolicy(config, "", std::nullopt);
+  GraphPolicy policy = graphPolicy(config, "", {});
   CHECK_FALSE(policy.groveDisabled);
   CHECK_FALSE(policy.lwsDisabled);
   CHECK_FALSE(policy.checkpointEnabled);
@@ -223,7 +223,7 @@ TEST_CASE("the policy that a configuration makes") {
   config.discoveryBackend = "etcd";
   config.compatibilityAutoscaling = true;
   config.scalingAllowedServiceAccounts = {"a/b"};
-  policy = graphPolicy(config, "ns/operator", false);
+  policy = graphPolicy(config, "ns/operator", {{}, {}, false});
   CHECK(policy.groveDisabled);
   CHECK(policy.lwsDisabled);
   CHECK(policy.checkpointEnabled);
@@ -233,9 +233,9 @@ TEST_CASE("the policy that a configuration makes") {
   CHECK(policy.scalingAllowed == std::vector<std::string>{"a/b", "ns/operator"});
   CHECK(policy.inferenceApiPresent == false);
   config.checkpoint.storageType = "oci";
-  CHECK(graphPolicy(config, "", true).checkpointStorage.uri == "oci://r");
+  CHECK(graphPolicy(config, "", {{}, {}, true}).checkpointStorage.uri == "oci://r");
   config.orchestrators.grove.enabled = true;
-  CHECK_FALSE(graphPolicy(config, "", true).groveDisabled);
+  CHECK_FALSE(graphPolicy(config, "", {{}, {}, true}).groveDisabled);
 }
 
 }  // namespace

@@ -1,0 +1,18 @@
+#pragma once
+// How many processors this process may keep busy.
+
+#include <string_view>
+
+namespace dynamo::webhook {
+
+/// The processors of the affinity mask, or fewer when a cgroup's quota is less; at least 1. More threads than
+/// that only take turns: requests then wait for whole time slices of others.
+unsigned usableProcessors();
+
+namespace detail {
+
+/// The quota in the text of a cgroup's cpu.max ("150000 100000": 1.5 processors), rounded up; 0: no quota.
+unsigned quotaOf(std::string_view cpuMax);
+
+}  // namespace detail
+}  // namespace dynamo::webhook
