@@ -65,7 +65,7 @@ Decision validateDgdr(const AdmissionRequest& request, const Policy& policy) {
 Decision mutateComponents(AdmissionRequest& request, const Policy& policy, json::Allocator& allocator) {
   Decision decision;
   const json::Value* old = request.updates() ? request.old : nullptr;
-  const json::Value before = json::copy(*request.object, allocator);
+  const json::Value before = json::share(*request.object, allocator);
   const auto settings = policy.settings->get();
   defaults::DefaultResult result = defaults::applyDefaults(
       *request.object, old, {settings->defaults, settings->config, policy.operatorVersion, request.space},

@@ -107,7 +107,7 @@ class Builder {
   void put(std::string_view key, std::string_view literal) { put(key, Value{json::ref(literal)}); }
   /// Copies a member that is there (any type: conversion judges nothing) and is not the empty text.
   void take(std::string_view key, const Value* value) {
-    if (value != nullptr && !isEmptyText(value)) put(key, Value{*value, allocator_});
+    if (value != nullptr && !isEmptyText(value)) put(key, json::share(*value, allocator_));
   }
 
  private:

@@ -78,10 +78,9 @@ std::vector<Field> savedFields(const Value& object, std::string_view specKey, st
 std::vector<Field> remainderOf(const Value& mapped, const Value& object, const Represented& represented,
                                Allocator& allocator) {
   std::vector<Field> fields;
-  difference(json::findRaw(mapped, "spec"), json::findRaw(object, "spec"), "/spec", represented, fields,
-             allocator);
-  difference(json::findRaw(mapped, "status"), json::findRaw(object, "status"), "/status", represented, fields,
-             allocator);
+  for (const std::string_view name : {"spec", "status"}) {
+    difference(mapped, object, name, represented, fields, allocator);
+  }
   return fields;
 }
 

@@ -116,33 +116,108 @@ void assign(Value& at, Way way, const std::optional<Value>& value, Allocator& al
   assign(*child, way, value, allocator);
 }
 
-void record(const Value* live, const Value* wanted, const std::string& pointer, bool guarded,
-            std::vector<Field>& fields, Allocator& allocator) {
-  Field field;
-  field.pointer = pointer;
-  if (wanted != nullptr) field.value = json::share(*wanted, allocator);
-  field.guarded = guarded;
-  if (guarded && live != nullptr) field.seen = json::share(*live, allocator);
-  fields.push_back(std::move(field));
-}
+/// Walks through two objects side by side. The pointer of a place is made only for what differs.
+class Comparison {
+ public:
+  Comparison(const Represented& represented, std::vector<Field>& fields, Allocator& allocator)
+      : represented_(represented), fields_(fields), allocator_(allocator) {}
 
-void differenceOfLists(const Value& live, const Value& wanted, const std::string& pointer,
-                       const Represented& represented, std::vector<Field>& fields, Allocator& allocator) {
-  const auto common = std::min(live.Size(), wanted.Size());
-  static const Value kEmpty{rapidjson::kObjectType};
-  for (rapidjson::SizeType i = 0; i < wanted.Size(); ++i) {
-    const std::string item = pointer + '/' + std::to_string(i);
-    const bool merged = i < common || (i == 0 && wanted[0].IsObject() && !wanted[0].ObjectEmpty());
-    if (merged) {  // the first item by its members: the other version speaks for some of them
-      difference(i < common ? &live[i] : &kEmpty, &wanted[i], item, represented, fields, allocator);
-    } else {
-      record(nullptr, &wanted[i], item, false, fields, allocator);
+  void member(const Value* live, const Value* wanted, std::string_view name, const Represented::Step& from) {
+    way_.push_back({name, 0});
+    compare(live, wanted, represented_.down(from, name));
+    way_.pop_back();
+  }
+
+ private:
+  struct Segment {
+    std::string_view name;
+    rapidjson::SizeType index;  ///< of an item, whose name is empty and has no characters at all
+  };
+
+  void item(const Value* live, const Value* wanted, rapidjson::SizeType index,
+            const Represented::Step& from) {
+    way_.push_back({{}, index});
+    compare(live, wanted, represented_.down(from, std::to_string(index)));
+    way_.pop_back();
+  }
+
+  void compare(const Value* live, const Value* wanted, const Represented::Step& step) {
+    live = present(live);
+    wanted = present(wanted);
+    if (live == nullptr && wanted == nullptr) return;
+    const auto place = step.place();
+    const bool alike = live != nullptr && wanted != nullptr && place == Represented::Place::AtOrBelow &&
+                       json::equal(*live, *wanted);
+    if (alike) return;  // the usual case: spares the walk
+    const bool descend =
+        wanted != nullptr && wanted->IsObject() &&
+        (live == nullptr ? place == Represented::Place::Above && !wanted->ObjectEmpty() : live->IsObject());
+    if (descend) return compareMembers(live, *wanted, step);
+    if (wanted != nullptr && wanted->IsArray() && !wanted->Empty() && (live == nullptr || live->IsArray()) &&
+        pointer() == kContainersPointer) {
+      return compareItems(live, *wanted, step);
+    }
+    if (live != nullptr && wanted != nullptr && json::equal(*live, *wanted)) return;
+    record(live, wanted, place != Represented::Place::TargetOnly);
+  }
+
+  void compareMembers(const Value* live, const Value& wanted, const Represented::Step& step) {
+    for (const auto& each : wanted.GetObject()) {
+      const std::string_view name = json::text(each.name);
+      member(live == nullptr ? nullptr : json::findRaw(*live, name), &each.value, name, step);
+    }
+    if (live == nullptr) return;
+    for (const auto& each : live->GetObject()) {
+      const std::string_view name = json::text(each.name);
+      if (json::findRaw(wanted, name) == nullptr) member(&each.value, nullptr, name, step);
     }
   }
-  for (auto i = live.Size(); i > common; --i) {
-    record(&live[i - 1], nullptr, pointer + '/' + std::to_string(i - 1), true, fields, allocator);
+
+  void compareItems(const Value* live, const Value& wanted, const Represented::Step& step) {
+    static const Value kEmpty{rapidjson::kObjectType};
+    const rapidjson::SizeType had = live == nullptr ? 0 : live->Size();
+    for (rapidjson::SizeType i = 0; i < wanted.Size(); ++i) {
+      // The first item by its members: the other version speaks for some of them.
+      const bool merged = i < had || (i == 0 && wanted[0].IsObject() && !wanted[0].ObjectEmpty());
+      if (merged) {
+        item(i < had ? &(*live)[i] : &kEmpty, &wanted[i], i, step);
+      } else {
+        recordItem(nullptr, &wanted[i], i, false);
+      }
+    }
+    for (auto i = had; i > wanted.Size(); --i) recordItem(&(*live)[i - 1], nullptr, i - 1, true);
   }
-}
+
+  void recordItem(const Value* live, const Value* wanted, rapidjson::SizeType index, bool guarded) {
+    way_.push_back({{}, index});
+    record(live, wanted, guarded);
+    way_.pop_back();
+  }
+
+  void record(const Value* live, const Value* wanted, bool guarded) {
+    Field field;
+    field.pointer = pointer();
+    if (wanted != nullptr) field.value = json::share(*wanted, allocator_);
+    field.guarded = guarded;
+    if (guarded && live != nullptr) field.seen = json::share(*live, allocator_);
+    fields_.push_back(std::move(field));
+  }
+
+  std::string pointer() const {
+    std::string made;
+    for (const Segment& segment : way_) {
+      made += '/';
+      made +=
+          segment.name.data() == nullptr ? std::to_string(segment.index) : json::escapePointer(segment.name);
+    }
+    return made;
+  }
+
+  const Represented& represented_;
+  std::vector<Field>& fields_;
+  Allocator& allocator_;
+  std::vector<Segment> way_;
+};
 
 /// Conversion itself writes nothing else: the whole of spec or status is only ever left out, while it is what
 /// the base mapping made, and the profiler configuration is an object.
@@ -167,54 +242,30 @@ bool pointerLess(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-Represented::Place Represented::of(std::string_view pointer) const {
+Represented::Step Represented::down(const Step& from, std::string_view name) const {
+  Step step;
+  step.below = from.below;
+  step.length = from.length + 1 + name.size();
+  step.candidates = 0;
+  if (from.below || name.find('/') != std::string_view::npos) return step;
   for (std::size_t i = 0; i < count_; ++i) {
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    if ((from.candidates & bit) == 0) continue;
     const std::string_view path = paths_[i];
-    if (pointer.starts_with(path) && (pointer.size() == path.size() || pointer[path.size()] == '/')) {
-      return Place::AtOrBelow;
+    if (path.size() < step.length || path.substr(from.length + 1, name.size()) != name) continue;
+    if (path.size() == step.length) {
+      step.below = true;
+    } else if (path[step.length] == '/') {
+      step.candidates |= bit;
     }
-    if (path.starts_with(pointer) && path[pointer.size()] == '/') return Place::Above;
   }
-  return Place::TargetOnly;
+  return step;
 }
 
-void difference(const Value* live, const Value* wanted, const std::string& pointer,
-                const Represented& represented, std::vector<Field>& fields, Allocator& allocator) {
-  live = present(live);
-  wanted = present(wanted);
-  if (live == nullptr && wanted == nullptr) return;
-  const auto place = represented.of(pointer);
-  const bool alike = live != nullptr && wanted != nullptr && place == Represented::Place::AtOrBelow &&
-                     json::equal(*live, *wanted);
-  if (alike) return;  // the usual case: spares the walk
-  static const Value kEmpty{rapidjson::kObjectType};
-  const bool descend =
-      wanted != nullptr && wanted->IsObject() &&
-      (live == nullptr ? place == Represented::Place::Above && !wanted->ObjectEmpty() : live->IsObject());
-  if (descend) {
-    const Value& from = live == nullptr ? kEmpty : *live;
-    for (const auto& member : wanted->GetObject()) {
-      const std::string_view name = json::text(member.name);
-      difference(json::findRaw(from, name), &member.value, pointer + '/' + json::escapePointer(name),
-                 represented, fields, allocator);
-    }
-    for (const auto& member : from.GetObject()) {
-      const std::string_view name = json::text(member.name);
-      if (json::findRaw(*wanted, name) == nullptr) {
-        difference(&member.value, nullptr, pointer + '/' + json::escapePointer(name), represented, fields,
-                   allocator);
-      }
-    }
-    return;
-  }
-  if (pointer == kContainersPointer && wanted != nullptr && wanted->IsArray() && !wanted->Empty() &&
-      (live == nullptr || live->IsArray())) {
-    static const Value kNone{rapidjson::kArrayType};
-    differenceOfLists(live == nullptr ? kNone : *live, *wanted, pointer, represented, fields, allocator);
-    return;
-  }
-  if (live != nullptr && wanted != nullptr && json::equal(*live, *wanted)) return;
-  record(live, wanted, pointer, place != Represented::Place::TargetOnly, fields, allocator);
+void difference(const Value& live, const Value& wanted, std::string_view name, const Represented& represented,
+                std::vector<Field>& fields, Allocator& allocator) {
+  Comparison{represented, fields, allocator}.member(json::findRaw(live, name), json::findRaw(wanted, name),
+                                                    name, {});
 }
 
 void restore(const std::vector<Field>& fields, Value& object, Allocator& allocator) {

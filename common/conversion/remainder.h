@@ -3,6 +3,7 @@
 // restore and, where the live object can speak for itself, while which live value it still holds.
 // spec/dgdr-conversion.md section 14: live wins, sparse, deterministic, tolerant of tampering.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,12 +25,24 @@ struct Field {
 /// Which fields of a version the other version speaks for: the live object wins there.
 class Represented {
  public:
+  /// Pointers, at most 64, none below another; no name in them holds "~" or "/".
   constexpr explicit Represented(const std::string_view* first, std::size_t count)
       : paths_(first), count_(count) {}
 
   enum class Place { TargetOnly, Above, AtOrBelow };
-  /// Above: some represented field lies below `pointer`.
-  Place of(std::string_view pointer) const;
+
+  /// A place on the way down from the root.
+  struct Step {
+    std::uint64_t candidates = ~std::uint64_t{0};  ///< paths that lead on from here, by index
+    std::size_t length = 0;                        ///< of the pointer that leads here
+    bool below = false;                            ///< at a represented field or below one
+
+    /// Above: some represented field lies below.
+    Place place() const {
+      return below ? Place::AtOrBelow : candidates != 0 ? Place::Above : Place::TargetOnly;
+    }
+  };
+  Step down(const Step& from, std::string_view name) const;
 
  private:
   const std::string_view* paths_;
@@ -42,8 +55,9 @@ inline constexpr std::string_view kContainersPointer =
 
 inline constexpr std::string_view kProfilerConfigPointer = "/spec/profilingConfig/config";
 
-/// Appends the fields that turn `live` into `wanted`; both may be absent. Strings may be shared with both.
-void difference(const json::Value* live, const json::Value* wanted, const std::string& pointer,
+/// Appends the fields that turn the member `name` ("spec" or "status") of `live` into that of `wanted`; both
+/// may be absent. Strings may be shared with both.
+void difference(const json::Value& live, const json::Value& wanted, std::string_view name,
                 const Represented& represented, std::vector<Field>& fields, json::Allocator& allocator);
 
 /// Restores `fields` in `object`. All guards are read before anything is changed.

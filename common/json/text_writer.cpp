@@ -1,6 +1,8 @@
 #include "common/json/text_writer.h"
 
 #include <bit>
+#include <cstdint>
+#include <cstring>
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -58,6 +60,34 @@ std::size_t copyPlainBlocks(std::string_view text, char* out) {
   return done;
 }
 
+/// Whether one of the eight bytes must be escaped.
+bool anySpecial(std::uint64_t word) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101U;
+  constexpr std::uint64_t kHighs = 0x8080808080808080U;
+  const auto zeroIn = [](std::uint64_t w) { return (w - kOnes) & ~w & kHighs; };
+  const std::uint64_t control = (word - kOnes * 0x20U) & ~word & kHighs;
+  return (control | zeroIn(word ^ (kOnes * '"')) | zeroIn(word ^ (kOnes * '\\'))) != 0;
+}
+
+/// Most names have fewer bytes than a block: two overlapping words see all of them. False: something must be
+/// escaped, or the text is too short.
+bool copyShortPlain(std::string_view text, char* out) {
+  const auto copy = [&]<class Word>(Word) {
+    if (text.size() < sizeof(Word)) return false;
+    Word first = 0;
+    Word last = 0;
+    std::memcpy(&first, text.data(), sizeof first);
+    std::memcpy(&last, text.data() + text.size() - sizeof last, sizeof last);
+    // Bytes that a smaller word lacks count as blanks.
+    constexpr std::uint64_t kBlanks = sizeof(Word) == sizeof(std::uint64_t) ? 0 : 0x2020202000000000U;
+    if (anySpecial(first | kBlanks) || anySpecial(last | kBlanks)) return false;
+    std::memcpy(out, &first, sizeof first);
+    std::memcpy(out + text.size() - sizeof last, &last, sizeof last);
+    return true;
+  };
+  return text.size() >= sizeof(std::uint64_t) ? copy(std::uint64_t{}) : copy(std::uint32_t{});
+}
+
 }  // namespace
 
 bool TextWriter::Int64(std::int64_t value) {
@@ -92,6 +122,11 @@ bool TextWriter::Key(const char* characters, rapidjson::SizeType length, bool) {
 void TextWriter::quote(std::string_view value) {
   reserve(value.size() + kBlock + 2);
   put('"');
+  if (value.size() < kBlock && copyShortPlain(value, text_.data() + size_)) {
+    size_ += value.size();
+    put('"');
+    return;
+  }
   while (true) {
     char* out = text_.data() + size_;
     std::size_t plain = copyPlainBlocks(value, out);

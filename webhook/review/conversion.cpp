@@ -43,9 +43,18 @@ class Answer {
     writer_.raw(R"("convertedObjects":[)");
   }
 
-  void add(const json::Value& object) {
+  void add(const json::Value& object, const PassedOn& passedOn) {
     ++objects_;
-    object.Accept(writer_);
+    writer_.StartObject();
+    for (const auto& member : object.GetObject()) {
+      writer_.key(json::text(member.name));
+      if (json::text(member.name) == "metadata" && member.value.IsObject()) {
+        addMetadata(member.value, passedOn);
+      } else {
+        member.value.Accept(writer_);
+      }
+    }
+    writer_.EndObject();
   }
   std::size_t objects() const { return objects_; }
 
@@ -62,6 +71,34 @@ class Answer {
   }
 
  private:
+  void addMetadata(const json::Value& metadata, const PassedOn& passedOn) {
+    writer_.StartObject();
+    for (const auto& member : metadata.GetObject()) {
+      const std::string_view name = json::text(member.name);
+      writer_.key(name);
+      if (name == "managedFields" && !passedOn[kManagedFields].empty()) {
+        writer_.raw(passedOn[kManagedFields]);
+      } else if (name == "annotations" && !passedOn[kLastAppliedText].empty()) {
+        addAnnotations(member.value, passedOn[kLastAppliedText]);
+      } else {
+        member.value.Accept(writer_);
+      }
+    }
+    writer_.EndObject();
+  }
+  void addAnnotations(const json::Value& annotations, std::string_view lastApplied) {
+    writer_.StartObject();
+    for (const auto& member : annotations.GetObject()) {
+      writer_.key(json::text(member.name));
+      if (json::text(member.name) == kLastApplied) {
+        writer_.raw(lastApplied);
+      } else {
+        member.value.Accept(writer_);
+      }
+    }
+    writer_.EndObject();
+  }
+
   json::TextWriter writer_;
   std::size_t head_ = 0;
   std::size_t objects_ = 0;
@@ -98,7 +135,7 @@ Reply answerConversion(Request& request, const ObserveConversion& observe) {
       failure = fmt::format("object {}: {}", answer.objects(), error->message);
       break;
     }
-    answer.add(converted);
+    answer.add(converted, reader.passedOn());
   }
   if (!reader.error().empty()) return badRequest(reader.error());
   Reply reply;

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "common/json/parse.h"
+#include "common/json/take.h"
 #include "common/validation/finding.h"
 
 namespace dynamo::webhook {
@@ -13,6 +16,14 @@ namespace {
 // The depth is bounded: the body has passed json::guard().
 constexpr unsigned kFlags = rapidjson::kParseFullPrecisionFlag | rapidjson::kParseStopWhenDoneFlag;
 
+constexpr std::array<std::string_view, 2> kManagedFieldsPath{"metadata", "managedFields"};
+constexpr std::array<std::string_view, 3> kLastAppliedPath{"metadata", "annotations", kLastApplied};
+constexpr std::array<json::MemberPath, 2> kPassedOn{kManagedFieldsPath, kLastAppliedPath};
+
+// The annotations of an object of this size stay within their common limit whatever conversion adds; of a
+// larger one each must be counted.
+constexpr std::size_t kSmallObject = std::size_t{64} * 1024;
+
 struct Ignore : rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Ignore> {};
 
 }  // namespace
@@ -20,6 +31,7 @@ struct Ignore : rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Ignore> {};
 ConversionReader::ConversionReader(std::string& body) {
   json::makeRoom(body);
   begin_ = at_ = body.data();
+  end_ = begin_ + body.size();
 }
 
 void ConversionReader::skipSpace() {
@@ -151,6 +163,19 @@ bool ConversionReader::readTail() {
   return *at_ == '\0' || fail("text after the review");
 }
 
+/// Puts the annotation's text where the null stands.
+bool ConversionReader::readLastApplied(json::Document& object) {
+  std::string& taken = passedOn_[kLastAppliedText];
+  if (taken.empty()) return true;
+  json::Document text{&object.GetAllocator()};
+  if (json::parse(taken, text)) return false;
+  json::Value* at = &object;
+  for (const std::string_view name : kLastAppliedPath) at = json::findRaw(*at, name);
+  *at = std::move(static_cast<json::Value&>(text));
+  taken.clear();
+  return true;
+}
+
 bool ConversionReader::next(json::Document& object) {
   skipSpace();
   if (*at_ == ']' && first_) {
@@ -168,10 +193,13 @@ bool ConversionReader::next(json::Document& object) {
   }
   first_ = false;
   skipSpace();
+  json::takeMembers({at_, end_}, kPassedOn, passedOn_);
   rapidjson::InsituStringStream stream{at_};
   object.ParseStream<kFlags | rapidjson::kParseInsituFlag>(stream);
-  at_ += stream.Tell();
+  const std::size_t length = stream.Tell();
+  at_ += length;
   if (object.HasParseError()) return fail(rapidjson::GetParseError_En(object.GetParseError()));
+  if (length > kSmallObject && !readLastApplied(object)) return fail("malformed annotation");
   if (const auto path = json::findDuplicateName(object)) return fail(fmt::format("duplicate name {}", *path));
   return true;
 }

@@ -2,6 +2,7 @@
 // Reads a ConversionReview as a stream: the envelope by hand, the objects one at a time, so that a list of
 // 100 MB never stands in memory twice.
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,14 @@ struct ConversionEnvelope {
   std::string desiredVersion;
 };
 
+/// Members of metadata as they were written: the larger half of many objects, and none of conversion's
+/// business.
+using PassedOn = std::array<std::string, 2>;
+inline constexpr std::size_t kManagedFields = 0;  ///< empty: the object has none
+inline constexpr std::size_t kLastAppliedText =
+    1;  ///< what kubectl apply keeps; empty: none, or it was read after all
+inline constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+
 class ConversionReader {
  public:
   /// `body` must have passed json::guard(), be NUL-terminated and outlive everything read from it: objects
@@ -27,9 +36,13 @@ class ConversionReader {
   /// Reads the envelope as far as it is needed. False: error() says why it is no ConversionReview.
   bool readEnvelope(ConversionEnvelope& envelope);
 
-  /// Parses the next object into `object` (whose allocator is kept). False at the end of the list, or when
-  /// the text is malformed: then error() is not empty.
+  /// Parses the next object into `object` (whose allocator is kept); what conversion only passes on is null
+  /// there and stands in passedOn(). False at the end of the list, or when the text is malformed: then
+  /// error() is not empty.
   bool next(json::Document& object);
+
+  /// Of the last object.
+  const PassedOn& passedOn() const { return passedOn_; }
 
   const std::string& error() const { return error_; }
 
@@ -42,17 +55,20 @@ class ConversionReader {
   bool readText(std::string& text);
   bool skipValue();
   bool readTail();
+  bool readLastApplied(json::Document& object);
   bool expect(char c);
   bool fail(std::string_view reason);
   void skipSpace();
 
   char* begin_ = nullptr;
   char* at_ = nullptr;
+  char* end_ = nullptr;
   char* objects_ = nullptr;  ///< just behind the "[" of the list
   bool inList_ = false;
   bool first_ = true;
   bool tailRead_ = false;              ///< the rest of the envelope has been checked already
   std::vector<std::string> names_[2];  ///< seen in the review and in the request
+  PassedOn passedOn_;
   std::string error_;
 };
 

@@ -73,6 +73,51 @@ TEST_CASE("objects come back in their order, one each, in the version asked for"
         R"("status":{"phase":"Pending"}})");
 }
 
+TEST_CASE("what kubectl and the API server keep in metadata comes back as it was written") {
+  const std::string fields =
+      R"([{"manager" : "kubectl\u002d","fieldsV1":{"f:spec":{"f:model":{}}}, "n":1.50}])";
+  const std::string applied = R"("{\"a\":\"\u00e9\\n\"}\n")";
+  for (const std::size_t padding : {std::size_t{0}, std::size_t{100'000}}) {
+    CAPTURE(padding);
+    for (const std::string_view managed :
+         {std::string_view{fields}, std::string_view{"[]"}, std::string_view{"null"}}) {
+      const std::string metadata = fmt::format(
+          R"({{"annotations":{{"a":"1","kubectl.kubernetes.io/last-applied-configuration":{},"z":"{}"}},)"
+          R"("managedFields":{},"name":"a"}})",
+          applied, std::string(padding, 'z'), managed);
+      const std::string object =
+          R"({"apiVersion":"nvidia.com/v1beta1","kind":"DynamoGraphDeploymentRequest","metadata":)" +
+          metadata + R"(,"spec":{"model":"m"}})";
+      const Reply reply = ask(kConvert, conversion(kAlpha, "[" + object + "," + object + "]"));
+      const json::Document answer = parsed(reply);
+      json::Document before;
+      REQUIRE_FALSE(json::parse(object, before));
+      const Value& objects = answer["response"]["convertedObjects"];
+      REQUIRE(objects.Size() == 2);
+      for (const Value& converted : objects.GetArray()) {
+        CHECK(json::findRaw(converted["metadata"], "managedFields") != nullptr);
+        for (const auto& member : before["metadata"]["annotations"].GetObject()) {
+          CHECK(json::text(converted["metadata"]["annotations"][member.name]) == json::text(member.value));
+        }
+        CHECK(json::equal(converted["metadata"]["managedFields"], before["metadata"]["managedFields"]));
+      }
+      if (padding == 0)
+        CHECK_THAT(reply.body, Catch::Contains(std::string{managed}) && Catch::Contains(applied));
+    }
+  }
+}
+
+TEST_CASE("managedFields that are no JSON fail the review") {
+  for (const std::string_view managed : {"[{]", "{\"a\":\"\\q\"}", "[1,]", "[tru]"}) {
+    CAPTURE(managed);
+    const std::string object =
+        fmt::format(R"({{"apiVersion":"nvidia.com/v1beta1","kind":"DynamoGraphDeploymentRequest","metadata":)"
+                    R"({{"managedFields":{},"name":"a"}},"spec":{{"model":"m"}}}})",
+                    managed);
+    CHECK(ask(kConvert, conversion(kAlpha, "[" + object + "]")).status == 400);
+  }
+}
+
 TEST_CASE("no objects: an empty list, not null") {
   const Reply reply = ask(kConvert, conversion(kBeta, "[]"));
   CHECK(reply.body ==
