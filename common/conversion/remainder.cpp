@@ -247,12 +247,16 @@ Represented::Step Represented::down(const Step& from, std::string_view name) con
   step.below = from.below;
   step.length = from.length + 1 + name.size();
   step.candidates = 0;
-  if (from.below || name.find('/') != std::string_view::npos) return step;
+  if (from.below || from.candidates == 0 || name.empty() || name.find('/') != std::string_view::npos)
+    return step;
   for (std::size_t i = 0; i < count_; ++i) {
     const std::uint64_t bit = std::uint64_t{1} << i;
     if ((from.candidates & bit) == 0) continue;
     const std::string_view path = paths_[i];
-    if (path.size() < step.length || path.substr(from.length + 1, name.size()) != name) continue;
+    if (path.size() < step.length || path[from.length + 1] != name.front() ||
+        path.substr(from.length + 1, name.size()) != name) {
+      continue;
+    }
     if (path.size() == step.length) {
       step.below = true;
     } else if (path[step.length] == '/') {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cstddef>
 #include <optional>
 
 #include "common/json/parse.h"
@@ -109,11 +111,17 @@ std::string encode(const AdmissionRequest& request, const AdmissionKind& kind, c
   return writer.take();
 }
 
+// On the thread's stack: holds the tree of a usual review. What does not fit comes from the heap.
+constexpr std::size_t kArena = std::size_t{128} * 1024;
+constexpr std::size_t kParseStack = std::size_t{16} * 1024;
+
 }  // namespace
 
 Reply answerAdmission(Request& request, const AdmissionKind& kind, const Admit& admit,
                       const ObserveAdmission& observe) {
-  json::Document review;
+  alignas(std::max_align_t) std::array<char, kArena> arena;
+  json::Allocator allocator{arena.data(), arena.size()};
+  json::Document review{&allocator, kParseStack};
   if (const auto error = json::parseInsitu(request.body, review)) return refuse(error->message());
   AdmissionRequest decoded;
   if (const std::string problem = decode(review, decoded); !problem.empty()) return refuse(problem);

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <memory>
+#include <array>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 
@@ -18,8 +19,10 @@ namespace {
 
 constexpr std::string_view kGroupPrefix = "apiextensions.k8s.io/";
 constexpr std::string_view kReviewKind = "ConversionReview";
-constexpr std::size_t kArena =
-    std::size_t{128} * 1024;  // holds the tree of a usual object and its conversion
+// On the thread's stack: holds the tree of a usual object and its conversion. What does not fit comes from
+// the heap.
+constexpr std::size_t kArena = std::size_t{128} * 1024;
+constexpr std::size_t kParseStack = std::size_t{16} * 1024;
 
 Reply badRequest(std::string_view message) {
   json::TextWriter writer;
@@ -124,11 +127,11 @@ Reply answerConversion(Request& request, const ObserveConversion& observe) {
   Answer answer{envelope, size + size / 8 + 512};
   std::string failure;
   // One object after the other in the same memory.
-  const auto arena = std::make_unique_for_overwrite<char[]>(kArena);
-  json::Allocator allocator{arena.get(), kArena};
+  alignas(std::max_align_t) std::array<char, kArena> arena;
+  json::Allocator allocator{arena.data(), arena.size()};
   while (true) {
     allocator.Clear();
-    json::Document object{&allocator};
+    json::Document object{&allocator, kParseStack};
     if (!reader.next(object)) break;
     json::Value converted;
     if (const auto error = conversion::convertDgdr(object, envelope.desiredVersion, converted, allocator)) {

@@ -64,6 +64,14 @@ bool ConversionReader::skipValue() {
 bool ConversionReader::readText(std::string& text) {
   skipSpace();
   if (*at_ != '"') return skipValue();
+  // Nearly always without escapes.
+  const std::string_view rest{at_ + 1, static_cast<std::size_t>(end_ - at_ - 1)};
+  const std::size_t length = rest.find_first_of("\"\\");
+  if (length != std::string_view::npos && rest[length] == '"') {
+    text = rest.substr(0, length);
+    at_ += length + 2;
+    return true;
+  }
   rapidjson::StringStream stream{at_};
   json::Document value;
   value.ParseStream<kFlags>(stream);
