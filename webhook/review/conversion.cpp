@@ -30,20 +30,17 @@ Reply badRequest(std::string_view message) {
   return {400, "application/json", writer.take()};
 }
 
-std::string quoted(std::string_view text) {
-  json::Document scratch;
-  return json::dump(json::string(text, scratch.GetAllocator()));
-}
-
 /// The answer as it grows: its head, then one object after the other.
 class Answer {
  public:
   Answer(const ConversionEnvelope& envelope, std::size_t expected) : writer_(expected) {
     // conv-Q18: the answer has the request's apiVersion.
-    writer_.raw(fmt::format(R"({{"apiVersion":{},"kind":"ConversionReview","response":{{"uid":{},)",
-                            quoted(envelope.apiVersion), quoted(envelope.uid)));
-    head_ = writer_.size();
-    writer_.raw(R"("convertedObjects":[)");
+    writer_.raw(R"({"apiVersion":)");
+    writer_.string(envelope.apiVersion);
+    writer_.raw(R"(,"kind":"ConversionReview","response":{"uid":)");
+    writer_.string(envelope.uid);
+    writer_.raw(R"(,"convertedObjects":[)");
+    objectsAt_ = writer_.size();
   }
 
   void add(const json::Value& object, const PassedOn& passedOn) {
@@ -66,10 +63,10 @@ class Answer {
     return writer_.take();
   }
   std::string fail(std::string_view message) {
-    writer_.truncate(head_);
-    writer_.raw(
-        fmt::format(R"("convertedObjects":[],"result":{{"status":"Failure","message":{},"code":422}}}}}})",
-                    quoted(message)));
+    writer_.truncate(objectsAt_);
+    writer_.raw(R"(],"result":{"status":"Failure","message":)");
+    writer_.string(message);
+    writer_.raw(R"(,"code":422}}})");
     return writer_.take();
   }
 
@@ -103,7 +100,7 @@ class Answer {
   }
 
   json::TextWriter writer_;
-  std::size_t head_ = 0;
+  std::size_t objectsAt_ = 0;
   std::size_t objects_ = 0;
 };
 

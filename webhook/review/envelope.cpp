@@ -60,11 +60,11 @@ bool ConversionReader::skipValue() {
   return whole || fail("malformed value");
 }
 
-/// A string member of the envelope; another type is read over and leaves `text` empty.
-bool ConversionReader::readText(std::string& text) {
+/// A string member of the envelope; another type is read over and leaves `text` empty. The view is into the
+/// body, or into `decoded_` when there were escapes.
+bool ConversionReader::readText(std::string_view& text) {
   skipSpace();
   if (*at_ != '"') return skipValue();
-  // Nearly always without escapes.
   const std::string_view rest{at_ + 1, static_cast<std::size_t>(end_ - at_ - 1)};
   const std::size_t length = rest.find_first_of("\"\\");
   if (length != std::string_view::npos && rest[length] == '"') {
@@ -77,7 +77,7 @@ bool ConversionReader::readText(std::string& text) {
   value.ParseStream<kFlags>(stream);
   at_ += stream.Tell();
   if (value.HasParseError()) return fail("malformed string");
-  text = json::text(value);
+  text = decoded_.emplace_back(json::text(value));
   return true;
 }
 
@@ -105,12 +105,12 @@ bool ConversionReader::readMember(Scope scope, std::string_view key, ConversionE
 }
 
 /// `"name":`, each once.
-bool ConversionReader::readName(Scope scope, std::string& name) {
+bool ConversionReader::readName(Scope scope, std::string_view& name) {
   skipSpace();
   const char* at = at_;
   if (*at_ != '"') return fail("want a member name");
   if (!readText(name)) return false;
-  std::vector<std::string>& seen = names_[scope == Scope::Review ? 0 : 1];
+  std::vector<std::string_view>& seen = names_[scope == Scope::Review ? 0 : 1];
   if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
     at_ = begin_ + (at - begin_);
     return fail(fmt::format("duplicate name {}", validation::showValue(name)));
@@ -127,7 +127,7 @@ bool ConversionReader::readMembers(Scope scope, ConversionEnvelope& envelope) {
     return true;
   }
   while (true) {
-    std::string key;
+    std::string_view key;
     if (!readName(scope, key)) return false;
     bool stop = false;
     if (!readMember(scope, key, envelope, stop)) return false;
@@ -161,7 +161,7 @@ bool ConversionReader::readTail() {
     skipSpace();
     while (*at_ == ',') {
       ++at_;
-      std::string key;
+      std::string_view key;
       if (!readName(closing == 0 ? Scope::Request : Scope::Review, key) || !skipValue()) return false;
       skipSpace();
     }

@@ -3,6 +3,7 @@
 // 100 MB never stands in memory twice.
 
 #include <array>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,12 +12,12 @@
 
 namespace dynamo::webhook {
 
-/// What the envelope says before the objects.
+/// What the envelope says before the objects; views live as long as the reader and its body.
 struct ConversionEnvelope {
-  std::string apiVersion;
-  std::string kind;
-  std::string uid;
-  std::string desiredVersion;
+  std::string_view apiVersion;
+  std::string_view kind;
+  std::string_view uid;
+  std::string_view desiredVersion;
 };
 
 /// Members of metadata as they were written: the larger half of many objects, and none of conversion's
@@ -50,9 +51,9 @@ class ConversionReader {
   enum class Scope { Review, Request };
 
   bool readMembers(Scope scope, ConversionEnvelope& envelope);
-  bool readName(Scope scope, std::string& name);
+  bool readName(Scope scope, std::string_view& name);
   bool readMember(Scope scope, std::string_view key, ConversionEnvelope& envelope, bool& stop);
-  bool readText(std::string& text);
+  bool readText(std::string_view& text);
   bool skipValue();
   bool readTail();
   bool readLastApplied(json::Document& object);
@@ -66,8 +67,9 @@ class ConversionReader {
   char* objects_ = nullptr;  ///< just behind the "[" of the list
   bool inList_ = false;
   bool first_ = true;
-  bool tailRead_ = false;              ///< the rest of the envelope has been checked already
-  std::vector<std::string> names_[2];  ///< seen in the review and in the request
+  bool tailRead_ = false;                   ///< the rest of the envelope has been checked already
+  std::deque<std::string> decoded_;         ///< strings that had escapes
+  std::vector<std::string_view> names_[2];  ///< seen in the review and in the request
   PassedOn passedOn_;
   std::string error_;
 };
