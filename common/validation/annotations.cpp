@@ -189,7 +189,7 @@ void rollingUpdate(const Service& service, const Report& report) {
   const bool certain = service.graph.withoutGrove();
   const auto tell = [&](const std::string& at, std::string_view text, std::string_view problem) {
     if (!certain) {
-      report.warn(at, fmt::format("{} (only without Grove)", problem));
+      report.warn(at, fmt::format("without Grove: {}", problem));
     } else if (text.empty()) {
       report.refused(at, std::string{problem});
     } else {

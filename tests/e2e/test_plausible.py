@@ -65,7 +65,7 @@ OPERATOR_RULES = {
 
 def defects(result):
     """Refused children of an admitted graph, less what admission warned of: the user chose the other pathway."""
-    warned = {way: any(f"(only {way} Grove)" in warning for warning in result.warnings) for way in ("with", "without")}
+    warned = {way: any(f"{way} Grove: " in warning for warning in result.warnings) for way in ("with", "without")}
     return [each for each in result.refused if not warned["with" if each[0] == "grove" else "without"]]
 
 

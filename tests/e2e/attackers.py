@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Clients that mean no good: attackers.py NAME PORT SECONDS. Prints how often it struck when the time is over."""
+
+import itertools
+import os
+import socket
+import ssl
+import struct
+import sys
+import threading
+import time
+
+HEAD = b"POST /validate-nvidia-com-v1beta1-dynamographdeploymentrequest HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+CONVERT = HEAD.replace(b"/validate-nvidia-com-v1beta1-dynamographdeploymentrequest", b"/convert")
+LARGEST = 7 << 20  # of an admission review
+BAD_REQUESTS = (
+    b"GET / HTTP/1.1\r\nHost: h\r\n\r\n",
+    HEAD + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    HEAD + b"Content-Length: 99999999999999999999\r\n\r\n",
+    HEAD + b"X: " + b"a" * 1_000_000 + b"\r\n\r\n",
+    HEAD + b"Content-Length: 2000000\r\n\r\n" + b"[" * 2_000_000,
+    HEAD + b"Content-Length: 11\r\n\r\n{\"a\":1e9999",
+    HEAD + b"Content-Length: 6\r\n\r\n{\"\xff\":1}",
+    HEAD + b"Content-Length: 100\r\n\r\n{\"kind\":",
+    HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    os.urandom(512),
+)
+
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+context.check_hostname = False
+context.verify_mode = ssl.CERT_NONE
+
+
+def tcp(port):
+    made = socket.create_connection(("127.0.0.1", port), timeout=5)
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return made
+
+
+def tls(port):
+    return context.wrap_socket(tcp(port))
+
+
+def drop(sock):
+    """Closes with a reset."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    sock.close()
+
+
+def slow_senders(port, until):
+    """300 connections that send a byte of their head now and then; the server drops each after its deadline."""
+    held, strikes = [], 0
+    while time.monotonic() < until:
+        while len(held) < 300 and time.monotonic() < until:
+            held.append(tls(port))
+            strikes += 1
+        for sock in list(held):
+            try:
+                sock.send(b"P")
+            except OSError:
+                held.remove(sock)
+        time.sleep(0.5)
+    return strikes
+
+
+def idle_connections(port, until):
+    """10,000 connections that say nothing, a tenth of them after a handshake."""
+    held = []
+    for i in range(10_000):
+        if time.monotonic() > until:
+            break
+        held.append(tls(port) if i % 10 == 0 else tcp(port))
+    count = len(held)
+    time.sleep(max(0, until - time.monotonic()))
+    return count
+
+
+def storm(port, until):
+    """Connections that go away at once: before, in and after the handshake, by reset."""
+    strikes = 0
+    hello = b"\x16\x03\x01\x00\xf0\x01\x00\x00\xec\x03\x03" + os.urandom(40)
+    while time.monotonic() < until:
+        for kind in range(3):
+            sock = tls(port) if kind == 2 else tcp(port)
+            if kind == 1:
+                sock.send(hello)
+            drop(sock)
+            strikes += 1
+    return strikes
+
+
+def largest_bodies(port, until):
+    """64 clients that send bodies of the largest size again and again."""
+    body = b'{"kind":"AdmissionReview","x":"' + b"x" * (LARGEST - 64) + b'"}'
+    request = HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
+    strikes = itertools.count()
+
+    def client():
+        while time.monotonic() < until:
+            try:
+                with tls(port) as sock:
+                    sock.settimeout(20)
+                    sock.sendall(request)
+                    sock.recv(4096)
+                    next(strikes)
+            except OSError:
+                pass
+
+    threads = [threading.Thread(target=client) for _ in range(64)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return next(strikes)
+
+
+def half_closed(port, until):
+    """Connections whose client stops sending in the middle of a request and waits."""
+    held = []
+    while time.monotonic() < until and len(held) < 500:
+        sock = tcp(port)
+        inside, outside = ssl.MemoryBIO(), ssl.MemoryBIO()
+        session = context.wrap_bio(inside, outside)
+        while True:
+            try:
+                session.do_handshake()
+                break
+            except ssl.SSLWantReadError:
+                sock.sendall(outside.read())
+                inside.write(sock.recv(65536))
+        session.write(HEAD + b"Content-Length: 100\r\n\r\n{")
+        sock.sendall(outside.read())
+        sock.shutdown(socket.SHUT_WR)
+        held.append(sock)
+    time.sleep(max(0, until - time.monotonic()))
+    return len(held)
+
+
+def bad_records(port, until):
+    """Noise in place of TLS: before a handshake, after it, a second ClientHello, records of the largest length."""
+    strikes = 0
+    noises = (os.urandom(4096), b"\x16\x03\x03\x00\x05\x01\x00\x00\x01\x00", b"\x17\x03\x03\x41\x00" + os.urandom(0x4100),
+              b"\x15\x03\x03\x00\x02\x02\x28", b"\x80\x2e\x01\x00\x02", b"GET / HTTP/1.1\r\n\r\n")
+    while time.monotonic() < until:
+        for noise in noises:
+            for before in (True, False):
+                sock = tcp(port)
+                if not before:
+                    session = context.wrap_socket(sock.dup())
+                    sock = socket.socket(fileno=session.detach())
+                try:
+                    sock.sendall(noise)
+                    sock.settimeout(0.2)
+                    sock.recv(4096)
+                except OSError:
+                    pass
+                sock.close()
+                strikes += 1
+    return strikes
+
+
+def bad_requests(port, until):
+    """Every kind of malformed request, as fast as they are answered."""
+    strikes = 0
+    while time.monotonic() < until:
+        for request in BAD_REQUESTS:
+            try:
+                with tls(port) as sock:
+                    sock.settimeout(0.3)
+                    sock.sendall(request)
+                    sock.recv(4096)
+            except OSError:
+                pass
+            strikes += 1
+    return strikes
+
+
+ATTACKS = {attack.__name__: attack for attack in (slow_senders, idle_connections, storm, largest_bodies, half_closed, bad_records,
+                                                  bad_requests)}
+
+if __name__ == "__main__":
+    attack, port, seconds = sys.argv[1:]
+    os.nice(10)  # on few processors the attackers must not be what the others wait for
+    print(ATTACKS[attack](int(port), time.monotonic() + float(seconds)))

@@ -1,0 +1,95 @@
+"""The webhook under attack: requests of the API server are answered all the same, and memory stays bounded.
+
+DYNAMO_ATTACK_SECONDS is how long each attack goes on; DYNAMO_ATTACK_P99 how many milliseconds the 99th percentile of
+legitimate answers may take meanwhile: attackers, load and webhook share the machine.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(ROOT / "tests/bench")]
+
+import attackers  # noqa: E402
+import reviews  # noqa: E402
+from requests import Webhook  # noqa: E402
+
+LOADER = ROOT / "build/release/bin/bench_loader"
+SECONDS = float(os.environ.get("DYNAMO_ATTACK_SECONDS", "4"))
+P99 = float(os.environ.get("DYNAMO_ATTACK_P99", "50"))
+RATE = 300
+# Idle, and what connections and bodies may hold besides: 20 KiB each; 64 bodies of 7 MiB with what is read of them.
+MOST_MIB = {"idle_connections": 300, "slow_senders": 100, "half_closed": 100, "largest_bodies": 1100}
+USUAL_MIB = 80
+IDLE_MIB = 40  # afterwards
+
+
+def rss_mib(pid):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    raise AssertionError("no VmRSS")
+
+
+class Attacked(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.directory = pathlib.Path(folder.name)
+        cls.webhook = Webhook(cls.directory)
+        cls.webhook.start()
+        cls.addClassCleanup(cls.webhook.stop)
+        cls.body = cls.directory / "review.json"
+        cls.body.write_bytes(reviews.admission(False))
+
+    def load(self, seconds):
+        argv = [LOADER, "--port", self.webhook.port, "--path", reviews.VALIDATE_PATH, "--body", self.body, "--expect", reviews.UID,
+                "--connections", 8, "--rate", RATE, "--seconds", seconds]
+        return subprocess.Popen(list(map(str, argv)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def test_every_attack(self):
+        for name in attackers.ATTACKS:
+            with self.subTest(name):
+                attacker = subprocess.Popen([sys.executable, HERE / "attackers.py", name, str(self.webhook.port), str(SECONDS + 1)],
+                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                most = 0
+                try:
+                    time.sleep(0.5)
+                    load = self.load(SECONDS)
+                    while load.poll() is None:
+                        most = max(most, rss_mib(self.webhook.pid))
+                        time.sleep(0.05)
+                    out, err = load.communicate()
+                    strikes, problem = attacker.communicate(timeout=60)
+                finally:
+                    attacker.kill()
+                self.assertEqual(problem, "")
+                self.assertGreater(int(strikes), 10)
+                self.assertEqual(err, "")
+                figures = json.loads(out)
+                print(f"{name}: {strikes.strip()} times, p99 {figures['p99_us'] / 1000:.1f} ms, at most {most:.0f} MiB")
+                self.assertEqual(figures["error_kinds"], {})
+                self.assertLessEqual(figures["p99_us"], P99 * 1000)
+                self.assertLess(most, MOST_MIB.get(name, USUAL_MIB))
+
+    def test_memory_is_given_back(self):
+        # After every attack, whichever came before: tests run in the order of their names.
+        deadline = time.monotonic() + 30
+        while rss_mib(self.webhook.pid) > IDLE_MIB and time.monotonic() < deadline:
+            time.sleep(0.2)
+        self.assertLessEqual(rss_mib(self.webhook.pid), IDLE_MIB)
+        out, err = self.load(1).communicate(timeout=30)
+        self.assertEqual((err, json.loads(out)["error_kinds"]), ("", {}))
+        print(f"afterwards {rss_mib(self.webhook.pid):.0f} MiB")
+
+
+if __name__ == "__main__":
+    unittest.main()
