@@ -254,7 +254,7 @@ TEST_CASE("dgd.multinode-orchestrator (dec-8)") {
   const std::string told = "W dgd.multinode-orchestrator spec.services[a].multinode: ";
   CHECK(said(validateDgd, two).empty());
   CHECK(said(validateDgd, two, {}, neither) ==
-        told + "needs Grove or LeaderWorkerSet, and the operator uses neither\n");
+        told + "needs Grove or LeaderWorkerSet, and neither is there or enabled\n");
   CHECK(said(validateDgd, two, {}, noLws).empty());
   const std::string off =
       annotated(R"("nvidia.com/enable-grove":"false")", R"("services":{"a":{"multinode":{"nodeCount":2}}})");
