@@ -15,6 +15,7 @@
 #include "webhook/commands/rules.h"
 #include "webhook/commands/serve.h"
 #include "webhook/http/memory.h"
+#include "webhook/http/resources.h"
 #include "webhook/version.h"
 
 namespace {
@@ -56,7 +57,12 @@ void addServe(CLI::App& app, std::function<int()>& run, webhook::ServeOptions& o
             flag, [](const std::string&) {}, "accepted, without effect")
         ->expected(0, 1);
   }
-  command->callback([&] { run = [&options] { return webhook::runServe(options); }; });
+  command->callback([&] {
+    run = [&options] {
+      webhook::raiseDescriptorLimit();
+      return webhook::runServe(options);
+    };
+  });
 }
 
 void addCheck(CLI::App& app, std::function<int()>& run, webhook::CheckOptions& options) {

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 /// its slowest usual setting); it fits twice into the termination grace period of 30 s.
 constexpr k8s::Duration kShutdownDelay = 10s;
 /// API servers keep a few dozen connections; each costs about 50 KiB.
-constexpr std::int32_t kMaxConnections = 1024;
+constexpr std::int32_t kMaxConnections = 8192;
 /// The largest single body, a ConversionReview of 256 MiB, must fit.
 constexpr std::int64_t kMaxInFlightBytes = std::int64_t{256} << 20U;
 

@@ -93,6 +93,8 @@ ServerMetrics::ServerMetrics(Registry& registry)
           registry.counter("dynamo_webhook_connections_accepted_total", "Connections accepted.")),
       connectionsRefused(registry.counter("dynamo_webhook_connections_refused_total",
                                           "Connections closed at once because too many were open.")),
+      connectionsEvicted(registry.counter("dynamo_webhook_connections_evicted_total",
+                                          "Unused connections closed to make room for new ones.")),
       handshakeFailures(
           registry.counter("dynamo_webhook_tls_handshake_failures_total", "TLS handshakes that failed.")),
       requestsRefused(registry.counter("dynamo_webhook_requests_refused_total",

@@ -87,6 +87,7 @@ struct ServerMetrics {
   Gauge connections;
   Counter connectionsAccepted;
   Counter connectionsRefused;  ///< over maxConnections
+  Counter connectionsEvicted;  ///< unused ones that made room
   Counter handshakeFailures;
   Counter requestsRefused;  ///< malformed, too large, too slow: answered before a handler saw them
   Gauge bytesInFlight;

@@ -26,9 +26,9 @@ SECONDS = float(os.environ.get("DYNAMO_ATTACK_SECONDS", "4"))
 P99 = float(os.environ.get("DYNAMO_ATTACK_P99", "50"))
 RATE = 300
 # Idle, and what connections and bodies may hold besides: 20 KiB each; 64 bodies of 7 MiB with what is read of them.
-MOST_MIB = {"idle_connections": 300, "slow_senders": 100, "half_closed": 100, "largest_bodies": 1100}
+MOST_MIB = {"idle_connections": 500, "slow_senders": 100, "half_closed": 100, "largest_bodies": 1100}
 USUAL_MIB = 80
-IDLE_MIB = 40  # afterwards
+IDLE_MIB = 64  # afterwards
 
 
 def rss_mib(pid):

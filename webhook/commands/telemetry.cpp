@@ -138,6 +138,7 @@ Reply Telemetry::page(const ServerMetrics& now) {
   metrics.bytesInFlight.set(static_cast<double>(now.bodyBytes));
   advance(metrics.connectionsAccepted, now.connectionsAccepted, seen.connectionsAccepted);
   advance(metrics.connectionsRefused, now.connectionsRefused, seen.connectionsRefused);
+  advance(metrics.connectionsEvicted, now.connectionsEvicted, seen.connectionsEvicted);
   advance(metrics.handshakeFailures, now.handshakesFailed, seen.handshakesFailed);
   advance(metrics.requestsRefused, now.requests[4] + now.timeouts, seen.requests[4] + seen.timeouts);
   advance(metrics.panics, now.handlerPanics, seen.handlerPanics);

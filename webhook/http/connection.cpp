@@ -181,7 +181,7 @@ Connection::MaybeStep Connection::takeRequest() {
   moved_ = 0;
   if (!head.hasBody()) return handle();
   if (cover(static_cast<std::size_t>(head.contentLength))) return startBody();
-  if (!route_->heavy) return refuse(503, "too many bytes of requests are being handled");
+  if (!route_->waits) return refuse(503, "too many bytes of requests are being handled");
   state_ = State::waitBudget;
   return std::nullopt;
 }

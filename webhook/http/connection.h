@@ -16,8 +16,8 @@
 
 namespace dynamo::webhook::detail {
 
-// Bytes that one connection may move before the others of its thread have a turn: about 1 ms.
-inline constexpr std::size_t kTurnBytes = std::size_t{1} << 20;
+// Bytes that one connection may move before the others of its thread have a turn: about 0.1 ms.
+inline constexpr std::size_t kTurnBytes = std::size_t{128} << 10;
 
 /// What a connection waits for.
 enum class Step {
@@ -50,6 +50,8 @@ class Connection {
   void work();
   /// Checks the deadline and frees idle memory.
   Swept sweep(Instant now);
+  /// Whether the client has asked nothing yet: no request, not even the whole head of one.
+  bool unused() const { return served_ == 0 && (state_ == State::handshake || state_ == State::head); }
   /// The next `advance` ends the connection, whatever it is doing.
   void abort() { aborted_ = true; }
 

@@ -72,7 +72,7 @@ Connection::MaybeStep Connection::readChunks() {
   for (;;) {
     if (inBegin_ < inEnd_) {
       if (!cover((body.size() + input().size()) / kStep * kStep + kStep)) {
-        if (!route_->heavy) return refuse(503, "too many bytes of requests are being handled");
+        if (!route_->waits) return refuse(503, "too many bytes of requests are being handled");
         state_ = State::waitBudget;
         return std::nullopt;
       }

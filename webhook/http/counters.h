@@ -25,6 +25,7 @@ class Counter {
 struct alignas(64) Counters {
   Counter accepted;
   Counter refused;
+  Counter evicted;
   Counter handshakesFailed;
   Counter timeouts;
   Counter handlerPanics;
@@ -35,6 +36,7 @@ struct alignas(64) Counters {
   void addTo(ServerMetrics& sum) const {
     sum.connectionsAccepted += accepted.get();
     sum.connectionsRefused += refused.get();
+    sum.connectionsEvicted += evicted.get();
     sum.handshakesFailed += handshakesFailed.get();
     sum.timeouts += timeouts.get();
     sum.handlerPanics += handlerPanics.get();

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "webhook/http/processors.h"
+#include "webhook/http/resources.h"
 
 namespace dynamo::webhook::detail {
 namespace {

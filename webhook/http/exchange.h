@@ -29,7 +29,7 @@ struct Reply {
 /// What may be asked under one path, decided before the body is read.
 struct Route {
   std::size_t maxBody = 0;  ///< bytes; a longer body is answered 413
-  bool heavy = false;       ///< large bodies are handled off the I/O threads
+  bool waits = false;       ///< for room in the body budget; others are refused with 503
   std::function<Reply(Request&)> handle;
 };
 

@@ -33,11 +33,11 @@ inline constexpr std::chrono::milliseconds kSweepInterval{250};
 // An API server's request head is about 300 bytes; 16 KiB leaves room for tracing headers and proxies.
 inline constexpr std::size_t kMaxHeaderBytes = std::size_t{16} * 1024;
 inline constexpr unsigned kMaxHeaders = 100;
-// An idle TLS connection holds about 20 KiB, so this is 320 MiB at worst.
-inline constexpr std::size_t kMaxConnections = 16'384;
+// An unused TLS connection holds about 40 KiB, so this is 320 MiB at worst.
+inline constexpr std::size_t kMaxConnections = 8192;
 // Two of the largest conversions at once; what is above waits or is answered 503.
 inline constexpr std::size_t kBodyBudget = std::size_t{512} << 20;
-// Above this a heavy route leaves the I/O thread: 1 MiB of JSON takes some 5 ms to handle.
+// Above this a body is handled off the I/O threads: 1 MiB of JSON takes some 5 ms.
 inline constexpr std::size_t kHeavyBody = std::size_t{1} << 20;
 // Buffers above this are not kept between requests.
 inline constexpr std::size_t kKeptBuffer = std::size_t{64} * 1024;

@@ -37,6 +37,8 @@ constexpr std::chrono::milliseconds kBudgetPause{5};
 constexpr std::size_t kTrimAfter = 64;
 // Accepted in a row before the connections have a turn.
 constexpr int kAcceptBatch = 64;
+// How many connections are looked at for one that may go when there are too many.
+constexpr std::size_t kEvictionSample = 16;
 // Accepted at most before a listener closes: more than a listen queue holds.
 constexpr int kAcceptLast = 65'536;
 
@@ -87,6 +89,8 @@ struct Session {
   std::unique_ptr<Connection> connection;  // uses the socket, so goes first
   std::vector<Session*>& list;
   std::size_t index = 0;
+  Instant since = coarseNow();
+  bool evicted = false;
 };
 
 struct Listener {
@@ -115,6 +119,7 @@ class Loop::Impl {
   asio::awaitable<void> sweep();
   asio::awaitable<void> runOnWorker(Connection& connection);
   int acceptSome(Listener& listener, int most);
+  bool evictOne();
   void start(Accepted accepted);
 
   Counters counters;
@@ -127,9 +132,29 @@ class Loop::Impl {
   asio::executor_work_guard<asio::io_context::executor_type> guard;
   asio::steady_timer tick;
   std::deque<Listener> listeners;
+  std::uint64_t evictionSeed = 1;
   std::size_t freed = 0;  ///< connections that gave up their memory since the last trim
   bool finished = false;
 };
+
+/// Who floods us with connections must not keep the API server out: the oldest of some that have asked
+/// nothing yet makes room. False when none of those looked at may go.
+bool Loop::Impl::evictOne() {
+  Session* oldest = nullptr;
+  for (std::size_t i = 0; i < kEvictionSample && !sessions.empty(); ++i) {
+    evictionSeed = evictionSeed * 6364136223846793005U + 1442695040888963407U;
+    Session* session = sessions[(evictionSeed >> 33U) % sessions.size()];
+    if (session->evicted || session->connection == nullptr || !session->connection->unused()) continue;
+    if (oldest == nullptr || session->since < oldest->since) oldest = session;
+  }
+  if (oldest == nullptr) return false;
+  oldest->evicted = true;
+  oldest->connection->abort();
+  Error ignored;
+  oldest->socket.cancel(ignored);
+  counters.evicted.add();
+  return true;
+}
 
 /// 0, or the error that stopped accepting: EAGAIN when the queue is empty.
 int Loop::Impl::acceptSome(Listener& listener, int most) {
@@ -139,7 +164,7 @@ int Loop::Impl::acceptSome(Listener& listener, int most) {
       if (isTransient(errno)) continue;
       return errno;
     }
-    if (shared.connections.fetch_add(1) >= shared.limits.connections) {
+    if (shared.connections.fetch_add(1) >= shared.limits.connections && !evictOne()) {
       shared.connections.fetch_sub(1);
       counters.refused.add();
       continue;

@@ -37,7 +37,7 @@ struct StartError {
 struct ServerOptions {
   Endpoint listen;
   unsigned threads = 0;  ///< I/O threads; 0: one a processor that it may use
-  unsigned workers = 2;  ///< threads for large bodies of heavy routes
+  unsigned workers = 2;  ///< threads for large bodies
   Limits limits;
 };
 

@@ -1,10 +1,17 @@
 #include "webhook/http/workers.h"
 
+#include <sys/resource.h>
+
 #include <csignal>
 
 #include <utility>
 
 namespace dynamo::webhook::detail {
+namespace {
+
+constexpr int kNice = 10;
+
+}  // namespace
 
 std::thread startThread(std::function<void()> body) {
   sigset_t all;
@@ -41,6 +48,8 @@ void Workers::post(std::function<void()> task) {
 }
 
 void Workers::run() {
+  // What takes long waits for what is quick: of Linux, this sets the thread's own priority.
+  static_cast<void>(setpriority(PRIO_PROCESS, 0, kNice));
   for (;;) {
     std::function<void()> task;
     {

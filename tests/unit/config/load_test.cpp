@@ -44,7 +44,7 @@ TEST_CASE("an empty configuration has the defaults of section 2") {
     CHECK(c.server.webhook.secretName == "webhook-server-cert");
     CHECK(c.server.webhook.tlsMinVersion == "1.3");
     CHECK(c.server.webhook.shutdownDelay == 10s);
-    CHECK(c.server.webhook.maxConnections == 1024);
+    CHECK(c.server.webhook.maxConnections == 8192);
     CHECK(c.server.webhook.maxInFlightBytes == 268'435'456);
     CHECK_FALSE(c.leaderElection.enabled);
     CHECK_FALSE(c.restricted());

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -48,7 +49,7 @@ TEST_CASE("connections over the cap are closed at once") {
     Client a{server.port()};
     Client b{server.port()};
     Client c{server.port()};
-    REQUIRE(c.ask(post("/echo", "{}")).status == 200);
+    for (Client* client : {&a, &b, &c}) REQUIRE(client->ask(post("/echo", "{}")).status == 200);
     const Client refused{server.port()};
     CHECK_FALSE(refused.connected());
     CHECK(server->metrics().connectionsRefused == 1);
@@ -57,6 +58,23 @@ TEST_CASE("connections over the cap are closed at once") {
   }
   CHECK(soon([&] { return server->metrics().connectionsOpen == 0; }));
   CHECK(Client{server.port()}.ask(post("/echo", "{}")).status == 200);
+}
+
+TEST_CASE("unused connections make room for new ones, used ones do not") {
+  Limits limits;
+  limits.connections = 8;
+  TestServer server{limits, /*threads=*/1};
+  Client used{server.port()};
+  REQUIRE(used.ask(post("/echo", "{}")).status == 200);
+  std::vector<std::unique_ptr<Client>> flood;
+  for (int i = 0; i < 40; ++i) flood.push_back(std::make_unique<Client>(server.port()));
+  CHECK(soon([&] { return server->metrics().connectionsEvicted == 33; }));
+  CHECK(server->metrics().connectionsRefused == 0);
+  CHECK(soon([&] { return server->metrics().connectionsOpen == 8; }));
+  CHECK(flood.front()->closedByServer());
+  Client late{server.port()};
+  CHECK(late.ask(post("/echo", "{}")).status == 200);
+  CHECK(used.ask(post("/echo", "{}")).status == 200);
 }
 
 TEST_CASE("idle connections end") {
@@ -110,7 +128,7 @@ TEST_CASE("the body budget") {
   REQUIRE(holder.send(start + "x"));
   REQUIRE(soon([&] { return server->metrics().bodyBytes == (1 << 20); }));
 
-  // A normal route is refused at once, a heavy one waits until there is room.
+  // A normal route is refused at once, a patient one waits until there is room.
   CHECK(Client{server.port()}.ask(post("/echo", "{}")).status == 503);
   CHECK(Client{server.port()}.ask(post("/echo", "")).status == 200);
   Client waiting{server.port()};
@@ -143,6 +161,7 @@ TEST_CASE("few connections are spread over the threads") {
   // Two connections on one of two threads would wait for each other's handlers: 400 ms.
   TestServer server{{}, 2};
   for (int round = 0; round < 3; ++round) {
+    REQUIRE(soon([&] { return server->metrics().connectionsOpen == 0; }));
     Client a{server.port()};
     Client b{server.port()};
     REQUIRE(a.ask(post("/echo", "{}")).status == 200);

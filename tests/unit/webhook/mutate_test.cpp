@@ -135,11 +135,11 @@ TEST_CASE("only the paths of the table are answered") {
     const Route* found = routes.find(route.path);
     REQUIRE(found != nullptr);
     CHECK(found->maxBody == 7 * 1024 * 1024);
-    CHECK_FALSE(found->heavy);
+    CHECK_FALSE(found->waits);
     CHECK(routes.find(std::string{route.path} + "/") == nullptr);
   }
   REQUIRE(routes.find("/convert") != nullptr);
-  CHECK(routes.find("/convert")->heavy);
+  CHECK(routes.find("/convert")->waits);
   for (const char* path : {"", "/", "/Convert", "/convert/", "//convert", "/convert?x",
                            "/validate-nvidia-com-v1alpha1-dynamographdeploymentrequest"}) {
     INFO(path);

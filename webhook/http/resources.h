@@ -1,6 +1,7 @@
 #pragma once
-// How many processors this process may keep busy.
+// What of the machine this process may use.
 
+#include <cstddef>
 #include <string_view>
 
 namespace dynamo::webhook {
@@ -8,6 +9,10 @@ namespace dynamo::webhook {
 /// The processors of the affinity mask, or fewer when a cgroup's quota is less; at least 1. More threads than
 /// that only take turns: requests then wait for whole time slices of others.
 unsigned usableProcessors();
+
+/// Raises the limit of open descriptors as far as it may be raised: each connection is one. Returns the
+/// limit.
+std::size_t raiseDescriptorLimit();
 
 namespace detail {
 

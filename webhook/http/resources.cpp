@@ -1,6 +1,7 @@
-#include "webhook/http/processors.h"
+#include "webhook/http/resources.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <charconv>
@@ -42,6 +43,14 @@ unsigned usableProcessors() {
     if (const unsigned quota = detail::quotaOf(line); quota > 0) count = std::min(count, quota);
   }
   return std::max(count, 1U);
+}
+
+std::size_t raiseDescriptorLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  const rlimit raised{limit.rlim_max, limit.rlim_max};
+  if (setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
+  return limit.rlim_cur;
 }
 
 }  // namespace dynamo::webhook

@@ -1,8 +1,9 @@
-// How many threads answer: affinity and quota.
+// What of the machine may be used: affinity and quota, descriptors.
 
-#include "webhook/http/processors.h"
+#include "webhook/http/resources.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <catch2/catch.hpp>
 #include <string_view>
@@ -40,6 +41,15 @@ TEST_CASE("processors that the affinity mask excludes are not counted") {
   REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
   CHECK(usableProcessors() == 1);
   REQUIRE(sched_setaffinity(0, sizeof before, &before) == 0);
+}
+
+TEST_CASE("the limit of descriptors is raised to what is allowed") {
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const rlimit low{64, before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &low) == 0);
+  CHECK(raiseDescriptorLimit() == before.rlim_max);
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
 }
 
 }  // namespace dynamo::webhook::test
