@@ -16,8 +16,8 @@
 
 namespace dynamo::webhook::detail {
 
-// Bytes that one connection may move before the others of its thread have a turn: about 0.1 ms.
-inline constexpr std::size_t kTurnBytes = std::size_t{128} << 10;
+// Bytes that one connection may move before the others of its thread have a turn: about 30 us.
+inline constexpr std::size_t kTurnBytes = std::size_t{32} << 10;
 
 /// What a connection waits for.
 enum class Step {

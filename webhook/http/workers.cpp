@@ -9,7 +9,7 @@
 namespace dynamo::webhook::detail {
 namespace {
 
-constexpr int kNice = 10;
+constexpr int kNice = 5;
 
 }  // namespace
 
