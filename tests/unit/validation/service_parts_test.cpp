@@ -498,7 +498,8 @@ TEST_CASE("annotations of services that mean something") {
            "deployment-strategy]: is neither RollingUpdate nor Recreate: RollingUpdate is used\n"},
       {"numbers are not read by Grove", with("deployment-rolling-update-max-surge", "many"),
        "W service.rolling-update" + p +
-           "deployment-rolling-update-max-surge]: without Grove: must be a number of pods or a percentage, such "
+           "deployment-rolling-update-max-surge]: without Grove: must be a number of pods or a percentage, "
+           "such "
            "as 1 or 25%\n"},
   });
 }
