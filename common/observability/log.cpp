@@ -11,8 +11,8 @@
 namespace dynamo::log {
 namespace {
 
-/// Lines that may wait in the background.
-constexpr std::size_t kQueueLines = 8192;
+/// Lines that may wait in the background; room for all of them is taken at start, some 300 bytes each.
+constexpr std::size_t kQueueLines = 1024;
 
 /// The process has one standard error, hence the one place of state for the whole program.
 struct Output {
