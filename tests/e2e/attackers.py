@@ -53,8 +53,11 @@ def slow_senders(port, until):
     held, strikes = [], 0
     while time.monotonic() < until:
         while len(held) < 300 and time.monotonic() < until:
-            held.append(tls(port))
-            strikes += 1
+            try:
+                held.append(tls(port))
+                strikes += 1
+            except OSError:
+                pass
         for sock in list(held):
             try:
                 sock.send(b"P")
@@ -85,10 +88,13 @@ def storm(port, until):
     hello = b"\x16\x03\x01\x00\xf0\x01\x00\x00\xec\x03\x03" + os.urandom(40)
     while time.monotonic() < until:
         for kind in range(3):
-            sock = tls(port) if kind == 2 else tcp(port)
-            if kind == 1:
-                sock.send(hello)
-            drop(sock)
+            try:
+                sock = tls(port) if kind == 2 else tcp(port)
+                if kind == 1:
+                    sock.send(hello)
+                drop(sock)
+            except OSError:
+                pass
             strikes += 1
     return strikes
 
@@ -122,22 +128,29 @@ def half_closed(port, until):
     """Connections whose client stops sending in the middle of a request and waits."""
     held = []
     while time.monotonic() < until and len(held) < 500:
-        sock = tcp(port)
-        inside, outside = ssl.MemoryBIO(), ssl.MemoryBIO()
-        session = context.wrap_bio(inside, outside)
-        while True:
-            try:
-                session.do_handshake()
-                break
-            except ssl.SSLWantReadError:
-                sock.sendall(outside.read())
-                inside.write(sock.recv(65536))
-        session.write(HEAD + b"Content-Length: 100\r\n\r\n{")
-        sock.sendall(outside.read())
-        sock.shutdown(socket.SHUT_WR)
-        held.append(sock)
+        try:
+            held.append(half_sent(port))
+        except OSError:
+            pass
     time.sleep(max(0, until - time.monotonic()))
     return len(held)
+
+
+def half_sent(port):
+    sock = tcp(port)
+    inside, outside = ssl.MemoryBIO(), ssl.MemoryBIO()
+    session = context.wrap_bio(inside, outside)
+    while True:
+        try:
+            session.do_handshake()
+            break
+        except ssl.SSLWantReadError:
+            sock.sendall(outside.read())
+            inside.write(sock.recv(65536) or b"closed")
+    session.write(HEAD + b"Content-Length: 100\r\n\r\n{")
+    sock.sendall(outside.read())
+    sock.shutdown(socket.SHUT_WR)
+    return sock
 
 
 def bad_records(port, until):
@@ -148,17 +161,16 @@ def bad_records(port, until):
     while time.monotonic() < until:
         for noise in noises:
             for before in (True, False):
-                sock = tcp(port)
-                if not before:
-                    session = context.wrap_socket(sock.dup())
-                    sock = socket.socket(fileno=session.detach())
                 try:
-                    sock.sendall(noise)
-                    sock.settimeout(0.2)
-                    sock.recv(4096)
+                    with tcp(port) as sock:
+                        if not before:
+                            # The handshake on another descriptor: what follows goes out as it is.
+                            os.close(context.wrap_socket(sock.dup()).detach())
+                        sock.sendall(noise)
+                        sock.settimeout(0.2)
+                        sock.recv(4096)
                 except OSError:
                     pass
-                sock.close()
                 strikes += 1
     return strikes
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdio>
 #include <ctime>
+#include <deque>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -125,7 +126,7 @@ class Load {
   }
 
   bool finished() const {
-    if (options_.requests > 0 && answered_ >= options_.requests) return true;
+    if (options_.requests > 0 && answered_ + failed_ >= options_.requests) return true;
     return draining_ && !wantsMore() && busy() == 0;
   }
 
@@ -158,8 +159,8 @@ class Load {
   void assignDue() {
     const Clock::time_point now = Clock::now();
     while (nextDue_ <= now && wantsMore() && !free_.empty()) {
-      Connection* connection = free_.back();
-      free_.pop_back();
+      Connection* connection = free_.front();
+      free_.pop_front();
       begin(*connection, nextDue_);
       nextDue_ += seconds(1 / options_.rate);
     }
@@ -208,6 +209,7 @@ class Load {
         lastFailure_ = connection.failure();
         if (pending_ > 0) throw std::runtime_error("cannot connect: " + lastFailure_);
         ++result_.errors[lastFailure_];
+        ++failed_;
         if (++failuresInARow_ > kMaxFailures) throw std::runtime_error("server gone: " + lastFailure_);
         std::erase(free_, &connection);
         next(connection);
@@ -239,11 +241,11 @@ class Load {
   SslContext context_;
   int epoll_;
   std::vector<std::unique_ptr<Connection>> connections_;
-  std::vector<Connection*> free_;  // open loop: connections without a request
+  std::deque<Connection*> free_;  // open loop: connections without a request, the longest unused first
   LoadResult result_;
   std::string lastFailure_ = "no answer";
   Clock::time_point windowStart_, windowEnd_, nextDue_;
-  std::uint64_t sent_ = 0, answered_ = 0, failuresInARow_ = 0;
+  std::uint64_t sent_ = 0, answered_ = 0, failed_ = 0, failuresInARow_ = 0;
   std::uint32_t pending_ = 0;  // connections that are still being set up before the run
   bool draining_ = false;
 };
