@@ -9,8 +9,7 @@
 
 namespace dynamo::json {
 
-/// Makes values in one allocator. Texts handed in are copied; rvalue Values are moved, others shared: the
-/// owner of their text must outlive what is made.
+/// Makes values in one allocator. Texts and values handed in are copied; rvalue Values are moved.
 class Maker {
  public:
   explicit Maker(Allocator& allocator) : allocator_(allocator) {}
@@ -26,7 +25,7 @@ class Maker {
     return Value{static_cast<std::int64_t>(n)};
   }
   Value value(Value&& v) const { return std::move(v); }
-  Value value(const Value& v) const { return share(v, allocator_); }
+  Value value(const Value& v) const { return copy(v, allocator_); }
 
   /// Keys and values in turn.
   template <typename... Members>

@@ -37,7 +37,7 @@ struct Component {
   CheckpointUse checkpoint;
 
   Component clone(json::Allocator& allocator) const {
-    return {json::share(spec, allocator),
+    return {json::copy(spec, allocator),
             path,
             service,
             graph,

@@ -33,7 +33,7 @@ void fillAll(Value& value, const defaults::Placeholders& placeholders, Allocator
 Value typeDefaults(const Component& component, std::string_view type, const Context& context,
                    Allocator& allocator) {
   const Value* page = json::findObject(&context.defaults.of(type), "mainContainer");
-  Value container = page == nullptr ? Value{rapidjson::kObjectType} : json::share(*page, allocator);
+  Value container = page == nullptr ? Value{rapidjson::kObjectType} : json::copy(*page, allocator);
   json::remove(container, "env");
   fillAll(container, {component.dynamoNamespace, component.graph, component.namespaceName, type}, allocator);
   Value env = standardEnv(component, context, allocator);
@@ -49,7 +49,7 @@ Value typeDefaults(const Component& component, std::string_view type, const Cont
 
 /// The user's mounts, then default ones whose name and path the user has not given (quirk pod-Q7).
 Value completeByName(const Value& given, const Value* defaults, Allocator& allocator) {
-  Value list = json::share(given, allocator);
+  Value list = json::copy(given, allocator);
   if (defaults == nullptr || !defaults->IsArray()) return list;
   for (const Value& item : defaults->GetArray()) {
     const std::string_view path = json::findText(&item, "mountPath");
@@ -57,7 +57,7 @@ Value completeByName(const Value& given, const Value* defaults, Allocator& alloc
       return json::findText(&mount, "mountPath") == path;
     });
     if (!taken && json::findNamed(&given, json::findText(&item, "name")) == nullptr) {
-      list.PushBack(json::share(item, allocator), allocator);
+      list.PushBack(json::copy(item, allocator), allocator);
     }
   }
   return list;
@@ -75,7 +75,7 @@ void layUserContainer(Value& container, const Value& user, Allocator& allocator)
     } else if (name == "volumeMounts" && given.IsArray()) {
       json::set(container, name, completeByName(given, fallback, allocator), allocator);
     } else {
-      json::set(container, name, json::share(given, allocator), allocator);
+      json::set(container, name, json::copy(given, allocator), allocator);
     }
   }
 }
@@ -91,8 +91,8 @@ void appendEnvFromSecret(Value& container, const Value& component, Allocator& al
 }  // namespace
 
 Value mergeProbe(const Value* fallback, const Value& given, Allocator& allocator) {
-  if (fallback == nullptr || !fallback->IsObject()) return json::share(given, allocator);
-  Value probe = json::share(*fallback, allocator);
+  if (fallback == nullptr || !fallback->IsObject()) return json::copy(given, allocator);
+  Value probe = json::copy(*fallback, allocator);
   const bool handled = std::any_of(kHandlers.begin(), kHandlers.end(), [&](std::string_view handler) {
     return json::find(given, handler) != nullptr;
   });
@@ -101,7 +101,7 @@ Value mergeProbe(const Value* fallback, const Value& given, Allocator& allocator
   }
   for (const auto& member : given.GetObject()) {
     if (!member.value.IsNull())
-      json::set(probe, json::text(member.name), json::share(member.value, allocator), allocator);
+      json::set(probe, json::text(member.name), json::copy(member.value, allocator), allocator);
   }
   return probe;
 }
@@ -116,7 +116,7 @@ Value mainContainer(const Component& component, const Context& context, Errors& 
   json::set(container, "env", std::move(env), allocator);
   for (const std::string_view probe : {"livenessProbe", "readinessProbe"}) {
     const Value* given = json::findObject(&component.spec, probe);
-    if (given != nullptr) json::set(container, probe, json::share(*given, allocator), allocator);
+    if (given != nullptr) json::set(container, probe, json::copy(*given, allocator), allocator);
   }
   if (json::findText(&container, "name").empty()) {
     json::set(container, "name", json::string(api::kMainContainer, allocator), allocator);

@@ -27,7 +27,7 @@ Value mergeEnv(std::initializer_list<const Value*> layers, Allocator& allocator)
   Value merged{rapidjson::kArrayType};
   for (std::size_t i = 0; i < all.size(); ++i) {
     const bool last = i + 1 == all.size() || all[i + 1].first != all[i].first;
-    if (last) merged.PushBack(json::share(*all[i].second, allocator), allocator);
+    if (last) merged.PushBack(json::copy(*all[i].second, allocator), allocator);
   }
   return merged;
 }

@@ -23,7 +23,7 @@ void handDownAnnotations(const Value& graph, Value& spec, Allocator& allocator) 
     const bool decided =
         key != api::annotation::kDiscoveryBackend || (own != nullptr && !json::isEmpty(*own));
     if (value == nullptr || (own != nullptr && decided)) continue;
-    json::set(json::ensureObject(spec, "annotations", allocator), key, json::share(*value, allocator),
+    json::set(json::ensureObject(spec, "annotations", allocator), key, json::copy(*value, allocator),
               allocator);
   }
 }
@@ -35,7 +35,7 @@ Component makeComponent(const Value& graph, std::string_view service, const Valu
   component.path = "spec.services[" + component.service + "]";
   component.graph = nameOf(graph);
   component.namespaceName = namespaceOf(graph);
-  component.spec = json::share(given, allocator);
+  component.spec = json::copy(given, allocator);
   Value& spec = component.spec;
   const bool global = json::findBool(&spec, "globalDynamoNamespace").value_or(false);
   component.dynamoNamespace = dynamoNamespace(global, component.namespaceName, component.graph);

@@ -29,7 +29,7 @@ void layOver(Value& to, const Value* from, Allocator& allocator) {
   if (from == nullptr || !from->IsObject()) return;
   for (const auto& member : from->GetObject()) {
     if (!member.value.IsNull())
-      json::set(to, json::text(member.name), json::share(member.value, allocator), allocator);
+      json::set(to, json::text(member.name), json::copy(member.value, allocator), allocator);
   }
 }
 

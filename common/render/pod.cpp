@@ -18,7 +18,7 @@ using json::Value;
 /// Step 14 to 17: the type's pod, the user's laid over it, security context, service account.
 Value basePod(const Component& component, const Context& context, Allocator& allocator) {
   const Value* page = json::findObject(&context.defaults.of(component.type()), "podSpec");
-  Value spec = page == nullptr ? Value{rapidjson::kObjectType} : json::share(*page, allocator);
+  Value spec = page == nullptr ? Value{rapidjson::kObjectType} : json::copy(*page, allocator);
   if (component.type() == api::kEpp) {
     Value volumes{rapidjson::kArrayType};
     volumes.PushBack(eppConfigVolume(component, allocator), allocator);
@@ -35,11 +35,11 @@ Value basePod(const Component& component, const Context& context, Allocator& all
     const Value* fallback = json::find(spec, name);
     if (json::isEmpty(given) && !given.IsObject()) continue;
     if (json::isEmpty(given) && fallback != nullptr && name != "securityContext") continue;
-    Value laid = json::share(given, allocator);
+    Value laid = json::copy(given, allocator);
     if (name == "volumes" && given.IsArray() && fallback != nullptr) {
       for (const Value& volume : fallback->GetArray()) {
         if (json::findNamed(&given, json::findText(&volume, "name")) == nullptr) {
-          laid.PushBack(json::share(volume, allocator), allocator);
+          laid.PushBack(json::copy(volume, allocator), allocator);
         }
       }
     }
@@ -85,7 +85,7 @@ Pod renderPod(const Component& component, Role role, const Context& context, Err
   Pod pod;
   Value containers{rapidjson::kArrayType};
   if (const Value* own = json::find(component.podSpec(), "containers"); own != nullptr && own->IsArray()) {
-    containers = json::share(*own, allocator);
+    containers = json::copy(*own, allocator);
   }
   pod.main = containers.Size();
   containers.PushBack(draft.main, allocator);

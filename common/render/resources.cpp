@@ -83,7 +83,7 @@ void applyResources(const Component& component, Value& container, Errors& errors
   const Value* claims = json::find(*resources, "claims");
   if (claims == nullptr || !claims->IsArray() || claims->Empty()) return;
   Value& all = json::ensureList(json::ensureObject(container, "resources", allocator), "claims", allocator);
-  for (const Value& claim : claims->GetArray()) all.PushBack(json::share(claim, allocator), allocator);
+  for (const Value& claim : claims->GetArray()) all.PushBack(json::copy(claim, allocator), allocator);
 }
 
 }  // namespace dynamo::render
