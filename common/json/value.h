@@ -98,7 +98,7 @@ Value& ensureObject(Value& object, std::string_view key, Allocator& allocator);
 Value copy(const Value& value, Allocator& allocator);
 
 /// A copy that refers to the text of `value` instead of copying it: whatever owns that text (the allocator of
-/// `value`, the buffer it was parsed in) must outlive the copy. Half the cost of copy().
+/// `value`, the buffer it was parsed in) must outlive the copy.
 Value share(const Value& value, Allocator& allocator);
 
 /// Compact JSON text; members keep their order.

@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <deque>
 #include <memory>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -132,8 +133,8 @@ class Loop::Impl {
   asio::executor_work_guard<asio::io_context::executor_type> guard;
   asio::steady_timer tick;
   std::deque<Listener> listeners;
-  std::uint64_t evictionSeed = 1;
-  std::size_t freed = 0;  ///< connections that gave up their memory since the last trim
+  std::minstd_rand random;  // whom to look at, not a secret
+  std::size_t freed = 0;    ///< connections that gave up their memory since the last trim
   bool finished = false;
 };
 
@@ -142,8 +143,7 @@ class Loop::Impl {
 bool Loop::Impl::evictOne() {
   Session* oldest = nullptr;
   for (std::size_t i = 0; i < kEvictionSample && !sessions.empty(); ++i) {
-    evictionSeed = evictionSeed * 6364136223846793005U + 1442695040888963407U;
-    Session* session = sessions[(evictionSeed >> 33U) % sessions.size()];
+    Session* session = sessions[random() % sessions.size()];
     if (session->evicted || session->connection == nullptr || !session->connection->unused()) continue;
     if (oldest == nullptr || session->since < oldest->since) oldest = session;
   }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "common/json/parse.h"
+#include "webhook/review/arena.h"
 #include "webhook/review/base64.h"
 #include "webhook/review/status.h"
 
@@ -110,10 +111,6 @@ std::string encode(const AdmissionRequest& request, const AdmissionKind& kind, c
   writer.EndObject();
   return writer.take();
 }
-
-// On the thread's stack: holds the tree of a usual review. What does not fit comes from the heap.
-constexpr std::size_t kArena = std::size_t{128} * 1024;
-constexpr std::size_t kParseStack = std::size_t{16} * 1024;
 
 }  // namespace
 

@@ -11,6 +11,7 @@
 #include "common/json/parse.h"
 #include "common/validation/finding.h"
 #include "webhook/review/admission.h"
+#include "webhook/review/arena.h"
 #include "webhook/review/envelope.h"
 #include "webhook/review/status.h"
 
@@ -19,10 +20,6 @@ namespace {
 
 constexpr std::string_view kGroupPrefix = "apiextensions.k8s.io/";
 constexpr std::string_view kReviewKind = "ConversionReview";
-// On the thread's stack: holds the tree of a usual object and its conversion. What does not fit comes from
-// the heap.
-constexpr std::size_t kArena = std::size_t{128} * 1024;
-constexpr std::size_t kParseStack = std::size_t{16} * 1024;
 
 Reply badRequest(std::string_view message) {
   json::TextWriter writer;
@@ -43,18 +40,23 @@ class Answer {
     objectsAt_ = writer_.size();
   }
 
+  /// `passedOn` stands for the nulls that the reader has put in its place.
   void add(const json::Value& object, const PassedOn& passedOn) {
     ++objects_;
-    writer_.StartObject();
-    for (const auto& member : object.GetObject()) {
-      writer_.key(json::text(member.name));
-      if (json::text(member.name) == "metadata" && member.value.IsObject()) {
-        addMetadata(member.value, passedOn);
-      } else {
-        member.value.Accept(writer_);
-      }
-    }
-    writer_.EndObject();
+    const auto plain = [this](const json::Value& value) { value.Accept(writer_); };
+    const auto textOr = [&](const std::string& text, const json::Value& value) {
+      text.empty() ? plain(value) : writer_.raw(text);
+    };
+    const auto annotation = [&](std::string_view name, const json::Value& value) {
+      name == kLastApplied ? textOr(passedOn[kLastAppliedText], value) : plain(value);
+    };
+    const auto metadata = [&](std::string_view name, const json::Value& value) {
+      if (name == "managedFields") return textOr(passedOn[kManagedFields], value);
+      name == "annotations" && value.IsObject() ? members(value, annotation) : plain(value);
+    };
+    members(object, [&](std::string_view name, const json::Value& value) {
+      name == "metadata" && value.IsObject() ? members(value, metadata) : plain(value);
+    });
   }
   std::size_t objects() const { return objects_; }
 
@@ -71,30 +73,13 @@ class Answer {
   }
 
  private:
-  void addMetadata(const json::Value& metadata, const PassedOn& passedOn) {
+  template <class Write>
+  void members(const json::Value& object, const Write& write) {
     writer_.StartObject();
-    for (const auto& member : metadata.GetObject()) {
+    for (const auto& member : object.GetObject()) {
       const std::string_view name = json::text(member.name);
       writer_.key(name);
-      if (name == "managedFields" && !passedOn[kManagedFields].empty()) {
-        writer_.raw(passedOn[kManagedFields]);
-      } else if (name == "annotations" && !passedOn[kLastAppliedText].empty()) {
-        addAnnotations(member.value, passedOn[kLastAppliedText]);
-      } else {
-        member.value.Accept(writer_);
-      }
-    }
-    writer_.EndObject();
-  }
-  void addAnnotations(const json::Value& annotations, std::string_view lastApplied) {
-    writer_.StartObject();
-    for (const auto& member : annotations.GetObject()) {
-      writer_.key(json::text(member.name));
-      if (json::text(member.name) == kLastApplied) {
-        writer_.raw(lastApplied);
-      } else {
-        member.value.Accept(writer_);
-      }
+      write(name, member.value);
     }
     writer_.EndObject();
   }
