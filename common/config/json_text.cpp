@@ -20,7 +20,8 @@ bool meantAsJson(std::string_view text) {
   return text[open] == '{' ? text[next] == '"' || text[next] == '}' : text[next] == '{' || text[next] == ']';
 }
 
-/// The end of the value that starts at `begin` with a bracket; the end of the text when it is never closed.
+/// The end of the value that starts at `begin`: with a bracket, or else it goes on to the next one's end or
+/// the end of the text, and is no JSON if it is more than one.
 std::size_t endOfValue(std::string_view text, std::size_t begin) {
   std::size_t depth = 0;
   bool quoted = false;
@@ -137,7 +138,7 @@ std::optional<TextDocuments> parseJsonText(std::string_view text) {
           json::ParseError{"too many documents", begin, document.start.line, document.start.column};
       return result;
     }
-    result.documents.push_back(std::move(document));
+    if (!document.value.IsNull()) result.documents.push_back(std::move(document));
     begin = skipSpace(text, end);
     if (text.substr(begin, 3) == "---") begin = skipSpace(text, begin + 3);
   }

@@ -96,7 +96,7 @@ bool isEmptyText(const Value* value) {
   return value->IsString() && value->GetStringLength() == 0;
 }
 
-/// A short way to build an object from shared values.
+/// A short way to build an object from values of another one, which it then shares.
 class Builder {
  public:
   Builder(Value& object, Allocator& allocator) : object_(object), allocator_(allocator) {}
@@ -107,7 +107,7 @@ class Builder {
   void put(std::string_view key, std::string_view literal) { put(key, Value{json::ref(literal)}); }
   /// Copies a member that is there (any type: conversion judges nothing) and is not the empty text.
   void take(std::string_view key, const Value* value) {
-    if (value != nullptr && !isEmptyText(value)) put(key, json::share(*value, allocator_));
+    if (value != nullptr && !isEmptyText(value)) put(key, json::alias(*value));
   }
 
  private:
@@ -158,7 +158,7 @@ const Value* shownResources(const Value* podSpec) {
 
 Value alphaDeployment(std::string_view dgdName, const Carried& carried, Allocator& allocator) {
   const Value* saved = carried.deploymentStatus;
-  if (saved != nullptr && json::findText(saved, "name") == dgdName) return json::share(*saved, allocator);
+  if (saved != nullptr && json::findText(saved, "name") == dgdName) return json::alias(*saved);
   // The saved status speaks of another deployment, or there is none: the live name alone is known.
   Value deployment = emptyObject();
   Builder{deployment, allocator}.put("name", dgdName);
@@ -192,7 +192,7 @@ void mapToV1beta1(const Value& alpha, Value& target, Allocator& allocator) {
   Value spec = emptyObject();
   Builder out{spec, allocator};
   const Value* model = json::find(source, "model");
-  out.put("model", model == nullptr ? Value{""} : json::share(*model, allocator));
+  out.put("model", model == nullptr ? Value{""} : json::alias(*model));
   out.take("backend", json::find(source, "backend"));
   const Value* image = json::find(profiling, "profilerImage");
   if (image == nullptr || isEmptyText(image)) {
@@ -246,7 +246,7 @@ void mapToV1alpha1(const Value& beta, const Carried& carried, Value& target, All
   }
   out.take("configMapRef", carried.configMapRef);
   const Value* image = json::find(source, "image");
-  out.put("profilerImage", image == nullptr ? Value{""} : json::share(*image, allocator));
+  out.put("profilerImage", image == nullptr ? Value{""} : json::alias(*image));
   if (carried.outputPvc) out.put("outputPVC", *carried.outputPvc);
   const Value* podSpec =
       json::find(json::find(json::find(json::find(source, "overrides"), "profilingJob"), "template"), "spec");
@@ -257,7 +257,7 @@ void mapToV1alpha1(const Value& beta, const Carried& carried, Value& target, All
   Builder fields{spec, allocator};
   const auto textOrEmpty = [&](std::string_view key) {
     const Value* value = json::find(source, key);
-    return value == nullptr ? Value{""} : json::share(*value, allocator);
+    return value == nullptr ? Value{""} : json::alias(*value);
   };
   fields.put("model", textOrEmpty("model"));
   fields.put("backend", textOrEmpty("backend"));

@@ -55,7 +55,7 @@ std::optional<Value> typed(const Value* source, const Member (&members)[N], Allo
     if (value == nullptr) continue;
     if (!fits(*value, member.kind)) return std::nullopt;
     if (isZero(*value) && !member.always) continue;
-    object.AddMember(Value{json::ref(member.name)}, json::share(*value, allocator), allocator);
+    object.AddMember(Value{json::ref(member.name)}, json::alias(*value), allocator);
   }
   return object;
 }

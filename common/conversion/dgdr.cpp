@@ -37,14 +37,14 @@ Value shell(const Value& object, std::string_view version, const std::vector<Ann
   if (const Value* source = json::findObject(&object, "metadata")) {
     for (const auto& member : source->GetObject()) {
       if (&member.value == annotations) continue;
-      metadata.AddMember(Value{member.name, allocator}, json::share(member.value, allocator), allocator);
+      metadata.AddMember(json::alias(member.name), json::alias(member.value), allocator);
     }
   }
   Value kept{rapidjson::kObjectType};
   if (annotations != nullptr) {
     for (const auto& member : annotations->GetObject()) {
       if (keys::isPrivateAnnotation(json::text(member.name))) continue;
-      kept.AddMember(Value{member.name, allocator}, json::share(member.value, allocator), allocator);
+      kept.AddMember(json::alias(member.name), json::alias(member.value), allocator);
     }
   }
   for (const Annotation& annotation : own) {
@@ -86,8 +86,7 @@ std::vector<Field> remainderOf(const Value& mapped, const Value& object, const R
 
 /// profilerImage and workersImage share spec.image (quirk conv-Q3): a workersImage that gave the image is
 /// restored only while the image is still that one.
-void guardWorkersImage(const Value& beta, const Value& alpha, std::vector<Field>& fields,
-                       Allocator& allocator) {
+void guardWorkersImage(const Value& beta, const Value& alpha, std::vector<Field>& fields) {
   const Value* spec = json::find(alpha, "spec");
   if (!json::findText(json::find(spec, "profilingConfig"), "profilerImage").empty()) return;
   const Value* image = json::find(json::find(&beta, "spec"), "image");
@@ -95,7 +94,7 @@ void guardWorkersImage(const Value& beta, const Value& alpha, std::vector<Field>
   for (Field& field : fields) {
     if (field.pointer != kWorkersImage) continue;
     field.guarded = true;
-    field.seen = json::share(*image, allocator);
+    field.seen = json::alias(*image);
     field.guardPointer = kProfilerImage;
   }
 }
@@ -115,7 +114,7 @@ Value toV1beta1(const Value& alpha, Allocator& allocator) {
   Value back{rapidjson::kObjectType};
   mapToV1alpha1(mapped, carried, back, allocator);
   std::vector<Field> fields = remainderOf(back, alpha, kRepresentedInV1alpha1, allocator);
-  guardWorkersImage(mapped, alpha, fields, allocator);
+  guardWorkersImage(mapped, alpha, fields);
   Value result = shell(alpha, api::kV1beta1,
                        fitAnnotations(annotationsOf(alpha), writeCarried(carried), std::move(fields),
                                       keys::kAlphaSpecRemainder, keys::kAlphaStatusRemainder),
@@ -170,7 +169,7 @@ std::optional<ConvertError> convertDgdr(const Value& object, std::string_view de
                     version.substr(0, 64), desiredVersion.substr(0, 64), api::kV1alpha1, api::kV1beta1));
   }
   if (version == desiredVersion) {
-    converted = json::share(object, allocator);
+    converted = json::alias(object);
     return std::nullopt;
   }
   if (version == api::kV1beta1) {

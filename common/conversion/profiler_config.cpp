@@ -10,8 +10,11 @@ namespace {
 using json::Allocator;
 using json::Value;
 
-Value share(const Value& value, Allocator& allocator) {
-  return json::share(value, allocator);
+/// The object member `key` of an object that is owned, to be changed.
+Value& ownedObject(Value& object, std::string_view key, Allocator& allocator) {
+  Value& member = json::ensureObject(object, key, allocator);
+  json::own(member, allocator);
+  return member;
 }
 
 bool isNumber(const Value& value) {
@@ -30,8 +33,8 @@ bool isInt32(const Value& value) {
          number <= std::numeric_limits<std::int32_t>::max();
 }
 
-Value toInt32(const Value& value, Allocator& allocator) {
-  return value.IsInt() ? share(value, allocator) : Value{static_cast<std::int32_t>(value.GetDouble())};
+Value toInt32(const Value& value) {
+  return value.IsInt() ? json::alias(value) : Value{static_cast<std::int32_t>(value.GetDouble())};
 }
 
 bool isPlanner(const Value& value) {
@@ -76,7 +79,7 @@ void put(const Value& live, const Scalar& field, const Value* savedGroup, Value&
   // The user's own spelling of an unchanged number (30.0) stays.
   const Value* saved = represented(savedGroup, field);
   const Value& value = saved != nullptr && json::equal(*saved, live) ? *saved : live;
-  json::set(group, oldSpelling ? field.oldKey : field.configKey, share(value, allocator), allocator);
+  json::set(group, oldSpelling ? field.oldKey : field.configKey, json::alias(value), allocator);
 }
 
 /// Refills or strips `fields` of config.<groupKey...>; `live` is their typed object, nullptr when absent.
@@ -101,13 +104,12 @@ void profilerConfigToSpec(const Value& config, Value& spec, Allocator& allocator
     Value& typed = json::ensureObject(spec, "sla", allocator);
     for (const Scalar& field : kSla) {
       if (const Value* value = represented(sla, field)) {
-        json::set(typed, field.specKey, share(*value, allocator), allocator);
+        json::set(typed, field.specKey, json::alias(*value), allocator);
       }
     }
     for (const Scalar& field : kWorkload) {
       if (const Value* value = represented(sla, field)) {
-        json::set(json::ensureObject(spec, "workload", allocator), field.specKey, toInt32(*value, allocator),
-                  allocator);
+        json::set(json::ensureObject(spec, "workload", allocator), field.specKey, toInt32(*value), allocator);
       }
     }
   }
@@ -115,14 +117,13 @@ void profilerConfigToSpec(const Value& config, Value& spec, Allocator& allocator
     Value& typed = json::ensureObject(spec, "modelCache", allocator);
     for (const Scalar& field : kModelCache) {
       if (const Value* value = represented(cache, field)) {
-        json::set(typed, field.specKey, share(*value, allocator), allocator);
+        json::set(typed, field.specKey, json::alias(*value), allocator);
       }
     }
   }
   const Value* planner = json::find(config, "planner");
   if (planner != nullptr && isPlanner(*planner)) {
-    json::set(json::ensureObject(spec, "features", allocator), "planner", share(*planner, allocator),
-              allocator);
+    json::set(json::ensureObject(spec, "features", allocator), "planner", json::alias(*planner), allocator);
   }
 }
 
@@ -133,12 +134,13 @@ Value profilerConfigFromSpec(const Value& spec, const Value* saved, Allocator& a
   const Value* planner = json::find(json::find(spec, "features"), "planner");
   const bool any = sla != nullptr || workload != nullptr || modelCache != nullptr || planner != nullptr;
   if (saved == nullptr && !any) return Value{};
-  Value config = saved == nullptr ? Value{rapidjson::kObjectType} : share(*saved, allocator);
+  Value config = saved == nullptr ? Value{rapidjson::kObjectType} : json::alias(*saved);
+  json::own(config, allocator);
 
   const bool showsTargets = sla != nullptr || workload != nullptr;
   const Value* savedSla = json::findObject(saved, "sla");
   if (showsTargets || savedSla != nullptr) {
-    Value& group = json::ensureObject(config, "sla", allocator);
+    Value& group = ownedObject(config, "sla", allocator);
     replaceScalars(kSla, sla, savedSla, group, allocator);
     replaceScalars(kWorkload, workload, savedSla, group, allocator);
     if (!showsTargets && group.ObjectEmpty()) json::remove(config, "sla");
@@ -152,8 +154,8 @@ Value profilerConfigFromSpec(const Value& spec, const Value* saved, Allocator& a
     cacheShown = cacheShown || (value != nullptr && !(value->IsString() && json::text(*value).empty()));
   }
   if (cacheShown) {
-    Value& deployment = json::ensureObject(config, "deployment", allocator);
-    Value& group = json::ensureObject(deployment, "modelCache", allocator);
+    Value& deployment = ownedObject(config, "deployment", allocator);
+    Value& group = ownedObject(deployment, "modelCache", allocator);
     replaceScalars(kModelCache, modelCache, savedCache, group, allocator);
     if (modelCache == nullptr && group.ObjectEmpty()) json::remove(deployment, "modelCache");
     if (modelCache == nullptr && deployment.ObjectEmpty()) json::remove(config, "deployment");
@@ -161,7 +163,7 @@ Value profilerConfigFromSpec(const Value& spec, const Value* saved, Allocator& a
 
   const Value* savedPlanner = json::find(saved, "planner");
   if (planner != nullptr && isPlanner(*planner)) {
-    json::set(config, "planner", share(*planner, allocator), allocator);
+    json::set(config, "planner", json::alias(*planner), allocator);
   } else if (savedPlanner != nullptr && isPlanner(*savedPlanner)) {
     json::remove(config, "planner");
   }

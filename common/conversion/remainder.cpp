@@ -67,6 +67,7 @@ struct Way {
   std::string_view done() const { return whole.substr(0, whole.size() - rest.size()); }
 };
 
+/// `at` is owned: the object shares all else with the one it was mapped from.
 void assign(Value& at, Way way, const std::optional<Value>& value, Allocator& allocator);
 
 void assignItem(Value& list, rapidjson::SizeType index, const Way& way, const std::optional<Value>& value,
@@ -81,13 +82,14 @@ void assignItem(Value& list, rapidjson::SizeType index, const Way& way, const st
     list.PushBack(item, allocator);
   }
   if (!way.rest.empty()) {
+    json::own(list[index], allocator);
     assign(list[index], way, value, allocator);
   } else if (!value) {
     list.Erase(list.Begin() + index);
   } else if (index < list.Size()) {
-    list[index] = json::share(*value, allocator);
+    list[index] = json::alias(*value);
   } else {
-    list.PushBack(json::share(*value, allocator), allocator);
+    list.PushBack(json::alias(*value), allocator);
   }
 }
 
@@ -100,7 +102,7 @@ void assign(Value& at, Way way, const std::optional<Value>& value, Allocator& al
   if (!at.IsObject()) return;  // tampered with: the live value stays
   if (way.rest.empty()) {
     if (value) {
-      json::set(at, name, json::share(*value, allocator), allocator);
+      json::set(at, name, json::alias(*value), allocator);
     } else {
       json::remove(at, name);
     }
@@ -113,6 +115,7 @@ void assign(Value& at, Way way, const std::optional<Value>& value, Allocator& al
     json::set(at, name, std::move(made), allocator);
     child = json::findRaw(at, name);
   }
+  json::own(*child, allocator);
   assign(*child, way, value, allocator);
 }
 
@@ -197,9 +200,9 @@ class Comparison {
   void record(const Value* live, const Value* wanted, bool guarded) {
     Field field;
     field.pointer = pointer();
-    if (wanted != nullptr) field.value = json::share(*wanted, allocator_);
+    if (wanted != nullptr) field.value = json::alias(*wanted);
     field.guarded = guarded;
-    if (guarded && live != nullptr) field.seen = json::share(*live, allocator_);
+    if (guarded && live != nullptr) field.seen = json::alias(*live);
     fields_.push_back(std::move(field));
   }
 

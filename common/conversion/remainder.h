@@ -56,7 +56,7 @@ inline constexpr std::string_view kContainersPointer =
 inline constexpr std::string_view kProfilerConfigPointer = "/spec/profilingConfig/config";
 
 /// Appends the fields that turn the member `name` ("spec" or "status") of `live` into that of `wanted`; both
-/// may be absent. Strings may be shared with both.
+/// may be absent. The values are aliases of theirs.
 void difference(const json::Value& live, const json::Value& wanted, std::string_view name,
                 const Represented& represented, std::vector<Field>& fields, json::Allocator& allocator);
 

@@ -167,7 +167,8 @@ class Guard {
     const char* integer = p_;
     while (p_ != end_ && isDigit(*p_)) ++p_;
     if (p_ == end_ || (*p_ != '.' && *p_ != 'e' && *p_ != 'E')) {
-      if (p_ - integer > 300) {  // 308 digits are about the largest float64
+      // 308 digits are about the largest float64.
+      if (p_ - integer > 300 || roundsToZero(start)) {
         p_ = start;
         return "number out of range";
       }
@@ -193,7 +194,8 @@ class Guard {
     // Beyond these bounds Go refuses (overflow) or RapidJSON 1.1.0 miscounts; within them both agree.
     const std::ptrdiff_t length = p_ - start;
     if (length > static_cast<std::ptrdiff_t>(kMaxNumberLength) || exponent > 308 || exponent < -400 ||
-        digits + exponent > 309 || ((scientific || length > kPlainLength) && outOfRange(start))) {
+        digits + exponent > 309 || ((scientific || length > kPlainLength) && outOfRange(start)) ||
+        roundsToZero(start)) {
       p_ = start;
       return "number out of range";
     }
@@ -205,6 +207,20 @@ class Guard {
   bool outOfRange(const char* start) const {
     double value = 0;
     return std::from_chars(start, p_, value).ec == std::errc::result_out_of_range || value == 0;
+  }
+
+  /// RapidJSON 1.1.0 takes the leading digits of a long number into 64 bits and rounds up by the next one:
+  /// from the largest it gets to zero.
+  bool roundsToZero(const char* start) const {
+    constexpr std::string_view kLargest = "18446744073709551615";
+    if (p_ - start <= static_cast<std::ptrdiff_t>(kLargest.size())) return false;
+    std::size_t same = 0;
+    for (const char* at = start; at != p_ && (isDigit(*at) || *at == '.' || *at == '-'); ++at) {
+      if (!isDigit(*at) || (same == 0 && *at == '0')) continue;
+      if (same == kLargest.size()) return *at >= '5';
+      if (*at != kLargest[same++]) return false;
+    }
+    return false;
   }
 
   const char* begin_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 namespace dynamo::json {
@@ -18,21 +19,6 @@ void locate(std::string_view text, ParseError& error) {
   error.line = 1 + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
   const std::size_t newline = before.rfind('\n');
   error.column = before.size() - (newline == std::string_view::npos ? 0 : newline + 1) + 1;
-}
-
-std::optional<ParseError> afterParse(std::string_view text, const Document& document) {
-  ParseError error;
-  if (document.HasParseError()) {
-    error.reason = rapidjson::GetParseError_En(document.GetParseError());
-    error.offset = document.GetErrorOffset();
-    locate(text, error);
-    return error;
-  }
-  if (auto path = findDuplicateName(document)) {
-    error.reason = fmt::format("duplicate name {}", *path);
-    return error;
-  }
-  return std::nullopt;
 }
 
 /// The name that stands twice in `object`, if any.
@@ -58,27 +44,60 @@ bool isContainer(const Value& value) {
   return value.IsObject() || value.IsArray();
 }
 
-/// The way to the name that stands twice, its steps from the last to the first; empty: there is none. The way
-/// is noted on the way back: most texts have none, and then it costs nothing.
-bool findDuplicate(const Value& value, std::vector<std::string>& steps) {
+/// An object whose names are at fault.
+struct Fault {
+  const Value* twice = nullptr;    ///< the name that it has twice; nullptr: it has too many
+  std::vector<std::string> steps;  ///< the way to it, from the last to the first
+};
+
+/// The way is noted on the way back: most texts have no fault, and then it costs nothing.
+bool findFault(const Value& value, std::size_t mostMembers, Fault& fault) {
   if (value.IsObject()) {
-    if (const Value* name = duplicateIn(value)) {
-      steps.push_back(fmt::format("\"{}\"", text(*name).substr(0, kLongestStep)));
-      return true;
-    }
+    if (value.MemberCount() > mostMembers) return true;
+    fault.twice = duplicateIn(value);
+    if (fault.twice != nullptr) return true;
     for (const auto& member : value.GetObject()) {
-      if (!isContainer(member.value) || !findDuplicate(member.value, steps)) continue;
-      steps.emplace_back(text(member.name).substr(0, kLongestStep));
+      if (!isContainer(member.value) || !findFault(member.value, mostMembers, fault)) continue;
+      fault.steps.emplace_back(text(member.name).substr(0, kLongestStep));
       return true;
     }
   } else if (value.IsArray()) {
     for (rapidjson::SizeType i = 0; i < value.Size(); ++i) {
-      if (!isContainer(value[i]) || !findDuplicate(value[i], steps)) continue;
-      steps.push_back(fmt::format("[{}]", i));
+      if (!isContainer(value[i]) || !findFault(value[i], mostMembers, fault)) continue;
+      fault.steps.push_back(fmt::format("[{}]", i));
       return true;
     }
   }
   return false;
+}
+
+std::string pathOf(const Fault& fault) {
+  std::string path;
+  const auto add = [&path](std::string_view step) {
+    if (!path.empty() && !step.starts_with('[')) path += '.';
+    path += step;
+  };
+  std::for_each(fault.steps.rbegin(), fault.steps.rend(), add);
+  if (fault.twice != nullptr) add(fmt::format("\"{}\"", text(*fault.twice).substr(0, kLongestStep)));
+  return path;
+}
+
+std::optional<ParseError> afterParse(std::string_view text, const Document& document,
+                                     std::size_t mostMembers) {
+  ParseError error;
+  if (document.HasParseError()) {
+    error.reason = rapidjson::GetParseError_En(document.GetParseError());
+    error.offset = document.GetErrorOffset();
+    locate(text, error);
+    return error;
+  }
+  Fault fault;
+  if (!findFault(document, mostMembers, fault)) return std::nullopt;
+  const std::string path = pathOf(fault);
+  error.reason = fault.twice != nullptr ? fmt::format("duplicate name {}", path)
+                                        : fmt::format("{}{}Too many: must have at most {} members", path,
+                                                      path.empty() ? "" : ": ", mostMembers);
+  return error;
 }
 
 }  // namespace
@@ -88,14 +107,9 @@ std::string ParseError::message() const {
 }
 
 std::optional<std::string> findDuplicateName(const Value& value) {
-  std::vector<std::string> steps;
-  if (!findDuplicate(value, steps)) return std::nullopt;
-  std::string path;
-  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-    if (!path.empty() && !step->starts_with('[')) path += '.';
-    path += *step;
-  }
-  return path;
+  Fault fault;
+  if (!findFault(value, SIZE_MAX, fault)) return std::nullopt;
+  return pathOf(fault);
 }
 
 std::optional<ParseError> parse(std::string_view text, Document& document) {
@@ -104,14 +118,14 @@ std::optional<ParseError> parse(std::string_view text, Document& document) {
     return error;
   }
   document.Parse<kFlags>(text.data() == nullptr ? "" : text.data(), text.size());
-  return afterParse(text, document);
+  return afterParse(text, document, SIZE_MAX);
 }
 
 void makeRoom(std::string& text) {
   if (text.capacity() - text.size() < kReadAhead) text.reserve(text.size() + kReadAhead);
 }
 
-std::optional<ParseError> parseInsitu(std::string& text, Document& document) {
+std::optional<ParseError> parseInsitu(std::string& text, Document& document, std::size_t mostMembers) {
   if (auto error = guard(text)) {
     locate(text, *error);
     return error;
@@ -121,7 +135,7 @@ std::optional<ParseError> parseInsitu(std::string& text, Document& document) {
   const std::string lines = text.find('\n') == std::string::npos ? std::string{} : text;
   makeRoom(text);
   document.ParseInsitu<kFlags>(text.data());
-  auto error = afterParse(lines, document);
+  auto error = afterParse(lines, document, mostMembers);
   if (error && lines.empty()) error->column = error->offset + 1;
   return error;
 }

@@ -2,6 +2,7 @@
 // Parsing of untrusted JSON (DESIGN section 4, "JSON, not typed structs"; anchors D4, E3).
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,7 +49,8 @@ inline constexpr std::size_t kReadAhead = 16;
 void makeRoom(std::string& text);
 
 /// The same in place: strings of `document` point into `text`, which must live as long, be NUL-terminated
-/// (a std::string is) and is overwritten.
-std::optional<ParseError> parseInsitu(std::string& text, Document& document);
+/// (a std::string is) and is overwritten. Refuses an object with more than `mostMembers`.
+std::optional<ParseError> parseInsitu(std::string& text, Document& document,
+                                      std::size_t mostMembers = SIZE_MAX);
 
 }  // namespace dynamo::json

@@ -38,10 +38,14 @@ void Patch::remove(std::string_view pointer) {
 
 void diff(const Value& before, const Value& after, const std::string& base, Patch& patch) {
   if (before.IsObject() && after.IsObject()) {
+    auto next = after.MemberBegin();  // as defaults are added at the end, names usually meet in order
     for (const auto& member : before.GetObject()) {
       const std::string_view name = text(member.name);
+      const bool inOrder = next != after.MemberEnd() && isNamed(next->name, name);
+      const Value* other = inOrder ? &next->value : findRaw(after, name);
+      if (inOrder) ++next;
       const std::string pointer = base + '/' + escapePointer(name);
-      if (const Value* other = findRaw(after, name)) {
+      if (other != nullptr) {
         diff(member.value, *other, pointer, patch);
       } else {
         patch.remove(pointer);

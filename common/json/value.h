@@ -101,6 +101,15 @@ Value copy(const Value& value, Allocator& allocator);
 /// `value`, the buffer it was parsed in) must outlive the copy.
 Value share(const Value& value, Allocator& allocator);
 
+/// `value` once more: an object or array has the same members or items in the same place, so it costs
+/// nothing, and equal() tells at a glance that both are one. Nothing inside may be changed but by way of
+/// own(), and what owns `value` must outlive the alias.
+Value alias(const Value& value);
+
+/// Gives an object or array, an alias perhaps, a place of its own for its members or items, themselves
+/// aliases: it may be changed then, and each of them once it is owned.
+void own(Value& value, Allocator& allocator);
+
 /// Compact JSON text; members keep their order.
 std::string dump(const Value& value);
 

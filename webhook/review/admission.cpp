@@ -19,6 +19,9 @@ using json::Value;
 constexpr std::string_view kReviewVersion = "admission.k8s.io/v1";
 constexpr std::string_view kReviewKind = "AdmissionReview";
 constexpr int kBadRequest = 400;
+// Members of one object. The rules look names up one by one: what they cost grows with the square. Labels,
+// annotations and services of real objects stay below 100.
+constexpr std::size_t kMaxMembers = 4096;
 
 Reply refuse(std::string_view message) {
   json::TextWriter writer;
@@ -119,7 +122,8 @@ Reply answerAdmission(Request& request, const AdmissionKind& kind, const Admit& 
   alignas(std::max_align_t) std::array<char, kArena> arena;
   json::Allocator allocator{arena.data(), arena.size()};
   json::Document review{&allocator, kParseStack};
-  if (const auto error = json::parseInsitu(request.body, review)) return refuse(error->message());
+  if (const auto error = json::parseInsitu(request.body, review, kMaxMembers))
+    return refuse(error->message());
   AdmissionRequest decoded;
   if (const std::string problem = decode(review, decoded); !problem.empty()) return refuse(problem);
   Decision decision;

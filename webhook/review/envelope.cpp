@@ -24,6 +24,9 @@ constexpr std::array<json::MemberPath, 2> kPassedOn{kManagedFieldsPath, kLastApp
 // larger one each must be counted.
 constexpr std::size_t kSmallObject = std::size_t{64} * 1024;
 
+// Members of the review and of its request; the API server writes five.
+constexpr std::size_t kMaxNames = 32;
+
 struct Ignore : rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Ignore> {};
 
 }  // namespace
@@ -115,6 +118,7 @@ bool ConversionReader::readName(Scope scope, std::string_view& name) {
     at_ = begin_ + (at - begin_);
     return fail(fmt::format("duplicate name {}", validation::showValue(name)));
   }
+  if (seen.size() == kMaxNames) return fail("too many members");
   seen.push_back(name);
   return expect(':');
 }
@@ -178,7 +182,10 @@ bool ConversionReader::readLastApplied(json::Document& object) {
   json::Document text{&object.GetAllocator()};
   if (json::parse(taken, text)) return false;
   json::Value* at = &object;
-  for (const std::string_view name : kLastAppliedPath) at = json::findRaw(*at, name);
+  for (const std::string_view name : kLastAppliedPath) {
+    at = json::findRaw(*at, name);
+    if (at == nullptr) return false;
+  }
   *at = std::move(static_cast<json::Value&>(text));
   taken.clear();
   return true;
@@ -207,9 +214,9 @@ bool ConversionReader::next(json::Document& object) {
   const std::size_t length = stream.Tell();
   at_ += length;
   if (object.HasParseError()) return fail(rapidjson::GetParseError_En(object.GetParseError()));
-  if (length > kSmallObject && !readLastApplied(object)) return fail("malformed annotation");
   if (const auto path = json::findDuplicateName(object)) return fail(fmt::format("duplicate name {}", *path));
-  return true;
+  // Behind the search for duplicates: the annotation is found by its decoded path, and there is but one.
+  return length <= kSmallObject || readLastApplied(object) || fail("malformed annotation");
 }
 
 }  // namespace dynamo::webhook

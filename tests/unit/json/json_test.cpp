@@ -32,6 +32,9 @@ TEST_CASE("texts that are refused, and what is said") {
       {"[1e99999999999999999999]", "line 1, column 2: number out of range"},
       {"[1e-99999999999999999999]", "line 1, column 2: number out of range"},
       {"[0." + std::string(500, '1') + "]", "line 1, column 2: number out of range"},
+      {"[184467440737095516155]", "line 1, column 2: number out of range"},
+      {"[-0.0018446744073709551615900]", "line 1, column 2: number out of range"},
+      {"[1844674407370955161.59e3]", "line 1, column 2: number out of range"},
       {"[NaN]", "line 1, column 2: Invalid value."},
       {"[Infinity]", "line 1, column 2: Invalid value."},
       {"[01]", "line 1, column 3: Missing a comma or ']' after an array element."},
@@ -98,12 +101,44 @@ TEST_CASE("equal() compares values") {
   CHECK(equal(a, b) == std::get<2>(row));
 }
 
+TEST_CASE("an alias shares what is inside until it is owned") {
+  Document source;
+  source.Parse(R"({"a":{"b":[1,{"c":"a text that is longer than a value"}]},"d":"short"})");
+  const std::string before = dump(source);
+  Document place;
+  auto& allocator = place.GetAllocator();
+  Value other = alias(source);
+  CHECK(other.MemberBegin() == source.MemberBegin());
+  CHECK(equal(other, source));
+
+  own(other, allocator);
+  own(other["a"], allocator);
+  own(other["a"]["b"], allocator);
+  own(other["a"]["b"][1], allocator);
+  set(other["a"]["b"][1], "c", Value{2}, allocator);
+  other["a"]["b"].PushBack(3, allocator);
+  set(other["a"], "e", Value{4}, allocator);
+  remove(other, "d");
+  CHECK(dump(other) == R"({"a":{"b":[1,{"c":2},3],"e":4}})");
+  CHECK(dump(source) == before);
+
+  for (const char* text : {"null", "true", "7", "1.5", "\"x\"", "[]", "{}"}) {
+    Document scalar;
+    scalar.Parse(text);
+    Value same = alias(scalar);
+    own(same, allocator);
+    CHECK(dump(same) == text);
+    CHECK(equal(same, scalar));
+  }
+}
+
 TEST_CASE("diff writes minimal patches with escaped pointers") {
   const auto row = GENERATE(table<const char*, const char*, const char*>({
       {R"({"a":1})", R"({"a":1})", "[]"},
       {R"({"a":1})", R"({"a":2})", R"([{"op":"replace","path":"/a","value":2}])"},
       {R"({"a":{}})", R"({"a":{"x/y~z":1}})", R"([{"op":"add","path":"/a/x~1y~0z","value":1}])"},
       {R"({"a":1,"b":2})", R"({"b":2})", R"([{"op":"remove","path":"/a"}])"},
+      {R"({"a":1,"b":2})", R"({"b":3,"a":1})", R"([{"op":"replace","path":"/b","value":3}])"},
       {R"({"l":[1]})", R"({"l":[1,2]})", R"([{"op":"add","path":"/l/-","value":2}])"},
       {R"({"l":[1,2]})", R"({"l":[2]})", R"([{"op":"replace","path":"/l","value":[2]}])"},
   }));

@@ -143,6 +143,30 @@ TEST_CASE("a member that stands twice is refused, wherever it stands") {
   }
 }
 
+TEST_CASE("a name in escapes is that name: a large object with both is refused as any other") {
+  const std::string filler = std::string(70'000, 'x');
+  const std::string annotations =
+      R"({"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{}","f":")" + filler + "\"}}";
+  const std::string bodies[] = {
+      list(R"([{"metadat\u0061":{},"metadata":)" + annotations + "}]"),
+      list(R"([{"metadata":{"annot\u0061tions":{},)" + annotations.substr(1) + "}]"),
+      list(R"([{"metadata":)" + annotations + R"(,"metadat\u0061":{}}])"),
+  };
+  for (const std::string& body : bodies) {
+    INFO(body.substr(0, 200));
+    CHECK(answered(body).find(": duplicate name") != std::string::npos);
+  }
+}
+
+TEST_CASE("a flood of members in the envelope ends early") {
+  std::string members;
+  for (int i = 0; i < 100'000; ++i) members += "\"" + std::to_string(i) + "\":0,";
+  const std::string tail = R"("uid":"u","desiredAPIVersion":"nvidia.com/v1beta1","objects":[]}})";
+  CHECK(answered(with("{" + members + tail)).ends_with(": too many members"));
+  CHECK(answered("{" + members + list("[]").substr(1)).ends_with(": too many members"));
+  CHECK(answered(list("[]", "," + members + "\"x\":0}}")).ends_with(": too many members"));
+}
+
 TEST_CASE("nothing is converted by halves: text behind the list is read before the answer") {
   CHECK(answered(list("[" + std::string{kObject} + "]")) == "200 Success");
   CHECK(answered(list("[" + std::string{kObject} + "]", ",")).starts_with("400 "));

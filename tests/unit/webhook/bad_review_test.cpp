@@ -25,6 +25,12 @@ std::string holding(std::string_view value) {
   return review("CREATE", dgdr(R"({"model":"m","features":{"planner":{"x":)" + std::string{value} + "}}}"));
 }
 
+std::string manyMembers(int count) {
+  std::string members;
+  for (int i = 0; i < count; ++i) members += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":0";
+  return members;
+}
+
 struct Row {
   const char* name;
   std::string body;
@@ -50,6 +56,12 @@ std::vector<Row> bodies() {
       {"two documents", "{}{}", at(3, rooted)},
       {"NUL behind", std::string{"{}\0", 3}, at(3, "invalid character")},
       {"byte order mark", "\xEF\xBB\xBF{}", at(1, "invalid character")},
+      {"a flood of members", "{" + manyMembers(4097) + "}",
+       "400 line 1, column 1: Too many: must have at most 4096 members"},
+      {"a flood of members below", "{\"request\":[{" + manyMembers(4097) + "}]}",
+       "400 line 1, column 1: request[0]: Too many: must have at most 4096 members"},
+      {"as many members as may be", "{" + manyMembers(4096) + "}",
+       R"(400 want admission.k8s.io/v1 AdmissionReview, got "" "")"},
       {"null", "null", R"(400 want admission.k8s.io/v1 AdmissionReview, got "" "")"},
       {"array", "[]", R"(400 want admission.k8s.io/v1 AdmissionReview, got "" "")"},
       {"string", "\"x\"", R"(400 want admission.k8s.io/v1 AdmissionReview, got "" "")"},
