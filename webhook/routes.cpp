@@ -28,10 +28,26 @@ constexpr std::array kTable = {
     AdmissionRoute{"/mutate-nvidia-com-v1beta1-dynamographdeploymentrequest", Role::Mutate, kDgdr},
     AdmissionRoute{"/validate-nvidia-com-v1beta1-dynamographdeploymentrequest", Role::Validate, kDgdr},
 };
-constexpr std::string_view kConvertPath = "/convert";
-
 double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Runs `answer` and tells the observers of its start and end.
+template <class Answer>
+Reply observed(const Observers& observers, std::string_view path, const Answer& answer) {
+  if (observers.started) observers.started(path);
+  const auto start = std::chrono::steady_clock::now();
+  const auto end = [&](int status, bool threw, bool own) {
+    if (observers.finished) observers.finished(path, {status, threw, own, secondsSince(start)});
+  };
+  try {
+    Reply reply = answer(start);
+    end(reply.status, false, reply.own);
+    return reply;
+  } catch (...) {
+    end(500, true, false);  // what the server answers then
+    throw;
+  }
 }
 
 Admit decisionFor(const AdmissionRoute& route, const Policy& policy) {
@@ -64,17 +80,19 @@ Routes::Routes(Policy policy, Observers observers)
     : policy_(std::move(policy)), observers_(std::move(observers)) {
   for (const AdmissionRoute& entry : kTable) {
     const auto handle = [this, &entry, admit = decisionFor(entry, policy_)](Request& request) {
-      const auto start = std::chrono::steady_clock::now();
-      return answerAdmission(request, entry.kind, admit, [&](const AdmissionOutcome& outcome) {
-        if (observers_.admission) observers_.admission(entry, outcome, secondsSince(start));
+      return observed(observers_, entry.path, [&](auto start) {
+        return answerAdmission(request, entry.kind, admit, [&](const AdmissionOutcome& outcome) {
+          if (observers_.admission) observers_.admission(entry, outcome, secondsSince(start));
+        });
       });
     };
     routes_.emplace(entry.path, Route{kMaxAdmissionBody, false, handle});
   }
   const auto convert = [this](Request& request) {
-    const auto start = std::chrono::steady_clock::now();
-    return answerConversion(request, [&](const ConversionOutcome& outcome) {
-      if (observers_.conversion) observers_.conversion(outcome, secondsSince(start));
+    return observed(observers_, kConvertPath, [&](auto start) {
+      return answerConversion(request, [&](const ConversionOutcome& outcome) {
+        if (observers_.conversion) observers_.conversion(outcome, secondsSince(start));
+      });
     });
   };
   routes_.emplace(kConvertPath, Route{kMaxConversionBody, true, convert});

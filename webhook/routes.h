@@ -17,6 +17,8 @@ inline constexpr std::size_t kMaxAdmissionBody = std::size_t{7} << 20;
 /// A list of 10,000 objects of 10 KB is 100 MB.
 inline constexpr std::size_t kMaxConversionBody = std::size_t{256} << 20;
 
+inline constexpr std::string_view kConvertPath = "/convert";
+
 enum class Role { Mutate, Validate };
 
 /// One admission path. Kinds whose rules are not built yet are admitted unchanged.
@@ -29,10 +31,21 @@ struct AdmissionRoute {
 /// Every admission path, in the order of the documentation.
 std::span<const AdmissionRoute> admissionRoutes();
 
-/// Who wants to know of each answer; any member may be empty.
+/// How a request ended.
+struct RequestEnd {
+  int status = 0;  ///< HTTP
+  bool threw = false;
+  bool own = false;  ///< our own canned review
+  double seconds = 0;
+};
+
+/// Who wants to know of requests; any member may be empty.
 struct Observers {
   std::function<void(const AdmissionRoute&, const AdmissionOutcome&, double seconds)> admission;
   std::function<void(const ConversionOutcome&, double seconds)> conversion;
+  // Of each request, once each, whatever becomes of it.
+  std::function<void(std::string_view path)> started;
+  std::function<void(std::string_view path, const RequestEnd&)> finished;
 };
 
 /// Path to route; immutable once made, so any thread may look paths up.

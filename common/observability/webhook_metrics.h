@@ -42,6 +42,8 @@ class RouteMetrics {
   void started() { inFlight_.add(1); }
   /// `status` is the HTTP status of the answer.
   void finished(int status, double seconds);
+  /// Ended, but is not to be counted.
+  void dropped() { inFlight_.add(-1); }
 
  private:
   Registry* registry_;

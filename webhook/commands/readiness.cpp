@@ -55,10 +55,10 @@ std::string Readiness::problem() {
   if (draining_) return "shutting down";
   if (!certificateValid_()) return "no valid certificate is served";
   const std::lock_guard lock{mutex_};
-  const auto now = std::chrono::steady_clock::now();
-  if (!checked_ || now - *checked_ >= kCheckAgain || !lastProblem_.empty()) {
+  if (!checked_ || std::chrono::steady_clock::now() - *checked_ >= kCheckAgain) {
     lastProblem_ = checkListener();
-    checked_ = now;
+    checked_ =
+        std::chrono::steady_clock::now();  // its end: a check that takes long is not asked for in a row
   }
   return lastProblem_;
 }

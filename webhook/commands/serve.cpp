@@ -102,9 +102,9 @@ void readFacts(FactsFile& file, const Settings& settings) {
       settings.config, settings.controllerAccount, std::move(reading->facts)));
 }
 
-/// Waits at most `limit` for a signal, reading changed files meanwhile. The signal's number, or 0.
-int waitForSignal(const Signals& signals, certs::CertificateWatcher& watcher, Telemetry& telemetry,
-                  const std::function<void()>& readFiles, std::optional<milliseconds> limit) {
+/// Waits at most `limit` for a signal to stop, reading changed files meanwhile. The signal's number, or 0.
+int waitForStop(const Signals& signals, certs::CertificateWatcher& watcher, Telemetry& telemetry,
+                const std::function<void()>& readFiles, std::optional<milliseconds> limit) {
   const auto end = std::chrono::steady_clock::now() + limit.value_or(milliseconds{0});
   while (true) {
     milliseconds wait = certs::kPollInterval;
@@ -116,7 +116,8 @@ int waitForSignal(const Signals& signals, certs::CertificateWatcher& watcher, Te
     pollfd waiting[2] = {{signals.descriptor(), POLLIN, 0}, {watcher.wakeDescriptor(), POLLIN, 0}};
     const nfds_t count = watcher.wakeDescriptor() < 0 ? 1 : 2;
     const int woken = poll(waiting, count, static_cast<int>(wait.count()));
-    if (const int number = signals.take(); number != 0) return number;
+    // SIGHUP, which a closed terminal sends too, only has the files looked at now.
+    if (const int number = signals.take(); number != 0 && number != SIGHUP) return number;
     if (woken > 0) std::this_thread::sleep_for(certs::kSettleTime);
     if (const auto event = watcher.poll(now())) reportCertificate(*event, telemetry);
     readFiles();
@@ -158,7 +159,7 @@ int run(Settings settings, const Signals& signals) {
     return problem.empty() ? text(200, "ok\n") : text(500, problem + "\n");
   };
   auto probes = PlainServer::start(
-      {{settings.health, {{"/healthz", [] { return text(200, "ok\n"); }}, {"/readyz", ready}}},
+      {{settings.health, {{"/healthz", [] { return text(200, "ok\n"); }}}, {{"/readyz", ready}}},
        {settings.metrics, {{"/metrics", [&] { return telemetry.page(server.metrics()); }}}}});
   if (const auto* error = std::get_if<StartError>(&probes)) {
     logStartErrors({error->message});
@@ -171,8 +172,7 @@ int run(Settings settings, const Signals& signals) {
                               {"healthPort", plain.port(0)},
                               {"metricsPort", plain.port(1)}});
 
-  int number = waitForSignal(signals, watcher, telemetry, readFiles, std::nullopt);
-  while (number == SIGHUP) number = waitForSignal(signals, watcher, telemetry, readFiles, std::nullopt);
+  const int number = waitForStop(signals, watcher, telemetry, readFiles, std::nullopt);
 
   // Kubernetes takes a moment to stop sending: serve on while not ready, then close (anchors E1).
   readiness.drain();
@@ -183,7 +183,7 @@ int run(Settings settings, const Signals& signals) {
       settings.config.server.webhook.shutdownDelay.value_or(k8s::Duration{0}));
   kServerLog.info("draining",
                   {{"signal", number}, {"delaySeconds", static_cast<double>(delay.count()) / 1000}});
-  const bool again = delay.count() > 0 && waitForSignal(signals, watcher, telemetry, readFiles, delay) != 0;
+  const bool again = delay.count() > 0 && waitForStop(signals, watcher, telemetry, readFiles, delay) != 0;
   server.stop(again ? milliseconds{0} : kStopDeadline);
   plain.stop(milliseconds{1000});
   kServerLog.info("stopped");

@@ -46,15 +46,13 @@ constexpr std::string_view kOperations[] = {"CREATE", "UPDATE", "DELETE"};
 
 /// What one admission path counts.
 struct PathMetrics {
-  PathMetrics(observability::Registry& registry, const AdmissionRoute& entry)
-      : route(registry, entry.path.substr(1)) {
+  PathMetrics(observability::Registry& registry, const AdmissionRoute& entry) {
     if (entry.role != Role::Validate) return;
     for (const std::string_view operation : kOperations) {
       operations.emplace(operation, observability::AdmissionMetrics{registry, entry.kind.kind, operation});
     }
   }
 
-  observability::RouteMetrics route;
   std::map<std::string_view, observability::AdmissionMetrics> operations;  ///< of validators
 };
 
@@ -62,19 +60,17 @@ struct PathMetrics {
 
 struct Telemetry::State {
   explicit State(const std::string& operatorVersion)
-      : server(registry),
-        rules(registry),
-        conversionRoute(registry, "convert"),
-        conversion(registry, api::kDynamoGraphDeploymentRequest, "any") {
+      : server(registry), rules(registry), conversion(registry, api::kDynamoGraphDeploymentRequest, "any") {
     observability::addBuildInfo(registry, "webhook", kVersion, operatorVersion);
     for (const AdmissionRoute& entry : admissionRoutes()) {
       paths.emplace(&entry, PathMetrics{registry, entry});
+      routes.emplace(entry.path, observability::RouteMetrics{registry, entry.path.substr(1)});
     }
+    routes.emplace(kConvertPath, observability::RouteMetrics{registry, kConvertPath.substr(1)});
   }
 
   void admission(const AdmissionRoute& entry, const AdmissionOutcome& outcome, double seconds) {
     PathMetrics& path = paths.at(&entry);
-    path.route.finished(200, seconds);
     const auto counted = path.operations.find(outcome.operation);
     if (counted == path.operations.end()) return;
     if (outcome.allowed) {
@@ -85,12 +81,19 @@ struct Telemetry::State {
     for (const validation::FieldError& error : *outcome.errors) rules.denied(error.rule);
   }
 
+  void finished(std::string_view path, const RequestEnd& end) {
+    observability::RouteMetrics& route = routes.at(path);
+    if (end.own) return route.dropped();
+    route.finished(end.status, end.seconds);
+    if (end.threw) (path == kConvertPath ? server.conversionPanics : server.panics).increment();
+  }
+
   observability::Registry registry;
   observability::ServerMetrics server;
   observability::RuleMetrics rules;
-  observability::RouteMetrics conversionRoute;
   observability::ConversionMetrics conversion;
   std::map<const AdmissionRoute*, PathMetrics> paths;
+  std::map<std::string_view, observability::RouteMetrics> routes;
   std::mutex pageMutex;
   ServerMetrics seen;  ///< totals already counted; guarded by pageMutex
 };
@@ -104,12 +107,13 @@ Observers Telemetry::observers() {
   observers.admission = [&state](const AdmissionRoute& entry, const AdmissionOutcome& outcome,
                                  double seconds) { state.admission(entry, outcome, seconds); };
   observers.conversion = [&state](const ConversionOutcome& outcome, double seconds) {
-    state.conversionRoute.finished(200, seconds);
     state.conversion.objects.increment(static_cast<double>(outcome.objects));
     state.conversion.bytes.increment(static_cast<double>(outcome.bytes));
     state.conversion.seconds.observe(seconds);
     if (outcome.failed) state.conversion.failures.increment();
   };
+  observers.started = [&state](std::string_view path) { state.routes.at(path).started(); };
+  observers.finished = [&state](std::string_view path, const RequestEnd& end) { state.finished(path, end); };
   return observers;
 }
 
@@ -140,8 +144,7 @@ Reply Telemetry::page(const ServerMetrics& now) {
   advance(metrics.connectionsRefused, now.connectionsRefused, seen.connectionsRefused);
   advance(metrics.connectionsEvicted, now.connectionsEvicted, seen.connectionsEvicted);
   advance(metrics.handshakeFailures, now.handshakesFailed, seen.handshakesFailed);
-  advance(metrics.requestsRefused, now.requests[4] + now.timeouts, seen.requests[4] + seen.timeouts);
-  advance(metrics.panics, now.handlerPanics, seen.handlerPanics);
+  advance(metrics.requestsRefused, now.requestsRefused, seen.requestsRefused);
   seen = now;
   return {200, std::string{observability::kTextFormat}, state_->registry.render()};
 }

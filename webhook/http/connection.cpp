@@ -83,7 +83,6 @@ Connection::MaybeStep Connection::waitFor(Io io) {
 IoResult Connection::receive(char* data, std::size_t size) {
   const auto result = wire_.read(data, size);
   turnBytes_ += result.bytes;
-  counters_.bytesReceived.add(result.bytes);
   return result;
 }
 
@@ -123,7 +122,7 @@ Connection::MaybeStep Connection::readHead() {
   if (inBegin_ < inEnd_) {
     switch (parser_.parse(input().substr(0, shared_.limits.headerBytes))) {
       case HeadParser::Result::complete:
-        waited_ = released_ = false;
+        waited_ = released_ = spared_ = false;
         return takeRequest();
       case HeadParser::Result::refused:
         if (parser_.refusal().status == 0) return finish();
@@ -155,15 +154,14 @@ Connection::MaybeStep Connection::readHead() {
 Connection::MaybeStep Connection::takeRequest() {
   const auto& head = parser_.head();
   turnBytes_ += kTurnPerRequest;
-  keepAlive_ = head.keepAlive;
   unread_ = head.hasBody();
   path_ = head.target.substr(0, head.target.find('?'));
-  contentType_ = head.contentType;
   const bool pages = site_.speaks == Site::Speaks::pages;
+  // Who asks for pages comes seldom: kept connections would only fill the few places.
+  keepAlive_ = head.keepAlive && !pages;
   headOnly_ = pages && head.method == "HEAD";
   request_.method = pages ? (headOnly_ ? "HEAD" : "GET") : "POST";
   request_.path = path_;
-  request_.contentType = contentType_;
   const bool methodFits = head.method == request_.method;
   inBegin_ += parser_.headBytes();  // the views of `head` hold until the next read
 
@@ -172,18 +170,18 @@ Connection::MaybeStep Connection::takeRequest() {
   if (!methodFits) {
     return refuse(405, "the method is not allowed here", pages ? "GET, HEAD" : "POST");
   }
-  if (!pages && !isJson(contentType_)) return refuse(415, "Content-Type must be application/json");
-  if (head.contentLength > route_->maxBody || (head.chunked && route_->maxBody == 0)) {
+  if (!pages && !isJson(head.contentType)) return refuse(415, "Content-Type must be application/json");
+  mostBody_ = std::min(route_->maxBody, budget().capacity() + shared_.limits.freeBody);
+  if (head.contentLength > mostBody_ || (head.chunked && mostBody_ == 0)) {
     return refuse(413, "the request body is too large");
   }
   started_ = coarseNow();
   deadline_ = started_ + shared_.limits.body;
   moved_ = 0;
   if (!head.hasBody()) return handle();
-  if (cover(static_cast<std::size_t>(head.contentLength))) return startBody();
-  if (!route_->waits) return refuse(503, "too many bytes of requests are being handled");
-  state_ = State::waitBudget;
-  return std::nullopt;
+  // Who may wait gets room for the whole body before any of it: two halves would wait for each other. Others
+  // pay as bytes come (readBody), so that an announcement alone takes nothing from anyone.
+  return !route_->waits || cover(static_cast<std::size_t>(head.contentLength)) ? startBody() : awaitBudget();
 }
 
 void Connection::releaseMemory() {
@@ -213,7 +211,8 @@ Swept Connection::sweep(Instant now) {
         counters_.timeouts.add();
         unread_ = true;
         refuse(408, "the request head came too slowly");
-      } else if (wire_.readable()) {
+      } else if (!spared_ && wire_.readable()) {
+        spared_ = true;
         deadline_ = now + shared_.limits.header;  // a request has just met the end of its wait
       } else {
         finish();

@@ -52,6 +52,8 @@ class Connection {
   Swept sweep(Instant now);
   /// Whether the client has asked nothing yet: no request, not even the whole head of one.
   bool unused() const { return served_ == 0 && (state_ == State::handshake || state_ == State::head); }
+  /// Whether it has been idle for a while.
+  bool dormant() const { return released_ && idle(); }
   /// The next `advance` ends the connection, whatever it is doing.
   void abort() { aborted_ = true; }
 
@@ -78,7 +80,9 @@ class Connection {
   IoResult receive(char* data, std::size_t size);
   MaybeStep flush(std::string_view bytes, std::size_t& position);
   bool roomForInput(std::size_t limit);
+  Budget& budget() { return route_->waits ? shared_.budget : shared_.promptBudget; }
   bool cover(std::size_t bodyBytes);
+  MaybeStep awaitBudget();
   void giveBudgetBack();
   void extendDeadline(std::chrono::milliseconds base);
   void releaseMemory();
@@ -103,10 +107,10 @@ class Connection {
 
   HeadParser parser_;
   const Route* route_ = nullptr;
+  std::size_t mostBody_ = 0;  ///< bytes that the request's body may have
   std::string path_;
-  std::string contentType_;
   Request request_;
-  std::size_t held_ = 0;    ///< bytes taken from the budget
+  std::size_t held_ = 0;    ///< bytes taken from the route's budget
   std::size_t needed_ = 0;  ///< bytes waited for
 
   Reply reply_;
@@ -121,6 +125,7 @@ class Connection {
   bool unread_ = false;    ///< the client may still be sending
   bool waited_ = false;    ///< the wait for the next request has begun
   bool released_ = false;  ///< idle memory has been given back
+  bool spared_ = false;    ///< the idle deadline was moved once: bytes had come that are no request yet
   bool panicked_ = false;  ///< the handler threw
   bool trim_ = false;
   bool aborted_ = false;

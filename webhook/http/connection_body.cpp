@@ -8,17 +8,23 @@ namespace dynamo::webhook::detail {
 
 /// Takes budget for a body of that size. Remembers the need if there is none.
 bool Connection::cover(std::size_t bodyBytes) {
-  if (bodyBytes > held_) {
-    needed_ = bodyBytes;
-    if (!shared_.budget.tryTake(bodyBytes - held_)) return false;
-    held_ = bodyBytes;
-  }
+  needed_ = bodyBytes;
+  const std::size_t charged = bodyBytes - std::min(bodyBytes, shared_.limits.freeBody);
+  if (charged <= held_) return true;
+  if (!budget().tryTake(charged - held_)) return false;
+  held_ = charged;
   return true;
 }
 
 void Connection::giveBudgetBack() {
-  if (held_ > 0) shared_.budget.giveBack(held_);
+  if (held_ > 0) budget().giveBack(held_);
   held_ = 0;
+}
+
+Connection::MaybeStep Connection::awaitBudget() {
+  if (!route_->waits) return refuse(503, "too many bytes of requests are being handled");
+  state_ = State::waitBudget;
+  return std::nullopt;
 }
 
 Connection::MaybeStep Connection::startBody() {
@@ -42,8 +48,10 @@ void Connection::extendDeadline(std::chrono::milliseconds base) {
 }
 
 Connection::MaybeStep Connection::readBody() {
-  // Memory is touched as it is filled, in steps that stay in the second-level cache.
-  constexpr std::size_t kGrow = std::size_t{256} * 1024;
+  // Memory is touched, and paid for, as it is filled: in steps that double what has come, while they stay in
+  // the second-level cache.
+  constexpr std::size_t kLeast = std::size_t{16} * 1024;
+  constexpr std::size_t kMost = std::size_t{256} * 1024;
   auto& body = request_.body;
   const auto length = static_cast<std::size_t>(parser_.head().contentLength);
   if (moved_ == 0 && inBegin_ < inEnd_) {
@@ -53,7 +61,11 @@ Connection::MaybeStep Connection::readBody() {
     moved_ = early.size();
   }
   while (moved_ < length) {
-    if (moved_ == body.size()) body.resize(std::min(length, moved_ + kGrow));
+    if (moved_ == body.size()) {
+      const std::size_t next = std::min(length, moved_ + std::clamp(moved_, kLeast, kMost));
+      if (!cover(next)) return awaitBudget();
+      body.resize(next);
+    }
     const auto got = receive(body.data() + moved_, body.size() - moved_);
     if (got.io != Io::ok) {
       extendDeadline(shared_.limits.body);
@@ -71,13 +83,10 @@ Connection::MaybeStep Connection::readChunks() {
   auto& body = request_.body;
   for (;;) {
     if (inBegin_ < inEnd_) {
-      if (!cover((body.size() + input().size()) / kStep * kStep + kStep)) {
-        if (!route_->waits) return refuse(503, "too many bytes of requests are being handled");
-        state_ = State::waitBudget;
-        return std::nullopt;
-      }
+      const std::size_t next = (body.size() + input().size()) / kStep * kStep + kStep;
+      if (!cover(std::min(next, mostBody_))) return awaitBudget();
       std::size_t used = 0;
-      const auto result = parser_.feedChunks(input(), route_->maxBody, body, used);
+      const auto result = parser_.feedChunks(input(), mostBody_, body, used);
       inBegin_ += used;
       if (result == HeadParser::Result::complete) return handle();
       if (result == HeadParser::Result::refused) {

@@ -35,7 +35,7 @@ Connection::MaybeStep Connection::handle() {
   allow_ = {};
   deadline_ = kNever;
   trim_ = request_.body.size() > kTrimBody;
-  if (request_.body.size() > shared_.limits.heavyBody) {
+  if (route_->slow || request_.body.size() > shared_.limits.heavyBody) {
     state_ = State::working;
     return Step::work;
   }
@@ -46,7 +46,9 @@ Connection::MaybeStep Connection::handle() {
 Connection::MaybeStep Connection::refuse(int status, std::string_view message, std::string_view allow) {
   reply_ = statusReply(status, message);
   allow_ = allow;
-  if (unread_) keepAlive_ = false;
+  // Nobody honest is refused here, or goes on better on another connection: this one does not keep its place.
+  keepAlive_ = false;
+  counters_.requestsRefused.add();
   return respond();
 }
 
@@ -82,7 +84,6 @@ Connection::MaybeStep Connection::flush(std::string_view bytes, std::size_t& pos
     position += sent.bytes;
     moved_ += sent.bytes;
     turnBytes_ += sent.bytes;
-    counters_.bytesSent.add(sent.bytes);
     if (turnBytes_ >= kTurnBytes) return std::nullopt;
   }
   return std::nullopt;
@@ -101,20 +102,20 @@ Connection::MaybeStep Connection::writeReply() {
   return finishReply();
 }
 
-/// The request's body and its share of the budget are not needed once there is a reply.
+/// The request's body is not needed once there is a reply. Its share of the budget is: the reply is as large.
 void Connection::releaseRequest() {
   if (request_.body.capacity() > kKeptBuffer) {
     request_.body = std::string{};
   } else {
     request_.body.clear();
   }
-  giveBudgetBack();
 }
 
 Connection::MaybeStep Connection::finishReply() {
   ++served_;
   trim_ = trim_ || reply_.body.size() > kTrimBody;
   if (reply_.body.capacity() > kKeptBuffer) reply_.body = std::string{};
+  giveBudgetBack();
   if (std::exchange(trim_, false)) shared_.trimHeap();
   parser_.reset();
   allow_ = {};

@@ -27,10 +27,9 @@ struct alignas(64) Counters {
   Counter refused;
   Counter evicted;
   Counter handshakesFailed;
+  Counter requestsRefused;
   Counter timeouts;
   Counter handlerPanics;
-  Counter bytesReceived;
-  Counter bytesSent;
   std::array<Counter, 6> requests;
 
   void addTo(ServerMetrics& sum) const {
@@ -38,10 +37,9 @@ struct alignas(64) Counters {
     sum.connectionsRefused += refused.get();
     sum.connectionsEvicted += evicted.get();
     sum.handshakesFailed += handshakesFailed.get();
+    sum.requestsRefused += requestsRefused.get();
     sum.timeouts += timeouts.get();
     sum.handlerPanics += handlerPanics.get();
-    sum.bytesReceived += bytesReceived.get();
-    sum.bytesSent += bytesSent.get();
     for (std::size_t i = 0; i < requests.size(); ++i) sum.requests[i] += requests[i].get();
   }
 };

@@ -72,7 +72,7 @@ ServerMetrics Engine::metrics() const {
   ServerMetrics sum;
   for (const auto& loop : loops_) loop->counters().addTo(sum);
   sum.connectionsOpen = shared_.connections;
-  sum.bodyBytes = shared_.budget.used();
+  sum.bodyBytes = shared_.budget.used() + shared_.promptBudget.used();
   return sum;
 }
 

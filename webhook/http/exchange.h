@@ -14,9 +14,8 @@ inline constexpr std::size_t kSpareBytes = 16;
 
 /// One request whose body has been read whole. `body` belongs to the handler: parsing in place may ruin it.
 struct Request {
-  std::string_view method;       ///< "POST"
-  std::string_view path;         ///< without the query, e.g. "/convert"
-  std::string_view contentType;  ///< as sent, parameters included
+  std::string_view method;  ///< "POST"
+  std::string_view path;    ///< without the query, e.g. "/convert"
   std::string body;
 };
 
@@ -24,13 +23,15 @@ struct Reply {
   int status = 200;
   std::string contentType = "application/json";
   std::string body;
+  bool own = false;  ///< the answer to our own canned review: not counted
 };
 
 /// What may be asked under one path, decided before the body is read.
 struct Route {
   std::size_t maxBody = 0;  ///< bytes; a longer body is answered 413
-  bool waits = false;       ///< for room in the body budget; others are refused with 503
+  bool waits = false;       ///< for room in the budget of large bodies; others are refused with 503
   std::function<Reply(Request&)> handle;
+  bool slow = false;  ///< the handler takes long: a worker thread runs it, however small the body
 };
 
 /// Finds the route of a path; nullptr is answered 404. Must be callable from any thread.

@@ -11,12 +11,13 @@ namespace dynamo::webhook {
 inline constexpr std::chrono::milliseconds kHandshakeDeadline{5'000};
 // A request head fits one packet, so only a slow sender (slowloris) needs longer.
 inline constexpr std::chrono::milliseconds kHeaderDeadline{5'000};
-// Admission calls time out after 30 s at most; half of it may go into sending. A sender earns more time
-// by sending: see kMinRate.
-inline constexpr std::chrono::milliseconds kBodyDeadline{15'000};
+// Admission calls time out after 30 s at most, those of our kinds after 5. A sender earns more time by
+// sending: see kMinRate.
+inline constexpr std::chrono::milliseconds kBodyDeadline{10'000};
 inline constexpr std::chrono::milliseconds kWriteDeadline{15'000};
-// Bytes a second that a long body or reply must keep up after its first 15 s: 256 MiB within 271 s.
-inline constexpr std::uint64_t kMinRate = 1 << 20;
+// Bytes a second that a long body or reply must keep up after that: 256 MiB within 42 s. The API server waits
+// 30 s for a conversion, so nobody honest is cut; who dawdles does not hold the budget for long.
+inline constexpr std::uint64_t kMinRate = 8 << 20;
 // The API server drops its idle connections after 90 s. Ours live longer, so the client closes first:
 // a POST that meets our close is not retried by Go's client and would fail an admission call.
 inline constexpr std::chrono::milliseconds kIdleDeadline{120'000};
@@ -35,8 +36,13 @@ inline constexpr std::size_t kMaxHeaderBytes = std::size_t{16} * 1024;
 inline constexpr unsigned kMaxHeaders = 100;
 // An unused TLS connection holds about 40 KiB, so this is 320 MiB at worst.
 inline constexpr std::size_t kMaxConnections = 8192;
-// Two of the largest conversions at once; what is above waits or is answered 503.
+// Two of the largest conversions at once; what is above waits.
 inline constexpr std::size_t kBodyBudget = std::size_t{512} << 20;
+// Of bodies that do not wait: nine of the largest admission reviews. A budget of their own, so that lists to
+// convert, or who pretends to send one, never keep admission out.
+inline constexpr std::size_t kPromptBudget = std::size_t{64} << 20;
+// A body up to this needs no budget: most reviews. All connections together hold 128 MiB of them.
+inline constexpr std::size_t kFreeBody = std::size_t{16} << 10;
 // Above this a body is handled off the I/O threads: 1 MiB of JSON takes some 5 ms.
 inline constexpr std::size_t kHeavyBody = std::size_t{1} << 20;
 // Buffers above this are not kept between requests.
@@ -57,7 +63,9 @@ struct Limits {
   std::size_t headerBytes = kMaxHeaderBytes;
   unsigned headers = kMaxHeaders;
   std::size_t connections = kMaxConnections;
-  std::size_t bodyBudget = kBodyBudget;  ///< must hold the largest Route::maxBody
+  std::size_t bodyBudget = kBodyBudget;  ///< of routes that wait; a longer body is answered 413
+  std::size_t promptBudget = kPromptBudget;
+  std::size_t freeBody = kFreeBody;
   std::size_t heavyBody = kHeavyBody;
 };
 

@@ -113,7 +113,7 @@ bool isTransient(int error) {
 
 class Loop::Impl {
  public:
-  Impl(Loop& self, Shared& shared_) : loop(self), shared(shared_), guard(io.get_executor()), tick(io) {}
+  explicit Impl(Shared& shared_) : shared(shared_), guard(io.get_executor()), tick(io) {}
 
   asio::awaitable<void> accept(Listener& listener);
   asio::awaitable<void> serve(std::unique_ptr<Session> session);
@@ -124,7 +124,6 @@ class Loop::Impl {
   void start(Accepted accepted);
 
   Counters counters;
-  Loop& loop;
   Shared& shared;
   std::atomic<std::size_t> open{0};
   std::vector<Session*> sessions;
@@ -139,14 +138,18 @@ class Loop::Impl {
 };
 
 /// Who floods us with connections must not keep the API server out: the oldest of some that have asked
-/// nothing yet makes room. False when none of those looked at may go.
+/// nothing yet makes room, or else one that has been idle. False when none of those looked at may go.
 bool Loop::Impl::evictOne() {
   Session* oldest = nullptr;
+  Session* dormant = nullptr;
   for (std::size_t i = 0; i < kEvictionSample && !sessions.empty(); ++i) {
     Session* session = sessions[random() % sessions.size()];
-    if (session->evicted || session->connection == nullptr || !session->connection->unused()) continue;
+    if (session->evicted || session->connection == nullptr) continue;
+    if (session->connection->dormant()) dormant = session;
+    if (!session->connection->unused()) continue;
     if (oldest == nullptr || session->since < oldest->since) oldest = session;
   }
+  if (oldest == nullptr) oldest = dormant;
   if (oldest == nullptr) return false;
   oldest->evicted = true;
   oldest->connection->abort();
@@ -289,7 +292,7 @@ asio::awaitable<void> Loop::Impl::sweep() {
   }
 }
 
-Loop::Loop(Shared& shared) : impl_(std::make_unique<Impl>(*this, shared)) {}
+Loop::Loop(Shared& shared) : impl_(std::make_unique<Impl>(shared)) {}
 Loop::~Loop() = default;
 
 void Loop::listen(UniqueFd fd, const Site& site, std::function<Loop&()> choose) {

@@ -10,14 +10,13 @@ namespace dynamo::webhook {
 struct ServerMetrics {
   std::uint64_t connectionsOpen = 0;
   std::uint64_t connectionsAccepted = 0;
-  std::uint64_t connectionsRefused = 0;  ///< over the cap, or no TLS context, or no file descriptor
-  std::uint64_t connectionsEvicted = 0;  ///< unused ones that made room when there were too many
-  std::uint64_t handshakesFailed = 0;    ///< including those that took too long
-  std::uint64_t timeouts = 0;            ///< requests cut because header, body or write were too slow
-  std::uint64_t handlerPanics = 0;       ///< exceptions that left a handler (answered 500)
-  std::uint64_t bodyBytes = 0;           ///< request bodies held now
-  std::uint64_t bytesReceived = 0;       ///< plain text, without TLS framing
-  std::uint64_t bytesSent = 0;
+  std::uint64_t connectionsRefused = 0;     ///< over the cap, or no TLS context, or no file descriptor
+  std::uint64_t connectionsEvicted = 0;     ///< unused or idle ones that made room when there were too many
+  std::uint64_t handshakesFailed = 0;       ///< including those that took too long
+  std::uint64_t requestsRefused = 0;        ///< answered before a handler saw them
+  std::uint64_t timeouts = 0;               ///< requests cut because header, body or write were too slow
+  std::uint64_t handlerPanics = 0;          ///< exceptions that left a handler (answered 500)
+  std::uint64_t bodyBytes = 0;              ///< request bodies held now
   std::array<std::uint64_t, 6> requests{};  ///< answers by status class; [2] counts 2xx
 };
 

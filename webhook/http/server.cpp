@@ -10,11 +10,15 @@ namespace {
 // Probes and scrapes come from a handful of clients.
 constexpr std::size_t kPlainConnections = 256;
 
-FindRoute routesOf(const Pages& pages) {
+FindRoute routesOf(const PlainListener& listener) {
   auto routes = std::make_shared<std::map<std::string, Route, std::less<>>>();
-  for (const auto& [path, page] : pages) {
-    routes->emplace(path, Route{0, false, [make = page](Request&) { return make(); }});
-  }
+  const auto add = [&routes](const Pages& pages, bool slow) {
+    for (const auto& [path, page] : pages) {
+      routes->emplace(path, Route{0, false, [make = page](Request&) { return make(); }, slow});
+    }
+  };
+  add(listener.pages, false);
+  add(listener.slow, true);
   return [routes](std::string_view path) -> const Route* {
     const auto found = routes->find(path);
     return found == routes->end() ? nullptr : &found->second;
@@ -58,13 +62,13 @@ std::variant<PlainServer, StartError> PlainServer::start(std::vector<PlainListen
   for (auto& listener : listeners) {
     detail::Site site;
     site.speaks = detail::Site::Speaks::pages;
-    site.find = routesOf(listener.pages);
+    site.find = routesOf(listener);
     doors.push_back({std::move(listener.listen), std::move(site)});
   }
   Limits own = limits;
   own.connections = std::min(own.connections, kPlainConnections);
   // Without SO_REUSEPORT: a second process on the port is a mistake here, and is told so.
-  auto engine = detail::Engine::start(std::move(doors), own, 1, 0, /*reusePort=*/false);
+  auto engine = detail::Engine::start(std::move(doors), own, 1, 1, /*reusePort=*/false);
   if (auto* error = std::get_if<std::string>(&engine)) return StartError{std::move(*error)};
   return PlainServer{std::move(std::get<0>(engine))};
 }

@@ -65,15 +65,16 @@ class Server {
   std::unique_ptr<detail::Engine> engine_;
 };
 
-/// Pages by path. Called on the server's thread; an exception is answered 500.
+/// Pages by path. An exception is answered 500.
 using Pages = std::map<std::string, std::function<Reply()>, std::less<>>;
 
 struct PlainListener {
   Endpoint listen;
-  Pages pages;
+  Pages pages;      ///< made on the server's thread
+  Pages slow = {};  ///< made one after the other on a thread of their own: they hold nobody up
 };
 
-/// Plain HTTP, GET and HEAD, one thread for all its ports.
+/// Plain HTTP, GET and HEAD, one request a connection, one thread for all its ports.
 class PlainServer {
  public:
   static std::variant<PlainServer, StartError> start(std::vector<PlainListener> listeners,

@@ -15,10 +15,12 @@
 
 namespace dynamo::webhook::detail {
 
-/// Bytes of request bodies that may be held at a time.
+/// Bytes of requests and their replies that may be held at a time.
 class Budget {
  public:
   explicit Budget(std::size_t capacity) : capacity_(capacity) {}
+
+  std::size_t capacity() const { return capacity_; }
 
   bool tryTake(std::size_t bytes) {
     auto used = used_.load(std::memory_order_relaxed);
@@ -49,7 +51,7 @@ struct Site {
 class Shared {
  public:
   Shared(const Limits& limits_, unsigned workers_)
-      : limits(limits_), budget(limits_.bodyBudget), workers(workers_) {}
+      : limits(limits_), budget(limits_.bodyBudget), promptBudget(limits_.promptBudget), workers(workers_) {}
 
   /// Returns free pages to the system, soon. It takes milliseconds, so not on an I/O thread; one at a time
   /// is enough.
@@ -62,7 +64,8 @@ class Shared {
   }
 
   const Limits limits;
-  Budget budget;
+  Budget budget;        ///< of routes that wait
+  Budget promptBudget;  ///< of all others
   std::atomic<std::size_t> connections{0};
   std::atomic<std::size_t> listeners{0};
   std::atomic<bool> draining{false};

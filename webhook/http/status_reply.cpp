@@ -96,6 +96,8 @@ void appendHead(std::string& out, const Reply& reply, std::size_t bodyBytes, boo
     out += "\r\nAllow: ";
     out += allow;
   }
+  // Go's client for Kubernetes asks again then, a POST too, where it would fail otherwise.
+  if (reply.status == 503) out += "\r\nRetry-After: 1";
   out += keepAlive ? "\r\n\r\n" : "\r\nConnection: close\r\n\r\n";
 }
 

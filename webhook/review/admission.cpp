@@ -134,11 +134,12 @@ Reply answerAdmission(Request& request, const AdmissionKind& kind, const Admit& 
     decision.badRequest =
         fmt::format("request.operation: Unsupported value: {}", validation::showValue(decoded.operation));
   }
-  if (observe && decoded.uid != kSelfCheckUid) {
+  const bool own = decoded.uid == kSelfCheckUid;
+  if (observe && !own) {
     const bool allowed = decision.badRequest.empty() && decision.findings.errors.empty();
     observe({decoded.operation, allowed, &decision.findings.errors});
   }
-  return {200, "application/json", encode(decoded, kind, decision)};
+  return {200, "application/json", encode(decoded, kind, decision), own};
 }
 
 }  // namespace dynamo::webhook

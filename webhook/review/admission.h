@@ -14,7 +14,8 @@
 
 namespace dynamo::webhook {
 
-/// The uid of the reviews that /readyz sends to its own listener: answered like any other, but not counted.
+/// The uid of the reviews that /readyz sends to its own listener: answered like any other, but not counted
+/// (Reply::own).
 inline constexpr std::string_view kSelfCheckUid = "dynamo-webhook-readyz";
 
 /// A decoded review. Views point into the request's body.

@@ -125,8 +125,8 @@ Reply answerConversion(Request& request, const ObserveConversion& observe) {
   if (!reader.error().empty()) return badRequest(reader.error());
   Reply reply;
   reply.body = failure.empty() ? answer.finish() : answer.fail(failure);
-  if (observe && envelope.uid != kSelfCheckUid)
-    observe({answer.objects(), reply.body.size(), !failure.empty()});
+  reply.own = envelope.uid == kSelfCheckUid;
+  if (observe && !reply.own) observe({answer.objects(), size, !failure.empty()});
   return reply;
 }
 

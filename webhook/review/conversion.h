@@ -10,7 +10,7 @@ namespace dynamo::webhook {
 
 struct ConversionOutcome {
   std::size_t objects = 0;
-  std::size_t bytes = 0;  ///< of the answer
+  std::size_t bytes = 0;  ///< of the request
   bool failed = false;
 };
 using ObserveConversion = std::function<void(const ConversionOutcome&)>;

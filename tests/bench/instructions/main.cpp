@@ -23,7 +23,7 @@ using dynamo::webhook::Route;
 constexpr unsigned kWarmUp = 20;
 
 Reply answer(const Route& route, const char* path, const std::string& body) {
-  Request request{"POST", path, "application/json", body};
+  Request request{"POST", path, body};
   return route.handle(request);
 }
 

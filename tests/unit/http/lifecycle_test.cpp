@@ -60,7 +60,7 @@ TEST_CASE("connections over the cap are closed at once") {
   CHECK(Client{server.port()}.ask(post("/echo", "{}")).status == 200);
 }
 
-TEST_CASE("unused connections make room for new ones, used ones do not") {
+TEST_CASE("unused connections make room for new ones, those in use do not") {
   Limits limits;
   limits.connections = 8;
   TestServer server{limits, /*threads=*/1};
@@ -77,6 +77,23 @@ TEST_CASE("unused connections make room for new ones, used ones do not") {
   CHECK(used.ask(post("/echo", "{}")).status == 200);
 }
 
+TEST_CASE("an idle connection makes room when none is unused") {
+  Limits limits;
+  limits.connections = 2;
+  limits.sweep = 20ms;
+  TestServer server{limits, /*threads=*/1};
+  Client first{server.port()};
+  Client second{server.port()};
+  REQUIRE(first.ask(post("/echo", "{}")).status == 200);
+  REQUIRE(second.ask(post("/echo", "{}")).status == 200);
+  CHECK_FALSE(Client{server.port()}.connected());  // both have just been used
+  std::this_thread::sleep_for(kIdleRelease + 200ms);
+  Client late{server.port()};
+  CHECK(late.ask(post("/echo", "{}")).status == 200);
+  CHECK(server->metrics().connectionsEvicted == 1);
+  CHECK(server->metrics().connectionsRefused == 1);
+}
+
 TEST_CASE("idle connections end") {
   Limits limits;
   limits.idle = 200ms;
@@ -88,6 +105,20 @@ TEST_CASE("idle connections end") {
   CHECK(unused.closedByServer());
   CHECK(used.closedByServer());
   CHECK(server->metrics().timeouts == 0);
+}
+
+TEST_CASE("a piece of a record does not keep a connection") {
+  Limits limits;
+  limits.idle = 200ms;
+  limits.header = 200ms;
+  limits.sweep = 20ms;
+  TestServer server{limits};
+  Client client{server.port()};
+  REQUIRE(client.ask(post("/echo", "{}")).status == 200);
+  client.sendRaw("\x17\x03\x03\x40\x00xyz");
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(client.closedByServer());
+  CHECK(std::chrono::steady_clock::now() - start < 2s);
 }
 
 TEST_CASE("an idle connection gives its memory back and goes on") {
@@ -115,27 +146,32 @@ TEST_CASE("a body that keeps up the minimum rate may take longer than the deadli
   CHECK(client.receive().body == "20000");
 }
 
-TEST_CASE("the body budget") {
+TEST_CASE("the budget of bodies that wait") {
   Limits limits;
   limits.bodyBudget = 1 << 20;
+  limits.freeBody = 100;
   limits.body = 600ms;
   limits.minRate = 1;  // the byte that the holder sends earns it a second more than who waits
   limits.sweep = 20ms;
   TestServer server{limits};
-  const std::string start =
-      "POST /big HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 1048576\r\n\r\n";
+  const auto head = [](int length) {
+    return "POST /big HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: " +
+           std::to_string(length) + "\r\n\r\n";
+  };
+  constexpr int kAll = (1 << 20) + 100;
   Client holder{server.port()};
-  REQUIRE(holder.send(start + "x"));
+  REQUIRE(holder.send(head(kAll) + "x"));
   REQUIRE(soon([&] { return server->metrics().bodyBytes == (1 << 20); }));
 
-  // A normal route is refused at once, a patient one waits until there is room.
-  CHECK(Client{server.port()}.ask(post("/echo", "{}")).status == 503);
-  CHECK(Client{server.port()}.ask(post("/echo", "")).status == 200);
+  // Other routes have a budget of their own, small bodies need none, and what can never fit does not wait.
+  CHECK(Client{server.port()}.ask(post("/echo", std::string(60'000, 'x'))).status == 200);
+  CHECK(Client{server.port()}.ask(post("/big", std::string(100, 'x'))).status == 200);
+  CHECK(Client{server.port()}.ask(head(kAll + 1)).status == 413);
   Client waiting{server.port()};
   REQUIRE(waiting.send(post("/big", std::string(1'000, 'x'))));
   SECTION("room comes") {
-    REQUIRE(holder.send(std::string((1 << 20) - 1, 'x')));
-    CHECK(holder.receive().body == "1048576");
+    REQUIRE(holder.send(std::string(kAll - 1, 'x')));
+    CHECK(holder.receive().body == std::to_string(kAll));
     CHECK(waiting.receive().body == "1000");
   }
   SECTION("the holder goes") {
@@ -143,9 +179,50 @@ TEST_CASE("the body budget") {
     CHECK(waiting.receive().body == "1000");
   }
   SECTION("no room in time") {
-    CHECK(waiting.receive().status == 503);
+    const Answer refused = waiting.receive();
+    CHECK(refused.status == 503);
+    CHECK(refused.head.find("\r\nRetry-After: 1\r\n") != std::string::npos);
     CHECK(holder.receive().status == 408);
   }
+  CHECK(soon([&] { return server->metrics().bodyBytes == 0; }));
+}
+
+TEST_CASE("bodies that do not wait pay for what has come") {
+  Limits limits;
+  limits.promptBudget = 40'000;
+  limits.freeBody = 20'000;
+  TestServer server{limits};
+  const std::string head =
+      "POST /echo HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 40000\r\n\r\n";
+  std::vector<std::unique_ptr<Client>> pretenders;
+  for (int i = 0; i < 20; ++i) {
+    pretenders.push_back(std::make_unique<Client>(server.port()));
+    REQUIRE(pretenders.back()->send(head));
+  }
+  CHECK(Client{server.port()}.ask(post("/echo", std::string(60'000, 'x'))).status == 200);
+  CHECK(server->metrics().bodyBytes == 0);
+  REQUIRE(pretenders[0]->send(std::string(30'000, 'x')));
+  REQUIRE(soon([&] { return server->metrics().bodyBytes > 0; }));
+  Client refused{server.port()};
+  CHECK(refused.ask(post("/echo", std::string(60'000, 'x'))).status == 503);
+  CHECK(refused.closedByServer());
+  CHECK(server->metrics().requestsRefused == 1);
+  CHECK(Client{server.port()}.ask(post("/echo", std::string(20'000, 'x'))).status == 200);
+  REQUIRE(pretenders[0]->send(std::string(10'000, 'x')));
+  CHECK(pretenders[0]->receive().body == "40000");
+  CHECK(soon([&] { return server->metrics().bodyBytes == 0; }));
+}
+
+TEST_CASE("a reply that nobody reads keeps its share of the budget") {
+  Limits limits;
+  limits.freeBody = 0;
+  TestServer server{limits};
+  Client client{server.port()};
+  REQUIRE(client.send(post("/mirror", std::string(8 << 20, 'x'))));
+  REQUIRE(soon([&] { return server->metrics().requests[2] == 1; }));
+  std::this_thread::sleep_for(50ms);
+  CHECK(server->metrics().bodyBytes == 8 << 20);
+  CHECK(client.receive().body.size() == 8 << 20);
   CHECK(soon([&] { return server->metrics().bodyBytes == 0; }));
 }
 

@@ -1,6 +1,7 @@
 // The plain server, the self check and endpoints.
 
 #include <catch2/catch.hpp>
+#include <future>
 #include <stdexcept>
 #include <string>
 #include <variant>
@@ -75,12 +76,34 @@ TEST_CASE("plain pages") {
     CHECK_FALSE(Client{server.port(0)}.connected());
     CHECK(ask(0, "GET /healthz").body == "ok");
   }
-  SECTION("stop closes idle connections") {
+  SECTION("a connection is for one request") {
     Client client{server.port(0), Tls::none};
-    REQUIRE(client.ask("GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n").status == 200);
+    const auto answer = client.ask("GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n");
+    CHECK(answer.head.find("Connection: close\r\n") != std::string::npos);
+    CHECK(client.closedByServer());
+  }
+  SECTION("stop closes unused connections") {
+    Client client{server.port(0), Tls::none};
     server.stop(1s);
     CHECK(client.closedByServer());
   }
+}
+
+TEST_CASE("a slow page holds no other up") {
+  std::promise<void> release;
+  auto released = release.get_future().share();
+  auto server = startPlain({{{"127.0.0.1", 0}, pages(), {{"/slow", [released] {
+                                                            released.wait();
+                                                            return Reply{200, "text/plain", "slow"};
+                                                          }}}}});
+  Client slow{server.port(0), Tls::none};
+  REQUIRE(slow.send("GET /slow HTTP/1.1\r\nHost: h\r\n\r\n"));
+  for (int i = 0; i < 3; ++i) {
+    Client quick{server.port(0), Tls::none};
+    CHECK(quick.ask("GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n").body == "ok");
+  }
+  release.set_value();
+  CHECK(slow.receive().body == "slow");
 }
 
 TEST_CASE("start errors name address and reason") {

@@ -37,6 +37,11 @@ const Route* findTestRoute(std::string_view path) {
   static const std::map<std::string, Route, std::less<>> kRoutes{
       {"/echo", {kEchoLimit, false, size}},
       {"/big", {std::size_t{16} << 20, true, size}},
+      {"/mirror",
+       {std::size_t{16} << 20, true,
+        [](Request& request) {
+          return Reply{200, "application/json", std::move(request.body)};
+        }}},
       {"/throw", {1024, false, [](Request&) -> Reply { throw std::runtime_error{"secret"}; }}},
       {"/slow",
        {1024, false,
@@ -135,6 +140,10 @@ bool Client::send(std::string_view bytes) {
     bytes.remove_prefix(static_cast<std::size_t>(sent));
   }
   return true;
+}
+
+void Client::sendRaw(std::string_view bytes) {
+  static_cast<void>(::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL));
 }
 
 /// Bytes read, 0 closed, -1 timed out.

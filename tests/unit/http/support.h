@@ -47,6 +47,8 @@ class Client {
   std::string version() const;
   /// False when the server has closed.
   bool send(std::string_view bytes);
+  /// Beside TLS, as if records had been cut on their way.
+  void sendRaw(std::string_view bytes);
   /// The next reply, interim ones (100) included.
   Answer receive();
   Answer ask(std::string_view bytes) { return send(bytes) ? receive() : Answer{}; }
@@ -70,7 +72,8 @@ class Client {
 
 /// A server on the loopback whose routes say what they got.
 /// `/echo` answers the size of the body (limit 64 KiB); `/big` the same, heavy, limit 16 MiB;
-/// `/throw` throws; `/slow` sleeps 200 ms; `/large` answers 1 MiB.
+/// `/mirror` gives the body back, limit 16 MiB; `/throw` throws; `/slow` sleeps 200 ms; `/large` answers 1
+/// MiB.
 class TestServer {
  public:
   explicit TestServer(Limits limits = {}, unsigned threads = 2, int minVersion = TLS1_3_VERSION);
