@@ -23,7 +23,7 @@ from requests import Webhook  # noqa: E402
 
 LOADER = ROOT / "build/release/bin/bench_loader"
 SECONDS = float(os.environ.get("DYNAMO_ATTACK_SECONDS", "3"))
-P99 = float(os.environ.get("DYNAMO_ATTACK_P99", "3000"))
+P99 = float(os.environ.get("DYNAMO_ATTACK_P99", "500"))
 RATE = 300
 # Idle, and what connections and bodies may hold besides: 20 KiB each; 64 bodies of 7 MiB with what is read of them.
 MOST_MIB = {"idle_connections": 500, "largest_bodies": 1100}

@@ -54,6 +54,10 @@ class Connection {
   bool unused() const { return served_ == 0 && (state_ == State::handshake || state_ == State::head); }
   /// Whether it has been idle for a while.
   bool dormant() const { return released_ && idle(); }
+  /// Whether the next `advance` is likely to cost more than a review: a handshake, the midst of a large body.
+  bool costly() const {
+    return state_ == State::handshake || (moved_ >= kTurnBytes && state_ != State::head);
+  }
   /// The next `advance` ends the connection, whatever it is doing.
   void abort() { aborted_ = true; }
 

@@ -37,7 +37,7 @@ constexpr std::chrono::milliseconds kBudgetPause{5};
 // Closed or idle connections after which, in a quiet moment, their memory goes back: about 3 MiB.
 constexpr std::size_t kTrimAfter = 64;
 // Accepted in a row before the connections have a turn.
-constexpr int kAcceptBatch = 64;
+constexpr int kAcceptBatch = 8;
 // How many connections are looked at for one that may go when there are too many.
 constexpr std::size_t kEvictionSample = 16;
 // Accepted at most before a listener closes: more than a listen queue holds.
@@ -119,6 +119,8 @@ class Loop::Impl {
   asio::awaitable<void> serve(std::unique_ptr<Session> session);
   asio::awaitable<void> sweep();
   asio::awaitable<void> runOnWorker(Connection& connection);
+  asio::awaitable<void> costlyTurn();
+  void giveCostlyTurn();
   int acceptSome(Listener& listener, int most);
   bool evictOne();
   void start(Accepted accepted);
@@ -132,8 +134,10 @@ class Loop::Impl {
   asio::executor_work_guard<asio::io_context::executor_type> guard;
   asio::steady_timer tick;
   std::deque<Listener> listeners;
-  std::minstd_rand random;  // whom to look at, not a secret
-  std::size_t freed = 0;    ///< connections that gave up their memory since the last trim
+  std::deque<std::function<void()>> costly;  ///< wait for their turn
+  bool costlyTurns = false;                  ///< giveCostlyTurn will run
+  std::minstd_rand random;                   // whom to look at, not a secret
+  std::size_t freed = 0;                     ///< connections that gave up their memory since the last trim
   bool finished = false;
 };
 
@@ -226,6 +230,7 @@ asio::awaitable<void> Loop::Impl::serve(std::unique_ptr<Session> session) {
   auto& connection = *session->connection;
   Error ignored;  // a wait that was cancelled: `advance` knows why
   for (;;) {
+    if (connection.costly()) co_await costlyTurn();
     switch (connection.advance()) {
       case Step::read:
         co_await socket.async_wait(Tcp::socket::wait_read,
@@ -244,13 +249,36 @@ asio::awaitable<void> Loop::Impl::serve(std::unique_ptr<Session> session) {
         co_await runOnWorker(connection);
         break;
       case Step::yield:
-        co_await asio::post(io, asio::use_awaitable);
+        if (!connection.costly()) co_await asio::post(io, asio::use_awaitable);
         break;
       case Step::done:
         ++freed;
         co_return;
     }
   }
+}
+
+/// Handshakes, large bodies and large replies get one turn between them in each round of the loop: a review
+/// waits for one of them, not for all.
+asio::awaitable<void> Loop::Impl::costlyTurn() {
+  const auto initiate = [this](auto handler) {
+    // std::function wants a copyable task, the handler can only be moved.
+    costly.emplace_back(
+        [resume = std::make_shared<decltype(handler)>(std::move(handler))] { std::move (*resume)(); });
+    if (!std::exchange(costlyTurns, true)) asio::post(io, [this] { giveCostlyTurn(); });
+  };
+  co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(initiate, asio::use_awaitable);
+}
+
+void Loop::Impl::giveCostlyTurn() {
+  if (costly.empty()) {
+    costlyTurns = false;
+    return;
+  }
+  const auto resume = std::move(costly.front());
+  costly.pop_front();
+  resume();
+  asio::post(io, [this] { giveCostlyTurn(); });  // behind all that is ready now
 }
 
 /// Resumes on this loop's thread when the handler has run.
