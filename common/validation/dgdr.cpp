@@ -164,7 +164,7 @@ struct Check {
 };
 
 constexpr std::array kChecks = {
-    Check{{"dgdr-spec-locked", Severity::Error,
+    Check{{"dgdr-spec-locked", Severity::Lock,
            "the spec is locked in phases Profiling, Ready, Deploying and Deployed"},
           specLocked},
     Check{{"dgdr-model-required", Severity::Error, "a model must be named"}, modelRequired},

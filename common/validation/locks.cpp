@@ -113,11 +113,11 @@ void restartWaitsForRollout(const Graph& graph, const Report& report) {
 }
 
 constexpr std::array kGraphLocks = {
-    GraphCheck{{"dgd.framework-immutable", Severity::Error, "backendFramework may not change"},
+    GraphCheck{{"dgd.framework-immutable", Severity::Lock, "backendFramework may not change"},
                frameworkLocked},
-    GraphCheck{{"dgd.services-immutable", Severity::Error, "services may not be added or removed"},
+    GraphCheck{{"dgd.services-immutable", Severity::Lock, "services may not be added or removed"},
                servicesLocked},
-    GraphCheck{{"dgd.restart-during-rollout", Severity::Error,
+    GraphCheck{{"dgd.restart-during-rollout", Severity::Lock,
                 "restart.id may not change during a rolling update of workers"},
                restartWaitsForRollout},
     GraphCheck{{"dgd.framework-change", Severity::Warning, "another framework needs another deployment"},
@@ -126,15 +126,15 @@ constexpr std::array kGraphLocks = {
 
 constexpr std::array kServiceLocks = {
     ServiceCheck{
-        {"dgd.topology-immutable", Severity::Error, "a service may not change between one node and several"},
+        {"dgd.topology-immutable", Severity::Lock, "a service may not change between one node and several"},
         topologyLocked},
-    ServiceCheck{{"dgd.replicas-owned", Severity::Error,
+    ServiceCheck{{"dgd.replicas-owned", Severity::Lock,
                   "replicas of a service with a scaling adapter are changed through the adapter"},
                  replicasOwned},
 };
 
 constexpr std::array kComponentChecks = {
-    GraphCheck{{"dcd.framework-immutable", Severity::Error, "backendFramework may not change"},
+    GraphCheck{{"dcd.framework-immutable", Severity::Lock, "backendFramework may not change"},
                frameworkLocked},
     GraphCheck{{"dcd.framework-change", Severity::Warning, "another framework needs another deployment"},
                frameworkMatters},

@@ -3,7 +3,11 @@
 
 namespace dynamo::validation {
 
-enum class Severity { Error, Warning };
+enum class Severity {
+  Error,
+  Warning,
+  Lock,  ///< an error about the change, not the object: it refuses even with validation.mode: warn
+};
 
 /// One rule as it is listed: a stable id, what it does to the object, and one line of why.
 struct Rule {

@@ -65,7 +65,7 @@ std::vector<Group> groups() {
 }
 
 std::string_view severityOf(const Rule& rule) {
-  return rule.severity == Severity::Error ? "error" : "warning";
+  return rule.severity == Severity::Warning ? "warning" : "error";
 }
 
 void printText(const std::vector<Group>& all) {

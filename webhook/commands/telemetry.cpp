@@ -17,7 +17,7 @@ using validation::ErrorType;
 DenialReason reasonOf(const AdmissionOutcome& outcome) {
   if (outcome.errors == nullptr || outcome.errors->empty()) return DenialReason::BadRequest;
   const validation::FieldError& first = outcome.errors->front();
-  if (first.rule.ends_with("-locked")) return DenialReason::Immutable;
+  if (isLock(first.rule)) return DenialReason::Immutable;
   switch (first.type) {
     case ErrorType::Required:
       return DenialReason::Required;

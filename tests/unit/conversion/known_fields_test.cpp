@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "common/schema/defaults.h"
 #include "common/schema/registry.h"
+#include "edge_support.h"
 
 namespace dynamo::test {
 namespace {
@@ -98,6 +100,23 @@ TEST_CASE("every field of both versions has been decided on") {
                  "out of known_fields.txt");
   }
   CHECK(now.size() > 80);
+}
+
+TEST_CASE("what conversion stores has every default of the schema") {
+  const char* spec = GENERATE(
+      R"({"model":"m"})", R"({"model":"m","backend":"vllm","autoApply":true})",
+      R"({"model":"m","profilingConfig":{"config":{"sla":{"ttft":1,"isl":5}}}})",
+      R"({"model":"m","profilingConfig":{"config":{"sla":{"osl":5}}}})",
+      R"({"model":"m","profilingConfig":{"config":{"sla":{},"deployment":{"modelCache":{}}}}})",
+      R"({"model":"m","profilingConfig":{"config":{"deployment":{"modelCache":{"pvcName":"p"}},"planner":{"a":1}}}})",
+      R"({"model":"m","useMocker":true,"profilingConfig":{"resources":{"requests":{"cpu":1}}}})");
+  INFO(spec);
+  json::Document stored = object(converted(alpha(spec)));
+  const std::string before = json::dump(stored);
+  const Node* kind = schema::find(api::kV1beta1, api::kDynamoGraphDeploymentRequest);
+  REQUIRE(kind != nullptr);
+  schema::applyDefaults(*kind, stored, stored.GetAllocator());
+  CHECK(json::dump(stored) == before);
 }
 
 }  // namespace

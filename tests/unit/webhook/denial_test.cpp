@@ -165,6 +165,31 @@ TEST_CASE("warnings stand beside allowed and denied answers") {
         "than 0]");
 }
 
+TEST_CASE("rules about a change are locks, the others are not") {
+  for (const char* rule :
+       {"dgdr-spec-locked", "dgd.framework-immutable", "dgd.services-immutable", "dgd.topology-immutable",
+        "dgd.replicas-owned", "dgd.restart-during-rollout", "dcd.framework-immutable", "model.type-immutable",
+        "model.base-immutable"}) {
+    INFO(rule);
+    CHECK(isLock(rule));
+  }
+  for (const char* rule : {"dgdr-model-required", "dgd.framework-change", "schema.type", ""}) CHECK_FALSE(isLock(rule));
+}
+
+TEST_CASE("mode warn keeps the locks of a graph") {
+  Policy policy = usualPolicy();
+  policy.warnOnly = true;
+  const auto graph = [](std::string_view framework) {
+    return R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment","metadata":{"name":"g","namespace":"n"},)"
+           R"("spec":{"backendFramework":")" +
+           std::string{framework} + R"(","services":{"Frontend":{"componentType":"frontend","replicas":1}}}})";
+  };
+  const char* path = "/validate-nvidia-com-v1alpha1-dynamographdeployment";
+  const Reply reply = ask(path, review("UPDATE", graph("sglang"), graph("vllm")), policy);
+  CHECK(reply.body.find(R"("allowed":false)") != std::string::npos);
+  CHECK(reply.body.find(R"("field":"spec.backendFramework")") != std::string::npos);
+}
+
 TEST_CASE("mode warn admits with warnings, but a locked spec stays locked") {
   Policy policy = usualPolicy();
   policy.warnOnly = true;
