@@ -114,7 +114,7 @@ class Converter {
       std::string name;
       if (auto error = nameOf(key, name)) return error;
       if (!own.insert(name).second) {
-        return errorAt(key.at, fmt::format("duplicate name \"{}\"", name.substr(0, 64)));
+        return errorAt(key.at, fmt::format("duplicate name \"{}\"", json::excerpt(name)));
       }
       const auto [known, added] = members.index.try_emplace(name, members.list.size());
       if (added) members.list.emplace_back();

@@ -13,6 +13,7 @@
 #include "common/conversion/carried.h"
 #include "common/conversion/profiler_config.h"
 #include "common/conversion/remainder.h"
+#include "common/json/utf8.h"
 
 namespace dynamo::conversion {
 namespace {
@@ -157,7 +158,7 @@ std::optional<ConvertError> convertDgdr(const Value& object, std::string_view de
   if (!object.IsObject()) return failure(object, "the item is not an object");
   if (json::findText(&object, "kind") != api::kDynamoGraphDeploymentRequest) {
     return failure(object, fmt::format("kind: Unsupported value: \"{}\": supported values: \"{}\"",
-                                       json::findText(&object, "kind").substr(0, 64),
+                                       json::excerpt(json::findText(&object, "kind")),
                                        api::kDynamoGraphDeploymentRequest));
   }
   const std::string_view version = json::findText(&object, "apiVersion");
@@ -166,7 +167,7 @@ std::optional<ConvertError> convertDgdr(const Value& object, std::string_view de
     return failure(
         object,
         fmt::format("apiVersion: cannot convert \"{}\" to \"{}\": supported values: \"{}\", \"{}\"",
-                    version.substr(0, 64), desiredVersion.substr(0, 64), api::kV1alpha1, api::kV1beta1));
+                    json::excerpt(version), json::excerpt(desiredVersion), api::kV1alpha1, api::kV1beta1));
   }
   if (version == desiredVersion) {
     converted = json::alias(object);

@@ -145,8 +145,6 @@ class Comparison {
   }
 
   void compare(const Value* live, const Value* wanted, const Represented::Step& step) {
-    live = present(live);
-    wanted = present(wanted);
     if (live == nullptr && wanted == nullptr) return;
     const auto place = step.place();
     const bool alike = live != nullptr && wanted != nullptr && place == Represented::Place::AtOrBelow &&
@@ -271,8 +269,8 @@ Represented::Step Represented::down(const Step& from, std::string_view name) con
 
 void difference(const Value& live, const Value& wanted, std::string_view name, const Represented& represented,
                 std::vector<Field>& fields, Allocator& allocator) {
-  Comparison{represented, fields, allocator}.member(json::findRaw(live, name), json::findRaw(wanted, name),
-                                                    name, {});
+  Comparison{represented, fields, allocator}.member(json::find(live, name), json::find(wanted, name), name,
+                                                    {});
 }
 
 void restore(const std::vector<Field>& fields, Value& object, Allocator& allocator) {
@@ -340,7 +338,7 @@ std::vector<Field> decode(std::string_view text, std::string_view prefix, Alloca
     Field field;
     field.pointer = pointer;
     field.guardPointer = json::findText(&item, "at");
-    if (Value* value = json::find(item, "value")) field.value = std::move(*value);
+    if (Value* value = json::findRaw(item, "value")) field.value = std::move(*value);
     if (Value* seen = json::findRaw(item, "while")) {
       field.guarded = true;
       if (!seen->IsNull()) field.seen = std::move(*seen);

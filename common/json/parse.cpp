@@ -6,13 +6,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/json/utf8.h"
+
 namespace dynamo::json {
 namespace {
 
 // Full precision, so that doubles survive a round trip. Not iterative, which is slower: guard() bounds the
 // depth.
 constexpr unsigned kFlags = rapidjson::kParseFullPrecisionFlag;
-constexpr std::size_t kLongestStep = 64;  // of a path in an error, in bytes
 
 void locate(std::string_view text, ParseError& error) {
   const std::string_view before = text.substr(0, std::min(error.offset, text.size()));
@@ -58,7 +59,7 @@ bool findFault(const Value& value, std::size_t mostMembers, Fault& fault) {
     if (fault.twice != nullptr) return true;
     for (const auto& member : value.GetObject()) {
       if (!isContainer(member.value) || !findFault(member.value, mostMembers, fault)) continue;
-      fault.steps.emplace_back(text(member.name).substr(0, kLongestStep));
+      fault.steps.push_back(excerpt(text(member.name)));
       return true;
     }
   } else if (value.IsArray()) {
@@ -78,7 +79,7 @@ std::string pathOf(const Fault& fault) {
     path += step;
   };
   std::for_each(fault.steps.rbegin(), fault.steps.rend(), add);
-  if (fault.twice != nullptr) add(fmt::format("\"{}\"", text(*fault.twice).substr(0, kLongestStep)));
+  if (fault.twice != nullptr) add(fmt::format("\"{}\"", excerpt(text(*fault.twice))));
   return path;
 }
 

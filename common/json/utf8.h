@@ -2,6 +2,7 @@
 // Well-formed UTF-8 (Unicode table 3-7): what may stand in JSON, a log line or a configuration file.
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace dynamo::json {
@@ -24,6 +25,20 @@ constexpr std::size_t utf8Length(std::string_view text) {
     return tail(1) && tail(2) && tail(3) ? 4 : 0;
   }
   return 0;
+}
+
+/// A name as it stands in an error: at most 64 bytes of it, on one line.
+inline std::string excerpt(std::string_view name) {
+  constexpr std::size_t kMost = 64;
+  std::string shown;
+  while (!name.empty() && shown.size() < kMost) {
+    const std::size_t length = utf8Length(name);
+    const auto first = static_cast<unsigned char>(name[0]);
+    const bool plain = length > 1 || (length == 1 && first >= 0x20 && first != 0x7F);
+    shown += plain ? name.substr(0, length) : " ";
+    name.remove_prefix(length == 0 ? 1 : length);
+  }
+  return shown;
 }
 
 }  // namespace dynamo::json

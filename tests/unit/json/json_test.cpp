@@ -52,6 +52,9 @@ TEST_CASE("texts that are refused, and what is said") {
       {"[\xC3\xA9]", "line 1, column 2: invalid character"},
       {"{\"a\":1,\"a\":2}", "line 1, column 1: duplicate name \"a\""},
       {"{\"b\":{\"c\":[{},{\"z\":1,\"y\":2,\"z\":3}]}}", "line 1, column 1: duplicate name b.c[1].\"z\""},
+      {R"({"a\u0000\n\u007f":{"\u0001":1,"\u0001":2}})", "line 1, column 1: duplicate name a   .\" \""},
+      {"{\"" + std::string(63, 'x') + "\xC3\xA9y\":{\"a\":1,\"a\":2}}",
+       "line 1, column 1: duplicate name " + std::string(63, 'x') + "\xC3\xA9.\"a\""},
       {std::string(kMaxDepth + 1, '['), "line 1, column 257: nested too deeply"},
       {std::string(1000000, '['), "line 1, column 257: nested too deeply"},
   }));
