@@ -16,6 +16,5 @@ inline constexpr std::string_view kDynamoGraphDeploymentScalingAdapter =
     "DynamoGraphDeploymentScalingAdapter";
 inline constexpr std::string_view kDynamoModel = "DynamoModel";
 inline constexpr std::string_view kDynamoCheckpoint = "DynamoCheckpoint";
-inline constexpr std::string_view kDynamoWorkerMetadata = "DynamoWorkerMetadata";
 
 }  // namespace dynamo::api

@@ -38,8 +38,6 @@ struct WebhookServerConfig {
       shutdownDelay;  ///< how long to serve on after readiness turned false; 0 allowed
   std::int32_t maxConnections = 0;
   std::int64_t maxInFlightBytes = 0;  ///< request bodies held at once
-
-  bool tls12Allowed() const { return tlsMinVersion == "1.2"; }
 };
 
 struct ServerConfig {

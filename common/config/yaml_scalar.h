@@ -12,7 +12,6 @@ namespace dynamo::config {
 
 /// The tags of the parser: "?" plain without a tag, "!" quoted or block, otherwise the resolved tag.
 inline constexpr std::string_view kPlainTag = "?";
-inline constexpr std::string_view kQuotedTag = "!";
 inline constexpr std::string_view kCoreTag = "tag:yaml.org,2002:";
 
 /// A scalar's value; monostate is null. Doubles are finite.

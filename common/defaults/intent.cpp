@@ -1,53 +1,55 @@
-// What of a component its defaults depend on.
-#include <algorithm>
-#include <array>
-
+// From a stored object back to what the user wrote.
 #include "common/api/dynamo.h"
-#include "common/defaults/derive.h"
+#include "common/api/kinds.h"
+#include "common/defaults/annotations.h"
+#include "common/defaults/apply.h"
 #include "common/defaults/digest.h"
+#include "common/defaults/record.h"
+#include "common/defaults/units.h"
 
 namespace dynamo::defaults {
 namespace {
 
 using json::Value;
 
-constexpr std::array<std::string_view, 4> kNotCounting = {"replicas", "scalingAdapter", "labels",
-                                                          "annotations"};
-
-bool counts(const Value::Member& member) {
-  return !member.value.IsNull() &&
-         std::find(kNotCounting.begin(), kNotCounting.end(), json::text(member.name)) == kNotCounting.end();
-}
-
-std::string_view discoveryOf(const Value& component) {
-  return json::findText(json::findObject(&component, "annotations"), api::annotation::kDiscoveryBackend);
+void dropStamp(Value& object, const Record& record, const Claim& root) {
+  const std::string_view key = api::annotation::kOriginVersion;
+  const Claim claim = root.member("metadata").member("annotations").member(key);
+  const std::string_view digest = record.stamp();
+  if (digest.empty() || claim.named()) return;
+  if (digest.substr(0, kDigestLength) == digestText(hashOf(annotationOf(&object, key)))) {
+    dropAnnotation(object, key);
+  }
 }
 
 }  // namespace
 
-bool sameIntent(const Value& a, const Value& b) {
-  if (!a.IsObject() || !b.IsObject()) return json::equal(a, b);
-  if (discoveryOf(a) != discoveryOf(b)) return false;
-  const auto countingIn = [](const Value& v) {
-    return std::count_if(v.MemberBegin(), v.MemberEnd(), counts);
-  };
-  if (countingIn(a) != countingIn(b)) return false;
-  return std::all_of(a.MemberBegin(), a.MemberEnd(), [&](const Value::Member& member) {
-    return !counts(member) || json::equal(&member.value, json::find(&b, json::text(member.name)));
-  });
+void reduceToIntent(Value& object) {
+  const Record record{&object};
+  if (!record.present()) return;
+  const Claims claims{object};
+  const Claim spec = claims.root().member("spec");
+  Value* components = json::find(object, "spec");
+  if (const Value* trie = record.component(); trie != nullptr && components != nullptr) {
+    if (json::findText(&object, "kind") == api::kDynamoComponentDeployment) {
+      takeUnits(*components, *trie, spec, Ours::Unclaimed);
+    } else if (Value* services = json::find(*components, "services")) {
+      const Claim claim = spec.member("services");
+      for (auto& service : services->GetObject()) {
+        const std::string_view name = json::text(service.name);
+        const Value* own = record.service(name);
+        if (own != nullptr) takeUnits(service.value, *own, claim.member(name), Ours::Unclaimed);
+      }
+    }
+  }
+  dropStamp(object, record, claims.root());
+  dropAnnotation(object, api::annotation::kDefaulted);
 }
 
-std::string derivedFrom(const Value& component, const Surroundings& around) {
-  std::uint64_t members = 0;
-  for (const auto& member : component.GetObject()) {
-    if (counts(member)) members += chain(hashOf(json::text(member.name)), hashOf(member.value));
-  }
-  std::uint64_t hash = chain(members, hashOf(discoveryOf(component)));
-  for (const std::string* text : {&around.graph, &around.namespaceName, &around.discovery}) {
-    hash = chain(hash, hashOf(*text));
-  }
-  for (const std::string_view name : around.envNames) hash = chain(hash, hashOf(name));
-  return digestText(hash);
+Value intent(const Value& object, json::Allocator& allocator) {
+  Value reduced = json::copy(object, allocator);
+  reduceToIntent(reduced);
+  return reduced;
 }
 
 }  // namespace dynamo::defaults

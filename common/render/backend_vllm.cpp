@@ -1,3 +1,4 @@
+// What vLLM's command and environment gain over several nodes, by its distributed executor (ray or mp).
 // spec/pod-defaults.md section 8; quirks pod-Q2, Q4, Q8, Q9, Q12, Q17, Q31, Q32.
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// The Deployment of a component on one node, where Grove is not used.
 // spec/children.md section 9; quirks pod-Q27, child-Q36, child-Q37.
 #include "common/render/workloads.h"
 

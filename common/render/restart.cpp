@@ -1,3 +1,4 @@
+// In which order the services of a graph restart, and which restart is due.
 // spec/children.md section 8; quirk ctl-Q19.
 #include <algorithm>
 
