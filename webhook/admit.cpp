@@ -35,9 +35,9 @@ void warnInstead(validation::Findings& findings) {
 bool isLock(std::string_view rule) {
   static const std::set<std::string_view> kLocks = [] {
     std::set<std::string_view> locks;
-    for (const auto rules : {validation::dgdrRules(), validation::dgdRules(), validation::dcdRules(),
-                             validation::scalingAdapterRules(), validation::modelRules(),
-                             validation::checkpointRules()}) {
+    for (const auto rules :
+         {validation::dgdrRules(), validation::dgdRules(), validation::dcdRules(),
+          validation::scalingAdapterRules(), validation::modelRules(), validation::checkpointRules()}) {
       for (const validation::Rule& each : rules) {
         if (each.severity == validation::Severity::Lock) locks.insert(each.id);
       }

@@ -166,14 +166,14 @@ TEST_CASE("warnings stand beside allowed and denied answers") {
 }
 
 TEST_CASE("rules about a change are locks, the others are not") {
-  for (const char* rule :
-       {"dgdr-spec-locked", "dgd.framework-immutable", "dgd.services-immutable", "dgd.topology-immutable",
-        "dgd.replicas-owned", "dgd.restart-during-rollout", "dcd.framework-immutable", "model.type-immutable",
-        "model.base-immutable"}) {
+  for (const char* rule : {"dgdr-spec-locked", "dgd.framework-immutable", "dgd.services-immutable",
+                           "dgd.topology-immutable", "dgd.replicas-owned", "dgd.restart-during-rollout",
+                           "dcd.framework-immutable", "model.type-immutable", "model.base-immutable"}) {
     INFO(rule);
     CHECK(isLock(rule));
   }
-  for (const char* rule : {"dgdr-model-required", "dgd.framework-change", "schema.type", ""}) CHECK_FALSE(isLock(rule));
+  for (const char* rule : {"dgdr-model-required", "dgd.framework-change", "schema.type", ""})
+    CHECK_FALSE(isLock(rule));
 }
 
 TEST_CASE("mode warn keeps the locks of a graph") {
@@ -182,7 +182,8 @@ TEST_CASE("mode warn keeps the locks of a graph") {
   const auto graph = [](std::string_view framework) {
     return R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment","metadata":{"name":"g","namespace":"n"},)"
            R"("spec":{"backendFramework":")" +
-           std::string{framework} + R"(","services":{"Frontend":{"componentType":"frontend","replicas":1}}}})";
+           std::string{framework} +
+           R"(","services":{"Frontend":{"componentType":"frontend","replicas":1}}}})";
   };
   const char* path = "/validate-nvidia-com-v1alpha1-dynamographdeployment";
   const Reply reply = ask(path, review("UPDATE", graph("sglang"), graph("vllm")), policy);
