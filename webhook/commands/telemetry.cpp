@@ -64,9 +64,9 @@ struct Telemetry::State {
     observability::addBuildInfo(registry, "webhook", kVersion, operatorVersion);
     for (const AdmissionRoute& entry : admissionRoutes()) {
       paths.emplace(&entry, PathMetrics{registry, entry});
-      routes.emplace(entry.path, observability::RouteMetrics{registry, entry.path.substr(1)});
+      routes.emplace(entry.path, observability::RouteMetrics{registry, entry.path});
     }
-    routes.emplace(kConvertPath, observability::RouteMetrics{registry, kConvertPath.substr(1)});
+    routes.emplace(kConvertPath, observability::RouteMetrics{registry, kConvertPath});
   }
 
   void admission(const AdmissionRoute& entry, const AdmissionOutcome& outcome, double seconds) {

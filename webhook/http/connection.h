@@ -29,6 +29,13 @@ enum class Step {
   done,    ///< over: close the socket
 };
 
+/// What costs how much.
+enum class Work {
+  usual,      ///< no more than a review
+  handshake,  ///< 200 us of signing
+  bulk,       ///< a turn of a large body or reply: there will be many
+};
+
 /// What a sweep did.
 enum class Swept {
   nothing,
@@ -54,9 +61,10 @@ class Connection {
   bool unused() const { return served_ == 0 && (state_ == State::handshake || state_ == State::head); }
   /// Whether it has been idle for a while.
   bool dormant() const { return released_ && idle(); }
-  /// Whether the next `advance` is likely to cost more than a review: a handshake, the midst of a large body.
-  bool costly() const {
-    return state_ == State::handshake || (moved_ >= kTurnBytes && state_ != State::head);
+  /// What the next `advance` is likely to do.
+  Work next() const {
+    if (state_ == State::handshake) return Work::handshake;
+    return moved_ >= kTurnBytes && state_ != State::head ? Work::bulk : Work::usual;
   }
   /// The next `advance` ends the connection, whatever it is doing.
   void abort() { aborted_ = true; }

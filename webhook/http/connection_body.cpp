@@ -5,6 +5,12 @@
 #include "webhook/http/connection.h"
 
 namespace dynamo::webhook::detail {
+namespace {
+
+// Of a body, before any of it has come.
+constexpr std::size_t kFirstStep = std::size_t{16} * 1024;
+
+}  // namespace
 
 /// Takes budget for a body of that size. Remembers the need if there is none.
 bool Connection::cover(std::size_t bodyBytes) {
@@ -31,7 +37,7 @@ Connection::MaybeStep Connection::startBody() {
   const auto& head = parser_.head();
   state_ = head.chunked ? State::chunks : State::body;
   if (!head.chunked) {
-    request_.body.reserve(static_cast<std::size_t>(head.contentLength) + kSpareBytes);
+    request_.body.reserve(std::min(static_cast<std::size_t>(head.contentLength), kFirstStep) + kSpareBytes);
   }
   // A body that has begun to arrive needs no invitation.
   if (head.expectContinue && inBegin_ == inEnd_) {
@@ -50,7 +56,6 @@ void Connection::extendDeadline(std::chrono::milliseconds base) {
 Connection::MaybeStep Connection::readBody() {
   // Memory is touched, and paid for, as it is filled: in steps that double what has come, while they stay in
   // the second-level cache.
-  constexpr std::size_t kLeast = std::size_t{16} * 1024;
   constexpr std::size_t kMost = std::size_t{256} * 1024;
   auto& body = request_.body;
   const auto length = static_cast<std::size_t>(parser_.head().contentLength);
@@ -62,8 +67,9 @@ Connection::MaybeStep Connection::readBody() {
   }
   while (moved_ < length) {
     if (moved_ == body.size()) {
-      const std::size_t next = std::min(length, moved_ + std::clamp(moved_, kLeast, kMost));
+      const std::size_t next = std::min(length, moved_ + std::clamp(moved_, kFirstStep, kMost));
       if (!cover(next)) return awaitBudget();
+      if (moved_ >= kFirstStep) body.reserve(length + kSpareBytes);
       body.resize(next);
     }
     const auto got = receive(body.data() + moved_, body.size() - moved_);

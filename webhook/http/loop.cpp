@@ -119,8 +119,8 @@ class Loop::Impl {
   asio::awaitable<void> serve(std::unique_ptr<Session> session);
   asio::awaitable<void> sweep();
   asio::awaitable<void> runOnWorker(Connection& connection);
-  asio::awaitable<void> costlyTurn();
-  void giveCostlyTurn();
+  asio::awaitable<void> turn(Work work);
+  void giveTurns();
   int acceptSome(Listener& listener, int most);
   bool evictOne();
   void start(Accepted accepted);
@@ -134,10 +134,12 @@ class Loop::Impl {
   asio::executor_work_guard<asio::io_context::executor_type> guard;
   asio::steady_timer tick;
   std::deque<Listener> listeners;
-  std::deque<std::function<void()>> costly;  ///< wait for their turn
-  bool costlyTurns = false;                  ///< giveCostlyTurn will run
-  std::minstd_rand random;                   // whom to look at, not a secret
-  std::size_t freed = 0;                     ///< connections that gave up their memory since the last trim
+  using Queue = std::deque<std::function<void()>>;
+  Queue handshakes;         ///< wait for their turn
+  Queue bulk;               ///< likewise
+  bool givesTurns = false;  ///< giveTurns will run
+  std::minstd_rand random;  // whom to look at, not a secret
+  std::size_t freed = 0;    ///< connections that gave up their memory since the last trim
   bool finished = false;
 };
 
@@ -230,7 +232,7 @@ asio::awaitable<void> Loop::Impl::serve(std::unique_ptr<Session> session) {
   auto& connection = *session->connection;
   Error ignored;  // a wait that was cancelled: `advance` knows why
   for (;;) {
-    if (connection.costly()) co_await costlyTurn();
+    if (const Work work = connection.next(); work != Work::usual) co_await turn(work);
     switch (connection.advance()) {
       case Step::read:
         co_await socket.async_wait(Tcp::socket::wait_read,
@@ -249,7 +251,7 @@ asio::awaitable<void> Loop::Impl::serve(std::unique_ptr<Session> session) {
         co_await runOnWorker(connection);
         break;
       case Step::yield:
-        if (!connection.costly()) co_await asio::post(io, asio::use_awaitable);
+        if (connection.next() == Work::usual) co_await asio::post(io, asio::use_awaitable);
         break;
       case Step::done:
         ++freed;
@@ -258,27 +260,28 @@ asio::awaitable<void> Loop::Impl::serve(std::unique_ptr<Session> session) {
   }
 }
 
-/// Handshakes, large bodies and large replies get one turn between them in each round of the loop: a review
-/// waits for one of them, not for all.
-asio::awaitable<void> Loop::Impl::costlyTurn() {
-  const auto initiate = [this](auto handler) {
+/// All handshakes get one turn in each round of the loop, and so do all large bodies and replies: a review
+/// waits for one of them, not for all, and neither starves the other.
+asio::awaitable<void> Loop::Impl::turn(Work work) {
+  const auto initiate = [this, work](auto handler) {
     // std::function wants a copyable task, the handler can only be moved.
-    costly.emplace_back(
-        [resume = std::make_shared<decltype(handler)>(std::move(handler))] { std::move (*resume)(); });
-    if (!std::exchange(costlyTurns, true)) asio::post(io, [this] { giveCostlyTurn(); });
+    (work == Work::handshake ? handshakes : bulk)
+        .emplace_back(
+            [resume = std::make_shared<decltype(handler)>(std::move(handler))] { std::move (*resume)(); });
+    if (!std::exchange(givesTurns, true)) asio::post(io, [this] { giveTurns(); });
   };
   co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(initiate, asio::use_awaitable);
 }
 
-void Loop::Impl::giveCostlyTurn() {
-  if (costly.empty()) {
-    costlyTurns = false;
-    return;
+void Loop::Impl::giveTurns() {
+  for (Queue* queue : {&handshakes, &bulk}) {
+    if (queue->empty()) continue;
+    const auto resume = std::move(queue->front());
+    queue->pop_front();
+    resume();
   }
-  const auto resume = std::move(costly.front());
-  costly.pop_front();
-  resume();
-  asio::post(io, [this] { giveCostlyTurn(); });  // behind all that is ready now
+  givesTurns = !handshakes.empty() || !bulk.empty();
+  if (givesTurns) asio::post(io, [this] { giveTurns(); });  // behind all that is ready now
 }
 
 /// Resumes on this loop's thread when the handler has run.

@@ -1,0 +1,77 @@
+// What the metrics page says of requests.
+
+#include "webhook/commands/telemetry.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "support.h"
+
+namespace dynamo::webhook::test {
+namespace {
+
+std::string conversion(std::string_view uid, std::string_view objects) {
+  return R"({"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","request":{"uid":")" +
+         std::string{uid} + R"(","desiredAPIVersion":"nvidia.com/v1alpha1","objects":)" +
+         std::string{objects} + "}}";
+}
+
+TEST_CASE("the page tells of every request once, and of our own canned ones nothing") {
+  Telemetry telemetry{"1.0.0"};
+  const Routes routes{usualPolicy(), telemetry.observers()};
+  const auto post = [&](std::string_view path, std::string body) {
+    Request request{"POST", path, std::move(body)};
+    return routes.find(path)->handle(request).status;
+  };
+  const std::string list = "[" + goodDgdr() + "," + goodDgdr() + "]";
+  CHECK(post(kValidate, review("CREATE", goodDgdr())) == 200);
+  CHECK(post(kValidate, review("CREATE", dgdr("{}"))) == 200);
+  CHECK(post(kValidate, "{}") == 400);
+  CHECK(post(kConvert, conversion("u", list)) == 200);
+  CHECK(post(kConvert, conversion("u", "[7]")) == 200);
+  CHECK(post(kConvert, "[]") == 400);
+  CHECK(post(kConvert, conversion(kSelfCheckUid, list)) == 200);
+
+  ServerMetrics server;
+  server.requestsRefused = 3;
+  server.requests[4] = 7;
+  const std::string page = telemetry.page(server).body;
+  const auto bytes = conversion("u", list).size() + conversion("u", "[7]").size();
+  const std::string validate = R"(webhook=")" + std::string{kValidate} + "\"}";
+  const std::string lines[] = {
+      "controller_runtime_webhook_requests_total{code=\"200\"," + validate + " 2",
+      "controller_runtime_webhook_requests_total{code=\"400\"," + validate + " 1",
+      "controller_runtime_webhook_requests_in_flight{" + validate + " 0",
+      R"(controller_runtime_webhook_requests_total{code="200",webhook="/convert"} 2)",
+      R"(controller_runtime_webhook_requests_total{code="400",webhook="/convert"} 1)",
+      R"(controller_runtime_webhook_requests_total{code="500",webhook="/convert"} 0)",
+      R"(controller_runtime_webhook_requests_in_flight{webhook="/convert"} 0)",
+      R"(controller_runtime_webhook_latency_seconds_count{webhook="/convert"} 3)",
+      R"(dynamo_webhook_conversion_objects_total{resource_type="DynamoGraphDeploymentRequest",to="any"} 2)",
+      R"(dynamo_webhook_conversion_failures_total{resource_type="DynamoGraphDeploymentRequest",to="any"} 1)",
+      R"(dynamo_webhook_conversion_bytes_total{resource_type="DynamoGraphDeploymentRequest",to="any"} )" +
+          std::to_string(bytes),
+      "dynamo_webhook_requests_refused_total 3",
+      "controller_runtime_webhook_panics_total 0",
+  };
+  for (const std::string& line : lines) {
+    INFO(line);
+    CHECK(page.find("\n" + line + "\n") != std::string::npos);
+  }
+}
+
+TEST_CASE("an exception counts as the 500 that the server answers") {
+  Telemetry telemetry{"1.0.0"};
+  const Observers observers = telemetry.observers();
+  observers.started(kConvert);
+  observers.finished(kConvert, {500, true, false, 0.001});
+  observers.started(kValidate);
+  observers.finished(kValidate, {500, true, false, 0.001});
+  const std::string page = telemetry.page({}).body;
+  CHECK(page.find("\ncontroller_runtime_conversion_webhook_panics_total 1\n") != std::string::npos);
+  CHECK(page.find("\ncontroller_runtime_webhook_panics_total 1\n") != std::string::npos);
+  CHECK(page.find(R"(requests_total{code="500",webhook="/convert"} 1)") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace dynamo::webhook::test
