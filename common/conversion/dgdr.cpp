@@ -76,11 +76,10 @@ std::vector<Field> savedFields(const Value& object, std::string_view specKey, st
 }
 
 /// What the base mapping of the converted object would get wrong of `object`.
-std::vector<Field> remainderOf(const Value& mapped, const Value& object, const Represented& represented,
-                               Allocator& allocator) {
+std::vector<Field> remainderOf(const Value& mapped, const Value& object, const Represented& represented) {
   std::vector<Field> fields;
   for (const std::string_view name : {"spec", "status"}) {
-    difference(mapped, object, name, represented, fields, allocator);
+    difference(mapped, object, name, represented, fields);
   }
   return fields;
 }
@@ -114,7 +113,7 @@ Value toV1beta1(const Value& alpha, Allocator& allocator) {
   }
   Value back{rapidjson::kObjectType};
   mapToV1alpha1(mapped, carried, back, allocator);
-  std::vector<Field> fields = remainderOf(back, alpha, kRepresentedInV1alpha1, allocator);
+  std::vector<Field> fields = remainderOf(back, alpha, kRepresentedInV1alpha1);
   guardWorkersImage(mapped, alpha, fields);
   Value result = shell(alpha, api::kV1beta1,
                        fitAnnotations(annotationsOf(alpha), writeCarried(carried), std::move(fields),
@@ -133,7 +132,7 @@ Value toV1alpha1(const Value& beta, Allocator& allocator) {
           allocator);
   Value back{rapidjson::kObjectType};
   mapToV1beta1(mapped, back, allocator);
-  std::vector<Field> fields = remainderOf(back, beta, kRepresentedInV1beta1, allocator);
+  std::vector<Field> fields = remainderOf(back, beta, kRepresentedInV1beta1);
   Value result = shell(beta, api::kV1alpha1,
                        fitAnnotations(annotationsOf(beta), {}, std::move(fields), keys::kBetaSpecRemainder,
                                       keys::kBetaStatusRemainder),

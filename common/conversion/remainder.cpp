@@ -122,8 +122,8 @@ void assign(Value& at, Way way, const std::optional<Value>& value, Allocator& al
 /// Walks through two objects side by side. The pointer of a place is made only for what differs.
 class Comparison {
  public:
-  Comparison(const Represented& represented, std::vector<Field>& fields, Allocator& allocator)
-      : represented_(represented), fields_(fields), allocator_(allocator) {}
+  Comparison(const Represented& represented, std::vector<Field>& fields)
+      : represented_(represented), fields_(fields) {}
 
   void member(const Value* live, const Value* wanted, std::string_view name, const Represented::Step& from) {
     way_.push_back({name, 0});
@@ -216,7 +216,6 @@ class Comparison {
 
   const Represented& represented_;
   std::vector<Field>& fields_;
-  Allocator& allocator_;
   std::vector<Segment> way_;
 };
 
@@ -268,9 +267,8 @@ Represented::Step Represented::down(const Step& from, std::string_view name) con
 }
 
 void difference(const Value& live, const Value& wanted, std::string_view name, const Represented& represented,
-                std::vector<Field>& fields, Allocator& allocator) {
-  Comparison{represented, fields, allocator}.member(json::find(live, name), json::find(wanted, name), name,
-                                                    {});
+                std::vector<Field>& fields) {
+  Comparison{represented, fields}.member(json::find(live, name), json::find(wanted, name), name, {});
 }
 
 void restore(const std::vector<Field>& fields, Value& object, Allocator& allocator) {

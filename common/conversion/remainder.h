@@ -58,7 +58,7 @@ inline constexpr std::string_view kProfilerConfigPointer = "/spec/profilingConfi
 /// Appends the fields that turn the member `name` ("spec" or "status") of `live` into that of `wanted`; both
 /// may be absent. The values are aliases of theirs.
 void difference(const json::Value& live, const json::Value& wanted, std::string_view name,
-                const Represented& represented, std::vector<Field>& fields, json::Allocator& allocator);
+                const Represented& represented, std::vector<Field>& fields);
 
 /// Restores `fields` in `object`. All guards are read before anything is changed.
 void restore(const std::vector<Field>& fields, json::Value& object, json::Allocator& allocator);

@@ -89,6 +89,7 @@ Value alias(const Value& value) {
   // RapidJSON moves Values bytewise itself, and one of a pool allocator frees nothing.
   static_assert(!Allocator::kNeedFree);
   Value result;
+  // NOLINTNEXTLINE(bugprone-undefined-memory-manipulation)
   std::memcpy(static_cast<void*>(&result), &value, sizeof value);
   return result;
 }
