@@ -10,6 +10,9 @@
 #include <map>
 #include <streambuf>
 #include <string>
+#include <string_view>
+
+#include "common/json/utf8.h"
 
 namespace dynamo::config {
 namespace {
@@ -47,7 +50,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
-    add(YamlNode::Kind::Scalar, mark, tag, anchor, value);
+    add(YamlNode::Kind::Scalar, mark, tag, anchor, repaired(value));
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
@@ -61,6 +64,18 @@ class TreeBuilder : public YAML::EventHandler {
   void OnMapEnd() override { close(); }
 
  private:
+  /// The text is UTF-8, but yaml-cpp makes one byte each of the escapes \N (U+0085) and \_ (U+00A0).
+  static std::string repaired(const std::string& value) {
+    std::string text;
+    for (std::string_view rest{value}; !rest.empty();) {
+      const std::size_t length = json::utf8Length(rest);
+      if (length == 0) text += '\xC2';
+      text += rest.substr(0, std::max<std::size_t>(length, 1));
+      rest.remove_prefix(std::max<std::size_t>(length, 1));
+    }
+    return text;
+  }
+
   [[noreturn]] static void refuse(const YAML::Mark& mark, const char* reason) {
     throw Refused{errorAt(positionOfMark(mark), reason)};
   }
