@@ -44,17 +44,7 @@ DenialReason reasonOf(const AdmissionOutcome& outcome) {
 
 constexpr std::string_view kOperations[] = {"CREATE", "UPDATE", "DELETE"};
 
-/// What one admission path counts.
-struct PathMetrics {
-  PathMetrics(observability::Registry& registry, const AdmissionRoute& entry) {
-    if (entry.role != Role::Validate) return;
-    for (const std::string_view operation : kOperations) {
-      operations.emplace(operation, observability::AdmissionMetrics{registry, entry.kind.kind, operation});
-    }
-  }
-
-  std::map<std::string_view, observability::AdmissionMetrics> operations;  ///< of validators
-};
+using ByOperation = std::map<std::string_view, observability::AdmissionMetrics>;
 
 }  // namespace
 
@@ -63,16 +53,21 @@ struct Telemetry::State {
       : server(registry), rules(registry), conversion(registry, api::kDynamoGraphDeploymentRequest, "any") {
     observability::addBuildInfo(registry, "webhook", kVersion, operatorVersion);
     for (const AdmissionRoute& entry : admissionRoutes()) {
-      paths.emplace(&entry, PathMetrics{registry, entry});
       routes.emplace(entry.path, observability::RouteMetrics{registry, entry.path});
+      if (entry.role != Role::Validate) continue;
+      for (const std::string_view operation : kOperations) {
+        validators[&entry].emplace(operation,
+                                   observability::AdmissionMetrics{registry, entry.kind.kind, operation});
+      }
     }
     routes.emplace(kConvertPath, observability::RouteMetrics{registry, kConvertPath});
   }
 
   void admission(const AdmissionRoute& entry, const AdmissionOutcome& outcome, double seconds) {
-    PathMetrics& path = paths.at(&entry);
-    const auto counted = path.operations.find(outcome.operation);
-    if (counted == path.operations.end()) return;
+    const auto validator = validators.find(&entry);
+    if (validator == validators.end()) return;
+    const auto counted = validator->second.find(outcome.operation);
+    if (counted == validator->second.end()) return;
     if (outcome.allowed) {
       counted->second.allowed(seconds);
       return;
@@ -92,7 +87,7 @@ struct Telemetry::State {
   observability::ServerMetrics server;
   observability::RuleMetrics rules;
   observability::ConversionMetrics conversion;
-  std::map<const AdmissionRoute*, PathMetrics> paths;
+  std::map<const AdmissionRoute*, ByOperation> validators;
   std::map<std::string_view, observability::RouteMetrics> routes;
   std::mutex pageMutex;
   ServerMetrics seen;  ///< totals already counted; guarded by pageMutex
