@@ -45,12 +45,20 @@ void writeAfter(const Value& value, std::size_t indent, std::string& out) {
   }
 }
 
+/// A key's length up to which YAML readers take it without a sign that it is one.
+constexpr std::size_t kMaxSimpleKey = 1000;
+
 void writeMembers(const Value& object, std::size_t indent, bool dashed, std::string& out) {
   bool first = dashed;
   for (const auto& member : object.GetObject()) {
     if (!first) out.append(indent, ' ');
     first = false;
-    out += scalar(member.name) + ':';
+    const std::string name = scalar(member.name);
+    if (name.size() <= kMaxSimpleKey) {
+      out += name + ':';
+    } else {
+      out += "? " + name + '\n' + std::string(indent, ' ') + ':';
+    }
     // Lists of a member stand at its own indentation.
     writeAfter(member.value, member.value.IsArray() ? indent : indent + 2, out);
   }

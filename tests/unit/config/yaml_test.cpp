@@ -1,4 +1,6 @@
 #include "common/config/yaml.h"
+#include "common/json/parse.h"
+#include "common/json/yaml_writer.h"
 
 #include <catch2/catch.hpp>
 
@@ -204,6 +206,23 @@ TEST_CASE("every document knows where it starts") {
     CHECK(parsed.documents[0].start == Position{1, 1});
     CHECK(parsed.documents[1].start == Position{4, 1});
     CHECK(parsed.documents[1].positions.locate("b") == Position{4, text.front() == '{' ? 2U : 1U});
+  }
+}
+
+TEST_CASE("what is written as YAML reads back the same") {
+  const std::string longKey(2000, 'k');
+  for (const std::string& text :
+       {std::string{R"({"a":"yes","b":["on","1",1.0,null,{}],"c":{"d: e":"#","":[]}})"},
+        R"({")" + longKey + R"(":1,"b":[{")" + longKey + R"(":{"c":2},"d":3}],"e":{")" + longKey +
+            R"(":["f"]}})"}) {
+    json::Document document;
+    REQUIRE_FALSE(json::parse(text, document));
+    const std::string written = json::toYaml(document);
+    CAPTURE(written);
+    const TextDocuments again = parseDocuments(written);
+    REQUIRE_FALSE(again.error);
+    REQUIRE(again.documents.size() == 1);
+    CHECK(json::equal(again.documents[0].value, document));
   }
 }
 
