@@ -22,18 +22,28 @@ void locate(std::string_view text, ParseError& error) {
   error.column = before.size() - (newline == std::string_view::npos ? 0 : newline + 1) + 1;
 }
 
+/// Less than zero when `a` comes before `b`; most names differ in their first byte.
+int compareNames(std::string_view a, std::string_view b) {
+  if (!a.empty() && !b.empty() && a.front() != b.front()) {
+    return static_cast<unsigned char>(a.front()) < static_cast<unsigned char>(b.front()) ? -1 : 1;
+  }
+  return a.compare(b);
+}
+
 /// The name that stands twice in `object`, if any.
 const Value* duplicateIn(const Value& object) {
-  const auto count = object.MemberCount();
   bool ascending = true;  // as the API server writes them: then one pass decides
-  for (auto m = object.MemberBegin() + 1; count > 1 && m != object.MemberEnd(); ++m) {
-    const int order = text((m - 1)->name).compare(text(m->name));
+  std::string_view before;
+  for (auto m = object.MemberBegin(); m != object.MemberEnd(); ++m) {
+    const std::string_view name = text(m->name);
+    const int order = m == object.MemberBegin() ? -1 : compareNames(before, name);
     if (order == 0) return &m->name;
     if (order > 0) ascending = false;
+    before = name;
   }
   if (ascending) return nullptr;
   std::vector<const Value*> names;
-  names.reserve(count);
+  names.reserve(object.MemberCount());
   for (const auto& member : object.GetObject()) names.push_back(&member.name);
   std::sort(names.begin(), names.end(), [](auto* a, auto* b) { return text(*a) < text(*b); });
   const auto twice =

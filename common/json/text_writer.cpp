@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t kNumberRoom = 32;  // the longest double has 25 characters
 constexpr std::size_t kBlock = 16;
 constexpr std::size_t kEscapeRoom = 6;  // \\u001F
+constexpr std::size_t kAround = 4;      // of a string: a comma, its quotes and a colon
 
 bool isPlain(unsigned char c) {
   return c >= 0x20 && c != '"' && c != '\\';
@@ -106,7 +107,7 @@ bool TextWriter::Double(double value) {
 }
 
 bool TextWriter::String(const char* characters, rapidjson::SizeType length, bool) {
-  reserve(1);
+  reserve(length + kBlock + kAround);
   separate();
   quote({characters, length});
   return true;
@@ -114,13 +115,11 @@ bool TextWriter::String(const char* characters, rapidjson::SizeType length, bool
 
 bool TextWriter::Key(const char* characters, rapidjson::SizeType length, bool) {
   String(characters, length);
-  reserve(1);
   put(':');
   return true;
 }
 
 void TextWriter::quote(std::string_view value) {
-  reserve(value.size() + kBlock + 2);
   put('"');
   if (value.size() < kBlock && copyShortPlain(value, text_.data() + size_)) {
     size_ += value.size();
@@ -135,7 +134,7 @@ void TextWriter::quote(std::string_view value) {
     }
     size_ += plain;
     if (plain == value.size()) break;
-    reserve(kEscapeRoom + value.size() - plain + kBlock + 2);
+    reserve(kEscapeRoom + value.size() - plain + kBlock + kAround);
     out = text_.data() + size_;
     size_ += static_cast<std::size_t>(escape(out, static_cast<unsigned char>(value[plain])) - out);
     value.remove_prefix(plain + 1);

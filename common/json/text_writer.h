@@ -89,6 +89,7 @@ class TextWriter {
     put(bracket);
     return true;
   }
+  /// Into room for the text, a block and what stands around a string.
   void quote(std::string_view value);
 
   std::string text_;  ///< its first size_ bytes are written
