@@ -32,7 +32,7 @@ constexpr std::array<unsigned char, 256> kClasses = [] {
   return classes;
 }();
 
-/// Decimals up to this length take RapidJSON's plain way.
+/// Decimals up to this length without an exponent cannot be out of range.
 constexpr std::ptrdiff_t kPlainLength = 15;
 
 bool isDigit(char c) {
@@ -168,7 +168,7 @@ class Guard {
     while (p_ != end_ && isDigit(*p_)) ++p_;
     if (p_ == end_ || (*p_ != '.' && *p_ != 'e' && *p_ != 'E')) {
       // 308 digits are about the largest float64.
-      if (p_ - integer > 300 || roundsToZero(start)) {
+      if (p_ - integer > 300) {
         p_ = start;
         return "number out of range";
       }
@@ -194,33 +194,17 @@ class Guard {
     // Beyond these bounds Go refuses (overflow) or RapidJSON 1.1.0 miscounts; within them both agree.
     const std::ptrdiff_t length = p_ - start;
     if (length > static_cast<std::ptrdiff_t>(kMaxNumberLength) || exponent > 308 || exponent < -400 ||
-        digits + exponent > 309 || ((scientific || length > kPlainLength) && outOfRange(start)) ||
-        roundsToZero(start)) {
+        digits + exponent > 309 || ((scientific || length > kPlainLength) && outOfRange(start))) {
       p_ = start;
       return "number out of range";
     }
     return nullptr;
   }
 
-  /// The token from `start` to here is beyond the largest float64, or a zero of many digits or with an
-  /// exponent, on which RapidJSON's conversion is undefined.
+  /// The token from `start` to here is beyond the largest float64, or so small that it would be zero.
   bool outOfRange(const char* start) const {
     double value = 0;
-    return std::from_chars(start, p_, value).ec == std::errc::result_out_of_range || value == 0;
-  }
-
-  /// RapidJSON 1.1.0 takes the leading digits of a long number into 64 bits and rounds up by the next one:
-  /// from the largest it gets to zero.
-  bool roundsToZero(const char* start) const {
-    constexpr std::string_view kLargest = "18446744073709551615";
-    if (p_ - start <= static_cast<std::ptrdiff_t>(kLargest.size())) return false;
-    std::size_t same = 0;
-    for (const char* at = start; at != p_ && (isDigit(*at) || *at == '.' || *at == '-'); ++at) {
-      if (!isDigit(*at) || (same == 0 && *at == '0')) continue;
-      if (same == kLargest.size()) return *at >= '5';
-      if (*at != kLargest[same++]) return false;
-    }
-    return false;
+    return std::from_chars(start, p_, value).ec == std::errc::result_out_of_range;
   }
 
   const char* begin_;

@@ -1,6 +1,7 @@
 #pragma once
 // The only place that includes RapidJSON: its switches must be equal in every translation unit.
 
+#include <cstddef>
 #include <stdexcept>
 
 // A failed precondition (wrong type access) is a programming error of ours: it must never be undefined
@@ -14,6 +15,16 @@
 #ifdef __SSE2__
 #define RAPIDJSON_SSE2
 #endif
+
+// RapidJSON 1.1.0 shifts the wrong words of a long number, and reads words that nobody has written, where the
+// shift is a multiple of 64 bits; and 184467440737095516155 is zero to it. Its conversion of digits to
+// doubles, a header of its own, is left out; number.cpp stands in for it.
+#define RAPIDJSON_STRTOD_
+namespace rapidjson::internal {
+double StrtodFullPrecision(double approximate, int power, const char* digits, std::size_t length,
+                           std::size_t decimalPosition, int exponent);
+double StrtodNormalPrecision(double significand, int power);
+}  // namespace rapidjson::internal
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wold-style-cast"
