@@ -67,13 +67,12 @@ bool sameFinding(const validation::FieldError& a, const validation::FieldError& 
 
 void checkTemplates(Value& child, std::string_view service, const Source& source, json::Allocator& allocator,
                     Findings& findings) {
-  podrules::Options options;
   const bool job = json::findText(&child, "kind") == "Job";
-  options.workload = job ? podrules::Workload::Job : podrules::Workload::Service;
+  const auto workload = job ? podrules::Workload::Job : podrules::Workload::Service;
   Value made;
   for (const Value* each : templatesOf(child, service, allocator, made)) {
     Findings found;
-    podrules::checkPodTemplate(*each, "", options, found);
+    podrules::checkPodTemplate(*each, "", workload, found);
     refuseWhatNeverStarts(*each, "", found);
     for (validation::FieldError& error : found.errors) {
       error.field = sourcePath(source, *each, error.field);
@@ -168,14 +167,12 @@ Findings dryRenderCheckpoint(const Value& checkpoint, const render::Context& con
   const Value* given =
       json::findObject(json::findObject(render::specOf(checkpoint), "job"), "podTemplateSpec");
   if (given != nullptr && findings.errors.empty()) {
-    podrules::Options options;
-    options.workload = podrules::Workload::Job;
     Value pod = json::share(*given, allocator);
     // The Job's pods are never restarted, whatever the template says.
     json::set(json::ensureObject(pod, "spec", allocator), "restartPolicy", json::string("Never", allocator),
               allocator);
     constexpr std::string_view kPath = "spec.job.podTemplateSpec";
-    podrules::checkPodTemplate(pod, std::string{kPath}, options, findings);
+    podrules::checkPodTemplate(pod, std::string{kPath}, podrules::Workload::Job, findings);
     refuseWhatNeverStarts(pod, fmt::format("{}.", kPath), findings);
   }
   return findings;

@@ -102,7 +102,7 @@ void jobOverride(const Value& object, Findings& findings) {
   if (job == nullptr) return;
   json::Document document;
   const Value used = usedOverride(*job, document.GetAllocator());
-  podrules::checkJobSpec(used, std::string{kJob}, {podrules::Workload::Job, true}, findings);
+  podrules::checkJobOverride(used, std::string{kJob}, findings);
   refuseWhatNeverStarts(used, fmt::format("{}.", kJob), findings);
 }
 

@@ -1,5 +1,6 @@
 #include "common/k8s/names.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,6 +33,24 @@ bool all(std::string_view text, Predicate predicate) {
 
 std::string tooLong(std::size_t limit) {
   return fmt::format("must be no more than {} characters", limit);
+}
+
+/// Four numbers up to 255; unlike inet_pton(), leading zeros pass.
+bool isIpv4(std::string_view text) {
+  for (int part = 0; part < 4; ++part) {
+    const std::size_t end = std::min(text.find('.'), text.size());
+    int value = 0;
+    for (const char c : text.substr(0, end)) {
+      if (!isDigit(c) || value > 255) return false;
+      value = value * 10 + (c - '0');
+    }
+    if (end == 0 || value > 255) return false;
+    const bool last = part == 3;
+    if (last) return end == text.size();
+    if (end == text.size()) return false;
+    text.remove_prefix(end + 1);
+  }
+  return false;
 }
 
 bool isDnsPart(std::string_view part) {
@@ -154,6 +173,43 @@ std::string portNameProblem(std::string_view name) {
 
 std::string portNumberProblem(long long port) {
   return port >= 1 && port <= 65535 ? std::string{} : "must be between 1 and 65535, inclusive";
+}
+
+bool isNativeResource(std::string_view name) {
+  return name.find('/') == std::string_view::npos || name.find("kubernetes.io/") != std::string_view::npos;
+}
+
+std::string resourceNameProblem(std::string_view name) {
+  constexpr std::string_view kQuotaPrefix = "requests.";
+  std::string problem = qualifiedNameProblem(name);
+  if (!problem.empty()) return problem;
+  if (name.find('/') == std::string_view::npos) {
+    const bool known =
+        name == "cpu" || name == "memory" || name == "ephemeral-storage" || name.starts_with("hugepages-");
+    return known
+               ? std::string{}
+               : "must be cpu, memory, ephemeral-storage, hugepages-<size>, or a name with a domain such as "
+                 "nvidia.com/gpu";
+  }
+  if (isNativeResource(name)) return {};
+  if (name.starts_with(kQuotaPrefix)) return "must not start with \"requests.\"";
+  // The quota of the resource is named "requests.<name>".
+  return qualifiedNameProblem(std::string{kQuotaPrefix} + std::string{name});
+}
+
+bool isIpAddress(std::string_view text) {
+  in6_addr address{};
+  return isIpv4(text) || inet_pton(AF_INET6, std::string{text}.c_str(), &address) == 1;
+}
+
+std::string hostProblem(std::string_view host) {
+  if (host.empty()) return "must not be empty";
+  if (isIpAddress(host)) return "must be a DNS name, not an IP address";
+  if (host.find("://") != std::string_view::npos) return "must be a host name without a scheme";
+  if (host.find('/') != std::string_view::npos) return "must be a host name without a path";
+  if (host.find(':') != std::string_view::npos) return "must be a host name without a port";
+  return host.find('*') == std::string_view::npos ? dns1123SubdomainProblem(host)
+                                                  : wildcardSubdomainProblem(host);
 }
 
 std::string lowerAscii(std::string_view text) {

@@ -26,6 +26,15 @@ std::string strictEnvNameProblem(std::string_view name);
 std::string configMapKeyProblem(std::string_view key);
 std::string portNameProblem(std::string_view name);
 std::string portNumberProblem(long long port);
+/// Resources of containers: "cpu", "nvidia.com/gpu" (section 4).
+std::string resourceNameProblem(std::string_view name);
+/// Hosts of Ingress rules (section 10).
+std::string hostProblem(std::string_view host);
+
+/// IPv4 or IPv6; leading zeros pass, as they do in old API fields.
+bool isIpAddress(std::string_view text);
+/// As the API server tells them from extended resources: without a domain, or in one of Kubernetes.
+bool isNativeResource(std::string_view name);
 
 /// All keys and values of a metadata.annotations map together.
 inline constexpr std::size_t kMaxAnnotationBytes = std::size_t{256} * 1024;

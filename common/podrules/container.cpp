@@ -29,7 +29,7 @@ bool isSidecar(const Value& container) {
 }
 
 /// What only containers that stay may have.
-void lasting(const Report& report, const Value& container, const At& at, const PodFacts* facts) {
+void lasting(const Report& report, const Value& container, const At& at, const PodFacts& facts) {
   struct Named {
     std::string_view field;
     ProbeKind kind;
@@ -41,8 +41,7 @@ void lasting(const Report& report, const Value& container, const At& at, const P
     probe(report, value, at / named.field, named.kind);
     if (!report.partial()) probePortKnown(report, value, at / named.field, container);
   }
-  lifecycle(report, json::find(container, "lifecycle"), at / "lifecycle",
-            facts == nullptr ? std::nullopt : facts->gracePeriod);
+  lifecycle(report, json::find(container, "lifecycle"), at / "lifecycle", facts.gracePeriod);
 }
 
 void passing(const Report& report, const Value& container, const At& at) {
@@ -90,7 +89,7 @@ std::string imageDoubt(std::string_view image) {
 }
 
 void container(const Report& report, const Value& container, const At& at, ContainerKind kind,
-               const PodFacts* facts) {
+               const PodFacts& facts) {
   const std::string_view name = json::findText(&container, "name");
   if (name.empty()) {
     report.required(at / "name", rule::kContainerName);
@@ -126,7 +125,7 @@ void containers(const Report& report, const Value& podSpec, const At& at, const 
   std::set<std::string_view> names;
   const auto each = [&](ContainerKind kind) {
     return [&, kind](const Value& one, const At& place) {
-      container(report, one, place, kind, &facts);
+      container(report, one, place, kind, facts);
       const std::string_view name = json::findText(&one, "name");
       if (!name.empty() && !insertNew(names, name)) {
         report.duplicate(place / "name", name, rule::kContainerUnique);

@@ -50,15 +50,16 @@ void mode(const Report& report, const Value& spec, const At& at) {
 
 }  // namespace
 
-void checkJobSpec(const Value& jobSpec, const std::string& path, const Options& options,
-                  validation::Findings& findings) {
-  const Report report{findings, options.partial};
-  const At at{path};
-  if (!jobSpec.IsObject()) return;
-  numbers(report, jobSpec, at);
-  selector(report, jobSpec, at);
-  mode(report, jobSpec, at);
-  podTemplate(report, json::find(jobSpec, "template"), at / "template", Workload::Job);
+void jobSpec(const Report& report, const Value& spec, const At& at) {
+  if (!spec.IsObject()) return;
+  numbers(report, spec, at);
+  selector(report, spec, at);
+  mode(report, spec, at);
+  podTemplate(report, json::find(spec, "template"), at / "template", Workload::Job);
+}
+
+void checkJobOverride(const Value& jobSpecValue, const std::string& path, validation::Findings& findings) {
+  jobSpec(Report{findings, true}, jobSpecValue, At{path});
 }
 
 }  // namespace dynamo::podrules

@@ -26,10 +26,10 @@ void mountPath(const Report& report, const Value& mount, const At& at, std::set<
   }
 }
 
-void volumeOf(const Report& report, const Value& mount, const At& at, const PodFacts* facts) {
+void volumeOf(const Report& report, const Value& mount, const At& at, const PodFacts& facts) {
   const std::string_view name = json::findText(&mount, "name");
   if (name.empty()) return report.required(at, rule::kMountVolume);
-  if (facts == nullptr || report.partial() || facts->volume(name) != nullptr) return;
+  if (report.partial() || facts.volume(name) != nullptr) return;
   report.notFound(at, name, "the pod has no volume of this name", rule::kMountVolume);
 }
 
@@ -47,7 +47,7 @@ void propagation(const Report& report, const Value& mount, const At& at, const V
 }
 
 /// Block devices share names and paths with mounts.
-void devices(const Report& report, const Value& container, const At& at, const PodFacts* facts,
+void devices(const Report& report, const Value& container, const At& at, const PodFacts& facts,
              std::set<std::string_view>& names, std::set<std::string_view>& paths) {
   forEach(json::find(container, "volumeDevices"), at, [&](const Value& device, const At& place) {
     const std::string_view name = json::findText(&device, "name");
@@ -61,7 +61,7 @@ void devices(const Report& report, const Value& container, const At& at, const P
       report.invalid(place / "devicePath", path, "must not contain '..'", rule::kMountPath);
     if (!insertNew(paths, path))
       report.invalid(place / "devicePath", path, "must be unique", rule::kMountPath);
-    const Value* volume = facts == nullptr ? nullptr : facts->volume(name);
+    const Value* volume = facts.volume(name);
     if (volume == nullptr || json::find(*volume, "persistentVolumeClaim") != nullptr ||
         json::find(*volume, "ephemeral") != nullptr) {
       return;
@@ -73,7 +73,7 @@ void devices(const Report& report, const Value& container, const At& at, const P
 
 }  // namespace
 
-void mounts(const Report& report, const Value& container, const At& at, const PodFacts* facts) {
+void mounts(const Report& report, const Value& container, const At& at, const PodFacts& facts) {
   std::set<std::string_view> names;
   std::set<std::string_view> paths;
   const At mountsAt = at / "volumeMounts";

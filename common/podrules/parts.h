@@ -1,5 +1,5 @@
 #pragma once
-// The rules of each part of a pod, on places rather than paths. pod.h holds the doors to them.
+// The rules of each part, on places rather than paths. pod.h holds the doors to them.
 
 #include <map>
 #include <optional>
@@ -12,6 +12,9 @@
 #include "common/podrules/report.h"
 
 namespace dynamo::podrules {
+
+enum class ProbeKind { Liveness, Readiness, Startup };
+enum class ContainerKind { Main, Init };
 
 /// What containers refer to in their pod.
 struct PodFacts {
@@ -30,9 +33,9 @@ bool insertNew(std::set<Item>& seen, const std::type_identity_t<Item>& item) {
   return seen.insert(item).second;
 }
 
-// container.cpp; `facts` nullptr: the container stands alone
+// container.cpp
 void container(const Report& report, const json::Value& container, const At& at, ContainerKind kind,
-               const PodFacts* facts);
+               const PodFacts& facts);
 /// Names unique over both lists, host ports over the pod.
 void containers(const Report& report, const json::Value& podSpec, const At& at, const PodFacts& facts);
 
@@ -57,10 +60,10 @@ void fieldRef(const Report& report, const json::Value& reference, const At& at, 
 void resourceFieldRef(const Report& report, const json::Value& reference, const At& at, bool volume);
 
 // resources.cpp
-void resources(const Report& report, const json::Value* resources, const At& at, const PodFacts* facts);
+void resources(const Report& report, const json::Value* resources, const At& at, const PodFacts& facts);
 
 // mounts.cpp
-void mounts(const Report& report, const json::Value& container, const At& at, const PodFacts* facts);
+void mounts(const Report& report, const json::Value& container, const At& at, const PodFacts& facts);
 
 // volumes.cpp and volume_sources.cpp
 void volumes(const Report& report, const json::Value* list, const At& at);
@@ -86,7 +89,6 @@ void matchLabelKeys(const Report& report, const json::Value& term, const At& at)
 // dns.cpp
 void dns(const Report& report, const json::Value& podSpec, const At& at);
 void hostAliases(const Report& report, const json::Value* list, const At& at);
-bool isIpAddress(std::string_view text);
 
 // metadata.cpp
 void labels(const Report& report, const json::Value* map, const At& at);
@@ -94,6 +96,9 @@ void annotations(const Report& report, const json::Value* map, const At& at);
 
 // pvc.cpp
 void pvcSpec(const Report& report, const json::Value* spec, const At& at);
+
+// job.cpp
+void jobSpec(const Report& report, const json::Value& spec, const At& at);
 
 // template.cpp
 void podTemplate(const Report& report, const json::Value* podTemplate, const At& at, Workload workload);

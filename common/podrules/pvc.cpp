@@ -1,4 +1,4 @@
-// PersistentVolumeClaims (spec/k8s-pod-validation.md section 9).
+// Claims that a pod brings along (ephemeral volumes;spec/k8s-pod-validation.md section 9).
 
 #include "common/k8s/names.h"
 #include "common/k8s/quantity.h"
@@ -59,23 +59,6 @@ void pvcSpec(const Report& report, const Value* spec, const At& at) {
   }
   report.oneOfGiven(at / "volumeMode", json::find(spec, "volumeMode"), {"Block", "Filesystem"}, rule::kEnum);
   labelSelector(report, json::findObject(spec, "selector"), at / "selector");
-}
-
-void checkPvc(const json::Value& pvc, const std::string& path, const Options& options,
-              validation::Findings& findings) {
-  const Report report{findings, options.partial};
-  const At at{path};
-  const At metadataAt = at / "metadata";
-  const Value* metadata = json::findObject(&pvc, "metadata");
-  const std::string_view name = json::findText(metadata, "name");
-  if (name.empty()) {
-    report.required(metadataAt / "name", rule::kPvcName);
-  } else {
-    report.check(metadataAt / "name", name, k8s::dns1123SubdomainProblem(name), rule::kPvcName);
-  }
-  labels(report, json::find(metadata, "labels"), metadataAt / "labels");
-  annotations(report, json::find(metadata, "annotations"), metadataAt / "annotations");
-  pvcSpec(report, json::find(pvc, "spec"), at / "spec");
 }
 
 }  // namespace dynamo::podrules

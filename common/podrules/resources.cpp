@@ -17,11 +17,6 @@ constexpr Amount kUnit = 1'000'000'000;
 constexpr Amount kMilli = 1'000'000;
 constexpr Amount kLittleMemory = Amount{4} * 1024 * 1024 * kUnit;
 constexpr std::string_view kHugepagesPrefix = "hugepages-";
-constexpr std::string_view kQuotaPrefix = "requests.";
-
-bool isNative(std::string_view name) {
-  return name.find('/') == std::string_view::npos || name.find("kubernetes.io/") != std::string_view::npos;
-}
 
 bool isHugepages(std::string_view name) {
   return name.starts_with(kHugepagesPrefix);
@@ -29,7 +24,7 @@ bool isHugepages(std::string_view name) {
 
 /// Requests of these may be lower than their limits.
 bool mayOvercommit(std::string_view name) {
-  return isNative(name) && !isHugepages(name);
+  return k8s::isNativeResource(name) && !isHugepages(name);
 }
 
 Amount roundedUp(Amount value, Amount step) {
@@ -69,8 +64,8 @@ void doubts(const Report& report, const Entry& entry, Amount exact, const At& at
 }
 
 std::optional<Entry> entry(const Report& report, std::string_view name, const Value& value, const At& at) {
-  report.check(at, name, resourceNameProblem(name), rule::kResourceName);
-  if (name.find('/') != std::string_view::npos && isNative(name)) {
+  report.check(at, name, k8s::resourceNameProblem(name), rule::kResourceName);
+  if (name.find('/') != std::string_view::npos && k8s::isNativeResource(name)) {
     report.warn(at, "names in kubernetes.io are reserved; no device plugin offers this",
                 rule::kResourceReserved);
   }
@@ -83,7 +78,7 @@ std::optional<Entry> entry(const Report& report, std::string_view name, const Va
   Entry read{name, *text, roundedUp(quantity->nano, kMilli)};
   if (read.amount < 0) {
     report.invalid(at, *text, "must be greater than or equal to 0", rule::kResourceNegative);
-  } else if (!isNative(name) && read.amount % kUnit != 0) {
+  } else if (!k8s::isNativeResource(name) && read.amount % kUnit != 0) {
     report.invalid(at, *text, "must be an integer", rule::kResourceWhole);
   }
   if (isHugepages(name)) hugepages(report, read, at);
@@ -132,7 +127,7 @@ bool needsCpuOrMemory(const Entries& limits, const Entries& requests) {
   return huge && !basic;
 }
 
-void claims(const Report& report, const Value* list, const At& at, const PodFacts* facts) {
+void claims(const Report& report, const Value* list, const At& at, const PodFacts& facts) {
   std::set<std::string> seen;
   std::set<std::string> claimed;
   forEach(list, at, [&](const Value& claim, const At& place) {
@@ -150,31 +145,15 @@ void claims(const Report& report, const Value* list, const At& at, const PodFact
     if (whole || overlaps || !insertNew(seen, key)) {
       report.duplicate(place / "name", whole || overlaps ? name : key, rule::kResourceClaim);
     }
-    if (facts == nullptr || report.partial()) return;
-    if (facts->claims.contains(name)) return;
+    if (report.partial()) return;
+    if (facts.claims.contains(name)) return;
     report.notFound(place / "name", name, "must be one of the pod's resourceClaims", rule::kResourceClaim);
   });
 }
 
 }  // namespace
 
-std::string resourceNameProblem(std::string_view name) {
-  std::string problem = k8s::qualifiedNameProblem(name);
-  if (!problem.empty()) return problem;
-  if (name.find('/') == std::string_view::npos) {
-    const bool known = name == "cpu" || name == "memory" || name == "ephemeral-storage" || isHugepages(name);
-    return known
-               ? std::string{}
-               : "must be cpu, memory, ephemeral-storage, hugepages-<size>, or a name with a domain such as "
-                 "nvidia.com/gpu";
-  }
-  if (isNative(name)) return {};
-  if (name.starts_with(kQuotaPrefix)) return "must not start with \"requests.\"";
-  // The quota of the resource is named "requests.<name>".
-  return k8s::qualifiedNameProblem(std::string{kQuotaPrefix} + std::string{name});
-}
-
-void resources(const Report& report, const Value* resources, const At& at, const PodFacts* facts) {
+void resources(const Report& report, const Value* resources, const At& at, const PodFacts& facts) {
   if (resources == nullptr || !resources->IsObject()) return;
   const At requestsAt = at / "requests";
   const At limitsAt = at / "limits";

@@ -107,12 +107,9 @@ inline constexpr std::string_view kSpreadKey = "pod.topology-spread-key";
 // Metadata and other objects
 inline constexpr std::string_view kLabel = "pod.label";
 inline constexpr std::string_view kAnnotation = "pod.annotation";
-inline constexpr std::string_view kPvcName = "pvc.name";
 inline constexpr std::string_view kPvcAccessMode = "pvc.access-mode";
 inline constexpr std::string_view kPvcSize = "pvc.size";
 inline constexpr std::string_view kPvcClass = "pvc.storage-class";
-inline constexpr std::string_view kIngressHost = "ingress.host";
-inline constexpr std::string_view kIngressName = "ingress.name";
 inline constexpr std::string_view kJobNumber = "job.number";
 inline constexpr std::string_view kJobDeadline = "job.deadline";
 inline constexpr std::string_view kJobSelector = "job.selector";

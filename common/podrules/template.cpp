@@ -195,4 +195,9 @@ void podTemplate(const Report& report, const Value* podTemplate, const At& at, W
   podSpec(report, *spec, at / "spec", workload);
 }
 
+void checkPodTemplate(const Value& podTemplateValue, const std::string& path, Workload workload,
+                      validation::Findings& findings) {
+  podTemplate(Report{findings}, &podTemplateValue, At{path}, workload);
+}
+
 }  // namespace dynamo::podrules

@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 
 #include "common/api/dynamo.h"
 #include "common/k8s/names.h"
 #include "common/render/network.h"
-#include "common/validation/subject.h"
+#include "common/validation/graph.h"
 
 namespace dynamo::validation {
 namespace {
@@ -28,32 +27,6 @@ const Value* routed(const Service& service) {
   return json::find(ingress, "ingressControllerClassName") == nullptr ? nullptr : ingress;
 }
 
-/// IPv4 only: the colons of others are refused anyway.
-bool isAddress(std::string_view host) {
-  constexpr int kParts = 4;
-  for (int i = 0; i < kParts; ++i) {
-    const std::string_view part = host.substr(0, host.find('.'));
-    unsigned number = 0;
-    const auto parsed = std::from_chars(part.data(), part.data() + part.size(), number);
-    const bool leadingZero = part.size() > 1 && part.front() == '0';
-    if (parsed.ec != std::errc{} || parsed.ptr != part.data() + part.size() || number > 255 || leadingZero) {
-      return false;
-    }
-    if ((part.size() == host.size()) != (i == kParts - 1)) return false;
-    host.remove_prefix(std::min(part.size() + 1, host.size()));
-  }
-  return true;
-}
-
-std::string hostProblem(const std::string& host) {
-  if (isAddress(host)) return "must be a DNS name, not an IP address";
-  if (host.find("://") != std::string::npos) return "must be a host name without a scheme";
-  if (host.find('/') != std::string::npos) return "must be a host name without a path";
-  if (host.find(':') != std::string::npos) return "must be a host name without a port";
-  return host.find('*') == std::string::npos ? k8s::dns1123SubdomainProblem(host)
-                                             : k8s::wildcardSubdomainProblem(host);
-}
-
 void hostGiven(const Service& service, const Report& report) {
   const Value* ingress = enabledIngress(service);
   if (ingress == nullptr || !json::findText(ingress, "host").empty()) return;
@@ -64,7 +37,7 @@ void hostSyntax(const Service& service, const Report& report) {
   const Value* ingress = routed(service);
   if (ingress == nullptr || json::findText(ingress, "host").empty()) return;
   const std::string host = render::ingressHost(*ingress);
-  const std::string problem = hostProblem(host);
+  const std::string problem = k8s::hostProblem(host);
   if (problem.empty()) return;
   report.invalid(service.at("ingress.host"), json::findText(ingress, "host"),
                  fmt::format("makes the host {}, which {}", showValue(host), problem));

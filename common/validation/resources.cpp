@@ -11,7 +11,7 @@
 #include "common/json/build.h"
 #include "common/k8s/names.h"
 #include "common/k8s/quantity.h"
-#include "common/validation/subject.h"
+#include "common/validation/graph.h"
 
 namespace dynamo::validation {
 namespace {
@@ -41,16 +41,6 @@ bool isExtended(std::string_view name) {
 /// Requests of these equal their limits.
 bool isFixed(std::string_view name) {
   return isExtended(name) || name.starts_with(kHugepages);
-}
-
-std::string resourceNameProblem(std::string_view name) {
-  if (std::string problem = k8s::qualifiedNameProblem(name); !problem.empty()) return problem;
-  if (name.find('/') != std::string_view::npos) {
-    return name.starts_with("requests.") ? "must not start with \"requests.\"" : "";
-  }
-  const bool standard =
-      name == "cpu" || name == "memory" || name == "ephemeral-storage" || name.starts_with(kHugepages);
-  return standard ? "" : "must be cpu, memory, ephemeral-storage, hugepages-<size> or hold a domain and '/'";
 }
 
 /// One quantity of the block: where it stands and which resource of the container it is.
@@ -108,17 +98,18 @@ void quantities(const Service& service, const Report& report) {
 
 void resourceNames(const Service& service, const Report& report) {
   for (const std::string_view kind : kKinds) {
-    forEachMember(json::findObject(itemOf(service, kind), "custom"), [&](std::string_view name,
-                                                                         const Value&) {
-      report.check(itemPath(service, kind, fmt::format("custom[{}]", name)), name, resourceNameProblem(name));
-    });
+    forEachMember(json::findObject(itemOf(service, kind), "custom"),
+                  [&](std::string_view name, const Value&) {
+                    report.check(itemPath(service, kind, fmt::format("custom[{}]", name)), name,
+                                 k8s::resourceNameProblem(name));
+                  });
   }
   const Value* limits = itemOf(service, "limits");
   const bool used =
       !json::findText(limits, "gpu").empty() || !json::findText(itemOf(service, "requests"), "gpu").empty();
   if (used) {
     report.check(itemPath(service, "limits", "gpuType"), gpuType(limits),
-                 resourceNameProblem(gpuType(limits)));
+                 k8s::resourceNameProblem(gpuType(limits)));
   }
 }
 

@@ -3,7 +3,7 @@ nothing else. tests/unit/podrules reads the same table, with the exact findings 
 
 A row: `name`, `refused` (by the API server), `kind` (Deployment unless given), `container` (members of the main
 container), `podSpec` (members of its pod spec), `metadata` (of the template), `template` (in place of all of
-these), `jobSpec` (members of a Job's spec), `spec` and `objectName` (of other kinds), `stricter` (why the rules
+these), `jobSpec` (members of a Job's spec), `spec` (of other kinds), `stricter` (why the rules
 refuse what the API server takes).
 """
 
@@ -43,7 +43,7 @@ def pod_template(case):
 
 def whole_object(case):
     kind = case.get("kind", "Deployment")
-    metadata = {"name": case.get("objectName", "a"), "namespace": NAMESPACE}
+    metadata = {"name": "a", "namespace": NAMESPACE}
     if kind == "Deployment":
         spec = {"selector": {"matchLabels": LABELS}, "template": pod_template(case)}
     elif kind == "Job":

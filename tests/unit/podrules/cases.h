@@ -4,16 +4,22 @@
 #include <fstream>
 #include <sstream>
 
+#include "common/podrules/parts.h"
 #include "support.h"
 
 namespace dynamo::podrules::test {
 
-inline json::Document cases() {
+/// Every row of the table, those of Ingresses or all others.
+inline json::Document cases(bool ingresses = false) {
   const std::string path = DYNAMO_SOURCE_DIR "/tests/e2e/podrules-cases.json";
   std::ifstream file{path};
   std::stringstream text;
   text << file.rdbuf();
-  return parsed(text.str());
+  json::Document rows = parsed(text.str());
+  for (auto row = rows.Begin(); row != rows.End();) {
+    row = (json::findText(&*row, "kind") == "Ingress") == ingresses ? row + 1 : rows.Erase(row);
+  }
+  return rows;
 }
 
 /// Members of `over` in place of those of `object`.
@@ -48,27 +54,20 @@ inline validation::Findings judged(const json::Value& row, bool partial = false)
   json::Document scratch;
   auto& allocator = scratch.GetAllocator();
   validation::Findings findings;
-  const Options options{Workload::Service, partial};
+  const Report report{findings, partial};
   std::string kind{json::findText(&row, "kind")};
   if (kind.empty()) {
-    checkPodTemplate(podTemplateOf(row, allocator), "spec.template", options, findings);
+    const json::Value whole = podTemplateOf(row, allocator);
+    podTemplate(report, &whole, At{"spec.template"}, Workload::Service);
   } else if (kind == "Pod") {
-    checkPodSpec(podSpecOf(row, allocator), "spec", options, findings);
+    podSpec(report, podSpecOf(row, allocator), At{"spec"}, Workload::Service);
   } else if (kind == "Job") {
     json::Value spec{rapidjson::kObjectType};
     json::set(spec, "template", podTemplateOf(row, allocator), allocator);
     overlay(spec, json::find(row, "jobSpec"), allocator);
-    checkJobSpec(spec, "spec", options, findings);
-  } else {
-    json::Value object{rapidjson::kObjectType};
-    json::Value& metadata = json::ensureObject(object, "metadata", allocator);
-    const std::string_view name = json::findText(&row, "objectName");
-    json::set(metadata, "name", json::string(name.empty() ? "a" : name, allocator), allocator);
-    if (const json::Value* spec = json::find(row, "spec")) {
-      json::set(object, "spec", json::copy(*spec, allocator), allocator);
-    }
-    if (kind == "Ingress") checkIngress(object, "", findings);
-    if (kind == "PersistentVolumeClaim") checkPvc(object, "", options, findings);
+    jobSpec(report, spec, At{"spec"});
+  } else if (kind == "PersistentVolumeClaim") {
+    pvcSpec(report, json::find(row, "spec"), At{"spec"});
   }
   return findings;
 }

@@ -1,6 +1,7 @@
 // Every row of the table: what the rules say, and that they refuse what a real API server refuses.
 
 #include "cases.h"
+#include "common/k8s/names.h"
 
 namespace dynamo::podrules::test {
 namespace {
@@ -21,6 +22,21 @@ TEST_CASE("pods and other objects") {
     const bool error = std::any_of(said.begin(), said.end(), [](const auto& line) { return line[0] == 'E'; });
     const bool stricter = json::find(row, "stricter") != nullptr;
     CHECK(error == (json::findBool(&row, "refused").value() || stricter));
+  }
+}
+
+TEST_CASE("hosts of an Ingress") {
+  const json::Document rows = cases(true);
+  REQUIRE(rows.Size() > 10);
+  for (const json::Value& row : rows.GetArray()) {
+    const json::Value& rule = (*json::find(json::find(row, "spec"), "rules"))[0];
+    const std::string_view host = json::findText(&rule, "host");
+    INFO(host);
+    const json::Value* says = json::find(row, "says");
+    // No host at all means every host.
+    const std::string problem = host.empty() ? "" : k8s::hostProblem(host);
+    CHECK(problem == (says == nullptr ? "" : json::text((*says)[0])));
+    CHECK(problem.empty() != json::findBool(&row, "refused").value());
   }
 }
 

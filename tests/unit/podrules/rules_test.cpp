@@ -15,8 +15,7 @@ TEST_CASE("ids are kebab-case, and no two rules share one") {
   for (const validation::Rule& rule : podRules()) {
     INFO(rule.id);
     CHECK(ids.insert(rule.id).second);
-    CHECK((rule.id.starts_with("pod.") || rule.id.starts_with("pvc.") || rule.id.starts_with("job.") ||
-           rule.id.starts_with("ingress.")));
+    CHECK((rule.id.starts_with("pod.") || rule.id.starts_with("pvc.") || rule.id.starts_with("job.")));
     CHECK(rule.id.find_first_not_of("abcdefghijklmnopqrstuvwxyz.-") == std::string_view::npos);
     CHECK(!rule.summary.empty());
     CHECK(rule.summary.size() <= 80);

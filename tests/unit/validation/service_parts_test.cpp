@@ -85,7 +85,8 @@ TEST_CASE("service.resource-name") {
                        shown, problem);
   };
   const std::string standard =
-      "must be cpu, memory, ephemeral-storage, hugepages-<size> or hold a domain and '/'";
+      "must be cpu, memory, ephemeral-storage, hugepages-<size>, or a name with a domain such as "
+      "nvidia.com/gpu";
   check({
       {"no domain", custom("gpu"), told("custom[gpu]", "gpu", standard)},
       {"quota", custom("requests.nvidia.com/gpu"),
