@@ -1,14 +1,12 @@
 #include "webhook/admit.h"
 
-#include <algorithm>
-#include <set>
-
 #include "common/admission/request.h"
+#include "common/admission/rules.h"
 #include "common/defaults/apply.h"
 #include "common/defaults/dgdr.h"
 #include "common/json/patch.h"
 #include "common/validation/dgdr.h"
-#include "common/validation/graph.h"
+#include "common/validation/validators.h"
 
 namespace dynamo::webhook {
 
@@ -21,7 +19,7 @@ namespace {
 void warnInstead(validation::Findings& findings) {
   std::vector<validation::FieldError> locks;
   for (validation::FieldError& error : findings.errors) {
-    if (isLock(error.rule)) {
+    if (admission::isLock(error.rule)) {
       locks.push_back(std::move(error));
     } else {
       findings.warn(error.field, error.body(), error.rule);
@@ -31,21 +29,6 @@ void warnInstead(validation::Findings& findings) {
 }
 
 }  // namespace
-
-bool isLock(std::string_view rule) {
-  static const std::set<std::string_view> kLocks = [] {
-    std::set<std::string_view> locks;
-    for (const auto rules :
-         {validation::dgdrRules(), validation::dgdRules(), validation::dcdRules(),
-          validation::scalingAdapterRules(), validation::modelRules(), validation::checkpointRules()}) {
-      for (const validation::Rule& each : rules) {
-        if (each.severity == validation::Severity::Lock) locks.insert(each.id);
-      }
-    }
-    return locks;
-  }();
-  return kLocks.contains(rule);
-}
 
 Decision mutateDgdr(AdmissionRequest& request, const Policy& policy, json::Allocator& allocator) {
   Decision decision;

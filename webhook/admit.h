@@ -41,9 +41,6 @@ struct Policy {
   std::shared_ptr<CurrentSettings> settings = std::make_shared<CurrentSettings>(admission::usualSettings());
 };
 
-/// Whether a rule is about the change and not about the object (validation::Severity::Lock).
-bool isLock(std::string_view rule);
-
 /// Defaults of a DynamoGraphDeploymentRequest, on CREATE only (quirk dec-5); UPDATE replaces a null image.
 Decision mutateDgdr(AdmissionRequest& request, const Policy& policy, json::Allocator& allocator);
 

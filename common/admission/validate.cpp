@@ -41,22 +41,6 @@ const Kind* kindOf(std::string_view name) {
   return found == kKinds.end() ? nullptr : &*found;
 }
 
-constexpr std::array<validation::Rule, 12> kRenderRules = {{
-    {"render.checkpoint", Severity::Error,
-     "checkpointing is configured in the operator when a component uses it"},
-    {"render.checkpoint-container", Severity::Error, "a checkpoint's pod template has a container"},
-    {"render.epp-config", Severity::Error, "an endpoint picker has a configuration"},
-    {"render.framework", Severity::Error, "the command and backendFramework name one engine"},
-    {"render.lws-command", Severity::Error, "a component of LeaderWorkerSets has a command and arguments"},
-    {"render.lws-replicas", Severity::Error, "replicas that are LeaderWorkerSets each stay within reason"},
-    {"render.mount-name", Severity::Error, "a volume mount names a claim"},
-    {"render.mount-point", Severity::Error, "a volume mount has a path, or its engine a default one"},
-    {"render.quantity", Severity::Error, "resources are quantities"},
-    {"render.service", Severity::Error, "a service is not null"},
-    {"render.trtllm-nodes", Severity::Error, "the hosts of a TensorRT-LLM component fit one command"},
-    {"render.pathway", Severity::Warning, "the graph can be deployed on each pathway that is possible"},
-}};
-
 bool beingDeleted(const Value& object) {
   return json::find(json::find(&object, "metadata"), "deletionTimestamp") != nullptr;
 }
@@ -162,10 +146,6 @@ std::shared_ptr<const Settings> usualSettings() {
 
 bool hasRules(std::string_view kind) {
   return kindOf(kind) != nullptr;
-}
-
-std::span<const validation::Rule> renderRules() {
-  return kRenderRules;
 }
 
 Findings wrongTypes(const Value& object, const Value* old) {

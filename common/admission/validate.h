@@ -10,7 +10,7 @@
 #include "common/defaults/component_defaults.h"
 #include "common/render/context.h"
 #include "common/validation/finding.h"
-#include "common/validation/graph.h"
+#include "common/validation/validators.h"
 
 namespace dynamo::admission {
 
@@ -47,8 +47,5 @@ validation::Findings wrongTypes(const json::Value& object, const json::Value* ol
 
 /// Whether validate() knows the kind.
 bool hasRules(std::string_view kind);
-
-/// Rules of rendering: what render and dry render tell.
-std::span<const validation::Rule> renderRules();
 
 }  // namespace dynamo::admission

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 
 #include "common/schema/registry.h"
@@ -15,6 +16,21 @@ using json::Value;
 
 // The API server takes doubles up to here for integers when they have no fraction.
 constexpr double kMaxExactInteger = 9007199254740991.0;
+
+constexpr std::array<validation::Rule, 11> kRules = {{
+    {"schema.kind", validation::Severity::Error, "the kind and version exist"},
+    {"schema.unknown-field", validation::Severity::Error,
+     "every field is known (kubectl refuses others in strict mode)"},
+    {"schema.type", validation::Severity::Error, "every value has its type"},
+    {"schema.required", validation::Severity::Error, "required fields are there"},
+    {"schema.enum", validation::Severity::Error, "a value is one of those that are listed"},
+    {"schema.bounds", validation::Severity::Error, "numbers and lengths keep their bounds"},
+    {"schema.pattern", validation::Severity::Error, "a text has its form"},
+    {"schema.duplicate", validation::Severity::Error, "keys of list maps and items of sets stand once"},
+    {"schema.embedded", validation::Severity::Error, "an embedded object has apiVersion and kind"},
+    {"schema.metadata", validation::Severity::Error, "metadata is well-formed"},
+    {"schema.cel", validation::Severity::Error, "the schema's own rules hold (schema.cel.<rule>)"},
+}};
 
 std::string_view nameOf(Type type) {
   switch (type) {
@@ -208,6 +224,10 @@ void Walker::reportUnknown(const Node& node, std::string_view name) {
           near.empty() ? "unknown field" : fmt::format("unknown field, did you mean \"{}\"?", near),
           "schema.unknown-field");
   path_.pop();
+}
+
+std::span<const validation::Rule> rules() {
+  return kRules;
 }
 
 }  // namespace dynamo::schema

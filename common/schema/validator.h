@@ -2,11 +2,13 @@
 // The API server's checks of a custom resource against its schema, for use without an API server
 // (spec/api-v1alpha1.md section 1; wording of kube-openapi and apimachinery).
 
+#include <span>
 #include <vector>
 
 #include "common/json/value.h"
 #include "common/schema/node.h"
 #include "common/validation/finding.h"
+#include "common/validation/rule.h"
 
 namespace dynamo::schema {
 
@@ -22,9 +24,10 @@ struct Options {
 /// Every finding about the whole object `object`, in the order of the object. Schema defaults need not have
 /// been applied: a missing member with a default counts as present, a null as absent. Paths are the API
 /// server's own: map keys as ".key" from the schema, as "[key]" from list types, rules and embedded objects.
-/// `FieldError::rule` is one of schema.unknown-field, schema.type, schema.required, schema.enum,
-/// schema.bounds, schema.pattern, schema.duplicate, schema.embedded, schema.metadata, schema.cel.<rule>.
+/// `FieldError::rule` is one of rules(), or schema.cel.<rule> for rules of the schema itself.
 std::vector<validation::FieldError> validate(const Node& schema, const json::Value& object,
                                              const Options& options = {});
+
+std::span<const validation::Rule> rules();
 
 }  // namespace dynamo::schema

@@ -1,6 +1,7 @@
 #pragma once
 // How rules are written down: a table of rules, each with the function that finds what breaks it.
 
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,6 +60,14 @@ void runChecks(std::span<const Check<Subject>> checks, const Subject& subject, F
 template <typename Subject>
 void addRules(std::span<const Check<Subject>> checks, std::vector<Rule>& rules) {
   for (const Check<Subject>& check : checks) rules.push_back(check.rule);
+}
+
+/// The rules of a table, for a constant beside it.
+template <typename Subject, std::size_t N>
+constexpr std::array<Rule, N> rulesIn(const std::array<Check<Subject>, N>& checks) {
+  std::array<Rule, N> rules{};
+  for (std::size_t i = 0; i < N; ++i) rules[i] = checks[i].rule;
+  return rules;
 }
 
 // Reading

@@ -7,8 +7,8 @@
 #include <array>
 
 #include "common/k8s/names.h"
+#include "common/validation/graph.h"
 #include "common/validation/judge.h"
-#include "common/validation/subject.h"
 
 namespace dynamo::validation {
 namespace {

@@ -11,7 +11,7 @@
 #include "common/json/build.h"
 #include "common/k8s/names.h"
 #include "common/k8s/quantity.h"
-#include "common/validation/subject.h"
+#include "common/validation/graph.h"
 
 namespace dynamo::validation {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "common/api/dynamo.h"
-#include "common/validation/subject.h"
+#include "common/validation/graph.h"
 
 namespace dynamo::validation {
 namespace {

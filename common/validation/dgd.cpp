@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "common/api/dynamo.h"
+#include "common/validation/graph.h"
 #include "common/validation/judge.h"
-#include "common/validation/subject.h"
 
 namespace dynamo::validation {
 namespace {

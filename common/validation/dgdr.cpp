@@ -9,6 +9,7 @@
 #include "common/api/dgdr.h"
 #include "common/api/kinds.h"
 #include "common/json/parse.h"
+#include "common/validation/check.h"
 
 namespace dynamo::validation {
 namespace {
@@ -25,44 +26,40 @@ const Value* annotationsOf(const Value& object) {
   return json::findObject(json::findObject(&object, "metadata"), "annotations");
 }
 
-void modelRequired(const DgdrRequest& request, std::string_view rule, Findings& findings) {
+void modelRequired(const DgdrRequest& request, const Report& report) {
   const Value* model = json::find(specOf(request.object), "model");
   if (model != nullptr && (!model->IsString() || model->GetStringLength() > 0)) return;
-  findings.error({ErrorType::Required, "spec.model", "", "name a model", std::string{rule}});
+  report.required("spec.model", "name a model");
 }
 
-void thoroughNeedsBackend(const DgdrRequest& request, std::string_view rule, Findings& findings) {
+void thoroughNeedsBackend(const DgdrRequest& request, const Report& report) {
   const Value* spec = specOf(request.object);
   if (json::findText(spec, "searchStrategy") != "thorough" || json::findText(spec, "backend") != "auto")
     return;
-  findings.error({ErrorType::Invalid, "spec.searchStrategy", showValue("thorough"),
-                  R"(needs one engine: set spec.backend to "sglang", "trtllm" or "vllm")",
-                  std::string{rule}});
+  report.invalid("spec.searchStrategy", "thorough",
+                 R"(needs one engine: set spec.backend to "sglang", "trtllm" or "vllm")");
 }
 
-void hardwareGiven(const DgdrRequest& request, std::string_view rule, Findings& findings) {
+void hardwareGiven(const DgdrRequest& request, const Report& report) {
   if (!request.policy.hardwareRequired) return;
   const Value* hardware = json::findObject(specOf(request.object), "hardware");
   const bool given = !json::findText(hardware, "gpuSku").empty() ||
                      json::find(hardware, "vramMb") != nullptr ||
                      json::find(hardware, "numGpusPerNode") != nullptr;
   if (given) return;
-  findings.error({ErrorType::Required, "spec.hardware", "",
-                  "GPU discovery is off: set gpuSku, vramMb or numGpusPerNode", std::string{rule}});
+  report.required("spec.hardware", "GPU discovery is off: set gpuSku, vramMb or numGpusPerNode");
 }
 
-void nameFitsJob(const DgdrRequest& request, std::string_view rule, Findings& findings) {
+void nameFitsJob(const DgdrRequest& request, const Report& report) {
   const std::string_view name = json::findText(json::find(&request.object, "metadata"), "name");
   // An existing object keeps its name; only CREATE can be told.
   if (request.old != nullptr || name.size() <= keys::kMaxNameLength) return;
-  findings.error(
-      {ErrorType::TooLong, "metadata.name", "",
-       fmt::format("may not be more than {} bytes (it has {}): the profiling Job is named after it",
-                   keys::kMaxNameLength, name.size()),
-       std::string{rule}});
+  report.tooLong("metadata.name",
+                 fmt::format("may not be more than {} bytes (it has {}): the profiling Job is named after it",
+                             keys::kMaxNameLength, name.size()));
 }
 
-void overridesNamespace(const DgdrRequest& request, std::string_view rule, Findings& findings) {
+void overridesNamespace(const DgdrRequest& request, const Report& report) {
   if (request.policy.allowOtherNamespaces) return;
   const std::string_view text = json::findText(annotationsOf(request.object), keys::kDeploymentOverrides);
   json::Document overrides;
@@ -71,33 +68,28 @@ void overridesNamespace(const DgdrRequest& request, std::string_view rule, Findi
   const std::string_view own = json::findText(json::find(&request.object, "metadata"), "namespace");
   if (wanted.empty() || wanted == own) return;
   const bool alpha = request.clientVersion == "v1alpha1";
-  findings.error({ErrorType::Forbidden,
-                  alpha ? "spec.deploymentOverrides.namespace"
-                        : fmt::format("metadata.annotations[{}]", keys::kDeploymentOverrides),
-                  "",
-                  fmt::format("the deployment is made in the namespace of the request, {}, not in {}",
-                              showValue(own), showValue(wanted)),
-                  std::string{rule}});
+  report.forbidden(alpha ? "spec.deploymentOverrides.namespace"
+                         : fmt::format("metadata.annotations[{}]", keys::kDeploymentOverrides),
+                   fmt::format("the deployment is made in the namespace of the request, {}, not in {}",
+                               showValue(own), showValue(wanted)));
 }
 
-void specLocked(const DgdrRequest& request, std::string_view rule, Findings& findings) {
+void specLocked(const DgdrRequest& request, const Report& report) {
   if (request.old == nullptr) return;
   const std::string_view phase = json::findText(json::find(request.old, "status"), "phase");
   if (std::find(keys::kLockedPhases.begin(), keys::kLockedPhases.end(), phase) == keys::kLockedPhases.end()) {
     return;
   }
   if (sameDgdrSpec(json::find(*request.old, "spec"), json::find(request.object, "spec"))) return;
-  findings.error({ErrorType::Forbidden, "spec", "",
-                  fmt::format("may not be changed in phase {}: delete the request and create it anew", phase),
-                  std::string{rule}});
+  report.forbidden(
+      "spec", fmt::format("may not be changed in phase {}: delete the request and create it anew", phase));
 }
 
-void failedIsFinal(const DgdrRequest& request, std::string_view rule, Findings& findings) {
+void failedIsFinal(const DgdrRequest& request, const Report& report) {
   if (request.old == nullptr) return;
   if (json::findText(json::find(request.old, "status"), "phase") != "Failed") return;
   if (sameDgdrSpec(json::find(*request.old, "spec"), json::find(request.object, "spec"))) return;
-  findings.warn("spec", "the request has failed and is not run again: delete it and create it anew",
-                std::string{rule});
+  report.warn("spec", "the request has failed and is not run again: delete it and create it anew");
 }
 
 /// Counts, latencies and token numbers that the schema leaves unbounded (quirk b1-Q9).
@@ -112,30 +104,29 @@ constexpr std::array<std::array<std::string_view, 2>, 10> kPositive = {{{"hardwa
                                                                         {"sla", "itl"},
                                                                         {"sla", "e2eLatency"}}};
 
-void positiveNumbers(const DgdrRequest& request, std::string_view rule, Findings& findings) {
+void positiveNumbers(const DgdrRequest& request, const Report& report) {
   const Value* spec = specOf(request.object);
   for (const auto& [group, field] : kPositive) {
     const Value* value = json::find(json::find(spec, group), field);
     if (value == nullptr || !value->IsNumber() || value->GetDouble() > 0) continue;
-    findings.warn(fmt::format("spec.{}.{}", group, field),
-                  fmt::format("{} is not greater than 0", showValue(*value)), std::string{rule});
+    report.warn(fmt::format("spec.{}.{}", group, field),
+                fmt::format("{} is not greater than 0", showValue(*value)));
   }
 }
 
-void overrideIsGraph(const DgdrRequest& request, std::string_view rule, Findings& findings) {
+void overrideIsGraph(const DgdrRequest& request, const Report& report) {
   const Value* graph = json::findObject(json::find(specOf(request.object), "overrides"), "dgd");
   if (graph == nullptr) return;
   if (json::findText(graph, "kind") == api::kDynamoGraphDeployment &&
       json::findText(graph, "apiVersion") == api::kV1alpha1) {
     return;
   }
-  findings.warn("spec.overrides.dgd",
-                fmt::format("is not a {} of {}", api::kDynamoGraphDeployment, api::kV1alpha1),
-                std::string{rule});
+  report.warn("spec.overrides.dgd",
+              fmt::format("is not a {} of {}", api::kDynamoGraphDeployment, api::kV1alpha1));
 }
 
 /// What v1alpha1 clients wrote and v1beta1's profiler does not read (quirk conv-Q1).
-void ineffectiveAlphaFields(const DgdrRequest& request, std::string_view rule, Findings& findings) {
+void ineffectiveAlphaFields(const DgdrRequest& request, const Report& report) {
   if (request.clientVersion != "v1alpha1") return;
   if (request.old != nullptr &&
       sameDgdrSpec(json::find(*request.old, "spec"), json::find(request.object, "spec"))) {
@@ -146,60 +137,52 @@ void ineffectiveAlphaFields(const DgdrRequest& request, std::string_view rule, F
   if (!json::parse(json::findText(annotations, keys::kProfilingConfig), config)) {
     for (const std::string_view key : {"hardware", "engine", "sweep"}) {
       if (json::find(config, key) == nullptr) continue;
-      findings.warn(fmt::format("spec.profilingConfig.config.{}", key),
-                    key == "hardware" ? "has no effect any more: use spec.hardware of v1beta1"
-                                      : "has no effect any more",
-                    std::string{rule});
+      report.warn(fmt::format("spec.profilingConfig.config.{}", key),
+                  key == "hardware" ? "has no effect any more: use spec.hardware of v1beta1"
+                                    : "has no effect any more");
     }
   }
   if (json::find(annotations, keys::kConfigMapRef) != nullptr) {
-    findings.warn("spec.profilingConfig.configMapRef",
-                  "is mounted but not used as a base: use spec.overrides.dgd of v1beta1", std::string{rule});
+    report.warn("spec.profilingConfig.configMapRef",
+                "is mounted but not used as a base: use spec.overrides.dgd of v1beta1");
   }
 }
 
-struct Check {
-  Rule rule;
-  void (*run)(const DgdrRequest&, std::string_view rule, Findings&);
-};
+using DgdrCheck = Check<DgdrRequest>;
 
 constexpr std::array kChecks = {
-    Check{{"dgdr-spec-locked", Severity::Lock,
-           "the spec is locked in phases Profiling, Ready, Deploying and Deployed"},
-          specLocked},
-    Check{{"dgdr-model-required", Severity::Error, "a model must be named"}, modelRequired},
-    Check{
+    DgdrCheck{{"dgdr-spec-locked", Severity::Lock,
+               "the spec is locked in phases Profiling, Ready, Deploying and Deployed"},
+              specLocked},
+    DgdrCheck{{"dgdr-model-required", Severity::Error, "a model must be named"}, modelRequired},
+    DgdrCheck{
         {"dgdr-thorough-backend", Severity::Error, "searchStrategy thorough needs a backend other than auto"},
         thoroughNeedsBackend},
-    Check{{"dgdr-hardware-required", Severity::Error,
-           "without GPU discovery in a restricted namespace, hardware must be given"},
-          hardwareGiven},
-    Check{{"dgdr-name-length", Severity::Error, "the name must leave room for the profiling Job's name"},
-          nameFitsJob},
-    Check{{"dgdr-overrides-namespace", Severity::Error,
-           "the generated deployment stays in the request's namespace unless configured otherwise"},
-          overridesNamespace},
-    Check{{"dgdr-failed-is-final", Severity::Warning, "a failed request is not run again after an edit"},
-          failedIsFinal},
-    Check{{"dgdr-positive-numbers", Severity::Warning,
-           "counts, latencies and token numbers should be positive"},
-          positiveNumbers},
-    Check{{"dgdr-override-kind", Severity::Warning, "overrides.dgd should be a DynamoGraphDeployment"},
-          overrideIsGraph},
-    Check{
+    DgdrCheck{{"dgdr-hardware-required", Severity::Error,
+               "without GPU discovery in a restricted namespace, hardware must be given"},
+              hardwareGiven},
+    DgdrCheck{{"dgdr-name-length", Severity::Error, "the name must leave room for the profiling Job's name"},
+              nameFitsJob},
+    DgdrCheck{{"dgdr-overrides-namespace", Severity::Error,
+               "the generated deployment stays in the request's namespace unless configured otherwise"},
+              overridesNamespace},
+    DgdrCheck{{"dgdr-failed-is-final", Severity::Warning, "a failed request is not run again after an edit"},
+              failedIsFinal},
+    DgdrCheck{{"dgdr-positive-numbers", Severity::Warning,
+               "counts, latencies and token numbers should be positive"},
+              positiveNumbers},
+    DgdrCheck{{"dgdr-override-kind", Severity::Warning, "overrides.dgd should be a DynamoGraphDeployment"},
+              overrideIsGraph},
+    DgdrCheck{
         {"dgdr-ineffective-field", Severity::Warning, "v1alpha1 settings that the profiler no longer reads"},
         ineffectiveAlphaFields},
 };
 
-constexpr auto kRules = [] {
-  std::array<Rule, kChecks.size()> rules{};
-  for (std::size_t i = 0; i < kChecks.size(); ++i) rules[i] = kChecks[i].rule;
-  return rules;
-}();
+constexpr auto kRules = rulesIn(kChecks);
 
-Findings runChecks(const DgdrRequest& request) {
+Findings findingsOf(const DgdrRequest& request) {
   Findings findings;
-  for (const Check& check : kChecks) check.run(request, check.rule.id, findings);
+  runChecks(std::span<const DgdrCheck>{kChecks}, request, findings);
   return findings;
 }
 
@@ -214,9 +197,9 @@ Findings validateDgdr(const DgdrRequest& request) {
       request.old != nullptr) {
     return {};
   }
-  Findings findings = runChecks(request);
+  Findings findings = findingsOf(request);
   if (request.old != nullptr && !findings.errors.empty()) {
-    const Findings before = runChecks({*request.old, request.old, request.clientVersion, request.policy});
+    const Findings before = findingsOf({*request.old, request.old, request.clientVersion, request.policy});
     findings = ratchet(std::move(findings), before, request.object, *request.old);
   }
   findings.sort();

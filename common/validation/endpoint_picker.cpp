@@ -5,7 +5,7 @@
 #include <set>
 
 #include "common/api/dynamo.h"
-#include "common/validation/subject.h"
+#include "common/validation/graph.h"
 
 namespace dynamo::validation {
 namespace {

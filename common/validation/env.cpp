@@ -9,7 +9,7 @@
 #include "common/api/dynamo.h"
 #include "common/json/parse.h"
 #include "common/k8s/names.h"
-#include "common/validation/subject.h"
+#include "common/validation/graph.h"
 
 namespace dynamo::validation {
 namespace {

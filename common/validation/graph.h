@@ -1,76 +1,111 @@
 #pragma once
-// The rules beyond the schema of DynamoGraphDeployment, DynamoComponentDeployment,
-// DynamoGraphDeploymentScalingAdapter, DynamoModel and DynamoCheckpoint (spec/admission.md sections 6 to 12,
-// spec/k8s-pod-validation.md sections 3, 4, 9 to 11, quirks.md). What the API server would refuse in the
-// rendered children is not looked at here.
+// What the rules of graphs look at: a DynamoGraphDeployment and its services, or a DynamoComponentDeployment
+// as a graph of one service.
 
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "common/config/operator_config.h"
 #include "common/json/value.h"
-#include "common/validation/finding.h"
-#include "common/validation/rule.h"
+#include "common/render/framework.h"
+#include "common/validation/check.h"
+#include "common/validation/validators.h"
 
 namespace dynamo::validation {
 
-/// Where checkpoints are kept, as the configuration says.
-struct CheckpointStorage {
-  std::string type;      ///< "pvc", "s3" or "oci"; empty: "pvc"
-  std::string pvcName;   ///< of pvc
-  std::string basePath;  ///< of pvc
-  std::string uri;       ///< of s3 and oci
+struct Graph;
+
+/// A service of a graph, or a component deployment's spec.
+struct Service {
+  const Graph& graph;
+  const json::Value& spec;
+  std::string path;  ///< "spec.services[a]" or "spec"
+  std::string key;   ///< the service key; of a component deployment, its serviceName or its name
+  std::string_view type;
+  long long nodes = 1;
+  render::Framework framework;
+  std::string discovery;  ///< "kubernetes" or "etcd"
+
+  std::string at(std::string_view field) const { return path + '.' + std::string{field}; }
+  const json::Value* member(std::string_view field) const { return json::find(spec, field); }
+  const json::Value* annotations() const { return json::findObject(&spec, "annotations"); }
+  const json::Value* podSpec() const { return json::findObject(&spec, "extraPodSpec"); }
+  const json::Value* mainContainer() const { return json::findObject(podSpec(), "mainContainer"); }
+  bool multinode() const { return nodes > 1; }
+  /// A Service (of Kubernetes) is made for it (spec/children.md section 12, quirk child-Q9).
+  bool hasService() const;
+  bool checkpointed() const;
 };
 
-/// What the rules need to know of the operator's configuration and of the cluster. The defaults are those of
-/// an operator without configuration in an unknown cluster.
-struct GraphPolicy {
-  bool groveDisabled = false;  ///< by configuration, or because the cluster is known to lack it
-  bool lwsDisabled = false;    ///< the same
-  bool checkpointEnabled = false;
-  CheckpointStorage checkpointStorage{"pvc", "snapshot-pvc", "/checkpoints", ""};
-  std::string discoveryBackend = "kubernetes";
-  bool autoscalingHonoured = false;  ///< the deprecated `autoscaling` makes an HPA (dec-3)
-  /// Service accounts, "namespace/name", that may change what scaling adapters own: the operator's own and
-  /// those of the configuration. `planner-serviceaccount` of the object's namespace always may.
-  std::vector<std::string> scalingAllowed;
-  std::optional<bool> inferenceApiPresent;  ///< inference.networking.k8s.io; unknown: not checked
-};
+/// Null services are left out here. Not to be copied: services refer to it.
+struct Graph {
+  enum class Kind { Graph, Component };
 
-/// APIs of the cluster; absent: not known, then nothing is refused for the lack of one.
-struct ClusterApis {
-  std::optional<bool> grove;
-  std::optional<bool> leaderWorkerSet;
-  std::optional<bool> inferencePool;
-};
+  Graph(const Request& request, Kind kind);
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  ~Graph() = default;
 
-/// `operatorAccount`: "namespace/name", empty when unknown.
-GraphPolicy graphPolicy(const config::OperatorConfig& config, std::string_view operatorAccount,
-                        const ClusterApis& apis);
-
-struct Request {
   const json::Value& object;
-  const json::Value* old = nullptr;  ///< nullptr on CREATE
-  std::string_view username;         ///< userInfo.username; may be empty
+  const json::Value* old;  ///< nullptr on CREATE
+  std::string_view username;
   const GraphPolicy& policy;
+  Kind kind;
+  const json::Value* metadata;
+  const json::Value* spec;
+  const json::Value* annotations;  ///< of the object
+  std::string_view name;
+  std::string_view namespaceName;
+  std::string graphName;          ///< of the DynamoGraphDeployment; a standalone component's own (pod-Q27)
+  std::vector<Service> services;  ///< sorted by key
+
+  bool isGraph() const { return kind == Kind::Graph; }
+  /// A component deployment that a graph made.
+  bool ofGraph() const { return !isGraph() && graphOwner != nullptr; }
+  /// Grove runs no pod of it: by configuration, by its annotation, or because it is a component deployment.
+  bool withoutGrove() const;
+  /// The annotation enable-grove says "false".
+  bool refusesGrove() const;
+
+  const json::Value* graphOwner = nullptr;  ///< first owner that is a DynamoGraphDeployment
 };
 
-// All findings, errors sorted by path, of every independent defect. On UPDATE a defect that the old object
-// has too is a warning, and an object that is being deleted is not looked at.
-Findings validateDgd(const Request& request);
-Findings validateDcd(const Request& request);
-Findings validateScalingAdapter(const Request& request);
-Findings validateModel(const Request& request);
-Findings validateCheckpoint(const Request& request);
+using GraphCheck = Check<Graph>;
+using ServiceCheck = Check<Service>;
 
-// The rules, for `dynamo-webhook rules` and the documentation.
-std::span<const Rule> dgdRules();
-std::span<const Rule> dcdRules();
-std::span<const Rule> scalingAdapterRules();
-std::span<const Rule> modelRules();
-std::span<const Rule> checkpointRules();
+// Tables, a file each. Warnings are told in the order of the tables; remarks last.
+std::span<const GraphCheck> graphChecks();
+std::span<const GraphCheck> graphLockChecks();
+std::span<const GraphCheck> graphAnnotationChecks();
+std::span<const GraphCheck> graphNameChecks();
+std::span<const GraphCheck> claimChecks();
+std::span<const GraphCheck> claimRemarks();
+std::span<const ServiceCheck> claimServiceChecks();
+std::span<const GraphCheck> restartChecks();
+std::span<const GraphCheck> graphEnvChecks();
+std::span<const GraphCheck> componentChecks();
+std::span<const GraphCheck> componentNameChecks();
+std::span<const ServiceCheck> graphServiceNameChecks();
+std::span<const ServiceCheck> graphServiceChecks();
+std::span<const ServiceCheck> serviceChecks();
+std::span<const ServiceCheck> serviceCommandChecks();
+std::span<const ServiceCheck> serviceRemarks();
+std::span<const ServiceCheck> serviceResourceChecks();
+std::span<const ServiceCheck> serviceMountChecks();
+std::span<const ServiceCheck> serviceEnvChecks();
+std::span<const ServiceCheck> serviceMetadataChecks();
+std::span<const ServiceCheck> serviceIngressChecks();
+std::span<const ServiceCheck> serviceMultinodeChecks();
+std::span<const ServiceCheck> serviceCheckpointChecks();
+std::span<const ServiceCheck> endpointPickerChecks();
+
+/// A whole number at `field`; nullopt when absent or of another type.
+std::optional<long long> integerAt(const json::Value* object, std::string_view field);
+/// The texts in a list, others left out.
+std::vector<std::string_view> textsOf(const json::Value* list);
+/// Lower-cased ASCII equals.
+bool equalsIgnoringCase(std::string_view text, std::string_view lowerCase);
+/// The account of "system:serviceaccount:<namespace>:<name>" as "<namespace>/<name>"; empty for others.
+std::string serviceAccountOf(std::string_view username);
 
 }  // namespace dynamo::validation

@@ -1,4 +1,4 @@
-#include "common/validation/graph.h"
+#include "common/validation/validators.h"
 
 namespace dynamo::validation {
 

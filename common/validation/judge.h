@@ -1,11 +1,10 @@
 #pragma once
 // What judging has in common for every kind (quirks.md rule 1, spec/admission.md 6.1).
 
-#include <array>
 #include <span>
 
 #include "common/validation/check.h"
-#include "common/validation/graph.h"
+#include "common/validation/validators.h"
 
 namespace dynamo::validation {
 
@@ -35,14 +34,6 @@ inline Findings judgeBy(std::span<const Check<Request>> checks, const Request& r
     runChecks(checks, one, findings);
     return findings;
   });
-}
-
-/// The rules of a table, for a constant beside it.
-template <typename Subject, std::size_t N>
-constexpr std::array<Rule, N> rulesIn(const std::array<Check<Subject>, N>& checks) {
-  std::array<Rule, N> rules{};
-  for (std::size_t i = 0; i < N; ++i) rules[i] = checks[i].rule;
-  return rules;
 }
 
 }  // namespace dynamo::validation

@@ -8,7 +8,7 @@
 
 #include "common/api/dynamo.h"
 #include "common/render/names.h"
-#include "common/validation/subject.h"
+#include "common/validation/graph.h"
 
 namespace dynamo::validation {
 namespace {

@@ -5,7 +5,7 @@
 #include "common/api/dynamo.h"
 #include "common/k8s/quantity.h"
 #include "common/render/component.h"
-#include "common/validation/subject.h"
+#include "common/validation/graph.h"
 
 namespace dynamo::validation {
 namespace {

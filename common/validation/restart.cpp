@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "common/validation/subject.h"
+#include "common/validation/graph.h"
 
 namespace dynamo::validation {
 namespace {

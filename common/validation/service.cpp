@@ -14,7 +14,7 @@
 #include "common/k8s/names.h"
 #include "common/k8s/quantity.h"
 #include "common/render/names.h"
-#include "common/validation/subject.h"
+#include "common/validation/graph.h"
 
 namespace dynamo::validation {
 namespace {

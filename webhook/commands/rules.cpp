@@ -3,88 +3,42 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iostream>
-#include <span>
 #include <vector>
 
-#include "common/admission/request.h"
-#include "common/admission/validate.h"
-#include "common/api/kinds.h"
+#include "common/admission/rules.h"
 #include "common/config/load.h"
+#include "common/defaults/component_defaults.h"
 #include "common/json/build.h"
 #include "common/json/yaml_writer.h"
-#include "common/podrules/pod.h"
-#include "common/validation/dgdr.h"
-#include "common/validation/graph.h"
 
 namespace dynamo::webhook {
 namespace {
 
+using admission::RuleGroup;
 using validation::Rule;
-using validation::Severity;
-
-constexpr std::array<Rule, 11> kSchemaRules = {{
-    {"schema.kind", Severity::Error, "the kind and version exist"},
-    {"schema.unknown-field", Severity::Error, "every field is known (kubectl refuses others in strict mode)"},
-    {"schema.type", Severity::Error, "every value has its type"},
-    {"schema.required", Severity::Error, "required fields are there"},
-    {"schema.enum", Severity::Error, "a value is one of those that are listed"},
-    {"schema.bounds", Severity::Error, "numbers and lengths keep their bounds"},
-    {"schema.pattern", Severity::Error, "a text has its form"},
-    {"schema.duplicate", Severity::Error, "keys of list maps and items of sets stand once"},
-    {"schema.embedded", Severity::Error, "an embedded object has apiVersion and kind"},
-    {"schema.metadata", Severity::Error, "metadata is well-formed"},
-    {"schema.cel", Severity::Error, "the schema's own rules hold (schema.cel.<rule>)"},
-}};
-
-struct Group {
-  std::string_view name;
-  std::span<const Rule> rules;
-};
-
-std::span<const Rule> requestRules() {
-  static const std::vector<Rule> kRules = [] {
-    std::vector<Rule> rules{validation::dgdrRules().begin(), validation::dgdrRules().end()};
-    rules.insert(rules.end(), admission::requestRules().begin(), admission::requestRules().end());
-    return rules;
-  }();
-  return kRules;
-}
-
-std::vector<Group> groups() {
-  return {{"schema", kSchemaRules},
-          {api::kDynamoGraphDeployment, validation::dgdRules()},
-          {api::kDynamoComponentDeployment, validation::dcdRules()},
-          {api::kDynamoGraphDeploymentScalingAdapter, validation::scalingAdapterRules()},
-          {api::kDynamoModel, validation::modelRules()},
-          {api::kDynamoCheckpoint, validation::checkpointRules()},
-          {api::kDynamoGraphDeploymentRequest, requestRules()},
-          {"render", admission::renderRules()},
-          {"pod", podrules::podRules()}};
-}
 
 std::string_view severityOf(const Rule& rule) {
-  return rule.severity == Severity::Warning ? "warning" : "error";
+  return rule.severity == validation::Severity::Warning ? "warning" : "error";
 }
 
-void printText(const std::vector<Group>& all) {
-  for (const Group& group : all) {
-    std::cout << group.name << '\n';
+void printText(const std::vector<RuleGroup>& all) {
+  for (const RuleGroup& group : all) {
+    std::cout << group.about << '\n';
     for (const Rule& rule : group.rules) {
       std::cout << fmt::format("  {:<36} {:<8} {}\n", rule.id, severityOf(rule), rule.summary);
     }
   }
 }
 
-void printJson(const std::vector<Group>& all) {
+void printJson(const std::vector<RuleGroup>& all) {
   json::Document document;
   const json::Maker make{document.GetAllocator()};
   json::Value list = make.list();
-  for (const Group& group : all) {
+  for (const RuleGroup& group : all) {
     for (const Rule& rule : group.rules) {
-      make.push(list, make.object("id", rule.id, "severity", severityOf(rule), "about", group.name, "summary",
-                                  rule.summary));
+      make.push(list, make.object("id", rule.id, "severity", severityOf(rule), "about", group.about,
+                                  "summary", rule.summary));
     }
   }
   std::cout << json::dump(list) << '\n';
@@ -93,12 +47,12 @@ void printJson(const std::vector<Group>& all) {
 }  // namespace
 
 int runRules(const RulesOptions& options) {
-  std::vector<Group> all = groups();
+  std::vector<RuleGroup> all = admission::ruleGroups();
   if (!options.kind.empty()) {
-    std::erase_if(all, [&](const Group& group) { return group.name != options.kind; });
+    std::erase_if(all, [&](const RuleGroup& group) { return group.about != options.kind; });
     if (all.empty()) {
       std::cerr << "dynamo-webhook: no rules about \"" << options.kind << "\"; known:";
-      for (const Group& group : groups()) std::cerr << ' ' << group.name;
+      for (const RuleGroup& group : admission::ruleGroups()) std::cerr << ' ' << group.about;
       std::cerr << '\n';
       return 2;
     }

@@ -3,6 +3,7 @@
 #include <map>
 #include <mutex>
 
+#include "common/admission/rules.h"
 #include "common/api/kinds.h"
 #include "common/observability/log.h"
 #include "common/observability/webhook_metrics.h"
@@ -17,7 +18,7 @@ using validation::ErrorType;
 DenialReason reasonOf(const AdmissionOutcome& outcome) {
   if (outcome.errors == nullptr || outcome.errors->empty()) return DenialReason::BadRequest;
   const validation::FieldError& first = outcome.errors->front();
-  if (isLock(first.rule)) return DenialReason::Immutable;
+  if (admission::isLock(first.rule)) return DenialReason::Immutable;
   switch (first.type) {
     case ErrorType::Required:
       return DenialReason::Required;

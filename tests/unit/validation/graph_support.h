@@ -1,7 +1,7 @@
 #pragma once
 // Graphs from their services, and what the rules say of them.
 
-#include "common/validation/graph.h"
+#include "common/validation/validators.h"
 #include "support.h"
 
 namespace dynamo::validation::test {

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "common/admission/rules.h"
 #include "support.h"
 
 namespace dynamo::webhook::test {
@@ -170,10 +171,10 @@ TEST_CASE("rules about a change are locks, the others are not") {
                            "dgd.topology-immutable", "dgd.replicas-owned", "dgd.restart-during-rollout",
                            "dcd.framework-immutable", "model.type-immutable", "model.base-immutable"}) {
     INFO(rule);
-    CHECK(isLock(rule));
+    CHECK(admission::isLock(rule));
   }
   for (const char* rule : {"dgdr-model-required", "dgd.framework-change", "schema.type", ""})
-    CHECK_FALSE(isLock(rule));
+    CHECK_FALSE(admission::isLock(rule));
 }
 
 TEST_CASE("mode warn keeps the locks of a graph") {

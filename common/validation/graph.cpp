@@ -1,4 +1,4 @@
-#include "common/validation/subject.h"
+#include "common/validation/graph.h"
 
 #include <algorithm>
 #include <utility>

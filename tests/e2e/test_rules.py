@@ -1,0 +1,49 @@
+"""Every rule that `dynamo-webhook rules` lists is broken by some test: by a row of mistakes.yaml, or by a row of a unit
+test that expects its id (changes, clusters without an API, configurations)."""
+
+import json
+import pathlib
+import re
+import sys
+import unittest
+
+import yaml
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE))
+
+from test_cli import run  # noqa: E402
+from test_mistakes import TABLE, good, spoiled  # noqa: E402
+
+
+def met_by_mistakes():
+    rows = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
+    objects = [spoiled(good(row.get("of", "graph")), row.get("set", {}), row.get("without", ()))
+               for row in rows if "stored" not in row and "text" not in row]
+    done = run("check", "-o", "json", "-f", "-", text="\n".join(map(json.dumps, objects)))
+    return {finding["rule"] for finding in json.loads(done.stdout)["findings"]}
+
+
+def met_by_unit_tests():
+    """Ids as tests expect them: "E <id> ", "W <id> ", or an id alone in quotes."""
+    text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests/unit").rglob("*")
+                   if path.suffix in (".cpp", ".h")) + (HERE / "podrules-cases.json").read_text(encoding="utf-8")
+    return set(re.findall(r'(?:[EW] |")([a-z]+[.-][a-z.-]+)[ "]', text))
+
+
+class Rules(unittest.TestCase):
+    def test_every_rule_is_met(self):
+        listed = {rule["id"] for rule in json.loads(run("rules", "-o", "json").stdout)}
+        self.assertGreater(len(listed), 250)
+        met = met_by_mistakes()
+        unknown = {rule for rule in met if not rule.startswith("schema.cel.")} - listed
+        self.assertEqual(unknown, set(), "told, but not listed")
+        missing = listed - met - met_by_unit_tests()
+        if any(rule.startswith("schema.cel.") for rule in met):
+            missing.discard("schema.cel")
+        self.assertEqual(missing, set())
+
+
+if __name__ == "__main__":
+    unittest.main()
