@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -91,10 +92,12 @@ Result<std::string> DirectorySnapshot::read(const char* name) const {
   if (!S_ISREG(status.st_mode)) {
     return Error{Problem::Unreadable, fmt::format("{}: is not a regular file", path.string())};
   }
-  // One byte over the cap tells "too large" without trusting the size, which may change under us.
-  std::string text(kMaxPemBytes + 1, '\0');
+  // One byte over the size tells the end. The size is not trusted, as it may change under us: one byte over
+  // the cap tells "too large".
+  std::string text(std::min(static_cast<std::size_t>(status.st_size), kMaxPemBytes) + 1, '\0');
   std::size_t used = 0;
-  while (used < text.size()) {
+  while (used <= kMaxPemBytes) {
+    if (used == text.size()) text.resize(kMaxPemBytes + 1);
     const ssize_t got = ::read(file.get(), text.data() + used, text.size() - used);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fileError(Problem::Unreadable, path, errno);
