@@ -191,10 +191,11 @@ class Guard {
       }
       if (negative) exponent = -exponent;
     }
-    // Beyond these bounds Go refuses (overflow) or RapidJSON 1.1.0 miscounts; within them both agree.
+    // Beyond these bounds Go refuses (overflow) or RapidJSON 1.1.0 does, in words of its own (or miscounts).
     const std::ptrdiff_t length = p_ - start;
     if (length > static_cast<std::ptrdiff_t>(kMaxNumberLength) || exponent > 308 || exponent < -400 ||
-        digits + exponent > 309 || ((scientific || length > kPlainLength) && outOfRange(start))) {
+        digits > 308 || digits + exponent > 309 ||
+        ((scientific || length > kPlainLength) && outOfRange(start))) {
       p_ = start;
       return "number out of range";
     }

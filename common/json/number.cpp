@@ -19,7 +19,8 @@ double StrtodFullPrecision(double, int, const char* digits, std::size_t length, 
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
   if (read.ec != std::errc::result_out_of_range) return value;
   // guard() has refused what is beyond float64.
-  return shift < 0 ? 0 : std::numeric_limits<double>::infinity();
+  const bool small = static_cast<long>(decimalPosition) + exponent <= 0;
+  return small ? 0 : std::numeric_limits<double>::infinity();
 }
 
 /// For parsing without kParseFullPrecisionFlag, which only tests do.

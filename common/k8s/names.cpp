@@ -198,6 +198,8 @@ std::string resourceNameProblem(std::string_view name) {
 }
 
 bool isIpAddress(std::string_view text) {
+  // A C string would end at it.
+  if (text.find('\0') != std::string_view::npos) return false;
   in6_addr address{};
   return isIpv4(text) || inet_pton(AF_INET6, std::string{text}.c_str(), &address) == 1;
 }

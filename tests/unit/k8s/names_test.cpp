@@ -2,6 +2,7 @@
 // (tests/e2e/podrules-cases.json).
 
 #include <catch2/catch.hpp>
+#include <string>
 
 #include "common/k8s/names.h"
 
@@ -10,7 +11,7 @@ namespace {
 
 TEST_CASE("names of resources") {
   for (const char* name : {"cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "nvidia.com/gpu", "rdma/ib",
-                           "gpu.intel.com/xe", "kubernetes.io/x"}) {
+                           "gpu.intel.com/xe", "kubernetes.io/x", "requests.kubernetes.io/x"}) {
     INFO(name);
     CHECK(resourceNameProblem(name) == "");
   }
@@ -19,6 +20,8 @@ TEST_CASE("names of resources") {
         "nvidia.com/gpu");
   CHECK(resourceNameProblem("") == "must not be empty");
   CHECK(resourceNameProblem("requests.nvidia.com/gpu") == "must not start with \"requests.\"");
+  // The name of its quota, "requests." in front, must be one, too.
+  CHECK(resourceNameProblem(std::string(245, 'a') + "/b") != "");
   CHECK(resourceNameProblem("a/b/c") == "must hold at most one '/'");
 }
 
@@ -28,6 +31,18 @@ TEST_CASE("hosts") {
   CHECK(hostProblem("10.0.0.1") == "must be a DNS name, not an IP address");
   CHECK(hostProblem("fe80::1") == "must be a DNS name, not an IP address");
   CHECK(hostProblem("*.example.com") == "");
+}
+
+TEST_CASE("addresses") {
+  using namespace std::string_view_literals;
+  for (const std::string_view text : {"1.2.3.4"sv, "010.0.0.01"sv, "::1"sv, "fe80::1:2"sv}) {
+    INFO(text);
+    CHECK(isIpAddress(text));
+  }
+  for (const std::string_view text : {""sv, "1.2.3"sv, "1.2.3.4.5"sv, "1.2.3.256"sv, "::1\0x"sv, "a"sv}) {
+    INFO(text);
+    CHECK_FALSE(isIpAddress(text));
+  }
 }
 
 }  // namespace
