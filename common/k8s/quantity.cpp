@@ -16,6 +16,7 @@ __extension__ using Int = __int128;
 constexpr Int kNano = 1'000'000'000;
 constexpr Int kMaxUnits = std::numeric_limits<long long>::max();
 constexpr Int kMaxNano = static_cast<Int>(std::numeric_limits<long long>::max()) << 64;
+constexpr Int kMaxTenth = kMaxNano / 10;
 constexpr std::size_t kNanoPlaces = 9;
 constexpr std::size_t kMaxWholeDigits = 30;  // beyond, no value fits
 constexpr int kMaxExponent = 18;             // of texts that admission accepts
@@ -122,6 +123,19 @@ void multiplyBy1024(std::string& digits) {
 
 /// Nano units, exact but for digits below, which are rounded away from zero as the API does.
 std::optional<Int> nanoOf(const Parts& parts) {
+  constexpr std::size_t kShort = 9;  // digits that fit with every suffix; most quantities have fewer
+  const int least = -static_cast<int>(kNanoPlaces);
+  if (parts.fraction.empty() && parts.whole.size() <= kShort && parts.power >= least &&
+      parts.power <= kMaxExponent) {
+    Int value = 0;
+    for (const char digit : parts.whole) value = value * 10 + (digit - '0');
+    if (parts.family == Family::Binary) {
+      value = (value << (10 * parts.power)) * kNano;
+    } else {
+      for (int power = least; power < parts.power; ++power) value *= 10;
+    }
+    return parts.negative ? -value : value;
+  }
   std::string digits = std::string{parts.whole} + std::string{parts.fraction};
   digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
   if (digits.empty()) return 0;
@@ -139,7 +153,8 @@ std::optional<Int> nanoOf(const Parts& parts) {
   for (long long i = 0; i < count; ++i) {
     const auto at = static_cast<std::size_t>(i);
     const int digit = at < digits.size() ? digits[at] - '0' : 0;
-    if (value > (kMaxNano - digit) / 10) return std::nullopt;
+    // Not (kMaxNano - digit) / 10: dividing 128 bits is dear.
+    if (value > kMaxTenth || (value == kMaxTenth && digit > kMaxNano % 10)) return std::nullopt;
     value = value * 10 + digit;
   }
   const std::size_t kept = count < 0 ? 0 : std::min(static_cast<std::size_t>(count), digits.size());
