@@ -5,6 +5,7 @@
 #include "common/defaults/apply.h"
 #include "common/defaults/dgdr.h"
 #include "common/json/patch.h"
+#include "common/render/size.h"
 #include "common/validation/dgdr.h"
 #include "common/validation/validators.h"
 
@@ -65,6 +66,8 @@ Decision validateDgdr(const AdmissionRequest& request, const Policy& policy) {
 
 Decision mutateComponents(AdmissionRequest& request, const Policy& policy, json::Allocator& allocator) {
   Decision decision;
+  // Validation refuses it.
+  if (!render::tooLarge(*request.object).empty()) return decision;
   const json::Value* old = request.updates() ? request.old : nullptr;
   const json::Value before = json::share(*request.object, allocator);
   const auto settings = policy.settings->get();

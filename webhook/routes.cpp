@@ -86,7 +86,9 @@ Routes::Routes(Policy policy, Observers observers)
         });
       });
     };
-    routes_.emplace(entry.path, Route{kMaxAdmissionBody, false, handle});
+    const bool rendered =
+        entry.kind.kind == kDgd.kind || entry.kind.kind == kDcd.kind || entry.kind.kind == kCheckpoint.kind;
+    routes_.emplace(entry.path, Route{kMaxAdmissionBody, false, handle, rendered ? kHeavyGraph : kHeavyBody});
   }
   const auto convert = [this](Request& request) {
     return observed(observers_, kConvertPath, [&](auto start) {

@@ -61,6 +61,9 @@ std::vector<const Value*> templatesOf(Value& child, std::string_view service, js
 // As long as a real one: lengths of names are judged.
 constexpr std::string_view kAnyHash = "0a1b2c3d";
 
+/// Nobody reads more, and each is looked for in the user's lists.
+constexpr std::size_t kMostFindings = 100;
+
 bool sameFinding(const validation::FieldError& a, const validation::FieldError& b) {
   return a.field == b.field && a.rule == b.rule && a.detail == b.detail;
 }
@@ -75,12 +78,14 @@ void checkTemplates(Value& child, std::string_view service, const Source& source
     podrules::checkPodTemplate(*each, "", workload, found);
     refuseWhatNeverStarts(*each, "", found);
     for (validation::FieldError& error : found.errors) {
+      if (findings.errors.size() >= kMostFindings) return;
       error.field = sourcePath(source, *each, error.field);
       const bool known = std::any_of(findings.errors.begin(), findings.errors.end(),
                                      [&](const auto& other) { return sameFinding(other, error); });
       if (!known) findings.errors.push_back(std::move(error));
     }
     for (validation::Warning& warning : found.warnings) {
+      if (findings.warnings.size() >= kMostFindings) break;
       warning.field = sourcePath(source, *each, warning.field);
       const bool known = std::any_of(
           findings.warnings.begin(), findings.warnings.end(),
@@ -149,7 +154,8 @@ Findings dryRenderComponentDeployment(const Value& deployment, const render::Con
   json::Document document;
   auto& allocator = document.GetAllocator();
   Findings findings;
-  render::Children children = render::renderComponentDeployment(deployment, context, allocator);
+  const render::Context trial{context.config, context.defaults, context.facts, context.grove, kAnyHash};
+  render::Children children = render::renderComponentDeployment(deployment, trial, allocator);
   findings.errors = std::move(children.errors);
   const Source source{render::specOf(deployment), "spec", nullptr};
   for (render::Child& child : children.items) {

@@ -7,8 +7,10 @@
 #include "common/api/kinds.h"
 #include "common/defaults/record.h"
 #include "common/render/object.h"
+#include "common/render/size.h"
 #include "common/schema/registry.h"
 #include "common/schema/validator.h"
+#include "common/validation/check.h"
 
 namespace dynamo::admission {
 namespace {
@@ -16,7 +18,6 @@ namespace {
 using json::Value;
 using validation::FieldError;
 using validation::Findings;
-using validation::Severity;
 
 using Rules = Findings (*)(const validation::Request&);
 using DryRender = Findings (*)(const Value&, const render::Context&);
@@ -111,6 +112,16 @@ void dropSaidOfDefaults(const Value& object, Findings& findings) {
   });
 }
 
+/// That a graph is too large, and nothing else: looking at more of it is what the bound is for.
+Findings ofSize(const Subject& subject) {
+  Findings now;
+  now.errors = render::tooLarge(subject.object);
+  if (subject.old == nullptr) return now;
+  Findings before;
+  before.errors = render::tooLarge(*subject.old);
+  return validation::ratchet(std::move(now), before, subject.object, *subject.old);
+}
+
 /// What the rules have said, rendering need not say again.
 void append(Findings& all, Findings&& more) {
   const std::size_t before = all.errors.size();
@@ -160,14 +171,18 @@ Findings wrongTypes(const Value& object, const Value* old) {
 Findings validate(const Subject& subject, const Settings& settings) {
   const Kind* kind = kindOf(subject.kind);
   if (kind == nullptr || beingDeleted(subject.object)) return {};
+  if (subject.kind == api::kDynamoGraphDeployment && !render::tooLarge(subject.object).empty()) {
+    return ofSize(subject);
+  }
   Findings findings = wrongTypes(subject.object, subject.old);
   const bool typed = findings.errors.empty() && findings.warnings.empty();
   Findings rules = kind->rules({subject.object, subject.old, subject.username, settings.policy});
   std::move(rules.errors.begin(), rules.errors.end(), std::back_inserter(findings.errors));
   std::move(rules.warnings.begin(), rules.warnings.end(), std::back_inserter(findings.warnings));
   dropSaidOfDefaults(subject.object, findings);
-  // Rendering reads every field: not before the types are right.
-  if (kind->dryRender != nullptr && typed) {
+  // Rendering reads every field: not before the types are right. Nobody reads more of what is wrong than
+  // this.
+  if (kind->dryRender != nullptr && typed && findings.errors.size() < validation::Report::kMostOfRule) {
     Findings rendered = kind->dryRender(subject.object, settings.context());
     if (subject.old != nullptr && !rendered.errors.empty()) {
       const Findings before = kind->dryRender(*subject.old, settings.context());

@@ -3,7 +3,6 @@
 // checkpoint: types, rules, dry render (DESIGN section 4). Webhook and `check` call the same function.
 
 #include <memory>
-#include <span>
 #include <string_view>
 
 #include "common/config/operator_config.h"

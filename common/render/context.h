@@ -47,6 +47,9 @@ struct Context {
   /// Stands for the hash of the workers where nobody will read the children: computing it costs a sixth of
   /// all.
   std::string_view anyWorkerHash = {};
+
+  /// A trial: of children that differ in a number only, one is enough.
+  bool trial() const { return !anyWorkerHash.empty(); }
 };
 
 /// The workload that runs a graph's components.

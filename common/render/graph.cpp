@@ -1,5 +1,6 @@
 // What a DynamoGraphDeployment makes itself (spec/children.md sections 1, 3, 16, 17, 19, 22).
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "common/api/dynamo.h"
@@ -14,6 +15,7 @@
 #include "common/render/network.h"
 #include "common/render/object.h"
 #include "common/render/rbac.h"
+#include "common/render/size.h"
 #include "common/render/workloads.h"
 
 namespace dynamo::render {
@@ -153,11 +155,10 @@ class Graph {
 
 /// A defect is told once, however many roles and levels meet it.
 void tellOnce(Errors& errors, Errors&& more) {
+  std::set<std::pair<std::string, std::string>> told;
+  for (const validation::FieldError& error : errors) told.emplace(error.field, error.rule);
   for (validation::FieldError& error : more) {
-    const bool known = std::any_of(errors.begin(), errors.end(), [&](const auto& e) {
-      return e.field == error.field && e.rule == error.rule;
-    });
-    if (!known) errors.push_back(std::move(error));
+    if (told.emplace(error.field, error.rule).second) errors.push_back(std::move(error));
   }
 }
 
@@ -176,6 +177,7 @@ bool usesGrove(const Value& graph, const Context& context) {
 
 Children renderGraph(const Value& graph, const Context& context, const Observed& observed,
                      Allocator& allocator) {
+  if (Errors errors = tooLarge(graph); !errors.empty()) return {{}, std::move(errors)};
   Children children = Graph{graph, context, observed, allocator}.render();
   tellOnce(children.errors, std::exchange(children.errors, {}));
   return children;

@@ -98,7 +98,9 @@ void renderLeaderWorkerSets(const Value& owner, const Component& component, cons
   if (!hasCommand(component, pods.worker, children.errors)) return;
   ensureServiceAccount(component, context.facts, pods.leader.spec, allocator);
   ensureServiceAccount(component, context.facts, pods.worker.spec, allocator);
-  for (long long i = 0; i < replicas; ++i) renderOne(owner, component, pods, i, children, allocator);
+  // The last one has the longest name.
+  for (long long i = context.trial() ? replicas - 1 : 0; i < replicas; ++i)
+    renderOne(owner, component, pods, i, children, allocator);
 }
 
 }  // namespace dynamo::render

@@ -27,9 +27,16 @@ void setOwner(Value& object, const Value& owner, Allocator& allocator, bool cont
 
 void layOver(Value& to, const Value* from, Allocator& allocator) {
   if (from == nullptr || !from->IsObject()) return;
+  const bool fresh =
+      to.ObjectEmpty();  // then no name has to be looked for: thousands of labels would be slow
   for (const auto& member : from->GetObject()) {
-    if (!member.value.IsNull())
-      json::set(to, json::text(member.name), json::copy(member.value, allocator), allocator);
+    if (member.value.IsNull()) continue;
+    Value value = json::copy(member.value, allocator);
+    if (fresh) {
+      to.AddMember(json::string(json::text(member.name), allocator), std::move(value), allocator);
+    } else {
+      json::set(to, json::text(member.name), std::move(value), allocator);
+    }
   }
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 using validation::Severity;
 
-constexpr std::array<validation::Rule, 11> kRules = {{
+constexpr std::array<validation::Rule, 12> kRules = {{
     {"render.checkpoint", Severity::Error,
      "checkpointing is configured in the operator when a component uses it"},
     {"render.checkpoint-container", Severity::Error, "a checkpoint's pod template has a container"},
@@ -19,6 +19,7 @@ constexpr std::array<validation::Rule, 11> kRules = {{
     {"render.mount-point", Severity::Error, "a volume mount has a path, or its engine a default one"},
     {"render.quantity", Severity::Error, "resources are quantities"},
     {"render.service", Severity::Error, "a service is not null"},
+    {"render.size", Severity::Error, "what services share is not multiplied beyond reason"},
     {"render.trtllm-nodes", Severity::Error, "the hosts of a TensorRT-LLM component fit one command"},
 }};
 

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <set>
+#include <string>
+
 #include "common/api/dynamo.h"
 #include "common/json/build.h"
 #include "common/k8s/quantity.h"
@@ -44,6 +47,8 @@ void addClaims(const Component& component, PodDraft& pod, Errors& errors, Alloca
   const Value* mounts = json::find(component.spec, "volumeMounts");
   if (mounts == nullptr || !mounts->IsArray()) return;
   const json::Maker make{allocator};
+  std::set<std::string, std::less<>> present;
+  for (const Value& volume : pod.volumes.GetArray()) present.emplace(json::findText(&volume, "name"));
   for (rapidjson::SizeType i = 0; i < mounts->Size(); ++i) {
     const std::string path = component.at(fmt::format("volumeMounts[{}]", i));
     const std::string_view name = json::findText(&(*mounts)[i], "name");
@@ -54,7 +59,7 @@ void addClaims(const Component& component, PodDraft& pod, Errors& errors, Alloca
     }
     const std::string_view mountPath = mountPathOf(component, (*mounts)[i], path, errors);
     if (mountPath.empty()) continue;
-    if (json::findNamed(&pod.volumes, name) == nullptr) {
+    if (present.emplace(name).second) {
       make.push(pod.volumes,
                 make.object("name", name, "persistentVolumeClaim", make.object("claimName", name)));
     }

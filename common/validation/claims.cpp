@@ -102,10 +102,15 @@ void repeated(const Graph& graph, const Report& report) {
 
 void neverUpdated(const Graph& graph, const Report& report) {
   if (graph.old == nullptr) return;
-  const Value* before = json::find(json::findObject(graph.old, "spec"), "pvcs");
+  std::map<std::string_view, const Value*> before;  // the first of a name
+  forEachObject(
+      json::find(json::findObject(graph.old, "spec"), "pvcs"),
+      [&](const Value& claim, std::size_t) { before.try_emplace(json::findText(&claim, "name"), &claim); });
   forEachClaim(graph.spec, [&](const Claim& claim) {
-    const Value* was = claim.name.empty() ? nullptr : json::findNamed(before, claim.name);
-    if (!claim.create || was == nullptr || !json::findBool(was, "create").value_or(false)) return;
+    const auto found = claim.name.empty() ? before.end() : before.find(claim.name);
+    if (!claim.create || found == before.end()) return;
+    const Value* was = found->second;
+    if (!json::findBool(was, "create").value_or(false)) return;
     for (const std::string_view field : {"size", "storageClass", "volumeAccessMode"}) {
       const Value* now = json::find(claim.value, field);
       const Value* then = json::find(*was, field);

@@ -2,6 +2,8 @@
 // What the rules of graphs look at: a DynamoGraphDeployment and its services, or a DynamoComponentDeployment
 // as a graph of one service.
 
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -34,13 +34,9 @@ std::string itemPath(const Service& service, std::string_view kind, std::string_
   return service.at(fmt::format("resources.{}.{}", kind, field));
 }
 
-bool isExtended(std::string_view name) {
-  return name.find('/') != std::string_view::npos && name.find("kubernetes.io/") == std::string_view::npos;
-}
-
 /// Requests of these equal their limits.
 bool isFixed(std::string_view name) {
-  return isExtended(name) || name.starts_with(kHugepages);
+  return !k8s::isNativeResource(name) || name.starts_with(kHugepages);
 }
 
 /// One quantity of the block: where it stands and which resource of the container it is.

@@ -2,6 +2,7 @@
 """Clients that mean no good: attackers.py NAME PORT SECONDS. Prints how often it struck when the time is over."""
 
 import itertools
+import json
 import os
 import socket
 import ssl
@@ -191,8 +192,43 @@ def bad_requests(port, until):
     return strikes
 
 
+def hostile_graph(services, envs=0, **members):
+    """A review that is well-formed and much work for its size."""
+    service = {"componentType": "worker", "extraPodSpec": {"mainContainer": {
+        "image": "i", "command": ["python3"], "args": ["-m", "dynamo.vllm"]}}, **members}
+    graph = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment",
+             "metadata": {"name": "g", "namespace": "n"},
+             "spec": {"envs": [{"name": f"A{i}", "value": "1"} for i in range(envs)],
+                      "services": {f"s{i}": service for i in range(services)}}}
+    kind = {"group": "nvidia.com", "version": "v1alpha1"}
+    body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {
+        "uid": "u", "operation": "CREATE", "name": "g", "namespace": "n", "userInfo": {"username": "u"}, "object": graph,
+        "kind": {**kind, "kind": "DynamoGraphDeployment"}, "resource": {**kind, "resource": "dynamographdeployments"}}})
+    head = HEAD.replace(b"v1beta1-dynamographdeploymentrequest", b"v1alpha1-dynamographdeployment")
+    return head + b"Content-Length: %d\r\n\r\n" % len(body) + body.encode()
+
+
+def hostile_graphs(port, until):
+    """Graphs that would multiply what they hold: services by variables, by replicas; and as many services as may be."""
+    multinode = {"multinode": {"nodeCount": 2}, "resources": {"limits": {"gpu": "8"}}}
+    requests = [hostile_graph(200, 20_000), hostile_graph(100, replicas=1000, **multinode), hostile_graph(99, 50),
+                hostile_graph(1, 50_000), hostile_graph(5000)]
+    strikes = 0
+    while time.monotonic() < until:
+        for request in requests:
+            try:
+                with tls(port) as sock:
+                    sock.settimeout(20)
+                    sock.sendall(request)
+                    sock.recv(4096)
+                    strikes += 1
+            except OSError:
+                pass
+    return strikes
+
+
 ATTACKS = {attack.__name__: attack for attack in (slow_senders, idle_connections, storm, largest_bodies, half_closed, bad_records,
-                                                  bad_requests)}
+                                                  bad_requests, hostile_graphs)}
 
 if __name__ == "__main__":
     attack, port, seconds = sys.argv[1:]

@@ -27,10 +27,11 @@ SECONDS = float(os.environ.get("DYNAMO_ATTACK_SECONDS", "3"))
 P50 = 100  # ms; usually 0.3
 P99 = float(os.environ.get("DYNAMO_ATTACK_P99", "inf"))
 RATE = 300
-# Idle, and what connections and bodies may hold besides: 20 KiB each; 64 bodies of 7 MiB with what is read of them.
-MOST_MIB = {"idle_connections": 500, "largest_bodies": 1100}
+# Idle, and what connections and bodies may hold besides: 20 KiB each; 64 bodies of 7 MiB with what is read of them;
+# what is rendered of a graph.
+MOST_MIB = {"idle_connections": 500, "largest_bodies": 1100, "hostile_graphs": 300}
 USUAL_MIB = 160
-IDLE_MIB = 64  # afterwards
+IDLE_MIB = 96  # afterwards
 
 
 def rss_mib(pid):

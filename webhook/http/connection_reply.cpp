@@ -35,7 +35,7 @@ Connection::MaybeStep Connection::handle() {
   allow_ = {};
   deadline_ = kNever;
   trim_ = request_.body.size() > kTrimBody;
-  if (route_->slow || request_.body.size() > shared_.limits.heavyBody) {
+  if (request_.body.size() >= route_->heavyBody) {
     state_ = State::working;
     return Step::work;
   }

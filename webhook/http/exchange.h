@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "webhook/http/limits.h"
+
 namespace dynamo::webhook {
 
 /// A body has room for so many bytes more: parsers read ahead.
@@ -31,7 +33,8 @@ struct Route {
   std::size_t maxBody = 0;  ///< bytes; a longer body is answered 413
   bool waits = false;       ///< for room in the budget of large bodies; others are refused with 503
   std::function<Reply(Request&)> handle;
-  bool slow = false;  ///< the handler takes long: a worker thread runs it, however small the body
+  /// Bodies from this size on take long: a worker thread handles them. 0: every one.
+  std::size_t heavyBody = kHeavyBody;
 };
 
 /// Finds the route of a path; nullptr is answered 404. Must be callable from any thread.

@@ -43,7 +43,7 @@ inline constexpr std::size_t kBodyBudget = std::size_t{512} << 20;
 inline constexpr std::size_t kPromptBudget = std::size_t{64} << 20;
 // A body up to this needs no budget: most reviews. All connections together hold 128 MiB of them.
 inline constexpr std::size_t kFreeBody = std::size_t{16} << 10;
-// Above this a body is handled off the I/O threads: 1 MiB of JSON takes some 5 ms.
+// From this size on a body is handled off the I/O threads: 1 MiB of JSON takes some 5 ms.
 inline constexpr std::size_t kHeavyBody = std::size_t{1} << 20;
 // Buffers above this are not kept between requests.
 inline constexpr std::size_t kKeptBuffer = std::size_t{64} * 1024;
@@ -66,7 +66,6 @@ struct Limits {
   std::size_t bodyBudget = kBodyBudget;  ///< of routes that wait; a longer body is answered 413
   std::size_t promptBudget = kPromptBudget;
   std::size_t freeBody = kFreeBody;
-  std::size_t heavyBody = kHeavyBody;
 };
 
 }  // namespace dynamo::webhook

@@ -14,7 +14,8 @@ FindRoute routesOf(const PlainListener& listener) {
   auto routes = std::make_shared<std::map<std::string, Route, std::less<>>>();
   const auto add = [&routes](const Pages& pages, bool slow) {
     for (const auto& [path, page] : pages) {
-      routes->emplace(path, Route{0, false, [make = page](Request&) { return make(); }, slow});
+      routes->emplace(path,
+                      Route{0, false, [make = page](Request&) { return make(); }, slow ? 0 : kHeavyBody});
     }
   };
   add(listener.pages, false);

@@ -135,5 +135,35 @@ TEST_CASE("findings name the user's field, not a default") {
   });
 }
 
+std::string times(int count, std::string_view item) {
+  std::string list;
+  for (int i = 0; i < count; ++i) {
+    list += (i == 0 ? "" : ",") + fmt::format(fmt::runtime(item), i);
+  }
+  return list;
+}
+
+TEST_CASE("what services share is not multiplied beyond reason, and then nothing else is said") {
+  const auto sized = [](int services, int envs, int claims) {
+    return graph(fmt::format(R"("services":{{{}}},"envs":[{}],"pvcs":[{}])", times(services, R"("s{}":{{}})"),
+                             times(envs, R"({{"name":"A{}","value":"x"}})"),
+                             times(claims, R"({{"name":"p{}"}})")));
+  };
+  const std::string services =
+      "render.size spec.services: Too many: must have at most 100 services (it has 101)\n";
+  check({
+      {"services", sized(101, 0, 0), "E " + services},
+      {"variables", sized(20, 501, 0),
+       "E render.size spec.envs: Too long: 20 services with a copy each would take 1049900 bytes, at most "
+       "1048576 "
+       "are allowed\n"},
+      {"claims", sized(100, 0, 201),
+       "E render.size spec.pvcs: Too many: must have at most 200 claims with 100 services (it has 201)\n"},
+  });
+  CHECK(said(sized(101, 0, 0), sized(101, 0, 0)) == "W " + services);
+  CHECK(said(sized(101, 0, 0), sized(100, 0, 0)) == "E " + services);
+  CHECK(said(sized(100, 0, 200)).find("render.size") == std::string::npos);
+}
+
 }  // namespace
 }  // namespace dynamo::admission

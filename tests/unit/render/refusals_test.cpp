@@ -17,34 +17,35 @@ TEST_CASE("refusals of rendering") {
   };
   const Row rows[] = {
       {Pathway::Grove, "null",
-       "render.service spec.services[Svc]: Required value: a service must not be null"},
+       "E render.service spec.services[Svc]: Required value: a service must not be null"},
       {Pathway::Grove, R"({"componentType":"worker","volumeMounts":[{"mountPoint":"/a"}]})",
-       "render.mount-name spec.services[Svc].volumeMounts[0].name: Required value: the name of a claim"},
+       "E render.mount-name spec.services[Svc].volumeMounts[0].name: Required value: the name of a claim"},
       {Pathway::Grove, R"({"componentType":"worker","volumeMounts":[{"name":"c"}]})",
-       "render.mount-point spec.services[Svc].volumeMounts[0].mountPoint: Required value: where to mount the "
+       "E render.mount-point spec.services[Svc].volumeMounts[0].mountPoint: Required value: where to mount "
+       "the "
        "claim"},
       {Pathway::Grove, R"({"componentType":"worker","resources":{"limits":{"cpu":"x"}}})",
-       "render.quantity spec.services[Svc].resources.limits.cpu: Invalid value: \"x\": must be a quantity, "
+       "E render.quantity spec.services[Svc].resources.limits.cpu: Invalid value: \"x\": must be a quantity, "
        "such "
        "as 500m, 2 or 16Gi"},
       {Pathway::Grove, R"({"componentType":"epp"})",
-       "render.epp-config spec.services[Svc].eppConfig: Required value: config or configMapRef"},
+       "E render.epp-config spec.services[Svc].eppConfig: Required value: config or configMapRef"},
       {Pathway::Grove,
        R"({"componentType":"worker","checkpoint":{"enabled":true,"identity":{"model":"m","backendFramework":"vllm"}}})",
-       "render.checkpoint spec.services[Svc].checkpoint: Invalid value: the operator's configuration has "
+       "E render.checkpoint spec.services[Svc].checkpoint: Invalid value: the operator's configuration has "
        "checkpointing off"},
       {Pathway::LeaderWorkerSet, R"({"componentType":"worker","multinode":{"nodeCount":2}})",
-       "render.lws-command spec.services[Svc].extraPodSpec.mainContainer.args: Required value: a "
+       "E render.lws-command spec.services[Svc].extraPodSpec.mainContainer.args: Required value: a "
        "multinode "
        "component of LeaderWorkerSets needs it"},
       {Pathway::LeaderWorkerSet, R"({"componentType":"worker","replicas":1001,"multinode":{"nodeCount":2}})",
-       "render.lws-replicas spec.services[Svc].replicas: Invalid value: 1001: must be at most 1000: each "
+       "E render.lws-replicas spec.services[Svc].replicas: Invalid value: 1001: must be at most 1000: each "
        "replica "
        "is a LeaderWorkerSet"},
       {Pathway::Grove,
        R"({"componentType":"worker","multinode":{"nodeCount":4097},"resources":{"limits":{"gpu":"1"}},)"
        R"("extraPodSpec":{"mainContainer":{"image":"i","command":["python3"],"args":["-m","dynamo.trtllm"]}}})",
-       "render.trtllm-nodes spec.services[Svc].multinode.nodeCount: Invalid value: 4097: must be at most "
+       "E render.trtllm-nodes spec.services[Svc].multinode.nodeCount: Invalid value: 4097: must be at most "
        "4096 for "
        "TensorRT-LLM: every host stands in one command"},
   };
@@ -54,9 +55,29 @@ TEST_CASE("refusals of rendering") {
     const Children children = rendered(Setup{row.pathway}, graph);
     REQUIRE(!children.errors.empty());
     for (const auto& error : children.errors) {
-      CHECK(fmt::format("{} {}", error.rule, error.message()) == row.expected);
+      CHECK(fmt::format("E {} {}", error.rule, error.message()) == row.expected);
     }
   }
+}
+
+TEST_CASE("a trial renders one of many replicas that differ in a number only") {
+  const Setup setup{Pathway::LeaderWorkerSet};
+  const json::Document graph =
+      graphOf(R"({"componentType":"worker","replicas":1000,"multinode":{"nodeCount":2},"extraPodSpec":)"
+              R"({"mainContainer":{"image":"i","command":["python3"],"args":["-m","dynamo.vllm"]}}})");
+  const auto setsIn = [&](const Context& context) {
+    json::Document made;
+    std::vector<std::string> names;
+    for (const Child& child : renderAll(graph, context, {}, made.GetAllocator()).items) {
+      if (json::findText(&child.object, "kind") != "LeaderWorkerSet") continue;
+      names.emplace_back(json::findText(json::find(child.object, "metadata"), "name"));
+    }
+    return names;
+  };
+  CHECK(setsIn(setup.context()).size() == 1000);
+  const auto one = setsIn({setup.config, setup.defaults, setup.facts, std::nullopt, "0a1b2c3d"});
+  REQUIRE(one.size() == 1);
+  CHECK(one[0].ends_with("-999"));
 }
 
 }  // namespace

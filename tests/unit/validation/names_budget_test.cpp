@@ -232,7 +232,7 @@ TEST_CASE("names of component deployments") {
   const auto tooLong = [](std::string_view rule, std::size_t room, std::size_t has, std::string_view what,
                           std::string_view shown, std::size_t length) {
     return fmt::format(
-        "E {} metadata.name: Too long: may not be more than {} bytes (it has {}): {} {} would have "
+        "{} metadata.name: Too long: may not be more than {} bytes (it has {}): {} {} would have "
         "{} bytes, at most 63 are allowed\n",
         rule, room, has, what, showValue(shown), length);
   };
@@ -243,14 +243,14 @@ TEST_CASE("names of component deployments") {
   const Case cases[] = {
       {"of a graph, 63", dcd(many(63), "", owner), ""},
       {"of a graph, 64", dcd(many(64), "", owner),
-       tooLong("dcd.name-length", 63, 64, "Service", many(64), 64)},
+       tooLong("E dcd.name-length", 63, 64, "Service", many(64), 64)},
       {"of a graph, 64, etcd", dcd(many(64), etcd, owner),
-       tooLong("dcd.name-length", 63, 64, "label nvidia.com/selector", many(64), 64)},
+       tooLong("E dcd.name-length", 63, 64, "label nvidia.com/selector", many(64), 64)},
       {"of a graph, multinode", dcd(many(62), R"("multinode":{"nodeCount":2},"replicas":1)", owner),
-       tooLong("dcd.name-length", 61, 62, "LeaderWorkerSet", many(62) + "-0", 64)},
+       tooLong("E dcd.name-length", 61, 62, "LeaderWorkerSet", many(62) + "-0", 64)},
       {"standalone, 41", dcd(many(41), ""), ""},
       {"standalone, 42", dcd(many(42), ""),
-       tooLong("dcd.graph-name-length", 41, 42, "label app.kubernetes.io/name of the ServiceAccount",
+       tooLong("E dcd.graph-name-length", 41, 42, "label app.kubernetes.io/name of the ServiceAccount",
                many(42) + "-k8s-service-discovery", 64)},
       {"standalone, with the graph's name in a label",
        dcd(many(42), "", R"("labels":{"nvidia.com/dynamo-graph-deployment-name":"g"})"), ""},
