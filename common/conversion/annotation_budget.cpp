@@ -50,8 +50,35 @@ void dropFields(std::vector<Field>& fields, std::string_view prefix) {
   std::erase_if(fields, [&](const Field& field) { return field.pointer.starts_with(prefix); });
 }
 
-std::size_t textSize(const Field& field) {
-  return encode({&field}).size();
+/// Gives up fields, the largest first, until annotations are `excess` bytes shorter. All at once: an object
+/// may hold tens of thousands.
+void dropLargest(std::vector<Field>& fields, std::size_t excess, std::string_view specKey,
+                 std::string_view statusKey) {
+  const std::size_t frame = encode({}).size();
+  std::size_t ofSpec = 0;
+  std::vector<std::pair<std::size_t, std::size_t>> sizes;  // and the field's index
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    sizes.emplace_back(encode({&fields[i]}).size() - frame, i);
+    ofSpec += fields[i].pointer.starts_with("/spec") ? 1U : 0U;
+  }
+  std::stable_sort(sizes.begin(), sizes.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::size_t ofStatus = fields.size() - ofSpec;
+  std::vector<bool> dropped(fields.size());
+  std::size_t gone = 0;
+  for (const auto& [size, index] : sizes) {
+    if (gone >= excess) break;
+    const bool spec = fields[index].pointer.starts_with("/spec");
+    std::size_t& left = spec ? ofSpec : ofStatus;
+    // With the last one goes the annotation, with the others a comma.
+    gone += size + (--left == 0 ? frame + (spec ? specKey : statusKey).size() : 1);
+    dropped[index] = true;
+  }
+  std::vector<Field> kept;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (!dropped[i]) kept.push_back(std::move(fields[i]));
+  }
+  fields = std::move(kept);
 }
 
 }  // namespace
@@ -72,9 +99,7 @@ std::vector<Annotation> fitAnnotations(const json::Value* present,
     } else if (step == 2) {
       dropFields(fields, "/spec/overrides/dgd");
     } else if (!fields.empty()) {
-      fields.erase(std::max_element(fields.begin(), fields.end(), [](const Field& a, const Field& b) {
-        return textSize(a) < textSize(b);
-      }));
+      dropLargest(fields, sizeOf(annotations) - budget, specKey, statusKey);
     } else if (!carried.empty()) {
       carried.pop_back();
     } else {

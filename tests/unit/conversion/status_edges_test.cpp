@@ -1,6 +1,8 @@
 // States and phases, metadata, annotations of ours and of the reference (dgdr-conversion.md sections 8, 11,
 // 16).
 
+#include <fmt/format.h>
+
 #include "tests/unit/conversion/edge_support.h"
 
 namespace dynamo::test {
@@ -291,6 +293,22 @@ TEST_CASE("annotations stay within 256 KiB, whatever has to be given up (conv-Q1
   CHECK(at(back, "/spec/hardware/gpuSku") == "\"l40s\"");
   CHECK(at(back, "/spec/overrides/dgd/blob").size() == blob.size() + 2);
   CHECK(at(back, "/status/profilingResults/pareto") == "(absent)");
+}
+
+TEST_CASE("of tens of thousands of fields no more is given up than must be, and the largest first") {
+  const std::string large(500, 'x');
+  std::string containers;
+  for (int i = 0; i < 20'000; ++i) {
+    containers +=
+        fmt::format(R"({}{{"name":"c{}","image":"{}"}})", i == 0 ? "" : ",", i, i == 7 ? large : "i");
+  }
+  const std::string there =
+      converted(beta(R"({"model":"m","overrides":{"profilingJob":{"template":{"spec":{"containers":[)" +
+                     containers + "]}}}}}"));
+  constexpr std::size_t kUsual = 150;  // bytes of a container with its path
+  CHECK(annotationBytes(there) <= conversion::kAnnotationBudget);
+  CHECK(annotationBytes(there) > conversion::kAnnotationBudget - kUsual);
+  CHECK(there.find(large) == std::string::npos);
 }
 
 }  // namespace
