@@ -86,8 +86,7 @@ Routes::Routes(Policy policy, Observers observers)
         });
       });
     };
-    const bool rendered =
-        entry.kind.kind == kDgd.kind || entry.kind.kind == kDcd.kind || entry.kind.kind == kCheckpoint.kind;
+    const bool rendered = admission::isRendered(entry.kind.kind);
     routes_.emplace(entry.path, Route{kMaxAdmissionBody, false, handle, rendered ? kHeavyGraph : kHeavyBody});
   }
   const auto convert = [this](Request& request) {

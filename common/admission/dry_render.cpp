@@ -61,6 +61,10 @@ std::vector<const Value*> templatesOf(Value& child, std::string_view service, js
 // As long as a real one: lengths of names are judged.
 constexpr std::string_view kAnyHash = "0a1b2c3d";
 
+render::Context trialOf(const render::Context& context, std::optional<bool> grove) {
+  return {context.config, context.defaults, context.facts, grove, kAnyHash};
+}
+
 /// Nobody reads more, and each is looked for in the user's lists.
 constexpr std::size_t kMostFindings = 100;
 
@@ -132,9 +136,7 @@ Findings dryRenderGraph(const Value& graph, const render::Context& context) {
   const std::optional<bool> grove = choice == "false" ? false
                                     : configured      ? configured
                                                       : context.facts.groveApi;
-  const auto on = [&](bool enabled) {
-    return renderOnce(graph, {context.config, context.defaults, context.facts, enabled, kAnyHash});
-  };
+  const auto on = [&](bool enabled) { return renderOnce(graph, trialOf(context, enabled)); };
   if (grove) return on(*grove);
   // Nobody has said what is installed: what works on one pathway may be meant for it.
   Findings withGrove = on(true);
@@ -154,8 +156,8 @@ Findings dryRenderComponentDeployment(const Value& deployment, const render::Con
   json::Document document;
   auto& allocator = document.GetAllocator();
   Findings findings;
-  const render::Context trial{context.config, context.defaults, context.facts, context.grove, kAnyHash};
-  render::Children children = render::renderComponentDeployment(deployment, trial, allocator);
+  render::Children children =
+      render::renderComponentDeployment(deployment, trialOf(context, context.grove), allocator);
   findings.errors = std::move(children.errors);
   const Source source{render::specOf(deployment), "spec", nullptr};
   for (render::Child& child : children.items) {

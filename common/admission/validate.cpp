@@ -112,14 +112,18 @@ void dropSaidOfDefaults(const Value& object, Findings& findings) {
   });
 }
 
-/// That a graph is too large, and nothing else: looking at more of it is what the bound is for.
-Findings ofSize(const Subject& subject) {
+/// What `errorsOf` finds in `object`; what it finds in the old one, too, is a warning.
+Findings ratcheted(std::vector<FieldError> (*errorsOf)(const Value&), const Value& object, const Value* old) {
   Findings now;
-  now.errors = render::tooLarge(subject.object);
-  if (subject.old == nullptr) return now;
+  now.errors = errorsOf(object);
+  if (now.errors.empty() || old == nullptr) return now;
   Findings before;
-  before.errors = render::tooLarge(*subject.old);
-  return validation::ratchet(std::move(now), before, subject.object, *subject.old);
+  before.errors = errorsOf(*old);
+  return validation::ratchet(std::move(now), before, object, *old);
+}
+
+bool saysNothing(const Findings& findings) {
+  return findings.errors.empty() && findings.warnings.empty();
 }
 
 /// What the rules have said, rendering need not say again.
@@ -159,23 +163,25 @@ bool hasRules(std::string_view kind) {
   return kindOf(kind) != nullptr;
 }
 
+bool isRendered(std::string_view kind) {
+  const Kind* found = kindOf(kind);
+  return found != nullptr && found->dryRender != nullptr;
+}
+
 Findings wrongTypes(const Value& object, const Value* old) {
-  Findings now;
-  now.errors = typeErrors(object);
-  if (now.errors.empty() || old == nullptr) return now;
-  Findings before;
-  before.errors = typeErrors(*old);
-  return validation::ratchet(std::move(now), before, object, *old);
+  return ratcheted(typeErrors, object, old);
 }
 
 Findings validate(const Subject& subject, const Settings& settings) {
   const Kind* kind = kindOf(subject.kind);
   if (kind == nullptr || beingDeleted(subject.object)) return {};
-  if (subject.kind == api::kDynamoGraphDeployment && !render::tooLarge(subject.object).empty()) {
-    return ofSize(subject);
+  if (subject.kind == api::kDynamoGraphDeployment) {
+    // Looking at more of such a graph is what the bound is for.
+    Findings size = ratcheted(render::tooLarge, subject.object, subject.old);
+    if (!saysNothing(size)) return size;
   }
   Findings findings = wrongTypes(subject.object, subject.old);
-  const bool typed = findings.errors.empty() && findings.warnings.empty();
+  const bool typed = saysNothing(findings);
   Findings rules = kind->rules({subject.object, subject.old, subject.username, settings.policy});
   std::move(rules.errors.begin(), rules.errors.end(), std::back_inserter(findings.errors));
   std::move(rules.warnings.begin(), rules.warnings.end(), std::back_inserter(findings.warnings));

@@ -47,4 +47,7 @@ validation::Findings wrongTypes(const json::Value& object, const json::Value* ol
 /// Whether validate() knows the kind.
 bool hasRules(std::string_view kind);
 
+/// Whether validate() renders objects of the kind.
+bool isRendered(std::string_view kind);
+
 }  // namespace dynamo::admission
