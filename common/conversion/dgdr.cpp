@@ -24,6 +24,7 @@ using json::Value;
 namespace keys = api::dgdr;
 
 constexpr std::string_view kProfilerImage = "/spec/profilingConfig/profilerImage";
+constexpr std::size_t kUsualFields = 16;  // that one version cannot hold of the other
 constexpr std::string_view kWorkersImage = "/spec/deploymentOverrides/workersImage";
 
 const Value* annotationsOf(const Value& object) {
@@ -78,6 +79,7 @@ std::vector<Field> savedFields(const Value& object, std::string_view specKey, st
 /// What the base mapping of the converted object would get wrong of `object`.
 std::vector<Field> remainderOf(const Value& mapped, const Value& object, const Represented& represented) {
   std::vector<Field> fields;
+  fields.reserve(kUsualFields);
   for (const std::string_view name : {"spec", "status"}) {
     difference(mapped, object, name, represented, fields);
   }

@@ -1,6 +1,7 @@
 #include "common/conversion/remainder.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 
 #include "common/json/parse.h"
@@ -123,19 +124,32 @@ void assign(Value& at, Way way, const std::optional<Value>& value, Allocator& al
 class Comparison {
  public:
   Comparison(const Represented& represented, std::vector<Field>& fields)
-      : represented_(represented), fields_(fields) {}
+      : represented_(represented), fields_(fields) {
+    way_.reserve(kUsualDepth);
+  }
 
-  void member(const Value* live, const Value* wanted, std::string_view name, const Represented::Step& from) {
+  /// The member of the root called `name`.
+  void root(const Value* live, const Value* wanted, std::string_view name) {
     way_.push_back({name, 0});
-    compare(live, wanted, represented_.down(from, name));
+    compare(live, wanted, represented_.downTo(name));
     way_.pop_back();
   }
 
  private:
+  static constexpr std::size_t kUsualDepth = 16;
+
   struct Segment {
     std::string_view name;
     rapidjson::SizeType index;  ///< of an item, whose name is empty and has no characters at all
   };
+
+  void member(const Value* live, const Value* wanted, std::string_view name, const Represented::Step& from) {
+    // The usual case: it does not matter then whether the other version speaks for it.
+    if (live != nullptr && wanted != nullptr && !live->IsObject() && json::equal(*live, *wanted)) return;
+    way_.push_back({name, 0});
+    compare(live, wanted, represented_.down(from, name));
+    way_.pop_back();
+  }
 
   void item(const Value* live, const Value* wanted, rapidjson::SizeType index,
             const Represented::Step& from) {
@@ -242,17 +256,19 @@ bool pointerLess(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-Represented::Step Represented::down(const Step& from, std::string_view name) const {
+Represented::Represented(const std::string_view* first, std::size_t count) noexcept
+    : paths_(first), count_(count), toSpec_(down({}, "spec")) {}
+
+Represented::Step Represented::down(const Step& from, std::string_view name) const noexcept {
   Step step;
   step.below = from.below;
   step.length = from.length + 1 + name.size();
   step.candidates = 0;
   if (from.below || from.candidates == 0 || name.empty() || name.find('/') != std::string_view::npos)
     return step;
-  for (std::size_t i = 0; i < count_; ++i) {
-    const std::uint64_t bit = std::uint64_t{1} << i;
-    if ((from.candidates & bit) == 0) continue;
-    const std::string_view path = paths_[i];
+  for (std::uint64_t left = from.candidates & all(); left != 0; left &= left - 1) {
+    const std::uint64_t bit = left & -left;
+    const std::string_view path = paths_[std::countr_zero(left)];
     if (path.size() < step.length || path[from.length + 1] != name.front() ||
         path.substr(from.length + 1, name.size()) != name) {
       continue;
@@ -268,7 +284,7 @@ Represented::Step Represented::down(const Step& from, std::string_view name) con
 
 void difference(const Value& live, const Value& wanted, std::string_view name, const Represented& represented,
                 std::vector<Field>& fields) {
-  Comparison{represented, fields}.member(json::find(live, name), json::find(wanted, name), name, {});
+  Comparison{represented, fields}.root(json::find(live, name), json::find(wanted, name), name);
 }
 
 void restore(const std::vector<Field>& fields, Value& object, Allocator& allocator) {
@@ -285,8 +301,11 @@ void restore(const std::vector<Field>& fields, Value& object, Allocator& allocat
 }
 
 std::string encode(std::vector<const Field*> fields) {
-  std::stable_sort(fields.begin(), fields.end(),
-                   [](const Field* a, const Field* b) { return pointerLess(a->pointer, b->pointer); });
+  const auto less = [](const Field* a, const Field* b) { return pointerLess(a->pointer, b->pointer); };
+  // The API server writes names in order, and so they are compared: there is little to sort.
+  if (!std::is_sorted(fields.begin(), fields.end(), less)) {
+    std::stable_sort(fields.begin(), fields.end(), less);
+  }
   json::TextWriter writer;
   writer.StartObject();
   writer.key("v");

@@ -1,8 +1,10 @@
-// One pass over the raw text, before RapidJSON sees it.
+// One pass over the raw text, before RapidJSON sees it: by blocks, of which it looks at the bytes that can be
+// at fault.
 
-#include <array>
+#include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cstdint>
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -14,23 +16,71 @@
 namespace dynamo::json {
 namespace {
 
-enum CharClass : unsigned char { kOther, kQuote, kOpen, kClose, kNumber, kBad };
+/// One bit a byte of a block of text, the first byte's the lowest.
+using Mask = std::uint64_t;
+constexpr std::ptrdiff_t kBlock = 64;
 
-constexpr std::array<unsigned char, 256> kClasses = [] {
-  std::array<unsigned char, 256> classes{};
-  // Outside strings only printable ASCII and white space are JSON. NUL matters most: RapidJSON takes it for
-  // the end of the text.
-  for (unsigned c = 0; c < classes.size(); ++c) {
-    const bool space = c == '\t' || c == '\n' || c == '\r';
-    if ((c < 0x20 && !space) || c >= 0x7F) classes[c] = kBad;
+/// Where something stands in a block, in strings or not.
+struct Block {
+  Mask quotes = 0;
+  Mask slashes = 0;
+  /// Control characters (white space among them) and bytes beyond ASCII.
+  Mask special = 0;
+  Mask brackets = 0;
+  /// What may start a number, '-' and digits, and the '.' and '/' between them.
+  Mask numbers = 0;
+};
+
+bool isBracket(char c) {
+  const int brace = c | 0x20;  // [ and ] differ from { and } by this bit
+  return brace == '{' || brace == '}';
+}
+
+/// Of up to a block of text.
+Block classify(std::string_view text) {
+  Block block;
+  Mask bit = 1;
+  for (const char c : text) {
+    if (c == '"') block.quotes |= bit;
+    if (c == '\\') block.slashes |= bit;
+    if (static_cast<signed char>(c) < 0x20) block.special |= bit;
+    if (isBracket(c)) block.brackets |= bit;
+    if (c >= '-' && c <= '9') block.numbers |= bit;
+    bit <<= 1U;
   }
-  classes['"'] = kQuote;
-  classes['{'] = classes['['] = kOpen;
-  classes['}'] = classes[']'] = kClose;
-  classes['-'] = kNumber;
-  for (unsigned char c = '0'; c <= '9'; ++c) classes[c] = kNumber;
-  return classes;
-}();
+  return block;
+}
+
+#ifdef __SSE2__
+Block classifyWhole(const char* text) {
+  const auto all = [](char c) { return _mm_set1_epi8(c); };
+  const auto bits = [](__m128i equal) { return static_cast<Mask>(_mm_movemask_epi8(equal)); };
+  Block block;
+  for (unsigned at = 0; at < kBlock; at += 16) {
+    const __m128i bytes = _mm_loadu_si128(static_cast<const __m128i*>(static_cast<const void*>(text + at)));
+    block.quotes |= bits(_mm_cmpeq_epi8(bytes, all('"'))) << at;
+    block.slashes |= bits(_mm_cmpeq_epi8(bytes, all('\\'))) << at;
+    // A signed comparison: bytes beyond ASCII are negative.
+    block.special |= bits(_mm_cmplt_epi8(bytes, all(0x20))) << at;
+    const __m128i braces = _mm_or_si128(bytes, all(0x20));
+    block.brackets |= bits(_mm_or_si128(_mm_cmpeq_epi8(braces, all('{')), _mm_cmpeq_epi8(braces, all('}'))))
+                      << at;
+    const __m128i fromMinus = _mm_sub_epi8(bytes, all('-'));
+    block.numbers |= bits(_mm_cmpeq_epi8(fromMinus, _mm_min_epu8(fromMinus, all('9' - '-')))) << at;
+  }
+  return block;
+}
+#else
+Block classifyWhole(const char* text) {
+  return classify({text, kBlock});
+}
+#endif
+
+/// Each bit the sum of those up to it: of quotes, whether a byte is in a string.
+Mask prefixXor(Mask mask) {
+  for (unsigned shift = 1; shift < kBlock; shift *= 2) mask ^= mask << shift;
+  return mask;
+}
 
 /// Decimals up to this length without an exponent cannot be out of range.
 constexpr std::ptrdiff_t kPlainLength = 15;
@@ -60,28 +110,24 @@ class Guard {
   explicit Guard(std::string_view text) : begin_(text.data()), p_(begin_), end_(begin_ + text.size()) {}
 
   std::optional<ParseError> run() {
-    std::size_t depth = 0;
-    while (p_ != end_) {
-      switch (kClasses[static_cast<unsigned char>(*p_)]) {
-        case kQuote:
-          if (const char* reason = string()) return error(reason);
-          break;
-        case kNumber:
-          if (const char* reason = number()) return error(reason);
-          break;
-        case kOpen:
-          if (++depth > kMaxDepth) return error("nested too deeply");
-          ++p_;
-          break;
-        case kClose:
-          if (depth != 0) --depth;  // one too many is left to the parser
-          ++p_;
-          break;
-        case kBad:
-          return error("invalid character");
-        default:
-          ++p_;
+    for (const char* at = begin_; at != end_;) {
+      const std::ptrdiff_t length = std::min(kBlock, end_ - at);
+      const Block block =
+          length == kBlock ? classifyWhole(at) : classify({at, static_cast<std::size_t>(length)});
+      const Mask escaped = escapedIn(block.slashes);
+      const Mask inString = prefixXor(block.quotes & ~escaped) ^ openString_;
+      openString_ = (inString >> (kBlock - 1)) != 0 ? ~Mask{0} : 0;
+      const Mask unicode = escaped == 0 ? 0 : escaped & inString & named(at, escaped, 'u');
+      const Mask brackets = block.brackets & ~inString;
+      const Mask numbers = block.numbers & ~inString;
+      const bool plain =
+          (block.special | unicode) == 0 && shortNumbers(at, numbers, length) && shallow(at, brackets);
+      if (!plain) {
+        if (const char* reason = closely(at, block.special | unicode | brackets | numbers, inString)) {
+          return error(reason);
+        }
       }
+      at += length;
     }
     return std::nullopt;
   }
@@ -94,66 +140,112 @@ class Guard {
     return result;
   }
 
-  /// Goes to the next quote, backslash, control character or non-ASCII byte of a string.
-  void skipPlain() {
-#ifdef __SSE2__
-    const __m128i quote = _mm_set1_epi8('"');
-    const __m128i slash = _mm_set1_epi8('\\');
-    const __m128i space = _mm_set1_epi8(0x20);
-    while (end_ - p_ >= 16) {
-      const __m128i block = _mm_loadu_si128(static_cast<const __m128i*>(static_cast<const void*>(p_)));
-      // Signed comparison: bytes from 0x80 on are negative, so one test finds controls and non-ASCII.
-      const __m128i special =
-          _mm_or_si128(_mm_cmplt_epi8(block, space),
-                       _mm_or_si128(_mm_cmpeq_epi8(block, quote), _mm_cmpeq_epi8(block, slash)));
-      const auto mask = static_cast<unsigned>(_mm_movemask_epi8(special));
-      if (mask != 0) {
-        p_ += std::countr_zero(mask);
-        return;
-      }
-      p_ += 16;
+  /// The bytes behind a backslash that is not itself behind one.
+  Mask escapedIn(Mask slashes) {
+    Mask escaped = escapedNext_;
+    escapedNext_ = 0;
+    for (Mask left = slashes & ~escaped; left != 0;) {
+      const Mask slash = left & -left;
+      const Mask next = slash << 1U;
+      if (next == 0) escapedNext_ = 1;
+      escaped |= next;
+      left &= ~(slash | next);
     }
-#endif
-    while (p_ != end_ && static_cast<signed char>(*p_) >= 0x20 && *p_ != '"' && *p_ != '\\') ++p_;
+    return escaped;
   }
 
-  const char* string() {
-    ++p_;
-    while (true) {
-      skipPlain();
-      if (p_ == end_) return nullptr;  // the parser reports the missing quote
-      const auto c = static_cast<unsigned char>(*p_);
-      if (c == '"') {
-        ++p_;
+  /// Which of the bytes `among` are `c`.
+  static Mask named(const char* block, Mask among, char c) {
+    Mask found = 0;
+    for (; among != 0; among &= among - 1) {
+      if (block[std::countr_zero(among)] == c) found |= among & -among;
+    }
+    return found;
+  }
+
+  /// Follows the brackets of a block. False, and nothing is followed, when they may go too deep.
+  bool shallow(const char* block, Mask brackets) {
+    std::size_t depth = depth_;
+    for (; brackets != 0; brackets &= brackets - 1) {
+      const bool opens = (static_cast<unsigned char>(block[std::countr_zero(brackets)]) & 4U) == 0;
+      if (opens) {
+        if (++depth > kMaxDepth) return false;
+      } else if (depth != 0) {
+        --depth;  // one too many is left to the parser
+      }
+    }
+    depth_ = depth;
+    return true;
+  }
+
+  /// False: a number of the block is not known to be in range.
+  bool shortNumbers(const char* block, Mask numbers, std::ptrdiff_t length) const {
+    while (numbers != 0) {
+      const int start = std::countr_zero(numbers);
+      const int size = std::countr_one(numbers >> static_cast<unsigned>(start));
+      const int end = start + size;
+      if (end == length || size > kPlainLength || block[end] == 'e' || block[end] == 'E') return false;
+      numbers &= ~Mask{0} << static_cast<unsigned>(end);
+    }
+    return true;
+  }
+
+  /// Looks at each byte that is `due`, in the order of the text: the first error is told.
+  const char* closely(const char* block, Mask due, Mask inString) {
+    for (; due != 0; due &= due - 1) {
+      const int index = std::countr_zero(due);
+      if (block + index < p_) continue;  // seen with what stands before it
+      p_ = block + index;
+      const bool within = ((inString >> static_cast<unsigned>(index)) & 1U) != 0;
+      if (const char* reason = within ? inside() : outside()) return reason;
+    }
+    return nullptr;
+  }
+
+  /// A byte of a string: of the u of an escape, of a control character or beyond ASCII.
+  const char* inside() {
+    const auto c = static_cast<unsigned char>(*p_);
+    if (c == 'u') return escape();
+    if (c < 0x20) return "control character in a string";
+    const std::size_t length = utf8Length({p_, static_cast<std::size_t>(end_ - p_)});
+    if (length == 0) return "invalid UTF-8";
+    p_ += length;
+    return nullptr;
+  }
+
+  /// A byte between strings, where only printable ASCII and white space are JSON. NUL matters most: RapidJSON
+  /// takes it for the end of the text.
+  const char* outside() {
+    switch (*p_) {
+      case '{':
+      case '[':
+        return ++depth_ > kMaxDepth ? "nested too deeply" : nullptr;
+      case '}':
+      case ']':
+        if (depth_ != 0) --depth_;  // one too many is left to the parser
         return nullptr;
-      }
-      if (c == '\\') {
-        if (const char* reason = escape()) return reason;
-      } else if (c < 0x20) {
-        return "control character in a string";
-      } else {
-        const std::size_t length = utf8Length({p_, static_cast<std::size_t>(end_ - p_)});
-        if (length == 0) return "invalid UTF-8";
-        p_ += length;
-      }
+      case '\t':
+      case '\n':
+      case '\r':
+        return nullptr;
+      case '.':
+      case '/':
+        return nullptr;  // left to the parser, too
+      default:
+        return *p_ == '-' || isDigit(*p_) ? number() : "invalid character";
     }
   }
 
+  /// At the u of an escape.
   const char* escape() {
-    if (end_ - p_ < 2) {
-      p_ = end_;
-      return nullptr;
-    }
-    if (p_[1] != 'u') {
-      p_ += 2;
-      return nullptr;
-    }
-    const int code = hex4(p_ + 2, end_);
+    const char* slash = p_ - 1;
+    p_ = slash;
+    const int code = hex4(slash + 2, end_);
     if (code < 0) return "invalid \\u escape";
     if (code >= 0xDC00 && code <= 0xDFFF) return "unpaired surrogate escape";
     if (code >= 0xD800 && code <= 0xDBFF) {
-      const bool paired = end_ - p_ >= 12 && p_[6] == '\\' && p_[7] == 'u';
-      const int low = paired ? hex4(p_ + 8, end_) : -1;
+      const bool paired = end_ - slash >= 12 && slash[6] == '\\' && slash[7] == 'u';
+      const int low = paired ? hex4(slash + 8, end_) : -1;
       if (low < 0xDC00 || low > 0xDFFF) return "unpaired surrogate escape";
       p_ += 6;
     }
@@ -209,8 +301,11 @@ class Guard {
   }
 
   const char* begin_;
-  const char* p_;
+  const char* p_;  ///< what stands before it has been judged
   const char* end_;
+  std::size_t depth_ = 0;
+  Mask openString_ = 0;   ///< all ones: the last block ended in a string
+  Mask escapedNext_ = 0;  ///< 1: it ended in a backslash
 };
 
 }  // namespace

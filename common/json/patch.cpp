@@ -1,10 +1,14 @@
 #include "common/json/patch.h"
 
+#include <algorithm>
+
 namespace dynamo::json {
 
 std::string escapePointer(std::string_view name) {
+  if (std::none_of(name.begin(), name.end(), [](char c) { return c == '~' || c == '/'; })) {
+    return std::string(name);
+  }
   std::string escaped;
-  escaped.reserve(name.size());
   for (const char c : name) {
     if (c == '~') {
       escaped += "~0";

@@ -1,6 +1,7 @@
 #include "common/json/take.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 
@@ -13,128 +14,151 @@ namespace {
 
 constexpr std::string_view kNull = "null";
 
-/// Moves over JSON; every step says whether it was what it has to be.
+/// What may stand behind a backslash; guard() has looked at the digits behind \u.
+constexpr std::array<bool, 256> kEscapes = [] {
+  std::array<bool, 256> escapes{};
+  for (const char c : {'"', '\\', '/', 'b', 'f', 'n', 'r', 't', 'u'}) {
+    escapes[static_cast<unsigned char>(c)] = true;
+  }
+  return escapes;
+}();
+
+// Each of these moves over something that starts at `p`, and returns where it ends: nullptr when it is not
+// what it has to be. What is passed on stays in registers, this being the hot loop of large objects.
+
+const char* afterSpace(const char* p, const char* end) {
+  while (p != end && *p <= ' ' && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')) ++p;
+  return p;
+}
+
+const char* after(char c, const char* p, const char* end) {
+  p = afterSpace(p, end);
+  return p != end && *p == c ? p + 1 : nullptr;
+}
+
+const char* toQuoteOrSlash(const char* p, const char* end) {
+#ifdef __SSE2__
+  const __m128i quote = _mm_set1_epi8('"');
+  const __m128i slash = _mm_set1_epi8('\\');
+  for (; end - p >= 16; p += 16) {
+    const __m128i block = _mm_loadu_si128(static_cast<const __m128i*>(static_cast<const void*>(p)));
+    const __m128i special = _mm_or_si128(_mm_cmpeq_epi8(block, quote), _mm_cmpeq_epi8(block, slash));
+    const auto mask = static_cast<unsigned>(_mm_movemask_epi8(special));
+    if (mask != 0) return p + std::countr_zero(mask);
+  }
+#endif
+  while (p != end && *p != '"' && *p != '\\') ++p;
+  return p;
+}
+
+const char* afterString(const char* p, const char* end) {
+  p = after('"', p, end);
+  if (p == nullptr) return nullptr;
+  while (true) {
+    p = toQuoteOrSlash(p, end);
+    if (p == end) return nullptr;
+    if (*p == '"') return p + 1;
+    if (end - p < 2 || !kEscapes[static_cast<unsigned char>(p[1])]) return nullptr;
+    p += 2;
+  }
+}
+
+const char* afterWord(std::string_view wanted, const char* p, const char* end) {
+  const std::string_view rest{p, static_cast<std::size_t>(end - p)};
+  return rest.starts_with(wanted) ? p + wanted.size() : nullptr;
+}
+
+const char* afterDigits(const char* p, const char* end) {
+  const char* start = p;
+  while (p != end && *p >= '0' && *p <= '9') ++p;
+  return p == start ? nullptr : p;
+}
+
+const char* afterNumber(const char* p, const char* end) {
+  if (*p == '-') ++p;
+  p = p != end && *p == '0' ? p + 1 : afterDigits(p, end);
+  if (p != nullptr && p != end && *p == '.') p = afterDigits(p + 1, end);
+  if (p == nullptr || p == end || (*p != 'e' && *p != 'E')) return p;
+  ++p;
+  if (p != end && (*p == '+' || *p == '-')) ++p;
+  return afterDigits(p, end);
+}
+
+/// A whole value; guard() has bounded the depth.
+const char* afterValue(const char* p, const char* end);
+
+/// At the opening bracket.
+const char* afterList(const char* p, const char* end, bool named) {
+  const char closing = named ? '}' : ']';
+  p = afterSpace(p + 1, end);
+  if (p != end && *p == closing) return p + 1;
+  while (true) {
+    if (named) {
+      p = afterString(p, end);
+      if (p == nullptr) return nullptr;
+      p = after(':', p, end);
+      if (p == nullptr) return nullptr;
+    }
+    p = afterValue(p, end);
+    if (p == nullptr) return nullptr;
+    p = afterSpace(p, end);
+    if (p == end) return nullptr;
+    if (*p == closing) return p + 1;
+    if (*p != ',') return nullptr;
+    ++p;
+  }
+}
+
+const char* afterValue(const char* p, const char* end) {
+  p = afterSpace(p, end);
+  if (p == end) return nullptr;
+  switch (*p) {
+    case '"':
+      return afterString(p, end);
+    case '{':
+    case '[':
+      return afterList(p, end, *p == '{');
+    case 't':
+      return afterWord("true", p, end);
+    case 'f':
+      return afterWord("false", p, end);
+    case 'n':
+      return afterWord(kNull, p, end);
+    default:
+      return afterNumber(p, end);
+  }
+}
+
+/// Moves over JSON; every step says whether it was what it had to be.
 class Scanner {
  public:
-  explicit Scanner(std::span<char> text) : p_(text.data()), end_(p_ + text.size()) {}
+  explicit Scanner(std::span<char> text) : text_(text.data()), p_(text.data()), end_(p_ + text.size()) {}
 
   /// Where the next value starts, or the last one has ended.
-  char* at() const { return p_; }
-  void space() {
-    while (p_ != end_ && (*p_ == ' ' || *p_ == '\n' || *p_ == '\r' || *p_ == '\t')) ++p_;
-  }
-
-  bool character(char c) {
-    space();
-    if (p_ == end_ || *p_ != c) return false;
-    ++p_;
-    return true;
-  }
+  char* at() const { return text_ + (p_ - text_); }
+  void space() { p_ = afterSpace(p_, end_); }
+  bool character(char c) { return moved(after(c, p_, end_)); }
+  bool value() { return moved(afterValue(p_, end_)); }
 
   /// The inside of a string, as it is written.
   bool string(std::string_view& inside) {
-    if (!character('"')) return false;
-    const char* start = p_;
-    while (true) {
-      toQuoteOrSlash();
-      if (p_ == end_) return false;
-      if (*p_ == '"') break;
-      // guard() has looked at the digits behind \u.
-      constexpr std::string_view kEscapes = "\"\\/bfnrtu";
-      if (end_ - p_ < 2 || kEscapes.find(p_[1]) == std::string_view::npos) return false;
-      p_ += 2;
-    }
-    inside = {start, static_cast<std::size_t>(p_ - start)};
-    ++p_;
-    return true;
-  }
-
-  /// A whole value; guard() has bounded the depth.
-  bool value() {
     space();
-    if (p_ == end_) return false;
-    std::string_view ignored;
-    switch (*p_) {
-      case '"':
-        return string(ignored);
-      case '{':
-        return members();
-      case '[':
-        return items();
-      case 't':
-        return word("true");
-      case 'f':
-        return word("false");
-      case 'n':
-        return word(kNull);
-      default:
-        return number();
-    }
+    const char* start = p_ + 1;
+    if (!moved(afterString(p_, end_))) return false;
+    inside = {start, static_cast<std::size_t>(p_ - start - 1)};
+    return true;
   }
 
  private:
-  bool members() {
-    ++p_;
-    if (character('}')) return true;
-    do {
-      std::string_view name;
-      if (!string(name) || !character(':') || !value()) return false;
-    } while (character(','));
-    return character('}');
-  }
-  bool items() {
-    ++p_;
-    if (character(']')) return true;
-    do {
-      if (!value()) return false;
-    } while (character(','));
-    return character(']');
-  }
-  bool word(std::string_view wanted) {
-    const std::string_view rest{p_, static_cast<std::size_t>(end_ - p_)};
-    if (!rest.starts_with(wanted)) return false;
-    p_ += wanted.size();
+  bool moved(const char* to) {
+    if (to == nullptr) return false;
+    p_ = to;
     return true;
   }
-  bool digits() {
-    const char* start = p_;
-    while (p_ != end_ && *p_ >= '0' && *p_ <= '9') ++p_;
-    return p_ != start;
-  }
-  bool number() {
-    if (*p_ == '-') ++p_;
-    if (p_ != end_ && *p_ == '0') {
-      ++p_;
-    } else if (!digits()) {
-      return false;
-    }
-    if (p_ != end_ && *p_ == '.') {
-      ++p_;
-      if (!digits()) return false;
-    }
-    if (p_ == end_ || (*p_ != 'e' && *p_ != 'E')) return true;
-    ++p_;
-    if (p_ != end_ && (*p_ == '+' || *p_ == '-')) ++p_;
-    return digits();
-  }
-  void toQuoteOrSlash() {
-#ifdef __SSE2__
-    const __m128i quote = _mm_set1_epi8('"');
-    const __m128i slash = _mm_set1_epi8('\\');
-    for (; end_ - p_ >= 16; p_ += 16) {
-      const __m128i block = _mm_loadu_si128(static_cast<const __m128i*>(static_cast<const void*>(p_)));
-      const __m128i special = _mm_or_si128(_mm_cmpeq_epi8(block, quote), _mm_cmpeq_epi8(block, slash));
-      const auto mask = static_cast<unsigned>(_mm_movemask_epi8(special));
-      if (mask == 0) continue;
-      p_ += std::countr_zero(mask);
-      return;
-    }
-#endif
-    while (p_ != end_ && *p_ != '"' && *p_ != '\\') ++p_;
-  }
 
-  char* p_;
-  char* end_;
+  char* text_;
+  const char* p_;
+  const char* end_;
 };
 
 class Taker {

@@ -1,5 +1,6 @@
 #include "common/json/text_writer.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -13,8 +14,9 @@ namespace {
 
 constexpr std::size_t kNumberRoom = 32;  // the longest double has 25 characters
 constexpr std::size_t kBlock = 16;
-constexpr std::size_t kEscapeRoom = 6;  // \\u001F
-constexpr std::size_t kAround = 4;      // of a string: a comma, its quotes and a colon
+constexpr std::size_t kEscapeRoom = 6;     // \\u001F
+constexpr std::size_t kAround = 4;         // of a string: a comma, its quotes and a colon
+constexpr std::size_t kMostEscapes = 512;  // bytes made room for at a time
 
 bool isPlain(unsigned char c) {
   return c >= 0x20 && c != '"' && c != '\\';
@@ -38,24 +40,32 @@ char* escape(char* out, unsigned char c) {
   return out;
 }
 
+#ifdef __SSE2__
+/// Copies a block; its bytes that must be escaped, the first one's the lowest bit.
+unsigned copyBlock(const char* from, char* to) {
+  const __m128i block = _mm_loadu_si128(static_cast<const __m128i*>(static_cast<const void*>(from)));
+  _mm_storeu_si128(static_cast<__m128i*>(static_cast<void*>(to)), block);
+  const __m128i lastControl = _mm_set1_epi8(0x1F);
+  const __m128i control = _mm_cmpeq_epi8(_mm_max_epu8(block, lastControl), lastControl);
+  const __m128i special = _mm_or_si128(control, _mm_or_si128(_mm_cmpeq_epi8(block, _mm_set1_epi8('"')),
+                                                             _mm_cmpeq_epi8(block, _mm_set1_epi8('\\'))));
+  return static_cast<unsigned>(_mm_movemask_epi8(special));
+}
+#endif
+
 /// Writes the plain bytes that `text` starts with, in blocks: `out` has room for a block more. Returns their
-/// number; fewer than a block of plain ones may be left at the end.
+/// number; what is shorter than a block is left.
 std::size_t copyPlainBlocks(std::string_view text, char* out) {
   std::size_t done = 0;
 #ifdef __SSE2__
-  const __m128i quote = _mm_set1_epi8('"');
-  const __m128i slash = _mm_set1_epi8('\\');
-  const __m128i lastControl = _mm_set1_epi8(0x1F);
-  for (; text.size() - done >= kBlock; done += kBlock) {
-    const void* from = text.data() + done;
-    void* to = out + done;
-    const __m128i block = _mm_loadu_si128(static_cast<const __m128i*>(from));
-    _mm_storeu_si128(static_cast<__m128i*>(to), block);
-    const __m128i control = _mm_cmpeq_epi8(_mm_max_epu8(block, lastControl), lastControl);
-    const __m128i special =
-        _mm_or_si128(control, _mm_or_si128(_mm_cmpeq_epi8(block, quote), _mm_cmpeq_epi8(block, slash)));
-    const auto mask = static_cast<unsigned>(_mm_movemask_epi8(special));
-    if (mask != 0) return done + static_cast<std::size_t>(std::countr_zero(mask));
+  if (text.size() < kBlock) return 0;
+  const std::size_t last = text.size() - kBlock;  // overlaps the one before it: all of that was plain
+  while (true) {
+    if (const unsigned mask = copyBlock(text.data() + done, out + done); mask != 0) {
+      return done + static_cast<std::size_t>(std::countr_zero(mask));
+    }
+    if (done == last) return text.size();
+    done = std::min(done + kBlock, last);
   }
 #endif
   return done;
@@ -108,8 +118,7 @@ bool TextWriter::Double(double value) {
 
 bool TextWriter::String(const char* characters, rapidjson::SizeType length, bool) {
   reserve(length + kBlock + kAround);
-  separate();
-  quote({characters, length});
+  quote(separated(), {characters, length});
   return true;
 }
 
@@ -119,27 +128,37 @@ bool TextWriter::Key(const char* characters, rapidjson::SizeType length, bool) {
   return true;
 }
 
-void TextWriter::quote(std::string_view value) {
-  put('"');
-  if (value.size() < kBlock && copyShortPlain(value, text_.data() + size_)) {
-    size_ += value.size();
-    put('"');
+void TextWriter::quote(char* out, std::string_view value) {
+  *out++ = '"';
+  if (value.size() < kBlock && copyShortPlain(value, out)) {
+    out += value.size();
+    *out++ = '"';
+    endAt(out);
     return;
   }
+  std::size_t room = value.size();  // for the rest of the text, besides a block and what stands around it
   while (true) {
-    char* out = text_.data() + size_;
     std::size_t plain = copyPlainBlocks(value, out);
     for (; plain < value.size() && isPlain(static_cast<unsigned char>(value[plain])); ++plain) {
       out[plain] = value[plain];
     }
-    size_ += plain;
+    out += plain;
     if (plain == value.size()) break;
-    reserve(kEscapeRoom + value.size() - plain + kBlock + kAround);
-    out = text_.data() + size_;
-    size_ += static_cast<std::size_t>(escape(out, static_cast<unsigned char>(value[plain])) - out);
+    room -= plain;
+    if (room < value.size() - plain + kEscapeRoom) {
+      // Where one byte is escaped, as in JSON within a string, others are.
+      endAt(out);
+      room = value.size() - plain + std::max(kEscapeRoom, std::min(value.size(), kMostEscapes));
+      reserve(room + kBlock + kAround);
+      out = end();
+    }
+    const char* before = out;
+    out = escape(out, static_cast<unsigned char>(value[plain]));
+    room -= static_cast<std::size_t>(out - before);
     value.remove_prefix(plain + 1);
   }
-  put('"');
+  *out++ = '"';
+  endAt(out);
 }
 
 }  // namespace dynamo::json

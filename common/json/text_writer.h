@@ -59,29 +59,36 @@ class TextWriter {
     constexpr std::size_t kLarge = std::size_t{16} << 20U;
     return text_.size() + (text_.size() < kLarge ? text_.size() : text_.size() / 4);
   }
-  // These write into what has been reserved.
+  // These write into what has been reserved. Not by way of size_ for every byte: a byte may be any object's,
+  // so that the next one could not be written before size_ has been read again.
+  char* end() { return text_.data() + size_; }
+  void endAt(const char* out) { size_ = static_cast<std::size_t>(out - text_.data()); }
   void put(char c) { text_[size_++] = c; }
   void append(std::string_view text) {
-    text.copy(text_.data() + size_, text.size());
+    text.copy(end(), text.size());
     size_ += text.size();
   }
-  /// A comma, when a value stands before this one: no string ends in an opening bracket or a colon, for every
-  /// string ends in its quote.
-  void separate() {
-    if (size_ == 0) return;
-    const char last = text_[size_ - 1];
-    if (last != '{' && last != '[' && last != ':') put(',');
+  /// Behind a comma, when a value stands before this one: no string ends in an opening bracket or a colon,
+  /// for every string ends in its quote.
+  char* separated() {
+    char* out = end();
+    if (size_ == 0) return out;
+    const char last = out[-1];
+    if (last != '{' && last != '[' && last != ':') *out++ = ',';
+    return out;
   }
   bool token(std::string_view text) {
     reserve(text.size() + 1);
-    separate();
-    append(text);
+    char* out = separated();
+    text.copy(out, text.size());
+    endAt(out + text.size());
     return true;
   }
   bool open(char bracket) {
     reserve(2);
-    separate();
-    put(bracket);
+    char* out = separated();
+    *out++ = bracket;
+    endAt(out);
     return true;
   }
   bool close(char bracket) {
@@ -89,8 +96,8 @@ class TextWriter {
     put(bracket);
     return true;
   }
-  /// Into room for the text, a block and what stands around a string.
-  void quote(std::string_view value);
+  /// Writes to `out`, in room for the text, a block and what stands around a string.
+  void quote(char* out, std::string_view value);
 
   std::string text_;  ///< its first size_ bytes are written
   std::size_t size_ = 0;

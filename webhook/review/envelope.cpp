@@ -24,7 +24,8 @@ constexpr std::array<json::MemberPath, 2> kPassedOn{kManagedFieldsPath, kLastApp
 // larger one each must be counted.
 constexpr std::size_t kSmallObject = std::size_t{64} * 1024;
 
-// Members of the review and of its request; the API server writes five.
+// Members of the review and of its request.
+constexpr std::size_t kUsualNames = 4;  // the API server writes three of each
 constexpr std::size_t kMaxNames = 32;
 
 struct Ignore : rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Ignore> {};
@@ -35,6 +36,7 @@ ConversionReader::ConversionReader(std::string& body) {
   json::makeRoom(body);
   begin_ = at_ = body.data();
   end_ = begin_ + body.size();
+  for (auto& names : names_) names.reserve(kUsualNames);
 }
 
 void ConversionReader::skipSpace() {
@@ -69,9 +71,10 @@ bool ConversionReader::readText(std::string_view& text) {
   skipSpace();
   if (*at_ != '"') return skipValue();
   const std::string_view rest{at_ + 1, static_cast<std::size_t>(end_ - at_ - 1)};
-  const std::size_t length = rest.find_first_of("\"\\");
-  if (length != std::string_view::npos && rest[length] == '"') {
-    text = rest.substr(0, length);
+  const std::size_t length = rest.find('"');
+  if (const std::string_view inside = rest.substr(0, length);
+      length != std::string_view::npos && inside.find('\\') == std::string_view::npos) {
+    text = inside;
     at_ += length + 2;
     return true;
   }

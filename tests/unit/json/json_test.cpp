@@ -64,6 +64,51 @@ TEST_CASE("texts that are refused, and what is said") {
   CHECK(reasonOf(std::get<0>(row)) == std::get<1>(row));
 }
 
+TEST_CASE("what is refused is refused wherever it stands") {
+  // The text is looked at by blocks of 64 bytes, the rest by bytes: each fault at every place of both.
+  auto [fault, at, reason] = GENERATE(table<std::string, std::size_t, std::string>({
+      {"1e400", 0, "number out of range"},
+      {"-1e400", 0, "number out of range"},
+      {"\"\x01\"", 1, "control character in a string"},
+      {"\"ab\xE2\x82\"", 3, "invalid UTF-8"},
+      {"\"\xF0\x9F\x98\x80\xF0\x9F\x98\"", 5, "invalid UTF-8"},
+      {"\"\\ud800\\u0041\"", 1, "unpaired surrogate escape"},
+      {"\"\\ud83d\\ude00\\ude00\"", 13, "unpaired surrogate escape"},
+      {"\"\\\\\\u00g0\"", 3, "invalid \\u escape"},
+      {"\"\\\"\",\x02", 5, "invalid character"},
+      {"\"\\\\\",\xC3\xA9", 5, "invalid character"},
+  }));
+  CAPTURE(fault);
+  const std::string_view filling =
+      GENERATE(" ", "12,", "\"{1e999\",", R"("\\\"[",)", R"("\u00e9\\",)", "{},");
+  for (std::size_t before = 0; before < 140; ++before) {
+    for (const std::size_t behind : {std::size_t{0}, std::size_t{70}, std::size_t{200}}) {
+      std::string text = "[";
+      while (text.size() + filling.size() <= before + 1) text += filling;
+      text.resize(before + 1, ' ');
+      text += fault;
+      text.resize(text.size() + behind, ' ');
+      const auto error = guard(text);
+      REQUIRE(error);
+      CHECK(error->reason == reason);
+      CHECK(error->offset == before + 1 + at);
+    }
+  }
+}
+
+TEST_CASE("what only looks like a fault is accepted wherever it stands") {
+  const std::string harmless =
+      GENERATE(as<std::string>{}, R"(["1e400 {[ \" 1e400"])", R"(["\\u00g0"])", R"(["\ud83d\ude00\\"])",
+               "[\"\xF0\x9F\x98\x80\",\"\xC3\xA9\"]", "[\n\t-12.5e+3\r]", R"({"a\\\"":{"\"":[]}})");
+  for (std::size_t before = 0; before < 140; ++before) {
+    const std::string text = std::string(before, ' ') + harmless + std::string(130 - before % 130, ' ');
+    CAPTURE(text);
+    CHECK_FALSE(guard(text));
+    Document document;
+    CHECK_FALSE(parse(text, document));
+  }
+}
+
 TEST_CASE("an embedded NUL is refused, not taken for the end") {
   CHECK_FALSE(reasonOf(std::string("{}\0{}", 5)).empty());
   CHECK_FALSE(reasonOf(std::string("[\"a\0b\"]", 7)).empty());
