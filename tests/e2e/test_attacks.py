@@ -2,7 +2,9 @@
 
 DYNAMO_ATTACK_SECONDS is how long each attack goes on. Attackers, load and webhook share the machine, which other machines
 may hold up for a second: half of the legitimate answers must come at once all the same, which no webhook can do that works
-off an attack first. DYNAMO_ATTACK_P99 is how many milliseconds the 99th percentile may take, where the machine is ours alone.
+off an attack first. DYNAMO_ATTACK_P99 is how many milliseconds the 99th percentile may take. What the machine itself takes,
+which runs the attackers too, is told by a second webhook that is asked as often and attacked by nobody: where its 99th
+percentile is longer, the attacked one's may be that long, and half as much again.
 """
 
 import json
@@ -26,6 +28,7 @@ LOADER = ROOT / "build/release/bin/bench_loader"
 SECONDS = float(os.environ.get("DYNAMO_ATTACK_SECONDS", "3"))
 P50 = 100  # ms; usually 0.3
 P99 = float(os.environ.get("DYNAMO_ATTACK_P99", "inf"))
+BESIDE = 1.5  # times the 99th percentile of the webhook that nobody attacks
 RATE = 300
 # Idle, and what connections and bodies may hold besides: 20 KiB each; 64 bodies of 7 MiB with what is read of them;
 # what is rendered of a graph.
@@ -47,14 +50,20 @@ class Attacked(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.directory = pathlib.Path(folder.name)
-        cls.webhook = Webhook(cls.directory)
-        cls.webhook.start()
-        cls.addClassCleanup(cls.webhook.stop)
+        cls.webhook, cls.beside = (cls.started(cls.directory / name) for name in ("attacked", "beside"))
         cls.body = cls.directory / "review.json"
         cls.body.write_bytes(reviews.admission(False))
 
-    def load(self, seconds):
-        argv = [LOADER, "--port", self.webhook.port, "--path", reviews.VALIDATE_PATH, "--body", self.body, "--expect", reviews.UID,
+    @classmethod
+    def started(cls, directory):
+        directory.mkdir()
+        webhook = Webhook(directory)
+        webhook.start()
+        cls.addClassCleanup(webhook.stop)
+        return webhook
+
+    def load(self, webhook, seconds):
+        argv = [LOADER, "--port", webhook.port, "--path", reviews.VALIDATE_PATH, "--body", self.body, "--expect", reviews.UID,
                 "--connections", 8, "--rate", RATE, "--seconds", seconds]
         return subprocess.Popen(list(map(str, argv)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -66,23 +75,26 @@ class Attacked(unittest.TestCase):
                 most = 0
                 try:
                     time.sleep(0.5)
-                    load = self.load(SECONDS)
+                    load, beside = self.load(self.webhook, SECONDS), self.load(self.beside, SECONDS)
                     while load.poll() is None:
                         most = max(most, rss_mib(self.webhook.pid))
                         time.sleep(0.05)
                     out, err = load.communicate()
+                    out_beside, err_beside = beside.communicate(timeout=60)
                     strikes, problem = attacker.communicate(timeout=60)
                 finally:
                     attacker.kill()
                 self.assertEqual(problem, "")
                 self.assertGreater(int(strikes), 10)
-                self.assertEqual(err, "")
+                self.assertEqual((err, err_beside), ("", ""))
                 figures = json.loads(out)
                 p50, p99 = figures["p50_us"] / 1000, figures["p99_us"] / 1000
-                print(f"{name}: {strikes.strip()} times, p50 {p50:.1f} ms, p99 {p99:.1f} ms, at most {most:.0f} MiB")
+                p99_beside = json.loads(out_beside)["p99_us"] / 1000
+                print(f"{name}: {strikes.strip()} times, p50 {p50:.1f} ms, p99 {p99:.1f} ms, not attacked {p99_beside:.1f} ms, "
+                      f"at most {most:.0f} MiB")
                 self.assertEqual(figures["error_kinds"], {})
                 self.assertLessEqual(p50, P50)
-                self.assertLessEqual(p99, P99)
+                self.assertLessEqual(p99, max(P99, BESIDE * p99_beside))
                 self.assertLess(most, MOST_MIB.get(name, USUAL_MIB))
 
     def test_memory_is_given_back(self):
@@ -91,7 +103,7 @@ class Attacked(unittest.TestCase):
         while rss_mib(self.webhook.pid) > IDLE_MIB and time.monotonic() < deadline:
             time.sleep(0.2)
         self.assertLessEqual(rss_mib(self.webhook.pid), IDLE_MIB)
-        out, err = self.load(1).communicate(timeout=30)
+        out, err = self.load(self.webhook, 1).communicate(timeout=30)
         self.assertEqual((err, json.loads(out)["error_kinds"]), ("", {}))
         print(f"afterwards {rss_mib(self.webhook.pid):.0f} MiB")
 

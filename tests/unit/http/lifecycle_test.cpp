@@ -234,6 +234,50 @@ TEST_CASE("a heavy body leaves the I/O thread free") {
   CHECK(heavy.receive().body == std::to_string(10 << 20));
 }
 
+TEST_CASE("a connection goes on after large bodies and replies, small ones between them") {
+  // Each large one is another thread's, each small one comes back.
+  TestServer server;
+  const std::string large(1U << 20U, 'x');
+  std::vector<std::thread> clients;
+  std::atomic<int> right{0};
+  for (int i = 0; i < 4; ++i) {
+    clients.emplace_back([&] {
+      Client client{server.port()};
+      for (int round = 0; round < 10; ++round) {
+        const Answer small = client.ask(post("/echo", "{}"));
+        const Answer mirrored = client.ask(post("/mirror", large));
+        const Answer reply = client.ask(post("/large", "{}"));
+        if (small.status == 200 && mirrored.body == large && reply.body.size() == large.size()) ++right;
+      }
+    });
+  }
+  for (auto& client : clients) client.join();
+  CHECK(right == 40);
+  CHECK(soon([&] { return server->metrics().connectionsOpen == 0; }));
+}
+
+TEST_CASE("a request that follows a large body at once is answered") {
+  TestServer server;
+  Client client{server.port()};
+  const std::string large(1U << 20U, 'x');
+  REQUIRE(client.send(post("/big", large) + post("/echo", "{}") + post("/big", large) + post("/echo", "{}")));
+  for (int i = 0; i < 4; ++i) CHECK(client.receive().status == 200);
+}
+
+TEST_CASE("stop ends large transfers, wherever they are") {
+  for (int round = 0; round < 20; ++round) {
+    TestServer server;
+    std::vector<std::unique_ptr<Client>> clients;
+    const std::string part = post("/big", std::string(1U << 20U, 'x')).substr(0, 300'000);
+    for (int i = 0; i < 8; ++i) {
+      clients.push_back(std::make_unique<Client>(server.port()));
+      REQUIRE(clients.back()->send(part));
+    }
+    server->stop(std::chrono::milliseconds{round});
+    CHECK(server->metrics().connectionsOpen == 0);
+  }
+}
+
 TEST_CASE("few connections are spread over the threads") {
   // Two connections on one of two threads would wait for each other's handlers: 400 ms.
   TestServer server{{}, 2};
