@@ -76,6 +76,11 @@ Block classifyWhole(const char* text) {
 }
 #endif
 
+/// The bits of the first `length` bytes.
+Mask upTo(std::ptrdiff_t length) {
+  return length == kBlock ? ~Mask{0} : (Mask{1} << static_cast<unsigned>(length)) - 1;
+}
+
 /// Each bit the sum of those up to it: of quotes, whether a byte is in a string.
 Mask prefixXor(Mask mask) {
   for (unsigned shift = 1; shift < kBlock; shift *= 2) mask ^= mask << shift;
@@ -117,7 +122,7 @@ class Guard {
       const Mask escaped = escapedIn(block.slashes);
       const Mask inString = prefixXor(block.quotes & ~escaped) ^ openString_;
       openString_ = (inString >> (kBlock - 1)) != 0 ? ~Mask{0} : 0;
-      const Mask unicode = escaped == 0 ? 0 : escaped & inString & named(at, escaped, 'u');
+      const Mask unicode = escaped == 0 ? 0 : named(at, escaped & inString & upTo(length), 'u');
       const Mask brackets = block.brackets & ~inString;
       const Mask numbers = block.numbers & ~inString;
       const bool plain =
@@ -227,10 +232,9 @@ class Guard {
       case '\t':
       case '\n':
       case '\r':
-        return nullptr;
-      case '.':
+      case '.':  // this one and the next are left to the parser, too
       case '/':
-        return nullptr;  // left to the parser, too
+        return nullptr;
       default:
         return *p_ == '-' || isDigit(*p_) ? number() : "invalid character";
     }

@@ -67,6 +67,7 @@ TEST_CASE("unused connections make room for new ones, those in use do not") {
   Client used{server.port()};
   REQUIRE(used.ask(post("/echo", "{}")).status == 200);
   std::vector<std::unique_ptr<Client>> flood;
+  flood.reserve(40);
   for (int i = 0; i < 40; ++i) flood.push_back(std::make_unique<Client>(server.port()));
   CHECK(soon([&] { return server->metrics().connectionsEvicted == 33; }));
   CHECK(server->metrics().connectionsRefused == 0);
@@ -239,6 +240,7 @@ TEST_CASE("a connection goes on after large bodies and replies, small ones betwe
   TestServer server;
   const std::string large(1U << 20U, 'x');
   std::vector<std::thread> clients;
+  clients.reserve(4);
   std::atomic<int> right{0};
   for (int i = 0; i < 4; ++i) {
     clients.emplace_back([&] {
@@ -268,6 +270,7 @@ TEST_CASE("stop ends large transfers, wherever they are") {
   for (int round = 0; round < 20; ++round) {
     TestServer server;
     std::vector<std::unique_ptr<Client>> clients;
+    clients.reserve(8);
     const std::string part = post("/big", std::string(1U << 20U, 'x')).substr(0, 300'000);
     for (int i = 0; i < 8; ++i) {
       clients.push_back(std::make_unique<Client>(server.port()));

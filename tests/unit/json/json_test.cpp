@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/json/parse.h"
@@ -92,6 +93,27 @@ TEST_CASE("what is refused is refused wherever it stands") {
       REQUIRE(error);
       CHECK(error->reason == reason);
       CHECK(error->offset == before + 1 + at);
+    }
+  }
+}
+
+TEST_CASE("nothing behind the text is looked at") {
+  // A text cut off at every place, in memory that ends there (sanitizers tell) and in memory that goes on.
+  const std::string whole =
+      R"(  ["a\"\\b","\u00e9\ud83d\ude00",-1.25e+7,{"x":[12345678901234567890]}, "\t\n\\",0.5])"
+      "\n\"\xC3\xA9\xF0\x9F\x98\x80\\";
+  for (std::size_t begin = 0; begin < whole.size(); ++begin) {
+    for (std::size_t end = begin + 1; end <= whole.size(); ++end) {
+      const std::vector<char> exact(whole.begin() + static_cast<std::ptrdiff_t>(begin),
+                                    whole.begin() + static_cast<std::ptrdiff_t>(end));
+      const std::string_view text{exact.data(), exact.size()};
+      const auto error = guard(text);
+      for (const std::string_view behind : {"uuuu\"\\u", "999999999999999999999", "\xBF\xBF\xBF{{{{"}) {
+        const std::string larger = std::string(text) + std::string(behind);
+        const auto same = guard(std::string_view{larger}.substr(0, text.size()));
+        REQUIRE(error.has_value() == same.has_value());
+        if (error) CHECK(std::pair{error->reason, error->offset} == std::pair{same->reason, same->offset});
+      }
     }
   }
 }
