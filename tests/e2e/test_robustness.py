@@ -15,8 +15,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from requests import ALPHA, BETA, PLURAL, ApiError, Cluster, beta, holds, rich_alpha, rich_beta, unique  # noqa: E402
 
 STORED = 2000
-# What the API server itself says while it is away or fills its caches. A failed conversion is none of these.
-AWAY = re.compile(r"Connection (refused|reset)|Remote end closed|429 storage is \(re\)initializing|"
+# What the API server itself says while it goes (a watch may be cut off in the middle), is away or fills its caches. A failed
+# conversion is none of these.
+AWAY = re.compile(r"Connection (refused|reset)|Remote end closed|IncompleteRead|429 storage is \(re\)initializing|"
                   r"503 the request has been made before all known HTTP paths")
 
 cluster = None
