@@ -10,6 +10,7 @@
 #include "common/api/kinds.h"
 #include "common/json/parse.h"
 #include "common/validation/check.h"
+#include "common/validation/judge.h"
 
 namespace dynamo::validation {
 namespace {
@@ -180,12 +181,6 @@ constexpr std::array kChecks = {
 
 constexpr auto kRules = rulesIn(kChecks);
 
-Findings findingsOf(const DgdrRequest& request) {
-  Findings findings;
-  runChecks(std::span<const DgdrCheck>{kChecks}, request, findings);
-  return findings;
-}
-
 }  // namespace
 
 std::span<const Rule> dgdrRules() {
@@ -193,17 +188,7 @@ std::span<const Rule> dgdrRules() {
 }
 
 Findings validateDgdr(const DgdrRequest& request) {
-  if (json::find(json::find(&request.object, "metadata"), "deletionTimestamp") != nullptr &&
-      request.old != nullptr) {
-    return {};
-  }
-  Findings findings = findingsOf(request);
-  if (request.old != nullptr && !findings.errors.empty()) {
-    const Findings before = findingsOf({*request.old, request.old, request.clientVersion, request.policy});
-    findings = ratchet(std::move(findings), before, request.object, *request.old);
-  }
-  findings.sort();
-  return findings;
+  return judgeBy(kChecks, request);
 }
 
 }  // namespace dynamo::validation

@@ -24,6 +24,9 @@ struct DgdrRequest {
   const json::Value* old = nullptr;  ///< nullptr on CREATE
   std::string_view clientVersion;    ///< version the client wrote, "v1alpha1" or "v1beta1"
   const DgdrPolicy& policy;
+
+  /// The old object written once more: what it breaks was broken before.
+  DgdrRequest again() const { return {*old, old, clientVersion, policy}; }
 };
 
 /// All findings, sorted. An object that is being deleted is never refused.

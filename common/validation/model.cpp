@@ -1,6 +1,7 @@
 // DynamoModel (spec/admission.md section 9).
 
 #include "common/validation/judge.h"
+#include "common/validation/validators.h"
 
 namespace dynamo::validation {
 namespace {

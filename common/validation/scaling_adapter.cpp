@@ -3,6 +3,7 @@
 
 #include "common/k8s/names.h"
 #include "common/validation/judge.h"
+#include "common/validation/validators.h"
 
 namespace dynamo::validation {
 namespace {

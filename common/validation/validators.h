@@ -56,6 +56,9 @@ struct Request {
   const json::Value* old = nullptr;  ///< nullptr on CREATE
   std::string_view username;         ///< userInfo.username; may be empty
   const GraphPolicy& policy;
+
+  /// The old object written once more: what it breaks was broken before.
+  Request again() const { return {*old, old, username, policy}; }
 };
 
 // All findings, errors sorted by path, of every independent defect. On UPDATE a defect that the old object
