@@ -128,10 +128,11 @@ class Comparison {
     way_.reserve(kUsualDepth);
   }
 
-  /// The member of the root called `name`.
-  void root(const Value* live, const Value* wanted, std::string_view name) {
+  void member(const Value* live, const Value* wanted, std::string_view name, const Represented::Step& from) {
+    // The usual case: it does not matter then whether the other version speaks for it.
+    if (live != nullptr && wanted != nullptr && !live->IsObject() && json::equal(*live, *wanted)) return;
     way_.push_back({name, 0});
-    compare(live, wanted, represented_.downTo(name));
+    compare(live, wanted, represented_.down(from, name));
     way_.pop_back();
   }
 
@@ -142,14 +143,6 @@ class Comparison {
     std::string_view name;
     rapidjson::SizeType index;  ///< of an item, whose name is empty and has no characters at all
   };
-
-  void member(const Value* live, const Value* wanted, std::string_view name, const Represented::Step& from) {
-    // The usual case: it does not matter then whether the other version speaks for it.
-    if (live != nullptr && wanted != nullptr && !live->IsObject() && json::equal(*live, *wanted)) return;
-    way_.push_back({name, 0});
-    compare(live, wanted, represented_.down(from, name));
-    way_.pop_back();
-  }
 
   void item(const Value* live, const Value* wanted, rapidjson::SizeType index,
             const Represented::Step& from) {
@@ -256,10 +249,7 @@ bool pointerLess(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-Represented::Represented(const std::string_view* first, std::size_t count) noexcept
-    : paths_(first), count_(count), toSpec_(down({}, "spec")) {}
-
-Represented::Step Represented::down(const Step& from, std::string_view name) const noexcept {
+Represented::Step Represented::down(const Step& from, std::string_view name) const {
   Step step;
   step.below = from.below;
   step.length = from.length + 1 + name.size();
@@ -284,7 +274,7 @@ Represented::Step Represented::down(const Step& from, std::string_view name) con
 
 void difference(const Value& live, const Value& wanted, std::string_view name, const Represented& represented,
                 std::vector<Field>& fields) {
-  Comparison{represented, fields}.root(json::find(live, name), json::find(wanted, name), name);
+  Comparison{represented, fields}.member(json::find(live, name), json::find(wanted, name), name, {});
 }
 
 void restore(const std::vector<Field>& fields, Value& object, Allocator& allocator) {

@@ -26,7 +26,8 @@ struct Field {
 class Represented {
  public:
   /// Pointers, at most 64, none below another; no name in them holds "~" or "/".
-  explicit Represented(const std::string_view* first, std::size_t count) noexcept;
+  constexpr explicit Represented(const std::string_view* first, std::size_t count)
+      : paths_(first), count_(count) {}
 
   enum class Place { TargetOnly, Above, AtOrBelow };
 
@@ -41,18 +42,13 @@ class Represented {
       return below ? Place::AtOrBelow : candidates != 0 ? Place::Above : Place::TargetOnly;
     }
   };
-  Step down(const Step& from, std::string_view name) const noexcept;
-  /// The step from the root to spec, where nearly all paths begin, or to another member.
-  Step downTo(std::string_view name) const noexcept { return name == "spec" ? toSpec_ : down({}, name); }
+  Step down(const Step& from, std::string_view name) const;
 
  private:
-  std::uint64_t all() const noexcept {
-    return count_ < 64 ? (std::uint64_t{1} << count_) - 1 : ~std::uint64_t{0};
-  }
+  std::uint64_t all() const { return count_ < 64 ? (std::uint64_t{1} << count_) - 1 : ~std::uint64_t{0}; }
 
   const std::string_view* paths_;
   std::size_t count_;
-  Step toSpec_;
 };
 
 /// Pointers of lists whose items are compared one by one; every other list is one value.

@@ -277,7 +277,7 @@ class Guard {
     }
     long exponent = 0;
     const bool scientific = p_ != end_ && (*p_ == 'e' || *p_ == 'E');
-    if (p_ != end_ && (*p_ == 'e' || *p_ == 'E')) {
+    if (scientific) {
       ++p_;
       const bool negative = p_ != end_ && *p_ == '-';
       if (p_ != end_ && (*p_ == '-' || *p_ == '+')) ++p_;

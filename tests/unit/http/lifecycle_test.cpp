@@ -236,7 +236,6 @@ TEST_CASE("a heavy body leaves the I/O thread free") {
 }
 
 TEST_CASE("a connection goes on after large bodies and replies, small ones between them") {
-  // Each large one is another thread's, each small one comes back.
   TestServer server;
   const std::string large(1U << 20U, 'x');
   std::vector<std::thread> clients;
@@ -266,7 +265,7 @@ TEST_CASE("a request that follows a large body at once is answered") {
   for (int i = 0; i < 4; ++i) CHECK(client.receive().status == 200);
 }
 
-TEST_CASE("stop ends large transfers, wherever they are") {
+TEST_CASE("stop ends large transfers that are under way") {
   for (int round = 0; round < 20; ++round) {
     TestServer server;
     std::vector<std::unique_ptr<Client>> clients;
