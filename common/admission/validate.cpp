@@ -6,6 +6,7 @@
 #include "common/admission/dry_render.h"
 #include "common/api/kinds.h"
 #include "common/defaults/record.h"
+#include "common/k8s/object.h"
 #include "common/render/object.h"
 #include "common/render/size.h"
 #include "common/schema/registry.h"
@@ -42,20 +43,10 @@ const Kind* kindOf(std::string_view name) {
   return found == kKinds.end() ? nullptr : &*found;
 }
 
-bool beingDeleted(const Value& object) {
-  return json::find(json::find(&object, "metadata"), "deletionTimestamp") != nullptr;
-}
-
 std::vector<FieldError> typeErrors(const Value& object) {
   const schema::Node* node =
       schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));
-  if (node == nullptr) return {};
-  schema::Options options;
-  options.unknownFields = false;
-  options.status = true;
-  auto errors = schema::validate(*node, object, options);
-  std::erase_if(errors, [](const FieldError& e) { return e.rule != "schema.type"; });
-  return errors;
+  return node == nullptr ? std::vector<FieldError>{} : schema::wrongTypes(*node, object);
 }
 
 constexpr std::string_view kServices = "spec.services[";
@@ -174,7 +165,7 @@ Findings wrongTypes(const Value& object, const Value* old) {
 
 Findings validate(const Subject& subject, const Settings& settings) {
   const Kind* kind = kindOf(subject.kind);
-  if (kind == nullptr || beingDeleted(subject.object)) return {};
+  if (kind == nullptr || k8s::isBeingDeleted(subject.object)) return {};
   if (subject.kind == api::kDynamoGraphDeployment) {
     // Looking at more of such a graph is what the bound is for.
     Findings size = ratcheted(render::tooLarge, subject.object, subject.old);

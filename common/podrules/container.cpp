@@ -122,12 +122,12 @@ void containers(const Report& report, const Value& podSpec, const At& at, const 
   const Value* init = json::find(podSpec, "initContainers");
   if (main == nullptr || (main->IsArray() && main->Empty())) report.required(mainAt, rule::kContainers);
 
-  std::set<std::string_view> names;
+  Seen<> names;
   const auto each = [&](ContainerKind kind) {
     return [&, kind](const Value& one, const At& place) {
       container(report, one, place, kind, facts);
       const std::string_view name = json::findText(&one, "name");
-      if (!name.empty() && !insertNew(names, name)) {
+      if (!name.empty() && !names.add(name)) {
         report.duplicate(place / "name", name, rule::kContainerUnique);
       }
     };

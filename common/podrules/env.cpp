@@ -176,12 +176,12 @@ void resourceFieldRef(const Report& report, const Value& reference, const At& at
 }
 
 void env(const Report& report, const Value* list, const At& at) {
-  std::set<std::string_view> names;
+  Seen<> names;
   forEach(list, at, [&](const Value& entry, const At& place) {
     const std::string_view name = json::findText(&entry, "name");
     variableName(report, name, place / "name");
     source(report, entry, place / "valueFrom");
-    if (!name.empty() && !insertNew(names, name)) {
+    if (!name.empty() && !names.add(name)) {
       report.warn(place / "name", "is given twice; the last one counts", rule::kEnvRepeated);
     }
   });

@@ -15,10 +15,10 @@ void subPath(const Report& report, const Value& mount, std::string_view field, c
   if (hasBackstep(path)) report.invalid(at, path, "must not contain '..'", rule::kMountSubPath);
 }
 
-void mountPath(const Report& report, const Value& mount, const At& at, std::set<std::string_view>& paths) {
+void mountPath(const Report& report, const Value& mount, const At& at, Seen<>& paths) {
   const std::string_view path = json::findText(&mount, "mountPath");
   if (path.empty()) return report.required(at, rule::kMountPath);
-  if (!insertNew(paths, path)) report.invalid(at, path, "must be unique", rule::kMountPath);
+  if (!paths.add(path)) report.invalid(at, path, "must be unique", rule::kMountPath);
   if (path.find(':') != std::string_view::npos) {
     report.warn(at, "holds ':', which container runtimes refuse", rule::kMountPathDoubtful);
   } else if (!path.starts_with('/')) {
@@ -47,20 +47,19 @@ void propagation(const Report& report, const Value& mount, const At& at, const V
 }
 
 /// Block devices share names and paths with mounts.
-void devices(const Report& report, const Value& container, const At& at, const PodFacts& facts,
-             std::set<std::string_view>& names, std::set<std::string_view>& paths) {
+void devices(const Report& report, const Value& container, const At& at, const PodFacts& facts, Seen<>& names,
+             Seen<>& paths) {
   forEach(json::find(container, "volumeDevices"), at, [&](const Value& device, const At& place) {
     const std::string_view name = json::findText(&device, "name");
     volumeOf(report, device, place / "name", facts);
-    if (!name.empty() && !insertNew(names, name)) {
+    if (!name.empty() && !names.add(name)) {
       report.invalid(place / "name", name, "must not be mounted twice", rule::kMountVolume);
     }
     const std::string_view path = json::findText(&device, "devicePath");
     if (path.empty()) return report.required(place / "devicePath", rule::kMountPath);
     if (hasBackstep(path))
       report.invalid(place / "devicePath", path, "must not contain '..'", rule::kMountPath);
-    if (!insertNew(paths, path))
-      report.invalid(place / "devicePath", path, "must be unique", rule::kMountPath);
+    if (!paths.add(path)) report.invalid(place / "devicePath", path, "must be unique", rule::kMountPath);
     const Value* volume = facts.volume(name);
     if (volume == nullptr || json::find(*volume, "persistentVolumeClaim") != nullptr ||
         json::find(*volume, "ephemeral") != nullptr) {
@@ -74,12 +73,12 @@ void devices(const Report& report, const Value& container, const At& at, const P
 }  // namespace
 
 void mounts(const Report& report, const Value& container, const At& at, const PodFacts& facts) {
-  std::set<std::string_view> names;
-  std::set<std::string_view> paths;
+  Seen<> names;
+  Seen<> paths;
   const At mountsAt = at / "volumeMounts";
   forEach(json::find(container, "volumeMounts"), mountsAt, [&](const Value& mount, const At& place) {
     volumeOf(report, mount, place / "name", facts);
-    insertNew(names, json::findText(&mount, "name"));
+    names.add(json::findText(&mount, "name"));
     mountPath(report, mount, place / "mountPath", paths);
     subPath(report, mount, "subPath", place / "subPath");
     subPath(report, mount, "subPathExpr", place / "subPathExpr");

@@ -1,12 +1,14 @@
 #pragma once
 // The rules of each part, on places rather than paths. pod.h holds the doors to them.
 
+#include <array>
+#include <cstddef>
 #include <map>
+#include <memory_resource>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
 #include "common/podrules/pod.h"
 #include "common/podrules/report.h"
@@ -27,11 +29,21 @@ struct PodFacts {
   const json::Value* volume(std::string_view name) const;
 };
 
-/// True the first time that `seen` meets `item`. Lists may be as long as a request allows, hence a set.
-template <typename Item>
-bool insertNew(std::set<Item>& seen, const std::type_identity_t<Item>& item) {
-  return seen.insert(item).second;
-}
+/// What a list has had already. Lists may be as long as a request allows, hence a set; those of usual length
+/// need no memory but this.
+template <typename Item = std::string_view>
+class Seen {
+ public:
+  /// True the first time.
+  bool add(const Item& item) { return items_.insert(item).second; }
+  bool contains(const Item& item) const { return items_.contains(item); }
+  void clear() { items_.clear(); }
+
+ private:
+  std::array<std::byte, 2048> room_;
+  std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
+  std::pmr::set<Item> items_{&memory_};
+};
 
 // container.cpp
 void container(const Report& report, const json::Value& container, const At& at, ContainerKind kind,

@@ -37,21 +37,21 @@ void portNumbers(const Report& report, const Value& port, const At& at) {
 }  // namespace
 
 void ports(const Report& report, const Value* list, const At& at) {
-  std::set<std::string_view> names;
-  std::set<std::pair<long long, std::string_view>> numbers;
+  Seen<> names;
+  Seen<std::pair<long long, std::string_view>> numbers;
   forEach(list, at, [&](const Value& port, const At& place) {
     const std::string_view name = json::findText(&port, "name");
     if (!name.empty()) {
       const std::string problem = k8s::portNameProblem(name);
       report.check(place / "name", name, problem, rule::kPortName);
-      if (problem.empty() && !insertNew(names, name)) {
+      if (problem.empty() && !names.add(name)) {
         report.duplicate(place / "name", name, rule::kPortUnique);
       }
     }
     portNumbers(report, port, place);
     report.oneOf(place / "protocol", json::findText(&port, "protocol"), {"SCTP", "TCP", "UDP"}, rule::kEnum);
     const auto number = integer(json::find(port, "containerPort"));
-    if (number && !insertNew(numbers, {*number, protocolOf(port)})) {
+    if (number && !numbers.add({*number, protocolOf(port)})) {
       report.warn(place, fmt::format("port {}/{} is listed twice", *number, protocolOf(port)),
                   rule::kPortRepeated);
     }
@@ -59,7 +59,7 @@ void ports(const Report& report, const Value* list, const At& at) {
 }
 
 void hostPorts(const Report& report, const Value* containers, const At& at, bool hostNetwork, bool oneByOne) {
-  std::set<std::tuple<std::string_view, std::string_view, long long>> taken;
+  Seen<std::tuple<std::string_view, std::string_view, long long>> taken;
   forEach(containers, at, [&](const Value& container, const At& place) {
     if (oneByOne) taken.clear();
     const At portsAt = place / "ports";
@@ -73,7 +73,7 @@ void hostPorts(const Report& report, const Value* containers, const At& at, bool
       // In the host's network every port is a host port.
       const long long number = given == 0 && hostNetwork ? containerPort : given;
       if (number == 0) return;
-      if (insertNew(taken, {protocolOf(port), json::findText(&port, "hostIP"), number})) return;
+      if (taken.add({protocolOf(port), json::findText(&port, "hostIP"), number})) return;
       report.duplicate(portAt / "hostPort", fmt::format("{}/{}", protocolOf(port), number), rule::kHostPort);
     });
   });

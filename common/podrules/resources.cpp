@@ -128,8 +128,8 @@ bool needsCpuOrMemory(const Entries& limits, const Entries& requests) {
 }
 
 void claims(const Report& report, const Value* list, const At& at, const PodFacts& facts) {
-  std::set<std::string> seen;
-  std::set<std::string> claimed;
+  Seen<std::string> seen;
+  Seen<std::string> claimed;
   forEach(list, at, [&](const Value& claim, const At& place) {
     const std::string name{json::findText(&claim, "name")};
     if (name.empty()) return report.required(place / "name", rule::kResourceClaim);
@@ -140,9 +140,9 @@ void claims(const Report& report, const Value* list, const At& at, const PodFact
     // A claim as a whole includes each of its requests.
     const std::string key = request.empty() ? name : name + "/" + std::string{request};
     const bool whole = seen.contains(name);
-    const bool again = !insertNew(claimed, name);
+    const bool again = !claimed.add(name);
     const bool overlaps = request.empty() && again;
-    if (whole || overlaps || !insertNew(seen, key)) {
+    if (whole || overlaps || !seen.add(key)) {
       report.duplicate(place / "name", whole || overlaps ? name : key, rule::kResourceClaim);
     }
     if (report.partial()) return;

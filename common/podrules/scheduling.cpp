@@ -77,12 +77,12 @@ void tolerations(const Report& report, const Value* list, const At& at) {
 }
 
 void topologySpread(const Report& report, const Value* list, const At& at) {
-  std::set<std::pair<std::string_view, std::string_view>> seen;
+  Seen<std::pair<std::string_view, std::string_view>> seen;
   forEach(list, at, [&](const Value& one, const At& place) {
     constraint(report, one, place);
     const std::string_view key = json::findText(&one, "topologyKey");
     const std::string_view action = json::findText(&one, "whenUnsatisfiable");
-    if (!insertNew(seen, {key, action})) {
+    if (!seen.add({key, action})) {
       report.duplicate(place, fmt::format("{}, {}", key, action), rule::kSpread);
     }
   });

@@ -92,14 +92,14 @@ void hostSysctls(const Report& report, const Value& podSpec, const At& at) {
 }
 
 void sysctls(const Report& report, const Value& context, const At& at) {
-  std::set<std::string_view> names;
+  Seen<> names;
   forEach(json::find(context, "sysctls"), at, [&](const Value& sysctl, const At& place) {
     const std::string_view name = json::findText(&sysctl, "name");
     if (name.empty()) return report.required(place / "name", rule::kSysctl);
     if (!isSysctlName(name)) {
       report.invalid(place / "name", name, "must be the name of a sysctl, such as kernel.shm_rmid_forced",
                      rule::kSysctl);
-    } else if (!insertNew(names, name)) {
+    } else if (!names.add(name)) {
       report.duplicate(place / "name", name, rule::kSysctl);
     }
   });

@@ -82,24 +82,24 @@ void gates(const Report& report, const Value& spec, const At& at) {
     const std::string_view type = json::findText(&gate, "conditionType");
     report.check(place / "conditionType", type, k8s::qualifiedNameProblem(type), rule::kGate);
   });
-  std::set<std::string_view> seen;
+  Seen<> seen;
   forEach(json::find(spec, "schedulingGates"), at / "schedulingGates",
           [&](const Value& gate, const At& place) {
             const std::string_view name = json::findText(&gate, "name");
             report.check(place / "name", name, k8s::qualifiedNameProblem(name), rule::kGate);
-            if (!insertNew(seen, name)) report.duplicate(place / "name", name, rule::kGate);
+            if (!seen.add(name)) report.duplicate(place / "name", name, rule::kGate);
           });
 }
 
 void claims(const Report& report, const Value& spec, const At& at) {
-  std::set<std::string_view> seen;
+  Seen<> seen;
   forEach(json::find(spec, "resourceClaims"), at, [&](const Value& claim, const At& place) {
     const std::string_view name = json::findText(&claim, "name");
     if (name.empty()) {
       report.required(place / "name", rule::kPodClaim);
     } else {
       report.check(place / "name", name, k8s::dns1123LabelProblem(name), rule::kPodClaim);
-      if (!insertNew(seen, name)) report.duplicate(place / "name", name, rule::kPodClaim);
+      if (!seen.add(name)) report.duplicate(place / "name", name, rule::kPodClaim);
     }
     const Value* own = json::find(claim, "resourceClaimName");
     const Value* fromTemplate = json::find(claim, "resourceClaimTemplateName");

@@ -205,11 +205,11 @@ Paths projection(const Report& report, const Value& source, const At& at) {
 
 void projected(const Report& report, const Value& source, const At& at) {
   mode(report, source, "defaultMode", at);
-  std::set<std::string_view> seen;
+  Seen<> seen;
   const At sources = at / "sources";
   forEach(json::find(source, "sources"), sources, [&](const Value& one, const At& place) {
     for (const std::string_view path : projection(report, one, place)) {
-      if (path.empty() || insertNew(seen, path)) continue;
+      if (path.empty() || seen.add(path)) continue;
       report.invalid(place, path, "must not be the path of two files in one volume", rule::kVolumePath);
     }
   });

@@ -46,14 +46,14 @@ std::string localPathProblem(std::string_view path) {
 }
 
 void volumes(const Report& report, const Value* list, const At& at) {
-  std::set<std::string_view> names;
+  Seen<> names;
   forEach(list, at, [&](const Value& volume, const At& place) {
     const std::string_view name = json::findText(&volume, "name");
     if (name.empty()) {
       report.required(place / "name", rule::kVolumeName);
     } else {
       report.check(place / "name", name, k8s::dns1123LabelProblem(name), rule::kVolumeName);
-      if (!insertNew(names, name)) report.duplicate(place / "name", name, rule::kVolumeUnique);
+      if (!names.add(name)) report.duplicate(place / "name", name, rule::kVolumeUnique);
     }
     source(report, volume, place);
   });

@@ -14,6 +14,10 @@
 
 namespace dynamo::render {
 
+/// An object with the members of `spec`, aliases all (json::alias): they may be replaced, and annotations
+/// changed.
+json::Value aliasOf(const json::Value& spec, json::Allocator& allocator);
+
 /// A checkpoint as a component uses it.
 struct CheckpointUse {
   bool enabled = false;
@@ -22,9 +26,10 @@ struct CheckpointUse {
   std::string hash;
 };
 
-/// The environment as the user wrote it, by layer; the names there are the user's.
 struct Component {
-  json::Value spec;             ///< a copy: DGD envs merged in, annotations handed down
+  /// The service's, the DGD's envs merged in, annotations handed down. Its members are aliases (json::alias)
+  /// of what it was made of: each is replaced as a whole, or owned before it is changed, as annotations are.
+  json::Value spec;
   std::string path;             ///< "spec.services[Frontend]" or "spec"
   std::string service;          ///< the service key
   std::string graph;            ///< name of the DynamoGraphDeployment
@@ -37,7 +42,7 @@ struct Component {
   CheckpointUse checkpoint;
 
   Component clone(json::Allocator& allocator) const {
-    return {json::copy(spec, allocator),
+    return {aliasOf(spec, allocator),
             path,
             service,
             graph,

@@ -41,7 +41,7 @@ Component componentOf(const Value& deployment, const std::string& path, const Co
   Component component;
   component.path = path;
   const Value* given = specOf(deployment);
-  component.spec = given == nullptr ? Value{rapidjson::kObjectType} : json::copy(*given, allocator);
+  component.spec = given == nullptr ? Value{rapidjson::kObjectType} : aliasOf(*given, allocator);
   Value& spec = component.spec;
   Value labels{rapidjson::kObjectType};
   layOver(labels, json::findObject(&spec, "labels"), allocator);

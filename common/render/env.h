@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 #include <string_view>
+#include <vector>
 
 #include "common/json/value.h"
 #include "common/render/component.h"
@@ -11,6 +12,9 @@ namespace dynamo::render {
 
 /// All layers as one, entry by entry by name, sorted by name: of a name the last entry of the last layer
 /// counts. A layer may be nullptr.
+std::vector<const json::Value*> mergedEnv(std::initializer_list<const json::Value*> layers);
+
+/// mergedEnv() as a list of copies.
 json::Value mergeEnv(std::initializer_list<const json::Value*> layers, json::Allocator& allocator);
 
 /// The env map of a page of defaults as a list, placeholders filled in.

@@ -35,13 +35,17 @@ Component makeComponent(const Value& graph, std::string_view service, const Valu
   component.path = "spec.services[" + component.service + "]";
   component.graph = nameOf(graph);
   component.namespaceName = namespaceOf(graph);
-  component.spec = json::copy(given, allocator);
+  component.spec = aliasOf(given, allocator);
   Value& spec = component.spec;
   const bool global = json::findBool(&spec, "globalDynamoNamespace").value_or(false);
   component.dynamoNamespace = dynamoNamespace(global, component.namespaceName, component.graph);
   const Value* graphEnvs = json::find(specOf(graph), "envs");
   if (graphEnvs != nullptr && graphEnvs->IsArray() && !graphEnvs->Empty()) {
-    json::set(spec, "envs", mergeEnv({graphEnvs, json::find(spec, "envs")}, allocator), allocator);
+    Value merged{rapidjson::kArrayType};
+    for (const Value* variable : mergedEnv({graphEnvs, json::find(spec, "envs")})) {
+      merged.PushBack(json::alias(*variable), allocator);
+    }
+    json::set(spec, "envs", std::move(merged), allocator);
   }
   component.discovery = discoveryBackend(json::findObject(&spec, "annotations"), annotationsOf(graph),
                                          context.config.discoveryBackend);
@@ -59,6 +63,13 @@ Component makeComponent(const Value& graph, std::string_view service, const Valu
 }
 
 }  // namespace
+
+Value aliasOf(const Value& spec, Allocator& allocator) {
+  Value members = json::alias(spec);
+  json::own(members, allocator);
+  if (Value* annotations = json::find(members, "annotations")) json::own(*annotations, allocator);
+  return members;
+}
 
 void tellFramework(const Component& component, Errors& errors) {
   if (component.framework.error.empty()) return;

@@ -21,7 +21,7 @@ bool isKindName(std::string_view kind) {
 
 void Walker::checkEmbedded(const Value& object) {
   for (const char* name : {"apiVersion", "kind"}) {
-    if (onlyUnknown_) break;
+    if (onlyUnknown_ || typesOnly_) break;
     path_.pushField(name);
     const std::string field = path_.bracketed();
     path_.pop();

@@ -101,6 +101,13 @@ std::vector<validation::FieldError> validate(const Node& schema, const Value& ob
   return std::move(walker).take();
 }
 
+std::vector<validation::FieldError> wrongTypes(const Node& schema, const Value& object) {
+  const Options all{nullptr, false, true};
+  Walker walker{all, true};
+  walker.check(schema, object);
+  return std::move(walker).take();
+}
+
 void Walker::add(ErrorType type, std::string field, std::string badValue, std::string detail,
                  std::string rule) {
   findings_.push_back({type, std::move(field), std::move(badValue), std::move(detail), std::move(rule)});
@@ -126,6 +133,8 @@ void Walker::check(const Node& node, const Value& value) {
     if (findings_.size() == before) checkRule(node, value);
   } else if (value.IsArray()) {
     checkArray(node, value);
+  } else if (typesOnly_) {
+    return;
   } else if (value.IsString()) {
     checkString(node, value);
   } else if (value.IsNumber()) {
@@ -149,12 +158,13 @@ void Walker::checkObject(const Node& node, const Value& object) {
   std::int64_t count = 0;
   for (const auto& member : object.GetObject()) {
     const std::string_view name = json::text(member.name);
-    const bool known = node.member(name) != nullptr;
+    const Property* property = node.property(name);
+    const bool known = property != nullptr || node.additional != nullptr;
     if (known && member.value.IsNull()) continue;  // the API server removes it, or puts the default there
     ++count;
-    checkMember(node, name, member.value);
+    checkMember(node, property, name, member.value);
   }
-  if (onlyUnknown_) return;
+  if (onlyUnknown_ || typesOnly_) return;
   for (const Property& property : node.properties) {
     const bool present = !property.required || property.node->defaultValue != nullptr ||
                          json::find(object, property.name) != nullptr;
@@ -169,10 +179,10 @@ void Walker::checkObject(const Node& node, const Value& object) {
   }
 }
 
-void Walker::checkMember(const Node& node, std::string_view name, const Value& value) {
+void Walker::checkMember(const Node& node, const Property* property, std::string_view name,
+                         const Value& value) {
   const bool typeOrMetadata = name == "apiVersion" || name == "kind" || name == "metadata";
   if (node.embeddedResource && typeOrMetadata) return;
-  const Property* property = node.property(name);
   const Node* child = property != nullptr ? property->node : node.additional;
   if (child == nullptr) {
     if (!node.preserveUnknown) reportUnknown(node, name);
@@ -195,7 +205,7 @@ void Walker::checkArray(const Node& node, const Value& array) {
       path_.pop();
     }
   }
-  if (onlyUnknown_) return;
+  if (onlyUnknown_ || typesOnly_) return;
   if (node.maxItems && static_cast<std::int64_t>(array.Size()) > *node.maxItems) {
     addHere(ErrorType::TooMany, std::to_string(array.Size()),
             fmt::format("must have at most {} items", *node.maxItems), "schema.bounds");
@@ -205,7 +215,9 @@ void Walker::checkArray(const Node& node, const Value& array) {
 
 void Walker::checkRule(const Node& node, const Value& object) {
   // Transition rules stand at the root only, so the old object is the whole one.
-  if (node.rule == nullptr || onlyUnknown_ || (node.rule->transition && options_.old == nullptr)) return;
+  if (node.rule == nullptr || onlyUnknown_ || typesOnly_ ||
+      (node.rule->transition && options_.old == nullptr))
+    return;
   if (node.rule->holds({node, object, options_.old})) return;
   std::string field = path_.bracketed().append(node.ruleField);
   if (field.starts_with('.')) field.erase(0, 1);
@@ -214,7 +226,7 @@ void Walker::checkRule(const Node& node, const Value& object) {
 }
 
 void Walker::reportUnknown(const Node& node, std::string_view name) {
-  if (!options_.unknownFields) return;
+  if (!options_.unknownFields || typesOnly_) return;
   std::vector<std::string_view> names;
   names.reserve(node.properties.size());
   for (const Property& property : node.properties) names.push_back(property.name);

@@ -21,6 +21,10 @@ struct Options {
   bool status = false;
 };
 
+/// What in `object`, its status included, is of another type than the schema says: rule "schema.type" alone.
+/// A third of the cost of validate().
+std::vector<validation::FieldError> wrongTypes(const Node& schema, const json::Value& object);
+
 /// Every finding about the whole object `object`, in the order of the object. Schema defaults need not have
 /// been applied: a missing member with a default counts as present, a null as absent. Paths are the API
 /// server's own: map keys as ".key" from the schema, as "[key]" from list types, rules and embedded objects.

@@ -13,17 +13,19 @@ namespace dynamo::schema {
 
 class Walker {
  public:
-  explicit Walker(const Options& options) : options_{options} {}
+  explicit Walker(const Options& options, bool typesOnly = false)
+      : options_{options}, typesOnly_{typesOnly} {}
 
+  void check(const Node& node, const json::Value& value);
   void checkRoot(const Node& root, const json::Value& object);
   std::vector<validation::FieldError> take() && { return std::move(findings_); }
 
  private:
   using ErrorType = validation::ErrorType;
 
-  void check(const Node& node, const json::Value& value);
   void checkObject(const Node& node, const json::Value& object);
-  void checkMember(const Node& node, std::string_view name, const json::Value& value);
+  void checkMember(const Node& node, const Property* property, std::string_view name,
+                   const json::Value& value);
   void checkArray(const Node& node, const json::Value& array);
   void checkRule(const Node& node, const json::Value& object);
   void reportUnknown(const Node& node, std::string_view name);
@@ -47,6 +49,7 @@ class Walker {
   }
 
   const Options& options_;
+  const bool typesOnly_;
   Path path_;
   bool onlyUnknown_ = false;  ///< inside a status that a create drops
   std::vector<validation::FieldError> findings_;

@@ -58,9 +58,13 @@ struct Operator {
   }
 
   Children render(const Value& object, Allocator& allocator) const {
-    return json::findText(&object, "kind") == api::kDynamoGraphDeployment
-               ? renderAll(object, settings.context(), {}, allocator)
-               : renderComponentDeployment(object, settings.context(), allocator);
+    const std::string before = json::dump(object);
+    Children children = json::findText(&object, "kind") == api::kDynamoGraphDeployment
+                            ? renderAll(object, settings.context(), {}, allocator)
+                            : renderComponentDeployment(object, settings.context(), allocator);
+    // Components share its members.
+    if (json::dump(object) != before) FAIL("rendering has changed its input, which was " << before);
+    return children;
   }
 };
 
