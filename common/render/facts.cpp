@@ -18,18 +18,85 @@ namespace {
 
 using json::Value;
 
+/// What is wrong, as "path: reason"; empty when nothing is.
+using Problem = std::string;
+
+/// Whether `value` may be looked into; null counts as absent.
+Problem wantObject(const Value& value, std::string_view path) {
+  return value.IsObject() ? Problem{} : fmt::format("{}: want an object", path);
+}
+
 /// The texts of `list` into `texts`, sorted, each once.
-void addSorted(std::vector<std::string>& texts, const Value& list) {
-  if (!list.IsArray()) return;
+Problem addNames(const Value& list, const std::string& path, std::vector<std::string>& texts) {
+  if (!list.IsArray()) return fmt::format("{}: want a list of names", path);
   for (const Value& item : list.GetArray()) {
-    if (item.IsString()) texts.emplace_back(json::text(item));
+    if (!item.IsString()) return fmt::format("{}: want a list of names", path);
+    texts.emplace_back(json::text(item));
   }
   std::sort(texts.begin(), texts.end());
   texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+  return {};
 }
 
-constexpr std::array<std::string_view, 4> kKnown = {"apis", "pullSecrets", "componentServiceAccounts",
-                                                    "checkpoints"};
+Problem readApis(const Value& apis, Facts& facts) {
+  const std::map<std::string_view, std::optional<bool>*> known = {{"grove", &facts.groveApi},
+                                                                  {"inferencePool", &facts.inferencePoolApi},
+                                                                  {"kaiScheduler", &facts.kaiApi},
+                                                                  {"leaderWorkerSet", &facts.lwsApi}};
+  if (Problem problem = wantObject(apis, "apis"); !problem.empty()) return problem;
+  for (const auto& api : apis.GetObject()) {
+    const auto entry = known.find(json::text(api.name));
+    if (entry == known.end()) return fmt::format("apis: unknown field \"{}\"", json::text(api.name));
+    if (!api.value.IsBool()) return fmt::format("apis.{}: want true or false", json::text(api.name));
+    *entry->second = api.value.GetBool();
+  }
+  return {};
+}
+
+Problem readPullSecrets(const Value& namespaces, Facts& facts) {
+  if (Problem problem = wantObject(namespaces, "pullSecrets"); !problem.empty()) return problem;
+  for (const auto& space : namespaces.GetObject()) {
+    const std::string path = fmt::format("pullSecrets[{}]", json::text(space.name));
+    if (Problem problem = wantObject(space.value, path); !problem.empty()) return problem;
+    auto& registries = facts.pullSecrets[std::string{json::text(space.name)}];
+    for (const auto& registry : space.value.GetObject()) {
+      // Several addresses name one registry: docker.io, https://index.docker.io/v1/.
+      Problem problem = addNames(registry.value, fmt::format("{}[{}]", path, json::text(registry.name)),
+                                 registries[registryOfAuth(json::text(registry.name))]);
+      if (!problem.empty()) return problem;
+    }
+  }
+  return {};
+}
+
+Problem readAccounts(const Value& namespaces, Facts& facts) {
+  if (Problem problem = wantObject(namespaces, "componentServiceAccounts"); !problem.empty()) return problem;
+  for (const auto& space : namespaces.GetObject()) {
+    Problem problem =
+        addNames(space.value, fmt::format("componentServiceAccounts[{}]", json::text(space.name)),
+                 facts.componentAccounts[std::string{json::text(space.name)}]);
+    if (!problem.empty()) return problem;
+  }
+  return {};
+}
+
+Problem readCheckpoints(const Value& checkpoints, Facts& facts) {
+  if (!checkpoints.IsArray()) return "checkpoints: want a list of DynamoCheckpoints";
+  for (const Value& checkpoint : checkpoints.GetArray()) {
+    if (!checkpoint.IsObject()) return "checkpoints: want a list of DynamoCheckpoints";
+    facts.checkpoints.push_back(checkpointFact(checkpoint));
+  }
+  return {};
+}
+
+struct Field {
+  std::string_view name;
+  Problem (*read)(const Value&, Facts&);
+};
+constexpr std::array<Field, 4> kFields = {{{"apis", readApis},
+                                           {"pullSecrets", readPullSecrets},
+                                           {"componentServiceAccounts", readAccounts},
+                                           {"checkpoints", readCheckpoints}}};
 
 }  // namespace
 
@@ -52,43 +119,11 @@ std::string readFacts(const Value& document, Facts& facts) {
   if (!document.IsObject()) return "want an object";
   for (const auto& member : document.GetObject()) {
     const std::string_view name = json::text(member.name);
-    if (std::find(kKnown.begin(), kKnown.end(), name) == kKnown.end())
-      return fmt::format("unknown field \"{}\"", name);
-  }
-  if (const Value* apis = json::find(document, "apis")) {
-    if (!apis->IsObject()) return "apis: want an object";
-    const std::map<std::string_view, std::optional<bool>*> known = {
-        {"grove", &facts.groveApi},
-        {"inferencePool", &facts.inferencePoolApi},
-        {"kaiScheduler", &facts.kaiApi},
-        {"leaderWorkerSet", &facts.lwsApi}};
-    for (const auto& api : apis->GetObject()) {
-      const auto entry = known.find(json::text(api.name));
-      if (entry == known.end()) return fmt::format("apis: unknown field \"{}\"", json::text(api.name));
-      if (!api.value.IsBool()) return fmt::format("apis.{}: want true or false", json::text(api.name));
-      *entry->second = api.value.GetBool();
-    }
-  }
-  if (const Value* namespaces = json::findObject(&document, "pullSecrets")) {
-    for (const auto& space : namespaces->GetObject()) {
-      if (!space.value.IsObject()) return "pullSecrets: want namespace -> registry -> names";
-      for (const auto& registry : space.value.GetObject()) {
-        // Several addresses name one registry: docker.io, https://index.docker.io/v1/.
-        addSorted(
-            facts.pullSecrets[std::string{json::text(space.name)}][registryOfAuth(json::text(registry.name))],
-            registry.value);
-      }
-    }
-  }
-  if (const Value* namespaces = json::findObject(&document, "componentServiceAccounts")) {
-    for (const auto& space : namespaces->GetObject()) {
-      addSorted(facts.componentAccounts[std::string{json::text(space.name)}], space.value);
-    }
-  }
-  if (const Value* checkpoints = json::find(document, "checkpoints");
-      checkpoints != nullptr && checkpoints->IsArray()) {
-    for (const Value& checkpoint : checkpoints->GetArray())
-      facts.checkpoints.push_back(checkpointFact(checkpoint));
+    const auto field =
+        std::find_if(kFields.begin(), kFields.end(), [&](const Field& f) { return f.name == name; });
+    if (field == kFields.end()) return fmt::format("unknown field \"{}\"", name);
+    if (member.value.IsNull()) continue;
+    if (Problem problem = field->read(member.value, facts); !problem.empty()) return problem;
   }
   return {};
 }

@@ -57,6 +57,14 @@ TEST_CASE("a document of facts") {
   CHECK(wrong("apis: {grove: 1}") == "apis.grove: want true or false");
   CHECK(wrong("apis: [grove]") == "apis: want an object");
   CHECK(wrong("api: {}") == R"(unknown field "api")");
+  CHECK(wrong("pullSecrets: 5") == "pullSecrets: want an object");
+  CHECK(wrong("pullSecrets: {ns: [a]}") == "pullSecrets[ns]: want an object");
+  CHECK(wrong("pullSecrets: {ns: {r.io: a}}") == "pullSecrets[ns][r.io]: want a list of names");
+  CHECK(wrong("componentServiceAccounts: x") == "componentServiceAccounts: want an object");
+  CHECK(wrong("componentServiceAccounts: {ns: [1]}") == "componentServiceAccounts[ns]: want a list of names");
+  CHECK(wrong("checkpoints: {}") == "checkpoints: want a list of DynamoCheckpoints");
+  CHECK(wrong("checkpoints: [a]") == "checkpoints: want a list of DynamoCheckpoints");
+  CHECK(wrong("apis:\npullSecrets:\ncomponentServiceAccounts:\ncheckpoints:\n") == "");
   CHECK(wrong("apis: {") != "");
   CHECK(wrong("").empty());
 }
