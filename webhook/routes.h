@@ -25,7 +25,7 @@ inline constexpr std::string_view kConvertPath = "/convert";
 
 enum class Role { Mutate, Validate };
 
-/// One admission path. Kinds whose rules are not built yet are admitted unchanged.
+/// One admission path.
 struct AdmissionRoute {
   std::string_view path;
   Role role;

@@ -37,7 +37,7 @@ struct WebhookServerConfig {
   std::optional<k8s::Duration>
       shutdownDelay;  ///< how long to serve on after readiness turned false; 0 allowed
   std::int32_t maxConnections = 0;
-  std::int64_t maxInFlightBytes = 0;  ///< request bodies held at once
+  std::int64_t maxInFlightBytes = 0;  ///< bytes of ConversionReviews held at once; a longer one is refused
 };
 
 struct ServerConfig {
@@ -141,7 +141,7 @@ struct OperatorConfig {
   /// Overlay of the built-in defaults; a JSON object, or nullptr. Shared, because documents do not copy.
   std::shared_ptr<const json::Document> defaults;
   std::string validationMode;             ///< "strict", or "warn": what would be refused is a warning
-  bool compatibilityAutoscaling = false;  ///< make an HPA from the deprecated `autoscaling` (dec-3)
+  bool compatibilityAutoscaling = false;  ///< dec-3; accepted, without effect yet
   bool allowOtherNamespaces = false;  ///< `requests`: a DGDR may create its deployment in another namespace
   /// `scaling` (adm-Q9): service accounts, "namespace/name", that may change replicas owned by a scaling
   /// adapter, besides `planner-serviceaccount` of the object's own namespace.
@@ -151,7 +151,7 @@ struct OperatorConfig {
   bool warnOnly() const { return validationMode == "warn"; }
 };
 
-/// Fills what is zero ("", 0, absent) with the defaults of section 2.
+/// Fills what is zero ("", 0, absent) with the defaults of section 2; those of booleans stand above.
 void applyDefaults(OperatorConfig& config);
 
 /// What runs without a configuration file.

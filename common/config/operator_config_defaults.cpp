@@ -1,5 +1,7 @@
 // The defaults of operator-config.md section 2 and of the fields of ours.
 
+#include <type_traits>
+
 #include "common/config/operator_config.h"
 
 namespace dynamo::config {
@@ -8,11 +10,10 @@ namespace {
 using namespace std::chrono_literals;
 
 /// A service keeps routing to a pod for as long as kube-proxy takes to notice that it is not ready (10 s at
-/// its slowest usual setting); it fits twice into the termination grace period of 30 s.
+/// its slowest usual setting); the webhook's pod has 40 s in all.
 constexpr k8s::Duration kShutdownDelay = 10s;
-/// API servers keep a few dozen connections; each costs about 50 KiB.
+/// These two as in webhook/http/limits.h, which says why.
 constexpr std::int32_t kMaxConnections = 8192;
-/// The largest single body, a ConversionReview of 256 MiB, must fit.
 constexpr std::int64_t kMaxInFlightBytes = std::int64_t{256} << 20U;
 
 void fill(std::string& field, std::string_view value) {
@@ -21,6 +22,7 @@ void fill(std::string& field, std::string_view value) {
 
 template <typename T>
 void fill(T& field, T value) {
+  static_assert(!std::is_same_v<T, bool>, "false could not be said: such a default stands in the struct");
   if (field == T{}) field = value;
 }
 

@@ -96,7 +96,7 @@ struct RangeRule {
   std::int64_t highest;
 };
 
-constexpr std::int64_t kMinInFlightBytes = std::int64_t{8} << 20U;  // an AdmissionReview may have 7 MiB
+constexpr std::int64_t kMinInFlightBytes = std::int64_t{8} << 20U;  // a list of 500 requests of 16 KiB
 constexpr std::int64_t kMaxInFlightBytes = std::int64_t{64} << 30U;
 
 constexpr RangeRule kRanges[] = {
@@ -222,6 +222,9 @@ std::vector<validation::Warning> configWarnings(const OperatorConfig& config) {
     warn("server.webhook.bindAddress", "has no effect; the listener uses server.webhook.host");
   }
   if (config.enableHttp2) warn("security.enableHTTP2", "has no effect; only HTTP/1.1 is served");
+  if (config.compatibilityAutoscaling) {
+    warn("compatibility.autoscaling", "has no effect yet; the deprecated field `autoscaling` is ignored");
+  }
   // The reference accepts anything here and ignores it, so an old file must not stop the operator.
   if (!isOneOf(config.logging.level, {"debug", "info", "warn", "error"})) {
     warn("logging.level", "unknown level, \"info\" is used; supported: debug, info, warn, error");

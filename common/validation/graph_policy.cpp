@@ -15,7 +15,6 @@ GraphPolicy graphPolicy(const config::OperatorConfig& config, std::string_view o
                               : storage.storageType == "oci" ? storage.oci.uri
                                                              : std::string{}};
   policy.discoveryBackend = config.discoveryBackend;
-  policy.autoscalingHonoured = config.compatibilityAutoscaling;
   policy.scalingAllowed = config.scalingAllowedServiceAccounts;
   if (!operatorAccount.empty()) policy.scalingAllowed.emplace_back(operatorAccount);
   policy.inferenceApiPresent = apis.inferencePool;

@@ -61,9 +61,7 @@ void sharedMemorySize(const Service& service, const Report& report) {
 
 void autoscaling(const Service& service, const Report& report) {
   if (service.member("autoscaling") == nullptr) return;
-  report.warn(service.at("autoscaling"), service.graph.policy.autoscalingHonoured
-                                             ? "is deprecated: use scalingAdapter"
-                                             : "is deprecated and ignored: use scalingAdapter");
+  report.warn(service.at("autoscaling"), "is deprecated and ignored: use scalingAdapter");
 }
 
 void componentType(const Service& service, const Report& report) {

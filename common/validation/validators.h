@@ -33,7 +33,6 @@ struct GraphPolicy {
   bool checkpointEnabled = false;
   CheckpointStorage checkpointStorage{"pvc", "snapshot-pvc", "/checkpoints", ""};
   std::string discoveryBackend = "kubernetes";
-  bool autoscalingHonoured = false;  ///< the deprecated `autoscaling` makes an HPA (dec-3)
   /// Service accounts, "namespace/name", that may change what scaling adapters own: the operator's own and
   /// those of the configuration. `planner-serviceaccount` of the object's namespace always may.
   std::vector<std::string> scalingAllowed;

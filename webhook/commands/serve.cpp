@@ -28,7 +28,8 @@ using std::chrono::milliseconds;
 constexpr log::Logger kCertsLog{"certs"};
 constexpr log::Logger kServerLog{"server"};
 
-/// Requests under way get this long after the listener has closed; Kubernetes kills after 30 s in all.
+/// Requests under way get this long after the listener has closed; Kubernetes
+/// kills after 40 s in all (deploy/kustomize/base/webhook.yaml).
 constexpr milliseconds kStopDeadline{15'000};
 
 certs::Time now() {

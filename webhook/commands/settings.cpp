@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+#include <string_view>
+
 #include "common/config/load.h"
 #include "common/config/operator_config_validation.h"
 #include "common/k8s/semver.h"
@@ -22,15 +25,25 @@ class Collector {
     return {};
   }
 
-  template <class Parse>
-  auto word(const char* flag, const std::string& text, Parse parse, const char* allowed) {
-    auto parsed = parse(text);
-    if (!parsed)
+  /// The flag's value, else the file's: what is wrong with that is told already, `fallback` stands for it.
+  template <class Parse, class Value>
+  Value word(const char* flag, const std::string& text, const std::string& configured, Parse parse,
+             Value fallback, const char* allowed) {
+    if (text.empty()) return parse(configured).value_or(fallback);
+    const auto parsed = parse(text);
+    if (!parsed) {
       errors.push_back(
           fmt::format("{}: Unsupported value: \"{}\": supported values: {}", flag, text, allowed));
-    return parsed;
+    }
+    return parsed.value_or(fallback);
   }
 };
+
+/// Whether TLS 1.2 is allowed.
+std::optional<bool> parseTls(std::string_view minVersion) {
+  if (minVersion == "1.2") return true;
+  return minVersion == "1.3" ? std::optional{false} : std::nullopt;
+}
 
 }  // namespace
 
@@ -80,23 +93,13 @@ std::variant<Settings, SettingsErrors> makeSettings(const ServeOptions& options)
   settings.server.limits.bodyBudget = static_cast<std::size_t>(server.webhook.maxInFlightBytes);
   settings.certDir = options.certDir.empty() ? server.webhook.certDir : options.certDir;
 
-  const std::string tls =
-      options.tlsMinVersion.empty() ? server.webhook.tlsMinVersion : options.tlsMinVersion;
-  if (tls != "1.2" && tls != "1.3") {
-    collect.errors.push_back(
-        fmt::format("--tls-min-version: Unsupported value: \"{}\": supported values: \"1.2\", \"1.3\"", tls));
-  }
-  settings.tls.allowTls12 = tls == "1.2";
-
-  const std::string level = options.logLevel.empty() ? settings.config.logging.level : options.logLevel;
-  const std::string format = options.logFormat.empty() ? settings.config.logging.format : options.logFormat;
-  if (const auto parsed =
-          collect.word("--log-level", level, log::parseLevel, R"("debug", "error", "info", "warn")")) {
-    settings.log.level = *parsed;
-  }
-  if (const auto parsed = collect.word("--log-format", format, log::parseFormat, R"("json", "text")")) {
-    settings.log.format = *parsed;
-  }
+  settings.tls.allowTls12 = collect.word("--tls-min-version", options.tlsMinVersion,
+                                         server.webhook.tlsMinVersion, parseTls, false, R"("1.2", "1.3")");
+  const config::LoggingConfig& logging = settings.config.logging;
+  settings.log.level = collect.word("--log-level", options.logLevel, logging.level, log::parseLevel,
+                                    log::Level::Info, R"("debug", "error", "info", "warn")");
+  settings.log.format = collect.word("--log-format", options.logFormat, logging.format, log::parseFormat,
+                                     log::Format::Json, R"("json", "text")");
   settings.log.background = true;
   settings.controllerAccount = options.controllerAccount;
   settings.factsFile = options.factsFile;

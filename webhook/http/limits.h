@@ -1,5 +1,7 @@
 #pragma once
-// Deadlines and caps of the HTTP servers, each with its reason. Tests shorten them.
+// Deadlines and caps of the HTTP servers, each with its reason. Tests shorten them. The configuration sets
+// two: connections, bodyBudget. The longest body of a path is in webhook/routes.h, the time to stop in
+// webhook/commands/serve.cpp.
 
 #include <chrono>
 #include <cstddef>
@@ -34,10 +36,10 @@ inline constexpr std::chrono::milliseconds kSweepInterval{250};
 // An API server's request head is about 300 bytes; 16 KiB leaves room for tracing headers and proxies.
 inline constexpr std::size_t kMaxHeaderBytes = std::size_t{16} * 1024;
 inline constexpr unsigned kMaxHeaders = 100;
-// An unused TLS connection holds about 40 KiB, so this is 320 MiB at worst.
+// API servers keep a few dozen. An unused TLS connection holds about 40 KiB, so this is 320 MiB at worst.
 inline constexpr std::size_t kMaxConnections = 8192;
-// Two of the largest conversions at once; what is above waits.
-inline constexpr std::size_t kBodyBudget = std::size_t{512} << 20;
+// One of the largest conversions (kMaxConversionBody in webhook/routes.h); what is above waits.
+inline constexpr std::size_t kBodyBudget = std::size_t{256} << 20;
 // Of bodies that do not wait: nine of the largest admission reviews. A budget of their own, so that lists to
 // convert, or who pretends to send one, never keep admission out.
 inline constexpr std::size_t kPromptBudget = std::size_t{64} << 20;

@@ -6,6 +6,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <regex>
 
 #include "common/validation/suggest.h"
 
@@ -89,7 +91,7 @@ requests: {allowOtherNamespaces: true}
 scaling: {allowedServiceAccounts: [dynamo-system/controller]}
 )",
                                            "c.yaml", Purpose::Offline);
-  CHECK(result.report().empty());
+  REQUIRE(result.report().size() == 1);  // of autoscaling
   const OperatorConfig& c = result.config;
   CHECK(c.server.metrics.port == 8080);
   CHECK(c.server.metrics.bindAddress == "0.0.0.0");
@@ -232,6 +234,23 @@ TEST_CASE("files") {
         std::vector<std::string>{"/no/such/file.yaml: error: Not found: No such file or directory"});
   CHECK(loadConfigFile("/", Purpose::Offline).report() ==
         std::vector<std::string>{"/: error: Not found: Is a directory"});
+}
+
+TEST_CASE("the sample names every setting that is read") {
+  const auto textOf = [](const char* file) {
+    std::ifstream in{std::string{DYNAMO_SOURCE_DIR} + file};
+    return std::string{std::istreambuf_iterator<char>{in}, {}};
+  };
+  const std::string decoder = textOf("/common/config/operator_config_decode.cpp");
+  const std::string sample = textOf("/deploy/samples/operator-config.yaml");
+  const std::regex read{R"re((?:read|section|object|objectStore)\("(\w+)")re"};
+  std::size_t names = 0;
+  for (std::sregex_iterator at{decoder.begin(), decoder.end(), read}, end; at != end; ++at, ++names) {
+    const std::string name = (*at)[1];
+    INFO(name);
+    CHECK(std::regex_search(sample, std::regex{"(^|\n) *" + name + ":"}));
+  }
+  CHECK(names > 60);
 }
 
 }  // namespace dynamo::config

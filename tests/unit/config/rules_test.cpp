@@ -135,6 +135,7 @@ TEST_CASE("settings without effect are warnings") {
   const std::pair<std::string_view, std::string_view> table[] = {
       {"server: {webhook: {bindAddress: '::'}}", "server.webhook.bindAddress"},
       {"security: {enableHTTP2: true}", "security.enableHTTP2"},
+      {"compatibility: {autoscaling: true}", "compatibility.autoscaling"},
       {"logging: {level: loud}", "logging.level"},
       {"logging: {format: console}", "logging.format"},
       {"logging: {level: debug, format: text}", ""},

@@ -22,9 +22,7 @@ TEST_CASE("errors in the words of the API server") {
       {ErrorType::Duplicate, "FieldValueDuplicate", "spec.a: Duplicate value: \"x\": why"},
       {ErrorType::NotFound, "FieldValueNotFound", "spec.a: Not found: \"x\": why"},
       {ErrorType::TooLong, "FieldValueTooLong", "spec.a: Too long: why"},
-      {ErrorType::TooShort, "FieldValueTooShort", "spec.a: Too short: \"x\": why"},
       {ErrorType::TooMany, "FieldValueTooMany", "spec.a: Too many: \"x\": why"},
-      {ErrorType::TooFew, "FieldValueTooFew", "spec.a: Too few: \"x\": why"},
   };
   for (const Row& row : rows) {
     INFO(row.reason);

@@ -221,7 +221,6 @@ TEST_CASE("the policy that a configuration makes") {
   config.checkpoint.s3.uri = "s3://b";
   config.checkpoint.oci.uri = "oci://r";
   config.discoveryBackend = "etcd";
-  config.compatibilityAutoscaling = true;
   config.scalingAllowedServiceAccounts = {"a/b"};
   policy = graphPolicy(config, "ns/operator", {{}, {}, false});
   CHECK(policy.groveDisabled);
@@ -229,7 +228,6 @@ TEST_CASE("the policy that a configuration makes") {
   CHECK(policy.checkpointEnabled);
   CHECK(policy.checkpointStorage.uri == "s3://b");
   CHECK(policy.discoveryBackend == "etcd");
-  CHECK(policy.autoscalingHonoured);
   CHECK(policy.scalingAllowed == std::vector<std::string>{"a/b", "ns/operator"});
   CHECK(policy.inferenceApiPresent == false);
   config.checkpoint.storageType = "oci";

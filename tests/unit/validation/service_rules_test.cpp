@@ -72,11 +72,6 @@ TEST_CASE("service.autoscaling (dec-3)") {
        path + "is deprecated and ignored: use scalingAdapter\n"},
       {"null", service(R"("autoscaling":null)"), ""},
   });
-  GraphPolicy policy;
-  policy.autoscalingHonoured = true;
-  check({{"honoured", service(R"("autoscaling":{"enabled":true})"),
-          path + "is deprecated: use scalingAdapter\n"}},
-        policy);
 }
 
 TEST_CASE("service.component-type (a1-Q12)") {

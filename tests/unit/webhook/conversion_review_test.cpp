@@ -278,7 +278,7 @@ TEST_CASE("the observer learns what was answered") {
   const Routes routes{usualPolicy(), observers};
   const auto told = [&](std::string body) {
     seen.clear();
-    Request request{"POST", kConvert, std::move(body)};
+    Request request{std::move(body)};
     routes.find(kConvert)->handle(request);
     return seen;
   };

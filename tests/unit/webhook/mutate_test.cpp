@@ -159,7 +159,7 @@ TEST_CASE("observers learn what was decided") {
   const Routes routes{usualPolicy(), observers};
   const auto told = [&](std::string body) {
     seen.clear();
-    Request request{"POST", kValidate, std::move(body)};
+    Request request{std::move(body)};
     routes.find(kValidate)->handle(request);
     return seen;
   };

@@ -18,7 +18,7 @@ Reply ask(std::string_view path, std::string body, const Policy& policy) {
   const Routes routes{policy, {}};
   const Route* route = routes.find(path);
   REQUIRE(route != nullptr);
-  Request request{"POST", path, std::move(body)};
+  Request request{std::move(body)};
   return route->handle(request);
 }
 

@@ -1,0 +1,129 @@
+// Flags over the configuration file.
+
+#include "webhook/commands/settings.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include "webhook/routes.h"
+
+namespace dynamo::webhook {
+namespace {
+
+/// A configuration file that lives as long as this.
+class ConfigFile {
+ public:
+  explicit ConfigFile(std::string_view fields)
+      : path_(std::filesystem::temp_directory_path() / ("settings_test." + std::to_string(::getpid()))) {
+    std::ofstream{path_} << "apiVersion: operator.config.dynamo.nvidia.com/v1alpha1\n"
+                            "kind: OperatorConfiguration\n"
+                         << fields << '\n';
+  }
+  ~ConfigFile() { std::filesystem::remove(path_); }
+  ConfigFile(const ConfigFile&) = delete;
+  ConfigFile& operator=(const ConfigFile&) = delete;
+
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// The settings; where they are refused: why, each line ended by a bar.
+std::variant<Settings, std::string> made(std::string_view fields,
+                                         const std::function<void(ServeOptions&)>& flags = {}) {
+  const ConfigFile file{fields};
+  ServeOptions options;
+  options.configFile = file.path();
+  if (flags) flags(options);
+  auto result = makeSettings(options);
+  if (auto* settings = std::get_if<Settings>(&result)) return std::move(*settings);
+  std::string why;
+  for (const std::string& line : std::get<SettingsErrors>(result)) why += line + "|";
+  for (std::size_t at = why.find(file.path()); at != std::string::npos; at = why.find(file.path())) {
+    why.replace(at, file.path().size(), "FILE");
+  }
+  return why;
+}
+
+}  // namespace
+
+TEST_CASE("flags win over the file") {
+  const auto result = made(
+      "server: {webhook: {port: 1001, tlsMinVersion: '1.2', certDir: /a}}\n"
+      "logging: {level: debug, format: text}",
+      [](ServeOptions& options) {
+        options.listen = "127.0.0.1:1002";
+        options.tlsMinVersion = "1.3";
+        options.certDir = "/b";
+        options.logLevel = "error";
+        options.logFormat = "json";
+      });
+  const auto& settings = std::get<Settings>(result);
+  CHECK(settings.server.listen.port == 1002);
+  CHECK_FALSE(settings.tls.allowTls12);
+  CHECK(settings.certDir == "/b");
+  CHECK(settings.log.level == log::Level::Error);
+  CHECK(settings.log.format == log::Format::Json);
+}
+
+TEST_CASE("what no flag says is as in the file") {
+  const auto result = made(
+      "server: {webhook: {port: 1001, tlsMinVersion: '1.2', certDir: /a, threads: 3,\n"
+      "  maxConnections: 7, maxInFlightBytes: 300000000}}\n"
+      "logging: {level: debug, format: text}");
+  const auto& settings = std::get<Settings>(result);
+  CHECK(settings.server.listen.port == 1001);
+  CHECK(settings.server.threads == 3);
+  CHECK(settings.server.limits.connections == 7);
+  CHECK(settings.server.limits.bodyBudget == 300'000'000);
+  CHECK(settings.tls.allowTls12);
+  CHECK(settings.certDir == "/a");
+  CHECK(settings.log.level == log::Level::Debug);
+  CHECK(settings.log.format == log::Format::Text);
+}
+
+TEST_CASE("without a file the limits are those of the server") {
+  const auto result = makeSettings({});
+  const Limits& limits = std::get<Settings>(result).server.limits;
+  CHECK(limits.connections == Limits{}.connections);
+  CHECK(limits.bodyBudget == Limits{}.bodyBudget);
+  CHECK(limits.bodyBudget == kMaxConversionBody);
+}
+
+TEST_CASE("an unknown level or format of the file, which the reference ignores, is told and stops nothing") {
+  const auto result = made("logging: {level: loud, format: xml}");
+  const auto& settings = std::get<Settings>(result);
+  CHECK(settings.log.level == log::Level::Info);
+  CHECK(settings.log.format == log::Format::Json);
+  REQUIRE(settings.warnings.size() == 2);
+  CHECK(settings.warnings[0].find("logging.level: unknown level, \"info\" is used") != std::string::npos);
+  CHECK(settings.warnings[1].find("logging.format: unknown format, \"json\" is used") != std::string::npos);
+}
+
+TEST_CASE("what is wrong is told once, where it stands") {
+  CHECK(std::get<std::string>(made("server: {webhook: {tlsMinVersion: '1.1'}}")) ==
+        "FILE:3: error: server.webhook.tlsMinVersion: Unsupported value: \"1.1\": supported values: \"1.3\", "
+        "\"1.2\"|");
+  CHECK(std::get<std::string>(made("logging: {level: info}", [](ServeOptions& options) {
+          options.tlsMinVersion = "1.1";
+          options.logLevel = "loud";
+          options.logFormat = "xml";
+          options.listen = "host";
+        })).find("--listen: ") == 0);
+  CHECK(std::get<std::string>(made("logging: {level: loud}",
+                                   [](ServeOptions& options) {
+                                     options.tlsMinVersion = "1.1";
+                                     options.logLevel = "loud";
+                                   })) ==
+        "--tls-min-version: Unsupported value: \"1.1\": supported values: \"1.2\", \"1.3\"|"
+        "--log-level: Unsupported value: \"loud\": supported values: \"debug\", \"error\", \"info\", "
+        "\"warn\"|");
+}
+
+}  // namespace dynamo::webhook
