@@ -12,18 +12,19 @@ constexpr std::array kLatencyBuckets{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1
 constexpr std::array kConversionBuckets{.0001, .00025, .0005, .001, .0025, .005, .01, .025,
                                         .05,   .1,     .25,   .5,   1.0,   2.5,  6.0, 30.0};
 
-constexpr std::array<std::string_view, 13> kReasons{
-    "required",  "invalid", "wrong_type", "not_supported", "forbidden",   "immutable", "duplicate",
-    "not_found", "size",    "name",       "render",        "bad_request", "internal"};
+/// In the order of DenialReason.
+constexpr std::array<std::string_view, 10> kReasons{"required",  "invalid",    "wrong_type", "not_supported",
+                                                    "forbidden", "immutable",  "duplicate",  "not_found",
+                                                    "size",      "bad_request"};
 
 constexpr std::string_view kRouteRequests = "controller_runtime_webhook_requests_total";
 constexpr std::string_view kRouteRequestsHelp = "Admission and conversion requests by HTTP status code.";
 
-}  // namespace
-
 std::string_view labelOf(DenialReason reason) {
   return kReasons[static_cast<std::size_t>(reason)];
 }
+
+}  // namespace
 
 RouteMetrics::RouteMetrics(Registry& registry, std::string_view path)
     : registry_(&registry),
@@ -88,19 +89,7 @@ ConversionMetrics::ConversionMetrics(Registry& registry, std::string_view kind, 
                                  {{"resource_type", kind}, {"to", toVersion}})) {}
 
 ServerMetrics::ServerMetrics(Registry& registry)
-    : connections(registry.gauge("dynamo_webhook_connections", "Open connections.")),
-      connectionsAccepted(
-          registry.counter("dynamo_webhook_connections_accepted_total", "Connections accepted.")),
-      connectionsRefused(registry.counter("dynamo_webhook_connections_refused_total",
-                                          "Connections closed at once because too many were open.")),
-      connectionsEvicted(registry.counter("dynamo_webhook_connections_evicted_total",
-                                          "Unused connections closed to make room for new ones.")),
-      handshakeFailures(
-          registry.counter("dynamo_webhook_tls_handshake_failures_total", "TLS handshakes that failed.")),
-      requestsRefused(registry.counter("dynamo_webhook_requests_refused_total",
-                                       "Requests refused before a handler saw them.")),
-      bytesInFlight(registry.gauge("dynamo_webhook_bytes_in_flight", "Bytes of request bodies held.")),
-      draining(registry.gauge("dynamo_webhook_draining", "1 while the server is shutting down.")),
+    : draining(registry.gauge("dynamo_webhook_draining", "1 while the server is shutting down.")),
       ready(registry.gauge("dynamo_webhook_ready", "1 while the server reports to be ready.")),
       panics(registry.counter("controller_runtime_webhook_panics_total",
                               "Admission requests that ended in an unexpected exception.")),

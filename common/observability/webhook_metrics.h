@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -24,15 +23,9 @@ enum class DenialReason {
   Immutable,     ///< "immutable": may not be changed, or not now
   Duplicate,     ///< "duplicate"
   NotFound,      ///< "not_found": names something that is not there
-  Size,          ///< "size": too long, too many, too few
-  Name,          ///< "name": a derived name would be too long or malformed
-  Render,        ///< "render": the API server would refuse a child
+  Size,          ///< "size": too long, too many
   BadRequest,    ///< "bad_request": the review could not be read
-  Internal,      ///< "internal": an error of ours
 };
-
-/// The label value of a reason.
-std::string_view labelOf(DenialReason reason);
 
 /// One path of the server, as controller-runtime names it. Copies share the series.
 class RouteMetrics {
@@ -82,17 +75,10 @@ struct ConversionMetrics {
   Histogram seconds;  ///< of one review
 };
 
-/// What the server itself counts. All gauges and counters start at 0.
+/// The state of the server. All gauges and counters start at 0.
 struct ServerMetrics {
   explicit ServerMetrics(Registry& registry);
 
-  Gauge connections;
-  Counter connectionsAccepted;
-  Counter connectionsRefused;  ///< over maxConnections
-  Counter connectionsEvicted;  ///< unused ones that made room
-  Counter handshakeFailures;
-  Counter requestsRefused;  ///< malformed, too large, too slow: answered before a handler saw them
-  Gauge bytesInFlight;
   Gauge draining;  ///< 1 from SIGTERM on
   Gauge ready;     ///< what /readyz answers
   Counter panics;  ///< exceptions that reached the last line of defence

@@ -44,7 +44,7 @@ std::string bodyOf(unsigned mode, std::string_view text, bool converts) {
 }
 
 void checkBody(std::string_view path, const std::string& body) {
-  webhook::Request request{"POST", path, body};
+  webhook::Request request{body};
   const webhook::Reply reply = routes().find(path)->handle(request);
   require(reply.status == 200 || reply.status == 400, "HTTP 200 or 400", body);
   json::Document answer;

@@ -1,7 +1,9 @@
 #include "webhook/commands/telemetry.h"
 
+#include <iterator>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "common/admission/rules.h"
 #include "common/api/kinds.h"
@@ -33,9 +35,7 @@ DenialReason reasonOf(const AdmissionOutcome& outcome) {
     case ErrorType::NotFound:
       return DenialReason::NotFound;
     case ErrorType::TooLong:
-    case ErrorType::TooShort:
     case ErrorType::TooMany:
-    case ErrorType::TooFew:
       return DenialReason::Size;
     case ErrorType::Invalid:
       break;
@@ -47,11 +47,38 @@ constexpr std::string_view kOperations[] = {"CREATE", "UPDATE", "DELETE"};
 
 using ByOperation = std::map<std::string_view, observability::AdmissionMetrics>;
 
+/// What the HTTPS server counts, by name.
+struct Figure {
+  std::uint64_t ServerMetrics::*value;
+  std::string_view name;
+  std::string_view help;
+};
+constexpr Figure kTotals[] = {
+    {&ServerMetrics::connectionsAccepted, "dynamo_webhook_connections_accepted_total",
+     "Connections accepted."},
+    {&ServerMetrics::connectionsRefused, "dynamo_webhook_connections_refused_total",
+     "Connections closed at once: too many were open, or no certificate or file descriptor was there."},
+    {&ServerMetrics::connectionsEvicted, "dynamo_webhook_connections_evicted_total",
+     "Unused connections closed to make room for new ones."},
+    {&ServerMetrics::handshakesFailed, "dynamo_webhook_tls_handshake_failures_total",
+     "TLS handshakes that failed."},
+    {&ServerMetrics::requestsRefused, "dynamo_webhook_requests_refused_total",
+     "Requests refused before a handler saw them."},
+    {&ServerMetrics::timeouts, "dynamo_webhook_request_timeouts_total",
+     "Requests cut because head, body or reply went too slowly, or no room for the body was free in time."},
+};
+constexpr Figure kNow[] = {
+    {&ServerMetrics::connectionsOpen, "dynamo_webhook_connections", "Open connections."},
+    {&ServerMetrics::bodyBytes, "dynamo_webhook_bytes_in_flight", "Bytes of request bodies held."},
+};
+
 }  // namespace
 
 struct Telemetry::State {
   explicit State(const std::string& operatorVersion)
       : server(registry), rules(registry), conversion(registry, api::kDynamoGraphDeploymentRequest, "any") {
+    for (const Figure& figure : kTotals) totals.push_back(registry.counter(figure.name, figure.help));
+    for (const Figure& figure : kNow) now.push_back(registry.gauge(figure.name, figure.help));
     observability::addBuildInfo(registry, "webhook", kVersion, operatorVersion);
     for (const AdmissionRoute& entry : admissionRoutes()) {
       routes.emplace(entry.path, observability::RouteMetrics{registry, entry.path});
@@ -90,6 +117,8 @@ struct Telemetry::State {
   observability::ConversionMetrics conversion;
   std::map<const AdmissionRoute*, ByOperation> validators;
   std::map<std::string_view, observability::RouteMetrics> routes;
+  std::vector<observability::Counter> totals;  ///< of kTotals
+  std::vector<observability::Gauge> now;       ///< of kNow
   std::mutex pageMutex;
   ServerMetrics seen;  ///< totals already counted; guarded by pageMutex
 };
@@ -129,19 +158,15 @@ void Telemetry::ready(bool value) {
 
 Reply Telemetry::page(const ServerMetrics& now) {
   const std::lock_guard lock{state_->pageMutex};
-  observability::ServerMetrics& metrics = state_->server;
-  ServerMetrics& seen = state_->seen;
-  const auto advance = [](observability::Counter& counter, std::uint64_t total, std::uint64_t before) {
-    if (total > before) counter.increment(static_cast<double>(total - before));
-  };
-  metrics.connections.set(static_cast<double>(now.connectionsOpen));
-  metrics.bytesInFlight.set(static_cast<double>(now.bodyBytes));
-  advance(metrics.connectionsAccepted, now.connectionsAccepted, seen.connectionsAccepted);
-  advance(metrics.connectionsRefused, now.connectionsRefused, seen.connectionsRefused);
-  advance(metrics.connectionsEvicted, now.connectionsEvicted, seen.connectionsEvicted);
-  advance(metrics.handshakeFailures, now.handshakesFailed, seen.handshakesFailed);
-  advance(metrics.requestsRefused, now.requestsRefused, seen.requestsRefused);
-  seen = now;
+  for (std::size_t i = 0; i < std::size(kTotals); ++i) {
+    const std::uint64_t total = now.*kTotals[i].value;
+    const std::uint64_t before = state_->seen.*kTotals[i].value;
+    if (total > before) state_->totals[i].increment(static_cast<double>(total - before));
+  }
+  for (std::size_t i = 0; i < std::size(kNow); ++i) {
+    state_->now[i].set(static_cast<double>(now.*kNow[i].value));
+  }
+  state_->seen = now;
   return {200, std::string{observability::kTextFormat}, state_->registry.render()};
 }
 

@@ -1,8 +1,6 @@
 #pragma once
 // The webhook's metrics: observers of each answer, and the /metrics page.
 
-#include <functional>
-#include <map>
 #include <memory>
 #include <string>
 

@@ -160,9 +160,7 @@ Connection::MaybeStep Connection::takeRequest() {
   // Who asks for pages comes seldom: kept connections would only fill the few places.
   keepAlive_ = head.keepAlive && !pages;
   headOnly_ = pages && head.method == "HEAD";
-  request_.method = pages ? (headOnly_ ? "HEAD" : "GET") : "POST";
-  request_.path = path_;
-  const bool methodFits = head.method == request_.method;
+  const bool methodFits = pages ? headOnly_ || head.method == "GET" : head.method == "POST";
   inBegin_ += parser_.headBytes();  // the views of `head` hold until the next read
 
   route_ = site_.find(path_);

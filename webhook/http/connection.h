@@ -138,7 +138,6 @@ class Connection {
   bool waited_ = false;    ///< the wait for the next request has begun
   bool released_ = false;  ///< idle memory has been given back
   bool spared_ = false;    ///< the idle deadline was moved once: bytes had come that are no request yet
-  bool panicked_ = false;  ///< the handler threw
   bool trim_ = false;
   bool aborted_ = false;
 };

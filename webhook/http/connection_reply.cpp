@@ -1,7 +1,6 @@
 // The second half of a request: from the handler to the last byte of the reply.
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 #include "webhook/http/connection.h"
@@ -20,13 +19,9 @@ constexpr std::size_t kWriteStep = std::size_t{256} * 1024;
 void Connection::work() {
   try {
     reply_ = route_->handle(request_);
-  } catch (const std::exception&) {
-    // What a handler threw may quote the request; the counter tells that it happened.
-    reply_ = statusReply(500, "the handler failed");
-    panicked_ = true;
   } catch (...) {
+    // What it threw may quote the request.
     reply_ = statusReply(500, "the handler failed");
-    panicked_ = true;
   }
 }
 
@@ -55,9 +50,7 @@ Connection::MaybeStep Connection::refuse(int status, std::string_view message, s
 /// Sends reply_.
 Connection::MaybeStep Connection::respond() {
   releaseRequest();
-  if (std::exchange(panicked_, false)) counters_.handlerPanics.add();
   if (shared_.draining || shared_.stopping) keepAlive_ = false;
-  counters_.requests[static_cast<std::size_t>(std::clamp(reply_.status / 100, 0, 5))].add();
   out_.clear();
   appendHead(out_, reply_, reply_.body.size(), keepAlive_, allow_);
   if (headOnly_) reply_.body.clear();

@@ -1,7 +1,6 @@
 #pragma once
 // Counters of one I/O thread: written by that thread only, read by anyone.
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -29,8 +28,6 @@ struct alignas(64) Counters {
   Counter handshakesFailed;
   Counter requestsRefused;
   Counter timeouts;
-  Counter handlerPanics;
-  std::array<Counter, 6> requests;
 
   void addTo(ServerMetrics& sum) const {
     sum.connectionsAccepted += accepted.get();
@@ -39,8 +36,6 @@ struct alignas(64) Counters {
     sum.handshakesFailed += handshakesFailed.get();
     sum.requestsRefused += requestsRefused.get();
     sum.timeouts += timeouts.get();
-    sum.handlerPanics += handlerPanics.get();
-    for (std::size_t i = 0; i < requests.size(); ++i) sum.requests[i] += requests[i].get();
   }
 };
 

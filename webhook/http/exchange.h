@@ -1,7 +1,6 @@
 #pragma once
 // What the HTTP server and the handlers exchange: no socket, no Beast, so handlers are tested directly.
 
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -16,8 +15,6 @@ inline constexpr std::size_t kSpareBytes = 16;
 
 /// One request whose body has been read whole. `body` belongs to the handler: parsing in place may ruin it.
 struct Request {
-  std::string_view method;  ///< "POST"
-  std::string_view path;    ///< without the query, e.g. "/convert"
   std::string body;
 };
 

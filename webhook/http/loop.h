@@ -2,7 +2,6 @@
 // One I/O thread: accepts, serves its connections as coroutines, sweeps their deadlines. No other thread
 // touches its connections, so nothing is locked.
 
-#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>

@@ -1,7 +1,6 @@
 #pragma once
 // Figures of a server, readable from any thread without a lock.
 
-#include <array>
 #include <cstdint>
 
 namespace dynamo::webhook {
@@ -10,14 +9,12 @@ namespace dynamo::webhook {
 struct ServerMetrics {
   std::uint64_t connectionsOpen = 0;
   std::uint64_t connectionsAccepted = 0;
-  std::uint64_t connectionsRefused = 0;     ///< over the cap, or no TLS context, or no file descriptor
-  std::uint64_t connectionsEvicted = 0;     ///< unused or idle ones that made room when there were too many
-  std::uint64_t handshakesFailed = 0;       ///< including those that took too long
-  std::uint64_t requestsRefused = 0;        ///< answered before a handler saw them
-  std::uint64_t timeouts = 0;               ///< requests cut because header, body or write were too slow
-  std::uint64_t handlerPanics = 0;          ///< exceptions that left a handler (answered 500)
-  std::uint64_t bodyBytes = 0;              ///< request bodies held now
-  std::array<std::uint64_t, 6> requests{};  ///< answers by status class; [2] counts 2xx
+  std::uint64_t connectionsRefused = 0;  ///< over the cap, or no TLS context, or no file descriptor
+  std::uint64_t connectionsEvicted = 0;  ///< unused or idle ones that made room when there were too many
+  std::uint64_t handshakesFailed = 0;    ///< including those that took too long
+  std::uint64_t requestsRefused = 0;     ///< answered before a handler saw them
+  std::uint64_t timeouts = 0;            ///< head, body or write too slow, or no room for the body in time
+  std::uint64_t bodyBytes = 0;           ///< request bodies held now
 };
 
 }  // namespace dynamo::webhook

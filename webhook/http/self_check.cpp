@@ -62,19 +62,15 @@ std::optional<SelfCheckReply> parseReply(const std::string& text) {
 }  // namespace
 
 std::variant<SelfCheckReply, SelfCheckError> selfCheck(const Endpoint& endpoint, std::string_view path,
-                                                       std::string_view body, SSL_CTX* client,
+                                                       std::string_view body,
                                                        std::chrono::milliseconds timeout) {
   auto connected = detail::connectTo(endpoint, static_cast<int>(timeout.count()));
   if (auto* error = std::get_if<std::string>(&connected)) return SelfCheckError{std::move(*error)};
   const auto& fd = std::get<detail::UniqueFd>(connected);
 
   detail::Wire::clearErrors();
-  std::unique_ptr<SSL_CTX, ContextDelete> own;
-  if (client == nullptr) {
-    own.reset(SSL_CTX_new(TLS_client_method()));
-    client = own.get();
-  }
-  auto ssl = client == nullptr ? nullptr : detail::newClientSession(client, fd.get());
+  const std::unique_ptr<SSL_CTX, ContextDelete> client{SSL_CTX_new(TLS_client_method())};
+  auto ssl = client == nullptr ? nullptr : detail::newClientSession(client.get(), fd.get());
   if (!ssl) return SelfCheckError{"cannot make a TLS client"};
   detail::Wire wire{fd.get(), std::move(ssl)};
   const Patience patience{fd.get(), timeout};

@@ -1,8 +1,6 @@
 #pragma once
 // A POST to our own listener: the proof behind /readyz that certificate, handshake and handlers work.
 
-#include <openssl/types.h>
-
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -22,11 +20,10 @@ struct SelfCheckError {
 };
 
 /// Posts `body` as application/json to `path` over a new TLS connection and reads the whole reply. Blocks
-/// for `timeout` at most. An endpoint of all addresses is reached over the loopback. `client` decides how
-/// the server's certificate is verified and may bring a client certificate; nullptr verifies nothing, which
-/// is right for a listener of our own process. Replies above 1 MiB are an error.
+/// for `timeout` at most. An endpoint of all addresses is reached over the loopback. The server's certificate
+/// is not verified: the listener is our own process's. Replies above 1 MiB are an error.
 std::variant<SelfCheckReply, SelfCheckError> selfCheck(
-    const Endpoint& endpoint, std::string_view path, std::string_view body, SSL_CTX* client = nullptr,
+    const Endpoint& endpoint, std::string_view path, std::string_view body,
     std::chrono::milliseconds timeout = std::chrono::milliseconds{1'000});
 
 }  // namespace dynamo::webhook

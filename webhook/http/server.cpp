@@ -82,9 +82,6 @@ PlainServer::~PlainServer() = default;
 std::uint16_t PlainServer::port(std::size_t listener) const {
   return engine_->port(listener);
 }
-ServerMetrics PlainServer::metrics() const {
-  return engine_->metrics();
-}
 void PlainServer::stop(std::chrono::milliseconds deadline) {
   engine_->stop(deadline);
 }

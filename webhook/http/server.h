@@ -86,7 +86,6 @@ class PlainServer {
 
   /// The actual port of the n-th listener.
   std::uint16_t port(std::size_t listener) const;
-  ServerMetrics metrics() const;
   void stop(std::chrono::milliseconds deadline);
 
  private:

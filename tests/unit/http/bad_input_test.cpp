@@ -344,8 +344,8 @@ TEST_CASE("errors are Status objects") {
                        R"("message":"the method is not allowed here","reason":"MethodNotAllowed","code":405})"
                        "\n");
   const auto failed = Client{server.port()}.ask(post("/throw", "{}"));
+  CHECK(failed.status == 500);
   CHECK(failed.body.find("secret") == std::string::npos);
-  CHECK(server->metrics().handlerPanics == 1);
 }
 
 TEST_CASE("a TLS 1.2 connection cannot be renegotiated") {

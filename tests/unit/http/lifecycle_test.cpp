@@ -220,7 +220,7 @@ TEST_CASE("a reply that nobody reads keeps its share of the budget") {
   TestServer server{limits};
   Client client{server.port()};
   REQUIRE(client.send(post("/mirror", std::string(8 << 20, 'x'))));
-  REQUIRE(soon([&] { return server->metrics().requests[2] == 1; }));
+  REQUIRE(client.receiveSome());
   std::this_thread::sleep_for(50ms);
   CHECK(server->metrics().bodyBytes == 8 << 20);
   CHECK(client.receive().body.size() == 8 << 20);

@@ -51,6 +51,8 @@ class Client {
   void sendRaw(std::string_view bytes);
   /// The next reply, interim ones (100) included.
   Answer receive();
+  /// Waits for the first bytes of a reply, which receive() then begins with.
+  bool receiveSome() { return readSome() > 0; }
   Answer ask(std::string_view bytes) { return send(bytes) ? receive() : Answer{}; }
   /// The server closes without another byte.
   bool closedByServer();
