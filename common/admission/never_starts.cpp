@@ -29,10 +29,13 @@ bool isOptional(const Value& holder, std::string_view path) {
 
 }  // namespace
 
+bool neverStarts(std::string_view rule) {
+  return std::find(kNeverStarts.begin(), kNeverStarts.end(), rule) != kNeverStarts.end();
+}
+
 void refuseWhatNeverStarts(const Value& holder, std::string_view prefix, validation::Findings& findings) {
   std::erase_if(findings.warnings, [&](const validation::Warning& warning) {
-    const auto known = std::find(kNeverStarts.begin(), kNeverStarts.end(), warning.rule);
-    if (known == kNeverStarts.end() || !warning.field.starts_with(prefix)) return false;
+    if (!neverStarts(warning.rule) || !warning.field.starts_with(prefix)) return false;
     const std::string_view path = std::string_view{warning.field}.substr(prefix.size());
     if (isOptional(holder, path)) return false;
     const Value* value = validation::valueAt(holder, path);

@@ -7,8 +7,11 @@
 
 namespace dynamo::admission {
 
-/// Makes errors of the pod rules' warnings about pods that API servers let pass but no kubelet starts: names
-/// of objects that cannot be, volumes in no medium. `holder` is what was judged, and the
+/// Whether pods that break this rule of podrules are let pass by API servers, and started by no kubelet:
+/// names of objects that cannot be, volumes in no medium.
+bool neverStarts(std::string_view rule);
+
+/// Makes errors of the warnings about such pods. `holder` is what was judged, and the
 /// findings' paths are those in it after `prefix`.
 void refuseWhatNeverStarts(const json::Value& holder, std::string_view prefix,
                            validation::Findings& findings);

@@ -12,6 +12,7 @@
 #include "common/json/build.h"
 #include "common/json/parse.h"
 #include "common/k8s/names.h"
+#include "common/k8s/object.h"
 #include "common/podrules/pod.h"
 #include "common/validation/check.h"
 
@@ -19,6 +20,7 @@ namespace dynamo::admission {
 namespace {
 
 using json::Value;
+using k8s::specOf;
 using validation::Findings;
 using validation::Report;
 using validation::Severity;
@@ -27,12 +29,8 @@ namespace keys = api::dgdr;
 
 constexpr std::string_view kJob = "spec.overrides.profilingJob";
 
-const Value* specOf(const Value& object) {
-  return json::findObject(&object, "spec");
-}
-
 std::string_view annotation(const Value& object, std::string_view key) {
-  return json::findText(json::findObject(json::findObject(&object, "metadata"), "annotations"), key);
+  return json::findText(k8s::annotationsOf(object), key);
 }
 
 std::string annotationPath(std::string_view key) {
@@ -224,11 +222,7 @@ constexpr std::array kChecks = {
                  slaComplete},
 };
 
-constexpr auto kRules = [] {
-  std::array<validation::Rule, kChecks.size()> rules{};
-  for (std::size_t i = 0; i < kChecks.size(); ++i) rules[i] = kChecks[i].rule;
-  return rules;
-}();
+constexpr auto kRules = validation::rulesIn(kChecks);
 
 Findings runAll(const Value& object) {
   Findings findings;
@@ -273,8 +267,7 @@ std::span<const validation::Rule> requestRules() {
 
 Findings validateRequest(const validation::DgdrRequest& request) {
   Findings all = validation::validateDgdr(request);
-  const bool deleting = json::find(json::find(&request.object, "metadata"), "deletionTimestamp") != nullptr;
-  if (request.old == nullptr || !deleting) {
+  if (request.old == nullptr || !k8s::isBeingDeleted(request.object)) {
     Findings more = runAll(request.object);
     if (request.old != nullptr && !more.errors.empty()) {
       more = validation::ratchet(std::move(more), runAll(*request.old), request.object, *request.old);

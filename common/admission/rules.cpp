@@ -3,6 +3,7 @@
 #include <set>
 #include <span>
 
+#include "common/admission/never_starts.h"
 #include "common/admission/request.h"
 #include "common/api/kinds.h"
 #include "common/podrules/pod.h"
@@ -22,6 +23,15 @@ std::vector<Rule> all(std::initializer_list<std::span<const Rule>> lists) {
   return rules;
 }
 
+/// Of pods, as admission tells them.
+std::vector<Rule> podRules() {
+  std::vector<Rule> rules = all({podrules::podRules()});
+  for (Rule& rule : rules) {
+    if (neverStarts(rule.id)) rule.severity = validation::Severity::Error;
+  }
+  return rules;
+}
+
 }  // namespace
 
 const std::vector<RuleGroup>& ruleGroups() {
@@ -34,7 +44,7 @@ const std::vector<RuleGroup>& ruleGroups() {
       {api::kDynamoCheckpoint, all({validation::checkpointRules()})},
       {api::kDynamoGraphDeploymentRequest, all({validation::dgdrRules(), requestRules()})},
       {"render", all({render::rules()})},
-      {"pod", all({podrules::podRules()})}};
+      {"pod", podRules()}};
   return kGroups;
 }
 

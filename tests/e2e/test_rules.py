@@ -17,15 +17,15 @@ from test_cli import run  # noqa: E402
 from test_mistakes import TABLE, good, spoiled  # noqa: E402
 
 
-def met_by_mistakes():
+def told_by_mistakes():
     rows = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
     objects = [spoiled(good(row.get("of", "graph")), row.get("set", {}), row.get("without", ()))
                for row in rows if "stored" not in row and "text" not in row]
     done = run("check", "-o", "json", "-f", "-", text="\n".join(map(json.dumps, objects)))
-    return {finding["rule"] for finding in json.loads(done.stdout)["findings"]}
+    return {(finding["severity"], finding["rule"]) for finding in json.loads(done.stdout)["findings"]}
 
 
-def met_by_unit_tests():
+def told_by_unit_tests():
     """Ids as tests expect them: "E <id> path: words", "W <id> ..."."""
     text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests/unit").rglob("*")
                    if path.suffix in (".cpp", ".h")) + (HERE / "podrules-cases.json").read_text(encoding="utf-8")
@@ -34,16 +34,21 @@ def met_by_unit_tests():
 
 class Rules(unittest.TestCase):
     def test_every_rule_is_met(self):
-        listed = {rule["id"] for rule in json.loads(run("rules", "-o", "json").stdout)}
+        rules = json.loads(run("rules", "-o", "json").stdout)
+        listed = {rule["id"] for rule in rules}
         self.assertGreater(len(listed), 200)
-        units = met_by_unit_tests()
-        met = met_by_mistakes() | units
+        mistakes = told_by_mistakes()
+        met = {rule for _, rule in mistakes} | told_by_unit_tests()
         unknown = {rule for rule in met if not rule.startswith("schema.cel.")} - listed
         self.assertEqual(unknown, set(), "told, but not listed")
         missing = listed - met
         if any(rule.startswith("schema.cel.") for rule in met):
             missing.discard("schema.cel")
         self.assertEqual(missing, set())
+        # An error may be told as a warning: of an old object, or where it holds on one pathway only.
+        doubts = {rule["id"] for rule in rules if rule["severity"] == "warning"}
+        refused = {rule for severity, rule in mistakes if severity == "error"}
+        self.assertEqual(doubts & refused, set(), "listed as warnings, and refused")
 
 
 if __name__ == "__main__":
