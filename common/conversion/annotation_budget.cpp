@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "common/api/dgdr.h"
-#include "common/conversion/dgdr.h"
+#include "common/k8s/names.h"
 
 namespace dynamo::conversion {
 namespace {
@@ -88,7 +88,7 @@ std::vector<Annotation> fitAnnotations(const json::Value* present,
                                        std::vector<Field> fields, std::string_view specKey,
                                        std::string_view statusKey) {
   const std::size_t used = sizeOfUserAnnotations(present);
-  const std::size_t budget = used < kAnnotationBudget ? kAnnotationBudget - used : 0;
+  const std::size_t budget = used < k8s::kMaxAnnotationBytes ? k8s::kMaxAnnotationBytes - used : 0;
   std::vector<Annotation> annotations = assemble(carried, fields, specKey, statusKey);
   // Parts in the order in which they are given up: results that can be made again first, identity last.
   for (int step = 0; sizeOf(annotations) > budget; ++step) {

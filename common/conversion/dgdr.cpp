@@ -14,22 +14,20 @@
 #include "common/conversion/profiler_config.h"
 #include "common/conversion/remainder.h"
 #include "common/json/utf8.h"
+#include "common/k8s/object.h"
 
 namespace dynamo::conversion {
 namespace {
 
 using json::Allocator;
 using json::Value;
+using k8s::annotationsOf;
 
 namespace keys = api::dgdr;
 
 constexpr std::string_view kProfilerImage = "/spec/profilingConfig/profilerImage";
 constexpr std::size_t kUsualFields = 16;  // that one version cannot hold of the other
 constexpr std::string_view kWorkersImage = "/spec/deploymentOverrides/workersImage";
-
-const Value* annotationsOf(const Value& object) {
-  return json::findObject(json::findObject(&object, "metadata"), "annotations");
-}
 
 /// apiVersion, kind and metadata of the answer; annotations without ours, `own` added.
 Value shell(const Value& object, std::string_view version, const std::vector<Annotation>& own,

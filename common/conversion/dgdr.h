@@ -9,10 +9,6 @@
 
 namespace dynamo::conversion {
 
-/// Largest sum of annotation keys and values that the API server accepts; above it an object would become
-/// unreadable in the target version.
-inline constexpr std::size_t kAnnotationBudget = 262144;
-
 /// Why an object was not converted; names the object and the path: "ns/name: spec.x: …".
 struct ConvertError {
   std::string message;

@@ -51,12 +51,6 @@ class Represented {
   std::size_t count_;
 };
 
-/// Pointers of lists whose items are compared one by one; every other list is one value.
-inline constexpr std::string_view kContainersPointer =
-    "/spec/overrides/profilingJob/template/spec/containers";
-
-inline constexpr std::string_view kProfilerConfigPointer = "/spec/profilingConfig/config";
-
 /// Appends the fields that turn the member `name` ("spec" or "status") of `live` into that of `wanted`; both
 /// may be absent. The values are aliases of theirs.
 void difference(const json::Value& live, const json::Value& wanted, std::string_view name,

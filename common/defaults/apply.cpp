@@ -31,6 +31,11 @@ struct Component {
   Claim claimBefore;  ///< of the stored object
 };
 
+/// The schema of spec: both kinds with components have one.
+const schema::Node& specNodeOf(const Value& object) {
+  return *schema::find(api::kV1alpha1, json::findText(&object, "kind"))->member("spec");
+}
+
 bool hasAdapter(const Value& component) {
   return json::findBool(json::findObject(&component, "scalingAdapter"), "enabled").value_or(false);
 }
@@ -124,16 +129,15 @@ class Request {
   template <class Do>
   void forEach(Do&& visit) {
     Value& now = *json::find(object_, "spec");
-    const schema::Node* node = schema::find(api::kV1alpha1, json::findText(&object_, "kind"));
-    node = node == nullptr ? nullptr : node->member("spec");
+    const schema::Node& node = specNodeOf(object_);
     if (!graph_) {
-      Component component{&now, spec(old_), before_.component(), now_.component(), node, {}, {}};
+      Component component{&now, spec(old_), before_.component(), now_.component(), &node, {}, {}};
       visit({}, component);
       return;
     }
     Value* services = json::find(now, "services");
     if (services == nullptr || !services->IsObject()) return;
-    node = node == nullptr ? nullptr : node->member("services");
+    const schema::Node& map = *node.member("services");
     const Value* old = json::findObject(spec(old_), "services");
     for (auto& service : services->GetObject()) {
       if (!service.value.IsObject()) continue;
@@ -142,7 +146,7 @@ class Request {
                           json::findObject(old, name),
                           before_.service(name),
                           now_.service(name),
-                          node == nullptr ? nullptr : node->member(name),
+                          map.member(name),
                           {},
                           {}};
       visit(name, component);
@@ -259,15 +263,12 @@ DefaultResult applyDefaults(Value& object, const Value* old, const DefaultContex
                             Allocator& allocator) {
   DefaultResult result;
   if (!isOurs(object) || json::findObject(&object, "spec") == nullptr) return result;
-  const std::string_view kind = json::findText(&object, "kind");
-  if (const schema::Node* node = schema::find(api::kV1alpha1, kind)) {
-    schema::applyDefaults(*node->member("spec"), *json::find(object, "spec"), allocator);
-  }
+  schema::applyDefaults(specNodeOf(object), *json::find(object, "spec"), allocator);
   Request request{object, old, context, allocator};
   std::string stamp;
   if (old != nullptr) {
     carryAnnotations(object, *old, result.warnings, allocator);
-  } else if (kind == api::kDynamoGraphDeployment) {
+  } else if (json::findText(&object, "kind") == api::kDynamoGraphDeployment) {
     stamp = stampOrigin(object, context.operatorVersion, allocator);
   }
   if (request.recordsAreNewer()) {

@@ -57,21 +57,14 @@ class Deriver {
 
   void sharedMemory() {
     const Value* page = json::findObject(&page_, "sharedMemory");
-    const Value* user = json::find(component_, "sharedMemory");
-    if (page == nullptr || mountsSharedMemory()) return;
+    // A block of the user's without a size is a mistake that validation tells (admission.md section 7).
+    const bool given = json::find(component_, "sharedMemory") != nullptr;
+    if (page == nullptr || given || mountsSharedMemory()) return;
+    const std::string_view name = json::findBool(page, "disabled").value_or(false) ? "disabled" : "size";
+    const Value* value = json::find(page, name);
+    if (value == nullptr) return;
     std::vector<Unit> units;
-    const auto add = [&](std::string_view name) {
-      const Value* value = json::find(page, name);
-      if (value != nullptr && json::find(user, name) == nullptr) {
-        units.push_back({std::string{name}, json::copy(*value, allocator_)});
-      }
-    };
-    if (user == nullptr && json::findBool(page, "disabled").value_or(false)) {
-      add("disabled");
-    } else if (user == nullptr) {
-      // A block of the user's without a size is a mistake that validation tells (admission.md section 7).
-      add("size");
-    }
+    units.push_back({std::string{name}, json::copy(*value, allocator_)});
     writer_.members(kSharedMemory, std::move(units));
   }
 
@@ -120,8 +113,7 @@ class Deriver {
     for (const auto& member : page->GetObject()) {
       const std::string_view name = json::text(member.name);
       if (name == "env" || name == "volumeMounts") continue;
-      // The component's own probes outrank those of its container. What a user's probe leaves open is
-      // completed by rendering: a probe is one unit, and this one is the user's.
+      // The component's own probes outrank those of its container: rendering takes them whole.
       const bool outranked = name == "livenessProbe" || name == "readinessProbe";
       if (outranked && json::find(component_, name) != nullptr) continue;
       addFrom(member.value, name, userContainer(), units);
@@ -133,9 +125,17 @@ class Deriver {
 
   Items volumes() {
     Items items;
-    if (type_ == api::kEpp) items.push_back(eppConfigVolume(component_, from_.around.graph, allocator_));
+    if (type_ == api::kEpp) items.push_back(eppConfig());
     addItems(json::find(podPage(), "volumes"), items);
     return items;
+  }
+
+  /// nullopt: the ConfigMap is named after the graph, whose name is not yet known.
+  std::optional<Value> eppConfig() {
+    const Value* given = json::findObject(&component_, "eppConfig");
+    const std::string& graph = from_.around.graph;
+    if (graph.empty() && json::findObject(given, "configMapRef") == nullptr) return std::nullopt;
+    return eppConfigVolume(component_, graph, allocator_);
   }
 
   Items mounts() {

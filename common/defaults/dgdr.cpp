@@ -1,17 +1,23 @@
 #include "common/defaults/dgdr.h"
 
 #include <algorithm>
+#include <string>
 
 #include "common/api/dgdr.h"
 
 namespace dynamo::defaults {
+namespace {
 
+/// The profiler image of an operator version; empty when the version names none ("" or "unknown").
+/// "+" of build metadata is no character of an image tag and becomes "_".
 std::string dgdrImage(std::string_view operatorVersion) {
   if (operatorVersion.empty() || operatorVersion == "unknown") return {};
   std::string tag{operatorVersion};
   std::replace(tag.begin(), tag.end(), '+', '_');
   return std::string{api::dgdr::kDefaultImageRepository} + ':' + tag;
 }
+
+}  // namespace
 
 bool defaultDgdr(json::Value& object, std::string_view operatorVersion, json::Allocator& allocator) {
   json::Value* spec = json::find(object, "spec");

@@ -8,10 +8,6 @@
 
 namespace dynamo::defaults {
 
-/// The profiler image of an operator version; empty when the version names none ("" or "unknown").
-/// "+" of build metadata is no character of an image tag and becomes "_".
-std::string dgdrImage(std::string_view operatorVersion);
-
 /// Sets spec.image on a v1beta1 object when absent or empty; true when it did. To be called on CREATE only
 /// (quirk dec-5). An object without a spec is left to the validation, which asks for spec.model.
 bool defaultDgdr(json::Value& object, std::string_view operatorVersion, json::Allocator& allocator);

@@ -7,10 +7,9 @@
 
 namespace dynamo::defaults {
 
-std::optional<json::Value> eppConfigVolume(const json::Value& component, std::string_view graph,
-                                           json::Allocator& allocator) {
+json::Value eppConfigVolume(const json::Value& component, std::string_view graph,
+                            json::Allocator& allocator) {
   const json::Value* reference = json::findObject(json::findObject(&component, "eppConfig"), "configMapRef");
-  if (reference == nullptr && graph.empty()) return std::nullopt;
   const std::string own = std::string{graph} + "-epp-config";
   const std::string_view name = reference == nullptr ? own : json::findText(reference, "name");
   const std::string_view key = json::findText(reference, "key");

@@ -1,7 +1,7 @@
 #pragma once
-// The endpoint picker's configuration volume, the one default that depends on more than names.
+// The endpoint picker's configuration volume, the one default that depends on more than names. Rendering
+// makes the same one.
 
-#include <optional>
 #include <string_view>
 
 #include "common/json/value.h"
@@ -9,8 +9,7 @@
 namespace dynamo::defaults {
 
 /// The volume "epp-config" of a component of type epp (spec/pod-defaults.md 4.6): the ConfigMap that
-/// eppConfig.configMapRef names, else "<graph>-epp-config". nullopt when that needs a graph without a name.
-std::optional<json::Value> eppConfigVolume(const json::Value& component, std::string_view graph,
-                                           json::Allocator& allocator);
+/// eppConfig.configMapRef names, else "<graph>-epp-config".
+json::Value eppConfigVolume(const json::Value& component, std::string_view graph, json::Allocator& allocator);
 
 }  // namespace dynamo::defaults

@@ -4,15 +4,13 @@
 
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
+#include "common/k8s/object.h"
 
 namespace dynamo::defaults {
 namespace {
 
 using json::Value;
-
-const Value* specOf(const Value& object) {
-  return json::findObject(&object, "spec");
-}
+using k8s::specOf;
 
 const Value* metadataOf(const Value& object) {
   return json::findObject(&object, "metadata");
@@ -48,8 +46,7 @@ Surroundings surroundingsOf(const Value& object, std::string_view fallbackNamesp
     return around;
   }
   around.graph = json::findText(metadata, "name");
-  around.discovery =
-      json::findText(json::findObject(metadata, "annotations"), api::annotation::kDiscoveryBackend);
+  around.discovery = json::findText(k8s::annotationsOf(object), api::annotation::kDiscoveryBackend);
   around.envNames = namesOf(json::find(specOf(object), "envs"));
   return around;
 }

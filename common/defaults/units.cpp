@@ -12,6 +12,16 @@ bool isUnit(std::string_view name) {
   return name != kKeptParent && name != kDerivedFrom;
 }
 
+/// The item of `list` (named `listName`) with that key; nullptr when there is none.
+Value* findItem(Value& list, std::string_view listName, std::string_view name) {
+  const std::string_view key = itemKey(listName);
+  for (Value& item : list.GetArray()) {
+    const Value* text = json::find(item, key);
+    if (text != nullptr && text->IsString() && json::text(*text) == name) return &item;
+  }
+  return nullptr;
+}
+
 /// Member or item `name` of `parent`, which is the place `parentName`.
 Value* childOf(Value& parent, std::string_view parentName, std::string_view name) {
   return parent.IsArray() ? findItem(parent, parentName, name) : json::find(parent, name);
@@ -47,16 +57,6 @@ bool isOurs(std::string_view digest, const Value& value, const Claim& claim, Our
 
 std::string_view itemKey(std::string_view list) {
   return list == "volumeMounts" ? "mountPath" : "name";
-}
-
-Value* findItem(Value& list, std::string_view listName, std::string_view name) {
-  if (!list.IsArray()) return nullptr;
-  const std::string_view key = itemKey(listName);
-  for (Value& item : list.GetArray()) {
-    const Value* text = json::find(item, key);
-    if (text != nullptr && text->IsString() && json::text(*text) == name) return &item;
-  }
-  return nullptr;
 }
 
 bool matches(std::string_view digest, const Value& value) {

@@ -23,8 +23,6 @@ inline constexpr char kNamedWithNull = '!';
 
 /// The member that tells items of `list` apart: "name", or "mountPath" of volumeMounts.
 std::string_view itemKey(std::string_view list);
-/// The item of `list` (named `listName`) with that key; nullptr when there is none.
-json::Value* findItem(json::Value& list, std::string_view listName, std::string_view name);
 
 /// Which units that are still as recorded are the webhook's.
 enum class Ours {

@@ -10,6 +10,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "common/json/ascii.h"
 #include "common/json/parse.h"
 #include "common/json/utf8.h"
 
@@ -89,10 +90,6 @@ Mask prefixXor(Mask mask) {
 
 /// Decimals up to this length without an exponent cannot be out of range.
 constexpr std::ptrdiff_t kPlainLength = 15;
-
-bool isDigit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 /// The 4 hexadecimal digits at `p`, or -1.
 int hex4(const char* p, const char* end) {

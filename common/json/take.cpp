@@ -9,6 +9,8 @@
 #include <emmintrin.h>
 #endif
 
+#include "common/json/ascii.h"
+
 namespace dynamo::json {
 namespace {
 
@@ -70,7 +72,7 @@ const char* afterWord(std::string_view wanted, const char* p, const char* end) {
 
 const char* afterDigits(const char* p, const char* end) {
   const char* start = p;
-  while (p != end && *p >= '0' && *p <= '9') ++p;
+  while (p != end && isDigit(*p)) ++p;
   return p == start ? nullptr : p;
 }
 

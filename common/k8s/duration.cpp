@@ -7,8 +7,12 @@
 #include <limits>
 #include <utility>
 
+#include "common/json/ascii.h"
+
 namespace dynamo::k8s {
 namespace {
+
+using json::isDigit;
 
 constexpr std::uint64_t kMaxMagnitude = std::uint64_t{1} << 63U;  // -2^63 is a valid duration
 
@@ -22,10 +26,6 @@ constexpr std::array<std::pair<std::string_view, std::uint64_t>, 8> kUnits{{
     {"m", 60'000'000'000},
     {"h", 3'600'000'000'000},
 }};
-
-bool isDigit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 struct Decimal {
   std::uint64_t whole = 0;

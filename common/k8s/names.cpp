@@ -5,16 +5,17 @@
 
 #include <algorithm>
 
+#include "common/json/ascii.h"
+
 namespace dynamo::k8s {
 namespace {
+
+using json::isDigit;
 
 constexpr std::size_t kMaxPortName = 15;
 
 bool isLower(char c) {
   return c >= 'a' && c <= 'z';
-}
-bool isDigit(char c) {
-  return c >= '0' && c <= '9';
 }
 bool isLetter(char c) {
   return isLower(c) || (c >= 'A' && c <= 'Z');
@@ -78,6 +79,13 @@ constexpr std::string_view kNamePartRule =
 constexpr std::string_view kSubdomainRule =
     "must consist of lower case letters, digits, '-' or '.', and start and end with a letter or digit";
 
+/// "*." and a subdomain.
+std::string wildcardSubdomainProblem(std::string_view name) {
+  if (name.size() > kMaxSubdomainLength) return tooLong(kMaxSubdomainLength);
+  if (name.starts_with("*.") && isDnsSubdomain(name.substr(2))) return {};
+  return "must be \"*.\" followed by a DNS subdomain";
+}
+
 bool isDotName(std::string_view name) {
   return name == "." || name.starts_with("..");
 }
@@ -95,20 +103,6 @@ std::string dns1123SubdomainProblem(std::string_view name) {
   if (name.empty()) return "must not be empty";
   if (name.size() > kMaxSubdomainLength) return tooLong(kMaxSubdomainLength);
   return isDnsSubdomain(name) ? std::string{} : std::string{kSubdomainRule};
-}
-
-std::string dns1035LabelProblem(std::string_view name) {
-  if (name.empty()) return "must not be empty";
-  if (name.size() > kMaxLabelLength) return tooLong(kMaxLabelLength);
-  if (isDnsPart(name) && isLower(name.front())) return {};
-  return "must consist of lower case letters, digits or '-', start with a letter and end with a letter or "
-         "digit";
-}
-
-std::string wildcardSubdomainProblem(std::string_view name) {
-  if (name.size() > kMaxSubdomainLength) return tooLong(kMaxSubdomainLength);
-  if (name.starts_with("*.") && isDnsSubdomain(name.substr(2))) return {};
-  return "must be \"*.\" followed by a DNS subdomain";
 }
 
 std::string qualifiedNameProblem(std::string_view name) {

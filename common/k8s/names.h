@@ -9,9 +9,6 @@ namespace dynamo::k8s {
 
 std::string dns1123LabelProblem(std::string_view name);
 std::string dns1123SubdomainProblem(std::string_view name);
-std::string dns1035LabelProblem(std::string_view name);
-/// "*." and a subdomain.
-std::string wildcardSubdomainProblem(std::string_view name);
 /// Keys of labels, names of resources: [subdomain "/"] name.
 std::string qualifiedNameProblem(std::string_view name);
 /// As a label key, but upper case is allowed in the prefix.

@@ -6,10 +6,13 @@
 #include <array>
 #include <limits>
 
+#include "common/json/ascii.h"
 #include "common/k8s/names.h"
 
 namespace dynamo::k8s {
 namespace {
+
+using json::isDigit;
 
 __extension__ using Int = __int128;
 
@@ -47,10 +50,6 @@ struct Parts {
   int power = 0;  ///< of ten, or of 1024
   Family family = Family::Decimal;
 };
-
-bool isDigit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 /// "e3", "E-3": the API server accepts whole exponents only.
 std::optional<int> parseExponent(std::string_view text) {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <charconv>
 
+#include "common/json/ascii.h"
+
 namespace dynamo::k8s {
 namespace {
 
-bool isDigit(char c) {
-  return c >= '0' && c <= '9';
-}
+using json::isDigit;
 
 bool allDigits(std::string_view s) {
   return std::all_of(s.begin(), s.end(), isDigit);

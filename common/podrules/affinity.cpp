@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/json/ascii.h"
 #include "common/k8s/names.h"
 #include "common/podrules/parts.h"
 #include "common/podrules/rules.h"
@@ -72,7 +73,7 @@ void labelKey(const Report& report, const Value& expression, const At& at, std::
 
 bool isInteger(std::string_view text) {
   if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() && std::all_of(text.begin(), text.end(), json::isDigit);
 }
 
 /// The node affinity that a term belongs to.

@@ -10,8 +10,7 @@ using json::Value;
 
 void numbers(const Report& report, const Value& spec, const At& at) {
   for (const std::string_view field :
-       {"parallelism", "completions", "backoffLimit", "ttlSecondsAfterFinished", "activeDeadlineSeconds",
-        "backoffLimitPerIndex", "maxFailedIndexes"}) {
+       {"parallelism", "completions", "backoffLimit", "ttlSecondsAfterFinished", "activeDeadlineSeconds"}) {
     const Value* given = json::find(spec, field);
     const auto number = integer(given);
     if (number && *number < 0) {
@@ -23,38 +22,11 @@ void numbers(const Report& report, const Value& spec, const At& at) {
   }
 }
 
-void selector(const Report& report, const Value& spec, const At& at) {
-  for (const std::string_view field : {"selector", "manualSelector"}) {
-    if (json::find(spec, field) == nullptr) continue;
-    report.forbidden(at / field, "is the Job controller's to set", rule::kJobSelector);
-  }
-}
-
-void mode(const Report& report, const Value& spec, const At& at) {
-  const std::string_view completionMode = json::findText(&spec, "completionMode");
-  report.oneOf(at / "completionMode", completionMode, {"Indexed", "NonIndexed"}, rule::kEnum);
-  // Without both, both become 1.
-  if (completionMode == "Indexed" && json::find(spec, "completions") == nullptr &&
-      json::find(spec, "parallelism") != nullptr) {
-    report.required(at / "completions", rule::kJobMode, "for completionMode is Indexed");
-  }
-  const Value* podTemplate = json::findObject(&spec, "template");
-  const std::string_view restartPolicy =
-      json::findText(json::findObject(podTemplate, "spec"), "restartPolicy");
-  if (json::find(spec, "podFailurePolicy") == nullptr || restartPolicy != "OnFailure") return;
-  const At templateAt = at / "template";
-  const At specAt = templateAt / "spec";
-  report.invalid(specAt / "restartPolicy", restartPolicy, "must be Never with podFailurePolicy",
-                 rule::kJobMode);
-}
-
 }  // namespace
 
 void jobSpec(const Report& report, const Value& spec, const At& at) {
   if (!spec.IsObject()) return;
   numbers(report, spec, at);
-  selector(report, spec, at);
-  mode(report, spec, at);
   podTemplate(report, json::find(spec, "template"), at / "template", Workload::Job);
 }
 

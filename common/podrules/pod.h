@@ -5,7 +5,8 @@
 //
 // Every function takes JSON as it would be sent to the API server, before its defaulting, and the path that
 // the findings' fields start with ("" is allowed). A value of a wrong JSON type is skipped: types are the
-// schema's business. Findings come in no order; validation::Findings::sort() makes one.
+// schema's business. Findings come in no order; validation::Findings::sort() makes one of the errors,
+// warnings stay as they come.
 
 #include <span>
 #include <string>

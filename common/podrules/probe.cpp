@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "common/json/ascii.h"
 #include "common/k8s/names.h"
 #include "common/podrules/parts.h"
 #include "common/podrules/rules.h"
@@ -21,7 +22,7 @@ bool isHeaderName(std::string_view name) {
 }
 
 bool isDigits(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() && std::all_of(text.begin(), text.end(), json::isDigit);
 }
 
 void handlerPort(const Report& report, const Value& action, const At& at, bool namesAllowed) {

@@ -62,7 +62,7 @@ void Report::oneOf(const At& at, std::string_view value, std::initializer_list<s
   if (value.empty() || std::find(supported.begin(), supported.end(), value) != supported.end()) return;
   std::string list;
   for (const std::string_view one : supported) {
-    if (!one.empty()) list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", one);
+    list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", one);
   }
   findings_.error(
       {ErrorType::NotSupported, at.text(), showValue(value), "supported values: " + list, std::string{rule}});

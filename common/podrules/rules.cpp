@@ -104,8 +104,6 @@ constexpr validation::Rule kRules[] = {
     {rule::kPvcClass, kError, "Names of storage classes are DNS names"},
     {rule::kJobNumber, kError, "Counts and seconds of a Job are not negative"},
     {rule::kJobDeadline, kWarning, "A Job's deadline is more than zero seconds"},
-    {rule::kJobSelector, kError, "The selector of a Job is the Job controller's"},
-    {rule::kJobMode, kError, "Indexed Jobs have completions; failure policies want restartPolicy Never"},
 };
 
 }  // namespace

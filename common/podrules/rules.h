@@ -112,7 +112,5 @@ inline constexpr std::string_view kPvcSize = "pvc.size";
 inline constexpr std::string_view kPvcClass = "pvc.storage-class";
 inline constexpr std::string_view kJobNumber = "job.number";
 inline constexpr std::string_view kJobDeadline = "job.deadline";
-inline constexpr std::string_view kJobSelector = "job.selector";
-inline constexpr std::string_view kJobMode = "job.completion-mode";
 
 }  // namespace dynamo::podrules::rule

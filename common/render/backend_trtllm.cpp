@@ -7,6 +7,8 @@
 
 #include <charconv>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "common/api/dynamo.h"
 #include "common/json/build.h"

@@ -44,11 +44,6 @@ void prependEnv(Value& main, Value&& first, Allocator& allocator) {
   json::set(main, "env", std::move(all), allocator);
 }
 
-void mountOnce(Value& main, Value&& mount, Allocator& allocator) {
-  Value& mounts = json::ensureList(main, "volumeMounts", allocator);
-  if (json::findNamed(&mounts, json::findText(&mount, "name")) == nullptr) mounts.PushBack(mount, allocator);
-}
-
 void volumeOnce(PodDraft& pod, Value&& volume, Allocator& allocator) {
   const std::string_view name = json::findText(&volume, "name");
   if (json::findNamed(json::find(pod.spec, "volumes"), name) != nullptr) return;
@@ -98,6 +93,11 @@ Value podInfoVolume(Allocator& allocator) {
 Value podInfoMount(Allocator& allocator) {
   const json::Maker make{allocator};
   return make.object("name", api::kPodInfoVolume, "mountPath", api::kPodInfoPath, "readOnly", true);
+}
+
+void mountOnce(Value& container, Value&& mount, Allocator& allocator) {
+  Value& mounts = json::ensureList(container, "volumeMounts", allocator);
+  if (json::findNamed(&mounts, json::findText(&mount, "name")) == nullptr) mounts.PushBack(mount, allocator);
 }
 
 std::string checkpointLocation(const config::CheckpointConfig& storage, std::string_view hash) {

@@ -22,6 +22,9 @@ void injectCheckpoint(const Component& component, const Context& context, PodDra
 json::Value podInfoVolume(json::Allocator& allocator);
 json::Value podInfoMount(json::Allocator& allocator);
 
+/// Adds `mount` unless one of that name is there.
+void mountOnce(json::Value& container, json::Value&& mount, json::Allocator& allocator);
+
 /// "<basePath>/<hash>", "<uri>/<hash>.tar" or "<uri>:<hash>".
 std::string checkpointLocation(const config::CheckpointConfig& storage, std::string_view hash);
 

@@ -27,11 +27,6 @@ Value* mainOf(Value& podSpec) {
   return main != nullptr ? main : containers->Begin();
 }
 
-void mountOnce(Value& container, Value&& mount, Allocator& allocator) {
-  Value& mounts = json::ensureList(container, "volumeMounts", allocator);
-  if (json::findNamed(&mounts, json::findText(&mount, "name")) == nullptr) mounts.PushBack(mount, allocator);
-}
-
 void volumeOnce(Value& podSpec, Value&& volume, Allocator& allocator) {
   Value& volumes = json::ensureList(podSpec, "volumes", allocator);
   if (json::findNamed(&volumes, json::findText(&volume, "name")) == nullptr)
@@ -88,7 +83,7 @@ void renderAutoCheckpoint(const Component& component, const Context& context, Ch
   Component alone = component.clone(allocator);
   json::remove(alone.spec, "checkpoint");
   alone.checkpoint = {};
-  alone.framework = {std::string{json::findText(identity, "backendFramework")}, {}, false};
+  alone.framework = {std::string{json::findText(identity, "backendFramework")}, {}};
   alone.hosts.nodes = 1;
   Pod pod = renderPod(alone, Role::Checkpoint, context, children.errors, allocator);
   if (!pod.good) return;

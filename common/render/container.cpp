@@ -33,8 +33,14 @@ void fillAll(Value& value, const defaults::Placeholders& placeholders, Allocator
 Value typeDefaults(const Component& component, std::string_view type, const Context& context,
                    Allocator& allocator) {
   const Value* page = json::findObject(&context.defaults.of(type), "mainContainer");
-  Value container = page == nullptr ? Value{rapidjson::kObjectType} : json::copy(*page, allocator);
-  json::remove(container, "env");
+  Value container{rapidjson::kObjectType};
+  if (page != nullptr) {
+    for (const auto& member : page->GetObject()) {
+      if (json::text(member.name) == "env") continue;
+      container.AddMember(json::string(json::text(member.name), allocator),
+                          json::copy(member.value, allocator), allocator);
+    }
+  }
   fillAll(container, {component.dynamoNamespace, component.graph, component.namespaceName, type}, allocator);
   Value env = standardEnv(component, context, allocator);
   Value own = defaultEnv(json::find(page, "env"), component, type, allocator);
@@ -63,6 +69,23 @@ Value completeByName(const Value& given, const Value* defaults, Allocator& alloc
   return list;
 }
 
+/// `given` over `fallback`, member by member; a given handler replaces the default one (quirk pod-Q5).
+Value mergeProbe(const Value* fallback, const Value& given, Allocator& allocator) {
+  if (fallback == nullptr || !fallback->IsObject()) return json::copy(given, allocator);
+  Value probe = json::copy(*fallback, allocator);
+  const bool handled = std::any_of(kHandlers.begin(), kHandlers.end(), [&](std::string_view handler) {
+    return json::find(given, handler) != nullptr;
+  });
+  if (handled) {
+    for (const std::string_view handler : kHandlers) json::remove(probe, handler);
+  }
+  for (const auto& member : given.GetObject()) {
+    if (!member.value.IsNull())
+      json::set(probe, json::text(member.name), json::copy(member.value, allocator), allocator);
+  }
+  return probe;
+}
+
 void layUserContainer(Value& container, const Value& user, Allocator& allocator) {
   for (const auto& member : user.GetObject()) {
     const std::string_view name = json::text(member.name);
@@ -89,22 +112,6 @@ void appendEnvFromSecret(Value& container, const Value& component, Allocator& al
 }
 
 }  // namespace
-
-Value mergeProbe(const Value* fallback, const Value& given, Allocator& allocator) {
-  if (fallback == nullptr || !fallback->IsObject()) return json::copy(given, allocator);
-  Value probe = json::copy(*fallback, allocator);
-  const bool handled = std::any_of(kHandlers.begin(), kHandlers.end(), [&](std::string_view handler) {
-    return json::find(given, handler) != nullptr;
-  });
-  if (handled) {
-    for (const std::string_view handler : kHandlers) json::remove(probe, handler);
-  }
-  for (const auto& member : given.GetObject()) {
-    if (!member.value.IsNull())
-      json::set(probe, json::text(member.name), json::copy(member.value, allocator), allocator);
-  }
-  return probe;
-}
 
 Value mainContainer(const Component& component, const Context& context, Errors& errors,
                     Allocator& allocator) {

@@ -17,7 +17,4 @@ json::Value mainContainer(const Component& component, const Context& context, Er
 json::Value frontendSidecar(const Component& component, const json::Value& sidecar, const Context& context,
                             json::Allocator& allocator);
 
-/// `given` over `fallback`, member by member; a given handler replaces the default one (quirk pod-Q5).
-json::Value mergeProbe(const json::Value* fallback, const json::Value& given, json::Allocator& allocator);
-
 }  // namespace dynamo::render

@@ -3,7 +3,6 @@
 // (DESIGN section 4, "Pathway and facts").
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>

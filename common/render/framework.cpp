@@ -53,7 +53,6 @@ Framework detectFramework(const Value& component, std::string_view explicitName)
     if (!explicitName.empty() && explicitName != found.front()) {
       result.error =
           fmt::format("the command runs {}, backendFramework says {}", found.front(), explicitName);
-      result.mismatch = true;
     }
     result.name = found.front();
   } else if (!explicitName.empty()) {

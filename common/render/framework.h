@@ -16,7 +16,6 @@ inline constexpr std::string_view kNoop = "noop";
 struct Framework {
   std::string name{kNoop};  ///< one of the four
   std::string error;        ///< not empty: the command and `explicitName` disagree, or it names several
-  bool mismatch = false;    ///< `error` is about `explicitName`, not about the command alone
 };
 
 /// The framework of `component` (a service or a DCD's spec). `explicitName` is backendFramework, may be

@@ -112,14 +112,6 @@ std::string quantityText(const Value& value) {
   return k8s::canonicalQuantity(value.IsString() ? json::text(value) : std::string_view{json::dump(value)});
 }
 
-std::vector<const Value::Member*> sortedMembers(const Value& object) {
-  std::vector<const Value::Member*> members;
-  for (const auto& member : object.GetObject()) members.push_back(&member);
-  std::sort(members.begin(), members.end(),
-            [](const auto* a, const auto* b) { return json::text(a->name) < json::text(b->name); });
-  return members;
-}
-
 void appendType(std::string& out, const Value& value, const Type& type);
 
 void appendStringMap(std::string& out, const Value& map, bool quantities) {

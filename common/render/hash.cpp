@@ -56,10 +56,7 @@ void appendNumber(std::string& out, const Value& number) {
 
 void appendGo(std::string& out, const Value& value) {
   if (value.IsObject()) {
-    std::vector<const Value::Member*> members;
-    for (const auto& member : value.GetObject()) members.push_back(&member);
-    std::sort(members.begin(), members.end(),
-              [](const auto* a, const auto* b) { return json::text(a->name) < json::text(b->name); });
+    const std::vector<const Value::Member*> members = sortedMembers(value);
     out += '{';
     for (std::size_t i = 0; i < members.size(); ++i) {
       if (i > 0) out += ',';
@@ -140,6 +137,14 @@ void appendGoString(std::string& out, std::string_view text) {
   out += '"';
 }
 
+std::vector<const Value::Member*> sortedMembers(const Value& object) {
+  std::vector<const Value::Member*> members;
+  for (const auto& member : object.GetObject()) members.push_back(&member);
+  std::sort(members.begin(), members.end(),
+            [](const auto* a, const auto* b) { return json::text(a->name) < json::text(b->name); });
+  return members;
+}
+
 std::string goJson(const Value& value) {
   std::string out;
   appendGo(out, value);
@@ -148,22 +153,15 @@ std::string goJson(const Value& value) {
 
 std::string workerHashInput(const Value& graph) {
   const Value* services = json::findObject(json::findObject(&graph, "spec"), "services");
-  std::vector<const Value::Member*> workers;
-  if (services != nullptr) {
-    for (const auto& service : services->GetObject()) {
-      if (service.value.IsObject() && api::isWorkerType(json::findText(&service.value, "componentType"))) {
-        workers.push_back(&service);
-      }
-    }
-  }
-  std::sort(workers.begin(), workers.end(),
-            [](const auto* a, const auto* b) { return json::text(a->name) < json::text(b->name); });
   std::string text = "{";
-  for (const auto* worker : workers) {
+  if (services == nullptr) return text + '}';
+  for (const auto* service : sortedMembers(*services)) {
+    const Value& value = service->value;
+    if (!value.IsObject() || !api::isWorkerType(json::findText(&value, "componentType"))) continue;
     if (text.size() > 1) text += ',';
-    appendGoString(text, json::text(worker->name));
+    appendGoString(text, json::text(service->name));
     text += ':';
-    text += goTypedJson(worker->value, "Service");
+    text += goTypedJson(value, "Service");
   }
   return text + '}';
 }

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/json/value.h"
 
@@ -24,6 +25,9 @@ std::string identityHash(const json::Value& identity);
 
 /// Appends `text` as a JSON string the way Go's encoder writes it: <, >, & and U+2028/9 escaped.
 void appendGoString(std::string& out, std::string_view text);
+
+/// The members of an object by name, the order in which Go writes maps.
+std::vector<const json::Value::Member*> sortedMembers(const json::Value& object);
 
 /// Compact JSON as Go writes a generic value: sorted keys, appendGoString's escaping, whole numbers plain.
 std::string goJson(const json::Value& value);

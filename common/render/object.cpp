@@ -54,14 +54,8 @@ std::string_view nameOf(const Value& object) {
 std::string_view namespaceOf(const Value& object) {
   return json::findText(json::find(object, "metadata"), "namespace");
 }
-const Value* annotationsOf(const Value& object) {
-  return json::findObject(json::find(object, "metadata"), "annotations");
-}
 const Value* labelsOf(const Value& object) {
   return json::findObject(json::find(object, "metadata"), "labels");
-}
-const Value* specOf(const Value& object) {
-  return json::findObject(&object, "spec");
 }
 
 }  // namespace dynamo::render

@@ -6,8 +6,12 @@
 
 #include "common/json/build.h"
 #include "common/json/value.h"
+#include "common/k8s/object.h"
 
 namespace dynamo::render {
+
+using k8s::annotationsOf;
+using k8s::specOf;
 
 /// {"apiVersion", "kind", "metadata": {"name", "namespace"}}
 json::Value makeObject(std::string_view apiVersion, std::string_view kind, std::string_view name,
@@ -27,8 +31,6 @@ void setMetadata(json::Value& object, std::string_view field, json::Value&& map,
 
 std::string_view nameOf(const json::Value& object);
 std::string_view namespaceOf(const json::Value& object);
-const json::Value* annotationsOf(const json::Value& object);
 const json::Value* labelsOf(const json::Value& object);
-const json::Value* specOf(const json::Value& object);
 
 }  // namespace dynamo::render

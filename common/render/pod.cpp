@@ -1,6 +1,7 @@
 #include "common/render/pod.h"
 
 #include "common/api/dynamo.h"
+#include "common/defaults/epp.h"
 #include "common/json/build.h"
 #include "common/render/backend.h"
 #include "common/render/checkpoint.h"
@@ -21,7 +22,7 @@ Value basePod(const Component& component, const Context& context, Allocator& all
   Value spec = page == nullptr ? Value{rapidjson::kObjectType} : json::copy(*page, allocator);
   if (component.type() == api::kEpp) {
     Value volumes{rapidjson::kArrayType};
-    volumes.PushBack(eppConfigVolume(component, allocator), allocator);
+    volumes.PushBack(defaults::eppConfigVolume(component.spec, component.graph, allocator), allocator);
     for (Value& volume : json::ensureList(spec, "volumes", allocator).GetArray())
       volumes.PushBack(volume, allocator);
     json::set(spec, "volumes", std::move(volumes), allocator);

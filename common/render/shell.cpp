@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
-#include <array>
 #include <charconv>
-#include <map>
+#include <vector>
 
 namespace dynamo::render {
 namespace {

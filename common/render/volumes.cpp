@@ -101,16 +101,4 @@ void addVolumes(const Component& component, const Context& context, PodDraft& po
   addSharedMemory(component, context, pod, allocator);
 }
 
-Value eppConfigVolume(const Component& component, Allocator& allocator) {
-  const json::Maker make{allocator};
-  const Value* reference = json::findObject(json::findObject(&component.spec, "eppConfig"), "configMapRef");
-  const std::string_view key = json::findText(reference, "key");
-  const std::string name =
-      reference == nullptr ? component.graph + "-epp-config" : std::string{json::findText(reference, "name")};
-  return make.object("name", api::kEppConfigVolume, "configMap",
-                     make.object("name", name, "items",
-                                 make.list(make.object("key", key.empty() ? api::kEppConfigKey : key, "path",
-                                                       api::kEppConfigKey))));
-}
-
 }  // namespace dynamo::render

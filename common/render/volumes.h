@@ -11,7 +11,4 @@ namespace dynamo::render {
 void addVolumes(const Component& component, const Context& context, PodDraft& pod, Errors& errors,
                 json::Allocator& allocator);
 
-/// The volume of the endpoint picker's configuration.
-json::Value eppConfigVolume(const Component& component, json::Allocator& allocator);
-
 }  // namespace dynamo::render

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <array>
 
+#include "common/json/ascii.h"
+
 namespace dynamo::schema {
 namespace {
 
-bool isDigit(char c) {
-  return c >= '0' && c <= '9';
-}
+using json::isDigit;
+
 bool isLower(char c) {
   return c >= 'a' && c <= 'z';
 }

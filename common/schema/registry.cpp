@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "common/api/kinds.h"
 #include "common/json/parse.h"
 #include "common/schema/embedded.h"
 
@@ -156,7 +157,7 @@ const Registry& registry() {
 
 const Node* find(std::string_view apiVersion, std::string_view kind) {
   const std::size_t slash = apiVersion.find('/');
-  if (slash == apiVersion.npos || apiVersion.substr(0, slash) != kGroup) return nullptr;
+  if (slash == apiVersion.npos || apiVersion.substr(0, slash) != api::kGroup) return nullptr;
   std::string key{kind};
   key += apiVersion.substr(slash);
   return registry().find(key);

@@ -8,8 +8,6 @@
 
 namespace dynamo::schema {
 
-inline constexpr std::string_view kGroup = "nvidia.com";
-
 /// The schema of a whole object; nullptr for a kind or version that is not ours. `apiVersion` is
 /// "nvidia.com/v1alpha1".
 const Node* find(std::string_view apiVersion, std::string_view kind);

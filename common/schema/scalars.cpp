@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "common/json/ascii.h"
 #include "common/schema/walker.h"
 
 namespace dynamo::schema {
@@ -20,8 +21,7 @@ std::int64_t length(std::string_view text) {
 
 bool digitsAt(std::string_view text, std::size_t at, std::size_t count) {
   const std::string_view part = text.substr(std::min(at, text.size()), count);
-  return part.size() == count &&
-         std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return part.size() == count && std::all_of(part.begin(), part.end(), json::isDigit);
 }
 
 /// RFC 3339, as far as its form goes: 2006-01-02T15:04:05[.fraction](Z|+hh:mm).

@@ -75,7 +75,7 @@ const Kind& graphKind() {
       Graph::Kind::Graph,
       {graphLockChecks, graphChecks, graphNameChecks, graphAnnotationChecks, restartChecks, claimChecks,
        graphEnvChecks},
-      {graphServiceNameChecks, serviceChecks, serviceCommandChecks, endpointPickerChecks, graphServiceChecks,
+      {graphServiceNameChecks, serviceChecks, serviceCommandChecks, endpointPickerChecks, serviceLockChecks,
        serviceMultinodeChecks, serviceCheckpointChecks, serviceMountChecks, claimServiceChecks,
        serviceResourceChecks, serviceEnvChecks, serviceIngressChecks, serviceMetadataChecks, serviceRemarks},
       {claimRemarks}};
@@ -84,7 +84,7 @@ const Kind& graphKind() {
 
 const Kind& componentKind() {
   static const Kind kKind{Graph::Kind::Component,
-                          {componentChecks, componentNameChecks},
+                          {componentLockChecks, componentNameChecks},
                           {serviceChecks, serviceCommandChecks, endpointPickerChecks, serviceMultinodeChecks,
                            serviceCheckpointChecks, serviceMountChecks, serviceResourceChecks,
                            serviceEnvChecks, serviceIngressChecks, serviceMetadataChecks, serviceRemarks},

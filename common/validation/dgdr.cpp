@@ -9,6 +9,7 @@
 #include "common/api/dgdr.h"
 #include "common/api/kinds.h"
 #include "common/json/parse.h"
+#include "common/k8s/object.h"
 #include "common/validation/check.h"
 #include "common/validation/judge.h"
 
@@ -16,16 +17,10 @@ namespace dynamo::validation {
 namespace {
 
 using json::Value;
+using k8s::annotationsOf;
+using k8s::specOf;
 
 namespace keys = api::dgdr;
-
-const Value* specOf(const Value& object) {
-  return json::findObject(&object, "spec");
-}
-
-const Value* annotationsOf(const Value& object) {
-  return json::findObject(json::findObject(&object, "metadata"), "annotations");
-}
 
 void modelRequired(const DgdrRequest& request, const Report& report) {
   const Value* model = json::find(specOf(request.object), "model");

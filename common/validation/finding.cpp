@@ -37,12 +37,8 @@ TypeWords wordsOf(ErrorType type) {
       return {"FieldValueNotFound", "Not found", true};
     case ErrorType::TooLong:
       return {"FieldValueTooLong", "Too long", false};
-    case ErrorType::TooShort:
-      return {"FieldValueTooShort", "Too short", true};
     case ErrorType::TooMany:
       return {"FieldValueTooMany", "Too many", true};
-    case ErrorType::TooFew:
-      return {"FieldValueTooFew", "Too few", true};
   }
   return {"FieldValueInvalid", "Invalid value", true};
 }

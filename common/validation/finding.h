@@ -1,7 +1,6 @@
 #pragma once
 // What a rule says of an object, in the words of apimachinery's field errors (anchors D1).
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,9 +18,7 @@ enum class ErrorType {
   Duplicate,
   NotFound,
   TooLong,
-  TooShort,
   TooMany,
-  TooFew,
 };
 
 /// The reason of a status cause: "FieldValueRequired", "FieldValueInvalid", …
@@ -59,7 +56,8 @@ struct Findings {
   void warn(std::string field, std::string text, std::string rule) {
     warnings.push_back({std::move(field), std::move(text), std::move(rule)});
   }
-  /// Sorted by path, equal ones once: the order must not depend on how the rules ran.
+  /// Equal findings once. Errors by path: their order must not depend on how the rules ran; warnings keep
+  /// the order of the rules, the most important first.
   void sort();
 };
 

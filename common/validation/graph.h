@@ -62,8 +62,6 @@ struct Graph {
   std::vector<Service> services;  ///< sorted by key
 
   bool isGraph() const { return kind == Kind::Graph; }
-  /// A component deployment that a graph made.
-  bool ofGraph() const { return !isGraph() && graphOwner != nullptr; }
   /// Grove runs no pod of it: by configuration, by its annotation, or because it is a component deployment.
   bool withoutGrove() const;
   /// The annotation enable-grove says "false".
@@ -75,7 +73,7 @@ struct Graph {
 using GraphCheck = Check<Graph>;
 using ServiceCheck = Check<Service>;
 
-// Tables, a file each. Warnings are told in the order of the tables; remarks last.
+// The tables of rules. Warnings are told in the order of the tables; remarks last.
 std::span<const GraphCheck> graphChecks();
 std::span<const GraphCheck> graphLockChecks();
 std::span<const GraphCheck> graphAnnotationChecks();
@@ -85,10 +83,10 @@ std::span<const GraphCheck> claimRemarks();
 std::span<const ServiceCheck> claimServiceChecks();
 std::span<const GraphCheck> restartChecks();
 std::span<const GraphCheck> graphEnvChecks();
-std::span<const GraphCheck> componentChecks();
+std::span<const GraphCheck> componentLockChecks();
 std::span<const GraphCheck> componentNameChecks();
 std::span<const ServiceCheck> graphServiceNameChecks();
-std::span<const ServiceCheck> graphServiceChecks();
+std::span<const ServiceCheck> serviceLockChecks();
 std::span<const ServiceCheck> serviceChecks();
 std::span<const ServiceCheck> serviceCommandChecks();
 std::span<const ServiceCheck> serviceRemarks();

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "common/k8s/object.h"
 #include "common/validation/check.h"
 
 namespace dynamo::validation {
@@ -14,8 +15,7 @@ namespace dynamo::validation {
 /// is being deleted: the update only serves that.
 template <typename Subject, typename FindingsOf>
 Findings judge(const Subject& request, FindingsOf findingsOf) {
-  const json::Value* metadata = json::find(&request.object, "metadata");
-  if (request.old != nullptr && json::find(metadata, "deletionTimestamp") != nullptr) return {};
+  if (request.old != nullptr && k8s::isBeingDeleted(request.object)) return {};
   Findings findings = findingsOf(request);
   if (request.old != nullptr && !findings.errors.empty()) {
     findings = ratchet(std::move(findings), findingsOf(request.again()), request.object, *request.old);

@@ -133,7 +133,7 @@ constexpr std::array kServiceLocks = {
                  replicasOwned},
 };
 
-constexpr std::array kComponentChecks = {
+constexpr std::array kComponentLocks = {
     GraphCheck{{"dcd.framework-immutable", Severity::Lock, "backendFramework may not change"},
                frameworkLocked},
     GraphCheck{{"dcd.framework-change", Severity::Warning, "another framework needs another deployment"},
@@ -146,12 +146,12 @@ std::span<const GraphCheck> graphLockChecks() {
   return kGraphLocks;
 }
 
-std::span<const ServiceCheck> graphServiceChecks() {
+std::span<const ServiceCheck> serviceLockChecks() {
   return kServiceLocks;
 }
 
-std::span<const GraphCheck> componentChecks() {
-  return kComponentChecks;
+std::span<const GraphCheck> componentLockChecks() {
+  return kComponentLocks;
 }
 
 }  // namespace dynamo::validation

@@ -1,5 +1,6 @@
 // DynamoModel (spec/admission.md section 9).
 
+#include "common/k8s/object.h"
 #include "common/validation/judge.h"
 #include "common/validation/validators.h"
 
@@ -7,10 +8,7 @@ namespace dynamo::validation {
 namespace {
 
 using json::Value;
-
-const Value* specOf(const Value& object) {
-  return json::findObject(&object, "spec");
-}
+using k8s::specOf;
 
 std::string_view typeOf(const Value& object) {
   return json::findText(specOf(object), "modelType");

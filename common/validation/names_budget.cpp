@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "common/api/dynamo.h"
+#include "common/json/ascii.h"
 #include "common/k8s/names.h"
 #include "common/render/names.h"
 #include "common/validation/graph.h"
@@ -72,7 +73,7 @@ void graphNameLength(const Graph& graph, const Report& report) {
 }
 
 bool startsWithDigit(std::string_view name) {
-  return !name.empty() && name.front() >= '0' && name.front() <= '9';
+  return !name.empty() && json::isDigit(name.front());
 }
 
 void graphNameStart(const Graph& graph, const Report& report) {

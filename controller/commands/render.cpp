@@ -9,6 +9,7 @@
 #include "common/config/manifests.h"
 #include "common/defaults/apply.h"
 #include "common/json/yaml_writer.h"
+#include "common/k8s/object.h"
 #include "common/render/children.h"
 #include "common/render/facts.h"
 #include "common/render/object.h"
@@ -32,10 +33,7 @@ void admit(Value& object, const RenderOptions& options, const render::Context& c
            json::Allocator& allocator) {
   const auto* node = schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));
   if (node != nullptr) schema::applyDefaults(*node, object, allocator);
-  Value& metadata = json::ensureObject(object, "metadata", allocator);
-  if (json::findText(&metadata, "namespace").empty()) {
-    json::set(metadata, "namespace", json::string(options.namespaceName, allocator), allocator);
-  }
+  k8s::ensureNamespace(object, options.namespaceName, allocator);
   defaults::applyDefaults(object, nullptr,
                           {context.defaults, context.config, options.operatorVersion, options.namespaceName},
                           allocator);

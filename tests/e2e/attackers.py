@@ -12,7 +12,6 @@ import threading
 import time
 
 HEAD = b"POST /validate-nvidia-com-v1beta1-dynamographdeploymentrequest HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
-CONVERT = HEAD.replace(b"/validate-nvidia-com-v1beta1-dynamographdeploymentrequest", b"/convert")
 LARGEST = 7 << 20  # of an admission review
 BAD_REQUESTS = (
     b"GET / HTTP/1.1\r\nHost: h\r\n\r\n",

@@ -177,7 +177,7 @@ class Checker:
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             list(pool.map(self.admit_in_namespace, results))
             for pathway in PATHWAYS:
-                for chosen in self.batches([r for r in results if pathway in pathways(r.stored)], pathway):
+                for chosen in self.batches([r for r in results if pathway in pathways(r.stored)]):
                     self.render_batch(chosen, pathway)
             list(pool.map(self.create_children, results))
         return results
@@ -188,7 +188,7 @@ class Checker:
             self.api.call("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each}})
         self.admit(result)
 
-    def batches(self, results, pathway):
+    def batches(self, results):
         """Admitted ones together; refused ones each alone, as rendering may fail."""
         good = [r for r in results if not r.refusal]
         return ([good] if good else []) + [[r] for r in results if r.refusal]

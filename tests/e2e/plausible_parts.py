@@ -2,7 +2,6 @@
 takes a random.Random and returns something that the API server takes."""
 
 CPU = ("1", "4", "500m", "0.5", "2.5", "16", "1e1", "250m", "100000u", "1.", ".5", "+2")
-MEMORY = ("1Gi", "2000Mi", "1G", "1.5Gi", "512M", "1e9", "128974848", "4Ti", "100Gi", "123e6", "0.5Gi", "64000k")
 ARCHITECTURES = ("amd64", "arm64")
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 PRIORITY_CLASSES = ("inference-high", "batch.low")

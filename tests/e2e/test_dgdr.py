@@ -3,7 +3,6 @@ every phase, and the exact words of each refusal."""
 
 import json
 import pathlib
-import re
 import sys
 import unittest
 

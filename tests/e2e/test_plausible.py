@@ -16,7 +16,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import plausible_check as check  # noqa: E402
 from child_crds import install_child_crds  # noqa: E402
 from plausible import generate  # noqa: E402
-from plausible_mistakes import MISTAKES  # noqa: E402
 from plausible_parts import PRIORITY_CLASSES, RUNTIME_CLASSES  # noqa: E402
 from requests import ROOT, Cluster  # noqa: E402
 

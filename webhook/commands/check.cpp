@@ -8,6 +8,7 @@
 #include "common/config/load.h"
 #include "common/conversion/dgdr.h"
 #include "common/defaults/apply.h"
+#include "common/k8s/object.h"
 #include "common/render/facts.h"
 #include "common/schema/defaults.h"
 #include "common/schema/registry.h"
@@ -19,18 +20,22 @@ namespace {
 
 using json::Value;
 
+/// What the API server would make of a new object.
+Value created(const schema::Node& node, const Value& object, const std::string& space,
+              json::Allocator& allocator) {
+  Value made = json::copy(object, allocator);
+  schema::applyDefaults(node, made, allocator);
+  k8s::ensureNamespace(made, space, allocator);
+  json::remove(made, "status");  // a create drops it
+  return made;
+}
+
 /// The findings of the rules of a DynamoGraphDeploymentRequest of either version.
 validation::Findings dgdrFindings(const schema::Node& node, const Value& object, const std::string& space,
                                   const Policy& policy) {
   json::Document document;
   auto& allocator = document.GetAllocator();
-  Value request = json::copy(object, allocator);
-  schema::applyDefaults(node, request, allocator);
-  Value& metadata = json::ensureObject(request, "metadata", allocator);
-  if (json::findText(&metadata, "namespace").empty()) {
-    json::set(metadata, "namespace", json::string(space, allocator), allocator);
-  }
-  json::remove(request, "status");  // a create drops it
+  const Value request = created(node, object, space, allocator);
   const std::string version{json::findText(&object, "apiVersion")};
   Value hub;
   if (const auto error = conversion::convertDgdr(request, api::kV1beta1, hub, allocator)) return {};
@@ -46,13 +51,7 @@ validation::Findings otherFindings(const schema::Node& node, const Value& object
                                    const Policy& policy) {
   json::Document document;
   auto& allocator = document.GetAllocator();
-  Value defaulted = json::copy(object, allocator);
-  schema::applyDefaults(node, defaulted, allocator);
-  Value& metadata = json::ensureObject(defaulted, "metadata", allocator);
-  if (json::findText(&metadata, "namespace").empty()) {
-    json::set(metadata, "namespace", json::string(space, allocator), allocator);
-  }
-  json::remove(defaulted, "status");  // a create drops it
+  Value defaulted = created(node, object, space, allocator);
   const auto settings = policy.settings->get();
   defaults::applyDefaults(defaulted, nullptr,
                           {settings->defaults, settings->config, policy.operatorVersion, space}, allocator);

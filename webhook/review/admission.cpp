@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstddef>
-#include <optional>
 
 #include "common/json/parse.h"
 #include "webhook/review/arena.h"

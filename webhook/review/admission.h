@@ -4,7 +4,6 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "common/json/patch.h"
@@ -48,7 +47,7 @@ struct AdmissionKind {
 
 using Admit = std::function<Decision(AdmissionRequest&, json::Allocator&)>;
 
-/// What was decided, for metrics and the log.
+/// What was decided, for the metrics.
 struct AdmissionOutcome {
   std::string_view operation;
   bool allowed = false;

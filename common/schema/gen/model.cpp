@@ -59,7 +59,6 @@ Value rootSchema(const YAML::Node& version, Allocator& a) {
 Version readVersion(const std::string& name, const YAML::Node& node, Allocator& a) {
   Version version;
   version.name = name;
-  version.about = node["about"].Scalar();
   version.deprecated = textAt(node, "deprecated");
   version.storage = textAt(node, "storage", "true") == "true";
   if (const YAML::Node scale = node["scale"]) {

@@ -17,7 +17,6 @@ struct Column {
 
 struct Version {
   std::string name;
-  std::string about;
   std::string deprecated;  ///< the warning; empty when not deprecated
   bool storage = true;
   bool scale = false;

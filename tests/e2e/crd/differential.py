@@ -12,7 +12,6 @@ import copy
 import fnmatch
 import http.client
 import json
-import pathlib
 import queue
 import ssl
 import subprocess

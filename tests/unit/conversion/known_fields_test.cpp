@@ -119,5 +119,28 @@ TEST_CASE("what conversion stores has every default of the schema") {
   CHECK(json::dump(stored) == before);
 }
 
+TEST_CASE("a default that conversion stores is that of the schema") {
+  struct Row {
+    const char* spec;
+    std::vector<const char*> filled;  ///< below spec
+  };
+  const Row row = GENERATE(
+      Row{R"({"model":"m"})", {"/backend", "/searchStrategy"}},
+      Row{R"({"model":"m","profilingConfig":{"config":{"sla":{"osl":5}}}})", {"/workload/isl"}},
+      Row{R"({"model":"m","profilingConfig":{"config":{"sla":{"isl":5}}}})", {"/workload/osl"}},
+      Row{R"({"model":"m","profilingConfig":{"config":{"deployment":{"modelCache":{"pvcName":"p"}}}}})",
+          {"/modelCache/pvcMountPath"}});
+  INFO(row.spec);
+  json::Document stored = object(converted(alpha(row.spec)));
+  auto& allocator = stored.GetAllocator();
+  const json::Value before = json::copy(stored, allocator);
+  for (const char* path : row.filled) {
+    INFO(path);
+    REQUIRE(rapidjson::Pointer{path}.Erase(*json::find(stored, "spec")));
+  }
+  schema::applyDefaults(*schema::find(api::kV1beta1, api::kDynamoGraphDeploymentRequest), stored, allocator);
+  CHECK(json::equal(stored, before));
+}
+
 }  // namespace
 }  // namespace dynamo::test

@@ -8,6 +8,8 @@
 #include "common/api/kinds.h"
 #include "common/conversion/dgdr.h"
 #include "common/json/parse.h"
+#include "common/schema/defaults.h"
+#include "common/schema/registry.h"
 #include "tests/unit/conversion/generator.h"
 
 namespace dynamo {
@@ -85,19 +87,9 @@ const Way kWays[] = {
 
 /// Adds what the API server's v1beta1 schema defaults add on a read from storage.
 void applyStorageDefaults(Value& beta, Allocator& allocator) {
-  Value* spec = json::find(beta, "spec");
-  if (spec == nullptr) return;
-  const auto fill = [&](Value* parent, const char* key, Value&& value) {
-    if (parent != nullptr && parent->IsObject() && json::find(*parent, key) == nullptr) {
-      json::set(*parent, key, std::move(value), allocator);
-    }
-  };
-  fill(json::find(*spec, "workload"), "isl", Value{4000});
-  fill(json::find(*spec, "workload"), "osl", Value{1000});
-  fill(json::find(*spec, "modelCache"), "pvcMountPath", Value{"/opt/model-cache"});
-  fill(spec, "backend", Value{"auto"});
-  fill(spec, "searchStrategy", Value{"rapid"});
-  fill(spec, "autoApply", Value{true});
+  static const schema::Node* const kind = schema::find(api::kV1beta1, api::kDynamoGraphDeploymentRequest);
+  REQUIRE(kind != nullptr);
+  schema::applyDefaults(*kind, beta, allocator);
 }
 
 TEST_CASE("a round trip loses nothing (L1-L8, L11-L13)") {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "common/k8s/names.h"
 #include "tests/unit/conversion/edge_support.h"
 
 namespace dynamo::test {
@@ -276,11 +277,11 @@ TEST_CASE("annotations stay within 256 KiB, whatever has to be given up (conv-Q1
     for (const std::string& source : sources) {
       const std::string there = converted(source);
       REQUIRE_FALSE(there.starts_with("error: "));
-      CHECK(annotationBytes(there) <= conversion::kAnnotationBudget);
+      CHECK(annotationBytes(there) <= k8s::kMaxAnnotationBytes);
       CHECK(at(there, "/metadata/annotations/mine").size() == users + 2);
       CHECK(at(there, "/spec/model") == "\"m\"");
       const std::string back = converted(there);
-      CHECK(annotationBytes(back) <= conversion::kAnnotationBudget);
+      CHECK(annotationBytes(back) <= k8s::kMaxAnnotationBytes);
       CHECK(at(back, "/spec/model") == "\"m\"");
     }
   }
@@ -306,8 +307,8 @@ TEST_CASE("of tens of thousands of fields no more is given up than must be, and 
       converted(beta(R"({"model":"m","overrides":{"profilingJob":{"template":{"spec":{"containers":[)" +
                      containers + "]}}}}}"));
   constexpr std::size_t kUsual = 150;  // bytes of a container with its path
-  CHECK(annotationBytes(there) <= conversion::kAnnotationBudget);
-  CHECK(annotationBytes(there) > conversion::kAnnotationBudget - kUsual);
+  CHECK(annotationBytes(there) <= k8s::kMaxAnnotationBytes);
+  CHECK(annotationBytes(there) > k8s::kMaxAnnotationBytes - kUsual);
   CHECK(there.find(large) == std::string::npos);
 }
 

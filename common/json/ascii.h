@@ -1,0 +1,10 @@
+#pragma once
+// Characters of ASCII, whatever the locale.
+
+namespace dynamo::json {
+
+constexpr bool isDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+}  // namespace dynamo::json
