@@ -1,22 +1,27 @@
 #pragma once
-// The regular expressions of the schemas, matched by hand: std::regex recurses once per character, so a long
-// string from a request could overflow the stack.
+// The regular expressions of the schemas, on RE2: std::regex recurses once per character, so a long string
+// from a request could overflow the stack.
 
+#include <memory>
 #include <string_view>
+
+namespace re2 {
+class RE2;
+}
 
 namespace dynamo::schema {
 
-struct Pattern {
-  std::string_view text;  ///< as the schema has it
-  bool (*matches)(std::string_view);
+class Pattern {
+ public:
+  /// `text` as the schema has it. Throws std::logic_error when it is no expression.
+  explicit Pattern(std::string_view text);
+  ~Pattern();
+
+  std::string_view text() const;
+  bool matches(std::string_view value) const;
+
+ private:
+  std::unique_ptr<const re2::RE2> expression_;
 };
-
-/// The matcher of the pattern `text`; nullptr when there is none (a schema with such a pattern is refused at
-/// start-up).
-const Pattern* findPattern(std::string_view text);
-
-/// Every pattern that has a matcher; tests compare each with a regular expression engine.
-const Pattern* patternsBegin();
-const Pattern* patternsEnd();
 
 }  // namespace dynamo::schema

@@ -93,9 +93,8 @@ class Registry {
     if (const Value* preset = json::find(source, "default")) node.defaultValue = preset;
     if (json::findText(&source, "format") == "date-time") node.dateTime = true;
     if (const Value* pattern = json::find(source, "pattern")) {
-      node.pattern = findPattern(json::text(*pattern));
-      if (node.pattern == nullptr)
-        throw std::logic_error("no matcher for " + std::string{json::text(*pattern)});
+      const std::string_view text = json::text(*pattern);
+      node.pattern = &patterns_.try_emplace(text, text).first->second;
     }
   }
 
@@ -143,6 +142,7 @@ class Registry {
 
   json::Document document_;
   std::deque<Node> nodes_;  // addresses stay valid while it grows
+  std::map<std::string_view, Pattern> patterns_;
   std::map<std::string_view, const Node*> types_;
   std::map<std::string_view, const Node*> kinds_;
   const Node* metadata_ = nullptr;

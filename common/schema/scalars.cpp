@@ -62,7 +62,7 @@ void Walker::checkString(const Node& node, const Value& value) {
   } else if (node.minLength && length(text) < *node.minLength) {
     invalid(fmt::format("should be at least {} chars long", *node.minLength), "schema.bounds");
   } else if (node.pattern != nullptr && !node.pattern->matches(text)) {
-    invalid(fmt::format("should match '{}'", node.pattern->text), "schema.pattern");
+    invalid(fmt::format("should match '{}'", node.pattern->text()), "schema.pattern");
   }
   const auto& values = node.enumValues;
   if (!values.empty() && std::find(values.begin(), values.end(), text) == values.end()) {
