@@ -1,7 +1,6 @@
 // Wiring only: flags to options, options to a command.
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <chrono>
 #include <functional>
 #include <iostream>
@@ -141,10 +140,13 @@ void addCerts(CLI::App& app, std::function<int()>& run, certs::CertsCommandOptio
   });
 }
 
-/// Go programs take flags with one dash or two: "-config=x" becomes "--config=x".
+/// Go programs, the reference among them, take flags with one dash or two: for `serve` "-config=x" becomes
+/// "--config=x".
 std::vector<std::string> arguments(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
+  const bool serve = !words.empty() && words.front() == "serve";
   for (std::string& word : words) {
+    if (!serve) break;
     const bool longName = word.size() > 2 && word[0] == '-' && word[1] >= 'a' && word[1] <= 'z' &&
                           word[2] >= 'a' && word[2] <= 'z';
     if (longName) word.insert(0, 1, '-');

@@ -156,6 +156,11 @@ class Usage(unittest.TestCase):
         (["serve", "--operator-version", "unknown"], 1, '--operator-version: Invalid value: "unknown"'),
         (["serve", "--controller-service-account", "me"], 1, '--controller-service-account: Invalid value: "me"'),
         (["serve", "--config", "/nonexistent.yaml"], 1, "/nonexistent.yaml"),
+        # As Go programs take them.
+        (["serve", "-config=/nonexistent.yaml"], 1, "/nonexistent.yaml"),
+        (["check", "-f/nonexistent.yaml"], 2, "/nonexistent.yaml: No such file"),
+        (["rules", "-oxml"], 2, "xml"),
+        (["rules", "-ojson"], 0, ""),
     ]
 
     def test_table(self):
