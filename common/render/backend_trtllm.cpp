@@ -134,7 +134,7 @@ std::string waitForNames(const std::vector<std::string>& workers) {
 std::string leaderScript(const Component& component, const Value& main) {
   std::vector<std::string> steps = sshSetup(false);
   const std::vector<std::string> workers = component.hosts.workers();
-  if (!component.hosts.grove()) steps.push_back(waitForNames(workers));
+  if (!component.hosts.grove) steps.push_back(waitForNames(workers));
   std::set<std::string_view> names{std::begin(kForwarded), std::end(kForwarded)};
   if (const Value* env = json::find(main, "env"); env != nullptr && env->IsArray()) {
     for (const Value& variable : env->GetArray()) names.insert(json::findText(&variable, "name"));

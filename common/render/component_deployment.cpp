@@ -57,7 +57,7 @@ Component componentOf(const Value& deployment, const std::string& path, const Co
       discoveryBackend(json::findObject(&spec, "annotations"), nullptr, context.config.discoveryBackend);
   component.framework = detectFramework(spec, json::findText(&spec, "backendFramework"));
   tellFramework(component, errors);
-  component.hosts = {Pathway::LeaderWorkerSet, std::string{nameOf(deployment)}, nodeCount(spec)};
+  component.hosts = {false, std::string{nameOf(deployment)}, nodeCount(spec)};
   if (api::isWorkerType(component.type())) {
     component.workerHash = json::findText(json::findObject(&spec, "labels"), api::label::kWorkerHash);
   }

@@ -51,7 +51,4 @@ struct Context {
   bool trial() const { return !anyWorkerHash.empty(); }
 };
 
-/// The workload that runs a graph's components.
-enum class Pathway { Deployment, LeaderWorkerSet, Grove };
-
 }  // namespace dynamo::render

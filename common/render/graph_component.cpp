@@ -53,7 +53,7 @@ Component makeComponent(const Value& graph, std::string_view service, const Valu
   component.framework = detectFramework(spec, json::findText(specOf(graph), "backendFramework"));
   component.hosts.service = component.service;
   component.hosts.nodes = nodeCount(spec);
-  component.hosts.pathway = usesGrove(graph, context) ? Pathway::Grove : Pathway::LeaderWorkerSet;
+  component.hosts.grove = usesGrove(graph, context);
   component.workerHash = api::isWorkerType(component.type())
                              ? json::findText(json::findObject(&spec, "labels"), api::label::kWorkerHash)
                              : std::string_view{};

@@ -73,7 +73,7 @@ void renderRoutes(const Value& owner, const Component& component, std::string_vi
   const json::Maker make{allocator};
   const Value* given = json::findObject(&component.spec, "ingress");
   // A component deployment has what its graph gave it; one of its own has what it says.
-  if (given == nullptr && !component.hosts.grove()) return;
+  if (given == nullptr && !component.hosts.grove) return;
   const Value ingress = given != nullptr ? make.value(*given)
                                          : defaultIngress(component.graph, context.config.ingress, allocator);
   if (!json::findBool(&ingress, "enabled").value_or(false)) return;

@@ -55,7 +55,7 @@ Value podLabels(const Component& component, std::string_view selector, Allocator
   if (!subType.empty()) make.set(labels, api::label::kSubComponentType, subType);
   json::remove(labels, api::label::kSelector);
   if (!selector.empty()) make.set(labels, api::label::kSelector, selector);
-  if (!component.hosts.grove()) json::remove(labels, api::label::kRestoreTarget);
+  if (!component.hosts.grove) json::remove(labels, api::label::kRestoreTarget);
   if (component.checkpoint.enabled && component.checkpoint.ready) {
     make.set(labels, api::label::kRestoreTarget, "true");
     if (!component.checkpoint.hash.empty())

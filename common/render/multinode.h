@@ -13,11 +13,9 @@ enum class Role { Main, Leader, Worker, Checkpoint };
 
 /// How the pods of one component find each other.
 struct Hosts {
-  Pathway pathway = Pathway::Deployment;  ///< Deployment names hosts as LeaderWorkerSet does
-  std::string service;                    ///< as in host names: the service key, or the DCD's name
+  bool grove = false;   ///< else as LeaderWorkerSets name them
+  std::string service;  ///< as in host names: the service key, or the DCD's name
   long long nodes = 1;
-
-  bool grove() const { return pathway == Pathway::Grove; }
 
   /// The leader's address where the kubelet expands $(NAME): arguments, and commands of init containers.
   std::string leaderDirect() const;

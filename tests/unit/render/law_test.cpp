@@ -18,6 +18,7 @@
 #include "common/schema/registry.h"
 #include "tests/unit/defaults/api_server.h"
 #include "tests/unit/defaults/generator.h"
+#include "tests/unit/render/support.h"
 
 namespace dynamo::render {
 namespace {
@@ -26,6 +27,7 @@ using dynamo::test::GraphGenerator;
 using dynamo::test::Taste;
 using json::Allocator;
 using json::Value;
+using test::Pathway;
 
 std::uint64_t objects() {
   const char* set = std::getenv("DYNAMO_LAW_OBJECTS");

@@ -12,6 +12,9 @@ namespace dynamo::render::test {
 /// The document of `text`; fails the test when it does not parse.
 json::Document parsed(std::string_view text);
 
+/// The workload that runs the components of a graph.
+enum class Pathway { Deployment, LeaderWorkerSet, Grove };
+
 struct Setup {
   config::OperatorConfig config = config::defaultConfig();
   defaults::ComponentDefaults defaults{};
