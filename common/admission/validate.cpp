@@ -126,6 +126,7 @@ void append(Findings& all, Findings&& more) {
                     [&](const FieldError& e) { return repeats(e, error); });
     if (!known) all.errors.push_back(std::move(error));
   }
+  // Two warnings of one field doubt the same in other words: its name, its amount, its path.
   const auto told = all.warnings.size();
   for (validation::Warning& warning : more.warnings) {
     const bool known =

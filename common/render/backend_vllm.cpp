@@ -34,7 +34,7 @@ struct Sizes {
 };
 
 bool usesMultiprocessing(const Component& component) {
-  const Value* annotations = json::findObject(&component.spec, "annotations");
+  const Value* annotations = component.annotations();
   const std::string executor = k8s::lowerAscii(json::findText(annotations, api::annotation::kVllmExecutor));
   if (executor == "mp") return true;
   if (executor == "ray") return false;

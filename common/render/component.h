@@ -56,6 +56,7 @@ struct Component {
   }
 
   std::string_view type() const { return json::findText(&spec, "componentType"); }
+  const json::Value* annotations() const { return json::findObject(&spec, "annotations"); }
   const json::Value* podSpec() const { return json::findObject(&spec, "extraPodSpec"); }
   const json::Value* mainContainer() const { return json::findObject(podSpec(), "mainContainer"); }
   long long nodes() const { return hosts.nodes; }

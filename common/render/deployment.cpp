@@ -1,4 +1,4 @@
-// The Deployment of a component on one node, where Grove is not used.
+// The Deployment of a component, where Grove is not used and nodes are one or LeaderWorkerSets are missing.
 // spec/children.md section 9; quirks pod-Q27, child-Q36, child-Q37.
 #include "common/render/workloads.h"
 
@@ -26,7 +26,7 @@ Value intOrString(std::string_view text, const json::Maker& make) {
 Value strategy(const Component& component, const Value& annotations, const json::Maker& make) {
   const bool restoring = component.checkpoint.enabled && component.checkpoint.ready;
   const std::string_view wanted =
-      json::findText(json::findObject(&component.spec, "annotations"), api::annotation::kDeploymentStrategy);
+      json::findText(component.annotations(), api::annotation::kDeploymentStrategy);
   if (restoring || wanted == "Recreate") return make.object("type", "Recreate");
   const auto limit = [&](std::string_view key) {
     const std::string_view text = json::findText(&annotations, key);

@@ -43,7 +43,7 @@ Value componentLabels(const Component& component, Allocator& allocator) {
 Value podLabels(const Component& component, std::string_view selector, Allocator& allocator) {
   const json::Maker make{allocator};
   Value labels = make.object();
-  const Value* annotations = json::findObject(&component.spec, "annotations");
+  const Value* annotations = component.annotations();
   if (json::findText(annotations, api::annotation::kEnableMetrics) != "false") {
     make.set(labels, api::label::kMetricsEnabled, "true");
   }
@@ -67,7 +67,7 @@ Value podLabels(const Component& component, std::string_view selector, Allocator
 Value componentAnnotations(const Component& component, Allocator& allocator) {
   const json::Maker make{allocator};
   Value annotations = make.object();
-  layOver(annotations, json::findObject(&component.spec, "annotations"), allocator);
+  layOver(annotations, component.annotations(), allocator);
   layOver(annotations, extra(component, "annotations"), allocator);
   if (const auto model = modelOf(component); !model.empty())
     make.set(annotations, api::annotation::kBaseModel, model);
@@ -79,7 +79,7 @@ Value podAnnotations(const Component& component, const Pod& pod, const Value* ba
   Value annotations = make.object();
   layOver(annotations, base, allocator);
   layOver(annotations, extra(component, "annotations"), allocator);
-  const Value* own = json::findObject(&component.spec, "annotations");
+  const Value* own = component.annotations();
   if (const Value* restart = json::find(own, api::annotation::kRestartAt)) {
     make.set(annotations, api::annotation::kRestartAt, *restart);
   }

@@ -83,8 +83,7 @@ class Cliques {
       make_.set(labels, api::label::kCheckpointHash, identityHash(*identity));
     }
     addQueue(pod.spec, labels);
-    Value annotations =
-        podAnnotations(component, pod, json::findObject(&component.spec, "annotations"), make_.allocator());
+    Value annotations = podAnnotations(component, pod, component.annotations(), make_.allocator());
     Value spec = make_.object("roleName", role.name, "replicas", std::move(role.replicas), "minAvailable", 1,
                               "podSpec", std::move(pod.spec));
     // mpirun of the leader needs its workers' ssh servers.

@@ -36,7 +36,7 @@ std::string registryOfAuth(std::string_view address) {
 
 void addPullSecrets(const Component& component, std::string_view image, const Facts& facts,
                     json::Value& podSpec, json::Allocator& allocator) {
-  const json::Value* annotations = json::findObject(&component.spec, "annotations");
+  const json::Value* annotations = component.annotations();
   if (image.empty() || json::findText(annotations, api::annotation::kDisablePullSecretDiscovery) == "true")
     return;
   const auto byNamespace = facts.pullSecrets.find(component.namespaceName);

@@ -33,7 +33,8 @@ inline constexpr std::chrono::milliseconds kFirstRequestGrace{1'000};
 // Deadlines are checked by one sweep of each thread: they may be late by this much.
 inline constexpr std::chrono::milliseconds kSweepInterval{250};
 
-// An API server's request head is about 300 bytes; 16 KiB leaves room for tracing headers and proxies.
+// An API server's request head is about 300 bytes; 16 KiB leaves room for tracing headers and proxies. The
+// framing of chunks has the same bound.
 inline constexpr std::size_t kMaxHeaderBytes = std::size_t{16} * 1024;
 inline constexpr unsigned kMaxHeaders = 100;
 // API servers keep a few dozen. An unused TLS connection holds about 40 KiB, so this is 320 MiB at worst.
