@@ -21,13 +21,13 @@ using json::Value;
 /// What is wrong, as "path: reason"; empty when nothing is.
 using Problem = std::string;
 
-/// Whether `value` may be looked into; null counts as absent.
 Problem wantObject(const Value& value, std::string_view path) {
   return value.IsObject() ? Problem{} : fmt::format("{}: want an object", path);
 }
 
 /// The texts of `list` into `texts`, sorted, each once.
 Problem addNames(const Value& list, const std::string& path, std::vector<std::string>& texts) {
+  if (list.IsNull()) return {};  // as if it were not there
   if (!list.IsArray()) return fmt::format("{}: want a list of names", path);
   for (const Value& item : list.GetArray()) {
     if (!item.IsString()) return fmt::format("{}: want a list of names", path);
@@ -56,6 +56,7 @@ Problem readApis(const Value& apis, Facts& facts) {
 Problem readPullSecrets(const Value& namespaces, Facts& facts) {
   if (Problem problem = wantObject(namespaces, "pullSecrets"); !problem.empty()) return problem;
   for (const auto& space : namespaces.GetObject()) {
+    if (space.value.IsNull()) continue;
     const std::string path = fmt::format("pullSecrets[{}]", json::text(space.name));
     if (Problem problem = wantObject(space.value, path); !problem.empty()) return problem;
     auto& registries = facts.pullSecrets[std::string{json::text(space.name)}];

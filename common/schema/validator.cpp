@@ -133,11 +133,10 @@ void Walker::check(const Node& node, const Value& value) {
     if (findings_.size() == before) checkRule(node, value);
   } else if (value.IsArray()) {
     checkArray(node, value);
-  } else if (typesOnly_) {
-    return;
   } else if (value.IsString()) {
-    checkString(node, value);
-  } else if (value.IsNumber()) {
+    if (!typesOnly_) checkString(node, value);
+    if (node.dateTime) checkDateTime(value);
+  } else if (value.IsNumber() && !typesOnly_) {
     checkNumber(node, value);
   }
 }

@@ -91,7 +91,9 @@ requests: {allowOtherNamespaces: true}
 scaling: {allowedServiceAccounts: [dynamo-system/controller]}
 )",
                                            "c.yaml", Purpose::Offline);
-  REQUIRE(result.report().size() == 1);  // of autoscaling
+  REQUIRE(result.warnings.size() == 1);
+  CHECK(result.warnings[0].field == "compatibility.autoscaling");
+  CHECK(result.ok());
   const OperatorConfig& c = result.config;
   CHECK(c.server.metrics.port == 8080);
   CHECK(c.server.metrics.bindAddress == "0.0.0.0");

@@ -61,6 +61,20 @@ TEST_CASE("types of conditions", "[schema]") {
   CHECK(conditionType().matches(text) == wanted);
 }
 
+TEST_CASE("reasons of conditions", "[schema]") {
+  const Node* kind = find("nvidia.com/v1beta1", "DynamoGraphDeploymentRequest");
+  const Pattern& reason = *kind->member("status")->member("conditions")->items->member("reason")->pattern;
+  const auto [text, wanted] = GENERATE(table<std::string, bool>({{"A", true},
+                                                                 {"A_", true},
+                                                                 {"a:b", true},
+                                                                 {"a,b1", true},
+                                                                 {"1a", false},
+                                                                 {"a,", false},
+                                                                 {"a-", false}}));
+  INFO(text);
+  CHECK(reason.matches(text) == wanted);
+}
+
 TEST_CASE("long texts cost no stack", "[schema]") {
   CHECK(quantity().matches(std::string(4'000'000, '9')));
 }

@@ -233,6 +233,34 @@ TEST_CASE("status is checked when asked for", "[schema]") {
   CHECK(messages("v1beta1", kRequest, R"("status":{"conditions":[)" + longReason + "]}", options) == tooLong);
 }
 
+TEST_CASE("wrongTypes() tells what validate() tells of types", "[schema]") {
+  const char* body = GENERATE(
+      R"("spec":7)", R"("spec":{"services":[]})",
+      R"("spec":{"services":{"a":{"replicas":"2","resources":[]}}})",
+      R"("spec":{"services":{"a":{"sharedMemory":{"size":"x"},"unknown":1}},"restart":{}})",
+      R"("spec":{"backendFramework":"other","pvcs":[{"name":"a"},{"name":"a"},7]})",
+      R"("spec":{"envs":[{"name":null},{"name":1}]},"status":{"conditions":[{"lastTransitionTime":"noon"}]})",
+      R"("status":{"state":7,"rollingUpdate":{"endTime":"noon","startTime":"2026-01-02T03:04:05Z"}})",
+      R"("metadata":{"name":7,"labels":{"a":1},"creationTimestamp":"noon"})");
+  INFO(body);
+  const schema::Node* node = schema::find("nvidia.com/v1alpha1", kDgd);
+  REQUIRE(node != nullptr);
+  json::Document document;
+  REQUIRE_FALSE(json::parse(
+      R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment",)" + std::string{body} + "}",
+      document));
+  schema::Options options;
+  options.unknownFields = false;
+  options.status = true;
+  std::vector<std::string> wanted;
+  for (const auto& error : schema::validate(*node, document, options)) {
+    if (error.rule == "schema.type") wanted.push_back(error.message());
+  }
+  std::vector<std::string> told;
+  for (const auto& error : schema::wrongTypes(*node, document)) told.push_back(error.message());
+  CHECK(told == wanted);
+}
+
 TEST_CASE("a checkpoint's identity cannot change", "[schema]") {
   const std::string identity = R"("identity":{"model":"m","backendFramework":"vllm"})";
   const std::string job = R"(,"job":{"podTemplateSpec":{}})";

@@ -64,6 +64,7 @@ TEST_CASE("a document of facts") {
   CHECK(wrong("componentServiceAccounts: {ns: [1]}") == "componentServiceAccounts[ns]: want a list of names");
   CHECK(wrong("checkpoints: {}") == "checkpoints: want a list of DynamoCheckpoints");
   CHECK(wrong("checkpoints: [a]") == "checkpoints: want a list of DynamoCheckpoints");
+  CHECK(wrong("pullSecrets: {ns: {r.io: }, other: }\ncomponentServiceAccounts: {ns: }") == "");
   CHECK(wrong("apis:\npullSecrets:\ncomponentServiceAccounts:\ncheckpoints:\n") == "");
   CHECK(wrong("apis: {") != "");
   CHECK(wrong("").empty());
