@@ -51,6 +51,16 @@ void checkDiscovery(const Value* annotations, std::string_view parent, const Rep
               "is neither kubernetes nor etcd: kubernetes is used");
 }
 
+/// A word that is neither "true" nor "false" changes nothing, whatever was meant.
+void checkSwitch(const Value* annotations, std::string_view parent, std::string_view key,
+                 std::string_view effect, const Report& report) {
+  const std::string_view text = json::findText(annotations, key);
+  if (text.empty() || text == "true" || text == "false") return;
+  report.warn(annotationPath(parent, key), std::string{effect});
+}
+
+constexpr std::string_view kMetricsEffect = R"(only "false" turns metrics off)";
+
 // The graph's metadata
 
 void originVersion(const Graph& graph, const Report& report) {
@@ -87,7 +97,32 @@ void enableGrove(const Graph& graph, const Report& report) {
   report.warn(annotationPath("metadata.", api::annotation::kEnableGrove), R"(only "false" turns Grove off)");
 }
 
+void graphMetrics(const Graph& graph, const Report& report) {
+  checkSwitch(graph.annotations, "metadata.", api::annotation::kEnableMetrics, kMetricsEffect, report);
+}
+
+/// Its pods carry the queue as a label.
+void kaiQueue(const Graph& graph, const Report& report) {
+  std::string_view text = json::findText(graph.annotations, api::annotation::kKaiQueue);
+  constexpr std::string_view kSpace = " \t\n\r\v\f";  // rendering takes it off
+  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+  text = text.substr(0, text.find_last_not_of(kSpace) + 1);
+  if (!k8s::labelValueProblem(text).empty()) {
+    report.warn(annotationPath("metadata.", api::annotation::kKaiQueue), "no queue of KAI has such a name");
+  }
+}
+
 // Services
+
+void serviceMetrics(const Service& service, const Report& report) {
+  checkSwitch(service.annotations(), service.path + '.', api::annotation::kEnableMetrics, kMetricsEffect,
+              report);
+}
+
+void pullSecretDiscovery(const Service& service, const Report& report) {
+  checkSwitch(service.annotations(), service.path + '.', api::annotation::kDisablePullSecretDiscovery,
+              R"(only "true" turns the discovery off)", report);
+}
 
 void serviceExecutor(const Service& service, const Report& report) {
   checkExecutor(service.annotations(), service.path + '.', report);
@@ -232,6 +267,8 @@ constexpr std::array kGraphChecks = {
     GraphCheck{{"dgd.discovery-backend", Severity::Warning, "discovery is by kubernetes or etcd"},
                graphDiscovery},
     GraphCheck{{"dgd.enable-grove", Severity::Warning, "only false turns Grove off"}, enableGrove},
+    GraphCheck{{"dgd.enable-metrics", Severity::Warning, "only false turns metrics off"}, graphMetrics},
+    GraphCheck{{"dgd.kai-queue", Severity::Warning, "the queue of KAI is a label's value"}, kaiQueue},
 };
 
 constexpr std::array kServiceChecks = {
@@ -247,6 +284,11 @@ constexpr std::array kServiceChecks = {
     ServiceCheck{
         {"service.deployment-strategy", Severity::Warning, "the strategy is RollingUpdate or Recreate"},
         deploymentStrategy},
+    ServiceCheck{{"service.enable-metrics", Severity::Warning, "only false turns metrics off"},
+                 serviceMetrics},
+    ServiceCheck{{"service.pull-secret-discovery", Severity::Warning,
+                  "only true turns the discovery of pull secrets off"},
+                 pullSecretDiscovery},
     ServiceCheck{{"service.label-owned", Severity::Warning, "labels that the operator sets itself"},
                  ownedLabels},
     ServiceCheck{{"service.annotation-owned", Severity::Warning, "annotations that the operator sets itself"},

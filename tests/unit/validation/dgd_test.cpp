@@ -213,6 +213,14 @@ TEST_CASE("annotations of the graph") {
   const std::string odd =
       "W dgd.enable-grove metadata.annotations[nvidia.com/enable-grove]: only \"false\" turns Grove off\n";
   check({
+      {"metrics", annotated(R"("nvidia.com/enable-metrics":"true")"), ""},
+      {"odd metrics", annotated(R"("nvidia.com/enable-metrics":"FALSE")"),
+       "W dgd.enable-metrics metadata.annotations[nvidia.com/enable-metrics]: only \"false\" turns metrics "
+       "off\n"},
+      {"queue", annotated(R"("nvidia.com/kai-scheduler-queue":" team-a ")"), ""},
+      {"odd queue", annotated(R"("nvidia.com/kai-scheduler-queue":"team a")"),
+       "W dgd.kai-queue metadata.annotations[nvidia.com/kai-scheduler-queue]: no queue of KAI has such a "
+       "name\n"},
       {"1.0.0", version(R"("1.0.0")"), ""},
       {"unknown build", version(R"("0.0.0-unknown")"), ""},
       {"v1", version(R"("v1")"), ""},

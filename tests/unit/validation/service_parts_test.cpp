@@ -493,6 +493,13 @@ TEST_CASE("annotations of services that mean something") {
       {"unknown discovery", with("dynamo-discovery-backend", "consul"),
        "W service.discovery-backend" + p +
            "dynamo-discovery-backend]: is neither kubernetes nor etcd: kubernetes is used\n"},
+      {"metrics", with("enable-metrics", "false"), ""},
+      {"unknown metrics", with("enable-metrics", "no"),
+       "W service.enable-metrics" + p + "enable-metrics]: only \"false\" turns metrics off\n"},
+      {"pull secrets", with("disable-image-pull-secret-discovery", "true"), ""},
+      {"unknown pull secrets", with("disable-image-pull-secret-discovery", "1"),
+       "W service.pull-secret-discovery" + p +
+           "disable-image-pull-secret-discovery]: only \"true\" turns the discovery off\n"},
       {"strategy", with("deployment-strategy", "Recreate"), ""},
       {"unknown strategy", with("deployment-strategy", "recreate"),
        "W service.deployment-strategy" + p +
