@@ -99,46 +99,92 @@ void guardWorkersImage(const Value& beta, const Value& alpha, std::vector<Field>
   }
 }
 
+/// An object in the other version, and what that version cannot hold of it.
+struct Mapped {
+  Value object{rapidjson::kObjectType};  ///< spec and status
+  Carried carried;
+  std::vector<Field> remainder;  ///< guarded: of what the other version speaks for
+};
+
+/// Whether `mapped` says of the live object only what `plain` says, too.
+bool saysNoMore(const Mapped& mapped, const Mapped& plain) {
+  return std::all_of(mapped.remainder.begin(), mapped.remainder.end(), [&](const Field& field) {
+    return !field.guarded ||
+           std::any_of(plain.remainder.begin(), plain.remainder.end(), [&](const Field& other) {
+             return other.guarded && other.pointer == field.pointer &&
+                    json::equal(other.seen ? &*other.seen : nullptr, field.seen ? &*field.seen : nullptr);
+           });
+  });
+}
+
+/// Maps with what was saved in annotations, which anyone may write: the live object wins. What it speaks for
+/// is restored only as conversion saved it, behind a guard, and only to what reads the same in the live
+/// version.
+template <typename Map>
+Mapped faithful(std::vector<Field> saved, const Represented& represented, const Map& map) {
+  const auto spokenFor = [&](const Field& field) {
+    return represented.placeOf(field.pointer) != Represented::Place::TargetOnly;
+  };
+  std::erase_if(saved, [&](const Field& field) { return !field.guarded && spokenFor(field); });
+  Mapped mapped = map(saved);
+  const auto isGuarded = [](const Field& field) { return field.guarded; };
+  if (std::none_of(mapped.remainder.begin(), mapped.remainder.end(), isGuarded)) return mapped;
+  if (std::erase_if(saved, spokenFor) == 0) return mapped;
+  Mapped plain = map(saved);
+  return saysNoMore(mapped, plain) ? std::move(mapped) : std::move(plain);
+}
+
 Value toV1beta1(const Value& alpha, Allocator& allocator) {
-  Value mapped{rapidjson::kObjectType};
-  mapToV1beta1(alpha, mapped, allocator);
-  restore(savedFields(alpha, keys::kBetaSpecRemainder, keys::kBetaStatusRemainder, allocator), mapped,
-          allocator);
-  Carried carried = carriedOf(alpha, allocator);
-  if (const Value* spec = json::findObject(&mapped, "spec");
-      spec != nullptr && carried.profilingConfig != nullptr) {
-    // A configuration that the typed fields tell completely need not be kept beside them.
-    const Value told = profilerConfigFromSpec(*spec, nullptr, allocator);
-    if (json::equal(told, *carried.profilingConfig)) carried.profilingConfig = nullptr;
-  }
-  Value back{rapidjson::kObjectType};
-  mapToV1alpha1(mapped, carried, back, allocator);
-  std::vector<Field> fields = remainderOf(back, alpha, kRepresentedInV1alpha1);
-  guardWorkersImage(mapped, alpha, fields);
-  Value result = shell(alpha, api::kV1beta1,
-                       fitAnnotations(annotationsOf(alpha), writeCarried(carried), std::move(fields),
-                                      keys::kAlphaSpecRemainder, keys::kAlphaStatusRemainder),
-                       allocator);
-  moveMember(mapped, result, "spec", allocator);
-  moveMember(mapped, result, "status", allocator);
+  const auto map = [&](const std::vector<Field>& saved) {
+    Mapped mapped;
+    mapToV1beta1(alpha, mapped.object, allocator);
+    restore(saved, mapped.object, allocator);
+    Carried& carried = mapped.carried = carriedOf(alpha, allocator);
+    if (const Value* spec = json::findObject(&mapped.object, "spec");
+        spec != nullptr && carried.profilingConfig != nullptr) {
+      // A configuration that the typed fields tell completely need not be kept beside them.
+      const Value told = profilerConfigFromSpec(*spec, nullptr, allocator);
+      if (json::equal(told, *carried.profilingConfig)) carried.profilingConfig = nullptr;
+    }
+    Value back{rapidjson::kObjectType};
+    mapToV1alpha1(mapped.object, carried, back, allocator);
+    mapped.remainder = remainderOf(back, alpha, kRepresentedInV1alpha1);
+    return mapped;
+  };
+  Mapped mapped =
+      faithful(savedFields(alpha, keys::kBetaSpecRemainder, keys::kBetaStatusRemainder, allocator),
+               kRepresentedInV1beta1, map);
+  guardWorkersImage(mapped.object, alpha, mapped.remainder);
+  Value result =
+      shell(alpha, api::kV1beta1,
+            fitAnnotations(annotationsOf(alpha), writeCarried(mapped.carried), std::move(mapped.remainder),
+                           keys::kAlphaSpecRemainder, keys::kAlphaStatusRemainder),
+            allocator);
+  moveMember(mapped.object, result, "spec", allocator);
+  moveMember(mapped.object, result, "status", allocator);
   return result;
 }
 
 Value toV1alpha1(const Value& beta, Allocator& allocator) {
   const Carried carried = readCarried(annotationsOf(beta), allocator);
-  Value mapped{rapidjson::kObjectType};
-  mapToV1alpha1(beta, carried, mapped, allocator);
-  restore(savedFields(beta, keys::kAlphaSpecRemainder, keys::kAlphaStatusRemainder, allocator), mapped,
-          allocator);
-  Value back{rapidjson::kObjectType};
-  mapToV1beta1(mapped, back, allocator);
-  std::vector<Field> fields = remainderOf(back, beta, kRepresentedInV1beta1);
+  const auto map = [&](const std::vector<Field>& saved) {
+    Mapped mapped;
+    mapToV1alpha1(beta, carried, mapped.object, allocator);
+    restore(saved, mapped.object, allocator);
+    Value back{rapidjson::kObjectType};
+    mapToV1beta1(mapped.object, back, allocator);
+    mapped.remainder = remainderOf(back, beta, kRepresentedInV1beta1);
+    return mapped;
+  };
+  Mapped mapped =
+      faithful(savedFields(beta, keys::kAlphaSpecRemainder, keys::kAlphaStatusRemainder, allocator),
+               kRepresentedInV1alpha1, map);
   Value result = shell(beta, api::kV1alpha1,
-                       fitAnnotations(annotationsOf(beta), {}, std::move(fields), keys::kBetaSpecRemainder,
-                                      keys::kBetaStatusRemainder),
+                       fitAnnotations(annotationsOf(beta), {}, std::move(mapped.remainder),
+                                      keys::kBetaSpecRemainder, keys::kBetaStatusRemainder),
                        allocator);
-  moveMember(mapped, result, "spec", allocator);
-  moveMember(mapped, result, "status", allocator);
+  moveMember(mapped.object, result, "spec", allocator);
+  moveMember(mapped.object, result, "status", allocator);
   return result;
 }
 

@@ -276,6 +276,12 @@ Represented::Step Represented::down(const Step& from, std::string_view name) con
   return step;
 }
 
+Represented::Place Represented::placeOf(std::string_view pointer) const {
+  Step step;
+  while (!pointer.empty()) step = down(step, unescape(nextToken(pointer)));
+  return step.place();
+}
+
 void difference(const Value& live, const Value& wanted, std::string_view name, const Represented& represented,
                 std::vector<Field>& fields) {
   Comparison{represented, fields}.member(json::find(live, name), json::find(wanted, name), name, {});

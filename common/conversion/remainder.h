@@ -43,6 +43,8 @@ class Represented {
     }
   };
   Step down(const Step& from, std::string_view name) const;
+  /// The place of a JSON pointer.
+  Place placeOf(std::string_view pointer) const;
 
  private:
   std::uint64_t all() const { return count_ < 64 ? (std::uint64_t{1} << count_) - 1 : ~std::uint64_t{0}; }

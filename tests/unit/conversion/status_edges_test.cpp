@@ -230,6 +230,62 @@ TEST_CASE("tampering on the way to v1beta1 is ignored, too") {
   }
 }
 
+TEST_CASE("what an annotation says of a field that the live object speaks for is not believed (L10)") {
+  struct Row {
+    const char* field;
+    const char* pointer;
+    const char* live;
+  };
+  const Row toBeta[] = {
+      {R"({"path":"/status/phase","value":"Pending"})", "/status/phase", R"("Ready")"},
+      {R"({"path":"/status/phase","value":"Pending","while":"Ready"})", "/status/phase", R"("Ready")"},
+      {R"({"path":"/status/phase","value":"Deployed"})", "/status/phase", R"("Ready")"},
+      // As conversion itself saves it, and the same state.
+      {R"({"path":"/status/phase","value":"Deployed","while":"Ready"})", "/status/phase", R"("Deployed")"},
+      {R"({"path":"/spec/model","value":"evil"})", "/spec/model", R"("m")"},
+      {R"({"path":"/spec/model","value":"evil","while":"m"})", "/spec/model", R"("m")"},
+      {R"({"path":"/spec/model","value":5,"while":"m"})", "/spec/model", R"("m")"},
+      {R"({"path":"/spec/model","while":"m"})", "/spec/model", R"("m")"},
+      {R"({"path":"/spec/backend","value":"trtllm","while":"vllm","at":"/spec/backend"})", "/spec/backend",
+       R"("vllm")"},
+      {R"({"path":"/spec/sla","value":{"ttft":9}})", "/spec/sla/ttft", "1.0"},
+      {R"({"path":"/spec/sla","value":{"ttft":9},"while":{"ttft":1.0}})", "/spec/sla/ttft", "1.0"},
+      {R"({"path":"/spec/sla/ttft/x","value":9,"while":null})", "/spec/sla/ttft", "1.0"},
+      // What only v1beta1 has is the annotation's to tell.
+      {R"({"path":"/spec/searchStrategy","value":"thorough"})", "/spec/searchStrategy", R"("thorough")"},
+  };
+  for (const Row& row : toBeta) {
+    for (const char* key : {"nvidia.com/dgdr-v1beta1-spec", "nvidia.com/dgdr-v1beta1-status"}) {
+      if (std::string_view{row.field}.find(std::string_view{key}.ends_with("spec") ? "/spec" : "/status") ==
+          std::string_view::npos)
+        continue;
+      INFO(row.field);
+      json::Document source = object(
+          alpha(R"({"model":"m","backend":"vllm","autoApply":true,"profilingConfig":{"profilerImage":"p",)"
+                R"("config":{"sla":{"ttft":1.0}}}})",
+                R"({"state":"Ready"})", R"({"a":"b"})"));
+      const std::string text = R"({"v":1,"fields":[)" + std::string{row.field} + "]}";
+      json::set(*json::find(*json::find(source, "metadata"), "annotations"), key,
+                json::string(text, source.GetAllocator()), source.GetAllocator());
+      CHECK(at(converted(json::dump(source)), row.pointer) == row.live);
+    }
+  }
+  const Row toAlpha[] = {
+      {R"({"path":"/spec/model","value":"evil","while":"m"})", "/spec/model", R"("m")"},
+      {R"({"path":"/spec/autoApply","value":false,"while":true})", "/spec/autoApply", "true"},
+      {R"({"path":"/spec/profilingConfig/profilerImage","value":"evil","while":"p"})",
+       "/spec/profilingConfig/profilerImage", R"("p")"},
+  };
+  for (const Row& row : toAlpha) {
+    INFO(row.field);
+    json::Document source = object(beta(R"({"model":"m","image":"p","autoApply":true})", {}, R"({"a":"b"})"));
+    const std::string text = R"({"v":1,"fields":[)" + std::string{row.field} + "]}";
+    json::set(*json::find(*json::find(source, "metadata"), "annotations"), "nvidia.com/dgdr-v1alpha1-spec",
+              json::string(text, source.GetAllocator()), source.GetAllocator());
+    CHECK(at(converted(json::dump(source)), row.pointer) == row.live);
+  }
+}
+
 TEST_CASE("a v1beta1 object without a spec whose v1alpha1 view is edited") {
   const std::string there = converted(
       R"({"apiVersion":"nvidia.com/v1beta1","kind":"DynamoGraphDeploymentRequest","metadata":{"name":"r"}})");
