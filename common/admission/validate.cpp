@@ -166,7 +166,7 @@ Findings wrongTypes(const Value& object, const Value* old) {
 
 Findings validate(const Subject& subject, const Settings& settings) {
   const Kind* kind = kindOf(subject.kind);
-  if (kind == nullptr || k8s::isBeingDeleted(subject.object)) return {};
+  if (kind == nullptr || (subject.old != nullptr && k8s::isBeingDeleted(subject.object))) return {};
   if (subject.kind == api::kDynamoGraphDeployment) {
     // Looking at more of such a graph is what the bound is for.
     Findings size = ratcheted(render::tooLarge, subject.object, subject.old);

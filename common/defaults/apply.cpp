@@ -109,6 +109,7 @@ class Request {
 
   /// Only what no version may leave undone.
   void fillReplicas() {
+    if (!graph_) return;
     forEach([&](std::string_view, Component& component) {
       Value trie{rapidjson::kObjectType};
       keepReplicas(component, trie, allocator_);
@@ -184,7 +185,8 @@ class Request {
       claim(name, component);
       trie = old_ == nullptr ? created(component) : updated(component);
     }
-    keepReplicas(component, trie, allocator_);
+    // A component deployment may do without: then its Deployment is scaled from outside (quirk child-Q36).
+    if (graph_) keepReplicas(component, trie, allocator_);
     return trie;
   }
 
@@ -257,13 +259,27 @@ bool isOurs(const Value& object) {
   return kind == api::kDynamoGraphDeployment;
 }
 
+/// As the API server does on a create. Server-side apply hands nulls through: a service that is named and
+/// null is a mistake, which must not be mended by taking it away (quirk adm-Q4).
+void fillSchemaDefaults(Value& object, Allocator& allocator) {
+  Value& spec = *json::find(object, "spec");
+  std::vector<std::string> nulls;
+  if (const Value* services = json::findObject(&spec, "services")) {
+    for (const auto& service : services->GetObject()) {
+      if (service.value.IsNull()) nulls.emplace_back(json::text(service.name));
+    }
+  }
+  schema::applyDefaults(specNodeOf(object), spec, allocator);
+  for (const std::string& name : nulls) json::set(*json::find(spec, "services"), name, Value{}, allocator);
+}
+
 }  // namespace
 
 DefaultResult applyDefaults(Value& object, const Value* old, const DefaultContext& context,
                             Allocator& allocator) {
   DefaultResult result;
   if (!isOurs(object) || json::findObject(&object, "spec") == nullptr) return result;
-  schema::applyDefaults(specNodeOf(object), *json::find(object, "spec"), allocator);
+  fillSchemaDefaults(object, allocator);
   Request request{object, old, context, allocator};
   std::string stamp;
   if (old != nullptr) {

@@ -1,5 +1,5 @@
 // In which order the services of a graph restart, and which restart is due.
-// spec/children.md section 8; quirk ctl-Q19.
+// spec/children.md section 8, spec/controllers.md section 3; quirk ctl-Q19.
 #include <algorithm>
 
 #include "common/api/dynamo.h"
@@ -27,6 +27,19 @@ std::vector<std::string> texts(const Value* list) {
   return all;
 }
 
+/// The status from which a restart of `id` goes on: the graph's, or that of one which begins now.
+const Value& statusOf(std::string_view id, const Value* status) {
+  static const Value kBegins{rapidjson::kObjectType};
+  const bool begins = status == nullptr || (!id.empty() && json::findText(status, "observedID") != id);
+  return begins ? kBegins : *status;
+}
+
+bool workersRoll(const Value& graph) {
+  const Value* update = json::findObject(json::findObject(&graph, "status"), "rollingUpdate");
+  const std::string_view phase = json::findText(update, "phase");
+  return phase == "Pending" || phase == "InProgress";
+}
+
 /// The services, in the order of a sequential restart, that have had their turn or have it now.
 std::vector<std::string> startedSoFar(std::vector<std::string> order, const Value& status) {
   const std::vector<std::string> running = texts(json::find(status, "inProgress"));
@@ -49,22 +62,22 @@ std::map<std::string, std::string> restartAnnotations(const Value& graph, const 
   for (const auto& [service, id] : observed.restartAt) {
     if (!id.empty()) result[service] = id;
   }
-  const Value* status = json::findObject(json::findObject(&graph, "status"), "restart");
-  if (status == nullptr) return result;
   const Value* restart = json::findObject(specOf(graph), "restart");
-  const std::string_view observedId = json::findText(status, "observedID");
-  const std::string_view phase = json::findText(status, "phase");
   std::string_view id = json::findText(restart, "id");
   const bool removed = id.empty();
+  const Value& status = statusOf(id, json::findObject(json::findObject(&graph, "status"), "restart"));
+  const std::string_view observedId = json::findText(&status, "observedID");
+  const std::string_view phase = json::findText(&status, "phase");
   if (removed) id = observedId;
   if (id.empty() || (id == observedId && phase == "Superseded")) return result;
+  if (id != observedId && workersRoll(graph)) return result;  // superseded as it begins
   const std::vector<std::string> all = serviceNames(graph);
   std::vector<std::string> chosen = all;
   const Value* strategy = json::findObject(restart, "strategy");
   const bool done = removed || (id == observedId && phase == "Completed");
   if (!done && json::findText(strategy, "type") != "Parallel") {
     std::vector<std::string> order = texts(json::find(strategy, "order"));
-    chosen = startedSoFar(order.empty() ? all : order, *status);
+    chosen = startedSoFar(order.empty() ? all : order, status);
   }
   for (const std::string& service : chosen) result[service] = id;
   return result;

@@ -3,9 +3,11 @@
 #include <functional>
 #include <iostream>
 
+#include "common/api/kinds.h"
 #include "common/config/load.h"
 #include "common/config/manifests.h"
 #include "common/defaults/apply.h"
+#include "common/defaults/dgdr.h"
 #include "common/json/yaml_writer.h"
 #include "common/schema/defaults.h"
 #include "common/schema/registry.h"
@@ -41,6 +43,9 @@ int runEffective(const EffectiveOptions& options) {
         schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));
     if (node == nullptr) return;
     schema::applyDefaults(*node, object, allocator);
+    if (json::findText(&object, "apiVersion") == api::kV1beta1) {
+      defaults::defaultDgdr(object, policy.operatorVersion, allocator);
+    }
     const auto settings = policy.settings->get();
     defaults::applyDefaults(
         object, nullptr,

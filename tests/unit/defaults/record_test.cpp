@@ -41,7 +41,7 @@ TEST_CASE("text of the record") {
       "spec":{"componentType":"default"}})") ==
         R"({"v":1,"spec":{"extraPodSpec":{"securityContext":"UfBsAB","serviceAccountName":"fKkRiN",)"
         R"("mainContainer":{"env":{"DYN_COMPONENT":"zcGnJ9","DYN_DISCOVERY_BACKEND":"u996tO",)"
-        R"("POD_UID":"OxRyjq"}}},"=":"E6AGdF","replicas":"LksQuD"}})");
+        R"("POD_UID":"OxRyjq"}}},"=":"E6AGdF"}})");
 }
 
 TEST_CASE("digests are the same for what the API server treats as one, and in every version") {

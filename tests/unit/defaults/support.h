@@ -57,12 +57,23 @@ class Admission {
   json::Value admit(const json::Value& request, const json::Value* old, json::Allocator& allocator,
                     std::vector<std::string>* warnings) const {
     json::Value object = json::copy(request, allocator);
+    dropNullServices(object);
     const defaults::DefaultResult result =
         defaults::applyDefaults(object, old, {components_, config, "1.0.0", "ns"}, allocator);
     for (const auto& warning : result.warnings) {
       if (warnings != nullptr) warnings->push_back(warning.message());
     }
     return object;
+  }
+
+  /// As API servers do, but on server-side apply, where validation refuses them: none is ever stored.
+  static void dropNullServices(json::Value& object) {
+    json::Value* spec = json::find(object, "spec");
+    json::Value* services = spec == nullptr ? nullptr : json::find(*spec, "services");
+    if (services == nullptr || !services->IsObject()) return;
+    for (auto each = services->MemberBegin(); each != services->MemberEnd();) {
+      each = each->value.IsNull() ? services->EraseMember(each) : each + 1;
+    }
   }
 
   json::Document overlay_;

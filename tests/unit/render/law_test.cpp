@@ -206,7 +206,7 @@ TEST_CASE("law 4: an object renders the same before admission, after it and afte
       Taste::Odd, objects(),
       [&](std::uint64_t seed, GraphGenerator& generator, const Value& manifest, Allocator& allocator) {
         const Operator& op = operatorOf(seed);
-        const Value stored = op.admit(manifest, nullptr, allocator);
+        const Value stored = op.admit(schemaDefaults(manifest, allocator), nullptr, allocator);
         const Children wanted = op.render(stored, allocator);
         children += wanted.items.size();
         clean += wanted.errors.empty() ? 1 : 0;

@@ -14,14 +14,22 @@ TEST_CASE("which services a restart has reached (children.md section 8)") {
     const char* reached;
   };
   const Row rows[] = {
-      {"no status", R"({"id":"1"})", "null", ""},
+      {"begins", R"({"id":"1"})", "null", "a=1"},
+      {"begins, parallel", R"({"id":"1","strategy":{"type":"Parallel"}})", "null", "a=1 b=1 c=1"},
+      {"begins with its own order", R"({"id":"1","strategy":{"order":["c","a"]}})", "null", "c=1"},
+      {"begins after another", R"({"id":"2"})",
+       R"({"observedID":"1","phase":"Restarting","inProgress":["c"]})", "a=2"},
+      {"no services ahead of it", "null", "null", ""},
       {"nothing asked", "null", R"({})", ""},
-      {"parallel", R"({"id":"1","strategy":{"type":"Parallel"}})", R"({"phase":"Pending"})", "a=1 b=1 c=1"},
-      {"first of a sequence", R"({"id":"1"})", R"({"phase":"Pending"})", "a=1"},
-      {"nothing in progress", R"({"id":"1"})", R"({"phase":"Restarting","inProgress":[]})", "a=1"},
-      {"second of a sequence", R"({"id":"1"})", R"({"phase":"Restarting","inProgress":["b"]})", "a=1 b=1"},
+      {"parallel", R"({"id":"1","strategy":{"type":"Parallel"}})", R"({"phase":"Pending","observedID":"1"})",
+       "a=1 b=1 c=1"},
+      {"first of a sequence", R"({"id":"1"})", R"({"phase":"Pending","observedID":"1"})", "a=1"},
+      {"nothing in progress", R"({"id":"1"})", R"({"phase":"Restarting","observedID":"1","inProgress":[]})",
+       "a=1"},
+      {"second of a sequence", R"({"id":"1"})",
+       R"({"phase":"Restarting","observedID":"1","inProgress":["b"]})", "a=1 b=1"},
       {"own order", R"({"id":"1","strategy":{"type":"Sequential","order":["c","a","b"]}})",
-       R"({"phase":"Restarting","inProgress":["a"]})", "a=1 c=1"},
+       R"({"phase":"Restarting","observedID":"1","inProgress":["a"]})", "a=1 c=1"},
       {"done", R"({"id":"1"})", R"({"phase":"Completed","observedID":"1"})", "a=1 b=1 c=1"},
       {"superseded", R"({"id":"1"})", R"({"phase":"Superseded","observedID":"1"})", ""},
       {"removed after it was done", "null", R"({"phase":"Completed","observedID":"1"})", "a=1 b=1 c=1"},
@@ -37,6 +45,13 @@ TEST_CASE("which services a restart has reached (children.md section 8)") {
     }
     CHECK(reached == row.reached);
   }
+}
+
+TEST_CASE("a restart that begins while workers roll is superseded (controllers.md section 3)") {
+  const char* phase = GENERATE("Pending", "InProgress", "Completed");
+  const auto graph = parsed(std::string{R"({"spec":{"services":{"a":{}},"restart":{"id":"1"}},)"} +
+                            R"("status":{"rollingUpdate":{"phase":")" + phase + R"("}}})");
+  CHECK(restartAnnotations(graph, {}).size() == (std::string_view{phase} == "Completed" ? 1U : 0U));
 }
 
 TEST_CASE("a service not yet reached keeps what its child has") {

@@ -14,6 +14,18 @@ constexpr const char* kAdd =
 constexpr const char* kReplace =
     R"([{"op":"replace","path":"/spec/image","value":"nvcr.io/nvidia/ai-dynamo/dynamo-frontend:1.2.3"}])";
 
+TEST_CASE("a service that is null reaches validation, which refuses it (adm-Q4)") {
+  const std::string graph = R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment",)"
+                            R"("metadata":{"name":"g","namespace":"ns"},)"
+                            R"("spec":{"services":{"Worker":null,"Frontend":{"componentType":"frontend"}}}})";
+  const std::string path = "-nvidia-com-v1alpha1-dynamographdeployment";
+  const std::string patch = patchOf(ask("/mutate" + path, review("CREATE", graph)));
+  CHECK(patch.find("/spec/services/Frontend") != std::string::npos);
+  CHECK(patch.find("/spec/services/Worker") == std::string::npos);
+  const std::string judged = ask("/validate" + path, review("CREATE", graph)).body;
+  CHECK(judged.find("spec.services[Worker]: Required value") != std::string::npos);
+}
+
 TEST_CASE("the image is defaulted on CREATE alone, by the smallest patch") {
   struct Row {
     const char* name;
