@@ -29,6 +29,7 @@ struct Node {
   bool preserveUnknown = false;
   bool embeddedResource = false;
   bool dateTime = false;
+  bool int32 = false;
   bool scale = false;  ///< replicas of the scale subresource: a plain integer of 32 bits, not negative
   ListType listType = ListType::Atomic;
 

@@ -92,6 +92,7 @@ class Registry {
     if (const Value* values = json::find(source, "enum")) node.enumValues = texts(values);
     if (const Value* preset = json::find(source, "default")) node.defaultValue = preset;
     if (json::findText(&source, "format") == "date-time") node.dateTime = true;
+    if (json::findText(&source, "format") == "int32") node.int32 = true;
     if (const Value* pattern = json::find(source, "pattern")) {
       const std::string_view text = json::text(*pattern);
       node.pattern = &patterns_.try_emplace(text, text).first->second;

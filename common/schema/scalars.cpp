@@ -77,6 +77,13 @@ void Walker::checkDateTime(const Value& value) {
           fmt::format("{} in body must be of type date-time: {}", path_.dotted(), shown), "schema.type");
 }
 
+/// API servers let it pass, and no program in Go could read the object any more.
+void Walker::checkInt32(const Value& value) {
+  const double number = value.GetDouble();
+  if (onlyUnknown_ || (number >= INT32_MIN && number <= INT32_MAX)) return;
+  addHere(ErrorType::Invalid, validation::showValue(value), "must fit in 32 bits", "schema.type");
+}
+
 void Walker::checkNumber(const Node& node, const Value& value) {
   if (onlyUnknown_) return;
   const double number = value.GetDouble();

@@ -136,8 +136,9 @@ void Walker::check(const Node& node, const Value& value) {
   } else if (value.IsString()) {
     if (!typesOnly_) checkString(node, value);
     if (node.dateTime) checkDateTime(value);
-  } else if (value.IsNumber() && !typesOnly_) {
-    checkNumber(node, value);
+  } else if (value.IsNumber()) {
+    if (typesOnly_ && node.int32) checkInt32(value);
+    if (!typesOnly_) checkNumber(node, value);
   }
 }
 

@@ -34,6 +34,7 @@ class Walker {
   // scalars.cpp
   void checkString(const Node& node, const json::Value& value);
   void checkDateTime(const json::Value& value);
+  void checkInt32(const json::Value& value);
   void checkNumber(const Node& node, const json::Value& value);
   void checkScale(const Node& node, const json::Value& value);
 

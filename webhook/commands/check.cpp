@@ -20,12 +20,24 @@ namespace {
 
 using json::Value;
 
+/// The API server ends a generated name with five characters.
+void ensureName(Value& object, json::Allocator& allocator) {
+  constexpr std::string_view kEnd = "xxxxx";
+  constexpr std::size_t kMostOfPrefix = 63 - kEnd.size();
+  Value& metadata = json::ensureObject(object, "metadata", allocator);
+  const std::string_view prefix = json::findText(&metadata, "generateName");
+  if (prefix.empty() || !json::findText(&metadata, "name").empty()) return;
+  const std::string name = std::string{prefix.substr(0, kMostOfPrefix)}.append(kEnd);
+  json::set(metadata, "name", json::string(name, allocator), allocator);
+}
+
 /// What the API server would make of a new object.
 Value created(const schema::Node& node, const Value& object, const std::string& space,
               json::Allocator& allocator) {
   Value made = json::copy(object, allocator);
   schema::applyDefaults(node, made, allocator);
   k8s::ensureNamespace(made, space, allocator);
+  ensureName(made, allocator);
   json::remove(made, "status");  // a create drops it
   return made;
 }
@@ -111,6 +123,9 @@ bool checkManifest(const config::Manifest& manifest, const std::string& namespac
   }
   validation::Findings all;
   all.errors = schema::validate(*node, object);
+  for (validation::FieldError& error : schema::wrongTypes(*node, object)) {
+    if (!known(all.errors, error)) all.errors.push_back(std::move(error));
+  }
   const bool request = manifest.kind() == api::kDynamoGraphDeploymentRequest;
   if (request || admission::hasRules(manifest.kind())) {
     validation::Findings rules = request ? dgdrFindings(*node, object, namespaceName, policy)

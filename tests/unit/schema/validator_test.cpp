@@ -261,6 +261,21 @@ TEST_CASE("wrongTypes() tells what validate() tells of types", "[schema]") {
   CHECK(told == wanted);
 }
 
+TEST_CASE("an int32 has 32 bits, which the API server does not ask", "[schema]") {
+  const auto [number, wanted] = GENERATE(table<std::string, std::string>({
+      {"2147483647", ""},
+      {"2147483648", "spec.services.a.multinode.nodeCount: Invalid value: 2147483648: must fit in 32 bits"},
+      {"3e9", "spec.services.a.multinode.nodeCount: Invalid value: 3000000000.0: must fit in 32 bits"},
+  }));
+  const std::string body = inService(R"("multinode":{"nodeCount":)" + number + "}");
+  CHECK(messages("v1alpha1", kDgd, body).empty());
+  json::Document document;
+  REQUIRE_FALSE(json::parse("{" + body + "}", document));
+  const auto told = schema::wrongTypes(*schema::find("nvidia.com/v1alpha1", kDgd), document);
+  REQUIRE(told.size() == (wanted.empty() ? 0U : 1U));
+  if (!wanted.empty()) CHECK(told[0].message() == wanted);
+}
+
 TEST_CASE("a checkpoint's identity cannot change", "[schema]") {
   const std::string identity = R"("identity":{"model":"m","backendFramework":"vllm"})";
   const std::string job = R"(,"job":{"podTemplateSpec":{}})";
