@@ -1,5 +1,7 @@
 #include "common/json/yaml_writer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -29,8 +31,47 @@ bool isBlock(const Value& value) {
   return (value.IsObject() && !value.ObjectEmpty()) || (value.IsArray() && !value.Empty());
 }
 
+/// Characters that YAML does not take as they are, or takes for the end of a line; both ends of each range.
+struct Range {
+  std::string_view first;
+  std::string_view last;
+  unsigned code;  ///< of the first
+};
+constexpr std::array<Range, 5> kEscaped{{{"\x7f", "\x7f", 0x7f},
+                                         {"\xc2\x80", "\xc2\x9f", 0x80},
+                                         {"\xe2\x80\xa8", "\xe2\x80\xa9", 0x2028},
+                                         {"\xef\xbb\xbf", "\xef\xbb\xbf", 0xfeff},
+                                         {"\xef\xbf\xbe", "\xef\xbf\xbf", 0xfffe}}};
+
+/// JSON text with these written as \u....: YAML reads that, too.
+std::string escaped(std::string_view json) {
+  std::string out;
+  while (!json.empty()) {
+    const auto range = std::find_if(kEscaped.begin(), kEscaped.end(), [&](const Range& each) {
+      const std::string_view character = json.substr(0, each.first.size());
+      return character >= each.first && character <= each.last;
+    });
+    if (range == kEscaped.end()) {
+      out += json.front();
+      json.remove_prefix(1);
+      continue;
+    }
+    const std::size_t length = range->first.size();
+    const auto ordinal = [&](std::string_view character) {
+      return static_cast<unsigned>(static_cast<unsigned char>(character[length - 1]));
+    };
+    out += fmt::format("\\u{:04x}", range->code + ordinal(json) - ordinal(range->first));
+    json.remove_prefix(length);
+  }
+  return out;
+}
+
 std::string scalar(const Value& value) {
-  return value.IsString() && isPlain(text(value)) ? std::string{text(value)} : dump(value);
+  if (value.IsString() && isPlain(text(value))) return std::string{text(value)};
+  std::string written = dump(value);
+  const bool odd = std::any_of(written.begin(), written.end(),
+                               [](char c) { return static_cast<unsigned char>(c) >= 0x7f; });
+  return odd ? escaped(written) : written;
 }
 
 void write(const Value& value, std::size_t indent, std::string& out);
