@@ -49,7 +49,7 @@ void hardwareGiven(const DgdrRequest& request, const Report& report) {
 void nameFitsJob(const DgdrRequest& request, const Report& report) {
   const std::string_view name = json::findText(json::find(&request.object, "metadata"), "name");
   // An existing object keeps its name; only CREATE can be told.
-  if (request.old != nullptr || name.size() <= keys::kMaxNameLength) return;
+  if (name.size() <= keys::kMaxNameLength) return;
   report.tooLong("metadata.name",
                  fmt::format("may not be more than {} bytes (it has {}): the profiling Job is named after it",
                              keys::kMaxNameLength, name.size()));
