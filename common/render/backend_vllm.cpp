@@ -64,7 +64,9 @@ void injectMultiprocessing(const Component& component, Role role, Value& main, A
 
 void injectDataParallel(const Component& component, const Sizes& sizes, Role role, Value& main,
                         Allocator& allocator) {
-  if (role == Role::Main) return;  // nothing coordinates the nodes
+  if (role == Role::Main) {  // nothing coordinates the nodes; a shell's text gets the reference's blank
+    return injectFlags(main, {"", ""}, false, kVllm, allocator);
+  }
   const long long local = sizes.gpus / std::max(sizes.world(), 1LL);
   const std::string rank = role == Role::Leader ? "0" : component.hosts.rankTimes(local);
   const auto flags = [&](std::string_view leader) {
@@ -75,13 +77,6 @@ void injectDataParallel(const Component& component, const Sizes& sizes, Role rol
   };
   injectFlags(main, {flags(component.hosts.leaderDirect()), flags(component.hosts.leaderShell())},
               role == Role::Worker, kVllm, allocator);
-}
-
-bool isShell(const Value* command) {
-  if (command == nullptr || !command->IsArray() || command->Size() != 2) return false;
-  const std::string_view shell = json::text((*command)[0]);
-  return (shell == "sh" || shell == "bash" || shell.ends_with("/sh") || shell.ends_with("/bash")) &&
-         json::text((*command)[1]) == "-c";
 }
 
 /// Puts `flags` into the first item of `list` that runs vLLM by itself, as the text of a shell.
@@ -111,11 +106,6 @@ void wrapInRay(const Component& component, Role role, Value& main, Allocator& al
         command != nullptr && command->IsArray() && !command->Empty() && isPython(json::text((*command)[0]));
     const bool inText =
         !python && (injectIntoItem(command, kRayFlag, make) || injectIntoItem(args, kRayFlag, make));
-    if (inText && isShell(command) && args != nullptr && args->IsArray() && !args->Empty()) {
-      (*args)[0] = make.value(start + std::string{json::text((*args)[0])});
-      make.set(main, "command", make.list("/bin/sh", "-c"));
-      return;
-    }
     text = fmt::format("{}{} {}", start, quoteAll(command), quoteAll(args));
     if (!inText) text.append(" ").append(kRayFlag);
   }

@@ -7,6 +7,7 @@
 #include "common/api/kinds.h"
 #include "common/defaults/apply.h"
 #include "common/k8s/names.h"
+#include "common/k8s/quantity.h"
 #include "common/render/checkpoint_job.h"
 #include "common/render/epp.h"
 #include "common/render/graph_component.h"
@@ -86,10 +87,11 @@ class Graph {
       Value object = makeObject("v1", "PersistentVolumeClaim", name, namespaceOf(graph_), make_.allocator());
       setOwner(object, graph_, make_.allocator());
       const Value* size = json::find(claim, "size");
-      Value spec = make_.object(
-          "accessModes", make_.list(json::findText(&claim, "volumeAccessMode")), "resources",
-          make_.object("requests",
-                       make_.object("storage", size == nullptr ? make_.value("0") : make_.value(*size))));
+      // As the API server stores it: what differs would be written again and again.
+      const std::string amount =
+          k8s::canonicalQuantity(size == nullptr ? "0" : k8s::quantityText(*size).value_or("0"));
+      Value spec = make_.object("accessModes", make_.list(json::findText(&claim, "volumeAccessMode")),
+                                "resources", make_.object("requests", make_.object("storage", amount)));
       const std::string_view storageClass = json::findText(&claim, "storageClass");
       if (!storageClass.empty()) make_.set(spec, "storageClassName", storageClass);
       make_.set(object, "spec", std::move(spec));

@@ -67,8 +67,13 @@ TEST_CASE("commands of leaders and workers") {
        "/bin/sh|-c|ray start --address=$LWS_LEADER_ADDRESS:6379 --block"},
       {"vLLM, Ray, shell (quirk pod-Q12)", Pathway::Grove, R"(["sh","-c"])",
        R"(["python3 -m dynamo.vllm --tensor-parallel-size 16"])", kOld,
-       "/bin/sh|-c|ray start --head --port=6379 && python3 -m dynamo.vllm --distributed-executor-backend ray "
-       "--tensor-parallel-size 16",
+       R"(/bin/sh|-c|ray start --head --port=6379 && sh -c "python3 -m dynamo.vllm )"
+       R"(--distributed-executor-backend ray --tensor-parallel-size 16")",
+       "/bin/sh|-c|ray start --address=" + kGroveLeader + ":6379 --block"},
+      {"vLLM, Ray, a shell of the user's own", Pathway::Grove, R"(["/bin/bash","-ec"])",
+       R"(["source /env; python3 -m dynamo.vllm --tensor-parallel-size 16 --x \"$X\"","name"])", kOld,
+       R"(/bin/sh|-c|ray start --head --port=6379 && /bin/bash -ec "source /env; python3 -m dynamo.vllm )"
+       R"(--distributed-executor-backend ray --tensor-parallel-size 16 --x \"\$X\"" name)",
        "/bin/sh|-c|ray start --address=" + kGroveLeader + ":6379 --block"},
       {"vLLM, data parallel, Grove", Pathway::Grove, R"(["python3"])",
        R"(["-m","dynamo.vllm","--data-parallel-size","8","--tensor-parallel-size","2"])", kVersioned,

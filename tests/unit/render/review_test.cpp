@@ -221,8 +221,8 @@ TEST_CASE("Ray behind a shell of any form (quirk pod-Q12)") {
   };
   const Row rows[] = {
       {R"(["/bin/bash","-c"])", R"(["python3 -m dynamo.vllm --tensor-parallel-size 16"])",
-       "/bin/sh|-c|ray start --head --port=6379 && python3 -m dynamo.vllm --distributed-executor-backend ray "
-       "--tensor-parallel-size 16"},
+       "/bin/sh|-c|ray start --head --port=6379 && /bin/bash -c \"python3 -m dynamo.vllm "
+       "--distributed-executor-backend ray --tensor-parallel-size 16\""},
       {R"(["bash","-lc"])", R"(["python3 -m dynamo.vllm --tensor-parallel-size 16"])",
        "/bin/sh|-c|ray start --head --port=6379 && bash -lc \"python3 -m dynamo.vllm "
        "--distributed-executor-backend ray --tensor-parallel-size 16\""},
