@@ -255,7 +255,7 @@ class Request {
 
 bool isOurs(const Value& object) {
   const std::string_view kind = json::findText(&object, "kind");
-  if (kind == api::kDynamoComponentDeployment) return !ownedByGraph(object);
+  if (kind == api::kDynamoComponentDeployment) return graphOwner(object) == nullptr;
   return kind == api::kDynamoGraphDeployment;
 }
 

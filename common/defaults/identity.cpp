@@ -51,12 +51,13 @@ Surroundings surroundingsOf(const Value& object, std::string_view fallbackNamesp
   return around;
 }
 
-bool ownedByGraph(const Value& deployment) {
-  const Value* owners = json::find(metadataOf(deployment), "ownerReferences");
-  if (owners == nullptr || !owners->IsArray()) return false;
-  return std::any_of(owners->Begin(), owners->End(), [](const Value& owner) {
-    return json::findText(&owner, "kind") == api::kDynamoGraphDeployment;
-  });
+const Value* graphOwner(const Value& object) {
+  const Value* owners = json::find(metadataOf(object), "ownerReferences");
+  if (owners == nullptr || !owners->IsArray()) return nullptr;
+  for (const Value& owner : owners->GetArray()) {
+    if (json::findText(&owner, "kind") == api::kDynamoGraphDeployment) return &owner;
+  }
+  return nullptr;
 }
 
 std::string dynamoNamespace(bool global, std::string_view namespaceName, std::string_view graph) {

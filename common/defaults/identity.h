@@ -23,8 +23,8 @@ struct Surroundings {
 /// `fallbackNamespace` stands for a metadata.namespace that is absent.
 Surroundings surroundingsOf(const json::Value& object, std::string_view fallbackNamespace);
 
-/// Whether a DynamoComponentDeployment was made from a graph.
-bool ownedByGraph(const json::Value& deployment);
+/// The owner reference to the graph that made a component deployment; nullptr when there is none.
+const json::Value* graphOwner(const json::Value& object);
 
 /// The namespace in Dynamo's own discovery: "dynamo" when global, else "<namespace>-<graph, '.' as '-'>";
 /// empty while one of the two is unknown (spec/pod-defaults.md section 1).

@@ -1,6 +1,7 @@
 // DGD service -> DynamoComponentDeployment -> its children (spec/children.md sections 1, 6, 9 to 15).
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
+#include "common/defaults/identity.h"
 #include "common/render/checkpoint.h"
 #include "common/render/deployment_config.h"
 #include "common/render/graph_component.h"
@@ -17,18 +18,10 @@ namespace {
 using json::Allocator;
 using json::Value;
 
-const Value* graphOwner(const Value& deployment) {
-  const Value* owners = json::find(json::find(&deployment, "metadata"), "ownerReferences");
-  if (owners == nullptr || !owners->IsArray()) return nullptr;
-  for (const Value& owner : owners->GetArray()) {
-    if (json::findText(&owner, "kind") == api::kDynamoGraphDeployment) return &owner;
-  }
-  return nullptr;
-}
-
 /// The graph's name: its owner, else its label, else its own name (quirk pod-Q27).
 std::string graphName(const Value& deployment, const Value& spec) {
-  if (const Value* owner = graphOwner(deployment)) return std::string{json::findText(owner, "name")};
+  if (const Value* owner = defaults::graphOwner(deployment))
+    return std::string{json::findText(owner, "name")};
   for (const Value* labels : {labelsOf(deployment), json::findObject(&spec, "labels")}) {
     const std::string_view name = json::findText(labels, api::label::kGraph);
     if (!name.empty()) return std::string{name};
@@ -113,7 +106,7 @@ Children renderComponentDeployment(const Value& deployment, const std::string& p
   Children children;
   const Component component = componentOf(deployment, path, context, children.errors, allocator);
   if (!children.errors.empty()) return children;
-  const bool standalone = graphOwner(deployment) == nullptr;
+  const bool standalone = defaults::graphOwner(deployment) == nullptr;
   if (standalone && component.discovery == "kubernetes") {
     renderDiscoveryAccess(deployment, component.graph, component.namespaceName, children, allocator);
   }

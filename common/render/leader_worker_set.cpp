@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/api/dynamo.h"
+#include "common/defaults/identity.h"
 #include "common/render/metadata.h"
 #include "common/render/names.h"
 #include "common/render/object.h"
@@ -35,10 +36,16 @@ struct Templates {
   Pod worker;
 };
 
-Value podTemplate(const Component& component, const Pod& pod, std::string_view role, std::string_view set,
-                  long long index, Allocator& allocator) {
+Value podTemplate(const Value& owner, const Component& component, const Pod& pod, std::string_view role,
+                  std::string_view set, long long index, Allocator& allocator) {
   const json::Maker make{allocator};
   Value labels = podLabels(component, {}, allocator);
+  // Those of the set come again, over extraPodMetadata's; a graph's service keeps these, as with Grove (quirk
+  // pod-Q20).
+  if (defaults::graphOwner(owner) == nullptr) {
+    const Value own = componentLabels(component, allocator);
+    layOver(labels, &own, allocator);
+  }
   make.set(labels, api::label::kInstanceId, fmt::format("{}", index));
   make.set(labels, api::label::kRole, role);
   Value annotations = podAnnotations(component, pod, nullptr, allocator);
@@ -67,12 +74,13 @@ void renderOne(const Value& owner, const Component& component, const Templates& 
   make.set(labels, api::label::kInstanceId, fmt::format("{}", index));
   setMetadata(set, "labels", std::move(labels), allocator);
   setOwner(set, owner, allocator);
-  make.set(set, "spec",
-           make.object("replicas", 1, "startupPolicy", "LeaderCreated", "leaderWorkerTemplate",
-                       make.object("size", component.nodes(), "leaderTemplate",
-                                   podTemplate(component, pods.leader, "leader", name, index, allocator),
-                                   "workerTemplate",
-                                   podTemplate(component, pods.worker, "worker", name, index, allocator))));
+  make.set(
+      set, "spec",
+      make.object("replicas", 1, "startupPolicy", "LeaderCreated", "leaderWorkerTemplate",
+                  make.object("size", component.nodes(), "leaderTemplate",
+                              podTemplate(owner, component, pods.leader, "leader", name, index, allocator),
+                              "workerTemplate",
+                              podTemplate(owner, component, pods.worker, "worker", name, index, allocator))));
   children.items.push_back({std::move(set), component.service});
 }
 

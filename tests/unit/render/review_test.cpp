@@ -121,6 +121,29 @@ TEST_CASE("a defect is told once, and Grove gets no half set (children.md 3, pod
   }
 }
 
+TEST_CASE("labels of LeaderWorkerSet pods (children.md 10, quirk pod-Q20)") {
+  const std::string spec =
+      R"("componentType":"worker","multinode":{"nodeCount":2},"labels":{"team":"own"},)"
+      R"("extraPodMetadata":{"labels":{"team":"extra","more":"extra"}},"resources":{"limits":{"gpu":"1"}},)"
+      R"("extraPodSpec":{"mainContainer":{"image":"i","command":["run"],"args":["x"]}})";
+  const Setup setup{Pathway::LeaderWorkerSet};
+  const auto labelsOfPod = [](const Children& children) {
+    for (const Child& child : children.items) {
+      if (json::findText(&child.object, "kind") != "LeaderWorkerSet") continue;
+      const Value* body = json::find(specOf(child.object), "leaderWorkerTemplate");
+      const Value* labels = json::find(json::find(json::find(body, "workerTemplate"), "metadata"), "labels");
+      return std::string{json::findText(labels, "team")} + " " + std::string{json::findText(labels, "more")};
+    }
+    return std::string{"no set"};
+  };
+  json::Document alone = parsed(R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoComponentDeployment",)"
+                                R"("metadata":{"name":"w","namespace":"ns"},"spec":{)" +
+                                spec + "}}");
+  CHECK(labelsOfPod(renderComponentDeployment(alone, setup.context(), alone.GetAllocator())) == "own extra");
+  json::Document graph = graphWith(R"({"W":{)" + spec + "}}");
+  CHECK(labelsOfPod(rendered(setup, graph)) == "extra extra");
+}
+
 TEST_CASE("restore label of the user: Grove keeps it, the component pathway strips it (pod-defaults.md 28)") {
   const char* service =
       R"({"W":{"extraPodMetadata":{"labels":{"nvidia.com/snapshot-is-restore-target":"true"}}}})";
