@@ -41,6 +41,33 @@ constexpr std::array<std::string_view, 13> kPointerBooleans = {"automountService
                                                                "suspend",
                                                                "manualSelector",
                                                                "controller"};
+/// Numbers of Kubernetes types that are no pointers: 0 is the same as absent.
+constexpr std::array<std::string_view, 10> kPlainNumbers = {"initialDelaySeconds",
+                                                            "timeoutSeconds",
+                                                            "periodSeconds",
+                                                            "successThreshold",
+                                                            "failureThreshold",
+                                                            "hostPort",
+                                                            "containerPort",
+                                                            "maxSkew",
+                                                            "weight",
+                                                            "partition"};
+/// What the typed API reads of metadata; the CRD lets everything else stand there.
+constexpr std::array<std::string_view, 15> kObjectMeta = {"name",
+                                                          "generateName",
+                                                          "namespace",
+                                                          "selfLink",
+                                                          "uid",
+                                                          "resourceVersion",
+                                                          "generation",
+                                                          "creationTimestamp",
+                                                          "deletionTimestamp",
+                                                          "deletionGracePeriodSeconds",
+                                                          "labels",
+                                                          "annotations",
+                                                          "ownerReferences",
+                                                          "finalizers",
+                                                          "managedFields"};
 /// Maps and structs that typed clients write out empty.
 constexpr std::array<std::string_view, 9> kEmptyIsAbsent = {"nodeSelector", "labels",    "annotations",
                                                             "matchLabels",  "limits",    "requests",
@@ -83,6 +110,7 @@ class Comparison {
   static bool absentInJob(const Value& value, std::string_view key) {
     if (value.IsNull()) return true;
     if (value.IsFalse()) return !contains(kPointerBooleans, key);
+    if (value.IsNumber()) return value.GetDouble() == 0 && contains(kPlainNumbers, key);
     if (value.IsString()) return value.GetStringLength() == 0 && key != "storageClassName";
     if (value.IsArray()) return value.Empty() && key != "containers";
     return value.IsObject() && contains(kEmptyIsAbsent, key) &&
@@ -103,6 +131,7 @@ class Comparison {
   }
 
   bool descend(const Value* a, const Value* b, std::string_view key) {
+    if (inJob_ && pointer_.ends_with("/metadata") && !contains(kObjectMeta, key)) return true;
     const std::size_t length = pointer_.size();
     const bool wasInJob = inJob_;
     const bool wasQuantity = quantity_;

@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
-#include <limits>
 #include <set>
 
 #include "common/api/dynamo.h"
@@ -32,14 +30,11 @@ void dynamoNamespace(const Service& service, const Report& report) {
               fmt::format("is deprecated: {} is ignored, {} is used", showValue(given), showValue(used)));
 }
 
-void replicasInRange(const Service& service, const Report& report) {
+void replicasNotNegative(const Service& service, const Report& report) {
   const Value* replicas = service.member("replicas");
   if (replicas == nullptr || !replicas->IsInt64()) return;
-  constexpr long long kMost = std::numeric_limits<std::int32_t>::max();
   if (replicas->GetInt64() < 0) {
     report.invalid(service.at("replicas"), *replicas, "must be greater than or equal to 0");
-  } else if (replicas->GetInt64() > kMost) {
-    report.invalid(service.at("replicas"), *replicas, fmt::format("must be no more than {}", kMost));
   }
 }
 
@@ -135,8 +130,8 @@ void sidecarPort(const Service& service, const Report& report) {
 }
 
 constexpr std::array kChecks = {
-    ServiceCheck{{"service.replicas-negative", Severity::Error, "replicas are 0 or more, in 32 bits"},
-                 replicasInRange},
+    ServiceCheck{{"service.replicas-negative", Severity::Error, "replicas are 0 or more"},
+                 replicasNotNegative},
     ServiceCheck{{"service.shared-memory-size", Severity::Error,
                   "shared memory has a size above zero unless disabled"},
                  sharedMemorySize},

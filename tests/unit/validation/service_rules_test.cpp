@@ -32,10 +32,7 @@ TEST_CASE("service.replicas-negative") {
       {"negative", service(R"("replicas":-1)"), negative},
       {"zero", service(R"("replicas":0)"), ""},
       {"most", service(R"("replicas":2147483647)"), ""},
-      {"beyond 32 bits", service(R"("replicas":2147483648)"),
-       "E service.replicas-negative spec.services[a].replicas: Invalid value: 2147483648: must be no more "
-       "than "
-       "2147483647\n"},
+      {"beyond 32 bits: its type", service(R"("replicas":2147483648)"), ""},
       {"null", service(R"("replicas":null)"), ""},
       {"text", service(R"("replicas":"-1")"), ""},
   });
