@@ -263,6 +263,10 @@ void checkRoundTrip(const Value& object, std::string_view there, std::string_vie
   json::Document stored{&allocator};
   require(!json::parse(middleText, stored), "the converted object is JSON", middleText);
   require(json::findText(&stored, "apiVersion") == there, "it has the version", middleText);
+  const Value* model = json::find(json::findObject(&object, "spec"), "model");
+  require(model == nullptr || !model->IsString() ||
+              json::equal(model, json::find(json::find(&stored, "spec"), "model")),
+          "no annotation overrules the live object", text + "\n" + middleText);
   Value last;
   const auto error = conversion::convertDgdr(stored, back, last, allocator);
   require(!error, "what was converted converts back", middleText);
