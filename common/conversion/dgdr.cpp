@@ -117,6 +117,9 @@ bool saysNoMore(const Mapped& mapped, const Mapped& plain) {
   });
 }
 
+/// So many entries of one annotation are judged one by one; conversion itself writes a few.
+constexpr std::ptrdiff_t kMostJudged = 16;
+
 /// Maps with what was saved in annotations, which anyone may write: the live object wins. What it speaks for
 /// is restored only as conversion saved it, behind a guard, and only to what reads the same in the live
 /// version.
@@ -129,9 +132,18 @@ Mapped faithful(std::vector<Field> saved, const Represented& represented, const 
   Mapped mapped = map(saved);
   const auto isGuarded = [](const Field& field) { return field.guarded; };
   if (std::none_of(mapped.remainder.begin(), mapped.remainder.end(), isGuarded)) return mapped;
-  if (std::erase_if(saved, spokenFor) == 0) return mapped;
+  const auto spoken = std::count_if(saved.begin(), saved.end(), spokenFor);
+  if (spoken == 0) return mapped;
+  for (Field& field : saved) field.skipped = spokenFor(field);
   Mapped plain = map(saved);
-  return saysNoMore(mapped, plain) ? std::move(mapped) : std::move(plain);
+  if (saysNoMore(mapped, plain)) return mapped;
+  if (spoken > kMostJudged) return plain;
+  for (Field& field : saved) {
+    if (!field.skipped) continue;
+    field.skipped = false;
+    field.skipped = !saysNoMore(map(saved), plain);
+  }
+  return map(saved);
 }
 
 Value toV1beta1(const Value& alpha, Allocator& allocator) {

@@ -290,7 +290,7 @@ void difference(const Value& live, const Value& wanted, std::string_view name, c
 void restore(const std::vector<Field>& fields, Value& object, Allocator& allocator) {
   std::vector<const Field*> due;
   for (const Field& field : fields) {
-    if (field.pointer.empty() || field.pointer.front() != '/') continue;
+    if (field.skipped || field.pointer.empty() || field.pointer.front() != '/') continue;
     if (field.guarded) {
       const Value* live = lookUp(object, field.guardPointer.empty() ? field.pointer : field.guardPointer);
       if (!json::equal(live, field.seen ? &*field.seen : nullptr)) continue;

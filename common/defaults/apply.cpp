@@ -186,7 +186,11 @@ class Request {
       trie = old_ == nullptr ? created(component) : updated(component);
     }
     // A component deployment may do without: then its Deployment is scaled from outside (quirk child-Q36).
-    if (graph_) keepReplicas(component, trie, allocator_);
+    if (graph_) {
+      keepReplicas(component, trie, allocator_);
+    } else {
+      json::remove(trie, "replicas");
+    }
     return trie;
   }
 

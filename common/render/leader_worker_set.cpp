@@ -43,7 +43,10 @@ Value podTemplate(const Value& owner, const Component& component, const Pod& pod
   // Those of the set come again, over extraPodMetadata's; a graph's service keeps these, as with Grove (quirk
   // pod-Q20).
   if (defaults::graphOwner(owner) == nullptr) {
-    const Value own = componentLabels(component, allocator);
+    Value own = componentLabels(component, allocator);
+    for (const std::string_view decided : {api::label::kSelector, api::label::kRestoreTarget}) {
+      json::remove(own, decided);
+    }
     layOver(labels, &own, allocator);
   }
   make.set(labels, api::label::kInstanceId, fmt::format("{}", index));

@@ -123,7 +123,10 @@ bool checkManifest(const config::Manifest& manifest, const std::string& namespac
   }
   validation::Findings all;
   all.errors = schema::validate(*node, object);
-  for (validation::FieldError& error : schema::wrongTypes(*node, object)) {
+  json::Document document;
+  Value given = json::share(object, document.GetAllocator());
+  json::remove(given, "status");  // a create drops it
+  for (validation::FieldError& error : schema::wrongTypes(*node, given)) {
     if (!known(all.errors, error)) all.errors.push_back(std::move(error));
   }
   const bool request = manifest.kind() == api::kDynamoGraphDeploymentRequest;

@@ -286,6 +286,15 @@ TEST_CASE("what an annotation says of a field that the live object speaks for is
   }
 }
 
+TEST_CASE("an entry that the live object has overtaken takes no other with it") {
+  const std::string there =
+      converted(alpha(R"({"model":"m","profilingConfig":{"profilerImage":"i","resources":{}}})",
+                      R"({"state":"DeploymentDeleted"})"));
+  const std::string edit = edited(there, "/spec/overrides/profilingJob/template/spec/containers",
+                                  R"([{"name":"profiler","image":"x"}])");
+  CHECK(at(converted(edit), "/status/state") == R"("DeploymentDeleted")");
+}
+
 TEST_CASE("a v1beta1 object without a spec whose v1alpha1 view is edited") {
   const std::string there = converted(
       R"({"apiVersion":"nvidia.com/v1beta1","kind":"DynamoGraphDeploymentRequest","metadata":{"name":"r"}})");
