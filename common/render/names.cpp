@@ -38,4 +38,12 @@ std::string modelHash(std::string_view model) {
   return sha256Hex(model).substr(0, 8);
 }
 
+std::string_view kaiQueue(const json::Value* annotations) {
+  constexpr std::string_view kSpace = " \t\n\r\v\f";
+  const std::string_view text = json::findText(annotations, api::annotation::kKaiQueue);
+  const std::size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return "dynamo";
+  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
 }  // namespace dynamo::render

@@ -27,4 +27,7 @@ long long nodeCount(const json::Value& component);
 /// The first 8 hex digits of a model's SHA-256: label value and part of the model Service's name.
 std::string modelHash(std::string_view model);
 
+/// The queue of the KAI scheduler that a graph's annotations name, without space around it; else "dynamo".
+std::string_view kaiQueue(const json::Value* annotations);
+
 }  // namespace dynamo::render

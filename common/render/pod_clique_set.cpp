@@ -25,13 +25,6 @@ struct CliqueRole {
   Value replicas;
 };
 
-std::string queueOf(const Value& graph) {
-  const std::string_view text = json::findText(annotationsOf(graph), api::annotation::kKaiQueue);
-  const std::size_t begin = text.find_first_not_of(" \t\n\r\v\f");
-  if (begin == std::string_view::npos) return "dynamo";
-  return std::string{text.substr(begin, text.find_last_not_of(" \t\n\r\v\f") - begin + 1)};
-}
-
 bool kaiEnabled(const Context& context) {
   return context.config.orchestrators.kaiSchedulerEnabled.value_or(context.facts.kaiApi.value_or(false));
 }
@@ -100,7 +93,7 @@ class Cliques {
     const std::string_view scheduler = json::findText(&podSpec, "schedulerName");
     if (!kaiEnabled(context_) || (!scheduler.empty() && scheduler != "kai-scheduler")) return;
     make_.set(podSpec, "schedulerName", "kai-scheduler");
-    make_.set(labels, api::label::kKaiQueue, queueOf(graph_));
+    make_.set(labels, api::label::kKaiQueue, kaiQueue(annotationsOf(graph_)));
   }
 
   const Value& graph_;

@@ -11,6 +11,7 @@
 #include "common/api/dynamo.h"
 #include "common/k8s/names.h"
 #include "common/k8s/semver.h"
+#include "common/render/names.h"
 #include "common/validation/graph.h"
 
 namespace dynamo::validation {
@@ -103,11 +104,7 @@ void graphMetrics(const Graph& graph, const Report& report) {
 
 /// Its pods carry the queue as a label.
 void kaiQueue(const Graph& graph, const Report& report) {
-  std::string_view text = json::findText(graph.annotations, api::annotation::kKaiQueue);
-  constexpr std::string_view kSpace = " \t\n\r\v\f";  // rendering takes it off
-  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
-  text = text.substr(0, text.find_last_not_of(kSpace) + 1);
-  if (!k8s::labelValueProblem(text).empty()) {
+  if (!k8s::labelValueProblem(render::kaiQueue(graph.annotations)).empty()) {
     report.warn(annotationPath("metadata.", api::annotation::kKaiQueue), "no queue of KAI has such a name");
   }
 }

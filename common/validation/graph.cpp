@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "common/api/dynamo.h"
-#include "common/api/kinds.h"
+#include "common/defaults/identity.h"
 #include "common/k8s/names.h"
 #include "common/render/component.h"
 #include "common/render/names.h"
@@ -13,15 +13,6 @@ namespace dynamo::validation {
 namespace {
 
 using json::Value;
-
-const Value* graphOwnerOf(const Value* metadata) {
-  const Value* owners = json::find(metadata, "ownerReferences");
-  if (owners == nullptr || !owners->IsArray()) return nullptr;
-  for (const Value& owner : owners->GetArray()) {
-    if (json::findText(&owner, "kind") == api::kDynamoGraphDeployment) return &owner;
-  }
-  return nullptr;
-}
 
 std::string_view graphNameOf(const Graph& graph) {
   if (graph.isGraph()) return graph.name;
@@ -65,7 +56,7 @@ Graph::Graph(const Request& request, Kind of)
       annotations(json::findObject(metadata, "annotations")),
       name(json::findText(metadata, "name")),
       namespaceName(json::findText(metadata, "namespace")),
-      graphOwner(of == Kind::Component ? graphOwnerOf(metadata) : nullptr) {
+      graphOwner(of == Kind::Component ? defaults::graphOwner(object) : nullptr) {
   graphName = graphNameOf(*this);
   if (!isGraph()) {
     static const Value kNothing{rapidjson::kObjectType};
