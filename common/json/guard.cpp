@@ -1,3 +1,5 @@
+#include "common/json/guard.h"
+
 // One pass over the raw text, before RapidJSON sees it: by blocks, of which it looks at the bytes that can be
 // at fault.
 
@@ -11,7 +13,6 @@
 #endif
 
 #include "common/json/ascii.h"
-#include "common/json/parse.h"
 #include "common/json/utf8.h"
 
 namespace dynamo::json {
@@ -109,7 +110,8 @@ int hex4(const char* p, const char* end) {
 
 class Guard {
  public:
-  explicit Guard(std::string_view text) : begin_(text.data()), p_(begin_), end_(begin_ + text.size()) {}
+  Guard(std::string_view text, std::size_t maxDepth)
+      : begin_(text.data()), p_(begin_), end_(begin_ + text.size()), maxDepth_(maxDepth) {}
 
   std::optional<ParseError> run() {
     for (const char* at = begin_; at != end_;) {
@@ -171,7 +173,7 @@ class Guard {
     for (; brackets != 0; brackets &= brackets - 1) {
       const bool opens = (static_cast<unsigned char>(block[std::countr_zero(brackets)]) & 4U) == 0;
       if (opens) {
-        if (++depth > kMaxDepth) return false;
+        if (++depth > maxDepth_) return false;
       } else if (depth != 0) {
         --depth;  // one too many is left to the parser
       }
@@ -221,7 +223,7 @@ class Guard {
     switch (*p_) {
       case '{':
       case '[':
-        return ++depth_ > kMaxDepth ? "nested too deeply" : nullptr;
+        return ++depth_ > maxDepth_ ? "nested too deeply" : nullptr;
       case '}':
       case ']':
         if (depth_ != 0) --depth_;  // one too many is left to the parser
@@ -304,6 +306,7 @@ class Guard {
   const char* begin_;
   const char* p_;  ///< what stands before it has been judged
   const char* end_;
+  std::size_t maxDepth_;
   std::size_t depth_ = 0;
   Mask openString_ = 0;   ///< all ones: the last block ended in a string
   Mask escapedNext_ = 0;  ///< 1: it ended in a backslash
@@ -312,7 +315,11 @@ class Guard {
 }  // namespace
 
 std::optional<ParseError> guard(std::string_view text) {
-  return Guard{text}.run();
+  return guard(text, kMaxDepth);
+}
+
+std::optional<ParseError> guard(std::string_view text, std::size_t maxDepth) {
+  return Guard{text, maxDepth}.run();
 }
 
 }  // namespace dynamo::json

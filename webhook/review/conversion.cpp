@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "common/conversion/dgdr.h"
-#include "common/json/parse.h"
+#include "common/json/guard.h"
 #include "common/validation/finding.h"
 #include "webhook/review/admission.h"
 #include "webhook/review/arena.h"
@@ -20,6 +20,10 @@ namespace {
 
 constexpr std::string_view kGroupPrefix = "apiextensions.k8s.io/";
 constexpr std::string_view kReviewKind = "ConversionReview";
+
+// Of the levels that an admission review may have one is added by the list of objects, one by the mapping:
+// what was admitted is converted.
+constexpr std::size_t kMaxReviewDepth = json::kMaxDepth + 8;
 
 Reply badRequest(std::string_view message) {
   json::TextWriter writer;
@@ -93,7 +97,7 @@ class Answer {
 
 Reply answerConversion(Request& request, const ObserveConversion& observe) {
   const std::size_t size = request.body.size();
-  if (const auto error = json::guard(request.body)) {
+  if (const auto error = json::guard(request.body, kMaxReviewDepth)) {
     return badRequest(fmt::format("byte {}: {}", error->offset, error->reason));
   }
   ConversionEnvelope envelope;
@@ -117,7 +121,8 @@ Reply answerConversion(Request& request, const ObserveConversion& observe) {
     json::Document object{&allocator, kParseStack};
     if (!reader.next(object)) break;
     json::Value converted;
-    if (const auto error = conversion::convertDgdr(object, envelope.desiredVersion, converted, allocator)) {
+    if (const auto error = conversion::convertDgdr(object, envelope.desiredVersion, converted, allocator,
+                                                   reader.passedOn()[kLastAppliedText].size())) {
       failure = fmt::format("object {}: {}", answer.objects(), error->message);
       break;
     }
