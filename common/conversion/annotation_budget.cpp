@@ -83,11 +83,11 @@ void dropLargest(std::vector<Field>& fields, std::size_t excess, std::string_vie
 
 }  // namespace
 
-std::vector<Annotation> fitAnnotations(const json::Value* present,
+std::vector<Annotation> fitAnnotations(const json::Value* present, std::size_t unseen,
                                        std::vector<std::pair<std::string_view, std::string>> carried,
                                        std::vector<Field> fields, std::string_view specKey,
                                        std::string_view statusKey) {
-  const std::size_t used = sizeOfUserAnnotations(present);
+  const std::size_t used = sizeOfUserAnnotations(present) + unseen;
   const std::size_t budget = used < k8s::kMaxAnnotationBytes ? k8s::kMaxAnnotationBytes - used : 0;
   std::vector<Annotation> annotations = assemble(carried, fields, specKey, statusKey);
   // Parts in the order in which they are given up: results that can be made again first, identity last.

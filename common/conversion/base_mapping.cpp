@@ -9,6 +9,8 @@ namespace {
 using json::Allocator;
 using json::Value;
 
+namespace keys = api::dgdr;
+
 constexpr std::string_view kBetaPaths[] = {
     "/spec/model",
     "/spec/backend",
@@ -74,15 +76,17 @@ constexpr StateOfPhase kToState[] = {{"Profiling", "Profiling"},
                                      {"Ready", "Deployed"},
                                      {"Failed", "Failed"}};
 
-std::string_view phaseOf(const Value* status) {
-  const std::string_view state = json::findText(status, "state");
-  if (state == "Ready" && json::findBool(json::find(status, "deployment"), "created").value_or(false)) {
-    return "Deployed";
-  }
+std::string_view phaseOf(std::string_view state) {
   for (const StateOfPhase& row : kToPhase) {
     if (row.state == state) return row.phase;
   }
   return "Pending";
+}
+
+std::string_view phaseOf(const Value* status) {
+  const std::string_view state = json::findText(status, "state");
+  const bool created = json::findBool(json::find(status, "deployment"), "created").value_or(false);
+  return state == "Ready" && created ? "Deployed" : phaseOf(state);
 }
 
 std::string_view stateOf(std::string_view phase) {
@@ -160,10 +164,7 @@ Value alphaDeployment(std::string_view dgdName, const Carried& carried, Allocato
   const Value* saved = carried.deploymentStatus;
   if (saved != nullptr && json::findText(saved, "name") == dgdName) return json::alias(*saved);
   // The saved status speaks of another deployment, or there is none: the live name alone is known.
-  Value deployment = emptyObject();
-  Builder{deployment, allocator}.put("name", dgdName);
-  Builder{deployment, allocator}.put("state", "initializing");
-  return deployment;
+  return minimalDeployment(dgdName, allocator);
 }
 
 /// Adds what the API server fills in when it reads the object from storage (spec/api-v1beta1.md section 9).
@@ -182,6 +183,27 @@ void applyStorageDefaults(Value& spec, Allocator& allocator) {
 }
 
 }  // namespace
+
+Value minimalDeployment(std::string_view dgdName, Allocator& allocator) {
+  Value deployment = emptyObject();
+  Builder{deployment, allocator}.put("name", dgdName);
+  Builder{deployment, allocator}.put("state", keys::kInitializing);
+  return deployment;
+}
+
+void defaultWorkload(Value& beta, Allocator& allocator) {
+  Value& spec = json::ensureObject(beta, "spec", allocator);
+  json::ensureObject(spec, "workload", allocator);
+  applyStorageDefaults(spec, allocator);
+}
+
+bool readsAsState(std::string_view phase, std::string_view liveState) {
+  return stateOf(phase) == liveState;
+}
+
+bool readsAsPhase(std::string_view state, std::string_view livePhase) {
+  return phaseOf(state) == livePhase;
+}
 
 const Represented kRepresentedInV1beta1{kBetaPaths, std::size(kBetaPaths)};
 const Represented kRepresentedInV1alpha1{kAlphaPaths, std::size(kAlphaPaths)};

@@ -4,6 +4,7 @@
 
 #include "common/api/dgdr.h"
 #include "common/json/parse.h"
+#include "common/k8s/names.h"
 
 namespace dynamo::conversion {
 namespace {
@@ -17,7 +18,8 @@ enum class Kind { Text, Bool, TextMap };
 struct Member {
   std::string_view name;
   Kind kind;
-  bool always;  ///< written even when empty
+  bool always;  ///< written even when empty: as `whenEmpty`
+  std::string_view whenEmpty = "";
 };
 
 constexpr Member kConfigMapRefMembers[] = {{"name", Kind::Text, true}, {"key", Kind::Text, false}};
@@ -27,7 +29,7 @@ constexpr Member kOverridesMembers[] = {{"name", Kind::Text, false},
                                         {"annotations", Kind::TextMap, false}};
 constexpr Member kDeploymentMembers[] = {{"name", Kind::Text, false},
                                          {"namespace", Kind::Text, false},
-                                         {"state", Kind::Text, true},
+                                         {"state", Kind::Text, true, keys::kInitializing},
                                          {"created", Kind::Bool, false}};
 
 bool isTextMap(const Value& value) {
@@ -44,20 +46,54 @@ bool isZero(const Value& value) {
          (value.IsObject() && value.ObjectEmpty());
 }
 
-/// The known members of `source`, in their order, empty ones left out; nullopt when one has another type,
-/// then the whole counts as malformed.
+/// The known members of `source`, in their order, empty ones left out but for what is always written; nullopt
+/// when one has another type: then the whole counts as malformed.
 template <std::size_t N>
 std::optional<Value> typed(const Value* source, const Member (&members)[N], Allocator& allocator) {
   if (source == nullptr || !source->IsObject()) return std::nullopt;
   Value object{rapidjson::kObjectType};
   for (const Member& member : members) {
     const Value* value = json::find(*source, member.name);
-    if (value == nullptr) continue;
-    if (!fits(*value, member.kind)) return std::nullopt;
-    if (isZero(*value) && !member.always) continue;
-    object.AddMember(Value{json::ref(member.name)}, json::alias(*value), allocator);
+    if (value != nullptr && !fits(*value, member.kind)) return std::nullopt;
+    const bool empty = value == nullptr || isZero(*value);
+    if (empty && !member.always) continue;
+    object.AddMember(Value{json::ref(member.name)},
+                     empty ? Value{json::ref(member.whenEmpty)} : json::alias(*value), allocator);
   }
   return object;
+}
+
+bool namesAlike(std::string_view a, std::string_view b) {
+  return k8s::lowerAscii(a) == k8s::lowerAscii(b);
+}
+
+/// A map of texts as Go's decoder reads it: null is the empty text.
+Value filled(const Value& map, Allocator& allocator) {
+  Value made = json::alias(map);
+  if (!map.IsObject()) return made;
+  json::own(made, allocator);
+  for (auto& member : made.GetObject()) {
+    if (member.value.IsNull()) member.value = Value{""};
+  }
+  return made;
+}
+
+/// The object of an annotation with the members' own names, as Go's decoder reads it (section 4): in any
+/// case, null as absent. Anyone may have written it.
+template <std::size_t N>
+std::optional<Value> decoded(const Value* source, const Member (&members)[N], Allocator& allocator) {
+  if (source == nullptr || !source->IsObject()) return std::nullopt;
+  Value object{rapidjson::kObjectType};
+  for (const auto& member : source->GetObject()) {
+    const auto known = std::find_if(std::begin(members), std::end(members), [&](const Member& each) {
+      return namesAlike(each.name, json::text(member.name));
+    });
+    if (known == std::end(members) || member.value.IsNull()) continue;
+    json::set(object, known->name,
+              known->kind == Kind::TextMap ? filled(member.value, allocator) : json::alias(member.value),
+              allocator);
+  }
+  return typed(&object, members, allocator);
 }
 
 const Value* keep(std::optional<Value> value, Allocator& allocator) {
@@ -111,13 +147,14 @@ Carried readCarried(const Value* annotations, Allocator& allocator) {
     return value == nullptr ? std::nullopt : std::optional{json::text(*value)};
   };
   Carried carried;
-  carried.configMapRef = keep(
-      typed(parsed(annotations, keys::kConfigMapRef, allocator), kConfigMapRefMembers, allocator), allocator);
+  carried.configMapRef =
+      keep(decoded(parsed(annotations, keys::kConfigMapRef, allocator), kConfigMapRefMembers, allocator),
+           allocator);
   carried.deploymentOverrides =
-      keep(typed(parsed(annotations, keys::kDeploymentOverrides, allocator), kOverridesMembers, allocator),
+      keep(decoded(parsed(annotations, keys::kDeploymentOverrides, allocator), kOverridesMembers, allocator),
            allocator);
   carried.deploymentStatus =
-      keep(typed(parsed(annotations, keys::kDeploymentStatus, allocator), kDeploymentMembers, allocator),
+      keep(decoded(parsed(annotations, keys::kDeploymentStatus, allocator), kDeploymentMembers, allocator),
            allocator);
   carried.profilingConfig = parsed(annotations, keys::kProfilingConfig, allocator);
   carried.outputPvc = text(keys::kOutputPvc);

@@ -28,6 +28,9 @@ namespace keys = api::dgdr;
 constexpr std::string_view kProfilerImage = "/spec/profilingConfig/profilerImage";
 constexpr std::size_t kUsualFields = 16;  // that one version cannot hold of the other
 constexpr std::string_view kWorkersImage = "/spec/deploymentOverrides/workersImage";
+constexpr std::string_view kBelowWorkload = "/spec/workload/";
+constexpr std::string_view kPhase = "/status/phase";
+constexpr std::string_view kState = "/status/state";
 
 /// apiVersion, kind and metadata of the answer; annotations without ours, `own` added.
 Value shell(const Value& object, std::string_view version, const std::vector<Annotation>& own,
@@ -36,7 +39,7 @@ Value shell(const Value& object, std::string_view version, const std::vector<Ann
   const Value* annotations = annotationsOf(object);
   if (const Value* source = json::findObject(&object, "metadata")) {
     for (const auto& member : source->GetObject()) {
-      if (&member.value == annotations) continue;
+      if (json::text(member.name) == "annotations") continue;
       metadata.AddMember(json::alias(member.name), json::alias(member.value), allocator);
     }
   }
@@ -64,14 +67,45 @@ void moveMember(Value& from, Value& to, const char* key, Allocator& allocator) {
   if (Value* value = json::findRaw(from, key)) to.AddMember(json::ref(key), *value, allocator);
 }
 
+/// An object without a status is new, perhaps made from another one: that one's status is not its own.
 std::vector<Field> savedFields(const Value& object, std::string_view specKey, std::string_view statusKey,
                                Allocator& allocator) {
   const Value* annotations = annotationsOf(object);
   std::vector<Field> fields = decode(json::findText(annotations, specKey), "/spec", allocator);
+  if (json::find(object, "status") == nullptr) return fields;
   for (Field& field : decode(json::findText(annotations, statusKey), "/status", allocator)) {
     fields.push_back(std::move(field));
   }
   return fields;
+}
+
+/// Leaves out a saved phase or state that does not read as what the live object shows (conv-Q15).
+template <typename ReadsAs>
+void dropOvertaken(std::vector<Field>& saved, std::string_view pointer, std::string_view shown,
+                   const ReadsAs& readsAs) {
+  std::erase_if(saved, [&](const Field& field) {
+    const bool isText = field.value && field.value->IsString();
+    return field.pointer == pointer &&
+           !readsAs(isText ? json::text(*field.value) : std::string_view{}, shown);
+  });
+}
+
+bool restoresWorkload(const std::vector<Field>& saved) {
+  return std::any_of(saved.begin(), saved.end(), [](const Field& field) {
+    return !field.guarded && field.value && field.pointer.starts_with(kBelowWorkload);
+  });
+}
+
+/// Whether `beta` has fields of a workload that v1alpha1 lacks.
+bool savesWorkload(const Value& beta) {
+  const Value* workload = json::findObject(json::find(&beta, "spec"), "workload");
+  return workload != nullptr &&
+         std::any_of(workload->MemberBegin(), workload->MemberEnd(), [](const auto& member) {
+           const auto step = kRepresentedInV1beta1.down(
+               kRepresentedInV1beta1.down(kRepresentedInV1beta1.down({}, "spec"), "workload"),
+               json::text(member.name));
+           return step.place() == Represented::Place::TargetOnly;
+         });
 }
 
 /// What the base mapping of the converted object would get wrong of `object`.
@@ -146,12 +180,18 @@ Mapped faithful(std::vector<Field> saved, const Represented& represented, const 
   return map(saved);
 }
 
-Value toV1beta1(const Value& alpha, Allocator& allocator) {
+Value toV1beta1(const Value& alpha, Allocator& allocator, std::size_t unseenAnnotations) {
   const auto map = [&](const std::vector<Field>& saved) {
     Mapped mapped;
     mapToV1beta1(alpha, mapped.object, allocator);
+    if (restoresWorkload(saved)) defaultWorkload(mapped.object, allocator);
     restore(saved, mapped.object, allocator);
     Carried& carried = mapped.carried = carriedOf(alpha, allocator);
+    const std::string_view dgdName = json::findText(json::find(&mapped.object, "status"), "dgdName");
+    if (carried.deploymentStatus != nullptr &&
+        json::equal(*carried.deploymentStatus, minimalDeployment(dgdName, allocator))) {
+      carried.deploymentStatus = nullptr;  // the name alone tells as much
+    }
     if (const Value* spec = json::findObject(&mapped.object, "spec");
         spec != nullptr && carried.profilingConfig != nullptr) {
       // A configuration that the typed fields tell completely need not be kept beside them.
@@ -163,21 +203,22 @@ Value toV1beta1(const Value& alpha, Allocator& allocator) {
     mapped.remainder = remainderOf(back, alpha, kRepresentedInV1alpha1);
     return mapped;
   };
-  Mapped mapped =
-      faithful(savedFields(alpha, keys::kBetaSpecRemainder, keys::kBetaStatusRemainder, allocator),
-               kRepresentedInV1beta1, map);
+  std::vector<Field> saved =
+      savedFields(alpha, keys::kBetaSpecRemainder, keys::kBetaStatusRemainder, allocator);
+  dropOvertaken(saved, kPhase, json::findText(json::find(&alpha, "status"), "state"), readsAsState);
+  Mapped mapped = faithful(std::move(saved), kRepresentedInV1beta1, map);
   guardWorkersImage(mapped.object, alpha, mapped.remainder);
-  Value result =
-      shell(alpha, api::kV1beta1,
-            fitAnnotations(annotationsOf(alpha), writeCarried(mapped.carried), std::move(mapped.remainder),
-                           keys::kAlphaSpecRemainder, keys::kAlphaStatusRemainder),
-            allocator);
+  Value result = shell(
+      alpha, api::kV1beta1,
+      fitAnnotations(annotationsOf(alpha), unseenAnnotations, writeCarried(mapped.carried),
+                     std::move(mapped.remainder), keys::kAlphaSpecRemainder, keys::kAlphaStatusRemainder),
+      allocator);
   moveMember(mapped.object, result, "spec", allocator);
   moveMember(mapped.object, result, "status", allocator);
   return result;
 }
 
-Value toV1alpha1(const Value& beta, Allocator& allocator) {
+Value toV1alpha1(const Value& beta, Allocator& allocator, std::size_t unseenAnnotations) {
   const Carried carried = readCarried(annotationsOf(beta), allocator);
   const auto map = [&](const std::vector<Field>& saved) {
     Mapped mapped;
@@ -185,14 +226,16 @@ Value toV1alpha1(const Value& beta, Allocator& allocator) {
     restore(saved, mapped.object, allocator);
     Value back{rapidjson::kObjectType};
     mapToV1beta1(mapped.object, back, allocator);
+    if (savesWorkload(beta)) defaultWorkload(back, allocator);
     mapped.remainder = remainderOf(back, beta, kRepresentedInV1beta1);
     return mapped;
   };
-  Mapped mapped =
-      faithful(savedFields(beta, keys::kAlphaSpecRemainder, keys::kAlphaStatusRemainder, allocator),
-               kRepresentedInV1alpha1, map);
+  std::vector<Field> saved =
+      savedFields(beta, keys::kAlphaSpecRemainder, keys::kAlphaStatusRemainder, allocator);
+  dropOvertaken(saved, kState, json::findText(json::find(&beta, "status"), "phase"), readsAsPhase);
+  Mapped mapped = faithful(std::move(saved), kRepresentedInV1alpha1, map);
   Value result = shell(beta, api::kV1alpha1,
-                       fitAnnotations(annotationsOf(beta), {}, std::move(mapped.remainder),
+                       fitAnnotations(annotationsOf(beta), unseenAnnotations, {}, std::move(mapped.remainder),
                                       keys::kBetaSpecRemainder, keys::kBetaStatusRemainder),
                        allocator);
   moveMember(mapped.object, result, "spec", allocator);
@@ -211,7 +254,8 @@ ConvertError failure(const Value& object, std::string_view what) {
 }  // namespace
 
 std::optional<ConvertError> convertDgdr(const Value& object, std::string_view desiredVersion,
-                                        Value& converted, Allocator& allocator) {
+                                        Value& converted, Allocator& allocator,
+                                        std::size_t unseenAnnotations) {
   if (!object.IsObject()) return failure(object, "the item is not an object");
   if (json::findText(&object, "kind") != api::kDynamoGraphDeploymentRequest) {
     return failure(object, fmt::format("kind: Unsupported value: \"{}\": supported values: \"{}\"",
@@ -231,14 +275,14 @@ std::optional<ConvertError> convertDgdr(const Value& object, std::string_view de
     return std::nullopt;
   }
   if (version == api::kV1beta1) {
-    converted = toV1alpha1(object, allocator);
+    converted = toV1alpha1(object, allocator, unseenAnnotations);
     return std::nullopt;
   }
   const Value* config = json::find(json::find(json::find(&object, "spec"), "profilingConfig"), "config");
   if (config != nullptr && !config->IsObject()) {
     return failure(object, "spec.profilingConfig.config: Invalid value: must be an object");
   }
-  converted = toV1beta1(object, allocator);
+  converted = toV1beta1(object, allocator, unseenAnnotations);
   return std::nullopt;
 }
 

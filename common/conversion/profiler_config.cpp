@@ -70,16 +70,18 @@ void strip(Value& group, const Scalar& field) {
   }
 }
 
-/// Puts the live value of `field` into `group`, in the spelling the saved configuration used.
+/// Puts the live value of `field` into `group`: as the saved configuration wrote it, when it says the same.
 void put(const Value& live, const Scalar& field, const Value* savedGroup, Value& group,
          Allocator& allocator) {
-  const Value* old = field.oldKey.empty() ? nullptr : json::find(savedGroup, field.oldKey);
-  const bool oldSpelling =
-      old != nullptr && field.represents(*old) && json::find(savedGroup, field.configKey) == nullptr;
-  // The user's own spelling of an unchanged number (30.0) stays.
   const Value* saved = represented(savedGroup, field);
-  const Value& value = saved != nullptr && json::equal(*saved, live) ? *saved : live;
-  json::set(group, oldSpelling ? field.oldKey : field.configKey, json::alias(value), allocator);
+  const bool oldName = saved != nullptr && json::find(savedGroup, field.configKey) == nullptr;
+  if (saved != nullptr && json::equal(*saved, live)) {
+    // The user's own spelling of an unchanged number (30.0) stays, and so does the field's old name.
+    json::set(group, oldName ? field.oldKey : field.configKey, json::alias(*saved), allocator);
+    return;
+  }
+  if (oldName) json::remove(group, field.oldKey);
+  json::set(group, field.configKey, json::alias(live), allocator);
 }
 
 /// Refills or strips `fields` of config.<groupKey...>; `live` is their typed object, nullptr when absent.

@@ -17,6 +17,7 @@ using json::Value;
 constexpr int kFormat = 1;
 
 /// The list whose items are compared one by one; every other list is one value.
+constexpr std::string_view kPodSpecPointer = "/spec/overrides/profilingJob/template/spec";
 constexpr std::string_view kContainersPointer = "/spec/overrides/profilingJob/template/spec/containers";
 constexpr std::string_view kProfilerConfigPointer = "/spec/profilingConfig/config";
 
@@ -65,6 +66,10 @@ const Value* lookUp(const Value& object, std::string_view pointer) {
   return present(at);
 }
 
+std::string_view parentOf(std::string_view pointer) {
+  return pointer.substr(0, pointer.rfind('/'));
+}
+
 /// What remains of a pointer on the way down.
 struct Way {
   std::string_view whole;
@@ -98,6 +103,14 @@ void assignItem(Value& list, rapidjson::SizeType index, const Way& way, const st
   }
 }
 
+/// What a field is restored into when it is not there. The schema requires the list of containers (12.3).
+Value madeFor(std::string_view pointer, Allocator& allocator) {
+  if (pointer == kContainersPointer) return Value{rapidjson::kArrayType};
+  Value made{rapidjson::kObjectType};
+  if (pointer == kPodSpecPointer) made.AddMember("containers", Value{rapidjson::kArrayType}, allocator);
+  return made;
+}
+
 void assign(Value& at, Way way, const std::optional<Value>& value, Allocator& allocator) {
   const std::string name = unescape(nextToken(way.rest));
   if (at.IsArray()) {
@@ -116,8 +129,7 @@ void assign(Value& at, Way way, const std::optional<Value>& value, Allocator& al
   Value* child = json::find(at, name);
   if (child == nullptr) {
     if (!value) return;
-    Value made{way.done() == kContainersPointer ? rapidjson::kArrayType : rapidjson::kObjectType};
-    json::set(at, name, std::move(made), allocator);
+    json::set(at, name, madeFor(way.done(), allocator), allocator);
     child = json::findRaw(at, name);
   }
   json::own(*child, allocator);
@@ -132,10 +144,12 @@ class Comparison {
     way_.reserve(kUsualDepth);
   }
 
-  void member(const Value* live, const Value* wanted, std::string_view name, const Represented::Step& from) {
+  /// `inside`: what holds the member is there in the live object, and might go.
+  void member(const Value* live, const Value* wanted, std::string_view name, const Represented::Step& from,
+              bool inside) {
     // The usual case: it does not matter then whether the other version speaks for it.
     if (live != nullptr && wanted != nullptr && !live->IsObject() && json::equal(*live, *wanted)) return;
-    way_.push_back({name, 0});
+    way_.push_back({name, 0, inside});
     compare(live, wanted, represented_.down(from, name));
     way_.pop_back();
   }
@@ -146,11 +160,12 @@ class Comparison {
   struct Segment {
     std::string_view name;
     rapidjson::SizeType index;  ///< of an item, whose name is empty and has no characters at all
+    bool inside;
   };
 
   void item(const Value* live, const Value* wanted, rapidjson::SizeType index,
             const Represented::Step& from) {
-    way_.push_back({{}, index});
+    way_.push_back({{}, index, false});
     compare(live, wanted, represented_.down(from, std::to_string(index)));
     way_.pop_back();
   }
@@ -170,29 +185,38 @@ class Comparison {
       return compareItems(live, *wanted, step);
     }
     if (live != nullptr && wanted != nullptr && json::equal(*live, *wanted)) return;
+    // An object without the list, which the reference wrote, gets it.
+    if (wanted == nullptr && pointer() == kContainersPointer) return;
     record(live, wanted, place != Represented::Place::TargetOnly);
   }
 
   void compareMembers(const Value* live, const Value& wanted, const Represented::Step& step) {
+    // Spec and status are always there.
+    const bool inside = live != nullptr && live != &none() && way_.size() > 1;
     for (const auto& each : wanted.GetObject()) {
       const std::string_view name = json::text(each.name);
-      member(live == nullptr ? nullptr : json::findRaw(*live, name), &each.value, name, step);
+      member(live == nullptr ? nullptr : json::findRaw(*live, name), &each.value, name, step, inside);
     }
     if (live == nullptr) return;
     for (const auto& each : live->GetObject()) {
       const std::string_view name = json::text(each.name);
-      if (json::findRaw(wanted, name) == nullptr) member(&each.value, nullptr, name, step);
+      if (json::findRaw(wanted, name) == nullptr) member(&each.value, nullptr, name, step, inside);
     }
   }
 
+  /// Stands for an item that is not there.
+  static const Value& none() {
+    static const Value kNone{rapidjson::kObjectType};
+    return kNone;
+  }
+
   void compareItems(const Value* live, const Value& wanted, const Represented::Step& step) {
-    static const Value kEmpty{rapidjson::kObjectType};
     const rapidjson::SizeType had = live == nullptr ? 0 : live->Size();
     for (rapidjson::SizeType i = 0; i < wanted.Size(); ++i) {
       // The first item by its members: the other version speaks for some of them.
       const bool merged = i < had || (i == 0 && wanted[0].IsObject() && !wanted[0].ObjectEmpty());
       if (merged) {
-        item(i < had ? &(*live)[i] : &kEmpty, &wanted[i], i, step);
+        item(i < had ? &(*live)[i] : &none(), &wanted[i], i, step);
       } else {
         recordItem(nullptr, &wanted[i], i, false);
       }
@@ -201,7 +225,7 @@ class Comparison {
   }
 
   void recordItem(const Value* live, const Value* wanted, rapidjson::SizeType index, bool guarded) {
-    way_.push_back({{}, index});
+    way_.push_back({{}, index, false});
     record(live, wanted, guarded);
     way_.pop_back();
   }
@@ -212,6 +236,7 @@ class Comparison {
     if (wanted != nullptr) field.value = json::alias(*wanted);
     field.guarded = guarded;
     if (guarded && live != nullptr) field.seen = json::alias(*live);
+    field.inside = guarded && live == nullptr && way_.back().inside;
     fields_.push_back(std::move(field));
   }
 
@@ -235,6 +260,7 @@ class Comparison {
 bool plausible(const Field& field, std::string_view prefix) {
   if (field.pointer == prefix) return field.guarded && !field.value;
   if (field.pointer[prefix.size()] != '/') return false;
+  if (field.pointer == kContainersPointer && !field.value) return false;
   return field.pointer != kProfilerConfigPointer || !field.value || field.value->IsObject();
 }
 
@@ -284,7 +310,7 @@ Represented::Place Represented::placeOf(std::string_view pointer) const {
 
 void difference(const Value& live, const Value& wanted, std::string_view name, const Represented& represented,
                 std::vector<Field>& fields) {
-  Comparison{represented, fields}.member(json::find(live, name), json::find(wanted, name), name, {});
+  Comparison{represented, fields}.member(json::find(live, name), json::find(wanted, name), name, {}, false);
 }
 
 void restore(const std::vector<Field>& fields, Value& object, Allocator& allocator) {
@@ -294,6 +320,7 @@ void restore(const std::vector<Field>& fields, Value& object, Allocator& allocat
     if (field.guarded) {
       const Value* live = lookUp(object, field.guardPointer.empty() ? field.pointer : field.guardPointer);
       if (!json::equal(live, field.seen ? &*field.seen : nullptr)) continue;
+      if (field.inside && lookUp(object, parentOf(field.pointer)) == nullptr) continue;
     }
     due.push_back(&field);
   }
@@ -332,6 +359,10 @@ std::string encode(std::vector<const Field*> fields) {
       writer.key("at");
       writer.string(field->guardPointer);
     }
+    if (field->inside) {
+      writer.key("inside");
+      writer.Bool(true);
+    }
     writer.EndObject();
   }
   writer.EndArray();
@@ -355,6 +386,7 @@ std::vector<Field> decode(std::string_view text, std::string_view prefix, Alloca
     Field field;
     field.pointer = pointer;
     field.guardPointer = json::findText(&item, "at");
+    field.inside = json::findBool(&item, "inside").value_or(false);
     if (Value* value = json::findRaw(item, "value")) field.value = std::move(*value);
     if (Value* seen = json::findRaw(item, "while")) {
       field.guarded = true;

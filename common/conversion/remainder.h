@@ -20,6 +20,7 @@ struct Field {
   bool guarded = false;              ///< restore only while the live value is `seen`
   std::optional<json::Value> seen;   ///< nullopt: absent
   std::string guardPointer;          ///< where `seen` is looked for; empty: at `pointer`
+  bool inside = false;               ///< restore only while the object that lacks it is there
   bool skipped = false;              ///< not to be restored
 };
 

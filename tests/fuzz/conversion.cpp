@@ -249,6 +249,20 @@ Value withoutOurs(const Value& object, Allocator& allocator) {
   return metadata;
 }
 
+/// The object, but that its pod has the list of containers, without which the schema refuses it (12.3).
+Value completed(const Value& object, Allocator& allocator) {
+  Value made = json::copy(object, allocator);
+  Value* at = &made;
+  for (const char* name : {"spec", "overrides", "profilingJob", "template", "spec"}) {
+    at = at->IsObject() ? json::find(*at, name) : nullptr;
+    if (at == nullptr) return made;
+  }
+  if (at->IsObject() && !at->ObjectEmpty() && json::findRaw(*at, "containers") == nullptr) {
+    json::set(*at, "containers", Value{rapidjson::kArrayType}, allocator);
+  }
+  return made;
+}
+
 void checkRoundTrip(const Value& object, std::string_view there, std::string_view back,
                     Allocator& allocator) {
   const std::string text = json::dump(object);
@@ -271,8 +285,9 @@ void checkRoundTrip(const Value& object, std::string_view there, std::string_vie
   const auto error = conversion::convertDgdr(stored, back, last, allocator);
   require(!error, "what was converted converts back", middleText);
   const std::string trip = text + "\n" + middleText + "\n" + json::dump(last);
+  const Value whole = back == api::kV1beta1 ? completed(object, allocator) : json::alias(object);
   for (const char* part : {"spec", "status"}) {
-    require(json::equal(json::find(object, part), json::find(last, part)), part, trip);
+    require(json::equal(json::find(whole, part), json::find(last, part)), part, trip);
   }
   require(json::equal(withoutOurs(object, allocator), withoutOurs(last, allocator)), "metadata", trip);
   require(json::equal(withoutOurs(object, allocator), withoutOurs(stored, allocator)), "metadata there",

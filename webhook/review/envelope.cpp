@@ -20,8 +20,8 @@ constexpr std::array<std::string_view, 2> kManagedFieldsPath{"metadata", "manage
 constexpr std::array<std::string_view, 3> kLastAppliedPath{"metadata", "annotations", kLastApplied};
 constexpr std::array<json::MemberPath, 2> kPassedOn{kManagedFieldsPath, kLastAppliedPath};
 
-// The annotations of an object of this size stay within their common limit whatever conversion adds; of a
-// larger one each must be counted.
+// What kubectl keeps of an object of this size counts with the length that it is written with, which leaves
+// conversion enough room; of a larger one it is read and counted.
 constexpr std::size_t kSmallObject = std::size_t{64} * 1024;
 
 // Members of the review and of its request.

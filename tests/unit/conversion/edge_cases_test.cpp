@@ -117,6 +117,58 @@ TEST_CASE("what v1beta1 removes is gone from the v1alpha1 configuration") {
         R"({"sla":{"extra":1},"other":2})");
 }
 
+TEST_CASE("an old spelling stays while its value does (conv-Q8)") {
+  const std::string there = converted(
+      withConfig(R"({"deployment":{"modelCache":{"pvcName":"p","pvcPath":"x","mountPath":"/m"}}})"));
+  CHECK(at(converted(edited(there, "/spec/modelCache/pvcModelPath", R"("y")")),
+           "/spec/profilingConfig/config/deployment/modelCache") ==
+        R"({"pvcName":"p","mountPath":"/m","modelPathInPvc":"y"})");
+}
+
+TEST_CASE("token counts that v1alpha1 clears stay cleared beside other fields of the workload") {
+  const std::string there =
+      converted(beta(R"({"model":"m","workload":{"isl":4000,"osl":1000,"requestRate":5}})"));
+  const std::string back = converted(removed(there, "/spec/profilingConfig/config"));
+  // The schema's defaults would be added on the next read: they stand there, and v1alpha1 does not show them.
+  CHECK(
+      json::equal(object(at(back, "/spec/workload")), object(R"({"isl":4000,"osl":1000,"requestRate":5})")));
+  CHECK(at(converted(back), "/spec/profilingConfig/config") == "(absent)");
+  checkReturns(beta(R"({"model":"m","workload":{"requestRate":5}})"));
+}
+
+TEST_CASE("a group that v1alpha1 clears does not come back") {
+  const std::string there = converted(beta(
+      R"({"model":"m","modelCache":{"pvcName":"","pvcModelPath":"x","pvcMountPath":"/m"},"sla":{"ttft":1}})"));
+  CHECK(at(converted(there), "/spec/modelCache/pvcName") == R"("")");
+  CHECK(at(converted(removed(there, "/spec/profilingConfig/config/deployment")), "/spec/modelCache") ==
+        "(absent)");
+}
+
+TEST_CASE("a pod of v1beta1 always has its list of containers (12.3)") {
+  const auto pod = [](std::string_view spec) {
+    return beta(R"({"model":"m","overrides":{"profilingJob":{"template":{"spec":)" + std::string{spec} +
+                "}}}}");
+  };
+  struct Case {
+    const char* spec;
+    const char* removed;
+    const char* expected;
+  };
+  const Case cases[] = {
+      {R"({"containers":[],"nodeSelector":{"a":"b"},"tolerations":[{"key":"k"}]})",
+       "/spec/profilingConfig/tolerations", R"({"containers":[],"nodeSelector":{"a":"b"}})"},
+      {R"({"containers":[{"name":"","resources":{"limits":{"cpu":"1"}}}],"nodeSelector":{"a":"b"}})",
+       "/spec/profilingConfig/resources", R"({"containers":[],"nodeSelector":{"a":"b"}})"},
+      // As the reference wrote it.
+      {R"({"tolerations":[{"key":"k"}]})", "/spec/none", R"({"containers":[],"tolerations":[{"key":"k"}]})"},
+  };
+  for (const Case& row : cases) {
+    INFO(row.spec);
+    CHECK(at(converted(removed(converted(pod(row.spec)), row.removed)),
+             "/spec/overrides/profilingJob/template/spec") == row.expected);
+  }
+}
+
 TEST_CASE("images (conv-Q3)") {
   const auto images = [](std::string_view profiler, std::string_view workers) {
     return alpha(R"({"model":"m","backend":"vllm","autoApply":true,"profilingConfig":{"profilerImage":")" +

@@ -129,11 +129,12 @@ TEST_CASE("schema defaults added in storage do not reach the v1alpha1 user") {
   CHECK(held == objects() / 4);
 }
 
-/// One edit of a field that both versions know: pointers of the same thing on each side.
+/// An edit in each version: of a field that both know, the same thing by its pointer there.
 struct Edit {
   const char* beta;
   const char* alpha;
-  const char* value;  ///< JSON; nullptr removes the field
+  const char* value;   ///< JSON; nullptr removes the field
+  bool images = true;  ///< of each other; else two edits that only must not be undone
 };
 
 const Edit kEdits[] = {
@@ -155,6 +156,8 @@ const Edit kEdits[] = {
      "[{\"key\":\"edited\"}]"},
     {"/status/observedGeneration", "/status/observedGeneration", "77"},
     {"/status/dgdName", "/status/deployment/name", "\"edited\""},
+    {"/status/dgdName", "/status/deployment", nullptr},
+    {"/spec/workload/requestRate", "/spec/profilingConfig/config", nullptr, false},
     {"/status/profilingResults/selectedConfig", "/status/generatedDeployment", "{\"edited\":1}"},
 };
 
@@ -170,27 +173,38 @@ void apply(const Pointer& at, const char* value, Value& object, Allocator& alloc
   at.Set(object, Value{parsed, allocator}, allocator);
 }
 
+/// The schema wants the list of containers beside whatever else a pod has.
+void completePod(Value& beta, Allocator& allocator) {
+  const std::string pod = "/spec/overrides/profilingJob/template/spec";
+  const Pointer containers{(pod + "/containers").c_str()};
+  if (Pointer{pod.c_str()}.Get(beta) == nullptr || containers.Get(beta) != nullptr) return;
+  containers.Set(beta, Value{rapidjson::kArrayType}, allocator);
+}
+
 TEST_CASE("an edit made in one version is seen in the other, and nothing else moves (L9, L10)") {
   std::uint64_t held = 0;
   for (std::uint64_t seed = 0; seed < objects(); ++seed) {
     Allocator allocator;
     test::Generator generator{seed, allocator};
     const Way& way = kWays[seed % 2];
-    const Value object = (generator.*way.make)();
+    Value object = (generator.*way.make)();
     if (json::find(object, "spec") == nullptr || json::find(object, "status") == nullptr) continue;
     const Edit& edit = kEdits[generator.below(std::size(kEdits))];
     const bool editsBeta = way.to == api::kV1beta1;
+    const bool stored = !editsBeta && generator.below(2) == 0;
+    if (stored) applyStorageDefaults(object, allocator);
     Value there = convert(object, way.to, allocator);
     if (part(there, "status") == nullptr) continue;
     const Pointer source{editsBeta ? edit.beta : edit.alpha};
     const Pointer image{editsBeta ? edit.alpha : edit.beta};
     const std::string before = show(source.Get(there));
     apply(source, edit.value, there, allocator);
+    if (editsBeta) completePod(there, allocator);
     if (show(source.Get(there)) == before) continue;  // nothing was edited
     const Value back = convert(there, way.from, allocator);
     const Value* seen = image.Get(back);
     const Value* made = source.Get(there);
-    if (!json::equal(seen, made)) {
+    if (edit.images && !json::equal(seen, made)) {
       FAIL("seed " << seed << " edit " << edit.beta << " = " << show(made) << " seen as " << show(seen)
                    << "\nobject " << json::dump(object) << "\nedited " << json::dump(there) << "\nback   "
                    << json::dump(back));
@@ -198,6 +212,12 @@ TEST_CASE("an edit made in one version is seen in the other, and nothing else mo
     // The edited object itself survives the next trip.
     requireSame("edited", seed, withoutOurs(there, allocator),
                 withoutOurs(convert(back, way.to, allocator), allocator), back);
+    if (stored) {
+      Value read = json::copy(back, allocator);
+      applyStorageDefaults(read, allocator);
+      requireSame("edited and read from storage", seed, withoutOurs(there, allocator),
+                  withoutOurs(convert(read, way.to, allocator), allocator), read);
+    }
     ++held;
   }
   CHECK(held > objects() / 3);

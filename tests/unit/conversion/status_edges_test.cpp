@@ -60,8 +60,47 @@ TEST_CASE("phases become states and return") {
 TEST_CASE("a Deployed request that a v1alpha1 client edits stays Deployed (conv-Q15)") {
   const std::string there = converted(beta(R"({"model":"m"})", R"({"phase":"Deployed","dgdName":"d"})"));
   CHECK(at(converted(edited(there, "/spec/model", "\"n\"")), "/status/phase") == "\"Deployed\"");
-  // A state written since then speaks for itself.
+  // A state written since then speaks for itself, even one that reads as the same phase as the state before.
   CHECK(at(converted(edited(there, "/status/state", "\"Failed\"")), "/status/phase") == "\"Failed\"");
+  CHECK(at(converted(edited(there, "/status/state", "\"DeploymentDeleted\"")), "/status/phase") ==
+        "\"Ready\"");
+}
+
+TEST_CASE("a phase that a v1beta1 client writes is not hidden by the state before it") {
+  const std::string there = converted(alpha(kSpec, R"({"state":"DeploymentDeleted"})"));
+  CHECK(at(converted(there), "/status/state") == "\"DeploymentDeleted\"");
+  CHECK(at(converted(edited(there, "/status", R"({"phase":"Deployed","dgdName":"new"})")), "/status/state") ==
+        "\"Ready\"");
+}
+
+TEST_CASE("what hung on a deployment goes with it") {
+  const std::string there = converted(
+      alpha(kSpec, R"({"state":"Deploying","deployment":{"name":"d","state":"pending","created":false}})"));
+  CHECK(at(converted(there), "/status/deployment/created") == "false");
+  CHECK(at(converted(edited(there, "/status", R"({"phase":"Failed"})")), "/status/deployment") == "(absent)");
+}
+
+TEST_CASE("a new object does not take over the status of the one that it was made from") {
+  const std::string there = converted(
+      beta(R"({"model":"m","hardware":{"gpuSku":"l40s"}})",
+           R"({"phase":"Profiling","profilingPhase":"SweepingPrefill","profilingJobName":"profile-old"})"));
+  const std::string created = converted(removed(there, "/status"));
+  CHECK(at(created, "/status") == R"({"phase":"Pending"})");
+  CHECK(at(created, "/spec/hardware/gpuSku") == R"("l40s")");
+}
+
+TEST_CASE("an unchanged write adds no annotation that says what the live object says") {
+  const std::string source =
+      beta(R"({"model":"m","backend":"vllm","image":"p","autoApply":true,"searchStrategy":"rapid"})",
+           R"({"phase":"Ready","dgdName":"d"})");
+  CHECK(at(converted(converted(source)), "/metadata/annotations") == "(absent)");
+}
+
+TEST_CASE("annotations that are null are none") {
+  const std::string there = converted(
+      edited(alpha(R"({"model":"m","profilingConfig":{"profilerImage":"p","nodeSelector":{"a":"b"}}})"),
+             "/metadata/annotations", "null"));
+  CHECK(at(there, "/metadata/annotations/nvidia.com~1dgdr-v1alpha1-spec") != "(absent)");
 }
 
 TEST_CASE("the deployment's status is the live one's") {
@@ -82,6 +121,11 @@ TEST_CASE("the deployment's status is the live one's") {
        R"({"name":"new","namespace":"n","state":"successful","created":true})"},
       {"of an old deployment",
        beta(R"({"model":"m"})", live, note(R"({\"name\":\"old\",\"state\":\"failed\"})")), minimal},
+      {"as the reference wrote it without a state",
+       beta(R"({"model":"m"})", live, note(R"({\"name\":\"new\",\"state\":\"\"})")), minimal},
+      {"names in other case, null members",
+       beta(R"({"model":"m"})", live, note(R"({\"NAME\":\"new\",\"State\":\"failed\",\"created\":null})")),
+       R"({"name":"new","state":"failed"})"},
       {"not JSON", beta(R"({"model":"m"})", live, note("{")), minimal},
       {"no object", beta(R"({"model":"m"})", live, note("[1]")), minimal},
       {"of other types", beta(R"({"model":"m"})", live, note(R"({\"name\":\"new\",\"created\":\"yes\"})")),
@@ -162,6 +206,16 @@ TEST_CASE("annotations that the reference wrote are read") {
   CHECK(at(back, "/spec") == at(source, "/spec"));
   CHECK(json::equal(object(at(back, "/status")), object(at(source, "/status"))));
   CHECK(at(back, "/metadata/annotations/nvidia.com~1dgdr-output-pvc") == "\"pvc\"");
+  const auto ofOverrides = [](const char* text) {
+    return beta(R"({"model":"m"})", {},
+                R"({"nvidia.com/dgdr-deployment-overrides":")" + std::string{text} + "\"}");
+  };
+  CHECK(at(converted(ofOverrides(R"({\"name\":\"n\",\"labels\":{\"a\":null}})")),
+           "/spec/deploymentOverrides") == R"({"name":"n","labels":{"a":""}})");
+  CHECK(at(converted(ofOverrides(R"({\"name\":\"n\",\"labels\":{\"a\":5}})")), "/spec/deploymentOverrides") ==
+        "(absent)");
+  CHECK(at(converted(beta(R"({"model":"m"})", {}, R"({"nvidia.com/dgdr-config-map-ref":"{}"})")),
+           "/spec/profilingConfig/configMapRef") == R"({"name":""})");
   // The reference's only key on v1alpha1 objects.
   CHECK(at(converted(alpha(kSpec, R"({"state":"Profiling"})",
                            R"({"nvidia.com/dgdr-profiling-job-name":"profile-r"})")),

@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "common/json/parse.h"
+#include "common/k8s/names.h"
 #include "support.h"
 
 namespace dynamo::webhook::test {
@@ -105,6 +107,47 @@ TEST_CASE("what kubectl and the API server keep in metadata comes back as it was
         CHECK_THAT(reply.body, Catch::Contains(std::string{managed}) && Catch::Contains(applied));
     }
   }
+}
+
+/// A v1beta1 request with these annotations and overrides.
+std::string requestWith(std::string_view annotations, std::string_view overrides) {
+  return fmt::format(
+      R"({{"apiVersion":"nvidia.com/v1beta1","kind":"DynamoGraphDeploymentRequest","metadata":{{"name":"a",)"
+      R"("annotations":{}}},"spec":{{"model":"m","overrides":{}}}}})",
+      annotations, overrides);
+}
+
+std::string firstOf(const Reply& reply) {
+  return json::dump(parsed(reply)["response"]["convertedObjects"][0]);
+}
+
+TEST_CASE("what is as deep as an admission review may be is converted, there and back") {
+  constexpr std::size_t kInReview = 5;  // levels of the review around overrides.dgd
+  std::string deep;
+  for (std::size_t i = kInReview; i < json::kMaxDepth; ++i) deep += R"({"a":)";
+  deep += "1" + std::string(json::kMaxDepth - kInReview, '}');
+  const Reply there =
+      ask(kConvert, conversion(kAlpha, "[" + requestWith("{}", R"({"dgd":)" + deep + "}") + "]"));
+  const Reply back = ask(kConvert, conversion(kBeta, "[" + firstOf(there) + "]"));
+  CHECK(back.body.find(deep) != std::string::npos);
+}
+
+TEST_CASE("what kubectl keeps of a small object counts among its annotations, too") {
+  const std::string applied(22'000, 'x');
+  std::string containers;
+  while (containers.size() < 39'000) containers += R"({"name":"ab"},)";
+  containers.pop_back();
+  const std::string object =
+      requestWith(R"({"kubectl.kubernetes.io/last-applied-configuration":")" + applied + "\"}",
+                  R"({"profilingJob":{"template":{"spec":{"containers":[)" + containers + "]}}}}");
+  const json::Document answer = parsed(ask(kConvert, conversion(kAlpha, "[" + object + "]")));
+  const Value& converted = answer["response"]["convertedObjects"][0];
+  std::size_t size = 0;
+  for (const auto& member : converted["metadata"]["annotations"].GetObject()) {
+    size += json::text(member.name).size() + json::text(member.value).size();
+  }
+  CHECK(size > k8s::kMaxAnnotationBytes / 2);
+  CHECK(size <= k8s::kMaxAnnotationBytes);
 }
 
 TEST_CASE("managedFields that are no JSON fail the review") {
