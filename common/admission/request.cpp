@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <string>
 
 #include "common/admission/never_starts.h"
@@ -43,11 +42,12 @@ const Value* jobOf(const Value& object) {
 
 // The profiling Job
 
-// What of an override goes into the Job (spec/dgdr-lifecycle.md section 9); the rest is never looked at.
+// What of an override goes into the Job (spec/dgdr-lifecycle.md section 10; pod-level claims: life-Q25); the
+// rest is never looked at. All of it is taken whole, but for the profiler's container and the pod around it.
 constexpr std::array<std::string_view, 6> kJobFields = {
     "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished",
     "completions",  "parallelism",           "suspend"};
-constexpr std::array<std::string_view, 14> kPodFields = {"tolerations",
+constexpr std::array<std::string_view, 15> kPodFields = {"tolerations",
                                                          "nodeSelector",
                                                          "topologySpreadConstraints",
                                                          "affinity",
@@ -60,6 +60,7 @@ constexpr std::array<std::string_view, 14> kPodFields = {"tolerations",
                                                          "imagePullSecrets",
                                                          "securityContext",
                                                          "volumes",
+                                                         "resourceClaims",
                                                          "initContainers"};
 constexpr std::array<std::string_view, 6> kContainerFields = {"image", "resources",    "securityContext",
                                                               "env",   "volumeMounts", "envFrom"};
@@ -74,18 +75,43 @@ Value only(const std::array<std::string_view, N>& fields, const Value* from, jso
   return kept;
 }
 
-/// The override with nothing but what is used of it, at the same paths.
-Value usedOverride(const Value& job, json::Allocator& allocator) {
+// What the Job has of its own (section 8), as far as an override can collide with it, refer to it or leave it
+// to the operator.
+constexpr std::string_view kProfiler = "profiler";
+constexpr std::string_view kCopier = "output-copier";
+constexpr std::array<std::string_view, 3> kJobVolumes = {"profiling-output", "model-cache",
+                                                         "profiling-config"};
+
+Value profilerOf(const Value* podSpec, json::Allocator& allocator) {
+  const json::Maker make{allocator};
+  const Value* containers = json::find(podSpec, "containers");
+  const bool given = containers != nullptr && containers->IsArray() && !containers->Empty();
+  Value profiler = only(kContainerFields, given ? &(*containers)[0] : nullptr, allocator);
+  make.set(profiler, "name", kProfiler);
+  if (json::findText(&profiler, "image").empty()) make.set(profiler, "image", kProfiler);
+  return profiler;
+}
+
+/// The volumes of the override keep their places.
+void addJobVolumes(Value& pod, json::Allocator& allocator) {
+  const json::Maker make{allocator};
+  Value& volumes = json::ensureList(pod, "volumes", allocator);
+  for (const std::string_view name : kJobVolumes) {
+    if (json::findNamed(&volumes, name) != nullptr) continue;
+    make.push(volumes, make.object("name", name, "persistentVolumeClaim", make.object("claimName", name)));
+  }
+}
+
+/// The Job with what is used of the override, at the same paths.
+Value mergedJob(const Value& job, json::Allocator& allocator) {
   const json::Maker make{allocator};
   const Value* podTemplate = json::findObject(&job, "template");
   const Value* podSpec = json::findObject(podTemplate, "spec");
   Value pod = only(kPodFields, podSpec, allocator);
-  const Value* containers = json::find(podSpec, "containers");
-  if (containers != nullptr && containers->IsArray() && !containers->Empty()) {
-    Value list = make.list();
-    make.push(list, only(kContainerFields, &(*containers)[0], allocator));
-    make.set(pod, "containers", std::move(list));
-  }
+  make.set(pod, "restartPolicy", "Never");
+  make.set(pod, "containers",
+           make.list(profilerOf(podSpec, allocator), make.object("name", kCopier, "image", kCopier)));
+  addJobVolumes(pod, allocator);
   Value whole = make.object("spec", std::move(pod));
   if (const Value* metadata = json::findObject(podTemplate, "metadata")) {
     make.set(whole, "metadata", *metadata);
@@ -99,26 +125,9 @@ void jobOverride(const Value& object, Findings& findings) {
   const Value* job = jobOf(object);
   if (job == nullptr) return;
   json::Document document;
-  const Value used = usedOverride(*job, document.GetAllocator());
-  podrules::checkJobOverride(used, std::string{kJob}, findings);
-  refuseWhatNeverStarts(used, fmt::format("{}.", kJob), findings);
-}
-
-void jobMounts(const Value& object, const Report& report) {
-  const Value* podSpec = json::findObject(json::findObject(jobOf(object), "template"), "spec");
-  std::set<std::string_view> volumes{"profiling-output", "model-cache", "profiling-config"};
-  validation::forEachObject(json::find(podSpec, "volumes"), [&](const Value& volume, std::size_t) {
-    volumes.insert(json::findText(&volume, "name"));
-  });
-  const Value* containers = json::find(podSpec, "containers");
-  if (containers == nullptr || !containers->IsArray() || containers->Empty()) return;
-  validation::forEachObject(
-      json::find(&(*containers)[0], "volumeMounts"), [&](const Value& mount, std::size_t i) {
-        const std::string_view name = json::findText(&mount, "name");
-        if (name.empty() || volumes.contains(name)) return;
-        report.notFound(fmt::format("{}.template.spec.containers[0].volumeMounts[{}].name", kJob, i), name,
-                        "the profiling Job has no volume of this name");
-      });
+  const Value merged = mergedJob(*job, document.GetAllocator());
+  podrules::checkJob(merged, std::string{kJob}, findings);
+  refuseWhatNeverStarts(merged, fmt::format("{}.", kJob), findings);
 }
 
 void image(const Value& object, const Report& report) {
@@ -206,8 +215,6 @@ void deploymentOverrides(const Value& object, const Report& report) {
 using RequestCheck = validation::Check<Value>;
 
 constexpr std::array kChecks = {
-    RequestCheck{{"dgdr-job-mount", Severity::Error, "what the profiler mounts is a volume of its Job"},
-                 jobMounts},
     RequestCheck{{"dgdr-image", Severity::Warning, "the profiler's image has a name that can be"}, image},
     RequestCheck{{"dgdr-model-cache", Severity::Error, "a model cache is a claim"}, modelCache},
     RequestCheck{{"dgdr-output-claim", Severity::Error, "results are kept in a claim"}, outputClaim},

@@ -39,7 +39,7 @@ void lasting(const Report& report, const Value& container, const At& at, const P
         Named{"startupProbe", ProbeKind::Startup}}) {
     const Value* value = json::find(container, named.field);
     probe(report, value, at / named.field, named.kind);
-    if (!report.partial()) probePortKnown(report, value, at / named.field, container);
+    probePortKnown(report, value, at / named.field, container);
   }
   lifecycle(report, json::find(container, "lifecycle"), at / "lifecycle", facts.gracePeriod);
 }

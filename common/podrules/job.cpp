@@ -30,8 +30,8 @@ void jobSpec(const Report& report, const Value& spec, const At& at) {
   podTemplate(report, json::find(spec, "template"), at / "template", Workload::Job);
 }
 
-void checkJobOverride(const Value& jobSpecValue, const std::string& path, validation::Findings& findings) {
-  jobSpec(Report{findings, true}, jobSpecValue, At{path});
+void checkJob(const Value& jobSpecValue, const std::string& path, validation::Findings& findings) {
+  jobSpec(Report{findings}, jobSpecValue, At{path});
 }
 
 }  // namespace dynamo::podrules

@@ -29,7 +29,7 @@ void mountPath(const Report& report, const Value& mount, const At& at, Seen<>& p
 void volumeOf(const Report& report, const Value& mount, const At& at, const PodFacts& facts) {
   const std::string_view name = json::findText(&mount, "name");
   if (name.empty()) return report.required(at, rule::kMountVolume);
-  if (report.partial() || facts.volume(name) != nullptr) return;
+  if (facts.volume(name) != nullptr) return;
   report.notFound(at, name, "the pod has no volume of this name", rule::kMountVolume);
 }
 
@@ -41,7 +41,7 @@ void propagation(const Report& report, const Value& mount, const At& at, const V
   const std::string_view mode = json::findText(&mount, "mountPropagation");
   report.oneOfGiven(at, json::find(mount, "mountPropagation"), {"Bidirectional", "HostToContainer", "None"},
                     rule::kEnum);
-  if (mode == "Bidirectional" && !isPrivileged(container) && !report.partial()) {
+  if (mode == "Bidirectional" && !isPrivileged(container)) {
     report.forbidden(at, "Bidirectional is for privileged containers only", rule::kMountPropagation);
   }
 }

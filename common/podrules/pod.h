@@ -27,9 +27,8 @@ enum class Workload {
 void checkPodTemplate(const json::Value& podTemplate, const std::string& path, Workload workload,
                       validation::Findings& findings);
 
-/// `jobSpec`: parts of a batch/v1 JobSpec that will be merged with others: nothing missing is an error, nor
-/// is a reference to something outside.
-void checkJobOverride(const json::Value& jobSpec, const std::string& path, validation::Findings& findings);
+/// `jobSpec`: a batch/v1 JobSpec.
+void checkJob(const json::Value& jobSpec, const std::string& path, validation::Findings& findings);
 
 /// What is doubtful about an image reference ("has no tag after ':'"); empty when nothing is. Its grammar is
 /// the container runtime's business.

@@ -119,7 +119,7 @@ void sleep(const Report& report, const Value& hook, const At& at, std::optional<
   const auto seconds = integer(json::find(action, "seconds"));
   constexpr long long kDefaultGracePeriod = 30;
   const long long limit = gracePeriod.value_or(kDefaultGracePeriod);
-  if (!seconds || (*seconds >= 0 && (*seconds <= limit || report.partial()))) return;
+  if (!seconds || (*seconds >= 0 && *seconds <= limit)) return;
   const At place = at / "sleep";
   report.invalid(place / "seconds", *json::find(action, "seconds"),
                  fmt::format("must be between 0 and terminationGracePeriodSeconds ({})", limit),

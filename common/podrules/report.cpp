@@ -19,7 +19,6 @@ std::string At::text() const {
 }
 
 void Report::required(const At& at, std::string_view rule, std::string detail) const {
-  if (partial_) return;
   findings_.error({ErrorType::Required, at.text(), "", std::move(detail), std::string{rule}});
 }
 
@@ -73,7 +72,7 @@ void Report::oneOfGiven(const At& at, const json::Value* value,
   if (value == nullptr || !value->IsString()) return;
   if (value->GetStringLength() > 0) {
     oneOf(at, json::text(*value), supported, rule);
-  } else if (!partial_) {
+  } else {
     invalid(at, *value, "must not be empty", rule);
   }
 }

@@ -39,13 +39,10 @@ class At {
   std::size_t index_ = 0;
 };
 
-/// Where findings go. With `partial` nothing that is missing is an error.
+/// Where findings go.
 class Report {
  public:
-  explicit Report(validation::Findings& findings, bool partial = false)
-      : findings_{findings}, partial_{partial} {}
-
-  bool partial() const { return partial_; }
+  explicit Report(validation::Findings& findings) : findings_{findings} {}
 
   void required(const At& at, std::string_view rule, std::string detail = {}) const;
   void invalid(const At& at, std::string_view value, std::string detail, std::string_view rule) const;
@@ -68,7 +65,6 @@ class Report {
 
  private:
   validation::Findings& findings_;
-  bool partial_;
 };
 
 /// The number of an integer value (30.0 is one); nullopt for everything else.

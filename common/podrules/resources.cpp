@@ -145,7 +145,6 @@ void claims(const Report& report, const Value* list, const At& at, const PodFact
     if (whole || overlaps || !seen.add(key)) {
       report.duplicate(place / "name", whole || overlaps ? name : key, rule::kResourceClaim);
     }
-    if (report.partial()) return;
     if (facts.claims.contains(name)) return;
     report.notFound(place / "name", name, "must be one of the pod's resourceClaims", rule::kResourceClaim);
   });

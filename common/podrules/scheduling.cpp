@@ -20,7 +20,7 @@ void toleration(const Report& report, const Value& toleration, const At& at) {
   const std::string_view comparison = json::findText(&toleration, "operator");
   if (!key.empty()) report.check(at / "key", key, k8s::qualifiedNameProblem(key), rule::kToleration);
   report.oneOf(at / "operator", comparison, {"Equal", "Exists"}, rule::kToleration);
-  if (key.empty() && comparison != "Exists" && !report.partial()) {
+  if (key.empty() && comparison != "Exists") {
     report.invalid(at / "operator", comparison, "must be Exists when key is empty, which means all taints",
                    rule::kToleration);
   }

@@ -57,7 +57,7 @@ void names(const Report& report, const Value& spec, const At& at) {
     const std::string_view name = json::findText(&spec, field.name);
     // The one name of these that the API server knows to be given though empty.
     const bool given = field.name == "runtimeClassName" && json::find(spec, field.name) != nullptr;
-    if (name.empty() && (!given || report.partial())) continue;
+    if (name.empty() && !given) continue;
     report.check(at / field.name, name, field.problem(name), rule::kNameField);
   }
   const std::string_view scheduler = json::findText(&spec, "schedulerName");

@@ -73,9 +73,8 @@ TEST_CASE("the override of the profiling Job") {
       {"image", job("", R"(,"image":"a b")"),
        "W pod.image-doubtful " + spec + "containers[0].image: holds white space\n"},
       {"mount without volume", job("", R"(,"volumeMounts":[{"name":"x","mountPath":"/x"}])"),
-       "E dgdr-job-mount " + spec +
-           "containers[0].volumeMounts[0].name: Not found: \"x\": the profiling Job has no volume of this "
-           "name\n"},
+       "E pod.mount-volume " + spec +
+           "containers[0].volumeMounts[0].name: Not found: \"x\": the pod has no volume of this name\n"},
       {"mount of its own volume",
        job(R"(,"volumes":[{"name":"x","emptyDir":{}}])",
            R"(,"volumeMounts":[{"name":"x","mountPath":"/x"}])"),
@@ -86,9 +85,96 @@ TEST_CASE("the override of the profiling Job") {
        job(R"(,"restartPolicy":"Always","schedulerName":"a b")", R"(,"ports":[{"containerPort":0}])",
            R"(,"selector":{})"),
        ""},
+      {"what the operator gives: image and volumes",
+       job(R"(,"initContainers":[{"name":"a","image":"i"}])",
+           R"(,"image":"","volumeMounts":[{"name":"profiling-output","mountPath":"/x"}])"),
+       ""},
+      {"no containers", with(R"("overrides":{"profilingJob":{"template":{"spec":{"containers":[]}}}})"), ""},
   });
   const std::string bad = job(R"(,"serviceAccountName":"A")");
   CHECK(said(bad, bad).starts_with("W pod.name-field "));
+}
+
+// spec/dgdr-lifecycle.md section 10: items of these lists and these structs go into the Job as they are.
+TEST_CASE("what the profiling Job takes whole of an override is whole") {
+  const std::string spec = "spec.overrides.profilingJob.template.spec.";
+  const auto refused = [&](const char* rule, const std::string& field, const std::string& how) {
+    return "E " + std::string{rule} + " " + spec + field + ": " + how + "\n";
+  };
+  const auto init = [](const std::string& members) {
+    return job(R"(,"initContainers":[{)" + members + "}]");
+  };
+  const auto affinity = [](const std::string& terms) {
+    return job(R"(,"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":)"
+               R"({"nodeSelectorTerms":)" +
+               terms + "}}}");
+  };
+  const std::string terms =
+      "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
+  const auto volume = [](const std::string& source) {
+    return job(R"(,"volumes":[{"name":"v",)" + source + "}]");
+  };
+  const std::string env = "containers[0].env[0].valueFrom";
+  check({
+      {"init container without image", init(R"("name":"a")"),
+       refused("pod.image", "initContainers[0].image", "Required value")},
+      {"init container's mount",
+       init(R"("name":"a","image":"i","volumeMounts":[{"name":"x","mountPath":"/x"}])"),
+       refused("pod.mount-volume", "initContainers[0].volumeMounts[0].name",
+               "Not found: \"x\": the pod has no volume of this name")},
+      {"sidecar's probe", init(R"("name":"a","image":"i","restartPolicy":"Always","livenessProbe":{})"),
+       refused("pod.handler", "initContainers[0].livenessProbe",
+               "Required value: a handler: one of exec, httpGet, tcpSocket, grpc")},
+      {"the profiler's name", init(R"("name":"profiler","image":"i")"),
+       refused("pod.container-unique", "initContainers[0].name", "Duplicate value: \"profiler\"")},
+      {"the copier's name", init(R"("name":"output-copier","image":"i")"),
+       refused("pod.container-unique", "initContainers[0].name", "Duplicate value: \"output-copier\"")},
+      {"empty toleration", job(R"(,"tolerations":[{}])"),
+       refused("pod.toleration", "tolerations[0].operator",
+               "Invalid value: \"\": must be Exists when key is empty, which means all taints")},
+      {"toleration without key", job(R"(,"tolerations":[{"operator":"Equal","value":"x"}])"),
+       refused("pod.toleration", "tolerations[0].operator",
+               "Invalid value: \"Equal\": must be Exists when key is empty, which means all taints")},
+      {"no node selector terms", affinity("[]"),
+       refused("pod.node-affinity", terms, "Required value: at least one term")},
+      {"In without values", affinity(R"([{"matchExpressions":[{"key":"a","operator":"In"}]}])"),
+       refused("pod.node-affinity", terms + "[0].matchExpressions[0].values",
+               "Required value: at least one value, for the operator is In")},
+      {"empty topology key",
+       job(R"(,"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":)"
+           R"([{"topologyKey":"","labelSelector":{}}]}})"),
+       refused("pod.pod-affinity",
+               "affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey",
+               "Required value")},
+      {"no nameserver", job(R"(,"dnsPolicy":"None")"),
+       refused("pod.dns", "dnsConfig.nameservers",
+               "Required value: at least one nameserver, for dnsPolicy is None")},
+      {"empty variable source", job("", R"(,"env":[{"name":"A","valueFrom":{}}])"),
+       refused("pod.env-source", env,
+               "Required value: a source: one of fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef")},
+      {"secret without name", job("", R"(,"env":[{"name":"A","valueFrom":{"secretKeyRef":{"key":"k"}}}])"),
+       refused("pod.key-ref", env + ".secretKeyRef.name", "Required value")},
+      {"empty source of variables", job("", R"(,"envFrom":[{}])"),
+       refused("pod.env-from", "containers[0].envFrom[0]",
+               "Required value: a source: one of configMapRef, secretRef")},
+      {"request without limit", job("", R"(,"resources":{"requests":{"nvidia.com/gpu":1}})"),
+       refused("pod.resource-limit", "containers[0].resources.limits[nvidia.com/gpu]",
+               "Required value: a limit equal to the request: this resource cannot be overcommitted")},
+      {"claim of nothing", job("", R"(,"resources":{"claims":[{"name":"c"}]})"),
+       refused("pod.resource-claim", "containers[0].resources.claims[0].name",
+               "Not found: \"c\": must be one of the pod's resourceClaims")},
+      // life-Q25
+      {"claim of the pod",
+       job(R"(,"resourceClaims":[{"name":"c","resourceClaimName":"c"}])",
+           R"(,"resources":{"claims":[{"name":"c"}]})"),
+       ""},
+      {"nameless ConfigMap", volume(R"("configMap":{})"),
+       refused("pod.volume-field", "volumes[0].configMap.name", "Required value")},
+      {"nameless claim", volume(R"("persistentVolumeClaim":{"claimName":""})"),
+       refused("pod.volume-field", "volumes[0].persistentVolumeClaim.claimName", "Required value")},
+      {"empty path", volume(R"("hostPath":{"path":""})"),
+       refused("pod.volume-path", "volumes[0].hostPath.path", "Required value")},
+  });
 }
 
 TEST_CASE("image, model cache, traffic and targets") {

@@ -50,11 +50,11 @@ inline json::Value podTemplateOf(const json::Value& row, json::Allocator& alloca
 }
 
 /// What the rules say of a row's object, with the paths that objects of its kind have.
-inline validation::Findings judged(const json::Value& row, bool partial = false) {
+inline validation::Findings judged(const json::Value& row) {
   json::Document scratch;
   auto& allocator = scratch.GetAllocator();
   validation::Findings findings;
-  const Report report{findings, partial};
+  const Report report{findings};
   std::string kind{json::findText(&row, "kind")};
   if (kind.empty()) {
     const json::Value whole = podTemplateOf(row, allocator);

@@ -6,15 +6,15 @@
 namespace dynamo::podrules::test {
 namespace {
 
-/// What the rules say of a container, alone in its pod or (`partial`) in an override.
-std::string ofContainer(std::string_view text, bool partial, const char* list = "containers") {
+/// What the rules say of a container, alone in its pod.
+std::string ofContainer(std::string_view text, const char* list = "containers") {
   const json::Document container = parsed(text);
   json::Document spec{rapidjson::kObjectType};
   json::Value containers{rapidjson::kArrayType};
   containers.PushBack(json::copy(container, spec.GetAllocator()), spec.GetAllocator());
   json::set(spec, list, std::move(containers), spec.GetAllocator());
   validation::Findings findings;
-  podSpec(Report{findings, partial}, spec, At{""}, Workload::Service);
+  podSpec(Report{findings}, spec, At{""}, Workload::Service);
   return joined(lines(std::move(findings)));
 }
 
@@ -22,66 +22,52 @@ TEST_CASE("containers") {
   struct Row {
     const char* name;
     const char* container;
-    const char* whole;
-    const char* part;
+    const char* said;
   };
   const Row rows[] = {
       {"empty", "{}",
        "E pod.image containers[0].image: Required value\n"
-       "E pod.container-name containers[0].name: Required value\n",
-       ""},
+       "E pod.container-name containers[0].name: Required value\n"},
       {"mount of a volume elsewhere",
        R"({"name":"a","image":"i","volumeMounts":[{"name":"v","mountPath":"/a"}]})",
        "E pod.mount-volume containers[0].volumeMounts[0].name: Not found: \"v\": the pod has no volume of "
-       "this name\n",
-       ""},
+       "this name\n"},
       {"claim elsewhere", R"({"name":"a","image":"i","resources":{"claims":[{"name":"gpu"}]}})",
        "E pod.resource-claim containers[0].resources.claims[0].name: Not found: \"gpu\": must be one of the "
-       "pod's resourceClaims\n",
-       ""},
+       "pod's resourceClaims\n"},
       {"probe of the defaults' port",
        R"({"name":"a","image":"i","livenessProbe":{"httpGet":{"port":"system"}}})",
        "W pod.probe-port-unknown containers[0].livenessProbe.httpGet.port: the container has no port "
-       "\"system\"\n",
-       ""},
+       "\"system\"\n"},
       {"probe of a few numbers", R"({"name":"a","image":"i","livenessProbe":{"periodSeconds":5}})",
        "E pod.handler containers[0].livenessProbe: Required value: a handler: one of exec, httpGet, "
-       "tcpSocket, grpc\n",
-       ""},
+       "tcpSocket, grpc\n"},
       {"request whose limit is elsewhere", R"({"name":"a","image":"i","resources":{"requests":{"a/b":1}}})",
        "E pod.resource-limit containers[0].resources.limits[a/b]: Required value: a limit equal to the "
        "request: this "
        "resource "
-       "cannot be overcommitted\n",
-       ""},
+       "cannot be overcommitted\n"},
       {"two handlers",
        R"({"name":"a","image":"i","readinessProbe":{"exec":{"command":["a"]},"grpc":{"port":1}}})",
        "E pod.handler containers[0].readinessProbe.grpc: Forbidden: only one handler may be given, and exec "
-       "is\n",
-       "E pod.handler containers[0].readinessProbe.grpc: Forbidden: only one handler may be given, and exec "
        "is\n"},
       {"image of white space", R"({"name":"a","image":"i\t"})",
-       "E pod.image containers[0].image: Invalid value: \"i \": must not have leading or trailing white "
-       "space\n",
        "E pod.image containers[0].image: Invalid value: \"i \": must not have leading or trailing white "
        "space\n"},
       {"variable from a file",
        R"({"name":"a","image":"i","env":[{"name":"A","valueFrom":{"fileKeyRef":)"
        R"({"volumeName":"v","path":"p","key":"k"}}}]})",
        "W pod.env-file containers[0].env[0].valueFrom.fileKeyRef: needs Kubernetes 1.34 with the feature "
-       "gate EnvFiles\n",
-       "W pod.env-file containers[0].env[0].valueFrom.fileKeyRef: needs Kubernetes 1.34 with the feature "
-       "gate "
-       "EnvFiles\n"},
-      {"integers written as floats", R"({"name":"a","image":"i","ports":[{"containerPort":80.0}]})", "", ""},
-      {"fractions", R"({"name":"a","image":"i","ports":[{"containerPort":80.5}]})", "", ""},
+       "gate EnvFiles\n"},
+      {"integers written as floats", R"({"name":"a","image":"i","ports":[{"containerPort":80.0}]})", ""},
+      {"fractions", R"({"name":"a","image":"i","ports":[{"containerPort":80.5}]})", ""},
   };
   for (const Row& row : rows) {
     INFO(row.name);
-    CHECK(ofContainer(row.container, false) == row.whole);
-    CHECK(ofContainer(row.container, true) == row.part);
+    CHECK(ofContainer(row.container) == row.said);
   }
-  CHECK(ofContainer(R"({"name":"a","image":"i","lifecycle":{}})", true, "initContainers") ==
+  CHECK(ofContainer(R"({"name":"a","image":"i","lifecycle":{}})", "initContainers") ==
+        "E pod.containers containers: Required value\n"
         "E pod.init-forbidden initContainers[0].lifecycle: Forbidden: may not be set in init containers "
         "without restartPolicy "
         "Always\n");
@@ -100,19 +86,25 @@ TEST_CASE("annotations up to 256 KiB, keys and values together") {
         "262145)\n");
 }
 
-TEST_CASE("a part of a Job") {
+TEST_CASE("a Job") {
   const auto said = [](std::string_view text) {
     const json::Document job = parsed(text);
     validation::Findings findings;
-    checkJobOverride(job, "spec.overrides.profilingJob", findings);
+    checkJob(job, "spec.overrides.profilingJob", findings);
     return joined(lines(std::move(findings)));
   };
-  CHECK(said(R"({"backoffLimit":1,"template":{"spec":{"tolerations":[{"key":"a"}]}}})") == "");
-  CHECK(said(R"({"template":{"spec":{"restartPolicy":"Always"}}})") ==
+  const std::string container = R"("containers":[{"name":"a","image":"i"}])";
+  const auto pod = [&](const std::string& members) {
+    return R"({"template":{"spec":{)" + container + members + "}}}";
+  };
+  CHECK(said(pod(R"(,"restartPolicy":"Never","tolerations":[{"key":"a"}])")) == "");
+  CHECK(said(pod(R"(,"restartPolicy":"Always")")) ==
         "E pod.restart-policy spec.overrides.profilingJob.template.spec.restartPolicy: Unsupported value: "
         "\"Always\": "
         "supported values: \"Never\", \"OnFailure\"\n");
-  CHECK(said("{}") == "");
+  CHECK(said("{}") ==
+        "E pod.containers spec.overrides.profilingJob.template.spec: Required value: a pod with at least one "
+        "container\n");
   CHECK(said("7") == "");
 }
 
