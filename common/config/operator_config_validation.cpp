@@ -6,6 +6,7 @@
 #include <array>
 
 #include "common/config/url.h"
+#include "common/k8s/names.h"
 
 namespace dynamo::config {
 namespace {
@@ -110,6 +111,34 @@ constexpr RangeRule kRanges[] = {
      kMinInFlightBytes, kMaxInFlightBytes},
 };
 
+// An address to listen on.
+struct AddressRule {
+  std::string_view path;
+  const std::string& (*value)(const OperatorConfig&);
+};
+
+constexpr AddressRule kAddresses[] = {
+    {"server.metrics.bindAddress", [](O o) -> S { return o.server.metrics.bindAddress; }},
+    {"server.healthProbe.bindAddress", [](O o) -> S { return o.server.healthProbe.bindAddress; }},
+    {"server.webhook.host", [](O o) -> S { return o.server.webhook.host; }},
+};
+
+/// Whether a host can have the name; resolvers know more of them than DNS does.
+bool isHostName(std::string_view name) {
+  if (name.ends_with('.')) name.remove_suffix(1);
+  const bool numeric = name.find_last_not_of("0123456789") == name.rfind('.');  // a mistyped IP address
+  std::string plain = k8s::lowerAscii(name);
+  std::replace(plain.begin(), plain.end(), '_', 'a');
+  return !numeric && k8s::dns1123SubdomainProblem(plain).empty();
+}
+
+bool isListenAddress(std::string_view address) {
+  if (address.empty()) return true;
+  address = withoutBrackets(address);
+  if (address.find(':') == std::string_view::npos) return k8s::isIpAddress(address) || isHostName(address);
+  return k8s::isIpAddress(address.substr(0, address.find('%')));  // fe80::1%eth0
+}
+
 // A duration that is wrong when `broken`.
 struct DurationRule {
   std::string_view path;
@@ -168,6 +197,12 @@ void checkTables(const Context& context, std::vector<FieldError>& errors) {
     add(errors, ErrorType::Invalid, rule.path, std::to_string(value),
         fmt::format("must be between {} and {}, inclusive", rule.lowest, rule.highest));
   }
+  for (const AddressRule& rule : kAddresses) {
+    const std::string& value = rule.value(config);
+    if (isListenAddress(value)) continue;
+    add(errors, ErrorType::Invalid, rule.path, validation::showValue(value),
+        "must be an IP address or the name of a host");
+  }
   for (const DurationRule& rule : kDurations) {
     if (!rule.broken(config)) continue;
     add(errors, ErrorType::Invalid, rule.path, validation::showValue(k8s::formatDuration(rule.value(config))),
@@ -203,6 +238,11 @@ bool isNamespacedName(std::string_view text) {
   const std::size_t slash = text.find('/');
   return slash != std::string_view::npos && slash > 0 && slash + 1 < text.size() &&
          text.find('/', slash + 1) == std::string_view::npos;
+}
+
+std::string_view withoutBrackets(std::string_view address) {
+  if (!address.starts_with('[') || !address.ends_with(']')) return address;
+  return address.substr(1, address.size() - 2);
 }
 
 std::vector<FieldError> validateConfig(const OperatorConfig& config, Purpose purpose) {

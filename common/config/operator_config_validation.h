@@ -19,6 +19,9 @@ enum class Purpose {
 /// "namespace/name", both given, nothing else.
 bool isNamespacedName(std::string_view text);
 
+/// An address to listen on: the reference wants IPv6 in brackets in some fields, and not in others (cfg-Q14).
+std::string_view withoutBrackets(std::string_view address);
+
 /// All errors of a configuration after applyDefaults(), sorted by path.
 std::vector<validation::FieldError> validateConfig(const OperatorConfig& config, Purpose purpose);
 

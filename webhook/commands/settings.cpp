@@ -18,7 +18,10 @@ class Collector {
 
   Endpoint endpoint(const char* flag, const std::string& text, const std::string& host, std::int32_t port) {
     // "0.0.0.0" and "" both mean every address, IPv6 included.
-    if (text.empty()) return {host == "0.0.0.0" ? "" : host, static_cast<std::uint16_t>(port)};
+    if (text.empty()) {
+      const std::string address{config::withoutBrackets(host)};
+      return {address == "0.0.0.0" ? "" : address, static_cast<std::uint16_t>(port)};
+    }
     auto parsed = parseEndpoint(text);
     if (auto* endpoint = std::get_if<Endpoint>(&parsed)) return *endpoint;
     errors.push_back(fmt::format("{}: {}", flag, std::get<std::string>(parsed)));

@@ -1,6 +1,7 @@
 #include "webhook/http/endpoint.h"
 
 #include <arpa/inet.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -9,7 +10,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <optional>
+#include <memory>
 #include <system_error>
 
 namespace dynamo::webhook {
@@ -54,12 +55,34 @@ SocketAddress make6(const in6_addr& address, std::uint16_t port) {
   return out;
 }
 
-std::optional<SocketAddress> toSocketAddress(const Endpoint& endpoint) {
+/// The first address of a host name, IPv4 before IPv6 as Go has it, or why there is none.
+std::variant<SocketAddress, std::string> resolve(const Endpoint& endpoint) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  const int error =
+      getaddrinfo(endpoint.address.c_str(), std::to_string(endpoint.port).c_str(), &hints, &list);
+  if (error != 0) return error == EAI_SYSTEM ? reasonOf(errno) : std::string{gai_strerror(error)};
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner{list, &freeaddrinfo};
+  const addrinfo* chosen = list;
+  for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
+    if (one->ai_family != AF_INET) continue;
+    chosen = one;
+    break;
+  }
+  SocketAddress out;
+  std::memcpy(&out.storage, chosen->ai_addr, chosen->ai_addrlen);
+  out.size = chosen->ai_addrlen;
+  return out;
+}
+
+std::variant<SocketAddress, std::string> toSocketAddress(const Endpoint& endpoint) {
   in_addr v4{};
   in6_addr v6{};
   if (inet_pton(AF_INET, endpoint.address.c_str(), &v4) == 1) return make4(v4, endpoint.port);
   if (inet_pton(AF_INET6, endpoint.address.c_str(), &v6) == 1) return make6(v6, endpoint.port);
-  return std::nullopt;
+  return resolve(endpoint);
 }
 
 void enable(int fd, int level, int option, int value = 1) {
@@ -115,7 +138,6 @@ std::variant<Endpoint, std::string> parseEndpoint(std::string_view text) {
   const auto end = digits.data() + digits.size();
   const auto [ptr, error] = std::from_chars(digits.data(), end, out.port);
   if (error != std::errc{} || ptr != end) return bad("the port must be a number from 0 to 65535");
-  if (!out.address.empty() && !toSocketAddress(out)) return bad("the address must be an IP address");
   return out;
 }
 
@@ -137,10 +159,10 @@ std::variant<Listening, std::string> listenOn(const Endpoint& endpoint, bool reu
     if (error == EAFNOSUPPORT || error == EADDRNOTAVAIL) {  // a node without IPv6
       error = tryListen(make4(in_addr{}, endpoint.port), reusePort, out.fd);
     }
-  } else if (const auto address = toSocketAddress(endpoint)) {
-    error = tryListen(*address, reusePort, out.fd);
   } else {
-    return failed("not an IP address");
+    const auto address = toSocketAddress(endpoint);
+    if (const auto* why = std::get_if<std::string>(&address)) return failed(*why);
+    error = tryListen(std::get<SocketAddress>(address), reusePort, out.fd);
   }
   if (error != 0) return failed(reasonOf(error));
   out.port = portOf(out.fd.get());
@@ -154,8 +176,9 @@ std::variant<UniqueFd, std::string> connectTo(const Endpoint& endpoint, int time
   const auto failed = [&](const std::string& why) {
     return "cannot connect to " + toString(target) + ": " + why;
   };
-  const auto address = toSocketAddress(target);
-  if (!address) return failed("not an IP address");
+  const auto resolved = toSocketAddress(target);
+  if (const auto* why = std::get_if<std::string>(&resolved)) return failed(*why);
+  const auto* address = &std::get<SocketAddress>(resolved);
   UniqueFd fd{::socket(address->family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
   if (!fd) return failed(reasonOf(errno));
   enable(fd.get(), IPPROTO_TCP, TCP_NODELAY);

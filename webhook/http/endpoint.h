@@ -10,14 +10,15 @@
 
 namespace dynamo::webhook {
 
-/// An IP address and a TCP port. An empty address means all addresses, IPv4 and IPv6. Port 0 lets the
-/// system choose.
+/// An IP address or a host name, and a TCP port. An empty address means all addresses, IPv4 and IPv6. Port 0
+/// lets the system choose.
 struct Endpoint {
   std::string address;
   std::uint16_t port = 0;
 };
 
-/// "10.0.0.1:9443", "[::1]:9443" or ":9443". Names are not resolved. The error is one clear sentence.
+/// "10.0.0.1:9443", "[::1]:9443", "localhost:9443" or ":9443". Names are resolved when used. The error is one
+/// clear sentence.
 std::variant<Endpoint, std::string> parseEndpoint(std::string_view text);
 
 /// "10.0.0.1:9443", "[::1]:9443"; ":9443" for all addresses.

@@ -88,6 +88,16 @@ TEST_CASE("what no flag says is as in the file") {
   CHECK(settings.log.format == log::Format::Text);
 }
 
+TEST_CASE("addresses to listen on") {  // cfg-Q14
+  const auto result = made(
+      "server: {webhook: {host: '[::1]'}, metrics: {bindAddress: localhost},\n"
+      "  healthProbe: {bindAddress: 0.0.0.0}}");
+  const auto& settings = std::get<Settings>(result);
+  CHECK(settings.server.listen.address == "::1");
+  CHECK(settings.metrics.address == "localhost");
+  CHECK(settings.health.address.empty());
+}
+
 TEST_CASE("without a file the limits are those of the server") {
   const auto result = makeSettings({});
   const Limits& limits = std::get<Settings>(result).server.limits;
