@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <openssl/bn.h>
 #include <openssl/ec.h>
+#include <openssl/rsa.h>
 #include <openssl/x509v3.h>
 
 #include <algorithm>
@@ -21,6 +22,7 @@ using GeneralNamePtr = std::unique_ptr<GENERAL_NAME, OpensslDeleter<GENERAL_NAME
 
 constexpr int kSerialBits = 128;
 constexpr long kX509Version3 = 2;
+constexpr std::size_t kCaKeyBits = 2048;
 
 Error internal(std::string_view step) {
   return Error{Problem::Internal, fmt::format("{} failed: {}", step, opensslReason())};
@@ -107,9 +109,9 @@ Result<PemPair> write(const X509& certificate, const EVP_PKEY& key) {
 Result<PemPair> makeCa(Time now, std::chrono::days lifetime) {
   const ErrorQueueScope errors;
   if (auto error = checkLifetime(lifetime)) return *error;
-  const KeyPtr key{EVP_EC_gen("P-256")};
+  const KeyPtr key{EVP_RSA_gen(kCaKeyBits)};
   const CertificatePtr certificate{X509_new()};
-  if (!key || !certificate) return internal("P-256 key generation");
+  if (!key || !certificate) return internal("RSA key generation");
   X509* raw = certificate.get();
   const bool filled = X509_set_version(raw, kX509Version3) == 1 && setSerial(raw) &&
                       setValidity(raw, now - kClockSkew, now + lifetime) &&

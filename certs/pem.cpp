@@ -90,8 +90,12 @@ Result<std::string> writePrivateKey(const EVP_PKEY& key) {
   const ErrorQueueScope errors;
   // Secure-memory BIOs wipe their buffer when freed.
   const BioPtr bio{BIO_new(BIO_s_secmem())};
-  return textOf(bio.get(),
-                PEM_write_bio_PKCS8PrivateKey(bio.get(), &key, nullptr, nullptr, 0, nullptr, nullptr) == 1);
+  BIO* out = bio.get();
+  const int written =
+      EVP_PKEY_is_a(&key, "RSA") == 1
+          ? PEM_write_bio_PrivateKey_traditional(out, &key, nullptr, nullptr, 0, nullptr, nullptr)
+          : PEM_write_bio_PKCS8PrivateKey(out, &key, nullptr, nullptr, 0, nullptr, nullptr);
+  return textOf(out, written == 1);
 }
 
 }  // namespace dynamo::certs

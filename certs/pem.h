@@ -35,7 +35,7 @@ Result<KeyPtr> parsePrivateKey(std::string_view pem, std::string_view label);
 /// PEM of one certificate, or Internal.
 Result<std::string> writeCertificate(const X509& certificate);
 
-/// Unencrypted PKCS#8 PEM, or Internal.
+/// Unencrypted PEM, or Internal: PKCS#1 of RSA keys as the reference writes and reads them, else PKCS#8.
 Result<std::string> writePrivateKey(const EVP_PKEY& key);
 
 }  // namespace dynamo::certs

@@ -50,7 +50,8 @@ int opensslVerify(const TemporaryDirectory& directory, const std::string& more) 
 }  // namespace
 
 TEST_CASE("CA certificate") {
-  const CertificatePtr ca = parse(must(makeCa(kNow)).certificate);
+  const PemPair made = must(makeCa(kNow));
+  const CertificatePtr ca = parse(made.certificate);
   CHECK(nameText(X509_get_subject_name(ca.get())) == "CN=Dynamo-Webhook-CA,O=NVIDIA");
   CHECK(nameText(X509_get_issuer_name(ca.get())) == "CN=Dynamo-Webhook-CA,O=NVIDIA");
   CHECK(dnsNamesOf(*ca) == std::vector<std::string>{"Dynamo-Webhook-CA"});
@@ -60,8 +61,10 @@ TEST_CASE("CA certificate") {
   CHECK(extensionText(*ca, NID_key_usage) == "critical, Digital Signature, Certificate Sign");
   CHECK(extensionText(*ca, NID_ext_key_usage).empty());
   CHECK_FALSE(extensionText(*ca, NID_subject_key_identifier).empty());
-  CHECK(curveOf(*ca) == "prime256v1");
-  CHECK(X509_get_signature_nid(ca.get()) == NID_ecdsa_with_SHA256);
+  // certs.md section 5: the reference reads nothing but PKCS#1 from ca.key.
+  CHECK(made.privateKey.starts_with("-----BEGIN RSA PRIVATE KEY-----"));
+  CHECK(EVP_PKEY_get_bits(X509_get0_pubkey(ca.get())) == 2048);
+  CHECK(X509_get_signature_nid(ca.get()) == NID_sha256WithRSAEncryption);
   CHECK(X509_get_version(ca.get()) == 2);
 }
 
@@ -82,7 +85,7 @@ TEST_CASE("serving certificate") {
   CHECK(authorityKeyId.find(extensionText(*parse(ca.certificate), NID_subject_key_identifier)) !=
         std::string::npos);
   CHECK(curveOf(*leaf) == "prime256v1");
-  CHECK(X509_get_signature_nid(leaf.get()) == NID_ecdsa_with_SHA256);
+  CHECK(X509_get_signature_nid(leaf.get()) == NID_sha256WithRSAEncryption);
   CHECK(pair.privateKey.starts_with("-----BEGIN PRIVATE KEY-----"));
   CHECK(pair.certificate.starts_with("-----BEGIN CERTIFICATE-----"));
 }
@@ -115,9 +118,11 @@ TEST_CASE("common name up to 64 bytes, otherwise none and a critical SAN") {
 }
 
 TEST_CASE("serials are 128 bits, positive and never repeated") {
+  const PemPair ca = must(makeCa(kNow));
   std::set<std::string> seen;
   for (int i = 0; i < 20; ++i) {
-    const std::string serial = serialOf(*parse(must(makeCa(kNow)).certificate));
+    const PemPair pair = i == 0 ? ca : must(makeServing(ca, {{"a"}, {}}, kNow));
+    const std::string serial = serialOf(*parse(pair.certificate));
     CHECK(serial.size() == 32);
     CHECK(serial.front() != '-');
     seen.insert(serial);
