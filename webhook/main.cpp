@@ -43,13 +43,12 @@ void addServe(CLI::App& app, std::function<int()>& run, webhook::ServeOptions& o
   command->add_option("--metrics-listen", options.metricsListen, "address of /metrics");
   command->add_option("--cert-dir", options.certDir, "directory of tls.crt and tls.key");
   command->add_option("--tls-min-version", options.tlsMinVersion, "1.3 (default) or 1.2");
-  command->add_option("--log-level,--zap-log-level", options.logLevel, "debug, info, warn or error");
+  command->add_option("--log-level", options.logLevel, "debug, info, warn or error");
   command->add_option("--log-format", options.logFormat, "json or text");
   // The reference's flags: accepted, so that its arguments keep working.
-  command->add_option_function<std::string>(
-      "--zap-encoder",
-      [&options](const std::string& encoder) { options.logFormat = encoder == "console" ? "text" : encoder; },
-      "json or console");
+  command->add_option("--zap-log-level", options.zapLogLevel,
+                      "debug, info, error, panic or an integer over 0");
+  command->add_option("--zap-encoder", options.zapEncoder, "json or console");
   for (const char* flag : {"--zap-devel", "--zap-stacktrace-level", "--zap-time-encoding", "--kubeconfig"}) {
     command
         ->add_option_function<std::string>(

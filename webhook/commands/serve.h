@@ -19,6 +19,8 @@ struct ServeOptions {
   std::string tlsMinVersion;
   std::string logLevel;
   std::string logFormat;
+  std::string zapLogLevel;  ///< the reference's flags (cfg-Q1); those above win
+  std::string zapEncoder;
 };
 
 /// Runs until SIGTERM or SIGINT. Exit status: 0 after a clean shutdown, 1 when it could not start.

@@ -7,6 +7,7 @@
 
 #include "common/config/load.h"
 #include "common/config/operator_config_validation.h"
+#include "common/k8s/names.h"
 #include "common/k8s/semver.h"
 
 namespace dynamo::webhook {
@@ -28,17 +29,16 @@ class Collector {
     return {};
   }
 
-  /// The flag's value, else the file's: what is wrong with that is told already, `fallback` stands for it.
+  /// The flag's value; `otherwise` without one.
   template <class Parse, class Value>
-  Value word(const char* flag, const std::string& text, const std::string& configured, Parse parse,
-             Value fallback, const char* allowed) {
-    if (text.empty()) return parse(configured).value_or(fallback);
+  Value word(const char* flag, const std::string& text, Parse parse, Value otherwise, const char* allowed) {
+    if (text.empty()) return otherwise;
     const auto parsed = parse(text);
     if (!parsed) {
       errors.push_back(
           fmt::format("{}: Unsupported value: \"{}\": supported values: {}", flag, text, allowed));
     }
-    return parsed.value_or(fallback);
+    return parsed.value_or(otherwise);
   }
 };
 
@@ -46,6 +46,39 @@ class Collector {
 std::optional<bool> parseTls(std::string_view minVersion) {
   if (minVersion == "1.2") return true;
   return minVersion == "1.3" ? std::optional{false} : std::nullopt;
+}
+
+/// Levels of the reference's flags (operator-config.md section 4). Integers are how much more than debug to
+/// say; ours has neither more nor less than these.
+std::optional<log::Level> parseZapLevel(std::string_view text) {
+  const std::string level = k8s::lowerAscii(text);
+  if (level == "panic") return log::Level::Error;
+  const bool number = !level.empty() && level.find_first_not_of("0123456789") == std::string::npos;
+  if (number && level.find_first_not_of('0') != std::string::npos) return log::Level::Debug;
+  return log::parseLevel(level);
+}
+
+std::optional<log::Format> parseZapEncoder(std::string_view text) {
+  const std::string encoder = k8s::lowerAscii(text);
+  if (encoder == "console") return log::Format::Text;
+  return encoder == "json" ? std::optional{log::Format::Json} : std::nullopt;
+}
+
+/// What is wrong with the file's words is told by whoever reads the file.
+log::Options logOptions(const config::LoggingConfig& file, const ServeOptions& flags, Collector& collect) {
+  log::Options options;
+  options.level = log::parseLevel(file.level).value_or(log::Level::Info);
+  options.level = collect.word("--zap-log-level", flags.zapLogLevel, parseZapLevel, options.level,
+                               R"("debug", "error", "info", "panic", an integer greater than 0)");
+  options.level = collect.word("--log-level", flags.logLevel, log::parseLevel, options.level,
+                               R"("debug", "error", "info", "warn")");
+  options.format = log::parseFormat(file.format).value_or(log::Format::Json);
+  options.format = collect.word("--zap-encoder", flags.zapEncoder, parseZapEncoder, options.format,
+                                R"("console", "json")");
+  options.format =
+      collect.word("--log-format", flags.logFormat, log::parseFormat, options.format, R"("json", "text")");
+  options.background = true;
+  return options;
 }
 
 }  // namespace
@@ -96,14 +129,10 @@ std::variant<Settings, SettingsErrors> makeSettings(const ServeOptions& options)
   settings.server.limits.bodyBudget = static_cast<std::size_t>(server.webhook.maxInFlightBytes);
   settings.certDir = options.certDir.empty() ? server.webhook.certDir : options.certDir;
 
-  settings.tls.allowTls12 = collect.word("--tls-min-version", options.tlsMinVersion,
-                                         server.webhook.tlsMinVersion, parseTls, false, R"("1.2", "1.3")");
-  const config::LoggingConfig& logging = settings.config.logging;
-  settings.log.level = collect.word("--log-level", options.logLevel, logging.level, log::parseLevel,
-                                    log::Level::Info, R"("debug", "error", "info", "warn")");
-  settings.log.format = collect.word("--log-format", options.logFormat, logging.format, log::parseFormat,
-                                     log::Format::Json, R"("json", "text")");
-  settings.log.background = true;
+  settings.tls.allowTls12 =
+      collect.word("--tls-min-version", options.tlsMinVersion, parseTls,
+                   parseTls(server.webhook.tlsMinVersion).value_or(false), R"("1.2", "1.3")");
+  settings.log = logOptions(settings.config.logging, options, collect);
   settings.controllerAccount = options.controllerAccount;
   settings.factsFile = options.factsFile;
   settings.policy = makePolicy(settings.config, options.operatorVersion, options.controllerAccount);

@@ -116,6 +116,42 @@ TEST_CASE("an unknown level or format of the file, which the reference ignores, 
   CHECK(settings.warnings[1].find("logging.format: unknown format, \"json\" is used") != std::string::npos);
 }
 
+TEST_CASE("the reference's flags of logging") {  // cfg-Q1, operator-config.md section 4
+  struct Row {
+    const char* level;
+    const char* encoder;
+    log::Level expectedLevel;
+    log::Format expectedFormat;
+  };
+  const Row rows[] = {
+      {"debug", "console", log::Level::Debug, log::Format::Text},
+      {"Info", "JSON", log::Level::Info, log::Format::Json},
+      {"error", "", log::Level::Error, log::Format::Text},
+      {"panic", "json", log::Level::Error, log::Format::Json},
+      {"2", "json", log::Level::Debug, log::Format::Json},
+      {"", "", log::Level::Warn, log::Format::Text},
+  };
+  const auto zap = [](const char* level, const char* encoder) {
+    return [=](ServeOptions& options) {
+      options.zapLogLevel = level;
+      options.zapEncoder = encoder;
+    };
+  };
+  const std::string file = "logging: {level: warn, format: text}";
+  for (const Row& row : rows) {
+    INFO(row.level << ' ' << row.encoder);
+    const auto result = made(file, zap(row.level, row.encoder));
+    const auto& settings = std::get<Settings>(result);
+    CHECK(settings.log.level == row.expectedLevel);
+    CHECK(settings.log.format == row.expectedFormat);
+  }
+  CHECK(std::get<std::string>(made(file, zap("loud", "xml"))) ==
+        "--zap-log-level: Unsupported value: \"loud\": supported values: \"debug\", \"error\", \"info\", "
+        "\"panic\", an integer greater than 0|"
+        "--zap-encoder: Unsupported value: \"xml\": supported values: \"console\", \"json\"|");
+  CHECK(std::get<std::string>(made(file, zap("0", ""))).starts_with("--zap-log-level: "));
+}
+
 TEST_CASE("what is wrong is told once, where it stands") {
   CHECK(std::get<std::string>(made("server: {webhook: {tlsMinVersion: '1.1'}}")) ==
         "FILE:3: error: server.webhook.tlsMinVersion: Unsupported value: \"1.1\": supported values: \"1.3\", "
