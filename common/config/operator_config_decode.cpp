@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/config/decoder.h"
+#include "common/config/defaults_overlay.h"
 
 namespace dynamo::config {
 namespace {
@@ -109,12 +110,18 @@ void decodeClusterServices(ObjectDecoder& root, OperatorConfig& config) {
   });
 }
 
+void decodeDefaults(ObjectDecoder& root, OperatorConfig& config, validation::Findings& findings) {
+  const json::Value* overlay = root.object("defaults");
+  if (overlay == nullptr) return;
+  auto document = std::make_shared<json::Document>();
+  static_cast<json::Value&>(*document) = json::copy(*overlay, document->GetAllocator());
+  config.defaults = std::move(document);
+  ObjectDecoder defaults{*overlay, "defaults", findings};
+  checkDefaultsOverlay(defaults, *overlay, findings);
+  defaults.finish();
+}
+
 void decodeOwnFields(ObjectDecoder& root, OperatorConfig& config) {
-  if (const json::Value* overlay = root.object("defaults")) {
-    auto document = std::make_shared<json::Document>();
-    static_cast<json::Value&>(*document) = json::copy(*overlay, document->GetAllocator());
-    config.defaults = std::move(document);
-  }
   root.section("validation", [&](ObjectDecoder& d) { d.read("mode", config.validationMode); });
   root.section("compatibility",
                [&](ObjectDecoder& d) { d.read("autoscaling", config.compatibilityAutoscaling); });
@@ -149,6 +156,7 @@ OperatorConfig decodeConfig(const json::Value& root, validation::Findings& findi
     d.read("format", config.logging.format);
   });
   decoder.section("security", [&](ObjectDecoder& d) { d.read("enableHTTP2", config.enableHttp2); });
+  decodeDefaults(decoder, config, findings);
   decodeOwnFields(decoder, config);
   decoder.finish();
   return config;

@@ -84,7 +84,7 @@ orchestrators:
   lws: {enabled: true}
   kaiScheduler: {enabled: null}
 gpu: {discoveryEnabled: false}
-defaults: {userLists: leave, components: {frontend: {shm: 1Gi}}}
+defaults: {userLists: leave, types: {frontend: {sharedMemory: {size: 1Gi}}}}
 validation: {mode: warn}
 compatibility: {autoscaling: true}
 requests: {allowOtherNamespaces: true}
@@ -108,7 +108,8 @@ scaling: {allowedServiceAccounts: [dynamo-system/controller]}
   CHECK_FALSE(c.orchestrators.kaiSchedulerEnabled.has_value());
   CHECK_FALSE(c.gpuDiscoveryEnabled);
   REQUIRE(c.defaults != nullptr);
-  CHECK(json::dump(*c.defaults) == R"({"userLists":"leave","components":{"frontend":{"shm":"1Gi"}}})");
+  CHECK(json::dump(*c.defaults) ==
+        R"({"userLists":"leave","types":{"frontend":{"sharedMemory":{"size":"1Gi"}}}})");
   CHECK(c.warnOnly());
   CHECK(c.compatibilityAutoscaling);
   CHECK(c.allowOtherNamespaces);
@@ -205,6 +206,52 @@ TEST_CASE("unknown fields are warnings with a suggestion") {
     CHECK(loadConfigText(yaml, "c.yaml", Purpose::Offline).report() ==
           std::vector<std::string>{std::string{expected}});
   }
+}
+
+TEST_CASE("defaults of components have their form") {  // cfg-Q16
+  const std::string at = "c.yaml:1: ";
+  const std::pair<std::string_view, std::string> table[] = {
+      {"{}", ""},
+      {"{userLists: leave, common: {sharedMemory: {size: 16Gi}}, types: {mine: {podSpec: {nodeName: a}}}}",
+       ""},
+      {"{common: {podSpec: null, mainContainer: {startupProbe: {periodSeconds: 1}, env: {A: null, B: '1'}}}}",
+       ""},
+      {"{types: {worker: {mainContainer: {command: null, env: {A: {fieldRef: {fieldPath: "
+       "metadata.name}}}}}}}",
+       ""},
+      {"{type: {}}", at + "warning: defaults.type: unknown field, ignored; did you mean \"types\"?"},
+      {"{components: {}}", at + "warning: defaults.components: unknown field, ignored"},
+      {"{common: {podspec: {}}}",
+       at + "warning: defaults.common.podspec: unknown field, ignored; did you mean \"podSpec\"?"},
+      {"{common: {podSpec: {nodeNam: n}}}",
+       at + "warning: defaults.common.podSpec.nodeNam: unknown field, did you mean \"nodeName\"?"},
+      {"{types: {Frontend: {}}}",
+       at + "warning: defaults.types.Frontend: no type of the operator's; did you mean \"frontend\"?"},
+      {"{userLists: lave}", at + "error: defaults.userLists: Unsupported value: \"lave\": supported values: "
+                                 "\"complete\", \"leave\""},
+      {"{common: {podSpec: {terminationGracePeriodSeconds: '5'}}}",
+       at + "error: defaults.common.podSpec.terminationGracePeriodSeconds: Invalid value: \"string\": "
+            "terminationGracePeriodSeconds in body must be of type integer: \"string\""},
+      {"{types: {worker: {sharedMemory: {disabled: 'yes'}}}}",
+       at + "error: defaults.types.worker.sharedMemory.disabled: Invalid value: \"string\": disabled in body "
+            "must be of type boolean: \"string\""},
+      {"{types: {worker: {mainContainer: {env: {PORT: 8000}}}}}",
+       at + "error: defaults.types.worker.mainContainer.env.PORT: Invalid value: 8000: must be a string or a "
+            "source such as {fieldRef: …}"},
+      {"{common: {mainContainer: {env: [{name: A, value: b}]}}}",
+       at + "error: defaults.common.mainContainer.env: Invalid value: must be an object: name -> value or "
+            "valueFrom"},
+      {"{common: []}", at + "error: defaults.common: Invalid value: (a list): must be an object"},
+  };
+  for (const auto& [yaml, expected] : table) {
+    CAPTURE(yaml);
+    const auto lines = loadConfigText("defaults: " + std::string{yaml}, "c.yaml", Purpose::Offline).report();
+    CHECK((lines.empty() ? "" : lines.front()) == expected);
+    CHECK(lines.size() <= 1);
+  }
+  CHECK(loadConfigText("defaults: {common: {sharedMemory: {size: lots}}}", "c.yaml", Purpose::Webhook)
+            .errors.at(0)
+            .field == "defaults.common.sharedMemory.size");
 }
 
 TEST_CASE("the closest name is suggested") {

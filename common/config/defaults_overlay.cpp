@@ -1,0 +1,124 @@
+#include "common/config/defaults_overlay.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/api/dynamo.h"
+#include "common/api/kinds.h"
+#include "common/schema/registry.h"
+#include "common/schema/validator.h"
+#include "common/validation/suggest.h"
+
+namespace dynamo::config {
+namespace {
+
+using json::Value;
+using validation::ErrorType;
+using validation::FieldError;
+using validation::Findings;
+
+constexpr std::string_view kRule = "config-defaults";
+
+/// The schema at a path of one of our kinds; the embedded schemas always have these.
+const schema::Node& nodeAt(std::string_view kind, std::initializer_list<std::string_view> path) {
+  const schema::Node* node = schema::find(api::kV1alpha1, kind);
+  for (const std::string_view name : path) node = node->member(name);
+  return *node;
+}
+
+struct Nodes {
+  const schema::Node& sharedMemory = nodeAt(api::kDynamoComponentDeployment, {"spec", "sharedMemory"});
+  const schema::Node& podSpec = nodeAt(api::kDynamoCheckpoint, {"spec", "job", "podTemplateSpec", "spec"});
+  const schema::Node& container = *podSpec.member("containers")->items;
+  const schema::Node& variable = *container.member("env")->items->member("valueFrom");
+};
+
+void add(FieldError error, const std::string& path, Findings& findings) {
+  if (error.type == ErrorType::Required) return;
+  error.field = error.field.empty() ? path : fmt::format("{}.{}", path, error.field);
+  if (error.rule == "schema.unknown-field") {
+    findings.warn(std::move(error.field), std::move(error.detail), "config-unknown-field");
+    return;
+  }
+  error.rule = kRule;
+  findings.error(std::move(error));
+}
+
+void judge(const schema::Node& node, const Value& value, const std::string& path, Findings& findings) {
+  for (FieldError& error : schema::validate(node, value)) add(std::move(error), path, findings);
+}
+
+/// In defaults the environment is a map: name -> value, or -> valueFrom; null removes.
+void environment(const Nodes& nodes, const Value& map, const std::string& path, Findings& findings) {
+  if (map.IsNull()) return;
+  if (!map.IsObject()) {
+    return findings.error({ErrorType::TypeInvalid, path, "", "must be an object: name -> value or valueFrom",
+                           std::string{kRule}});
+  }
+  for (const auto& entry : map.GetObject()) {
+    const std::string at = fmt::format("{}.{}", path, json::text(entry.name));
+    if (entry.value.IsObject()) {
+      judge(nodes.variable, entry.value, at, findings);
+    } else if (!entry.value.IsString() && !entry.value.IsNull()) {
+      findings.error({ErrorType::TypeInvalid, at, validation::showValue(entry.value),
+                      "must be a string or a source such as {fieldRef: …}", std::string{kRule}});
+    }
+  }
+}
+
+void container(const Nodes& nodes, const Value& given, const std::string& path, Findings& findings) {
+  json::Document document;
+  Value rest = json::copy(given, document.GetAllocator());
+  json::remove(rest, "env");
+  judge(nodes.container, rest, path, findings);
+  if (const Value* env = json::find(given, "env")) environment(nodes, *env, path + ".env", findings);
+}
+
+void component(const Nodes& nodes, ObjectDecoder& d, const std::string& path, Findings& findings) {
+  if (const Value* memory = d.object("sharedMemory")) {
+    judge(nodes.sharedMemory, *memory, path + ".sharedMemory", findings);
+  }
+  if (const Value* pod = d.object("podSpec")) judge(nodes.podSpec, *pod, path + ".podSpec", findings);
+  if (const Value* main = d.object("mainContainer")) {
+    container(nodes, *main, path + ".mainContainer", findings);
+  }
+}
+
+/// A site may have types of its own, so a name is doubtful only when it is nearly one of ours.
+void typeName(std::string_view name, Findings& findings) {
+  const auto& types = api::kComponentTypes;
+  if (std::find(types.begin(), types.end(), name) != types.end()) return;
+  const std::string_view near = validation::nearest(name, types);
+  if (near.empty()) return;
+  findings.warn(fmt::format("defaults.types.{}", validation::oneLine(name, 64)),
+                fmt::format("no type of the operator's; did you mean \"{}\"?", near), std::string{kRule});
+}
+
+void userLists(ObjectDecoder& d, Findings& findings) {
+  std::string word;
+  d.read("userLists", word);
+  if (word.empty() || word == "complete" || word == "leave") return;
+  findings.error({ErrorType::NotSupported, "defaults.userLists", validation::showValue(word),
+                  R"(supported values: "complete", "leave")", std::string{kRule}});
+}
+
+}  // namespace
+
+void checkDefaultsOverlay(ObjectDecoder& defaults, const Value& overlay, Findings& findings) {
+  const Nodes nodes;
+  userLists(defaults, findings);
+  defaults.section("common", [&](ObjectDecoder& d) { component(nodes, d, "defaults.common", findings); });
+  const Value* types = json::findObject(&overlay, "types");
+  defaults.section("types", [&](ObjectDecoder& d) {
+    for (const auto& type : types->GetObject()) {
+      const std::string_view name = json::text(type.name);
+      typeName(name, findings);
+      d.section(name, [&](ObjectDecoder& one) {
+        component(nodes, one, fmt::format("defaults.types.{}", name), findings);
+      });
+    }
+  });
+}
+
+}  // namespace dynamo::config
