@@ -7,6 +7,7 @@
 
 #include "common/config/url.h"
 #include "common/k8s/names.h"
+#include "common/k8s/semver.h"
 
 namespace dynamo::config {
 namespace {
@@ -238,6 +239,12 @@ bool isNamespacedName(std::string_view text) {
   const std::size_t slash = text.find('/');
   return slash != std::string_view::npos && slash > 0 && slash + 1 < text.size() &&
          text.find('/', slash + 1) == std::string_view::npos;
+}
+
+std::string operatorVersionProblem(std::string_view version) {
+  if (k8s::parseVersion(version)) return {};
+  return fmt::format("--operator-version: Invalid value: {}: want a version such as 1.0.0",
+                     validation::showValue(version));
 }
 
 std::string_view withoutBrackets(std::string_view address) {

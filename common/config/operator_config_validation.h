@@ -1,6 +1,7 @@
 #pragma once
 // The rules of a configuration: operator-config.md section 3 as quirks.md decides.
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,9 @@ enum class Purpose {
 
 /// "namespace/name", both given, nothing else.
 bool isNamespacedName(std::string_view text);
+
+/// What is wrong with the value of --operator-version (cfg-Q4), naming the flag; empty when nothing is.
+std::string operatorVersionProblem(std::string_view version);
 
 /// An address to listen on: the reference wants IPv6 in brackets in some fields, and not in others (cfg-Q14).
 std::string_view withoutBrackets(std::string_view address);

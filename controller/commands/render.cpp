@@ -75,6 +75,10 @@ void print(const Value& root, const render::Children& children, const std::strin
 int runRender(const RenderOptions& options) {
   std::optional<config::OperatorConfig> config = config::loadForCommand(options.configFile, std::cerr);
   if (!config) return 2;
+  if (const std::string problem = config::operatorVersionProblem(options.operatorVersion); !problem.empty()) {
+    std::cerr << "dynamo-controller: " << problem << '\n';
+    return 2;
+  }
   choosePathway(options.pathway, config->orchestrators);
   render::Facts facts;
   if (!options.factsFile.empty()) {

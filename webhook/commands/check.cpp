@@ -147,6 +147,10 @@ bool checkManifest(const config::Manifest& manifest, const std::string& namespac
 int runCheck(const CheckOptions& options) {
   const std::optional<config::OperatorConfig> config = config::loadForCommand(options.configFile, std::cerr);
   if (!config) return 2;
+  if (const std::string problem = config::operatorVersionProblem(options.operatorVersion); !problem.empty()) {
+    std::cerr << "dynamo-webhook: " << problem << '\n';
+    return 2;
+  }
   render::Facts facts;
   if (!options.factsFile.empty()) {
     if (const std::string error = render::loadFacts(options.factsFile, facts); !error.empty()) {

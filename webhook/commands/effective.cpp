@@ -37,6 +37,10 @@ int printEach(const EffectiveOptions& options, const std::function<void(Value&, 
 int runEffective(const EffectiveOptions& options) {
   const std::optional<config::OperatorConfig> config = config::loadForCommand(options.configFile, std::cerr);
   if (!config) return 2;
+  if (const std::string problem = config::operatorVersionProblem(options.operatorVersion); !problem.empty()) {
+    std::cerr << "dynamo-webhook: " << problem << '\n';
+    return 2;
+  }
   const Policy policy = makePolicy(*config, options.operatorVersion);
   return printEach(options, [&](Value& object, json::Allocator& allocator) {
     const schema::Node* node =

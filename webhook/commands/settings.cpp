@@ -8,7 +8,6 @@
 #include "common/config/load.h"
 #include "common/config/operator_config_validation.h"
 #include "common/k8s/names.h"
-#include "common/k8s/semver.h"
 
 namespace dynamo::webhook {
 namespace {
@@ -108,9 +107,8 @@ std::variant<Settings, SettingsErrors> makeSettings(const ServeOptions& options)
     }
     settings.config = std::move(loaded.config);
   }
-  if (!k8s::parseVersion(options.operatorVersion)) {
-    collect.errors.push_back(fmt::format(
-        "--operator-version: Invalid value: \"{}\": want a version such as 1.0.0", options.operatorVersion));
+  if (std::string problem = config::operatorVersionProblem(options.operatorVersion); !problem.empty()) {
+    collect.errors.push_back(std::move(problem));
   }
   if (!options.controllerAccount.empty() && !config::isNamespacedName(options.controllerAccount)) {
     collect.errors.push_back(fmt::format(
