@@ -137,6 +137,21 @@ class Convert(unittest.TestCase):
         self.assertEqual(done.stdout.count("apiVersion:"), 2)
         self.assertIn("kind: Service", done.stdout)
 
+    def test_objects_of_no_version_we_have(self):
+        table = [
+            (ALPHA.replace("apiVersion: nvidia.com/v1alpha1\n", "", 1), ": apiVersion: Required value"),
+            (ALPHA.replace("nvidia.com/v1alpha1", "nvidia.com/v9", 1), ': apiVersion: Unsupported value: "nvidia.com/v9"'),
+            ("{apiVersion: nvidia.com/v9, kind: DynamoModel, metadata: {name: m}}",
+             'DynamoModel m: apiVersion: Unsupported value: "nvidia.com/v9"'),
+        ]
+        for text, told in table:
+            with self.subTest(told):
+                done = run("convert", "--to", "v1beta1", "-f", "-", text=text)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn(told, done.stderr)
+        foreign = run("convert", "--to", "v1beta1", "-f", "-", text="{apiVersion: a.example/v9, kind: DynamoModel}")
+        self.assertEqual(foreign.returncode, 0, foreign.stderr)
+
     def test_unknown_version(self):
         done = run("convert", "--to", "v2", "-f", "-", text=ALPHA)
         self.assertEqual((done.returncode, done.stdout), (2, ""))
@@ -154,6 +169,9 @@ class Usage(unittest.TestCase):
         (["serve", "--log-level", "loud"], 1, 'supported values: "debug", "error", "info", "warn"'),
         (["serve", "--tls-min-version", "1.1"], 1, '--tls-min-version: Unsupported value: "1.1"'),
         (["serve", "--operator-version", "unknown"], 1, '--operator-version: Invalid value: "unknown"'),
+        (["serve", "--zap-log-level", "loud"], 1, '--zap-log-level: Unsupported value: "loud"'),
+        (["check", "-f", "-", "--operator-version", "bad"], 2, '--operator-version: Invalid value: "bad"'),
+        (["effective", "-f", "-", "--operator-version", "bad"], 2, '--operator-version: Invalid value: "bad"'),
         (["serve", "--controller-service-account", "me"], 1, '--controller-service-account: Invalid value: "me"'),
         (["serve", "--config", "/nonexistent.yaml"], 1, "/nonexistent.yaml"),
         # As Go programs take them.

@@ -1,11 +1,17 @@
 #include "webhook/commands/convert.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <iostream>
+#include <optional>
 
 #include "common/api/kinds.h"
 #include "common/config/manifests.h"
 #include "common/conversion/dgdr.h"
 #include "common/json/yaml_writer.h"
+#include "common/schema/registry.h"
+#include "common/validation/finding.h"
 
 namespace dynamo::webhook {
 namespace {
@@ -18,6 +24,33 @@ std::string prettyJson(const json::Value& value) {
   return std::string{buffer.GetString(), buffer.GetSize()} + "\n";
 }
 
+/// Whether the kind is one of ours, in whatever version, or in none.
+bool isOurs(const config::Manifest& manifest) {
+  const std::string_view version = json::findText(&manifest.object, "apiVersion");
+  if (!version.empty() && version.substr(0, version.find('/')) != api::kGroup) return false;
+  const auto kinds = schema::kindVersions();
+  return std::any_of(kinds.begin(), kinds.end(), [&](const auto& k) { return k.kind == manifest.kind(); });
+}
+
+/// Objects of other kinds are passed on as they are.
+std::optional<conversion::ConvertError> convert(config::Manifest& manifest, std::string_view to,
+                                                json::Value& converted) {
+  json::Document& object = manifest.object;
+  const std::string_view version = json::findText(&object, "apiVersion");
+  const bool ours = isOurs(manifest);
+  if (ours && schema::find(version, manifest.kind()) == nullptr) {
+    return conversion::ConvertError{
+        fmt::format("{} {}: apiVersion: {}", manifest.kind(), manifest.name(),
+                    version.empty() ? "Required value"
+                                    : fmt::format("Unsupported value: {}", validation::showValue(version)))};
+  }
+  if (ours && manifest.kind() == api::kDynamoGraphDeploymentRequest) {
+    return conversion::convertDgdr(object, to, converted, object.GetAllocator());
+  }
+  converted = json::copy(object, object.GetAllocator());
+  return std::nullopt;
+}
+
 }  // namespace
 
 int runConvert(const ConvertOptions& options) {
@@ -26,16 +59,10 @@ int runConvert(const ConvertOptions& options) {
   config::Manifests manifests = config::readManifests(options.files);
   std::vector<std::string> texts;
   for (config::Manifest& manifest : manifests.objects) {
-    json::Document& object = manifest.object;
     json::Value converted;
-    if (manifest.kind() == api::kDynamoGraphDeploymentRequest &&
-        json::findText(&object, "apiVersion").starts_with(prefix)) {
-      if (const auto error = conversion::convertDgdr(object, to, converted, object.GetAllocator())) {
-        manifests.errors.push_back(manifest.file + ": " + error->message);
-        continue;
-      }
-    } else {
-      converted = json::copy(object, object.GetAllocator());
+    if (const auto error = convert(manifest, to, converted)) {
+      manifests.errors.push_back(manifest.file + ": " + error->message);
+      continue;
     }
     texts.push_back(options.output == "json" ? prettyJson(converted) : json::toYaml(converted));
   }
