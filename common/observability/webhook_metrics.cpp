@@ -13,9 +13,9 @@ constexpr std::array kConversionBuckets{.0001, .00025, .0005, .001, .0025, .005,
                                         .05,   .1,     .25,   .5,   1.0,   2.5,  6.0, 30.0};
 
 /// In the order of DenialReason.
-constexpr std::array<std::string_view, 10> kReasons{"required",  "invalid",    "wrong_type", "not_supported",
-                                                    "forbidden", "immutable",  "duplicate",  "not_found",
-                                                    "size",      "bad_request"};
+constexpr std::array<std::string_view, 9> kReasons{"required",      "invalid",   "wrong_type",
+                                                   "not_supported", "forbidden", "immutable",
+                                                   "duplicate",     "not_found", "size"};
 
 constexpr std::string_view kRouteRequests = "controller_runtime_webhook_requests_total";
 constexpr std::string_view kRouteRequestsHelp = "Admission and conversion requests by HTTP status code.";

@@ -24,7 +24,6 @@ enum class DenialReason {
   Duplicate,     ///< "duplicate"
   NotFound,      ///< "not_found": names something that is not there
   Size,          ///< "size": too long, too many
-  BadRequest,    ///< "bad_request": the review could not be read
 };
 
 /// One path of the server, as controller-runtime names it. Copies share the series.
@@ -47,8 +46,8 @@ class RouteMetrics {
   Counter failed_;
 };
 
-/// Validating calls of one kind and one operation ("CREATE", "UPDATE", "DELETE"). Defaulters and decode
-/// errors are not counted, as in the reference.
+/// Validating calls of one kind and one operation ("CREATE", "UPDATE", "DELETE"). Defaulters, reviews whose
+/// object cannot be read (answered 400) and panics are not counted, as in the reference.
 class AdmissionMetrics {
  public:
   AdmissionMetrics(Registry& registry, std::string_view kind, std::string_view operation);

@@ -17,9 +17,7 @@ namespace {
 using observability::DenialReason;
 using validation::ErrorType;
 
-DenialReason reasonOf(const AdmissionOutcome& outcome) {
-  if (outcome.errors == nullptr || outcome.errors->empty()) return DenialReason::BadRequest;
-  const validation::FieldError& first = outcome.errors->front();
+DenialReason reasonOf(const validation::FieldError& first) {
   if (admission::isLock(first.rule)) return DenialReason::Immutable;
   switch (first.type) {
     case ErrorType::Required:
@@ -100,7 +98,7 @@ struct Telemetry::State {
       counted->second.allowed(seconds);
       return;
     }
-    counted->second.denied(seconds, reasonOf(outcome));
+    counted->second.denied(seconds, reasonOf(outcome.errors->front()));
     for (const validation::FieldError& error : *outcome.errors) rules.denied(error.rule);
   }
 

@@ -134,9 +134,9 @@ Reply answerAdmission(Request& request, const AdmissionKind& kind, const Admit& 
         fmt::format("request.operation: Unsupported value: {}", validation::showValue(decoded.operation));
   }
   const bool own = decoded.uid == kSelfCheckUid;
-  if (observe && !own) {
-    const bool allowed = decision.badRequest.empty() && decision.findings.errors.empty();
-    observe({decoded.operation, allowed, &decision.findings.errors});
+  // An object that cannot be read has not been judged (admission.md section 14).
+  if (observe && !own && decision.badRequest.empty()) {
+    observe({decoded.operation, decision.findings.errors.empty(), &decision.findings.errors});
   }
   return {200, "application/json", encode(decoded, kind, decision), own};
 }

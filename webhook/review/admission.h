@@ -47,11 +47,11 @@ struct AdmissionKind {
 
 using Admit = std::function<Decision(AdmissionRequest&, json::Allocator&)>;
 
-/// What was decided, for the metrics.
+/// What was decided, for the metrics; of reviews whose object cannot be read nothing is.
 struct AdmissionOutcome {
   std::string_view operation;
   bool allowed = false;
-  const std::vector<validation::FieldError>* errors = nullptr;  ///< of a denial by rules
+  const std::vector<validation::FieldError>* errors = nullptr;  ///< of a denial
 };
 using ObserveAdmission = std::function<void(const AdmissionOutcome&)>;
 

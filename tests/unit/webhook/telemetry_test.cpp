@@ -26,6 +26,7 @@ TEST_CASE("the page tells of every request once, and of our own canned ones noth
   const std::string list = "[" + goodDgdr() + "," + goodDgdr() + "]";
   CHECK(post(kValidate, review("CREATE", goodDgdr())) == 200);
   CHECK(post(kValidate, review("CREATE", dgdr("{}"))) == 200);
+  CHECK(post(kValidate, review("CREATE", R"({"metadata":{"name":"r"}})")) == 200);  // denied: no apiVersion
   CHECK(post(kValidate, "{}") == 400);
   CHECK(post(kConvert, conversion("u", list)) == 200);
   CHECK(post(kConvert, conversion("u", "[7]")) == 200);
@@ -35,8 +36,9 @@ TEST_CASE("the page tells of every request once, and of our own canned ones noth
   const std::string page = telemetry.page({}).body;
   const auto bytes = conversion("u", list).size() + conversion("u", "[7]").size();
   const std::string validate = R"(webhook=")" + std::string{kValidate} + "\"}";
+  const std::string created = R"(operation="CREATE",resource_type="DynamoGraphDeploymentRequest")";
   const std::string lines[] = {
-      "controller_runtime_webhook_requests_total{code=\"200\"," + validate + " 2",
+      "controller_runtime_webhook_requests_total{code=\"200\"," + validate + " 3",
       "controller_runtime_webhook_requests_total{code=\"400\"," + validate + " 1",
       "controller_runtime_webhook_requests_in_flight{" + validate + " 0",
       R"(controller_runtime_webhook_requests_total{code="200",webhook="/convert"} 2)",
@@ -49,11 +51,16 @@ TEST_CASE("the page tells of every request once, and of our own canned ones noth
       R"(dynamo_webhook_conversion_bytes_total{resource_type="DynamoGraphDeploymentRequest",to="any"} )" +
           std::to_string(bytes),
       "controller_runtime_webhook_panics_total 0",
+      "dynamo_operator_webhook_requests_total{" + created + ",result=\"allowed\"} 1",
+      "dynamo_operator_webhook_requests_total{" + created + ",result=\"denied\"} 1",
+      "dynamo_operator_webhook_duration_seconds_count{" + created + "} 2",
   };
   for (const std::string& line : lines) {
     INFO(line);
     CHECK(page.find("\n" + line + "\n") != std::string::npos);
   }
+  // admission.md section 14: what cannot be read is not counted as a denial.
+  CHECK(page.find("reason=\"bad_request\"") == std::string::npos);
 }
 
 TEST_CASE("the page tells the server's totals, and what it holds now") {
