@@ -260,13 +260,35 @@ std::vector<FieldError> validateConfig(const OperatorConfig& config, Purpose pur
   return std::move(findings.errors);
 }
 
-std::vector<validation::Warning> configWarnings(const OperatorConfig& config) {
+std::vector<validation::Warning> ingressWarnings(const IngressConfig& ingress) {
   std::vector<validation::Warning> warnings;
+  if (ingress.controllerClassName.empty()) return warnings;  // no Ingress is made
+  const auto check = [&](const char* path, const std::string& problem) {
+    if (problem.empty()) return;
+    warnings.push_back({path, "every default Ingress is refused: " + problem, "config-value"});
+  };
+  check("ingress.controllerClassName", k8s::dns1123SubdomainProblem(ingress.controllerClassName));
+  if (!ingress.controllerTlsSecretName.empty()) {
+    check("ingress.controllerTLSSecretName", k8s::dns1123SubdomainProblem(ingress.controllerTlsSecretName));
+  }
+  if (!ingress.hostSuffix.empty()) {
+    check("ingress.hostSuffix", k8s::hostProblem("graph." + ingress.hostSuffix));
+  }
+  return warnings;
+}
+
+std::vector<validation::Warning> configWarnings(const OperatorConfig& config) {
+  std::vector<validation::Warning> warnings = ingressWarnings(config.ingress);
   const auto warn = [&](const char* path, std::string text) {
     warnings.push_back({path, std::move(text), "config-value"});
   };
   if (!config.server.webhook.bindAddress.empty()) {
     warn("server.webhook.bindAddress", "has no effect; the listener uses server.webhook.host");
+  }
+  const CheckpointConfig& checkpoint = config.checkpoint;
+  if (checkpoint.enabled && checkpoint.storageType == "pvc" &&
+      !k8s::dns1123SubdomainProblem(checkpoint.pvcName).empty()) {
+    warn("checkpoint.storage.pvc.pvcName", "no claim can have this name: every checkpoint is refused");
   }
   if (config.enableHttp2) warn("security.enableHTTP2", "has no effect; only HTTP/1.1 is served");
   if (config.compatibilityAutoscaling) {

@@ -29,6 +29,10 @@ std::string_view withoutBrackets(std::string_view address);
 /// All errors of a configuration after applyDefaults(), sorted by path.
 std::vector<validation::FieldError> validateConfig(const OperatorConfig& config, Purpose purpose);
 
+/// What makes the Ingress of every frontend that has none of its own one that the API server refuses. Never
+/// an error: the rest of a graph runs (operator-config.md section 3).
+std::vector<validation::Warning> ingressWarnings(const IngressConfig& ingress);
+
 /// Settings that are accepted but do not do what one may expect.
 std::vector<validation::Warning> configWarnings(const OperatorConfig& config);
 

@@ -36,6 +36,12 @@ void storageConfigured(const Service& service, const Report& report) {
   const CheckpointStorage& storage = policy.checkpointStorage;
   const bool object = storage.type == "s3" || storage.type == "oci";
   const bool good = object ? !storage.uri.empty() : !storage.pvcName.empty() && !storage.basePath.empty();
+  if (good && !object && !k8s::dns1123SubdomainProblem(storage.pvcName).empty()) {
+    report.forbidden(service.at("checkpoint.enabled"),
+                     fmt::format("no claim can be named {}, which the operator's configuration has as "
+                                 "checkpoint.storage.pvc.pvcName",
+                                 showValue(storage.pvcName)));
+  }
   if (good) return;
   const std::string_view missing = object ? "uri" : storage.pvcName.empty() ? "pvcName" : "basePath";
   report.forbidden(service.at("checkpoint.enabled"),

@@ -1,3 +1,4 @@
+#include "common/config/operator_config_validation.h"
 #include "common/validation/validators.h"
 
 namespace dynamo::validation {
@@ -14,6 +15,8 @@ GraphPolicy graphPolicy(const config::OperatorConfig& config, std::string_view o
                               storage.storageType == "s3"    ? storage.s3.uri
                               : storage.storageType == "oci" ? storage.oci.uri
                                                              : std::string{}};
+  const std::vector<Warning> ingress = config::ingressWarnings(config.ingress);
+  if (!ingress.empty()) policy.ingressFault = ingress.front().field;
   policy.discoveryBackend = config.discoveryBackend;
   policy.scalingAllowed = config.scalingAllowedServiceAccounts;
   if (!operatorAccount.empty()) policy.scalingAllowed.emplace_back(operatorAccount);

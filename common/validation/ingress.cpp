@@ -73,6 +73,14 @@ void withoutEffect(const Service& service, const Report& report) {
   }
 }
 
+/// Its graph gives a frontend that says nothing the one of the configuration (render/ingress.cpp).
+void configuredOne(const Service& service, const Report& report) {
+  const std::string& fault = service.graph.policy.ingressFault;
+  if (fault.empty() || service.type != api::kFrontend || !service.graph.isGraph()) return;
+  if (json::findObject(&service.spec, "ingress") != nullptr) return;
+  report.warn(service.at("ingress"), fmt::format("will be refused: configuration {} is no name", fault));
+}
+
 constexpr std::array kChecks = {
     ServiceCheck{{"service.ingress-host", Severity::Error, "an enabled ingress has a host"}, hostGiven},
     ServiceCheck{{"service.ingress-host-name", Severity::Error,
@@ -81,6 +89,9 @@ constexpr std::array kChecks = {
     ServiceCheck{{"service.ingress-names", Severity::Error, "class and TLS secret of an ingress are names"},
                  names},
     ServiceCheck{{"service.ingress-type", Severity::Warning, "only frontends are exposed"}, onlyFrontends},
+    ServiceCheck{{"service.ingress-configured", Severity::Warning,
+                  "the operator's configuration gives frontends an Ingress that can be"},
+                 configuredOne},
     ServiceCheck{{"service.ingress-no-effect", Severity::Warning, "an enabled ingress that makes nothing"},
                  withoutEffect},
 };

@@ -32,6 +32,7 @@ struct GraphPolicy {
   bool lwsDisabled = false;    ///< the same
   bool checkpointEnabled = false;
   CheckpointStorage checkpointStorage{"pvc", "snapshot-pvc", "/checkpoints", ""};
+  std::string ingressFault;  ///< setting for which default Ingresses are refused; empty: none
   std::string discoveryBackend = "kubernetes";
   /// Service accounts, "namespace/name", that may change what scaling adapters own: the operator's own and
   /// those of the configuration. `planner-serviceaccount` of the object's namespace always may.

@@ -147,6 +147,14 @@ TEST_CASE("settings without effect are warnings") {
       {"logging: {level: loud}", "logging.level"},
       {"logging: {format: console}", "logging.format"},
       {"logging: {level: debug, format: text}", ""},
+      // operator-config.md section 3: ingress.* never fails
+      {"ingress: {controllerClassName: C_}", "ingress.controllerClassName"},
+      {"ingress: {controllerClassName: c, hostSuffix: My_S}", "ingress.hostSuffix"},
+      {"ingress: {controllerClassName: c, controllerTLSSecretName: A_}", "ingress.controllerTLSSecretName"},
+      {"ingress: {controllerClassName: c, hostSuffix: example.com, controllerTLSSecretName: a}", ""},
+      {"ingress: {hostSuffix: My_S, controllerTLSSecretName: A_}", ""},
+      {"checkpoint: {enabled: true, storage: {pvc: {pvcName: A_b}}}", "checkpoint.storage.pvc.pvcName"},
+      {"checkpoint: {storage: {pvc: {pvcName: A_b}}}", ""},
   };
   for (const auto& [yaml, field] : table) {
     CAPTURE(yaml);

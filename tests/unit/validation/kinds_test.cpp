@@ -222,7 +222,10 @@ TEST_CASE("the policy that a configuration makes") {
   config.checkpoint.oci.uri = "oci://r";
   config.discoveryBackend = "etcd";
   config.scalingAllowedServiceAccounts = {"a/b"};
+  config.ingress.controllerClassName = "nginx";
+  config.ingress.hostSuffix = "My_S";
   policy = graphPolicy(config, "ns/operator", {{}, {}, false});
+  CHECK(policy.ingressFault == "ingress.hostSuffix");
   CHECK(policy.groveDisabled);
   CHECK(policy.lwsDisabled);
   CHECK(policy.checkpointEnabled);

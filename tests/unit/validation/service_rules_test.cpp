@@ -249,6 +249,14 @@ TEST_CASE("ingress") {
        "E service.ingress-names spec.services[a].ingress.tls.secretName: Invalid value: \"a b\": " + syntax},
       {"no TLS secret", routed(R"("host":"h","tls":{})"), ""},
   });
+  GraphPolicy policy;
+  policy.ingressFault = "ingress.hostSuffix";
+  CHECK(said(validateDgd, service(R"("componentType":"frontend")"), {}, policy) ==
+        "W service.ingress-configured spec.services[a].ingress: will be refused: configuration "
+        "ingress.hostSuffix is no name\n");
+  CHECK(said(validateDgd, service(R"("componentType":"frontend","ingress":{"enabled":false})"), {}, policy) ==
+        "");
+  CHECK(said(validateDgd, service(R"("componentType":"worker")"), {}, policy) == "");
 }
 
 TEST_CASE("endpoint pickers") {
@@ -389,6 +397,17 @@ TEST_CASE("checkpoints (dec-7, pod-Q23)") {
                      ".enabled: Forbidden: the operator's configuration lacks checkpoint.storage." + missing +
                      "\n"));
   }
+}
+
+TEST_CASE("a claim of the configuration that cannot be") {
+  GraphPolicy policy;
+  policy.checkpointEnabled = true;
+  policy.checkpointStorage.pvcName = "A_b";
+  CHECK(said(validateDgd,
+             service(R"("componentType":"worker","checkpoint":{"enabled":true,"checkpointRef":"c"})"), {},
+             policy) ==
+        "E service.checkpoint-storage spec.services[a].checkpoint.enabled: Forbidden: no claim can be named "
+        "\"A_b\", which the operator's configuration has as checkpoint.storage.pvc.pvcName\n");
 }
 
 TEST_CASE("multinode: GPUs of TensorRT-LLM (pod-Q40), probes (pod-Q38)") {
