@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "common/config/load.h"
 #include "tests/unit/defaults/support.h"
 
 namespace dynamo {
@@ -152,6 +153,26 @@ TEST_CASE("each component type gets its defaults, in a graph and on its own") {
   INFO(json::dump(alone));
   json::remove(wanted, "replicas");  // quirk child-Q36
   CHECK(json::equal(*json::find(alone, "spec"), wanted));
+}
+
+TEST_CASE("the sample of the guide's probes does what it says") {  // dec-2
+  const auto loaded = config::loadConfigFile(DYNAMO_SOURCE_DIR "/deploy/samples/documented-probes.yaml",
+                                             config::Purpose::Webhook);
+  REQUIRE(loaded.report().empty());
+  const defaults::ComponentDefaults site{loaded.config.defaults.get()};
+  const defaults::ComponentDefaults builtIn;
+  const auto probe = [](const defaults::ComponentDefaults& page, std::string_view name) {
+    return json::dump(*json::find(json::find(page.of("frontend"), "mainContainer"), name));
+  };
+  const std::string numbers =
+      R"("initialDelaySeconds":60,"periodSeconds":60,"timeoutSeconds":30,"failureThreshold":10})";
+  CHECK(probe(site, "livenessProbe") == R"({"httpGet":{"path":"/health","port":"http"},)" + numbers);
+  CHECK(probe(site, "readinessProbe") ==
+        R"({"initialDelaySeconds":60,"periodSeconds":60,"timeoutSeconds":30,"failureThreshold":10,"exec":)"
+        R"({"command":["/bin/sh","-c","curl -s http://localhost:${DYNAMO_PORT}/health | )"
+        R"(jq -e \".status == \\\"healthy\\\"\""]}})");
+  for (const char* name : {"args", "env", "ports"}) CHECK(probe(site, name) == probe(builtIn, name));
+  CHECK(json::dump(site.of("worker")) == json::dump(builtIn.of("worker")));
 }
 
 }  // namespace
