@@ -19,7 +19,10 @@ void addRender(CLI::App& app, std::function<int()>& run, controller::RenderOptio
       ->allow_extra_args(false);
   command->add_option("-n,--namespace", options.namespaceName, "namespace of objects that name none")
       ->capture_default_str();
-  command->add_option("--config", options.configFile, "OperatorConfiguration file");
+  command->add_option(
+      "--config", options.configFile,
+      "OperatorConfiguration file; planners and endpoint pickers get their ServiceAccount and "
+      "RoleBinding only where it names ClusterRoles (rbac)");
   command->add_option("--facts", options.factsFile, "facts of a cluster (YAML or JSON)");
   command->add_option("--operator-version", options.operatorVersion, "Dynamo platform version")
       ->capture_default_str();

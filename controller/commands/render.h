@@ -17,8 +17,9 @@ struct RenderOptions {
 };
 
 /// Prints every child of each DynamoGraphDeployment (those of its DynamoComponentDeployments included),
-/// DynamoComponentDeployment and DynamoCheckpoint. 0: rendered; 1: a component cannot be rendered, told on
-/// standard error; 2: unreadable input.
+/// DynamoComponentDeployment and DynamoCheckpoint. What depends on settings without default, such as accounts
+/// bound to the configured ClusterRoles, needs a configuration. 0: rendered; 1: a component cannot be
+/// rendered, told on standard error; 2: unreadable input.
 int runRender(const RenderOptions& options);
 
 }  // namespace dynamo::controller
