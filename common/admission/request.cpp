@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <vector>
 
 #include "common/admission/never_starts.h"
 #include "common/api/dgdr.h"
@@ -79,8 +80,6 @@ Value only(const std::array<std::string_view, N>& fields, const Value* from, jso
 // to the operator.
 constexpr std::string_view kProfiler = "profiler";
 constexpr std::string_view kCopier = "output-copier";
-constexpr std::array<std::string_view, 3> kJobVolumes = {"profiling-output", "model-cache",
-                                                         "profiling-config"};
 
 Value profilerOf(const Value* podSpec, json::Allocator& allocator) {
   const json::Maker make{allocator};
@@ -92,18 +91,33 @@ Value profilerOf(const Value* podSpec, json::Allocator& allocator) {
   return profiler;
 }
 
+std::vector<std::string_view> volumesOf(const Value& request) {
+  std::vector<std::string_view> names{"profiling-output"};
+  const Value* cache = json::findObject(specOf(request), "modelCache");
+  if (!json::findText(cache, "pvcName").empty()) names.emplace_back("model-cache");
+  if (!annotation(request, keys::kConfigMapRef).empty()) names.emplace_back("profiling-config");
+  return names;
+}
+
 /// The volumes of the override keep their places.
-void addJobVolumes(Value& pod, json::Allocator& allocator) {
+void addVolumes(Value& pod, const std::vector<std::string_view>& names, json::Allocator& allocator) {
   const json::Maker make{allocator};
   Value& volumes = json::ensureList(pod, "volumes", allocator);
-  for (const std::string_view name : kJobVolumes) {
+  for (const std::string_view name : names) {
     if (json::findNamed(&volumes, name) != nullptr) continue;
     make.push(volumes, make.object("name", name, "persistentVolumeClaim", make.object("claimName", name)));
   }
 }
 
+/// The pod may not be root, unless the override says so; the rest of its context needs no judgement.
+void addSecurity(Value& pod, json::Allocator& allocator) {
+  Value& context = json::ensureObject(pod, "securityContext", allocator);
+  if (json::find(context, "runAsNonRoot") != nullptr) return;
+  json::set(context, "runAsNonRoot", Value{true}, allocator);
+}
+
 /// The Job with what is used of the override, at the same paths.
-Value mergedJob(const Value& job, json::Allocator& allocator) {
+Value mergedJob(const Value& request, const Value& job, json::Allocator& allocator) {
   const json::Maker make{allocator};
   const Value* podTemplate = json::findObject(&job, "template");
   const Value* podSpec = json::findObject(podTemplate, "spec");
@@ -111,7 +125,8 @@ Value mergedJob(const Value& job, json::Allocator& allocator) {
   make.set(pod, "restartPolicy", "Never");
   make.set(pod, "containers",
            make.list(profilerOf(podSpec, allocator), make.object("name", kCopier, "image", kCopier)));
-  addJobVolumes(pod, allocator);
+  addVolumes(pod, volumesOf(request), allocator);
+  addSecurity(pod, allocator);
   Value whole = make.object("spec", std::move(pod));
   if (const Value* metadata = json::findObject(podTemplate, "metadata")) {
     make.set(whole, "metadata", *metadata);
@@ -125,7 +140,7 @@ void jobOverride(const Value& object, Findings& findings) {
   const Value* job = jobOf(object);
   if (job == nullptr) return;
   json::Document document;
-  const Value merged = mergedJob(*job, document.GetAllocator());
+  const Value merged = mergedJob(object, *job, document.GetAllocator());
   podrules::checkJob(merged, std::string{kJob}, findings);
   refuseWhatNeverStarts(merged, fmt::format("{}.", kJob), findings);
 }

@@ -80,7 +80,20 @@ TEST_CASE("the override of the profiling Job") {
            R"(,"volumeMounts":[{"name":"x","mountPath":"/x"}])"),
        ""},
       {"mount of the operator's volume",
-       job("", R"(,"volumeMounts":[{"name":"model-cache","mountPath":"/x"}])"), ""},
+       job("", R"(,"volumeMounts":[{"name":"profiling-output","mountPath":"/x"}])"), ""},
+      {"mount of the model cache",
+       with(R"("modelCache":{"pvcName":"c"},"overrides":{"profilingJob":{"template":{"spec":{"containers":[)"
+            R"({"name":"a","volumeMounts":[{"name":"model-cache","mountPath":"/x"}]}]}}}})"),
+       ""},
+      {"mount of a model cache that is not asked for",
+       job("", R"(,"volumeMounts":[{"name":"model-cache","mountPath":"/x"}])"),
+       "E pod.mount-volume " + spec +
+           "containers[0].volumeMounts[0].name: Not found: \"model-cache\": the pod has no volume of this "
+           "name\n"},
+      {"root in a pod that must not be", job(R"(,"securityContext":{"runAsUser":0})"),
+       "W pod.security-root " + spec +
+           "securityContext.runAsUser: is root, but runAsNonRoot is true: no container will start\n"},
+      {"root that may be", job(R"(,"securityContext":{"runAsUser":0,"runAsNonRoot":false})"), ""},
       {"what the merge leaves out",
        job(R"(,"restartPolicy":"Always","schedulerName":"a b")", R"(,"ports":[{"containerPort":0}])",
            R"(,"selector":{})"),
