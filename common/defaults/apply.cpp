@@ -227,6 +227,10 @@ class Request {
 
   Value updated(Component& component) {
     Value& now = *component.now;
+    if (component.before != nullptr && component.recordBefore != nullptr &&
+        anyOvertaken(now, *component.recordBefore, *component.before)) {
+      leaveOvertaken(now, *component.recordBefore, *component.before, component.claim, component.claimBefore);
+    }
     take(now, component.recordBefore, component.claim, Ours::Unclaimed, nullptr, allocator_);
     if (now_.text() != before_.text()) {
       // A manifest with a record of its own, or what this webhook made of the request a moment ago.

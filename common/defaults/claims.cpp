@@ -1,5 +1,7 @@
 #include "common/defaults/claims.h"
 
+#include <string>
+
 #include "common/api/dynamo.h"
 #include "common/json/parse.h"
 
@@ -48,6 +50,19 @@ Claim Claim::item(std::string_view key, std::string_view name) const {
       if (json::findText(&item, key) == name) below.applied_ = &item;
     }
   }
+  return below;
+}
+
+Claim Claim::port(const Value& port) const {
+  const Value* number = json::find(&port, "containerPort");
+  const std::string keys = "k:{\"containerPort\":" + (number == nullptr ? "" : json::dump(*number)) +
+                           ",\"protocol\":\"" + std::string{json::findText(&port, "protocol")} + "\"}";
+  Claim below;
+  for (const Value* fields : managers_) {
+    const Value* field = json::findObject(fields, keys);
+    if (field != nullptr) below.managers_.push_back(field);
+  }
+  below.applied_ = applied_;
   return below;
 }
 

@@ -15,6 +15,8 @@ class Claim {
   Claim member(std::string_view name) const;
   /// The item of a list whose member `key` is `name`.
   Claim item(std::string_view key, std::string_view name) const;
+  /// The item of a list of ports. A list in last-applied-configuration names all of them.
+  Claim port(const json::Value& port) const;
 
   /// A manager in managedFields names the place, be it only with a null.
   bool managed() const { return !managers_.empty(); }

@@ -1,5 +1,8 @@
 #include "common/defaults/units.h"
 
+#include <algorithm>
+#include <array>
+
 #include "common/defaults/digest.h"
 
 namespace dynamo::defaults {
@@ -53,6 +56,76 @@ bool isOurs(std::string_view digest, const Value& value, const Claim& claim, Our
   return ours == Ours::UnclaimedOrMissing && other == nullptr;
 }
 
+constexpr std::array<std::string_view, 3> kProbes = {"livenessProbe", "readinessProbe", "startupProbe"};
+/// Units, or lists of units, in which an alternative or a name may be overtaken.
+constexpr std::array<std::string_view, 6> kOvertakable = {
+    "env", "livenessProbe", "ports", "readinessProbe", "startupProbe", "volumes"};
+constexpr std::array<std::string_view, 4> kHandlers = {"exec", "grpc", "httpGet", "tcpSocket"};
+
+template <std::size_t N>
+bool contains(const std::array<std::string_view, N>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool mayBeOvertaken(const Value::Member& entry, std::string_view place) {
+  return isUnit(json::text(entry.name)) && (!entry.value.IsString() || contains(kOvertakable, place));
+}
+
+/// Whether of `member` and its like at `place` only one may be given. The place of an item is its list's.
+bool excludesOthers(std::string_view place, std::string_view member) {
+  if (place == "env") return member == "value" || member == "valueFrom";
+  if (place == "volumes") return member != "name";
+  return place == "valueFrom" || (contains(kProbes, place) && contains(kHandlers, member));
+}
+
+/// Takes the alternative that stands unchanged since `before`, and that nobody names, out of `value` when
+/// there is another beside it.
+void leaveToAnother(Value& value, const Value& before, const Claim& claim, std::string_view place) {
+  if (!value.IsObject() || !before.IsObject()) return;
+  const auto alternatives =
+      std::count_if(value.MemberBegin(), value.MemberEnd(), [&](const Value::Member& member) {
+        return !member.value.IsNull() && excludesOthers(place, json::text(member.name));
+      });
+  for (const auto& member : before.GetObject()) {
+    const std::string_view name = json::text(member.name);
+    if (alternatives < 2 || !excludesOthers(place, name) || claim.member(name).named()) continue;
+    if (json::equal(json::find(&value, name), &member.value)) json::remove(value, name);
+  }
+  Value* source = place == "env" ? json::find(value, "valueFrom") : nullptr;
+  const Value* sourceBefore = json::find(before, "valueFrom");
+  if (source == nullptr || sourceBefore == nullptr) return;
+  leaveToAnother(*source, *sourceBefore, claim.member("valueFrom"), "valueFrom");
+}
+
+/// The same for a port whose name another has: managers tell ports apart by their numbers.
+void leaveNameToAnother(Value& ports, const Value& before, const Claim& claim) {
+  for (const Value& port : before.GetArray()) {
+    const std::string_view name = json::findText(&port, "name");
+    const auto hasName = [&](const Value& other) { return json::findText(&other, "name") == name; };
+    if (name.empty() || std::count_if(ports.Begin(), ports.End(), hasName) < 2 || claim.port(port).named()) {
+      continue;
+    }
+    Value* same =
+        std::find_if(ports.Begin(), ports.End(), [&](Value& item) { return json::equal(item, port); });
+    if (same != ports.End()) ports.Erase(same);
+  }
+}
+
+/// A unit that was the webhook's before the request.
+void leaveUnit(Value& value, const Value& before, const Claim& claim, std::string_view place) {
+  if (!value.IsArray() || !before.IsArray()) {
+    leaveToAnother(value, before, claim, place);
+  } else if (place == "ports") {
+    leaveNameToAnother(value, before, claim);
+  } else if (place == "volumes") {
+    for (const Value& item : before.GetArray()) {
+      const std::string_view name = json::findText(&item, itemKey(place));
+      Value* now = findItem(value, place, name);
+      if (now != nullptr) leaveToAnother(*now, item, claim.item(itemKey(place), name), place);
+    }
+  }
+}
+
 }  // namespace
 
 std::string_view itemKey(std::string_view list) {
@@ -84,6 +157,40 @@ bool takeUnits(Value& value, const Value& trie, const Claim& claim, Ours ours, c
     if (gone) removeChild(value, key, child);
   }
   return taken;
+}
+
+void leaveOvertaken(Value& value, const Value& trie, const Value& before, const Claim& claim,
+                    const Claim& claimBefore, std::string_view name) {
+  if (!trie.IsObject()) return;
+  for (const auto& entry : trie.GetObject()) {
+    const std::string_view key = json::text(entry.name);
+    const std::string_view place = before.IsArray() ? name : key;
+    if (!mayBeOvertaken(entry, place)) continue;
+    Value* child = childOf(value, name, key);
+    const Value* childBefore = childOf(&before, name, key);
+    if (child == nullptr || childBefore == nullptr) continue;
+    const Claim below = claimOf(claim, value, name, key);
+    const Claim belowBefore = claimOf(claimBefore, before, name, key);
+    if (!entry.value.IsString()) {
+      leaveOvertaken(*child, entry.value, *childBefore, below, belowBefore, key);
+    } else if (isOurs(json::text(entry.value), *childBefore, belowBefore, Ours::Unclaimed, nullptr)) {
+      leaveUnit(*child, *childBefore, below, place);
+    }
+  }
+}
+
+bool anyOvertaken(const Value& value, const Value& trie, const Value& before) {
+  if (!trie.IsObject()) return false;
+  return std::any_of(trie.MemberBegin(), trie.MemberEnd(), [&](const Value::Member& entry) {
+    const std::string_view key = json::text(entry.name);
+    if (!mayBeOvertaken(entry, key)) return false;
+    const Value* child = json::find(value, key);
+    const Value* childBefore = json::find(before, key);
+    if (child == nullptr || childBefore == nullptr) return false;
+    if (entry.value.IsObject() && childBefore->IsObject())
+      return anyOvertaken(*child, entry.value, *childBefore);
+    return !json::equal(*child, *childBefore);
+  });
 }
 
 void putUnits(Value& value, const Value& trie, const Value& full, const Value* taken, Allocator& allocator,

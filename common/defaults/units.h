@@ -36,6 +36,16 @@ enum class Ours {
 bool takeUnits(json::Value& value, const json::Value& trie, const Claim& claim, Ours ours,
                const json::Value* other = nullptr, std::string_view name = {});
 
+/// Takes out of `value` what a request merged its own into where only one may be given: the handler of a
+/// probe, the source of a variable or a volume, the name of a port (quirk pod-Q5). `before`: the stored
+/// object's, where the unit is the webhook's; what others name in the request stays.
+/// Ask anyOvertaken() first: who names what is dear to find out.
+void leaveOvertaken(json::Value& value, const json::Value& trie, const json::Value& before,
+                    const Claim& claim, const Claim& claimBefore, std::string_view name = {});
+
+/// Whether anything in `value` that leaveOvertaken() looks at differs from `before`.
+bool anyOvertaken(const json::Value& value, const json::Value& trie, const json::Value& before);
+
 /// Puts into `value` the units that `full` has and `taken`, its copy after takeUnits, has not.
 void putUnits(json::Value& value, const json::Value& trie, const json::Value& full, const json::Value* taken,
               json::Allocator& allocator, std::string_view name = {});

@@ -98,6 +98,18 @@ const Row kRows[] = {
      ofService(R"("livenessProbe":{"tcpSocket":{"port":1}})"),
      kService + "/extraPodSpec/mainContainer/livenessProbe", "-"},
 
+    {"a handler of the user's takes the place of the default (pod-Q5)",
+     ofService(R"("extraPodSpec":{"mainContainer":{"livenessProbe":{"tcpSocket":{"port":1}}}})"),
+     kService + "/extraPodSpec/mainContainer/livenessProbe/httpGet", "-"},
+    {"and leaves the rest of the probe",
+     ofService(R"("extraPodSpec":{"mainContainer":{"readinessProbe":{"exec":{"command":["a"]}}}})"),
+     kService + "/extraPodSpec/mainContainer/readinessProbe/timeoutSeconds", "3"},
+    {"a member of the handler does not",
+     ofService(R"("extraPodSpec":{"mainContainer":{"livenessProbe":{"httpGet":{"path":"/x"}}}})"),
+     kService + "/extraPodSpec/mainContainer/livenessProbe/httpGet/path", R"("/x")"},
+    {"nor do numbers", ofService(R"("extraPodSpec":{"mainContainer":{"livenessProbe":{"periodSeconds":7}}})"),
+     kService + "/extraPodSpec/mainContainer/livenessProbe/httpGet/path", R"("/live")"},
+
     {"replicas taken away", ofService(R"("replicas":null)"), kService + "/replicas", "1",
      R"({"replicas":4})"},
     {"replicas taken away under an adapter", ofService(R"("replicas":null)"), kService + "/replicas", "4",
@@ -392,6 +404,67 @@ TEST_CASE("server-side apply with a null again and again") {
   CHECK(json::equal(
       scene.other.update(test::serverSideApply(stored, written, scene.allocator), stored, scene.allocator),
       stored));
+}
+
+/// A service, what is applied over it from the server's side, and what becomes of it.
+struct Overtaken {
+  const char* what;
+  const char* service;
+  const char* applied;  ///< extraPodSpec
+  const char* pointer;  ///< below extraPodSpec
+  const char* wanted;
+};
+
+const char* const kPlain = R"({"componentType":"frontend"})";
+const char* const kPicker = R"({"componentType":"epp","eppConfig":{"configMapRef":{"name":"c","key":"k"}}})";
+
+const Overtaken kOvertaken[] = {
+    {"value over valueFrom", kPlain, R"({"mainContainer":{"env":[{"name":"POD_NAME","value":"x"}]}})",
+     "/mainContainer/env/0", R"({"name":"POD_NAME","value":"x"})"},
+    {"valueFrom over value", kPlain,
+     R"({"mainContainer":{"env":[{"name":"DYN_COMPONENT","valueFrom":{"fieldRef":{"fieldPath":"metadata.uid"}}}]}})",
+     "/mainContainer/env/0",
+     R"({"name":"DYN_COMPONENT","valueFrom":{"fieldRef":{"fieldPath":"metadata.uid"}}})"},
+    {"another source", kPlain,
+     R"({"mainContainer":{"env":[{"name":"POD_UID","valueFrom":{"secretKeyRef":{"name":"s","key":"k"}}}]}})",
+     "/mainContainer/env/0", R"({"name":"POD_UID","valueFrom":{"secretKeyRef":{"name":"s","key":"k"}}})"},
+    {"the name of a port", kPlain, R"({"mainContainer":{"ports":[{"name":"http","containerPort":9000}]}})",
+     "/mainContainer/ports", R"([{"name":"http","containerPort":9000,"protocol":"TCP"}])"},
+    {"a port more", kPlain, R"({"mainContainer":{"ports":[{"name":"more","containerPort":9000}]}})",
+     "/mainContainer/ports/0", R"({"name":"http","containerPort":8000,"protocol":"TCP"})"},
+    {"a handler", R"({"componentType":"worker"})",
+     R"({"mainContainer":{"startupProbe":{"grpc":{"port":1}}}})", "/mainContainer/startupProbe/httpGet", "-"},
+    {"a volume", kPicker, R"({"volumes":[{"name":"hf-cache","persistentVolumeClaim":{"claimName":"c"}}]})",
+     "/volumes/1", R"({"name":"hf-cache","persistentVolumeClaim":{"claimName":"c"}})"},
+    {"a volume beside one of the user's",
+     R"({"componentType":"epp","eppConfig":{"configMapRef":{"name":"c","key":"k"}},
+         "extraPodSpec":{"volumes":[{"name":"own","emptyDir":{}}]}})",
+     R"({"volumes":[{"name":"own","emptyDir":{}},{"name":"hf-cache","hostPath":{"path":"/c"}}]})",
+     "/volumes/1", R"({"name":"hf-cache","hostPath":{"path":"/c"}})"},
+    {"both named: the user's mistake", kPlain,
+     R"({"mainContainer":{"livenessProbe":{"httpGet":{"path":"/live","port":"http"},"tcpSocket":{"port":1}},
+         "ports":[{"name":"http","containerPort":8000,"protocol":"TCP"},{"name":"http","containerPort":9}]}})",
+     "/mainContainer/livenessProbe/httpGet/path", R"("/live")"},
+    {"both ports named", kPlain,
+     R"({"mainContainer":{"ports":[{"name":"http","containerPort":8000,"protocol":"TCP"},
+                                   {"name":"http","containerPort":9,"protocol":"TCP"}]}})",
+     "/mainContainer/ports/0/containerPort", "8000"},
+};
+
+TEST_CASE("of what only one may be given the user's takes the place of the default (pod-Q5)") {
+  for (const Overtaken& row : kOvertaken) {
+    INFO(row.what);
+    Scene scene;
+    const Value manifest = test::parse(graphText(row.service), scene.allocator);
+    const Value stored = scene.admission.create(manifest, scene.allocator);
+    const Value applied = scene.patch(manifest, ofService(R"("extraPodSpec":)" + std::string{row.applied}));
+    Value request = test::serverSideApply(stored, applied, scene.allocator);
+    test::setManagedFields(request, applied, scene.allocator);
+    const Value updated = scene.admission.update(request, stored, scene.allocator);
+    CHECK(test::at(updated, kService + "/extraPodSpec" + row.pointer) == row.wanted);
+    CHECK(json::equal(updated, scene.admission.update(updated, stored, scene.allocator)));
+    CHECK(json::equal(updated, scene.admission.update(updated, updated, scene.allocator)));
+  }
 }
 
 }  // namespace
