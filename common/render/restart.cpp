@@ -34,6 +34,11 @@ const Value& statusOf(std::string_view id, const Value* status) {
   return begins ? kBegins : *status;
 }
 
+/// Whether a restart in this phase stays as it is (controllers.md section 3, compute 1 and 2).
+bool isFinal(std::string_view phase) {
+  return phase == "Completed" || phase == "Failed" || phase == "Superseded";
+}
+
 bool workersRoll(const Value& graph) {
   const Value* update = json::findObject(json::findObject(&graph, "status"), "rollingUpdate");
   const std::string_view phase = json::findText(update, "phase");
@@ -68,9 +73,10 @@ std::map<std::string, std::string> restartAnnotations(const Value& graph, const 
   const Value& status = statusOf(id, json::findObject(json::findObject(&graph, "status"), "restart"));
   const std::string_view observedId = json::findText(&status, "observedID");
   const std::string_view phase = json::findText(&status, "phase");
-  if (removed) id = observedId;
-  if (id.empty() || (id == observedId && phase == "Superseded")) return result;
-  if (id != observedId && workersRoll(graph)) return result;  // superseded as it begins
+  if (removed && isFinal(phase)) id = observedId;  // one under way is forgotten with its request
+  const bool ended = id == observedId && isFinal(phase);
+  const bool superseded = ended ? phase == "Superseded" : workersRoll(graph);
+  if (id.empty() || superseded) return result;
   const std::vector<std::string> all = serviceNames(graph);
   std::vector<std::string> chosen = all;
   const Value* strategy = json::findObject(restart, "strategy");

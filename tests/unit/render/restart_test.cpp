@@ -34,6 +34,10 @@ TEST_CASE("which services a restart has reached (children.md section 8)") {
       {"superseded", R"({"id":"1"})", R"({"phase":"Superseded","observedID":"1"})", ""},
       {"removed after it was done", "null", R"({"phase":"Completed","observedID":"1"})", "a=1 b=1 c=1"},
       {"removed after it was superseded", "null", R"({"phase":"Superseded","observedID":"1"})", ""},
+      {"removed after it failed", "null", R"({"phase":"Failed","observedID":"1"})", "a=1 b=1 c=1"},
+      {"removed on its way", "null", R"({"phase":"Restarting","observedID":"1","inProgress":["b"]})", ""},
+      {"removed before its first step", "null", R"({"phase":"Pending","observedID":"1"})", ""},
+      {"removed, phase not known", "null", R"({"observedID":"1"})", ""},
   };
   for (const Row& row : rows) {
     INFO(row.name);
@@ -52,6 +56,21 @@ TEST_CASE("a restart that begins while workers roll is superseded (controllers.m
   const auto graph = parsed(std::string{R"({"spec":{"services":{"a":{}},"restart":{"id":"1"}},)"} +
                             R"("status":{"rollingUpdate":{"phase":")" + phase + R"("}}})");
   CHECK(restartAnnotations(graph, {}).size() == (std::string_view{phase} == "Completed" ? 1U : 0U));
+}
+
+TEST_CASE("one under way is superseded by workers that begin to roll, one that ended is not") {
+  struct Row {
+    const char* phase;
+    std::size_t reached;
+  };
+  const Row row = GENERATE(Row{"Restarting", 0}, Row{"Pending", 0}, Row{"Completed", 1}, Row{"Failed", 1},
+                           Row{"Superseded", 0});
+  INFO(row.phase);
+  const auto graph =
+      parsed(std::string{R"({"spec":{"services":{"a":{}},"restart":{"id":"1"}},"status":{)"} +
+             R"("rollingUpdate":{"phase":"InProgress"},"restart":{"observedID":"1","phase":")" + row.phase +
+             R"("}}})");
+  CHECK(restartAnnotations(graph, {}).size() == row.reached);
 }
 
 TEST_CASE("a service not yet reached keeps what its child has") {
