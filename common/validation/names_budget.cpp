@@ -119,6 +119,25 @@ void keysDistinct(const Graph& graph, const Report& report) {
   }
 }
 
+/// Grove refuses a set with two cliques of one name, and all children with it.
+void cliquesDistinct(const Graph& graph, const Report& report) {
+  if (graph.withoutGrove()) return;
+  std::map<std::string, const Service*, std::less<>> seen;
+  for (const Service& service : graph.services) {
+    const std::string base = k8s::lowerAscii(service.key);
+    for (const std::string_view role : {"-ldr", "-wkr"}) {
+      const std::string name = service.multinode() ? base + std::string{role} : base;
+      const auto [first, isNew] = seen.emplace(name, &service);
+      // Equal keys are keysDistinct's.
+      if (isNew || k8s::lowerAscii(first->second->key) == base) continue;
+      report.duplicate(
+          service.path, service.key,
+          fmt::format("its clique {} would have the name of one of {} in Grove", name, first->second->key));
+      break;
+    }
+  }
+}
+
 /// Names in the component pathway of a DynamoComponentDeployment called `name`.
 std::optional<Derived> tooLongOfDeployment(const Service& service, Derived name) {
   if (!service.multinode()) {
@@ -200,6 +219,9 @@ constexpr std::array kGraphNameChecks = {
     GraphCheck{{"dgd.service-names-distinct", Severity::Error,
                 "children of two services may not have the same names"},
                keysDistinct},
+    GraphCheck{{"dgd.grove-clique-names", Severity::Error,
+                "cliques of two services may not have the same names where Grove may be used"},
+               cliquesDistinct},
 };
 
 constexpr std::array kServiceNameChecks = {

@@ -199,6 +199,33 @@ TEST_CASE("dgd.service-name and names that fall together") {
   });
 }
 
+TEST_CASE("cliques of two services have different names (child-Q19)") {
+  const auto same = [](std::string_view key, std::string_view clique, std::string_view first) {
+    return fmt::format(
+        "E dgd.grove-clique-names spec.services[{0}]: Duplicate value: \"{0}\": its clique {1} would have "
+        "the "
+        "name of one of {2} in Grove\n",
+        key, clique, first);
+  };
+  const std::string two = R"({"multinode":{"nodeCount":2}})";
+  const auto services = [](const std::string& all) { return graph(R"("services":{)" + all + "}"); };
+  const std::string leader = services(R"("a":)" + two + R"(,"a-ldr":{})");
+  check({
+      {"leader", leader, same("a-ldr", "a-ldr", "a")},
+      {"worker", services(R"("A":)" + two + R"(,"a-Wkr":{})"), same("a-Wkr", "a-wkr", "A")},
+      {"the other way round", services(R"("B-ldr":{},"b":)" + two), same("b", "b-ldr", "B-ldr")},
+      {"on one node", services(R"("a":{},"a-ldr":{})"), ""},
+      {"both on several", services(R"("a":)" + two + R"(,"a-ldr":)" + two), ""},
+      {"without Grove",
+       graph(R"("services":{"a":)" + two + R"(,"a-ldr":{}})",
+             R"("annotations":{"nvidia.com/enable-grove":"false"})"),
+       ""},
+  });
+  GraphPolicy off;
+  off.groveDisabled = true;
+  check({{"Grove disabled", leader, ""}}, off);
+}
+
 TEST_CASE("component types are label values") {
   const auto label = [](std::string_view field, std::string_view key, std::string_view shown) {
     return fmt::format(
