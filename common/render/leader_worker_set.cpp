@@ -1,5 +1,5 @@
 // The LeaderWorkerSets of a component over several nodes, one a replica, where Grove is not used.
-// spec/children.md section 10; quirks dec-4, dec-6, child-Q8, child-Q17b, pod-Q39.
+// spec/children.md section 10; quirks dec-4, dec-6, child-Q8, child-Q17, child-Q17b, pod-Q39.
 #include <fmt/format.h>
 
 #include "common/api/dynamo.h"
@@ -39,16 +39,10 @@ struct Templates {
 Value podTemplate(const Value& owner, const Component& component, const Pod& pod, std::string_view role,
                   std::string_view set, long long index, Allocator& allocator) {
   const json::Maker make{allocator};
-  Value labels = podLabels(component, {}, allocator);
-  // Those of the set come again, over extraPodMetadata's; a graph's service keeps these, as with Grove (quirk
-  // pod-Q20).
-  if (defaults::graphOwner(owner) == nullptr) {
-    Value own = componentLabels(component, allocator);
-    for (const std::string_view decided : {api::label::kSelector, api::label::kRestoreTarget}) {
-      json::remove(own, decided);
-    }
-    layOver(labels, &own, allocator);
-  }
+  // A graph's service keeps those of extraPodMetadata, as with Grove (quirk pod-Q20).
+  const bool standalone = defaults::graphOwner(owner) == nullptr;
+  Value labels =
+      podLabels(component, {}, allocator, standalone ? UserLabels::OfComponent : UserLabels::OfPods);
   make.set(labels, api::label::kInstanceId, fmt::format("{}", index));
   make.set(labels, api::label::kRole, role);
   Value annotations = podAnnotations(component, pod, nullptr, allocator);

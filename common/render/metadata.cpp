@@ -40,15 +40,18 @@ Value componentLabels(const Component& component, Allocator& allocator) {
   return labels;
 }
 
-Value podLabels(const Component& component, std::string_view selector, Allocator& allocator) {
+Value podLabels(const Component& component, std::string_view selector, Allocator& allocator,
+                UserLabels stronger) {
   const json::Maker make{allocator};
   Value labels = make.object();
   const Value* annotations = component.annotations();
   if (json::findText(annotations, api::annotation::kEnableMetrics) != "false") {
     make.set(labels, api::label::kMetricsEnabled, "true");
   }
-  layOver(labels, json::findObject(&component.spec, "labels"), allocator);
+  const Value* own = json::findObject(&component.spec, "labels");
+  layOver(labels, own, allocator);
   layOver(labels, extra(component, "labels"), allocator);
+  if (stronger == UserLabels::OfComponent) layOver(labels, own, allocator);
   setIdentity(component, labels, make);
   if (!component.type().empty()) make.set(labels, api::label::kComponentType, component.type());
   const std::string_view subType = json::findText(&component.spec, "subComponentType");

@@ -13,8 +13,15 @@ namespace dynamo::render {
 /// is.
 json::Value componentLabels(const Component& component, json::Allocator& allocator);
 
+/// Which of the user's labels hold where both maps have a key.
+enum class UserLabels {
+  OfPods,       ///< extraPodMetadata.labels
+  OfComponent,  ///< labels
+};
+
 /// Labels of the pods. `selector` is the value of nvidia.com/selector; empty: no such label.
-json::Value podLabels(const Component& component, std::string_view selector, json::Allocator& allocator);
+json::Value podLabels(const Component& component, std::string_view selector, json::Allocator& allocator,
+                      UserLabels stronger = UserLabels::OfPods);
 
 /// Annotations of the Deployment and the Service of a DynamoComponentDeployment.
 json::Value componentAnnotations(const Component& component, json::Allocator& allocator);

@@ -144,6 +144,32 @@ TEST_CASE("labels of LeaderWorkerSet pods (children.md 10, quirk pod-Q20)") {
   CHECK(labelsOfPod(rendered(setup, graph)) == "extra extra");
 }
 
+TEST_CASE("labels of the operator win in LeaderWorkerSets of a component on its own (child-Q17)") {
+  const Setup setup{Pathway::LeaderWorkerSet};
+  json::Document alone = parsed(
+      R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoComponentDeployment","metadata":{"name":"w",)"
+      R"("namespace":"ns","labels":{"nvidia.com/dynamo-sub-component-type":"mine"}},"spec":{)"
+      R"("componentType":"worker","subComponentType":"prefill","multinode":{"nodeCount":2},)"
+      R"("labels":{"nvidia.com/dynamo-component-type":"frontend","nvidia.com/selector":"s",)"
+      R"("nvidia.com/metrics-enabled":"mine"},)"
+      R"("extraPodSpec":{"mainContainer":{"image":"i","command":["run"],"args":["x"]}}}})");
+  const Children children = renderComponentDeployment(alone, setup.context(), alone.GetAllocator());
+  std::size_t templates = 0;
+  for (const Child& child : children.items) {
+    if (json::findText(&child.object, "kind") != "LeaderWorkerSet") continue;
+    const Value* body = json::find(specOf(child.object), "leaderWorkerTemplate");
+    for (const char* name : {"leaderTemplate", "workerTemplate"}) {
+      const Value* labels = json::find(json::find(json::find(body, name), "metadata"), "labels");
+      CHECK(json::findText(labels, "nvidia.com/dynamo-component-type") == "worker");
+      CHECK(json::findText(labels, "nvidia.com/dynamo-sub-component-type") == "prefill");
+      CHECK(json::findText(labels, "nvidia.com/metrics-enabled") == "mine");
+      CHECK(json::find(labels, "nvidia.com/selector") == nullptr);
+      ++templates;
+    }
+  }
+  CHECK(templates == 2);
+}
+
 TEST_CASE("restore label of the user: Grove keeps it, the component pathway strips it (pod-defaults.md 28)") {
   const char* service =
       R"({"W":{"extraPodMetadata":{"labels":{"nvidia.com/snapshot-is-restore-target":"true"}}}})";
