@@ -23,14 +23,6 @@ constexpr std::array<std::string_view, 2> kExecutors = {"mp", "ray"};
 constexpr std::array<std::string_view, 2> kDiscoveryBackends = {"kubernetes", "etcd"};
 constexpr std::array<std::string_view, 2> kStrategies = {"RollingUpdate", "Recreate"};
 
-/// Set by the operator on pods; a user's value is lost.
-constexpr std::array kOwnedLabels = {
-    api::label::kSelector,         api::label::kGraph,          api::label::kComponent,
-    api::label::kNamespace,        api::label::kComponentType,  api::label::kSubComponentType,
-    api::label::kBaseModelHash,    api::label::kWorkerHash,     api::label::kDiscoveryBackend,
-    api::label::kDiscoveryEnabled, api::label::kCheckpointHash, api::label::kRestoreTarget,
-    api::label::kCheckpointSource};
-
 std::string annotationPath(std::string_view parent, std::string_view key) {
   return fmt::format("{}annotations[{}]", parent, key);
 }
@@ -167,14 +159,61 @@ void annotationSyntax(const Service& service, const Report& report) {
   }
 }
 
+constexpr std::string_view kNotUsed = "is set by the operator: not used";
+constexpr std::string_view kNotAlwaysUsed = "is set by the operator: may be overwritten";
+
+/// What the operator sets `key` to on the service's pods; empty when it leaves it to the user.
+std::string valueOf(const Service& service, std::string_view key) {
+  const Graph& graph = service.graph;
+  const std::string_view model = json::findText(json::findObject(&service.spec, "modelRef"), "name");
+  const bool global = json::findBool(&service.spec, "globalDynamoNamespace").value_or(false);
+  if (key == api::label::kGraph) return graph.graphName;
+  if (key == api::label::kComponent) return service.key;
+  if (key == api::label::kNamespace) {
+    return render::dynamoNamespace(global, graph.namespaceName, graph.graphName);
+  }
+  if (key == api::label::kComponentType) return std::string{service.type};
+  if (key == api::label::kSubComponentType) {
+    return std::string{json::findText(&service.spec, "subComponentType")};
+  }
+  if (key == api::label::kBaseModelHash && !model.empty()) return render::modelHash(model);
+  return {};
+}
+
+/// What becomes of a user's label (common/render/metadata.cpp); empty when it stays. `ofPods`: it stands in
+/// extraPodMetadata.
+std::string_view fateOf(const Service& service, std::string_view key, std::string_view text, bool ofPods) {
+  const Graph& graph = service.graph;
+  const std::string_view withoutGrove = graph.withoutGrove() ? kNotUsed : kNotAlwaysUsed;
+  if (key == api::label::kSelector) return kNotUsed;
+  if (key == api::label::kRestoreTarget) return withoutGrove;
+  if (key == api::label::kCheckpointHash) return service.checkpointed() ? kNotAlwaysUsed : "";
+  if (key == api::label::kWorkerHash) {
+    if (!api::isWorkerType(service.type)) return {};
+    if (graph.isGraph()) return withoutGrove;
+    return ofPods ? kNotAlwaysUsed : "";
+  }
+  if (key == api::label::kDiscoveryBackend || key == api::label::kDiscoveryEnabled) {
+    return !ofPods && service.discovery == "kubernetes" ? kNotAlwaysUsed : "";
+  }
+  const std::string ours = valueOf(service, key);
+  return ours.empty() || ours == text ? "" : kNotUsed;
+}
+
 void ownedLabels(const Service& service, const Report& report) {
-  for (const std::string_view place : {kMetadataPlaces[0], kMetadataPlaces[1]}) {
-    // The operator itself writes the labels of component deployments.
-    if (place.empty() && !service.graph.isGraph()) continue;
-    forEachMember(mapAt(service, place, "labels"), [&](std::string_view key, const Value&) {
-      if (std::find(kOwnedLabels.begin(), kOwnedLabels.end(), key) == kOwnedLabels.end()) return;
-      report.warn(service.at(fmt::format("{}labels[{}]", place, key)), "is set by the operator: not used");
+  const auto look = [&](const Value* labels, const std::string& parent, bool ofPods) {
+    forEachMember(labels, [&](std::string_view key, const Value& value) {
+      if (!key.starts_with("nvidia.com/")) return;
+      const std::string_view fate = fateOf(service, key, json::text(value), ofPods);
+      if (!fate.empty()) report.warn(fmt::format("{}labels[{}]", parent, key), std::string{fate});
     });
+  };
+  // The operator itself writes the labels of component deployments of a graph.
+  const bool own = service.graph.graphOwner == nullptr;
+  if (own) look(mapAt(service, kMetadataPlaces[0], "labels"), service.at(""), false);
+  look(mapAt(service, kMetadataPlaces[1], "labels"), service.at(kMetadataPlaces[1]), true);
+  if (own && !service.graph.isGraph()) {
+    look(json::findObject(service.graph.metadata, "labels"), "metadata.", false);
   }
 }
 
@@ -184,7 +223,7 @@ void ownedAnnotations(const Service& service, const Report& report) {
     const Value* map = mapAt(service, place, "annotations");
     for (const std::string_view key : {api::annotation::kRestartAt, api::annotation::kBaseModel}) {
       if (json::find(map, key) == nullptr) continue;
-      report.warn(service.at(annotationPath(place, key)), "is set by the operator: may be overwritten");
+      report.warn(service.at(annotationPath(place, key)), std::string{kNotAlwaysUsed});
     }
   }
 }

@@ -473,9 +473,65 @@ TEST_CASE("labels and annotations that the operator sets (child-Q17)") {
        "operator: may be "
        "overwritten\n"},
   });
-  CHECK(said(validateDcd, R"({"metadata":{"name":"a"},"spec":{"labels":{"nvidia.com/dynamo-component":"x"},)"
+  CHECK(said(validateDcd, R"({"metadata":{"name":"a","ownerReferences":[{"kind":"DynamoGraphDeployment",)"
+                          R"("name":"g"}]},"spec":{"labels":{"nvidia.com/dynamo-component":"x"},)"
                           R"("annotations":{"nvidia.com/restartAt":"x"}}})")
             .empty());
+}
+
+TEST_CASE("labels that the operator leaves to the user are not warned of (child-Q17)") {
+  const auto label = [](std::string_view path, std::string_view key, bool always) {
+    return fmt::format("W service.label-owned {}[nvidia.com/{}]: is set by the operator: {}\n", path, key,
+                       always ? "not used" : "may be overwritten");
+  };
+  const auto given = [](std::string_view key, std::string_view members = "") {
+    return fmt::format(R"("labels":{{"nvidia.com/{}":"x"}}{}{})", key, members.empty() ? "" : ",", members);
+  };
+  const auto with = [&](std::string_view key, std::string_view members = "") {
+    return service(given(key, members));
+  };
+  const auto offGrove = [&](std::string_view key, std::string_view members) {
+    return annotated(R"("nvidia.com/enable-grove":"false")",
+                     fmt::format(R"("services":{{"a":{{{}}}}})", given(key, members)));
+  };
+  const auto inA = [&](std::string_view key, bool always) {
+    return label("spec.services[a].labels", key, always);
+  };
+  const std::string worker = R"("componentType":"worker")";
+  const std::string restored = R"("checkpoint":{"enabled":true,"checkpointRef":"c"})";
+  check({
+      {"no type", with("dynamo-component-type"), ""},
+      {"type", with("dynamo-component-type", worker), inA("dynamo-component-type", true)},
+      {"the same type", service(R"("labels":{"nvidia.com/dynamo-component-type":"worker"},)" + worker), ""},
+      {"no type below", with("dynamo-sub-component-type"), ""},
+      {"no model", with("dynamo-base-model-hash"), ""},
+      {"model", with("dynamo-base-model-hash", R"("modelRef":{"name":"m"})"),
+       inA("dynamo-base-model-hash", true)},
+      {"workers", with("dynamo-worker-hash", worker), inA("dynamo-worker-hash", false)},
+      {"workers without Grove", offGrove("dynamo-worker-hash", worker), inA("dynamo-worker-hash", true)},
+      {"no workers", offGrove("dynamo-worker-hash", ""), ""},
+      {"restored", with("snapshot-is-restore-target"), inA("snapshot-is-restore-target", false)},
+      {"restored without Grove", offGrove("snapshot-is-restore-target", ""),
+       inA("snapshot-is-restore-target", true)},
+      {"no checkpoint", with("snapshot-checkpoint-hash"), ""},
+      {"discovery", with("dynamo-discovery-enabled"), inA("dynamo-discovery-enabled", false)},
+      {"discovery of pods",
+       service(R"("extraPodMetadata":{"labels":{"nvidia.com/dynamo-discovery-enabled":"x"}})"), ""},
+  });
+  GraphPolicy checkpoints;
+  checkpoints.checkpointEnabled = true;
+  check({{"checkpoint", with("snapshot-checkpoint-hash", restored), inA("snapshot-checkpoint-hash", false)}},
+        checkpoints);
+  const auto alone = [&](std::string_view metadata, std::string_view spec) {
+    return said(validateDcd, fmt::format(R"({{"metadata":{{"name":"a","namespace":"ns"{}}},"spec":{{{}}}}})",
+                                         metadata, spec));
+  };
+  CHECK(alone("", given("dynamo-component")) == label("spec.labels", "dynamo-component", true));
+  CHECK(alone("", given("dynamo-graph-deployment-name")).empty());
+  CHECK(alone("", given("dynamo-worker-hash", worker)).empty());
+  CHECK(alone(R"(,"labels":{"nvidia.com/dynamo-component-type":"x"})", worker) ==
+        label("metadata.labels", "dynamo-component-type", true));
+  CHECK(alone("", R"("serviceName":"x",)" + given("dynamo-component")).empty());
 }
 
 TEST_CASE("annotations of services that mean something") {
