@@ -115,7 +115,7 @@ ClaimTemplate: metadata:TemplateMeta! spec:ClaimSpec!
 TemplateMeta: name generateName namespace labels:{} annotations:{} finalizers:[]
 ClaimSpec: accessModes:[] selector:LabelSelector* resources:VolumeResources! volumeName storageClassName* volumeMode* dataSource:TypedReference* dataSourceRef:TypedReference* volumeAttributesClassName*
 VolumeResources: limits:{}q requests:{}q
-TypedReference: apiGroup* kind! name! namespace*
+TypedReference: apiGroup*! kind! name! namespace*
 ImageVolume: reference pullPolicy
 )";
 

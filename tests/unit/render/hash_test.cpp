@@ -37,6 +37,10 @@ TEST_CASE("worker hash: the vectors of the reference") {
            "command":["python3","-m","dynamo.vllm"],"workingDir":"/workspace/examples/backends/vllm",
            "image":"nvcr.io/nvidia/ai-dynamo/vllm-runtime:my-tag"}}}})",
        "6089130c"},
+      {R"({"W":{"componentType":"worker","extraPodSpec":{"volumes":[{"name":"v","ephemeral":{"volumeClaimTemplate":
+           {"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}},
+           "dataSource":{"kind":"PersistentVolumeClaim","name":"src"}}}}}],"mainContainer":{"image":"i"}}}})",
+       "4c635625"},
   };
   for (const Row& row : rows) {
     INFO(row.services);
@@ -91,6 +95,12 @@ TEST_CASE("worker hash: Go's own way of writing JSON") {
         R"({"w":{"envs":[{"name":"A","value":"\u003c\u0026\u003e\u2028"}],"sharedMemory":{"size":"1Gi"},)"
         R"("extraPodSpec":{"nodeSelector":{"gpu":"true"},"securityContext":{},)"
         R"("mainContainer":{"name":"main","resources":{}}}}})");
+  const json::Document source = parsed(
+      R"({"spec":{"services":{"w":{"componentType":"worker","extraPodSpec":{"volumes":[{"name":"v","ephemeral":{
+      "volumeClaimTemplate":{"spec":{"dataSourceRef":{"kind":"K","name":"n","namespace":"ns"}}}}}]}}}}})");
+  CHECK(workerHashInput(source).find(
+            R"("dataSourceRef":{"apiGroup":null,"kind":"K","name":"n","namespace":"ns"})") !=
+        std::string::npos);
 }
 
 TEST_CASE("model and identity hashes") {
