@@ -10,6 +10,7 @@
 #include "common/k8s/names.h"
 #include "common/podrules/pod.h"
 #include "common/render/children.h"
+#include "common/render/deployment_config.h"
 #include "common/render/object.h"
 
 namespace dynamo::admission {
@@ -107,6 +108,18 @@ std::vector<std::string> servicesOf(const Value& graph) {
   return names;
 }
 
+/// What DYN_DEPLOYMENT_CONFIG says of the service's resources; `config` keeps it.
+void readConfigured(std::string_view service, json::Document& config, Source& source) {
+  const auto found = render::deploymentConfigSource(json::find(source.component, "envs"),
+                                                    source.path + ".envs", source.graphEnvs);
+  if (!found || !render::readDeploymentConfig(found->text, config) ||
+      !render::deploymentConfigProblem(config, service).empty()) {
+    return;
+  }
+  source.configured = render::deploymentConfigResources(config, service);
+  source.configPath = found->path;
+}
+
 Findings renderOnce(const Value& graph, const render::Context& context) {
   json::Document document;
   auto& allocator = document.GetAllocator();
@@ -116,7 +129,9 @@ Findings renderOnce(const Value& graph, const render::Context& context) {
   const Value* services = json::findObject(render::specOf(graph), "services");
   const Value* envs = json::find(render::specOf(graph), "envs");
   for (const std::string& service : servicesOf(graph)) {
-    const Source source{json::find(services, service), "spec.services[" + service + "]", envs};
+    Source source{json::find(services, service), "spec.services[" + service + "]", envs};
+    json::Document config;
+    if (!render::usesGrove(graph, context)) readConfigured(service, config, source);
     for (render::Child& child : children.items) {
       const bool whole = json::findText(&child.object, "kind") == "PodCliqueSet";
       if (whole || child.service == service) {

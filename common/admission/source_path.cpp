@@ -7,6 +7,7 @@
 
 #include "common/api/dynamo.h"
 #include "common/json/build.h"
+#include "common/render/deployment_config.h"
 
 namespace dynamo::admission {
 namespace {
@@ -162,9 +163,14 @@ class Locator {
 
   std::string resource(std::string_view path, const std::string& fallback) const {
     const Value* resources = json::findObject(source_.component, "resources");
-    if (resources == nullptr) return fallback;
     const std::string_view below = path;
     const Step step = takeStep(path);
+    const std::string_view limitType = json::findText(json::findObject(resources, "limits"), "gpuType");
+    if (source_.configured != nullptr && step.key &&
+        render::hasResource(*source_.configured, *step.key, limitType)) {
+      return source_.configPath;
+    }
+    if (resources == nullptr) return fallback;
     if (step.member == "claims") return join(source_.path + ".resources", below);
     const Value* kind = json::findObject(resources, step.member);
     if (!step.key)

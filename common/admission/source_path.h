@@ -14,6 +14,9 @@ struct Source {
   const json::Value* component = nullptr;  ///< the service, or the spec of a DynamoComponentDeployment
   std::string path;                        ///< "spec.services[a]" or "spec"
   const json::Value* graphEnvs = nullptr;  ///< spec.envs of the graph
+  /// Resources that go over the component's, of DYN_DEPLOYMENT_CONFIG; and the path of that variable's value.
+  const json::Value* configured = nullptr;
+  std::string configPath = {};
 };
 
 /// `path` is relative to the template: "spec.containers[0].env[3].name", "metadata.labels[a]". What was not

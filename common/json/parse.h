@@ -40,6 +40,10 @@ std::optional<std::string> findDuplicateName(const Value& value);
 /// Integers within int64 are exact; others become what the API server makes of them (uint64 or double).
 std::optional<ParseError> parse(std::string_view text, Document& document);
 
+/// Parses a text that the reference reads by itself: as parse() does, but of members with one name the last
+/// counts. False: it was refused.
+bool parseAsGo(std::string_view text, Document& document);
+
 /// Parsing in place reads strings in aligned blocks of this size: up to so many bytes behind the text,
 /// without using them.
 inline constexpr std::size_t kReadAhead = 16;

@@ -9,6 +9,7 @@
 #include "common/k8s/names.h"
 #include "common/k8s/quantity.h"
 #include "common/render/checkpoint_job.h"
+#include "common/render/deployment_config.h"
 #include "common/render/epp.h"
 #include "common/render/graph_component.h"
 #include "common/render/hash.h"
@@ -141,10 +142,25 @@ class Graph {
                                  ? workerHash(defaults::intent(graph_, make_.allocator()))
                                  : std::string{context_.anyWorkerHash};
     for (const Component& component : components_) {
+      tellDeploymentConfig(component);
       children_.items.push_back(
           {componentDeployment(graph_, component, hash, context_, observed_, make_.allocator()),
            component.service});
     }
+  }
+
+  /// Told where the user wrote it: the component has a copy.
+  void tellDeploymentConfig(const Component& component) {
+    const Value* services = json::findObject(specOf(graph_), "services");
+    const auto source =
+        deploymentConfigSource(json::find(json::findObject(services, component.service), "envs"),
+                               component.at("envs"), json::find(specOf(graph_), "envs"));
+    json::Document config;
+    if (!source || !readDeploymentConfig(source->text, config)) return;
+    std::string problem = deploymentConfigProblem(config, component.service);
+    if (problem.empty()) return;
+    children_.errors.push_back(
+        {validation::ErrorType::Invalid, source->path, "", std::move(problem), "render.deployment-config"});
   }
 
   const Value& graph_;

@@ -7,10 +7,12 @@ namespace {
 
 using validation::Severity;
 
-constexpr std::array<validation::Rule, 12> kRules = {{
+constexpr std::array<validation::Rule, 13> kRules = {{
     {"render.checkpoint", Severity::Error,
      "checkpointing is configured in the operator when a component uses it"},
     {"render.checkpoint-container", Severity::Error, "a checkpoint's pod template has a container"},
+    {"render.deployment-config", Severity::Error,
+     "DYN_DEPLOYMENT_CONFIG has the types that the component pathway reads"},
     {"render.epp-config", Severity::Error, "an endpoint picker has a configuration"},
     {"render.framework", Severity::Error, "the command and backendFramework name one engine"},
     {"render.lws-command", Severity::Error, "a component of LeaderWorkerSets has a command and arguments"},

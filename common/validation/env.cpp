@@ -7,8 +7,8 @@
 #include <set>
 
 #include "common/api/dynamo.h"
-#include "common/json/parse.h"
 #include "common/k8s/names.h"
+#include "common/render/deployment_config.h"
 #include "common/validation/graph.h"
 
 namespace dynamo::validation {
@@ -106,16 +106,14 @@ void order(const Service& service, const Report& report) {
 }
 
 /// Read where component deployments are made (spec/pod-defaults.md section 21); else it is just a variable.
+/// What is wrong inside, rendering tells.
 void deploymentConfig(const Service& service, const Report& report) {
   if (!service.graph.isGraph() || !service.graph.withoutGrove()) return;
-  forEachVariable(service.member("envs"), service.at("envs"),
-                  [&](const Value& variable, std::string_view name, const std::string& at) {
-                    const std::string_view text = json::findText(&variable, "value");
-                    if (name != api::kDeploymentConfigEnv || text.empty()) return;
-                    json::Document config;
-                    if (!json::parse(text, config) && config.IsObject()) return;
-                    report.warn(at + ".value", "is no JSON object: its settings have no effect");
-                  });
+  const auto source = render::deploymentConfigSource(service.member("envs"), service.at("envs"),
+                                                     json::find(service.graph.spec, "envs"));
+  json::Document config;
+  if (!source || render::readDeploymentConfig(source->text, config)) return;
+  report.warn(source->path, "is no JSON object: its settings have no effect");
 }
 
 void secretNames(const Service& service, const Report& report) {

@@ -135,6 +135,37 @@ TEST_CASE("findings name the user's field, not a default") {
   });
 }
 
+TEST_CASE("what DYN_DEPLOYMENT_CONFIG sets is told at the variable (children.md 6)") {
+  const auto with = [](std::string_view resources, std::string_view annotations, std::string_view more = "") {
+    const std::string config =
+        fmt::format(R"({{\"a\":{{\"ServiceArgs\":{{\"Resources\":{}}}}}}})", resources);
+    return graph(
+        fmt::format(
+            R"("services":{{"a":{{"componentType":"worker"{},"extraPodSpec":{{"mainContainer":{{{}}}}}}}}},)"
+            R"("envs":[{{"name":"A"}},{{"name":"DYN_DEPLOYMENT_CONFIG","value":"{}"}}])",
+            more, kMain, config),
+        fmt::format(R"("annotations":{{{}}})", annotations));
+  };
+  const std::string off = R"("nvidia.com/enable-grove":"false")";
+  const std::string at = " spec.envs[1].value: ";
+  check({
+      {"good", with(R"({\"CPU\":\"2\"})", off), ""},
+      {"a type", with(R"({\"CPU\":2})", off),
+       "E render.deployment-config" + at + "Invalid value: a.ServiceArgs.resources.cpu must be a string\n"},
+      {"where Grove may run it", with(R"({\"CPU\":2})", ""),
+       "W render.deployment-config" + at +
+           "without Grove: Invalid value: a.ServiceArgs.resources.cpu must be a string\n"},
+      {"a name", with(R"({\"custom\":{\"a b/c\":\"2\"}})", off),
+       "E pod.resource-name" + at +
+           "Invalid value: \"a b/c\": prefix part must consist of lower case letters, digits, '-' or '.', "
+           "and "
+           "start and end with a letter or digit\n"},
+      {"an amount over one of the user's",
+       with(R"({\"memory\":\"-1Gi\"})", off, R"(,"resources":{"limits":{"memory":"1Gi"}})"),
+       "E pod.resource-negative" + at + "Invalid value: \"-1Gi\": must be greater than or equal to 0\n"},
+  });
+}
+
 std::string times(int count, std::string_view item) {
   std::string list;
   for (int i = 0; i < count; ++i) {

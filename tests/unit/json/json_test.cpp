@@ -66,6 +66,14 @@ TEST_CASE("texts that are refused, and what is said") {
   CHECK(reasonOf(std::get<0>(row)) == std::get<1>(row));
 }
 
+TEST_CASE("as Go reads, of members with one name the last counts") {
+  Document document;
+  REQUIRE(parseAsGo(R"({"a":1,"b":[{"c":1,"c":{"d":1,"d":2}}],"a":null,"e":3})", document));
+  CHECK(dump(document) == R"({"b":[{"c":{"d":2}}],"a":null,"e":3})");
+  CHECK_FALSE(parseAsGo("{", document));
+  CHECK_FALSE(parseAsGo("[1e400]", document));
+}
+
 TEST_CASE("what is refused is refused wherever it stands") {
   // The text is looked at by blocks of 64 bytes, the rest by bytes: each fault at every place of both.
   auto [fault, at, reason] = GENERATE(table<std::string, std::size_t, std::string>({

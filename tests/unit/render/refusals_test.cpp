@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "common/json/build.h"
 #include "support.h"
 
 namespace dynamo::render::test {
@@ -56,6 +57,66 @@ TEST_CASE("refusals of rendering") {
     REQUIRE(!children.errors.empty());
     for (const auto& error : children.errors) {
       CHECK(fmt::format("E {} {}", error.rule, error.message()) == row.expected);
+    }
+  }
+}
+
+TEST_CASE("a deployment configuration with what Go does not decode is applied nowhere (children.md 6)") {
+  struct Row {
+    const char* config;
+    const char* problem;  ///< empty: none
+  };
+  const Row rows[] = {
+      {R"({"Svc":{"ServiceArgs":{"workers":"2"}}})",
+       "Svc.ServiceArgs.workers must be a whole number of 32 bits"},
+      {R"({"Svc":{"ServiceArgs":{"Workers":2.5}}})",
+       "Svc.ServiceArgs.workers must be a whole number of 32 bits"},
+      {R"({"Svc":{"ServiceArgs":{"workers":3000000000}}})",
+       "Svc.ServiceArgs.workers must be a whole number of 32 bits"},
+      {R"({"Svc":{"ServiceArgs":{"Resources":{"Memory":"1Gi","CPU":2}}}})",
+       "Svc.ServiceArgs.resources.cpu must be a string"},
+      {R"({"Svc":{"ServiceArgs":{"resources":[]}}})", "Svc.ServiceArgs.resources must be an object"},
+      {R"({"Svc":{"ServiceArgs":{"resources":{"custom":{"a":5}}}}})",
+       "Svc.ServiceArgs.resources.custom.a must be a string"},
+      {R"({"Svc":{"ServiceArgs":{"resources":{"custom":"a"}}}})",
+       "Svc.ServiceArgs.resources.custom must be an object"},
+      {R"({"Svc":5})", "Svc must be an object"},
+      {R"({"Svc":{"ServiceArgs":[1]}})", "Svc.ServiceArgs must be an object"},
+      {R"({"Svc":{"ServiceArgs":{"workers":2}},"Other":"x"})", "Other must be an object"},
+      {R"({"Svc":{"ServiceArgs":{"resources":{"memory":"2Gi","cpu":"two"}}}})",
+       "Svc.ServiceArgs.resources.cpu must be a quantity, such as 500m, 2 or 16Gi"},
+      {R"({"Svc":{"ServiceArgs":{"resources":{"custom":{"a/b":null}}}}})",
+       "Svc.ServiceArgs.resources.custom.a/b must be a quantity, such as 500m, 2 or 16Gi"},
+      {R"({"Other":{"ServiceArgs":{"resources":{"cpu":"two"}}}})", ""},
+      {R"({"Svc":null,"Other":{"ServiceArgs":null,"more":[1]},"Third":{"ServiceArgs":{"workers":null,"resources":null}}})",
+       ""},
+      {R"({"Svc":{"ServiceArgs":{"workers":1}},"Svc":{"ServiceArgs":{"workers":2,"Workers":3}}})", ""},
+  };
+  for (const bool own : {true, false}) {
+    for (const Row& row : rows) {
+      CAPTURE(row.config, own);
+      json::Document graph =
+          graphOf(R"({"componentType":"frontend","extraPodSpec":{"mainContainer":{"image":"i"}}})");
+      auto& allocator = graph.GetAllocator();
+      json::Value& spec = *json::find(graph, "spec");
+      json::Value& service = *json::find(*json::find(spec, "services"), "Svc");
+      const json::Maker make{allocator};
+      json::set(
+          own ? service : spec, "envs",
+          make.list(make.object("name", "DYN_DEPLOYMENT_CONFIG", "value", std::string_view{row.config})),
+          allocator);
+      const Children children = rendered(Setup{Pathway::Deployment}, graph);
+      const std::string path = own ? "spec.services[Svc].envs[0].value" : "spec.envs[0].value";
+      CHECK(told(children) ==
+            (std::string_view{row.problem}.empty() ? "" : path + ": Invalid value: " + row.problem + '\n'));
+      for (const Child& child : children.items) {
+        if (json::findText(&child.object, "kind") != "DynamoComponentDeployment") continue;
+        const json::Value* made = json::find(child.object, "spec");
+        CHECK(json::find(made, "resources") == nullptr);
+        const bool kept = json::findText(json::findNamed(json::find(made, "envs"), "DYN_DEPLOYMENT_CONFIG"),
+                                         "value") == row.config;
+        CHECK((kept || std::string_view{row.problem}.empty()));
+      }
     }
   }
 }

@@ -243,6 +243,19 @@ TEST_CASE("numbers of DYN_DEPLOYMENT_CONFIG as Go writes them (children.md 6)") 
   }
 }
 
+TEST_CASE("large numbers of a frontend's DYN_DEPLOYMENT_CONFIG are Go's float64 (children.md 4 and 6)") {
+  json::Document graph =
+      graphOf(R"({"componentType":"frontend","envs":[{"name":"DYN_DEPLOYMENT_CONFIG",)"
+              R"("value":"{\"Svc\":{\"x\":9007199254740993,\"y\":[-3,18446744073709551615]}}"}],)"
+              R"("extraPodSpec":{"mainContainer":{"image":"i"}}})");
+  const Children children = rendered(Setup{Pathway::Deployment}, graph);
+  const Value* pod = podSpecOf(children, "main");
+  REQUIRE(pod != nullptr);
+  const Value* variable = json::findNamed(json::find(mainContainerOf(*pod), "env"), "DYN_DEPLOYMENT_CONFIG");
+  CHECK(json::findText(variable, "value") ==
+        R"({"Svc":{"port":8000,"x":9007199254740992,"y":[-3,18446744073709552000]}})");
+}
+
 TEST_CASE("the endpoint picker's saturation detector (children.md 18)") {
   struct Row {
     const char* given;

@@ -390,6 +390,16 @@ TEST_CASE("service.deployment-config (child-Q31)") {
           {"a list", with(R"("value":"[]")"), told},
           {"empty", with(R"("value":"")"), ""},
           {"from elsewhere", with(R"("valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}})"), ""},
+          {"a name twice: the last counts", with(R"("value":"{\"a\":1,\"a\":{}}")"), ""},
+          {"the graph's",
+           graph(
+               R"("services":{"a":{},"b":{}},"envs":[{"name":"A"},{"name":"DYN_DEPLOYMENT_CONFIG","value":"{"}])"),
+           "W service.deployment-config spec.envs[1].value: is no JSON object: its settings have no "
+           "effect\n"},
+          {"the service's own goes first",
+           service(R"("envs":[{"name":"DYN_DEPLOYMENT_CONFIG","value":"{}"}])",
+                   R"("envs":[{"name":"DYN_DEPLOYMENT_CONFIG","value":"{"}])"),
+           ""},
       },
       noGrove);
   check({{"Grove does not read it", with(R"("value":"{")"), ""}});
