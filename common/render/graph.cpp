@@ -48,11 +48,14 @@ class Graph {
       renderDiscoveryAccess(graph_, nameOf(graph_), namespaceOf(graph_), children_, make_.allocator());
     }
     renderEndpointPicker(graph_, components_, children_, make_.allocator());
+    const bool onGrove = usesGrove(graph_, context_);
+    // Admission only warns of it, and judges the pods all the same (dec-8).
+    if (!onGrove && !context_.trial() && lacksOrchestrator()) return std::move(children_);
     for (const Component& component : components_) {
       const std::string_view model = json::findText(json::findObject(&component.spec, "modelRef"), "name");
       if (!model.empty()) renderModelService(graph_, model, true, children_, make_.allocator());
     }
-    if (usesGrove(graph_, context_)) {
+    if (onGrove) {
       grove();
     } else {
       componentDeployments();
@@ -61,6 +64,20 @@ class Graph {
   }
 
  private:
+  /// Nodes of a service are started together or not at all: then the whole graph has no workloads.
+  bool lacksOrchestrator() {
+    if (lwsEnabled(context_)) return false;
+    bool lacks = false;
+    for (const Component& component : components_) {
+      if (!component.multinode()) continue;
+      lacks = true;
+      children_.errors.push_back({validation::ErrorType::Invalid, component.at("multinode"), "",
+                                  "needs Grove or LeaderWorkerSet, and neither is there or enabled",
+                                  "dgd.multinode-orchestrator"});
+    }
+    return lacks;
+  }
+
   void accounts() {
     const auto any = [&](auto condition) {
       return std::any_of(components_.begin(), components_.end(), condition);

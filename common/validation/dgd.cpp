@@ -50,6 +50,23 @@ void multinodeNeedsOrchestrator(const Graph& graph, const Report& report) {
   }
 }
 
+/// Grove runs no component deployments, and one of several nodes falls back to a Deployment of its pods.
+void nodesNeedLeaderWorkerSet(const Service& service, const Report& report) {
+  if (!service.multinode() || !service.graph.policy.lwsDisabled) return;
+  report.warn(service.at("multinode"),
+              "needs LeaderWorkerSet, not there or disabled: each replica is one pod");
+}
+
+constexpr std::array kComponentChecks = {
+    ServiceCheck{
+        {"dcd.multinode-orchestrator", Severity::Warning, "multinode components need LeaderWorkerSet"},
+        nodesNeedLeaderWorkerSet},
+};
+
+std::span<const ServiceCheck> componentChecks() {
+  return kComponentChecks;
+}
+
 constexpr std::array kGraphChecks = {
     GraphCheck{{"dgd.services-required", Severity::Error, "a graph has at least one service"},
                servicesRequired},
@@ -83,12 +100,13 @@ const Kind& graphKind() {
 }
 
 const Kind& componentKind() {
-  static const Kind kKind{Graph::Kind::Component,
-                          {componentLockChecks, componentNameChecks},
-                          {serviceChecks, serviceCommandChecks, endpointPickerChecks, serviceMultinodeChecks,
-                           serviceCheckpointChecks, serviceMountChecks, serviceResourceChecks,
-                           serviceEnvChecks, serviceIngressChecks, serviceMetadataChecks, serviceRemarks},
-                          {}};
+  static const Kind kKind{
+      Graph::Kind::Component,
+      {componentLockChecks, componentNameChecks},
+      {componentChecks, serviceChecks, serviceCommandChecks, endpointPickerChecks, serviceMultinodeChecks,
+       serviceCheckpointChecks, serviceMountChecks, serviceResourceChecks, serviceEnvChecks,
+       serviceIngressChecks, serviceMetadataChecks, serviceRemarks},
+      {}};
   return kKind;
 }
 

@@ -121,6 +121,46 @@ TEST_CASE("a deployment configuration with what Go does not decode is applied no
   }
 }
 
+TEST_CASE(
+    "a graph of several nodes has no workloads where nothing starts them together (children.md 3, dec-8)") {
+  const json::Document graph = parsed(
+      R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment","metadata":{"name":"g",)"
+      R"("namespace":"ns"},"spec":{"pvcs":[{"name":"c","create":true,"size":"1Gi","volumeAccessMode":"ReadWriteMany"}],)"
+      R"("services":{"F":{"componentType":"frontend","modelRef":{"name":"m"},)"
+      R"("extraPodSpec":{"mainContainer":{"image":"i"}}},"W":{"componentType":"worker","multinode":{"nodeCount":2},)"
+      R"("extraPodSpec":{"mainContainer":{"image":"i","command":["python3"],"args":["-m","dynamo.vllm"]}}}}}})");
+  const auto made = [&](const Context& context, std::string& kinds) {
+    json::Document memory;
+    const Children children = renderAll(graph, context, {}, memory.GetAllocator());
+    for (const Child& child : children.items) {
+      kinds += std::string{json::findText(&child.object, "kind")} + ' ';
+    }
+    return told(children);
+  };
+  const Setup none{Pathway::Deployment};
+  std::string kinds;
+  CHECK(made(none.context(), kinds) ==
+        "spec.services[W].multinode: Invalid value: needs Grove or LeaderWorkerSet, and neither is there or "
+        "enabled\n");
+  CHECK(kinds == "PersistentVolumeClaim ServiceAccount Role RoleBinding ");
+  kinds.clear();
+  CHECK(made({none.config, none.defaults, none.facts, std::nullopt, "0a1b2c3d"}, kinds).empty());
+  CHECK(kinds.find("Deployment ") != std::string::npos);
+  kinds.clear();
+  CHECK(made(Setup{Pathway::LeaderWorkerSet}.context(), kinds).empty());
+}
+
+TEST_CASE("a component of several nodes on its own falls back to a Deployment") {
+  const Setup none{Pathway::Deployment};
+  json::Document alone = parsed(
+      R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoComponentDeployment","metadata":{"name":"w",)"
+      R"("namespace":"ns"},"spec":{"componentType":"worker","multinode":{"nodeCount":2},)"
+      R"("extraPodSpec":{"mainContainer":{"image":"i","command":["run"],"args":["x"]}}}})");
+  const Children children = renderComponentDeployment(alone, none.context(), alone.GetAllocator());
+  CHECK(told(children).empty());
+  CHECK(podSpecOf(children, "main") != nullptr);
+}
+
 TEST_CASE("a trial renders one of many replicas that differ in a number only") {
   const Setup setup{Pathway::LeaderWorkerSet};
   const json::Document graph =

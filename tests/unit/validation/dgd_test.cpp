@@ -271,6 +271,18 @@ TEST_CASE("dgd.multinode-orchestrator (dec-8)") {
   CHECK(said(validateDgd, service(""), {}, neither).empty());
 }
 
+TEST_CASE("dcd.multinode-orchestrator (dec-8)") {
+  const std::string two =
+      R"({"metadata":{"name":"c","namespace":"ns"},"spec":{"multinode":{"nodeCount":2}}})";
+  GraphPolicy noLws;
+  noLws.lwsDisabled = true;
+  CHECK(said(validateDcd, two).empty());
+  CHECK(said(validateDcd, two, {}, noLws) ==
+        "W dcd.multinode-orchestrator spec.multinode: needs LeaderWorkerSet, not there or disabled: each "
+        "replica is one pod\n");
+  CHECK(said(validateDcd, R"({"metadata":{"name":"c","namespace":"ns"},"spec":{}})", {}, noLws).empty());
+}
+
 TEST_CASE("dgd.epp-several (child-Q15)") {
   const std::string epp = R"({"componentType":"epp","eppConfig":{"configMapRef":{"name":"c","key":"k"}}})";
   check({{"three", graph(fmt::format(R"("services":{{"c":{0},"a":{0},"b":{0},"w":{{}}}})", epp)),
