@@ -25,9 +25,10 @@ Value ingressSpec(const Value& ingress, std::string_view service, const json::Ma
   Value spec = make.object("ingressClassName", json::findText(&ingress, "ingressControllerClassName"),
                            "rules", make.list(std::move(rule)));
   if (const Value* tls = json::findObject(&ingress, "tls")) {
-    make.set(
-        spec, "tls",
-        make.list(make.object("hosts", make.list(host), "secretName", json::findText(tls, "secretName"))));
+    Value entry = make.object("hosts", make.list(host));
+    const std::string_view secret = json::findText(tls, "secretName");
+    if (!secret.empty()) make.set(entry, "secretName", secret);
+    make.set(spec, "tls", make.list(std::move(entry)));
   }
   return spec;
 }

@@ -92,6 +92,15 @@ TEST_CASE("only graphs give a frontend the configured Ingress (children.md 14)")
   }
 }
 
+TEST_CASE("an empty tls block of an Ingress names no secret (children.md 14)") {
+  json::Document graph = graphWith(
+      R"({"F":{"componentType":"frontend","ingress":{"enabled":true,"host":"h","ingressControllerClassName":"c","tls":{}}}})");
+  const Children children = rendered(Setup{}, graph);
+  const Value* ingress = find(children, "Ingress", "g-f");
+  REQUIRE(ingress != nullptr);
+  CHECK(json::dump(*json::find(specOf(*ingress), "tls")) == R"([{"hosts":["h.local"]}])");
+}
+
 TEST_CASE("a defect is told once, and Grove gets no half set (children.md 3, pod-defaults.md 23)") {
   struct Row {
     const char* service;
