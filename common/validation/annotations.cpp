@@ -242,6 +242,10 @@ const Value* effectiveAnnotation(const Service& service, std::string_view key, s
 
 /// Pods, or percent of the replicas; nullopt when it is neither.
 std::optional<long long> amount(std::string_view text) {
+  // Go reads a sign before a number, and Deployments get the number; their API has none before a percentage.
+  const bool sign = text.starts_with('+');
+  if (sign) text.remove_prefix(1);
+  if (sign && (text.starts_with('-') || text.ends_with('%'))) return std::nullopt;
   long long number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string_view rest{parsed.ptr, static_cast<std::size_t>(text.data() + text.size() - parsed.ptr)};
