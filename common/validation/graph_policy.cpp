@@ -18,6 +18,7 @@ GraphPolicy graphPolicy(const config::OperatorConfig& config, std::string_view o
   const std::vector<Warning> ingress = config::ingressWarnings(config.ingress);
   if (!ingress.empty()) policy.ingressFault = ingress.front().field;
   policy.discoveryBackend = config.discoveryBackend;
+  policy.virtualServices = !config.ingress.virtualServiceGateway.empty();
   policy.scalingAllowed = config.scalingAllowedServiceAccounts;
   if (!operatorAccount.empty()) policy.scalingAllowed.emplace_back(operatorAccount);
   policy.inferenceApiPresent = apis.inferencePool;

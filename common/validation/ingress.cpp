@@ -67,6 +67,9 @@ void withoutEffect(const Service& service, const Report& report) {
   const bool gateway = json::find(ingress, "virtualServiceGateway") != nullptr;
   if (wanted && !gateway) {
     report.warn(service.at("ingress.useVirtualService"), "has no effect without virtualServiceGateway");
+  } else if (wanted && !service.graph.policy.virtualServices) {
+    report.warn(service.at("ingress.useVirtualService"),
+                "has no effect: the operator's configuration names no gateway");
   } else if (!wanted && json::find(ingress, "ingressControllerClassName") == nullptr) {
     report.warn(service.at("ingress.enabled"),
                 "has no effect without ingressControllerClassName or useVirtualService");

@@ -34,6 +34,7 @@ struct GraphPolicy {
   CheckpointStorage checkpointStorage{"pvc", "snapshot-pvc", "/checkpoints", ""};
   std::string ingressFault;  ///< setting for which default Ingresses are refused; empty: none
   std::string discoveryBackend = "kubernetes";
+  bool virtualServices = false;  ///< the configuration names a gateway: without, none are made
   /// Service accounts, "namespace/name", that may change what scaling adapters own: the operator's own and
   /// those of the configuration. `planner-serviceaccount` of the object's namespace always may.
   std::vector<std::string> scalingAllowed;

@@ -208,6 +208,7 @@ TEST_CASE("the policy that a configuration makes") {
   CHECK_FALSE(policy.lwsDisabled);
   CHECK_FALSE(policy.checkpointEnabled);
   CHECK(policy.discoveryBackend == "kubernetes");
+  CHECK_FALSE(policy.virtualServices);
   CHECK(policy.scalingAllowed.empty());
   CHECK_FALSE(policy.inferenceApiPresent.has_value());
   CHECK(policy.checkpointStorage.type == "pvc");
@@ -221,6 +222,7 @@ TEST_CASE("the policy that a configuration makes") {
   config.checkpoint.s3.uri = "s3://b";
   config.checkpoint.oci.uri = "oci://r";
   config.discoveryBackend = "etcd";
+  config.ingress.virtualServiceGateway = "gw";
   config.scalingAllowedServiceAccounts = {"a/b"};
   config.ingress.controllerClassName = "nginx";
   config.ingress.hostSuffix = "My_S";
@@ -231,6 +233,7 @@ TEST_CASE("the policy that a configuration makes") {
   CHECK(policy.checkpointEnabled);
   CHECK(policy.checkpointStorage.uri == "s3://b");
   CHECK(policy.discoveryBackend == "etcd");
+  CHECK(policy.virtualServices);
   CHECK(policy.scalingAllowed == std::vector<std::string>{"a/b", "ns/operator"});
   CHECK(policy.inferenceApiPresent == false);
   config.checkpoint.storageType = "oci";

@@ -181,6 +181,10 @@ TEST_CASE("ingress") {
     return service(fmt::format(R"("componentType":"{}","ingress":{{"enabled":true{}{}}})", type,
                                members.empty() ? "" : ",", members));
   };
+  GraphPolicy gateway;
+  gateway.virtualServices = true;
+  check({{"virtual service", with(R"("host":"h","useVirtualService":true,"virtualServiceGateway":"g")"), ""}},
+        gateway);
   const auto routed = [&](std::string_view members) {
     return with(fmt::format(R"("ingressControllerClassName":"nginx",{})", members));
   };
@@ -213,7 +217,11 @@ TEST_CASE("ingress") {
        unused},
       {"no class", with(R"("host":"h")"), noEffect},
       {"no class, bad host: nothing is made of it", with(R"("host":"A_b")"), noEffect},
-      {"virtual service", with(R"("host":"h","useVirtualService":true,"virtualServiceGateway":"g")"), ""},
+      {"virtual service of an operator without gateway",
+       with(R"("host":"h","useVirtualService":true,"virtualServiceGateway":"g")"),
+       "W service.ingress-no-effect spec.services[a].ingress.useVirtualService: has no effect: the "
+       "operator's "
+       "configuration names no gateway\n"},
       {"virtual service without gateway", with(R"("host":"h","useVirtualService":true)"),
        "W service.ingress-no-effect spec.services[a].ingress.useVirtualService: has no effect without "
        "virtualServiceGateway\n"},
