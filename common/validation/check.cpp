@@ -49,8 +49,8 @@ void Report::notFound(std::string field, std::string_view value, std::string det
   error(ErrorType::NotFound, std::move(field), showValue(value), std::move(detail));
 }
 
-void Report::tooLong(std::string field, std::string detail) const {
-  error(ErrorType::TooLong, std::move(field), {}, std::move(detail));
+void Report::tooLong(std::string field, std::string detail, std::string_view about) const {
+  error(ErrorType::TooLong, std::move(field), std::string{about}, std::move(detail));
 }
 
 void Report::warn(std::string field, std::string text) const {

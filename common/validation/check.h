@@ -32,7 +32,8 @@ class Report {
   void forbidden(std::string field, std::string detail) const;
   void duplicate(std::string field, std::string_view value, std::string detail = {}) const;
   void notFound(std::string field, std::string_view value, std::string detail) const;
-  void tooLong(std::string field, std::string detail) const;
+  /// `about`: what is too long, where the field alone does not say it.
+  void tooLong(std::string field, std::string detail, std::string_view about = {}) const;
   /// The whole line should stay below 120 bytes, with paths of usual length.
   void warn(std::string field, std::string text) const;
   /// invalid() unless `problem` is empty.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -146,35 +148,129 @@ const json::Value* takeBracketed(const json::Value& at, std::string_view& path) 
   return found;
 }
 
+/// What the first step of `path` names below `at`: "[0]", "[key]", ".field" or "field".
+const json::Value* takeStep(const json::Value& at, std::string_view& path) {
+  if (path.front() == '[') return takeBracketed(at, path);
+  if (path.front() == '.') path.remove_prefix(1);
+  const std::size_t length = std::min(path.find_first_of(".["), path.size());
+  const std::string_view token = path.substr(0, length);
+  path.remove_prefix(length);
+  return at.IsArray() ? itemAt(at, token) : json::findRaw(at, token);
+}
+
 }  // namespace
 
 const json::Value* valueAt(const json::Value& object, std::string_view path) {
   const json::Value* at = &object;
-  while (at != nullptr && !path.empty()) {
-    if (path.front() == '[') {
-      at = takeBracketed(*at, path);
-      continue;
-    }
-    if (path.front() == '.') path.remove_prefix(1);
-    const std::size_t length = std::min(path.find_first_of(".["), path.size());
-    const std::string_view token = path.substr(0, length);
-    path.remove_prefix(length);
-    at = at->IsArray() ? itemAt(*at, token) : json::findRaw(*at, token);
-  }
+  while (at != nullptr && !path.empty()) at = takeStep(*at, path);
   return at;
 }
 
+namespace {
+
+bool isObject(const json::Value* value) {
+  return value != nullptr && value->IsObject();
+}
+
+/// By what an item of a list is known again: its text, its name, or all of it.
+std::string labelOf(const json::Value& item) {
+  if (item.IsString()) return std::string{json::text(item)};
+  const std::string_view name = json::findText(&item, "name");
+  return name.empty() ? json::dump(item) : std::string{name};
+}
+
+/// Finds in the old object what a path of the new one names: items of lists may have moved.
+class OldPlaces {
+ public:
+  OldPlaces(const json::Value& object, const json::Value& old) : object_(object), old_(old) {}
+
+  /// The path in the old object; empty when it had no such item.
+  std::string operator()(std::string_view path) {
+    std::string place;
+    const json::Value* now = &object_;
+    const json::Value* was = &old_;
+    while (isObject(now) || (now != nullptr && now->IsArray())) {
+      if (path.empty()) break;
+      const std::string_view rest = path;
+      const json::Value* list = now->IsArray() ? now : nullptr;
+      now = takeStep(*now, path);
+      const std::string_view step = rest.substr(0, rest.size() - path.size());
+      if (list != nullptr && now != nullptr && was != nullptr && was->IsArray()) {
+        const std::optional<std::size_t> index =
+            indexes(*list, *was)[static_cast<std::size_t>(now - list->Begin())];
+        if (!index) return {};
+        place += fmt::format("[{}]", *index);
+        was = &(*was)[static_cast<rapidjson::SizeType>(*index)];
+      } else {
+        place += step;
+        if (was != nullptr) was = valueAt(*was, step);
+      }
+    }
+    return place.append(path);
+  }
+
+ private:
+  using Indexes = std::vector<std::optional<std::size_t>>;
+
+  /// For each item of the new list where it stood in the old one: the n-th of a label is the n-th of it
+  /// there. One whose label is new took the place of an item that is gone.
+  const Indexes& indexes(const json::Value& list, const json::Value& was) {
+    const auto [known, isNew] = known_.try_emplace(&list);
+    Indexes& result = known->second;
+    if (!isNew) return result;
+    std::map<std::string, std::vector<std::size_t>, std::less<>> places;
+    std::vector<bool> taken(was.Size());
+    for (std::size_t i = 0; i < taken.size(); ++i) places[labelOf(was[index(i)])].push_back(i);
+    std::map<std::string, std::size_t, std::less<>> seen;
+    for (const json::Value& item : list.GetArray()) {
+      const std::string label = labelOf(item);
+      const auto found = places.find(label);
+      const std::size_t nth = seen[label]++;
+      const bool stood = found != places.end() && nth < found->second.size();
+      result.push_back(stood ? std::optional{found->second[nth]} : std::nullopt);
+      if (stood) taken[*result.back()] = true;
+    }
+    for (std::size_t i = 0; i < std::min(result.size(), taken.size()); ++i) {
+      if (!result[i] && !taken[i]) result[i] = i;
+    }
+    return result;
+  }
+
+  static rapidjson::SizeType index(std::size_t i) { return static_cast<rapidjson::SizeType>(i); }
+
+  const json::Value& object_;
+  const json::Value& old_;
+  std::map<const json::Value*, Indexes> known_;
+};
+
+bool isAbsent(const json::Value* value) {
+  return value == nullptr || value->IsNull();
+}
+
+/// Whether the update left alone what `error` is about, an error that the old object has at the same place.
+/// At an object it is about some members only: the bad value names them, or else the words. The same holds
+/// where there is nothing yet, and of what is told at no field of the object.
+bool sameDefect(const FieldError& error, const std::set<std::string_view>& details, const json::Value* value,
+                const json::Value* was) {
+  const bool members = (isAbsent(value) || value->IsObject()) && (isAbsent(was) || was->IsObject());
+  if (members && (!error.badValue.empty() || details.contains(error.detail))) return true;
+  if (isAbsent(value) && isAbsent(was)) return error.type == ErrorType::Required;
+  return json::equal(value, was);
+}
+
+}  // namespace
+
 Findings ratchet(Findings now, const Findings& before, const json::Value& object, const json::Value& old) {
   using Key = std::tuple<std::string_view, std::string_view, ErrorType, std::string_view>;
-  const auto key = [](const FieldError& e) { return Key{e.rule, e.field, e.type, e.detail}; };
-  std::set<Key> known;
-  for (const FieldError& error : before.errors) known.insert(key(error));
+  std::map<Key, std::set<std::string_view>> known;  // the details
+  for (const FieldError& e : before.errors) known[{e.rule, e.field, e.type, e.badValue}].insert(e.detail);
+  OldPlaces placeInOld{object, old};
   const auto untouched = [&](const FieldError& error) {
-    if (!known.contains(key(error))) return false;
-    const json::Value* value = valueAt(object, error.field);
-    const json::Value* was = valueAt(old, error.field);
-    const bool objects = value != nullptr && was != nullptr && value->IsObject() && was->IsObject();
-    return objects || json::equal(value, was);
+    if (known.empty()) return false;
+    const std::string place = placeInOld(error.field);
+    const auto found = known.find({error.rule, place, error.type, error.badValue});
+    return found != known.end() &&
+           sameDefect(error, found->second, valueAt(object, error.field), valueAt(old, place));
   };
   std::vector<FieldError> kept;
   for (FieldError& error : now.errors) {

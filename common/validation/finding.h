@@ -27,8 +27,10 @@ std::string_view causeReason(ErrorType type);
 /// One error at one path of the user's object.
 struct FieldError {
   ErrorType type = ErrorType::Invalid;
-  std::string field;     ///< "spec.services[a].replicas"; never empty
-  std::string badValue;  ///< already rendered (quoted if text) and shortened; empty when not to be shown
+  std::string field;  ///< "spec.services[a].replicas"; never empty
+  /// Already rendered (quoted if text) and shortened; empty when not to be shown. Types that show none have
+  /// it where the field alone does not say what is wrong (ratchet).
+  std::string badValue;
   std::string detail;
   std::string rule;  ///< id of the rule, as `dynamo-webhook rules` lists it
 
@@ -73,8 +75,9 @@ std::string oneLine(std::string_view s, std::size_t limit);
 const json::Value* valueAt(const json::Value& object, std::string_view path);
 
 /// Rule 1 of quirks.md: what an UPDATE did not touch is no reason to refuse it. Errors of `now` that the old
-/// object has too (same rule, path and words, same value there) become warnings. Where the path names an
-/// object, the words alone count: such an error is about some of its members, and names them.
+/// object has too become warnings: same rule, type, bad value and place, and the same value there. The words
+/// do not count, as they speak of other fields, too, but where the place is an object of which nothing else
+/// says what is wrong. Items of lists are known by their names.
 Findings ratchet(Findings now, const Findings& before, const json::Value& object, const json::Value& old);
 
 }  // namespace dynamo::validation

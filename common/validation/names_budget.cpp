@@ -167,7 +167,8 @@ void keyLength(const Service& service, const Report& report) {
   }
   if (const auto worst = tooLongOfDeployment(service, std::move(name))) {
     report.tooLong(service.path,
-                   fmt::format("{}: shorten the name of the graph or of the service", clause(*worst)));
+                   fmt::format("{}: shorten the name of the graph or of the service", clause(*worst)),
+                   service.key);
   }
 }
 
@@ -184,7 +185,8 @@ void groveKeyLength(const Service& service, const Report& report) {
       fmt::format("graph {} ({} bytes) and service {} ({} bytes{}) together have {} bytes, at most {} are "
                   "allowed in names of Grove's pods",
                   showValue(service.graph.name), graph, showValue(service.key), key,
-                  service.multinode() ? ", once more with \"-ldr\"" : "", length, api::kMaxGroveName));
+                  service.multinode() ? ", once more with \"-ldr\"" : "", length, api::kMaxGroveName),
+      service.key);
 }
 
 // DynamoComponentDeployments

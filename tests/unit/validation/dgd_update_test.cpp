@@ -245,6 +245,34 @@ TEST_CASE("what an UPDATE leaves as it is warns, what it makes is refused") {
                  "the operator's configuration (checkpoint.enabled)\n"}});
 }
 
+TEST_CASE("an old defect stays one when something else changes what is said of it, or where it stands") {
+  const std::string mount =
+      "spec.services[a].volumeMounts[{}].name: Not found: \"cache\": no such claim in {}\n";
+  const auto warned = [&](int at, std::string_view words) {
+    return "W service.mount-claim " + fmt::format(fmt::runtime(mount), at, words);
+  };
+  const auto mounts = [](std::string_view claims, std::string_view before = "",
+                         std::string_view members = "") {
+    return service(
+        fmt::format(R"("volumeMounts":[{}{{"name":"cache","mountPoint":"/c"}}]{})", before, members),
+        fmt::format(R"("pvcs":[{{"name":"weights"}}{}])", claims));
+  };
+  const std::string old = mounts("");
+  checkUpdates({
+      {"a claim with a similar name", old, mounts(R"(,{"name":"caches"})"),
+       warned(0, "spec.pvcs (did you mean \"caches\"?)")},
+      {"a volume of the name", old, mounts("", "", R"(,"extraPodSpec":{"volumes":[{"name":"cache"}]})"),
+       warned(0,
+              "spec.pvcs; volumes of extraPodSpec are mounted in extraPodSpec.mainContainer.volumeMounts")},
+      {"a good one before it", old, mounts("", R"({"name":"weights","mountPoint":"/w"},)"),
+       warned(1, "spec.pvcs")},
+      {"another bad one before it", old, mounts("", R"({"name":"x","mountPoint":"/w"},)"),
+       "E service.mount-claim spec.services[a].volumeMounts[0].name: Not found: \"x\": no such claim in "
+       "spec.pvcs\n" +
+           warned(1, "spec.pvcs")},
+  });
+}
+
 TEST_CASE("keys of any form are found in the old object") {
   for (const char* key : {"a.b", "a]b", "a[0]", "x].replicas"}) {
     INFO(key);

@@ -94,6 +94,12 @@ TEST_CASE("dgd.service-name-length") {
       {"dots are dashes there", offGrove(many(58) + ".d", "w.w", frontend, etcd),
        tooLong("w.w", "Service", many(58) + "-d-w-w", 64)},
   });
+  const auto scaled = [&](int replicas) {
+    return offGrove(many(60), "ww", fmt::format(R"("multinode":{{"nodeCount":2}},"replicas":{})", replicas),
+                    etcd);
+  };
+  checkUpdates({{"a name that was too long before", scaled(1), scaled(20),
+                 "W" + tooLong("ww", "LeaderWorkerSet", many(60) + "-ww-19", 66).substr(1)}});
   GraphPolicy noLws;
   noLws.lwsDisabled = true;
   CHECK(said(validateDgd, offGrove(many(60), "www", R"("multinode":{"nodeCount":2})", etcd), {}, noLws) ==
