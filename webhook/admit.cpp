@@ -66,8 +66,10 @@ Decision validateDgdr(const AdmissionRequest& request, const Policy& policy) {
 
 Decision mutateComponents(AdmissionRequest& request, const Policy& policy, json::Allocator& allocator) {
   Decision decision;
-  // Validation refuses it.
-  if (!render::tooLarge(*request.object).empty()) return decision;
+  // Validation refuses it, or has let it pass before.
+  const bool good =
+      request.updates() ? render::judgeable(*request.object) : render::tooLarge(*request.object).empty();
+  if (!good) return decision;
   const json::Value* old = request.updates() ? request.old : nullptr;
   const json::Value before = json::share(*request.object, allocator);
   const auto settings = policy.settings->get();

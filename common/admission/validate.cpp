@@ -12,6 +12,7 @@
 #include "common/schema/registry.h"
 #include "common/schema/validator.h"
 #include "common/validation/check.h"
+#include "common/validation/locks.h"
 
 namespace dynamo::admission {
 namespace {
@@ -103,18 +104,26 @@ void dropSaidOfDefaults(const Value& object, Findings& findings) {
   });
 }
 
-/// What `errorsOf` finds in `object`; what it finds in the old one, too, is a warning.
-Findings ratcheted(std::vector<FieldError> (*errorsOf)(const Value&), const Value& object, const Value* old) {
-  Findings now;
-  now.errors = errorsOf(object);
-  if (now.errors.empty() || old == nullptr) return now;
-  Findings before;
-  before.errors = errorsOf(*old);
-  return validation::ratchet(std::move(now), before, object, *old);
+/// What of rendering is too much in a graph. What was before and has not grown is a warning.
+Findings sizeOf(const Value& object, const Value* old) {
+  Findings findings;
+  for (FieldError& error : render::tooLarge(object)) {
+    if (old == nullptr || render::grown(error.field, object, *old)) {
+      findings.errors.push_back(std::move(error));
+    } else {
+      findings.warn(error.field, error.body(), error.rule);
+    }
+  }
+  return findings;
 }
 
 bool saysNothing(const Findings& findings) {
   return findings.errors.empty() && findings.warnings.empty();
+}
+
+void addAll(Findings& all, Findings&& more) {
+  std::move(more.errors.begin(), more.errors.end(), std::back_inserter(all.errors));
+  std::move(more.warnings.begin(), more.warnings.end(), std::back_inserter(all.warnings));
 }
 
 /// What the rules have said, rendering need not say again.
@@ -161,26 +170,38 @@ bool isRendered(std::string_view kind) {
 }
 
 Findings wrongTypes(const Value& object, const Value* old) {
-  return ratcheted(typeErrors, object, old);
+  Findings now;
+  now.errors = typeErrors(object);
+  if (now.errors.empty() || old == nullptr) return now;
+  Findings before;
+  before.errors = typeErrors(*old);
+  return validation::ratchet(std::move(now), before, object, *old);
 }
 
 Findings validate(const Subject& subject, const Settings& settings) {
   const Kind* kind = kindOf(subject.kind);
   if (kind == nullptr || (subject.old != nullptr && k8s::isBeingDeleted(subject.object))) return {};
+  const validation::Request request{subject.object, subject.old, subject.username, settings.policy};
+  Findings findings;
   if (subject.kind == api::kDynamoGraphDeployment) {
-    // Looking at more of such a graph is what the bound is for.
-    Findings size = ratcheted(render::tooLarge, subject.object, subject.old);
-    if (!saysNothing(size)) return size;
+    findings = sizeOf(subject.object, subject.old);
+    // Looking at more of such a graph is what the bound is for; locks are not about the graph.
+    if (!findings.errors.empty() || (!saysNothing(findings) && !render::judgeable(subject.object))) {
+      if (subject.old != nullptr) addAll(findings, validation::validateDgdLocks(request));
+      findings.sort();
+      return findings;
+    }
   }
-  Findings findings = wrongTypes(subject.object, subject.old);
-  const bool typed = saysNothing(findings);
-  Findings rules = kind->rules({subject.object, subject.old, subject.username, settings.policy});
-  std::move(rules.errors.begin(), rules.errors.end(), std::back_inserter(findings.errors));
-  std::move(rules.warnings.begin(), rules.warnings.end(), std::back_inserter(findings.warnings));
+  const bool small = saysNothing(findings);
+  Findings types = wrongTypes(subject.object, subject.old);
+  const bool typed = saysNothing(types);
+  addAll(findings, std::move(types));
+  addAll(findings, kind->rules(request));
   dropSaidOfDefaults(subject.object, findings);
   // Rendering reads every field: not before the types are right. Nobody reads more of what is wrong than
   // this.
-  if (kind->dryRender != nullptr && typed && findings.errors.size() < validation::Report::kMostOfRule) {
+  if (kind->dryRender != nullptr && small && typed &&
+      findings.errors.size() < validation::Report::kMostOfRule) {
     Findings rendered = kind->dryRender(subject.object, settings.context());
     if (subject.old != nullptr && !rendered.errors.empty()) {
       const Findings before = kind->dryRender(*subject.old, settings.context());

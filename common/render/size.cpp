@@ -10,10 +10,15 @@ namespace {
 using json::Value;
 
 constexpr std::string_view kRule = "render.size";
+constexpr std::string_view kServices = "spec.services";
+constexpr std::string_view kEnvs = "spec.envs";
+constexpr std::string_view kClaims = "spec.pvcs";
 constexpr std::size_t kMostServices = 100;
 /// Variables of the graph stand in every service. An object of etcd has 1.5 MiB, and all services may be in
 /// one.
 constexpr std::size_t kMostCopied = std::size_t{1} << 20U;
+/// They fill an object of etcd, and the 25 services that the schema allows read them.
+constexpr std::size_t kMostRead = std::size_t{40} << 20U;
 constexpr std::size_t kAroundVariable = 100;  // what a variable takes besides its text
 /// Each service is held against every claim.
 constexpr std::size_t kMostPairs = 20'000;
@@ -28,34 +33,63 @@ std::size_t bytesOf(const Value* envs) {
   return bytes;
 }
 
+struct Size {
+  std::size_t services = 0;
+  std::size_t copied = 0;  ///< bytes of variables
+  std::size_t claims = 0;
+
+  std::size_t pairs() const { return services * claims; }
+};
+
+Size sizeOf(const Value& graph) {
+  const Value* spec = specOf(graph);
+  const Value* services = json::findObject(spec, "services");
+  const Value* claims = json::find(spec, "pvcs");
+  Size size;
+  size.services = services == nullptr ? 0 : services->MemberCount();
+  size.copied = size.services * bytesOf(json::find(spec, "envs"));
+  size.claims = claims == nullptr || !claims->IsArray() ? 0 : claims->Size();
+  return size;
+}
+
+validation::FieldError error(validation::ErrorType type, std::string_view field, std::string detail) {
+  return {type, std::string{field}, "", std::move(detail), std::string{kRule}};
+}
+
 }  // namespace
 
 Errors tooLarge(const Value& graph) {
-  const Value* spec = specOf(graph);
-  const Value* all = json::findObject(spec, "services");
-  const std::size_t services = all == nullptr ? 0 : all->MemberCount();
-  if (services > kMostServices) {
-    return {{validation::ErrorType::TooMany, "spec.services", "",
-             fmt::format("must have at most {} services (it has {})", kMostServices, services),
-             std::string{kRule}}};
+  using validation::ErrorType;
+  const Size size = sizeOf(graph);
+  if (size.services > kMostServices) {
+    return {error(ErrorType::TooMany, kServices,
+                  fmt::format("must have at most {} services (it has {})", kMostServices, size.services))};
   }
   Errors errors;
-  const std::size_t copied = services * bytesOf(json::find(spec, "envs"));
-  if (copied > kMostCopied) {
-    errors.push_back({validation::ErrorType::TooLong, "spec.envs", "",
-                      fmt::format("{} services with a copy each would take {} bytes, at most {} are allowed",
-                                  services, copied, kMostCopied),
-                      std::string{kRule}});
+  if (size.copied > kMostCopied) {
+    errors.push_back(
+        error(ErrorType::TooLong, kEnvs,
+              fmt::format("{} services with a copy each would take {} bytes, at most {} are allowed",
+                          size.services, size.copied, kMostCopied)));
   }
-  const Value* claims = json::find(spec, "pvcs");
-  const std::size_t count = claims == nullptr || !claims->IsArray() ? 0 : claims->Size();
-  if (services * count > kMostPairs) {
-    errors.push_back({validation::ErrorType::TooMany, "spec.pvcs", "",
-                      fmt::format("must have at most {} claims with {} services (it has {})",
-                                  kMostPairs / services, services, count),
-                      std::string{kRule}});
+  if (size.pairs() > kMostPairs) {
+    errors.push_back(error(ErrorType::TooMany, kClaims,
+                           fmt::format("must have at most {} claims with {} services (it has {})",
+                                       kMostPairs / size.services, size.services, size.claims)));
   }
   return errors;
+}
+
+bool grown(std::string_view field, const Value& graph, const Value& old) {
+  const Size now = sizeOf(graph);
+  const Size before = sizeOf(old);
+  if (field == kServices) return now.services > before.services;
+  return field == kEnvs ? now.copied > before.copied : now.pairs() > before.pairs();
+}
+
+bool judgeable(const Value& graph) {
+  const Size size = sizeOf(graph);
+  return size.services <= kMostServices && size.copied <= kMostRead && size.pairs() <= kMostPairs;
 }
 
 }  // namespace dynamo::render

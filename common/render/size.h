@@ -5,8 +5,15 @@
 
 namespace dynamo::render {
 
-/// Errors of a graph that is not to be rendered, nor judged service by service: a manifest that fits etcd
-/// could otherwise cost minutes and many GiB. Real graphs stay a hundred times below.
+/// Errors of a graph that is not to be rendered: a manifest that fits etcd could otherwise cost minutes and
+/// many GiB. Real graphs stay a hundred times below.
 Errors tooLarge(const json::Value& graph);
+
+/// Whether what one of these errors at `field` is about has grown since `old`.
+bool grown(std::string_view field, const json::Value& graph, const json::Value& old);
+
+/// Whether a graph may be judged service by service though it is too large to be rendered. Every graph that
+/// an API server has stored may.
+bool judgeable(const json::Value& graph);
 
 }  // namespace dynamo::render

@@ -6,6 +6,7 @@
 #include "common/api/dynamo.h"
 #include "common/validation/graph.h"
 #include "common/validation/judge.h"
+#include "common/validation/locks.h"
 
 namespace dynamo::validation {
 namespace {
@@ -124,6 +125,11 @@ Findings runAll(const Kind& kind, const Request& request) {
   return findings;
 }
 
+const Kind& graphLocks() {
+  static const Kind kLocks{Graph::Kind::Graph, {graphLockChecks}, {serviceLockChecks}, {}};
+  return kLocks;
+}
+
 Findings validate(const Kind& kind, const Request& request) {
   return judge(request, [&kind](const Request& one) { return runAll(kind, one); });
 }
@@ -144,6 +150,10 @@ std::span<const GraphCheck> graphChecks() {
 
 Findings validateDgd(const Request& request) {
   return validate(graphKind(), request);
+}
+
+Findings validateDgdLocks(const Request& request) {
+  return validate(graphLocks(), request);
 }
 
 Findings validateDcd(const Request& request) {

@@ -174,7 +174,7 @@ std::string times(int count, std::string_view item) {
   return list;
 }
 
-TEST_CASE("what services share is not multiplied beyond reason, and then nothing else is said") {
+TEST_CASE("what services share is not multiplied beyond reason, and what is told besides") {
   const auto sized = [](int services, int envs, int claims) {
     return graph(fmt::format(R"("services":{{{}}},"envs":[{}],"pvcs":[{}])", times(services, R"("s{}":{{}})"),
                              times(envs, R"({{"name":"A{}","value":"x"}})"),
@@ -192,8 +192,28 @@ TEST_CASE("what services share is not multiplied beyond reason, and then nothing
        "E render.size spec.pvcs: Too many: must have at most 200 claims with 100 services (it has 201)\n"},
   });
   CHECK(said(sized(101, 0, 0), sized(101, 0, 0)) == "W " + services);
-  CHECK(said(sized(101, 0, 0), sized(100, 0, 0)) == "E " + services);
+  CHECK(said(sized(101, 0, 0), sized(100, 0, 0)) ==
+        "E dgd.services-immutable spec.services: Forbidden: services may not be added or removed after "
+        "creation (added: s100)\nE " +
+            services);
   CHECK(said(sized(100, 0, 200)).find("render.size") == std::string::npos);
+  const auto variables = [](int count, std::string_view spec = "", std::string_view members = "") {
+    return graph(fmt::format(R"("services":{{"a":{{{}}},{}}},"envs":[{}]{})", members,
+                             times(19, R"("s{}":{{}})"), times(count, R"({{"name":"A{}","value":"x"}})"),
+                             spec));
+  };
+  const std::string shrunk = said(variables(505), variables(506));
+  CHECK(shrunk.starts_with("W render.size spec.envs: Too long: 20 services"));
+  CHECK(said(variables(506), variables(505)).starts_with("E render.size spec.envs"));
+  // What is not rendered is judged all the same.
+  const std::string framework = said(variables(505, R"(,"backendFramework":"vllm")"), variables(506));
+  CHECK(framework.find("E dgd.framework-immutable") != std::string::npos);
+  const std::string negative = said(variables(505, "", R"("replicas":-1)"), variables(506));
+  CHECK(negative.find("E service.replicas-negative") != std::string::npos);
+  const std::string services101 =
+      said(graph(fmt::format(R"("services":{{{}}},"backendFramework":"vllm")", times(101, R"("s{}":{{}})"))),
+           sized(101, 0, 0));
+  CHECK(services101.find("E dgd.framework-immutable") != std::string::npos);
 }
 
 }  // namespace
