@@ -1,20 +1,34 @@
 #include "webhook/admit.h"
 
+#include <algorithm>
+
 #include "common/admission/request.h"
 #include "common/admission/rules.h"
+#include "common/defaults/annotations.h"
 #include "common/defaults/apply.h"
 #include "common/defaults/dgdr.h"
 #include "common/json/patch.h"
 #include "common/render/size.h"
 #include "common/validation/dgdr.h"
+#include "common/validation/graph.h"
 #include "common/validation/validators.h"
 
 namespace dynamo::webhook {
 
 using defaults::defaultDgdr;
-using defaults::fillNullImage;
+using defaults::replaceNullImage;
 
 namespace {
+
+/// The operator may do with its stamp what it likes (adm-Q2).
+void dropWarningsOfOperator(const AdmissionRequest& request, const validation::GraphPolicy& policy,
+                            std::vector<validation::Warning>& warnings) {
+  const auto& own = policy.scalingAllowed;
+  const std::string account = validation::serviceAccountOf(request.username);
+  if (std::find(own.begin(), own.end(), account) == own.end()) return;
+  std::erase_if(warnings,
+                [](const auto& warning) { return warning.rule == defaults::kOriginVersionRemoved; });
+}
 
 /// validation.mode: warn. A lock is no defect of the object: it still refuses.
 void warnInstead(validation::Findings& findings) {
@@ -37,15 +51,17 @@ Decision mutateDgdr(AdmissionRequest& request, const Policy& policy, json::Alloc
   const bool hadImage = json::findRaw(spec == nullptr ? *request.object : *spec, "image") != nullptr;
   const bool changed =
       request.updates()
-          ? fillNullImage(*request.object, *request.old, policy.operatorVersion, allocator)
+          ? replaceNullImage(*request.object, *request.old, allocator)
           : request.creates() && defaultDgdr(*request.object, policy.operatorVersion, allocator);
   if (!changed) return decision;
   json::Patch patch;
-  const json::Value& image = *json::find(json::find(request.object, "spec"), "image");
-  if (hadImage) {
-    patch.replace("/spec/image", image);
+  const json::Value* image = json::find(json::find(request.object, "spec"), "image");
+  if (image == nullptr) {
+    patch.remove("/spec/image");
+  } else if (hadImage) {
+    patch.replace("/spec/image", *image);
   } else {
-    patch.add("/spec/image", image);
+    patch.add("/spec/image", *image);
   }
   decision.patch = patch.dump();
   return decision;
@@ -77,6 +93,7 @@ Decision mutateComponents(AdmissionRequest& request, const Policy& policy, json:
       *request.object, old, {settings->defaults, settings->config, policy.operatorVersion, request.space},
       allocator);
   decision.findings.warnings = std::move(result.warnings);
+  dropWarningsOfOperator(request, settings->policy, decision.findings.warnings);
   json::Patch patch;
   json::diff(before, *request.object, "", patch);
   if (!patch.empty()) decision.patch = patch.dump();

@@ -41,7 +41,7 @@ struct Policy {
   std::shared_ptr<CurrentSettings> settings = std::make_shared<CurrentSettings>(admission::usualSettings());
 };
 
-/// Defaults of a DynamoGraphDeploymentRequest, on CREATE only (quirk dec-5); UPDATE replaces a null image.
+/// Defaults of a DynamoGraphDeploymentRequest, on CREATE only (quirk dec-5); UPDATE takes a null away.
 Decision mutateDgdr(AdmissionRequest& request, const Policy& policy, json::Allocator& allocator);
 
 /// Every rule of a DynamoGraphDeploymentRequest.

@@ -36,7 +36,7 @@ void carryAnnotations(Value& object, const Value& old, std::vector<validation::W
     setAnnotation(object, key, json::text(*stored), allocator);
     if (key == api::annotation::kOriginVersion && !replaced) {
       warnings.push_back({"metadata.annotations[" + std::string{key} + "]", "cannot be removed, kept",
-                          "origin-version-removed"});
+                          std::string{kOriginVersionRemoved}});
     }
   }
 }

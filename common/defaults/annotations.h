@@ -10,6 +10,9 @@
 
 namespace dynamo::defaults {
 
+/// The rule of the warning of carryAnnotations().
+inline constexpr std::string_view kOriginVersionRemoved = "origin-version-removed";
+
 /// Puts back what `object` dropped of operator-owned annotations that `old` has (`kubectl replace` drops all
 /// of them; quirk adm-Q2). Dropping the origin version alone is worth a warning.
 void carryAnnotations(json::Value& object, const json::Value& old, std::vector<validation::Warning>& warnings,

@@ -30,14 +30,13 @@ bool defaultDgdr(json::Value& object, std::string_view operatorVersion, json::Al
   return true;
 }
 
-bool fillNullImage(json::Value& object, const json::Value& old, std::string_view operatorVersion,
-                   json::Allocator& allocator) {
+bool replaceNullImage(json::Value& object, const json::Value& old, json::Allocator& allocator) {
   json::Value* spec = json::findRaw(object, "spec");
   if (spec == nullptr || !spec->IsObject()) return false;
   const json::Value* image = json::findRaw(*spec, "image");
   if (image == nullptr || !image->IsNull()) return false;
   const std::string_view stored = json::findText(json::findObject(&old, "spec"), "image");
-  if (stored.empty()) return defaultDgdr(object, operatorVersion, allocator);
+  if (stored.empty()) return json::remove(*spec, "image");
   json::set(*spec, "image", json::string(stored, allocator), allocator);
   return true;
 }

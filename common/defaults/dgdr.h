@@ -13,8 +13,8 @@ namespace dynamo::defaults {
 bool defaultDgdr(json::Value& object, std::string_view operatorVersion, json::Allocator& allocator);
 
 /// For UPDATE: server-side apply sends `image: null` again each time, and the schema refuses a null. Null
-/// counts as absent, so what `old` holds stays, else the default is set. True when it changed `object`.
-bool fillNullImage(json::Value& object, const json::Value& old, std::string_view operatorVersion,
-                   json::Allocator& allocator);
+/// counts as absent: what `old` holds stays, and with nothing there the null goes. True when it changed
+/// `object`.
+bool replaceNullImage(json::Value& object, const json::Value& old, json::Allocator& allocator);
 
 }  // namespace dynamo::defaults

@@ -1,5 +1,7 @@
 // Defaults of a DynamoGraphDeploymentRequest as patches (spec/admission.md 5.2, quirks adm-Q14 and adm-Q19).
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <string>
 
@@ -50,8 +52,9 @@ TEST_CASE("the image is defaulted on CREATE alone, by the smallest patch") {
       {"UPDATE with a null image keeps the stored one",
        review("UPDATE", dgdr(R"({"image":null,"model":"m"})"), dgdr(R"({"image":"mine:1","model":"m"})")),
        R"([{"op":"replace","path":"/spec/image","value":"mine:1"}])"},
-      {"UPDATE with a null image, none stored",
-       review("UPDATE", dgdr(R"({"image":null,"model":"m"})"), goodDgdr()), kReplace},
+      {"UPDATE with a null image, none stored (dec-5)",
+       review("UPDATE", dgdr(R"({"image":null,"model":"m"})"), goodDgdr()),
+       R"([{"op":"remove","path":"/spec/image"}])"},
       {"DELETE", review("DELETE", "null", goodDgdr()), ""},
   };
   for (const Row& row : rows) {
@@ -60,6 +63,31 @@ TEST_CASE("the image is defaulted on CREATE alone, by the smallest patch") {
     CHECK(outcome(reply) == "allowed");
     CHECK(patchOf(reply) == row.patch);
   }
+}
+
+TEST_CASE("the operator's stamp stays, and the operator is not warned (adm-Q2)") {
+  const auto graph = [](std::string_view annotations) {
+    return fmt::format(R"({{"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment","metadata":)"
+                       R"({{"name":"g","namespace":"ns","annotations":{{{}}}}},"spec":{{"services":)"
+                       R"({{"a":{{"componentType":"frontend","replicas":1}}}}}}}})",
+                       annotations);
+  };
+  const auto removal = [&](std::string_view username) {
+    std::string body = review("UPDATE", graph(R"("x":"y")"),
+                              graph(R"("x":"y","nvidia.com/dynamo-operator-origin-version":"1.0.0")"));
+    const std::string uid = R"("uid":"u",)";
+    body.insert(body.find(uid) + uid.size(), fmt::format(R"("userInfo":{{"username":"{}"}},)", username));
+    Policy policy = usualPolicy();
+    policy.settings = std::make_shared<CurrentSettings>(
+        std::make_shared<const admission::Settings>(config::defaultConfig(), "ns/operator"));
+    return ask("/mutate-nvidia-com-v1alpha1-dynamographdeployment", body, policy);
+  };
+  const std::string path = "metadata.annotations[nvidia.com/dynamo-operator-origin-version]";
+  const Reply someones = removal("someone");
+  CHECK(warningsOf(someones) == std::vector<std::string>{path + ": cannot be removed, kept"});
+  const Reply operators = removal("system:serviceaccount:ns:operator");
+  CHECK(warningsOf(operators).empty());
+  CHECK(patchOf(operators) == patchOf(someones));
 }
 
 TEST_CASE("the tag is the operator's version") {
