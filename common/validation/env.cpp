@@ -46,7 +46,11 @@ void ofService(const Service& service, const Report& report) {
 void names(const Value* list, std::string_view path, const Report& report) {
   forEachVariable(list, path, [&](const Value&, std::string_view name, const std::string& at) {
     if (name.empty()) return report.required(at + ".name", "the name of a variable");
-    report.check(at + ".name", name, k8s::envNameProblem(name));
+    // NAME=value by mistake: what stands after "=" may be a secret.
+    const std::size_t equals = name.find('=');
+    const std::string shown{name.substr(0, equals)};
+    report.check(at + ".name", equals == std::string_view::npos ? shown : shown + "=...",
+                 k8s::envNameProblem(name));
   });
 }
 

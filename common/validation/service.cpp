@@ -27,7 +27,7 @@ void dynamoNamespace(const Service& service, const Report& report) {
   // The operator itself fills it in on component deployments.
   if (given.empty() || (!service.graph.isGraph() && given == used)) return;
   report.warn(service.at("dynamoNamespace"),
-              fmt::format("is deprecated: {} is ignored, {} is used", showValue(given), showValue(used)));
+              fmt::format("deprecated: {} is used, not {}", showValue(used), showValue(given)));
 }
 
 void replicasNotNegative(const Service& service, const Report& report) {

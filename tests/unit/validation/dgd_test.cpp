@@ -300,9 +300,8 @@ TEST_CASE("what is only remarked comes last") {
         "serves\n"
         "W service.component-type spec.services[b].componentType: \"x\" is not known: base defaults are "
         "used\n"
-        "W service.dynamo-namespace spec.services[a].dynamoNamespace: is deprecated: \"x\" is ignored, "
-        "\"ns-g\" is "
-        "used\n" +
+        "W service.dynamo-namespace spec.services[a].dynamoNamespace: deprecated: \"ns-g\" is used, not "
+        "\"x\"\n" +
             kDeleted}});
 }
 

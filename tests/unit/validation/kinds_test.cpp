@@ -37,8 +37,7 @@ TEST_CASE("component deployments") {
       R"([{"kind":"DynamoGraphDeployment","name":"g.h"}]},"spec":{"dynamoNamespace":"x"}})";
   const auto used = [](std::string_view name) {
     return fmt::format(
-        "W service.dynamo-namespace spec.dynamoNamespace: is deprecated: \"x\" is ignored, \"{}\" is used\n",
-        name);
+        "W service.dynamo-namespace spec.dynamoNamespace: deprecated: \"{}\" is used, not \"x\"\n", name);
   };
   checkKind(
       validateDcd,

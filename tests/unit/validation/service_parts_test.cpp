@@ -336,8 +336,8 @@ TEST_CASE("names of variables (a1-Q10)") {
     check({
         {"good", of(place, R"({"name":"A_b.c-d","value":"x"})"), ""},
         {"empty", of(place, R"({"name":""})"), error("Required value: the name of a variable")},
-        {"equals sign", of(place, R"({"name":"A=B"})"),
-         error(R"(Invalid value: "A=B": must consist of printable ASCII characters other than '=')")},
+        {"equals sign", of(place, R"({"name":"A=hf_secret"})"),
+         error(R"(Invalid value: "A=...": must consist of printable ASCII characters other than '=')")},
         {"blank", of(place, R"({"name":"A B"})"), strict},
         {"digit first", of(place, R"({"name":"1A"})"), strict},
         {"twice", of(place, R"({"name":"A","value":"secret1"},{"name":"B"},{"name":"A","value":"secret2"})"),

@@ -8,9 +8,9 @@ namespace {
 TEST_CASE("service.dynamo-namespace") {
   const auto told = [](std::string_view used, std::string_view given = "x") {
     return fmt::format(
-        "W service.dynamo-namespace spec.services[a].dynamoNamespace: is deprecated: \"{}\" is ignored, "
-        "\"{}\" is used\n",
-        given, used);
+        "W service.dynamo-namespace spec.services[a].dynamoNamespace: deprecated: \"{}\" is used, not "
+        "\"{}\"\n",
+        used, given);
   };
   check({
       {"given", service(R"("dynamoNamespace":"x")"), told("ns-g")},
@@ -21,6 +21,18 @@ TEST_CASE("service.dynamo-namespace") {
        told("ns-qwen3-0-6b")},
       {"the same as computed", service(R"("dynamoNamespace":"ns-g")"), told("ns-g", "ns-g")},
   });
+}
+
+TEST_CASE("names of usual length leave room for both namespaces") {
+  const json::Document now =
+      object(R"({"metadata":{"name":"vllm-disagg-router","namespace":"dynamo-cloud"},"spec":{"services":)"
+             R"({"Frontend":{"dynamoNamespace":"vllm-disagg-router"}}}})");
+  const auto warnings = validateDgd({now, nullptr, kSomeone, {}}).warnings;
+  REQUIRE(!warnings.empty());
+  CHECK(
+      warnings.front().message() ==
+      "spec.services[Frontend].dynamoNamespace: deprecated: \"dynamo-cloud-vllm-disagg-router\" is used, not "
+      "\"vllm-disagg-router\"");
 }
 
 TEST_CASE("service.replicas-negative") {
