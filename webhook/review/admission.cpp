@@ -22,6 +22,11 @@ constexpr int kBadRequest = 400;
 // annotations and services of real objects stay below 100.
 constexpr std::size_t kMaxMembers = 4096;
 
+// An API server passes on warnings of 4096 bytes and then drops the rest in silence (apiserver-facts section
+// 2).
+constexpr std::size_t kMostOfWarnings = 4096;
+constexpr std::size_t kMoreWarnings = 32;  // "and N more warnings"
+
 Reply refuse(std::string_view message) {
   json::TextWriter writer;
   writeFailure(writer, kBadRequest, "BadRequest", message);
@@ -81,7 +86,19 @@ void writeWarnings(json::TextWriter& writer, const validation::Findings& finding
   if (findings.warnings.empty()) return;
   writer.key("warnings");
   writer.StartArray();
-  for (const validation::Warning& warning : findings.warnings) writer.string(warning.message());
+  std::size_t bytes = 0;
+  std::size_t left = findings.warnings.size();
+  for (const validation::Warning& warning : findings.warnings) {
+    const std::string text = warning.message();
+    bytes += text.size();
+    const bool last = left == 1;
+    if (bytes > kMostOfWarnings - (last ? 0 : kMoreWarnings)) {
+      writer.string(fmt::format("and {} more warnings", left));
+      break;
+    }
+    writer.string(text);
+    --left;
+  }
   writer.EndArray();
 }
 

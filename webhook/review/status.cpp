@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <utility>
 
 #include "common/api/kinds.h"
 
@@ -11,15 +11,49 @@ namespace {
 
 constexpr int kUnprocessableEntity = 422;
 
-std::string invalidMessage(const Subject& subject, const std::vector<validation::FieldError>& errors) {
-  const std::size_t shown = std::min(errors.size(), kMaxErrors);
-  std::string list;
-  for (std::size_t i = 0; i < shown; ++i) {
-    if (i != 0) list += ", ";
-    list += errors[i].message();
+// Keys of maps stand in paths and words, and users choose them. Nobody reads more than this of one.
+constexpr std::size_t kMostOfPath = 256;
+constexpr std::size_t kMostOfBody = 512;
+/// A message stays near 4 KiB (spec/k8s-pod-validation.md section 1).
+constexpr std::size_t kMostOfMessage = 4096;
+
+/// `text` with its beginning and its end, which names the field.
+std::string shortened(std::string_view text, std::size_t limit) {
+  if (text.size() <= limit) return std::string{text};
+  std::size_t end = text.size() - limit / 2;
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) ++end;
+  return validation::oneLine(text.substr(0, end), limit / 2).append(text.substr(end));
+}
+
+/// An error as it is told.
+struct Told {
+  std::string_view reason;
+  std::string field;
+  std::string body;
+};
+
+/// As many as a message holds, one at least.
+std::vector<Told> toldOf(const std::vector<validation::FieldError>& errors) {
+  std::vector<Told> told;
+  std::size_t bytes = 0;
+  for (const validation::FieldError& error : errors) {
+    Told one{validation::causeReason(error.type), shortened(error.field, kMostOfPath),
+             shortened(error.body(), kMostOfBody)};
+    bytes += one.field.size() + one.body.size() + 4;  // ": " and ", "
+    if (told.size() == kMaxErrors || (bytes > kMostOfMessage && !told.empty())) break;
+    told.push_back(std::move(one));
   }
-  if (shown < errors.size()) list += fmt::format(", and {} more", errors.size() - shown);
-  const bool bracketed = errors.size() > 1;
+  return told;
+}
+
+std::string invalidMessage(const Subject& subject, const std::vector<Told>& told, std::size_t more) {
+  std::string list;
+  for (const Told& one : told) {
+    if (!list.empty()) list += ", ";
+    list.append(one.field).append(": ").append(one.body);
+  }
+  if (more > 0) list += fmt::format(", and {} more", more);
+  const bool bracketed = told.size() + more > 1;
   return fmt::format("{}.{} {} is invalid: {}{}{}", subject.kind, api::kGroup,
                      validation::showValue(subject.name), bracketed ? "[" : "", list, bracketed ? "]" : "");
 }
@@ -42,9 +76,11 @@ void writeMember(json::TextWriter& writer, std::string_view key, std::string_vie
 
 void writeInvalid(json::TextWriter& writer, const Subject& subject,
                   const std::vector<validation::FieldError>& errors) {
+  const std::vector<Told> told = toldOf(errors);
+  const std::size_t more = errors.size() - told.size();
   writer.StartObject();
   writeMember(writer, "status", "Failure");
-  writeMember(writer, "message", invalidMessage(subject, errors));
+  writeMember(writer, "message", invalidMessage(subject, told, more));
   writeMember(writer, "reason", "Invalid");
   writer.key("details");
   writer.StartObject();
@@ -53,13 +89,8 @@ void writeInvalid(json::TextWriter& writer, const Subject& subject,
   writeMember(writer, "kind", subject.kind);
   writer.key("causes");
   writer.StartArray();
-  const std::size_t shown = std::min(errors.size(), kMaxErrors);
-  for (std::size_t i = 0; i < shown; ++i) {
-    writeCause(writer, validation::causeReason(errors[i].type), errors[i].body(), errors[i].field);
-  }
-  if (shown < errors.size()) {
-    writeCause(writer, "FieldValueInvalid", fmt::format("and {} more errors", errors.size() - shown), "spec");
-  }
+  for (const Told& one : told) writeCause(writer, one.reason, one.body, one.field);
+  if (more > 0) writeCause(writer, "FieldValueInvalid", fmt::format("and {} more errors", more), "spec");
   writer.EndArray();
   writer.EndObject();
   writer.key("code");

@@ -10,7 +10,7 @@
 
 namespace dynamo::webhook {
 
-/// At most this many errors are told one by one; then "and N more".
+/// At most this many errors are told one by one, fewer when they are long; then "and N more".
 inline constexpr std::size_t kMaxErrors = 20;
 
 void writeMember(json::TextWriter& writer, std::string_view key, std::string_view text);

@@ -84,6 +84,54 @@ TEST_CASE("twenty errors are told, more are counted") {
   }
 }
 
+/// A graph with so many labels of a service whose keys are bad and this long.
+std::string badKeys(int count, std::size_t length) {
+  std::string labels;
+  for (int i = 100; i < 100 + count; ++i) {
+    labels += (i == 100 ? "\"" : ",\"") + std::to_string(i) + std::string(length, '!') + "\":\"v\"";
+  }
+  return R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment","metadata":{"name":"g",)"
+         R"("namespace":"n"},"spec":{"services":{"Frontend":{"componentType":"frontend",)"
+         R"("extraPodSpec":{"mainContainer":{"image":"i:1"}},"labels":{)" +
+         labels + "}}}}}";
+}
+
+TEST_CASE("long keys do not make long messages") {
+  const char* path = "/validate-nvidia-com-v1alpha1-dynamographdeployment";
+  const json::Document answer = parsed(ask(path, review("CREATE", badKeys(30, 5000))));
+  const Value& status = answer["response"]["status"];
+  const Value& causes = status["details"]["causes"];
+  const std::string message{json::text(status["message"])};
+  INFO(message);
+  CHECK(message.size() < 4500);
+  const int more = 30 - static_cast<int>(causes.Size()) + 1;
+  CHECK(message.ends_with(", and " + std::to_string(more) + " more]"));
+  const std::string_view field = json::findText(&causes[0], "field");
+  CHECK(field.size() <= 256);
+  CHECK(field.starts_with("spec.services[Frontend].labels[100!!!"));
+  CHECK(field.find("!!!...!!!") != std::string_view::npos);
+  CHECK(field.ends_with("!!!]"));
+}
+
+TEST_CASE("warnings that an API server would drop are counted") {
+  std::string variables;
+  for (int i = 100; i < 160; ++i) {
+    variables += (i == 100 ? R"({"name":"1)" : R"(,{"name":"1)") + std::to_string(i) + R"(","value":"x"})";
+  }
+  const std::string graph =
+      R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment","metadata":{"name":"g",)"
+      R"("namespace":"n"},"spec":{"services":{"Frontend":{"componentType":"frontend","envs":[)" +
+      variables + "]}}}}";
+  const auto warnings =
+      warningsOf(ask("/validate-nvidia-com-v1alpha1-dynamographdeployment", review("CREATE", graph)));
+  REQUIRE(warnings.size() > 30);
+  REQUIRE(warnings.size() < 60);
+  std::size_t bytes = 0;
+  for (const std::string& warning : warnings) bytes += warning.size();
+  CHECK(bytes <= 4096);
+  CHECK(warnings.back() == "and " + std::to_string(61 - warnings.size()) + " more warnings");
+}
+
 TEST_CASE("the name in a denial is the request's, or else the object's") {
   const auto nameIn = [](const std::string& metadata, const char* requestName) {
     std::string body = review("CREATE", R"({"apiVersion":"nvidia.com/v1beta1",)"
