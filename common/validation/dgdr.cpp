@@ -22,6 +22,10 @@ using k8s::specOf;
 
 namespace keys = api::dgdr;
 
+bool fromAlpha(const DgdrRequest& request) {
+  return request.clientVersion == "v1alpha1";
+}
+
 void modelRequired(const DgdrRequest& request, const Report& report) {
   const Value* model = json::find(specOf(request.object), "model");
   if (model != nullptr && (!model->IsString() || model->GetStringLength() > 0)) return;
@@ -32,6 +36,12 @@ void thoroughNeedsBackend(const DgdrRequest& request, const Report& report) {
   const Value* spec = specOf(request.object);
   if (json::findText(spec, "searchStrategy") != "thorough" || json::findText(spec, "backend") != "auto")
     return;
+  if (fromAlpha(request)) {
+    report.invalid("spec.backend", "auto",
+                   R"(the request has searchStrategy "thorough", of v1beta1, and needs one engine: )"
+                   R"(set "sglang", "trtllm" or "vllm")");
+    return;
+  }
   report.invalid("spec.searchStrategy", "thorough",
                  R"(needs one engine: set spec.backend to "sglang", "trtllm" or "vllm")");
 }
@@ -43,7 +53,11 @@ void hardwareGiven(const DgdrRequest& request, const Report& report) {
                      json::find(hardware, "vramMb") != nullptr ||
                      json::find(hardware, "numGpusPerNode") != nullptr;
   if (given) return;
-  report.required("spec.hardware", "GPU discovery is off: set gpuSku, vramMb or numGpusPerNode");
+  report.required("spec.hardware",
+                  fromAlpha(request)
+                      ? "GPU discovery is off and v1alpha1 has no such field: write the request in "
+                        "nvidia.com/v1beta1, or turn on gpu.discoveryEnabled of the operator"
+                      : "GPU discovery is off: set gpuSku, vramMb or numGpusPerNode");
 }
 
 void nameFitsJob(const DgdrRequest& request, const Report& report) {
@@ -63,11 +77,16 @@ void overridesNamespace(const DgdrRequest& request, const Report& report) {
   const std::string_view wanted = json::findText(&overrides, "namespace");
   const std::string_view own = json::findText(json::find(&request.object, "metadata"), "namespace");
   if (wanted.empty() || wanted == own) return;
-  const bool alpha = request.clientVersion == "v1alpha1";
-  report.forbidden(alpha ? "spec.deploymentOverrides.namespace"
-                         : fmt::format("metadata.annotations[{}]", keys::kDeploymentOverrides),
+  report.forbidden(fromAlpha(request) ? "spec.deploymentOverrides.namespace"
+                                      : fmt::format("metadata.annotations[{}]", keys::kDeploymentOverrides),
                    fmt::format("the deployment is made in the namespace of the request, {}, not in {}",
                                showValue(own), showValue(wanted)));
+}
+
+/// Only for updates. What a client of v1alpha1 sees of the spec is more than v1beta1 has.
+bool specChanged(const DgdrRequest& request) {
+  if (!sameDgdrSpec(json::find(*request.old, "spec"), json::find(request.object, "spec"))) return true;
+  return fromAlpha(request) && !sameAlphaSpec(*request.old, request.object);
 }
 
 void specLocked(const DgdrRequest& request, const Report& report) {
@@ -76,7 +95,7 @@ void specLocked(const DgdrRequest& request, const Report& report) {
   if (std::find(keys::kLockedPhases.begin(), keys::kLockedPhases.end(), phase) == keys::kLockedPhases.end()) {
     return;
   }
-  if (sameDgdrSpec(json::find(*request.old, "spec"), json::find(request.object, "spec"))) return;
+  if (!specChanged(request)) return;
   report.forbidden(
       "spec", fmt::format("may not be changed in phase {}: delete the request and create it anew", phase));
 }
@@ -84,7 +103,7 @@ void specLocked(const DgdrRequest& request, const Report& report) {
 void failedIsFinal(const DgdrRequest& request, const Report& report) {
   if (request.old == nullptr) return;
   if (json::findText(json::find(request.old, "status"), "phase") != "Failed") return;
-  if (sameDgdrSpec(json::find(*request.old, "spec"), json::find(request.object, "spec"))) return;
+  if (!specChanged(request)) return;
   report.warn("spec", "the request has failed and is not run again: delete it and create it anew");
 }
 
@@ -123,11 +142,8 @@ void overrideIsGraph(const DgdrRequest& request, const Report& report) {
 
 /// What v1alpha1 clients wrote and v1beta1's profiler does not read (quirk conv-Q1).
 void ineffectiveAlphaFields(const DgdrRequest& request, const Report& report) {
-  if (request.clientVersion != "v1alpha1") return;
-  if (request.old != nullptr &&
-      sameDgdrSpec(json::find(*request.old, "spec"), json::find(request.object, "spec"))) {
-    return;
-  }
+  if (!fromAlpha(request)) return;
+  if (request.old != nullptr && !specChanged(request)) return;
   const Value* annotations = annotationsOf(request.object);
   json::Document config;
   if (!json::parse(json::findText(annotations, keys::kProfilingConfig), config)) {

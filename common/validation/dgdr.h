@@ -38,4 +38,8 @@ std::span<const Rule> dgdrRules();
 /// Equal for the lock on the spec: what the typed API treats alike is alike (admission.md 10.3).
 bool sameDgdrSpec(const json::Value* before, const json::Value* after);
 
+/// The same of what clients of v1alpha1 see of two v1beta1 objects with the same spec: some of their fields
+/// stand in annotations.
+bool sameAlphaSpec(const json::Value& before, const json::Value& after);
+
 }  // namespace dynamo::validation

@@ -2,6 +2,7 @@
 
 #include "common/admission/request.h"
 
+#include "common/conversion/dgdr.h"
 #include "support.h"
 
 namespace dynamo::admission {
@@ -238,6 +239,33 @@ TEST_CASE("v1alpha1 clients read their own paths") {
         "E dgdr-overrides-metadata spec.deploymentOverrides.name: Invalid value: \"My_Graph\": " +
             kName);
   CHECK(alpha(annotated("deployment-overrides", "no JSON")).empty());
+  const auto written = [&](std::string_view spec) {
+    const json::Document from = object(fmt::format(
+        R"({{"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeploymentRequest","metadata":{{"name":"r"}},)"
+        R"("spec":{{"model":"m","backend":"vllm",{}}}}})",
+        spec));
+    json::Document beta;
+    REQUIRE(!conversion::convertDgdr(from, "nvidia.com/v1beta1", beta, beta.GetAllocator()));
+    return alpha(json::dump(beta));
+  };
+  const auto cache = [&](std::string_view members) {
+    return written(
+        fmt::format(R"("profilingConfig":{{"profilerImage":"i","config":{{"deployment":{{"modelCache":)"
+                    R"({{"pvcName":"c",{}}}}}}}}})",
+                    members));
+  };
+  const std::string odd = "W dgdr-model-cache-odd spec.profilingConfig.config.deployment.modelCache.";
+  const std::string inside = ": is a path inside the claim\n";
+  const std::string relative = ": is not an absolute path\n";
+  CHECK(cache(R"("modelPathInPvc":"/abs")") == odd + "modelPathInPvc" + inside);
+  CHECK(cache(R"("pvcPath":"/abs")") == odd + "pvcPath" + inside);
+  CHECK(cache(R"("pvcMountPath":"m")") == odd + "pvcMountPath" + relative);
+  CHECK(cache(R"("mountPath":"m")") == odd + "mountPath" + relative);
+  CHECK(cache(R"("mountPath":"m","pvcMountPath":"n")") == odd + "pvcMountPath" + relative);
+  CHECK(written(R"("profilingConfig":{"profilerImage":""},"deploymentOverrides":{"workersImage":"a b"})") ==
+        "W dgdr-image spec.deploymentOverrides.workersImage: holds white space\n");
+  CHECK(written(R"("profilingConfig":{"profilerImage":"a b"},"deploymentOverrides":{"workersImage":"w"})") ==
+        "W dgdr-image spec.profilingConfig.profilerImage: holds white space\n");
 }
 
 }  // namespace

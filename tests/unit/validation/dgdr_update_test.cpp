@@ -1,6 +1,7 @@
 // Updates: the lock on the spec by phase, and defects that the change did not touch (adm-Q5, adm-Q6,
 // life-Q7).
 
+#include "common/conversion/dgdr.h"
 #include "support.h"
 
 namespace dynamo::validation::test {
@@ -103,6 +104,84 @@ TEST_CASE("missing hardware is touched only through spec.hardware") {
   CHECK(judged(total, none, off) == "W" + std::string{text});
   CHECK(judged(dgdr(R"({"model":"m","hardware":{}})"), none, off) == "W" + std::string{text});
   CHECK(judged(total, dgdr(R"({"model":"m","hardware":{"gpuSku":"l40s"}})"), off) == "E" + std::string{text});
+}
+
+TEST_CASE("clients of v1alpha1 are told what they can do about fields of v1beta1") {
+  DgdrPolicy off;
+  off.hardwareRequired = true;
+  CHECK(
+      judged(dgdr(R"({"model":"m"})"), {}, off, "v1alpha1") ==
+      "E dgdr-hardware-required spec.hardware: Required value: GPU discovery is off and v1alpha1 has no such "
+      "field: write the request in nvidia.com/v1beta1, or turn on gpu.discoveryEnabled of the operator\n");
+  CHECK(judged(dgdr(R"({"model":"m","searchStrategy":"thorough","backend":"auto"})"),
+               dgdr(R"({"model":"m","searchStrategy":"thorough","backend":"vllm"})"), {}, "v1alpha1") ==
+        "E dgdr-thorough-backend spec.backend: Invalid value: \"auto\": the request has searchStrategy "
+        "\"thorough\", of v1beta1, and needs one engine: set \"sglang\", \"trtllm\" or \"vllm\"\n");
+}
+
+/// A request of v1alpha1 as the API server hands it on: in v1beta1.
+std::string converted(std::string_view spec, std::string_view state, std::string_view metadata = "") {
+  const json::Document alpha = object(fmt::format(
+      R"({{"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeploymentRequest","metadata":{{"name":"r",)"
+      R"("namespace":"ns"{}}},"spec":{{"model":"m","backend":"vllm",{}}},"status":{{"state":"{}"}}}})",
+      metadata, spec, state));
+  json::Document beta;
+  REQUIRE(!conversion::convertDgdr(alpha, "nvidia.com/v1beta1", beta, beta.GetAllocator()));
+  return json::dump(beta);
+}
+
+TEST_CASE("all of the spec that clients of v1alpha1 see is locked (adm-Q6)") {
+  const auto profiling = [](std::string_view members) {
+    return fmt::format(R"("profilingConfig":{{"profilerImage":"p"{}}})", members);
+  };
+  const std::string plain = profiling("");
+  struct SpecRow {
+    const char* name;
+    std::string before;
+    std::string after;
+    bool same;
+  };
+  const SpecRow rows[] = {
+      {"overrides", plain, plain + R"(,"deploymentOverrides":{"name":"d"})", false},
+      {"outputPVC", plain, profiling(R"(,"outputPVC":"c")"), false},
+      {"configMapRef", plain, profiling(R"(,"configMapRef":{"name":"c"})"), false},
+      {"another key of the configuration", profiling(R"(,"config":{"engine":{"a":1}})"),
+       profiling(R"(,"config":{"engine":{"a":2}})"), false},
+      {"discovery", plain + R"(,"enableGpuDiscovery":true)", plain + R"(,"enableGpuDiscovery":false)", false},
+      {"nodeSelector", plain, profiling(R"(,"nodeSelector":{"a":"b"})"), false},
+      {"workersImage", plain + R"(,"deploymentOverrides":{"workersImage":"w"})", plain, false},
+      {"a node label without value", profiling(R"(,"nodeSelector":{"a":""})"), plain, false},
+      {"nothing", plain, plain, true},
+      {"zeros", plain, profiling(R"(,"outputPVC":"","nodeSelector":{},"tolerations":[])"), true},
+      {"empty overrides' labels", plain + R"(,"deploymentOverrides":{"name":"d"})",
+       plain + R"(,"deploymentOverrides":{"name":"d","labels":{}})", true},
+      {"what the schema adds", plain, plain + R"(,"enableGpuDiscovery":true,"useMocker":false)", true},
+      {"the key that the schema adds", profiling(R"(,"configMapRef":{"name":"c"})"),
+       profiling(R"(,"configMapRef":{"name":"c","key":"disagg.yaml"})"), true},
+      {"quantities", profiling(R"(,"resources":{"limits":{"memory":"1Gi"}})"),
+       profiling(R"(,"resources":{"limits":{"memory":"1024Mi"}})"), true},
+  };
+  for (const SpecRow& row : rows) {
+    INFO(row.name);
+    for (const char* state : {"Profiling", "Ready", "Deploying"}) {
+      INFO(state);
+      const std::string old = converted(row.before, state);
+      const std::string told =
+          judged(converted(row.after, state, R"(,"labels":{"a":"b"})"), old, {}, "v1alpha1");
+      CHECK((told.find("dgdr-spec-locked") == std::string::npos) == row.same);
+    }
+    CHECK(judged(converted(row.after, "Pending"), converted(row.before, "Pending"), {}, "v1alpha1")
+              .find("dgdr-spec-locked") == std::string::npos);
+  }
+  // To clients of v1beta1 annotations are metadata.
+  const std::string old = converted(plain, "Profiling");
+  CHECK(judged(converted(profiling(R"(,"outputPVC":"c")"), "Profiling"), old).empty());
+  const auto engine = [&](int a) {
+    return converted(profiling(fmt::format(R"(,"config":{{"engine":{{"a":{}}}}})", a)), "Pending");
+  };
+  CHECK(judged(engine(2), engine(1), {}, "v1alpha1") ==
+        "W dgdr-ineffective-field spec.profilingConfig.config.engine: has no effect any more\n");
+  CHECK(judged(engine(1), engine(1), {}, "v1alpha1").empty());
 }
 
 TEST_CASE("a foreign namespace in the overrides: kept warns, changed is refused") {

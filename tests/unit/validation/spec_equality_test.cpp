@@ -19,6 +19,12 @@ std::string container(std::string_view text) {
   return pod(fmt::format(R"({{"containers":[{}]}})", text));
 }
 
+/// A variable of a resource; `more` are members of its source.
+std::string divisor(std::string_view more) {
+  return fmt::format(
+      R"({{"env":[{{"name":"A","valueFrom":{{"resourceFieldRef":{{"resource":"limits.cpu"{}}}}}}}]}})", more);
+}
+
 bool same(const std::string& before, const std::string& after) {
   const json::Document a = object(before.empty() ? "null" : before);
   const json::Document b = object(after.empty() ? "null" : after);
@@ -78,6 +84,9 @@ TEST_CASE("the same specs") {
       {"metadata that the typed API does not read",
        R"({"overrides":{"profilingJob":{"template":{"metadata":{"labels":{"a":"b"},"foo":1},"spec":{}}}}})",
        R"({"overrides":{"profilingJob":{"template":{"metadata":{"labels":{"a":"b"}},"spec":{}}}}})"},
+      {"a divisor of 0", container(divisor(R"(,"divisor":"0")")), container(divisor(""))},
+      {"a divisor that is the number 0", container(divisor(R"(,"divisor":0)")), container(divisor(""))},
+      {"divisors", container(divisor(R"(,"divisor":"1000m")")), container(divisor(R"(,"divisor":"1")"))},
       {"empty env value", container(R"({"env":[{"name":"A","value":""}]})"),
        container(R"({"env":[{"name":"A"}]})")},
   };
@@ -122,6 +131,17 @@ TEST_CASE("different specs") {
        container(R"({"resources":{"limits":{"memory":"1Gi"}}})")},
       {"a limit of 0 is not none", container(R"({"resources":{"limits":{"cpu":"0"}}})"),
        container(R"({"resources":{"limits":{}}})")},
+      {"runtimeClassName empty", pod(R"({"runtimeClassName":""})"), pod("{}")},
+      {"procMount empty", container(R"({"securityContext":{"procMount":""}})"),
+       container(R"({"securityContext":{}})")},
+      {"a node label called as a quantity", pod(R"({"nodeSelector":{"sizeLimit":"1k"}})"),
+       pod(R"({"nodeSelector":{"sizeLimit":"1000"}})")},
+      {"a label called as a quantity",
+       R"({"overrides":{"profilingJob":{"template":{"metadata":{"labels":{"divisor":"1k"}},"spec":{}}}}})",
+       R"({"overrides":{"profilingJob":{"template":{"metadata":{"labels":{"divisor":"1000"}},"spec":{}}}}})"},
+      {"a node label without value", pod(R"({"nodeSelector":{"a":""}})"), pod(R"({"nodeSelector":{}})")},
+      {"no sizeLimit and one of 0", pod(R"({"volumes":[{"name":"v","emptyDir":{"sizeLimit":"0"}}]})"),
+       pod(R"({"volumes":[{"name":"v","emptyDir":{}}]})")},
       {"backoffLimit 0",
        R"({"overrides":{"profilingJob":{"template":{"spec":{"containers":[]}},"backoffLimit":0}}})",
        pod(R"({"containers":[]})")},
