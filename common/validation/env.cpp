@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 
 #include "common/api/dynamo.h"
 #include "common/k8s/names.h"
 #include "common/render/deployment_config.h"
+#include "common/render/names.h"
 #include "common/validation/graph.h"
 
 namespace dynamo::validation {
@@ -68,6 +71,78 @@ void repeated(const Value* list, std::string_view path, const Report& report) {
     if (name.empty() || seen.insert(name).second) return;
     report.warn(at + ".name", fmt::format("{} is set above; the last value counts", showValue(name)));
   });
+}
+
+/// A variable by which the operator tells a pod who it is; ports and switches are users' to tune.
+struct Identity {
+  std::string_view name;
+  std::string_view fieldPath;  ///< empty: a text
+};
+constexpr std::array<Identity, 9> kIdentities = {{{"DYN_NAMESPACE", ""},
+                                                  {"DYN_COMPONENT", ""},
+                                                  {"DYN_PARENT_DGD_K8S_NAME", ""},
+                                                  {"DYN_PARENT_DGD_K8S_NAMESPACE", ""},
+                                                  {"DYN_NAMESPACE_PREFIX", ""},
+                                                  {"DYN_DISCOVERY_BACKEND", ""},
+                                                  {"POD_NAME", "metadata.name"},
+                                                  {"POD_NAMESPACE", "metadata.namespace"},
+                                                  {"POD_UID", "metadata.uid"}}};
+
+/// What the operator gives a text of kIdentities in a container of `type`; nullopt: nothing.
+std::optional<std::string> operatorsText(std::string_view name, const Service& service,
+                                         std::string_view type) {
+  const Graph& graph = service.graph;
+  const auto dynamoNamespace = [&] {
+    const bool global = json::findBool(&service.spec, "globalDynamoNamespace").value_or(false);
+    return render::dynamoNamespace(global, graph.namespaceName, graph.graphName);
+  };
+  if (name == "DYN_NAMESPACE") return dynamoNamespace();
+  if (name == "DYN_COMPONENT") return std::string{type};
+  if (name == "DYN_PARENT_DGD_K8S_NAME") return graph.graphName;
+  if (name == "DYN_PARENT_DGD_K8S_NAMESPACE") return std::string{graph.namespaceName};
+  if (name == "DYN_NAMESPACE_PREFIX" && type == api::kFrontend) return dynamoNamespace();
+  if (name == "DYN_DISCOVERY_BACKEND" && service.discovery != "etcd") return "kubernetes";
+  return std::nullopt;
+}
+
+/// Whether the variable takes the place of one that the operator gives another value.
+bool replacesIdentity(const Value& variable, const Service& service, std::string_view type) {
+  const std::string_view name = json::findText(&variable, "name");
+  const auto* known = std::find_if(kIdentities.begin(), kIdentities.end(),
+                                   [&](const Identity& each) { return each.name == name; });
+  if (known == kIdentities.end()) return false;
+  if (known->fieldPath.empty()) {
+    const auto text = operatorsText(name, service, type);
+    return text && *text != json::findText(&variable, "value");
+  }
+  const Value* field = json::findObject(json::findObject(&variable, "valueFrom"), "fieldRef");
+  return json::findText(field, "fieldPath") != known->fieldPath;
+}
+
+constexpr std::string_view kIsIdentity = "takes the place of the operator's own: the pod's identity";
+
+void graphIdentity(const Graph& graph, const Report& report) {
+  forEachVariable(json::find(graph.spec, "envs"), "spec.envs",
+                  [&](const Value& variable, std::string_view, const std::string& at) {
+                    const auto replaces = [&](const Service& service) {
+                      return replacesIdentity(variable, service, service.type);
+                    };
+                    if (!std::any_of(graph.services.begin(), graph.services.end(), replaces)) return;
+                    report.warn(at + ".name", std::string{kIsIdentity});
+                  });
+}
+
+void identity(const Service& service, const Report& report) {
+  // The operator writes these itself where a graph is above.
+  if (!service.graph.isGraph() && service.graph.graphOwner != nullptr) return;
+  for (const std::string_view place : kServiceLists) {
+    const std::string_view type = place == "envs" ? service.type : api::kFrontend;
+    forEachVariable(listAt(service, place), service.at(place),
+                    [&](const Value& variable, std::string_view, const std::string& at) {
+                      if (!replacesIdentity(variable, service, type)) return;
+                      report.warn(at + ".name", std::string{kIsIdentity});
+                    });
+  }
 }
 
 /// The names in $(NAME) of `text`; "$$" is a dollar sign.
@@ -141,6 +216,9 @@ constexpr std::array kGraphChecks = {
                ofGraph<strictNames>},
     GraphCheck{{"dgd.env-repeated", Severity::Warning, "of variables with one name the last counts"},
                ofGraph<repeated>},
+    GraphCheck{{"dgd.env-identity", Severity::Warning,
+                "variables that tell a pod its name, namespace and graph are the operator's"},
+               graphIdentity},
 };
 
 constexpr std::array kServiceChecks = {
@@ -155,6 +233,9 @@ constexpr std::array kServiceChecks = {
                  deploymentConfig},
     ServiceCheck{{"service.env-repeated", Severity::Warning, "of variables with one name the last counts"},
                  ofService<repeated>},
+    ServiceCheck{{"service.env-identity", Severity::Warning,
+                  "variables that tell a pod its name, namespace and graph are the operator's"},
+                 identity},
     ServiceCheck{{"service.env-name-strict", Severity::Warning, "API servers before 1.32 refuse the name"},
                  ofService<strictNames>},
 };

@@ -374,6 +374,52 @@ TEST_CASE("service.env-order (pod-Q29)") {
   });
 }
 
+TEST_CASE("service.env-identity and dgd.env-identity: what a pod is told of itself") {
+  const std::string words = "takes the place of the operator's own: the pod's identity\n";
+  const auto told = [&](std::string_view path) {
+    return fmt::format("W service.env-identity {}.name: {}", path, words);
+  };
+  const auto envs = [](std::string_view items, std::string_view members = R"("componentType":"worker")") {
+    return service(fmt::format(R"({},"envs":[{}])", members, items));
+  };
+  const std::string at = "spec.services[a].envs[0]";
+  const auto field = [](std::string_view name, std::string_view path) {
+    return fmt::format(R"({{"name":"{}","valueFrom":{{"fieldRef":{{"fieldPath":"{}"}}}}}})", name, path);
+  };
+  check({
+      {"namespace", envs(R"({"name":"DYN_NAMESPACE","value":"x"})"), told(at)},
+      {"the operator's own", envs(R"({"name":"DYN_NAMESPACE","value":"ns-g"})"), ""},
+      {"global", envs(R"({"name":"DYN_NAMESPACE","value":"dynamo"})", R"("globalDynamoNamespace":true)"), ""},
+      {"graph", envs(R"({"name":"DYN_PARENT_DGD_K8S_NAME","value":"g"})"), ""},
+      {"another graph", envs(R"({"name":"DYN_PARENT_DGD_K8S_NAME","value":"h"})"), told(at)},
+      {"name", envs(field("POD_NAME", "metadata.name")), ""},
+      {"another field", envs(field("POD_NAME", "metadata.uid")), told(at)},
+      {"a text", envs(R"({"name":"POD_UID","value":"1"})"), told(at)},
+      {"component", envs(R"({"name":"DYN_COMPONENT","value":"worker"})"), ""},
+      {"another component", envs(R"({"name":"DYN_COMPONENT","value":"decode"})"), told(at)},
+      {"not set there", envs(R"({"name":"DYN_NAMESPACE_PREFIX","value":"x"})"), ""},
+      {"of frontends",
+       envs(R"({"name":"DYN_NAMESPACE_PREFIX","value":"x"})", R"("componentType":"frontend")"), told(at)},
+      {"discovery", envs(R"({"name":"DYN_DISCOVERY_BACKEND","value":"etcd"})"), told(at)},
+      {"no discovery by the operator",
+       envs(R"({"name":"DYN_DISCOVERY_BACKEND","value":"file"})",
+            R"("annotations":{"nvidia.com/dynamo-discovery-backend":"etcd"})"),
+       ""},
+      {"what users tune",
+       envs(R"({"name":"DYN_SYSTEM_PORT","value":"1"},{"name":"DYN_HEALTH_CHECK_ENABLED","value":"true"})"),
+       ""},
+      {"of a sidecar",
+       service(R"("frontendSidecar":{"image":"i","envs":[{"name":"DYN_COMPONENT","value":"frontend"},)"
+               R"({"name":"POD_UID","value":"1"}]})"),
+       told("spec.services[a].frontendSidecar.envs[1]")},
+      {"of the graph, once",
+       graph(R"("services":{"a":{},"b":{}},"envs":[{"name":"DYN_NAMESPACE","value":"x"}])"),
+       "W dgd.env-identity spec.envs[0].name: " + words},
+      {"of the graph, the operator's own", service("", R"("envs":[{"name":"DYN_NAMESPACE","value":"ns-g"}])"),
+       ""},
+  });
+}
+
 TEST_CASE("service.deployment-config (child-Q31)") {
   const auto with = [](std::string_view value) {
     return service(fmt::format(R"("envs":[{{"name":"DYN_DEPLOYMENT_CONFIG",{}}}])", value));
