@@ -71,8 +71,8 @@ constexpr std::array kAlphaSpecAnnotations = {api::dgdr::kAlphaSpecRemainder,  a
 /// Maps whose values are quantities, inside overrides.profilingJob; single ones: isQuantity().
 constexpr std::array<std::string_view, 3> kQuantityMaps = {"limits", "requests", "overhead"};
 /// Maps of users' own keys: a key tells nothing of its value, and an empty text is a value.
-constexpr std::array<std::string_view, 4> kTextMaps = {"nodeSelector", "labels", "annotations",
-                                                       "matchLabels"};
+constexpr std::array<std::string_view, 5> kTextMaps = {"nodeSelector", "labels", "annotations", "matchLabels",
+                                                       "volumeAttributes"};
 
 /// Booleans of Kubernetes types that are pointers: there, false is not the same as absent.
 constexpr std::array<std::string_view, 13> kPointerBooleans = {"automountServiceAccountToken",

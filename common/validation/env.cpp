@@ -46,14 +46,17 @@ void ofService(const Service& service, const Report& report) {
   for (const std::string_view place : kServiceLists) check(listAt(service, place), service.at(place), report);
 }
 
+/// NAME=value by mistake: what stands after "=" may be a secret.
+std::string shownName(std::string_view name) {
+  const std::size_t equals = name.find('=');
+  return std::string{name.substr(0, equals)} + (equals == std::string_view::npos ? "" : "=...");
+}
+
 void names(const Value* list, std::string_view path, const Report& report) {
   forEachVariable(list, path, [&](const Value&, std::string_view name, const std::string& at) {
     if (name.empty()) return report.required(at + ".name", "the name of a variable");
-    // NAME=value by mistake: what stands after "=" may be a secret.
-    const std::size_t equals = name.find('=');
-    const std::string shown{name.substr(0, equals)};
-    report.check(at + ".name", equals == std::string_view::npos ? shown : shown + "=...",
-                 k8s::envNameProblem(name));
+    const std::string problem = k8s::envNameProblem(name);
+    if (!problem.empty()) report.invalid(at + ".name", shownName(name), problem);
   });
 }
 
@@ -69,7 +72,8 @@ void repeated(const Value* list, std::string_view path, const Report& report) {
   std::set<std::string_view> seen;
   forEachVariable(list, path, [&](const Value&, std::string_view name, const std::string& at) {
     if (name.empty() || seen.insert(name).second) return;
-    report.warn(at + ".name", fmt::format("{} is set above; the last value counts", showValue(name)));
+    report.warn(at + ".name",
+                fmt::format("{} is set above; the last value counts", showValue(shownName(name))));
   });
 }
 
@@ -177,8 +181,8 @@ void order(const Service& service, const Report& report) {
     forEachVariable(list, path, [&](const Value& variable, std::string_view name, const std::string& at) {
       for (const std::string_view wanted : references(json::findText(&variable, "value"))) {
         if (wanted <= name || !known.contains(wanted)) continue;
-        report.warn(at + ".value",
-                    fmt::format("refers to {}, which sorts behind it: not expanded", showValue(wanted)));
+        report.warn(at + ".value", fmt::format("refers to {}, which sorts behind it: not expanded",
+                                               showValue(shownName(wanted))));
       }
     });
   }

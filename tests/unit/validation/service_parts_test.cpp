@@ -333,11 +333,17 @@ TEST_CASE("names of variables (a1-Q10)") {
         "W {}.env-name-strict {}[0].name: should consist of letters, digits, '_', "
         "'-' or '.', not starting with a digit\n",
         rule, place);
+    const std::string masked =
+        error(R"(Invalid value: "A=...": must consist of printable ASCII characters other than '=')");
     check({
         {"good", of(place, R"({"name":"A_b.c-d","value":"x"})"), ""},
         {"empty", of(place, R"({"name":""})"), error("Required value: the name of a variable")},
-        {"equals sign", of(place, R"({"name":"A=hf_secret"})"),
-         error(R"(Invalid value: "A=...": must consist of printable ASCII characters other than '=')")},
+        {"equals sign", of(place, R"({"name":"A=hf_secret"})"), masked},
+        {"equals sign, twice", of(place, R"({"name":"A=hf_secret"},{"name":"A=hf_secret"})"),
+         masked +
+             fmt::format("E {}.env-name {}[1].name: {}", rule, place, masked.substr(masked.find("Invalid"))) +
+             fmt::format("W {}.env-repeated {}[1].name: \"A=...\" is set above; the last value counts\n",
+                         rule, place)},
         {"blank", of(place, R"({"name":"A B"})"), strict},
         {"digit first", of(place, R"({"name":"1A"})"), strict},
         {"twice", of(place, R"({"name":"A","value":"secret1"},{"name":"B"},{"name":"A","value":"secret2"})"),

@@ -65,6 +65,24 @@ TEST_CASE("the image is defaulted on CREATE alone, by the smallest patch") {
   }
 }
 
+TEST_CASE("a graph that is too large to be rendered is defaulted on updates as before") {
+  const auto graph = [](int variables) {
+    std::string envs;
+    for (int i = 0; i < variables; ++i) envs += fmt::format(R"({}{{"name":"A{}"}})", i == 0 ? "" : ",", i);
+    std::string services;
+    for (int i = 0; i < 20; ++i) {
+      services += fmt::format(R"({}"s{}":{{"componentType":"frontend"}})", i == 0 ? "" : ",", i);
+    }
+    return fmt::format(R"({{"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment","metadata":)"
+                       R"({{"name":"g","namespace":"ns"}},"spec":{{"services":{{{}}},"envs":[{}]}}}})",
+                       services, envs);
+  };
+  const char* path = "/mutate-nvidia-com-v1alpha1-dynamographdeployment";
+  CHECK(patchOf(ask(path, review("CREATE", graph(600)))).empty());
+  const std::string patch = patchOf(ask(path, review("UPDATE", graph(600), graph(600))));
+  CHECK(patch.find(R"("path":"/spec/services/s0/replicas","value":1)") != std::string::npos);
+}
+
 TEST_CASE("the operator's stamp stays, and the operator is not warned (adm-Q2)") {
   const auto graph = [](std::string_view annotations) {
     return fmt::format(R"({{"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment","metadata":)"
