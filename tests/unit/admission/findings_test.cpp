@@ -166,6 +166,31 @@ TEST_CASE("what DYN_DEPLOYMENT_CONFIG sets is told at the variable (children.md 
   });
 }
 
+TEST_CASE("an item put before another one moves its old defect, and refuses nothing") {
+  const auto moved = [](std::string_view before) {
+    const std::string envs = before.empty() ? "" : R"({"name":"OK","value":"1"},)";
+    const std::string containers = before.empty() ? "" : R"({"name":"ok","image":"i:1"},)";
+    const std::string claims = before.empty() ? "" : R"({"name":"q"},)";
+    return worker(
+        kMain,
+        fmt::format(R"(,"containers":[{}{{"name":"bad"}}],"tolerations":[{}{{"operator":"In","key":"k"}}])",
+                    containers, before.empty() ? "" : R"({"operator":"Exists"},)"),
+        fmt::format(R"(,"envs":[{}{{"name":"A","value":"x","valueFrom":{{"fieldRef":{{"fieldPath":)"
+                    R"("metadata.name"}}}}}}],"volumeMounts":[{{"name":"P_","mountPoint":"/p"}}])",
+                    envs),
+        fmt::format(R"(,"pvcs":[{}{{"name":"P_"}}])", claims));
+  };
+  CHECK(said(moved("")).find("E ") != std::string::npos);
+  const std::string updated = said(moved("more"), moved(""));
+  INFO(updated);
+  CHECK(updated.find("E ") == std::string::npos);
+  for (const char* field : {"containers[1].image", "tolerations[1].operator", "envs[1].valueFrom",
+                            "spec.pvcs[1].name", "volumeMounts[0].name"}) {
+    INFO(field);
+    CHECK(updated.find(field) != std::string::npos);
+  }
+}
+
 std::string times(int count, std::string_view item) {
   std::string list;
   for (int i = 0; i < count; ++i) {
