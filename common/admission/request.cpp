@@ -5,13 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <string>
-#include <utility>
-#include <vector>
 
+#include "common/admission/alpha_paths.h"
 #include "common/admission/never_starts.h"
 #include "common/api/dgdr.h"
-#include "common/api/kinds.h"
-#include "common/conversion/dgdr.h"
 #include "common/json/build.h"
 #include "common/json/parse.h"
 #include "common/k8s/names.h"
@@ -255,79 +252,6 @@ Findings runAll(const Value& object) {
   validation::runChecks<Value>(kChecks, object, findings);
   return findings;
 }
-
-// Paths of v1alpha1
-
-/// Where v1alpha1 clients wrote what stands at a place of v1beta1.
-struct Place {
-  std::string beta;
-  std::string_view alpha;
-};
-
-const std::array<Place, 8>& places() {
-  static const std::array<Place, 8> kPlaces = {{
-      {fmt::format("{}.template.spec.tolerations", kJob), "spec.profilingConfig.tolerations"},
-      {fmt::format("{}.template.spec.containers[0].resources", kJob), "spec.profilingConfig.resources"},
-      {"spec.image", "spec.profilingConfig.profilerImage"},
-      {"spec.modelCache", "spec.profilingConfig.config.deployment.modelCache"},
-      {"spec.sla", "spec.profilingConfig.config.sla"},
-      {"spec.workload", "spec.profilingConfig.config.sla"},
-      {annotationPath(keys::kOutputPvc), "spec.profilingConfig.outputPVC"},
-      {annotationPath(keys::kDeploymentOverrides), "spec.deploymentOverrides"},
-  }};
-  return kPlaces;
-}
-
-/// Fields of modelCache that v1alpha1 calls by other names (spec/dgdr-conversion.md section 6, conv-Q8).
-struct CacheField {
-  std::string_view beta;
-  std::string_view alpha;
-  std::string_view old;  ///< counts where the other one is absent
-};
-constexpr std::array<CacheField, 2> kCacheFields = {
-    {{"pvcModelPath", "modelPathInPvc", "pvcPath"}, {"pvcMountPath", "pvcMountPath", "mountPath"}}};
-
-/// Names fields as the v1alpha1 client did who wrote `beta`.
-class AlphaPaths {
- public:
-  explicit AlphaPaths(const Value& beta) {
-    Value alpha;
-    if (conversion::convertDgdr(beta, api::kV1alpha1, alpha, document_.GetAllocator())) return;
-    const Value* spec = specOf(alpha);
-    const Value* profiling = json::findObject(spec, "profilingConfig");
-    const Value* deployment = json::findObject(json::findObject(profiling, "config"), "deployment");
-    const Value* cache = json::findObject(deployment, "modelCache");
-    for (const CacheField& field : kCacheFields) {
-      const bool old = json::find(cache, field.alpha) == nullptr && json::find(cache, field.old) != nullptr;
-      special_.push_back({fmt::format("spec.modelCache.{}", field.beta),
-                          fmt::format("spec.profilingConfig.config.deployment.modelCache.{}",
-                                      old ? field.old : field.alpha)});
-    }
-    const Value* overrides = json::findObject(spec, "deploymentOverrides");
-    if (json::findText(profiling, "profilerImage").empty() &&
-        !json::findText(overrides, "workersImage").empty()) {
-      special_.push_back({"spec.image", "spec.deploymentOverrides.workersImage"});
-    }
-  }
-
-  void operator()(std::string& field) const {
-    for (const auto& [beta, alpha] : special_) {
-      if (field == beta) {
-        field = alpha;
-        return;
-      }
-    }
-    for (const Place& place : places()) {
-      if (!field.starts_with(place.beta)) continue;
-      field.replace(0, place.beta.size(), place.alpha);
-      return;
-    }
-  }
-
- private:
-  json::Document document_;
-  std::vector<std::pair<std::string, std::string>> special_;
-};
 
 }  // namespace
 

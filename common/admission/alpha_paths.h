@@ -1,0 +1,24 @@
+#pragma once
+// Paths as clients of v1alpha1 know them.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/json/value.h"
+
+namespace dynamo::admission {
+
+/// Names fields as the v1alpha1 client did who wrote a request, which is judged in v1beta1.
+class AlphaPaths {
+ public:
+  explicit AlphaPaths(const json::Value& beta);
+
+  /// Replaces a path of v1beta1; one that v1alpha1 has too, or has not at all, stays.
+  void operator()(std::string& field) const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> written_;  ///< where the spelling is the client's choice
+};
+
+}  // namespace dynamo::admission
