@@ -8,6 +8,7 @@
 #include "common/api/dynamo.h"
 #include "common/json/build.h"
 #include "common/render/deployment_config.h"
+#include "common/render/resources.h"
 
 namespace dynamo::admission {
 namespace {
@@ -182,8 +183,7 @@ class Locator {
     if ((*step.key == "cpu" || *step.key == "memory") && json::find(kind, *step.key) != nullptr) {
       return fmt::format("{}.{}", base, *step.key);
     }
-    const std::string_view type = json::findText(kind, "gpuType");
-    const bool gpu = *step.key == (type.empty() ? api::kDefaultGpuResource : type);
+    const bool gpu = *step.key == render::gpuResource(resources);
     return gpu && json::find(kind, "gpu") != nullptr ? base + ".gpu" : fallback;
   }
 

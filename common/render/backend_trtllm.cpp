@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
 #include <set>
 #include <string>
 #include <vector>
@@ -49,27 +48,6 @@ constexpr std::string_view kForwarded[] = {"CUDA_VISIBLE_DEVICES",
                                            "TRANSFORMERS_CACHE",
                                            "TRTLLM_USE_UCX_KVCACHE",
                                            "USER"};
-
-std::optional<int> gpuNumber(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  int number = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-/// requests.gpu, else limits.gpu, else limits.custom[<gpu type>]; 0 when none is a whole number.
-long long gpusPerNode(const Value& component) {
-  const Value* resources = json::findObject(&component, "resources");
-  const Value* limits = json::findObject(resources, "limits");
-  for (const Value* item : {json::findObject(resources, "requests"), limits}) {
-    if (const auto number = gpuNumber(json::findText(item, "gpu"))) return *number;
-  }
-  const std::string_view type = json::findText(limits, "gpuType");
-  return gpuNumber(json::findText(json::findObject(limits, "custom"),
-                                  type.empty() ? api::kDefaultGpuResource : type))
-      .value_or(0);
-}
 
 std::string singleQuoted(std::string_view text) {
   std::string out;
@@ -146,7 +124,7 @@ std::string leaderScript(const Component& component, const Value& main) {
       "ob1 "
       "--mca plm_rsh_args \"-p {} -o StrictHostKeyChecking=no -i $HOME/.ssh/id_rsa\" -x {} bash -c "
       "'trtllm-llmapi-launch {}'",
-      component.nodes() * gpusPerNode(component.spec), fmt::join(hosts, ","), api::kMpiSshPort,
+      component.nodes() * countedGpus(component.spec).number, fmt::join(hosts, ","), api::kMpiSshPort,
       fmt::join(names, " -x "), originalCommand(main)));
   return fmt::format("{}", fmt::join(steps, " && "));
 }

@@ -74,4 +74,15 @@ std::string discoveryBackend(const json::Value* serviceAnnotations, const json::
 /// GPUs of one pod: limits.gpu (or requests.gpu where only that is given); 0 when absent or no whole number.
 long long gpusOf(const json::Value& component);
 
+/// A number of GPUs, and the field that gives it.
+struct GpuCount {
+  long long number = 0;
+  std::string field;  ///< "resources.limits.gpu"; empty: nothing gives one
+};
+
+/// What mpirun counts with on each node: requests.gpu, else limits.gpu, else limits.custom[<gpu type>]
+/// (quirks pod-Q1, pod-Q40). What is no whole quantity does not count; zero and less do, and validation
+/// refuses them.
+GpuCount countedGpus(const json::Value& component);
+
 }  // namespace dynamo::render

@@ -1,6 +1,8 @@
 #include "common/render/resources.h"
 
 #include <charconv>
+#include <limits>
+#include <optional>
 
 #include "common/api/dynamo.h"
 #include "common/json/build.h"
@@ -16,6 +18,16 @@ using json::Value;
 std::string_view gpuText(const Value* resources) {
   const std::string_view limit = json::findText(json::findObject(resources, "limits"), "gpu");
   return limit.empty() ? json::findText(json::findObject(resources, "requests"), "gpu") : limit;
+}
+
+std::optional<long long> wholeNumber(std::string_view text) {
+  constexpr int kNano = 1'000'000'000;
+  const auto quantity = k8s::parseQuantity(text);
+  if (!quantity || quantity->nano % kNano != 0) return std::nullopt;
+  const auto number = quantity->nano / kNano;
+  constexpr int kMost = std::numeric_limits<int>::max();
+  if (number > kMost || number < -kMost) return std::nullopt;
+  return static_cast<long long>(number);
 }
 
 class Target {
@@ -50,12 +62,35 @@ class Target {
 
 }  // namespace
 
+std::string_view gpuResource(const Value* resources) {
+  const Value* limits = json::findObject(resources, "limits");
+  std::string_view type = json::findText(limits, "gpuType");
+  if (type.empty() && json::findText(limits, "gpu").empty()) {
+    type = json::findText(json::findObject(resources, "requests"), "gpuType");
+  }
+  return type.empty() ? api::kDefaultGpuResource : type;
+}
+
 long long gpusOf(const Value& component) {
   std::string_view text = gpuText(json::findObject(&component, "resources"));
   if (text.starts_with('+')) text.remove_prefix(1);
   long long count = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), count);
   return parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size() ? count : 0;
+}
+
+GpuCount countedGpus(const Value& component) {
+  const Value* resources = json::findObject(&component, "resources");
+  for (const std::string_view kind : {"requests", "limits"}) {
+    const std::string_view text = json::findText(json::findObject(resources, kind), "gpu");
+    if (const auto number = wholeNumber(text)) return {*number, "resources." + std::string{kind} + ".gpu"};
+  }
+  const std::string_view type = gpuResource(resources);
+  const Value* custom = json::findObject(json::findObject(resources, "limits"), "custom");
+  if (const auto number = wholeNumber(json::findText(custom, type))) {
+    return {*number, "resources.limits.custom[" + std::string{type} + ']'};
+  }
+  return {};
 }
 
 void applyResources(const Component& component, Value& container, Errors& errors, Allocator& allocator) {
@@ -69,9 +104,12 @@ void applyResources(const Component& component, Value& container, Errors& errors
       if (!text.empty()) target.put(resource, text, resource);
     }
     if (kind == "limits") {
-      const std::string_view type = json::findText(item, "gpuType");
+      const std::string_view type = gpuResource(resources);
       const std::string_view text = gpuText(resources);
-      if (!text.empty()) target.put(type.empty() ? api::kDefaultGpuResource : type, text, "gpu");
+      const Value* given = json::findObject(json::findObject(&container, "resources"), kind);
+      // A request alone does not outrank the limit that mainContainer has.
+      const bool limited = json::findText(item, "gpu").empty() && json::find(given, type) != nullptr;
+      if (!text.empty() && !limited) target.put(type, text, "gpu");
     }
     if (const Value* custom = json::findObject(item, "custom")) {
       for (const auto& member : custom->GetObject()) {

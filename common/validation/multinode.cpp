@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "common/api/dynamo.h"
-#include "common/k8s/quantity.h"
 #include "common/render/component.h"
 #include "common/validation/graph.h"
 
@@ -14,21 +12,11 @@ using json::Value;
 
 constexpr std::string_view kProbePrefix = "extraPodSpec.mainContainer.";
 
-/// limits.custom may hold the GPUs, too.
-long long customGpus(const Service& service) {
-  const Value* limits = json::findObject(json::findObject(&service.spec, "resources"), "limits");
-  const std::string_view type = json::findText(limits, "gpuType");
-  const Value* given =
-      json::find(json::findObject(limits, "custom"), type.empty() ? api::kDefaultGpuResource : type);
-  const auto quantity = k8s::parseQuantity(json::text(given));
-  constexpr int kNano = 1'000'000'000;
-  return quantity && quantity->nano > 0 ? static_cast<long long>(quantity->nano / kNano) : 0;
-}
-
 void gpuCount(const Service& service, const Report& report) {
   if (!service.multinode() || service.framework.name != render::kTrtllm) return;
-  if (render::gpusOf(service.spec) > 0 || customGpus(service) > 0) return;
-  report.required(service.at("resources.limits.gpu"),
+  const render::GpuCount counted = render::countedGpus(service.spec);
+  if (counted.number > 0) return;
+  report.required(service.at(counted.field.empty() ? "resources.limits.gpu" : counted.field),
                   "multinode TensorRT-LLM starts one process for each GPU");
 }
 

@@ -11,6 +11,7 @@
 #include "common/json/build.h"
 #include "common/k8s/names.h"
 #include "common/k8s/quantity.h"
+#include "common/render/resources.h"
 #include "common/validation/graph.h"
 
 namespace dynamo::validation {
@@ -46,9 +47,8 @@ struct Entry {
   std::string_view text;
 };
 
-std::string_view gpuType(const Value* limits) {
-  const std::string_view given = json::findText(limits, "gpuType");
-  return given.empty() ? api::kDefaultGpuResource : given;
+std::string_view gpuType(const Service& service) {
+  return render::gpuResource(json::findObject(&service.spec, "resources"));
 }
 
 /// What becomes part of the container: empty texts do not (but in `custom` they are told), nor does a GPU
@@ -62,7 +62,7 @@ std::vector<Entry> entries(const Service& service, std::string_view kind) {
     const bool gpu = field == "gpu";
     const bool shadowed = gpu && kind == "requests" && !json::findText(limits, "gpu").empty();
     if (text.empty() || shadowed) continue;
-    all.push_back({itemPath(service, kind, field), gpu ? gpuType(limits) : field, text});
+    all.push_back({itemPath(service, kind, field), gpu ? gpuType(service) : field, text});
   }
   forEachMember(json::findObject(item, "custom"), [&](std::string_view name, const Value& value) {
     if (value.IsString()) {
@@ -101,12 +101,12 @@ void resourceNames(const Service& service, const Report& report) {
                   });
   }
   const Value* limits = itemOf(service, "limits");
-  const bool used =
-      !json::findText(limits, "gpu").empty() || !json::findText(itemOf(service, "requests"), "gpu").empty();
-  if (used) {
-    report.check(itemPath(service, "limits", "gpuType"), gpuType(limits),
-                 k8s::resourceNameProblem(gpuType(limits)));
-  }
+  const Value* requests = itemOf(service, "requests");
+  if (json::findText(limits, "gpu").empty() && json::findText(requests, "gpu").empty()) return;
+  const bool requested = json::findText(limits, "gpuType") != gpuType(service) &&
+                         json::findText(requests, "gpuType") == gpuType(service);
+  report.check(itemPath(service, requested ? "requests" : "limits", "gpuType"), gpuType(service),
+               k8s::resourceNameProblem(gpuType(service)));
 }
 
 using Amounts = std::map<std::string_view, std::pair<Amount, std::string>>;
@@ -191,20 +191,29 @@ void claims(const Service& service, const Report& report) {
 
 // What is doubtful
 
+bool sameAmount(std::string_view a, std::string_view b) {
+  const auto first = k8s::parseQuantity(a);
+  const auto second = k8s::parseQuantity(b);
+  return first && second && *first == *second;
+}
+
 void gpuRequest(const Service& service, const Report& report) {
   const Value* requests = itemOf(service, "requests");
   const Value* limits = itemOf(service, "limits");
   const std::string_view asked = json::findText(requests, "gpu");
   const std::string_view limit = json::findText(limits, "gpu");
-  if (!asked.empty() && !limit.empty()) {
-    const auto a = k8s::parseQuantity(asked);
-    const auto b = k8s::parseQuantity(limit);
-    if (!a || !b || !(*a == *b)) {
-      report.warn(itemPath(service, "requests", "gpu"), "differs from limits.gpu, which pods get");
-    }
+  const Value* own = json::findObject(json::findObject(service.mainContainer(), "resources"), "limits");
+  const Value* ownLimit = json::find(own, gpuType(service));
+  const bool differs =
+      !limit.empty() ? !sameAmount(asked, limit)
+                     : ownLimit != nullptr && !sameAmount(asked, k8s::quantityText(*ownLimit).value_or(""));
+  if (!asked.empty() && differs) {
+    report.warn(itemPath(service, "requests", "gpu"),
+                fmt::format("differs from {}, which pods get",
+                            limit.empty() ? "the limit in mainContainer.resources" : "limits.gpu"));
   }
   const std::string_view type = json::findText(requests, "gpuType");
-  if (!type.empty() && type != gpuType(limits)) {
+  if (!type.empty() && type != gpuType(service)) {
     report.warn(itemPath(service, "requests", "gpuType"), "is not used: limits.gpuType is");
   }
 }
@@ -235,7 +244,7 @@ void oddGpus(const Service& service, const Report& report) {
   });
   for (const std::string_view kind : kKinds) {
     const Value* item = itemOf(service, kind);
-    const std::string_view type = gpuType(itemOf(service, "limits"));
+    const std::string_view type = gpuType(service);
     const Value* custom = json::find(json::findObject(item, "custom"), type);
     const std::string_view gpus = json::findText(item, "gpu");
     if (custom == nullptr || gpus.empty() || json::text(*custom) == gpus) continue;

@@ -218,11 +218,16 @@ TEST_CASE("the GPU count of TensorRT-LLM") {
     const char* resources;
     const char* total;
   };
-  const Row rows[] = {{R"({"limits":{"gpu":"8"}})", "-n 16 "},
-                      {R"({"limits":{"gpu":"8"},"requests":{"gpu":"3"}})", "-n 6 "},
-                      {R"({"limits":{"gpu":"8"},"requests":{"gpu":"invalid"}})", "-n 16 "},
-                      {R"({"requests":{"gpu":"2"}})", "-n 4 "},
-                      {R"({"limits":{"custom":{"nvidia.com/gpu":"5"}}})", "-n 10 "}};
+  const Row rows[] = {
+      {R"({"limits":{"gpu":"8"}})", "-n 16 "},
+      {R"({"limits":{"gpu":"8"},"requests":{"gpu":"3"}})", "-n 6 "},
+      {R"({"limits":{"gpu":"8"},"requests":{"gpu":"invalid"}})", "-n 16 "},
+      {R"({"requests":{"gpu":"2"}})", "-n 4 "},
+      {R"({"limits":{"custom":{"nvidia.com/gpu":"5"}}})", "-n 10 "},
+      {R"({"limits":{"gpu":"2.0"}})", "-n 4 "},
+      {R"({"limits":{"custom":{"nvidia.com/gpu":"8.0"}}})", "-n 16 "},
+      {R"({"limits":{"custom":{"nvidia.com/gpu":"2k"}}})", "-n 4000 "},
+      {R"({"limits":{"custom":{"amd.com/gpu":"3"}},"requests":{"gpuType":"amd.com/gpu"}})", "-n 6 "}};
   for (const Row& row : rows) {
     INFO(row.resources);
     json::Document graph = graphOf(

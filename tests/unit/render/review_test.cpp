@@ -329,7 +329,8 @@ TEST_CASE("TensorRT-LLM: GPU texts, and a volume that the user brings (pod-defau
     return names + commandOf(mainContainerOf(*spec));
   };
   CHECK(leader(R"({"limits":{"gpu":"+4"}})", "").find(" -n 8 ") != std::string::npos);
-  CHECK(leader(R"({"limits":{"custom":{"nvidia.com/gpu":"2k"}}})", "").find(" -n 0 ") != std::string::npos);
+  CHECK(leader(R"({"limits":{"custom":{"nvidia.com/gpu":"2k"}}})", "").find(" -n 4000 ") !=
+        std::string::npos);
   CHECK(leader(R"({"limits":{"gpu":"4"}})", R"("volumes":[{"name":"mpi-secret","emptyDir":{}}],)")
             .starts_with("mpi-secret shared-memory /bin/sh"));
 }

@@ -98,6 +98,9 @@ TEST_CASE("service.resource-name") {
        told("gpuType", "a100", standard)},
       {"bad GPU type for a request", resources(R"("limits":{"gpuType":"a100"},"requests":{"gpu":"1"})"),
        told("gpuType", "a100", standard)},
+      {"bad GPU type of a request", resources(R"("requests":{"gpu":"1","gpuType":"a100"})"),
+       "E service.resource-name " + kResources + "requests.gpuType: Invalid value: \"a100\": " + standard +
+           "\n"},
       {"bad GPU type without GPUs", resources(R"("limits":{"gpuType":"a100"})"), ""},
   });
 }
@@ -219,6 +222,14 @@ TEST_CASE("doubtful amounts (pod-Q1)") {
        gpu("gpu", "differs from limits.gpu, which pods get")},
       {"type of the request", resources(R"("requests":{"gpuType":"amd.com/gpu"},"limits":{"gpu":"2"})"),
        gpu("gpuType", "is not used: limits.gpuType is")},
+      {"type of a request alone", resources(R"("requests":{"gpu":"2","gpuType":"amd.com/gpu"})"), ""},
+      {"other type of a request alone",
+       resources(R"("requests":{"gpu":"2","gpuType":"amd.com/gpu"},"limits":{"gpuType":"nvidia.com/gpu"})"),
+       gpu("gpuType", "is not used: limits.gpuType is")},
+      {"a request beside the container's limit",
+       resources(R"("requests":{"gpu":"4"})",
+                 R"("mainContainer":{"resources":{"limits":{"nvidia.com/gpu":8}}})"),
+       gpu("gpu", "differs from the limit in mainContainer.resources, which pods get")},
       {"same type", resources(R"("requests":{"gpuType":"nvidia.com/gpu"},"limits":{"gpu":"2"})"), ""},
   });
 }

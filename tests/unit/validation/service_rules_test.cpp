@@ -437,9 +437,16 @@ TEST_CASE("multinode: GPUs of TensorRT-LLM (pod-Q40), probes (pod-Q38)") {
                                members.empty() ? "" : ",", members),
                    framework.empty() ? "" : fmt::format(R"("backendFramework":"{}")", framework));
   };
-  const std::string gpus =
-      "E service.trtllm-gpus spec.services[a].resources.limits.gpu: Required value: multinode "
-      "TensorRT-LLM starts one process for each GPU\n";
+  const auto without = [](std::string_view field) {
+    return fmt::format(
+        "E service.trtllm-gpus spec.services[a].resources.{}: Required value: multinode TensorRT-LLM starts "
+        "one process for each GPU\n",
+        field);
+  };
+  const std::string gpus = without("limits.gpu");
+  const std::string request =
+      "W service.gpu-request spec.services[a].resources.requests.gpu: differs from limits.gpu, which pods "
+      "get\n";
   const auto dropped = [](std::string_view probe) {
     return fmt::format(
         "W service.probes-dropped spec.services[a].{}: holds for the leader's pod only: worker pods do "
@@ -463,6 +470,20 @@ TEST_CASE("multinode: GPUs of TensorRT-LLM (pod-Q40), probes (pod-Q38)") {
        with("trtllm", R"("resources":{"limits":{"gpuType":"amd.com/gpu","custom":{"amd.com/gpu":"8"}}})"),
        ""},
       {"zero", with("trtllm", R"("resources":{"limits":{"gpu":"0"}})"), gpus},
+      {"not as a number is usually written", with("trtllm", R"("resources":{"limits":{"gpu":"2.0"}})"), ""},
+      {"no request", with("trtllm", R"("resources":{"requests":{"gpu":"0"},"limits":{"gpu":"2"}})"),
+       without("requests.gpu") + request},
+      {"a negative request", with("trtllm", R"("resources":{"requests":{"gpu":"-1"},"limits":{"gpu":"2"}})"),
+       without("requests.gpu") + request},
+      {"zero beside custom",
+       with("trtllm", R"("resources":{"limits":{"gpu":"0","custom":{"nvidia.com/gpu":"3"}}})"),
+       gpus + "W service.gpu-odd spec.services[a].resources.limits.custom[nvidia.com/gpu]: contradicts "
+              "limits.gpu: give one of them\n"},
+      {"no request beside custom",
+       with("trtllm", R"("resources":{"requests":{"gpu":"0"},"limits":{"custom":{"nvidia.com/gpu":"3"}}})"),
+       without("requests.gpu")},
+      {"custom is zero", with("trtllm", R"("resources":{"limits":{"custom":{"nvidia.com/gpu":"0"}}})"),
+       without("limits.custom[nvidia.com/gpu]")},
       {"one node", with("trtllm", "", 1), ""},
       {"vllm", with("vllm", ""), ""},
       {"no worker", with("trtllm", "", 2, "frontend"), ""},
