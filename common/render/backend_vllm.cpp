@@ -33,12 +33,16 @@ struct Sizes {
   }
 };
 
-bool usesMultiprocessing(const Component& component) {
-  const Value* annotations = component.annotations();
-  const std::string executor = k8s::lowerAscii(json::findText(annotations, api::annotation::kVllmExecutor));
+bool usesMultiprocessing(AnnotationLayers layers) {
+  const auto find = [&](std::string_view key) {
+    const Value* found = nullptr;
+    for (const Value* layer : layers) found = found != nullptr ? found : json::find(layer, key);
+    return found;
+  };
+  const std::string executor = k8s::lowerAscii(json::text(find(api::annotation::kVllmExecutor)));
   if (executor == "mp") return true;
   if (executor == "ray") return false;
-  const Value* origin = json::find(annotations, api::annotation::kOriginVersion);
+  const Value* origin = find(api::annotation::kOriginVersion);
   return k8s::originAtLeast(origin == nullptr ? std::nullopt : std::optional{json::text(*origin)},
                             k8s::kVllmMultiprocessingSince);
 }
@@ -49,7 +53,14 @@ Mode modeOf(const Sizes& sizes, bool multiprocessing) {
   return Sizes::saturate(sizes.world(), sizes.data) > sizes.gpus ? Mode::DataParallel : Mode::Untouched;
 }
 
-void injectMultiprocessing(const Component& component, Role role, Value& main, Allocator& allocator) {
+Sizes sizesOf(const Value& main, const Value& component) {
+  return {flagValue(main, "--tensor-parallel-size", "-tp"),
+          flagValue(main, "--pipeline-parallel-size", "-pp"), flagValue(main, "--data-parallel-size", "-dp"),
+          gpusOf(component)};
+}
+
+/// False: there is no place for the flags.
+bool injectMultiprocessing(const Component& component, Role role, Value& main, Allocator& allocator) {
   const Hosts& hosts = component.hosts;
   std::string rank;
   if (role == Role::Leader) rank = " --node-rank 0";
@@ -58,14 +69,15 @@ void injectMultiprocessing(const Component& component, Role role, Value& main, A
     return fmt::format("--distributed-executor-backend mp --nnodes {} --master-addr {} --master-port {}{}",
                        hosts.nodes, leader, kMasterPort, rank);
   };
-  injectFlags(main, {flags(hosts.leaderDirect()), flags(hosts.leaderShell())}, role == Role::Worker, kVllm,
-              allocator);
+  return injectFlags(main, {flags(hosts.leaderDirect()), flags(hosts.leaderShell())}, role == Role::Worker,
+                     kVllm, allocator);
 }
 
 void injectDataParallel(const Component& component, const Sizes& sizes, Role role, Value& main,
                         Allocator& allocator) {
   if (role == Role::Main) {  // nothing coordinates the nodes; a shell's text gets the reference's blank
-    return injectFlags(main, {"", ""}, false, kVllm, allocator);
+    injectFlags(main, {"", ""}, false, kVllm, allocator);
+    return;
   }
   const long long local = sizes.gpus / std::max(sizes.world(), 1LL);
   const std::string rank = role == Role::Leader ? "0" : component.hosts.rankTimes(local);
@@ -154,6 +166,11 @@ std::string_view cachePath(const Component& component) {
 
 }  // namespace
 
+bool vllmNeedsFlags(const Value& main, const Value& component, AnnotationLayers layers) {
+  const Mode mode = modeOf(sizesOf(main, component), usesMultiprocessing(layers));
+  return mode == Mode::Multiprocessing || mode == Mode::DataParallel;
+}
+
 void removeProbes(Value& container) {
   for (const std::string_view probe : {"livenessProbe", "readinessProbe", "startupProbe"}) {
     json::remove(container, probe);
@@ -163,12 +180,11 @@ void removeProbes(Value& container) {
 void updateForVllm(const Component& component, Role role, PodDraft& pod, Allocator& allocator) {
   const json::Maker make{allocator};
   if (component.multinode() && role != Role::Checkpoint) {
-    const Sizes sizes{flagValue(pod.main, "--tensor-parallel-size", "-tp"),
-                      flagValue(pod.main, "--pipeline-parallel-size", "-pp"),
-                      flagValue(pod.main, "--data-parallel-size", "-dp"), gpusOf(component.spec)};
-    const bool multiprocessing = usesMultiprocessing(component);
+    const Sizes sizes = sizesOf(pod.main, component.spec);
+    const bool multiprocessing = usesMultiprocessing({component.annotations()});
     const Mode mode = modeOf(sizes, multiprocessing);
-    if (mode == Mode::Multiprocessing) injectMultiprocessing(component, role, pod.main, allocator);
+    const bool joined =
+        mode == Mode::Multiprocessing && injectMultiprocessing(component, role, pod.main, allocator);
     if (mode == Mode::Ray) wrapInRay(component, role, pod.main, allocator);
     if (mode == Mode::DataParallel) injectDataParallel(component, sizes, role, pod.main, allocator);
     if (multiprocessing) {
@@ -179,7 +195,8 @@ void updateForVllm(const Component& component, Role role, PodDraft& pod, Allocat
     }
     if (role == Role::Worker) {
       removeProbes(pod.main);
-      if (mode == Mode::Multiprocessing) {
+      // A leader that was told nothing of other nodes never listens.
+      if (joined) {
         json::ensureList(pod.spec, "initContainers", allocator)
             .PushBack(waitForLeader(component, pod.main, make), allocator);
       }

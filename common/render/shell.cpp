@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
+#include <algorithm>
 #include <charconv>
 #include <vector>
 
@@ -75,6 +76,61 @@ std::string literal(std::string_view flags) {
   return out;
 }
 
+bool runs(std::string_view text, std::string_view framework) {
+  const Expressions& expressions = expressionsOf(framework);
+  const re2::StringPiece piece{text.data(), text.size()};
+  return re2::RE2::PartialMatch(piece, expressions.module) ||
+         re2::RE2::PartialMatch(piece, expressions.token);
+}
+
+/// The first item that runs the framework by itself, as the text of a shell.
+const Value* itemThatRuns(const Value* list, std::string_view framework) {
+  if (list == nullptr || !list->IsArray()) return nullptr;
+  for (const Value& item : list->GetArray()) {
+    if (runs(json::text(item), framework)) return &item;
+  }
+  return nullptr;
+}
+
+void appendItems(const Value* list, std::vector<std::string_view>& all) {
+  if (list == nullptr || !list->IsArray()) return;
+  for (const Value& item : list->GetArray()) all.push_back(json::text(item));
+}
+
+/// "sh -c", "/bin/bash -ec": what follows is a text and its $0, $1, ….
+bool isScript(const std::vector<std::string_view>& items) {
+  if (items.size() < 2) return false;
+  const std::string_view name = items[0].substr(items[0].rfind('/') + 1);
+  return name.ends_with("sh") && items[1].starts_with('-') && items[1].ends_with('c');
+}
+
+/// Whether a launcher starts the framework: [env, A=b, python3, -m, dynamo.vllm].
+bool isLaunched(const Value& container, std::string_view framework) {
+  std::vector<std::string_view> items;
+  appendItems(json::find(container, "command"), items);
+  if (items.empty() || isScript(items)) return false;
+  appendItems(json::find(container, "args"), items);
+  const auto python = std::find_if(items.begin(), items.end(), isPython);
+  const auto flag = std::find(python, items.end(), "-m");
+  return flag != items.end() && std::next(flag) != items.end() &&
+         std::next(flag)->starts_with(fmt::format("dynamo.{}", framework));
+}
+
+/// Where flags for the framework belong.
+struct Place {
+  bool process = false;         ///< behind all arguments of the container
+  const Value* text = nullptr;  ///< into this text of a shell
+};
+
+Place placeOf(const Value& container, std::string_view framework) {
+  const Value* command = json::find(container, "command");
+  const bool given = command != nullptr && command->IsArray() && !command->Empty();
+  if (given && isPython(json::text((*command)[0]))) return {.process = true};
+  if (const Value* text = itemThatRuns(json::find(container, "args"), framework)) return {.text = text};
+  if (isLaunched(container, framework)) return {.process = true};
+  return {.text = itemThatRuns(command, framework)};
+}
+
 Value withWords(Value&& list, std::string_view text, Allocator& allocator) {
   for (const std::string_view word : words(text)) list.PushBack(json::string(word, allocator), allocator);
   return std::move(list);
@@ -128,36 +184,37 @@ std::optional<std::string> injectIntoText(std::string_view text, std::string_vie
   return std::nullopt;
 }
 
-void injectFlags(Value& container, const Flags& flags, bool needsShell, std::string_view framework,
+bool injectFlags(Value& container, const Flags& flags, bool needsShell, std::string_view framework,
                  Allocator& allocator) {
-  Value* command = json::find(container, "command");
+  const Place place = placeOf(container, framework);
+  if (place.text != nullptr) {
+    const auto changed = injectIntoText(json::text(*place.text), flags.shell, framework);
+    if (changed) *const_cast<Value*>(place.text) = json::string(*changed, allocator);
+    return changed.has_value();
+  }
+  if (!place.process) return false;
+  const Value* command = json::find(container, "command");
   Value* args = json::find(container, "args");
   if (args != nullptr && !args->IsArray()) args = nullptr;
-  const bool python =
-      command != nullptr && command->IsArray() && !command->Empty() && isPython(json::text((*command)[0]));
-  if (python && needsShell) {
-    std::string text = "exec " + quoteAll(command);
-    if (args != nullptr && !args->Empty()) text += ' ' + quoteAll(args);
-    text += ' ' + flags.shell;
-    json::set(container, "command", withWords(Value{rapidjson::kArrayType}, "sh -c", allocator), allocator);
-    Value list{rapidjson::kArrayType};
-    list.PushBack(json::string(text, allocator), allocator);
-    json::set(container, "args", std::move(list), allocator);
-    return;
-  }
-  if (python) {
+  if (!needsShell) {
     Value list{rapidjson::kArrayType};
     if (args != nullptr) list = std::move(*args);
     json::set(container, "args", withWords(std::move(list), flags.direct, allocator), allocator);
-    return;
+    return true;
   }
-  if (args == nullptr) return;
-  for (Value& item : args->GetArray()) {
-    if (const auto changed = injectIntoText(json::text(item), flags.shell, framework)) {
-      item = json::string(*changed, allocator);
-      return;
-    }
-  }
+  std::string text = "exec " + quoteAll(command);
+  if (args != nullptr && !args->Empty()) text += ' ' + quoteAll(args);
+  text += ' ' + flags.shell;
+  json::set(container, "command", withWords(Value{rapidjson::kArrayType}, "sh -c", allocator), allocator);
+  Value list{rapidjson::kArrayType};
+  list.PushBack(json::string(text, allocator), allocator);
+  json::set(container, "args", std::move(list), allocator);
+  return true;
+}
+
+bool takesFlags(const Value& container, std::string_view framework) {
+  const Place place = placeOf(container, framework);
+  return place.process || place.text != nullptr;
 }
 
 long long flagValue(const Value& container, std::string_view flag, std::string_view shortFlag) {

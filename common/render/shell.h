@@ -27,11 +27,15 @@ struct Flags {
   std::string shell;
 };
 
-/// Puts `flags` behind the framework's module in the command of `container`. A python command gets arguments
-/// of its own, or is wrapped in a shell when `needsShell`; in a shell's text they follow `dynamo.<framework>`
-/// in the first argument that runs it. A command that is neither stays as it is.
-void injectFlags(json::Value& container, const Flags& flags, bool needsShell, std::string_view framework,
+/// Puts `flags` behind the framework's module in the command of `container`. A python command, also behind a
+/// launcher such as env, gets arguments of its own, or is wrapped in a shell when `needsShell`; in a shell's
+/// text they follow `dynamo.<framework>` in the first item that runs it, of args, else of the command (quirk
+/// pod-Q31). A command that is neither stays as it is: false.
+bool injectFlags(json::Value& container, const Flags& flags, bool needsShell, std::string_view framework,
                  json::Allocator& allocator);
+
+/// Whether injectFlags finds a place in `container`.
+bool takesFlags(const json::Value& container, std::string_view framework);
 
 /// `text` with `flags` behind every run of the framework's module; nullopt when it runs none.
 std::optional<std::string> injectIntoText(std::string_view text, std::string_view flags,

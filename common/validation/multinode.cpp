@@ -1,8 +1,10 @@
-// Services on several nodes (quirks pod-Q23, pod-Q38, pod-Q40; spec/pod-defaults.md section 11.1).
+// Services on several nodes (quirks pod-Q23, pod-Q31, pod-Q38, pod-Q40; spec/pod-defaults.md section 11.1).
 
 #include <fmt/format.h>
 
+#include "common/render/backend.h"
 #include "common/render/component.h"
+#include "common/render/shell.h"
 #include "common/validation/graph.h"
 
 namespace dynamo::validation {
@@ -10,7 +12,7 @@ namespace {
 
 using json::Value;
 
-constexpr std::string_view kProbePrefix = "extraPodSpec.mainContainer.";
+constexpr std::string_view kMainContainer = "extraPodSpec.mainContainer.";
 
 void gpuCount(const Service& service, const Report& report) {
   if (!service.multinode() || service.framework.name != render::kTrtllm) return;
@@ -20,12 +22,30 @@ void gpuCount(const Service& service, const Report& report) {
                   "multinode TensorRT-LLM starts one process for each GPU");
 }
 
+/// Where nothing runs at all, rendering tells that (quirk dec-4).
+void flagsPlaced(const Service& service, const Report& report) {
+  const std::string& framework = service.framework.name;
+  const Value* main = service.mainContainer();
+  if (!service.multinode() || main == nullptr) return;
+  if (framework != render::kVllm && framework != render::kSglang) return;
+  const bool args = !isEmptyList(json::find(main, "args"));
+  if (!args && isEmptyList(json::find(main, "command"))) return;
+  if (render::takesFlags(*main, framework)) return;
+  const Value* handedDown = service.graph.isGraph() ? service.graph.annotations : nullptr;
+  if (framework == render::kVllm &&
+      !render::vllmNeedsFlags(*main, service.spec, {service.annotations(), handedDown})) {
+    return;
+  }
+  report.warn(service.at(fmt::format("{}{}", kMainContainer, args ? "args" : "command")),
+              fmt::format("runs no python -m dynamo.{}: flags that join the nodes are left out", framework));
+}
+
 /// The leader answers for the workers; see section 11.1 for what each engine removes.
 void droppedProbes(const Service& service, const Report& report) {
   const std::string& framework = service.framework.name;
   if (!service.multinode() || framework == render::kNoop) return;
   for (const std::string_view probe : {"livenessProbe", "readinessProbe", "startupProbe"}) {
-    for (const std::string_view prefix : {std::string_view{}, kProbePrefix}) {
+    for (const std::string_view prefix : {std::string_view{}, kMainContainer}) {
       const Value* holder = prefix.empty() ? &service.spec : service.mainContainer();
       if ((prefix.empty() && probe == "startupProbe") || json::findObject(holder, probe) == nullptr) continue;
       report.warn(service.at(fmt::format("{}{}", prefix, probe)),
@@ -37,6 +57,9 @@ void droppedProbes(const Service& service, const Report& report) {
 constexpr std::array kChecks = {
     ServiceCheck{{"service.trtllm-gpus", Severity::Error, "multinode TensorRT-LLM needs a number of GPUs"},
                  gpuCount},
+    ServiceCheck{{"service.node-flags", Severity::Warning,
+                  "the command of an engine on several nodes has a place for its flags"},
+                 flagsPlaced},
     ServiceCheck{{"service.probes-dropped", Severity::Warning,
                   "probes of multinode services hold for the leader only"},
                  droppedProbes},

@@ -93,6 +93,32 @@ TEST_CASE("commands of leaders and workers") {
        "sh|-c|python3 -m dynamo.vllm --data-parallel-hybrid-lb --data-parallel-size-local 8 "
        "--data-parallel-start-rank $(( 8 * LWS_WORKER_INDEX )) --data-parallel-address $LWS_LEADER_ADDRESS "
        "--data-parallel-rpc-port 13445 -dp 16"},
+      {"vLLM, mp, all in a shell's command (quirk pod-Q31)", Pathway::Grove,
+       R"(["/bin/sh","-c","exec python3 -m dynamo.vllm --tensor-parallel-size 16 $0"])", R"(["--x"])",
+       kVersioned,
+       "/bin/sh|-c|exec python3 -m dynamo.vllm " + mp + kGroveLeader +
+           " --master-port 29500 --node-rank 0 --tensor-parallel-size 16 $0|--x",
+       "/bin/sh|-c|exec python3 -m dynamo.vllm " + mp + kGroveLeader +
+           " --master-port 29500 --node-rank $((GROVE_PCLQ_POD_INDEX + 1)) --headless --tensor-parallel-size "
+           "16 $0|--x"},
+      {"vLLM, mp, all in the command (quirk pod-Q31)", Pathway::LeaderWorkerSet,
+       R"(["python3","-m","dynamo.vllm","-tp","16"])", R"(["--x"])", kVersioned,
+       "python3|-m|dynamo.vllm|-tp|16|--x|--distributed-executor-backend|mp|--nnodes|2|--master-addr|"
+       "$(LWS_LEADER_ADDRESS)|--master-port|29500|--node-rank|0",
+       "sh|-c|exec python3 -m dynamo.vllm -tp 16 --x " + mp +
+           "$LWS_LEADER_ADDRESS --master-port 29500 --node-rank $(LWS_WORKER_INDEX) --headless"},
+      {"vLLM, mp, behind a launcher", Pathway::LeaderWorkerSet, R"(["env","A=b c","python3"])",
+       R"(["-m","dynamo.vllm","-tp","16"])", kVersioned,
+       "env|A=b c|python3|-m|dynamo.vllm|-tp|16|--distributed-executor-backend|mp|--nnodes|2|--master-addr|"
+       "$(LWS_LEADER_ADDRESS)|--master-port|29500|--node-rank|0",
+       "sh|-c|exec env \"A=b c\" python3 -m dynamo.vllm -tp 16 " + mp +
+           "$LWS_LEADER_ADDRESS --master-port 29500 --node-rank $(LWS_WORKER_INDEX) --headless"},
+      {"SGLang, all in a shell's command", Pathway::Grove, R"(["bash","-ec","python3 -m dynamo.sglang --x"])",
+       "[]", kVersioned,
+       "bash|-ec|python3 -m dynamo.sglang --dist-init-addr " + kGroveLeader +
+           ":29500 --nnodes 2 --node-rank 0 --x",
+       "bash|-ec|python3 -m dynamo.sglang --dist-init-addr " + kGroveLeader +
+           ":29500 --nnodes 2 --node-rank $((GROVE_PCLQ_POD_INDEX + 1)) --x"},
       {"vLLM that fits one node", Pathway::Grove, R"(["python3"])", R"(["-m","dynamo.vllm"])", kVersioned,
        "python3|-m|dynamo.vllm", "python3|-m|dynamo.vllm"},
       {"SGLang, shell", Pathway::LeaderWorkerSet, R"(["sh","-c"])",
@@ -170,6 +196,15 @@ TEST_CASE("probes, environment and helpers of multinode workers") {
                                         R"(["-m","dynamo.vllm","--data-parallel-size","16"])", kVersioned);
   CHECK(json::find(*podSpecOf(dataParallel.children, "worker"), "initContainers") ==
         nullptr);  // quirk pod-Q17
+
+  // No flags find a place: a leader by itself listens for nobody.
+  json::Document script = graphOf(
+      R"({"componentType":"worker","backendFramework":"vllm","multinode":{"nodeCount":2},"resources":{"limits":{"gpu":"8"}},"extraPodSpec":{"mainContainer":{"command":["./start.sh"],"args":["-tp","16","vllm"]}}})",
+      kVersioned);
+  json::set(script["spec"], "backendFramework", Value{"vllm"}, script.GetAllocator());
+  const Children untouched = rendered(Setup{Pathway::Grove}, script);
+  CHECK(commandOf(mainContainerOf(*podSpecOf(untouched, "worker"))) == "./start.sh|-tp|16|vllm");
+  CHECK(json::find(*podSpecOf(untouched, "worker"), "initContainers") == nullptr);
 
   const Result own = multinode(Pathway::Grove, R"(["python3"])", R"(["-m","dynamo.vllm"])", kVersioned,
                                R"(,"envs":[{"name":"VLLM_NIXL_SIDE_CHANNEL_HOST","value":"mine"}])");

@@ -430,6 +430,38 @@ TEST_CASE("a claim of the configuration that cannot be") {
         "\"A_b\", which the operator's configuration has as checkpoint.storage.pvc.pvcName\n");
 }
 
+TEST_CASE("multinode: flags of the operator's find a place (pod-Q31)") {
+  const auto with = [](std::string_view framework, std::string_view container, std::string_view gpus = "8",
+                       std::string_view executor = "mp") {
+    return graph(
+        fmt::format(R"("backendFramework":"{}","services":{{"a":{{"componentType":"worker","multinode":)"
+                    R"({{"nodeCount":2}},"resources":{{"limits":{{"gpu":"{}"}}}},"extraPodSpec":{{)"
+                    R"("mainContainer":{{{}}}}}}}}})",
+                    framework, gpus, container),
+        fmt::format(R"("annotations":{{"nvidia.com/vllm-distributed-executor-backend":"{}"}})", executor));
+  };
+  const auto told = [](std::string_view field, std::string_view framework) {
+    return fmt::format(
+        "W service.node-flags spec.services[a].extraPodSpec.mainContainer.{}: runs no python -m "
+        "dynamo.{}: flags that join the nodes are left out\n",
+        field, framework);
+  };
+  check({
+      {"a script", with("vllm", R"("command":["./start.sh"],"args":["-tp","16"])"), told("args", "vllm")},
+      {"a script, data parallel", with("vllm", R"("command":["./start.sh"],"args":["-dp","16"])"),
+       told("args", "vllm")},
+      {"a script in the default shell", with("vllm", R"("args":["./start.sh -tp 16"])"),
+       told("args", "vllm")},
+      {"Ray", with("vllm", R"("command":["./start.sh"],"args":["-tp","16"])", "8", "ray"), ""},
+      {"fits one node", with("vllm", R"("command":["./start.sh"],"args":["-tp","16"])", "16"), ""},
+      {"a script, sglang", with("sglang", R"("command":["./start.sh"])"), told("command", "sglang")},
+      {"python", with("vllm", R"("command":["python3","serve.py","-tp","16"])"), ""},
+      {"a shell", with("vllm", R"("command":["sh","-c","python3 -m dynamo.vllm -tp 16"])"), ""},
+      {"a launcher", with("vllm", R"("command":["env","python3","-m","dynamo.vllm"],"args":["-tp=16"])"), ""},
+      {"nothing runs", with("sglang", R"("image":"i")"), ""},
+  });
+}
+
 TEST_CASE("multinode: GPUs of TensorRT-LLM (pod-Q40), probes (pod-Q38)") {
   const auto with = [](std::string_view framework, std::string_view members, int nodes = 2,
                        std::string_view type = "worker") {
