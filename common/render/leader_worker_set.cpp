@@ -2,6 +2,8 @@
 // spec/children.md section 10; quirks dec-4, dec-6, child-Q8, child-Q17, child-Q17b, pod-Q39.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "common/api/dynamo.h"
 #include "common/defaults/identity.h"
 #include "common/render/metadata.h"
@@ -86,7 +88,9 @@ void renderOne(const Value& owner, const Component& component, const Templates& 
 void renderLeaderWorkerSets(const Value& owner, const Component& component, const Context& context,
                             Children& children, Allocator& allocator) {
   const Value* given = json::find(component.spec, "replicas");
-  const long long replicas = given != nullptr && given->IsInt64() ? given->GetInt64() : 1;
+  long long replicas = given != nullptr && given->IsInt64() ? given->GetInt64() : 1;
+  // Whoever scales up cannot mend what is wrong with the pods.
+  if (context.trial()) replicas = std::max(replicas, 1LL);
   if (replicas <= 0) return;
   if (replicas > kMaxReplicas) {
     children.errors.push_back(

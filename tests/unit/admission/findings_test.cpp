@@ -191,6 +191,37 @@ TEST_CASE("an item put before another one moves its old defect, and refuses noth
   }
 }
 
+TEST_CASE("services without replicas are judged as those that have some (dec-4, adm-Q11)") {
+  const auto scaled = [](int replicas, std::string_view container, std::string_view members = "",
+                         std::string_view spec = "") {
+    return graph(
+        fmt::format(
+            R"("services":{{"a":{{"componentType":"worker","replicas":{},"multinode":{{"nodeCount":2}},)"
+            R"("extraPodSpec":{{"mainContainer":{{{}}}}}{}}}}}{})",
+            replicas, container, members, spec),
+        R"("annotations":{"nvidia.com/enable-grove":"false"})");
+  };
+  const std::string main = "spec.services[a].extraPodSpec.mainContainer.";
+  const std::string noArgs = "render.lws-command " + main +
+                             "args: Required value: a multinode component of LeaderWorkerSets needs it\n";
+  for (const int replicas : {0, 1, 3}) {
+    check({
+        {"good", scaled(replicas, kMain), ""},
+        {"no arguments", scaled(replicas, R"("image":"i","command":["x"])"), "E " + noArgs},
+        {"no image", scaled(replicas, R"("command":["x"],"args":["y"])"),
+         "E pod.image " + main + "image: Required value\n"},
+        {"a cache without a path",
+         scaled(replicas, R"("image":"i","command":["x"],"args":["y"])",
+                R"(,"volumeMounts":[{"name":"c","useAsCompilationCache":true}])",
+                R"(,"pvcs":[{"name":"c"}])"),
+         "E render.mount-point spec.services[a].volumeMounts[0].mountPoint: Required value: only vllm has a "
+         "default path for its compilation cache\n"},
+    });
+  }
+  const auto bad = [&](int replicas) { return scaled(replicas, R"("image":"i","command":["x"])"); };
+  CHECK(said(bad(1), bad(0)).starts_with("W render.lws-command"));
+}
+
 std::string times(int count, std::string_view item) {
   std::string list;
   for (int i = 0; i < count; ++i) {
