@@ -12,6 +12,7 @@
 #include "common/defaults/units.h"
 #include "common/defaults/writer.h"
 #include "common/json/build.h"
+#include "common/k8s/mounts.h"
 
 namespace dynamo::defaults {
 namespace {
@@ -59,7 +60,7 @@ class Deriver {
     const Value* page = json::findObject(&page_, "sharedMemory");
     // A block of the user's without a size is a mistake that validation tells (admission.md section 7).
     const bool given = json::find(component_, "sharedMemory") != nullptr;
-    if (page == nullptr || given || mountsSharedMemory()) return;
+    if (page == nullptr || given || bringsSharedMemory()) return;
     const std::string_view name = json::findBool(page, "disabled").value_or(false) ? "disabled" : "size";
     const Value* value = json::find(page, name);
     if (value == nullptr) return;
@@ -68,17 +69,14 @@ class Deriver {
     writer_.members(kSharedMemory, std::move(units));
   }
 
-  /// Whether the user fills /dev/shm, so that the default volume is not made, or brings that volume.
-  bool mountsSharedMemory() const {
-    const auto at = [](const Value* mounts, std::string_view key) {
-      if (mounts == nullptr || !mounts->IsArray()) return false;
-      return std::any_of(mounts->Begin(), mounts->End(), [&](const Value& mount) {
-        return json::findText(&mount, key) == api::kSharedMemoryPath;
-      });
-    };
-    return at(json::find(userContainer(), "volumeMounts"), "mountPath") ||
-           at(json::find(component_, "volumeMounts"), "mountPoint") ||
-           json::findNamed(json::find(userPod(), "volumes"), api::kSharedMemory) != nullptr;
+  /// Whether the user fills /dev/shm, so that the default volume, if nothing else mounts it, is not made, or
+  /// brings that volume.
+  bool bringsSharedMemory() const {
+    if (json::findNamed(json::find(userPod(), "volumes"), api::kSharedMemory) != nullptr) return true;
+    const bool filled =
+        k8s::mountsAt(json::find(userContainer(), "volumeMounts"), "mountPath", api::kSharedMemoryPath) ||
+        k8s::mountsAt(json::find(component_, "volumeMounts"), "mountPoint", api::kSharedMemoryPath);
+    return filled && !k8s::podMountsVolume(userPod(), api::kSharedMemory);
   }
 
   /// A default for `name` below `user`, which has none; null and absent are one.

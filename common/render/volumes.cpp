@@ -7,6 +7,7 @@
 
 #include "common/api/dynamo.h"
 #include "common/json/build.h"
+#include "common/k8s/mounts.h"
 #include "common/k8s/quantity.h"
 
 namespace dynamo::render {
@@ -15,18 +16,14 @@ namespace {
 using json::Allocator;
 using json::Value;
 
-bool mountsAt(const Value& container, std::string_view path) {
-  const Value* mounts = json::find(container, "volumeMounts");
-  if (mounts == nullptr || !mounts->IsArray()) return false;
-  for (const Value& mount : mounts->GetArray()) {
-    if (json::findText(&mount, "mountPath") == path) return true;
-  }
-  return false;
-}
-
 bool hasVolume(const PodDraft& pod, std::string_view name) {
   return json::findNamed(json::find(pod.spec, "volumes"), name) != nullptr ||
          json::findNamed(&pod.volumes, name) != nullptr;
+}
+
+bool isMounted(const Component& component, const PodDraft& pod, std::string_view volume) {
+  return k8s::mountsVolume(&pod.main, volume) || k8s::podMountsVolume(&pod.spec, volume) ||
+         k8s::podMountsVolume(component.podSpec(), volume);
 }
 
 /// The path of `mount`; empty when it has none, with the error told.
@@ -80,7 +77,8 @@ void addSharedMemory(const Component& component, const Context& context, PodDraf
   const Value* fallback = json::findObject(&context.defaults.of(component.type()), "sharedMemory");
   const Value* asked = given == nullptr ? fallback : given;
   if (asked == nullptr || json::findBool(asked, "disabled").value_or(false)) return;
-  if (mountsAt(pod.main, api::kSharedMemoryPath)) return;
+  const bool taken = k8s::mountsAt(json::find(pod.main, "volumeMounts"), "mountPath", api::kSharedMemoryPath);
+  if (taken && !isMounted(component, pod, api::kSharedMemory)) return;
   const json::Maker make{allocator};
   if (!hasVolume(pod, api::kSharedMemory)) {
     const Value* size = json::find(asked, "size");
@@ -89,6 +87,7 @@ void addSharedMemory(const Component& component, const Context& context, PodDraf
     if (size != nullptr) make.set(source, "sizeLimit", *size);
     make.push(pod.volumes, make.object("name", api::kSharedMemory, "emptyDir", std::move(source)));
   }
+  if (taken) return;
   json::ensureList(pod.main, "volumeMounts", allocator)
       .PushBack(make.object("name", api::kSharedMemory, "mountPath", api::kSharedMemoryPath), allocator);
 }

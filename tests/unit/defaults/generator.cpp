@@ -117,6 +117,7 @@ Value GraphGenerator::mainContainer() {
     add(container, name, 12, probe());
   add(container, "volumeMounts", 15,
       parse({R"([{"name":"own","mountPath":"/own"}])", R"([{"name":"own","mountPath":"/dev/shm"}])",
+             R"([{"name":"shared-memory","mountPath":"/dev/shm/"}])",
              R"([{"name":"own","mountPath":"/etc/epp"}])", R"([{"name":"hf-cache","mountPath":"/cache"}])"}));
   add(container, "securityContext", 10, parse({"{}", R"({"runAsUser":0})"}));
   add(container, "resources", 10, parse({R"({"limits":{"cpu":"1"}})"}));
