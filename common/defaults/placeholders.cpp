@@ -1,5 +1,6 @@
 #include "common/defaults/placeholders.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -43,31 +44,37 @@ bool isKnown(std::string_view text, const Placeholders& placeholders) {
          !missing("${graph}", placeholders.graph) && !missing("${namespace}", placeholders.namespaceName);
 }
 
-/// Fills in `value` and everything below it; false when a name is missing.
-bool fillAll(json::Value& value, const Placeholders& placeholders, json::Allocator& allocator) {
+/// Whether no text in `value` needs a name that is missing.
+bool allKnown(const json::Value& value, const Placeholders& placeholders) {
   if (value.IsString()) {
     const std::string_view text = json::text(value);
-    if (text.find("${") == std::string_view::npos) return true;
-    if (!isKnown(text, placeholders)) return false;
-    value = json::string(fill(text, placeholders), allocator);
-  } else if (value.IsArray()) {
-    for (json::Value& item : value.GetArray()) {
-      if (!fillAll(item, placeholders, allocator)) return false;
-    }
-  } else if (value.IsObject()) {
-    for (auto& member : value.GetObject()) {
-      if (!fillAll(member.value, placeholders, allocator)) return false;
-    }
+    return text.find("${") == std::string_view::npos || isKnown(text, placeholders);
   }
-  return true;
+  const auto known = [&](const json::Value& below) { return allKnown(below, placeholders); };
+  if (value.IsArray()) return std::all_of(value.Begin(), value.End(), known);
+  if (!value.IsObject()) return true;
+  return std::all_of(value.MemberBegin(), value.MemberEnd(),
+                     [&](const auto& member) { return known(member.value); });
 }
 
 }  // namespace
 
+void fillAll(json::Value& value, const Placeholders& placeholders, json::Allocator& allocator) {
+  if (value.IsString()) {
+    if (json::text(value).find("${") == std::string_view::npos) return;
+    value = json::string(fill(json::text(value), placeholders), allocator);
+  } else if (value.IsArray()) {
+    for (json::Value& item : value.GetArray()) fillAll(item, placeholders, allocator);
+  } else if (value.IsObject()) {
+    for (auto& member : value.GetObject()) fillAll(member.value, placeholders, allocator);
+  }
+}
+
 std::optional<json::Value> instantiate(const json::Value& page, const Placeholders& placeholders,
                                        json::Allocator& allocator) {
+  if (!allKnown(page, placeholders)) return std::nullopt;
   json::Value value = json::copy(page, allocator);
-  if (!fillAll(value, placeholders, allocator)) return std::nullopt;
+  fillAll(value, placeholders, allocator);
   return value;
 }
 

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "common/api/dynamo.h"
-#include "common/defaults/placeholders.h"
 #include "common/json/build.h"
 #include "common/render/env.h"
 #include "common/render/resources.h"
@@ -16,18 +15,6 @@ using json::Allocator;
 using json::Value;
 
 constexpr std::array<std::string_view, 4> kHandlers = {"exec", "httpGet", "tcpSocket", "grpc"};
-
-/// Text with placeholders filled in, in `value` and everything below it.
-void fillAll(Value& value, const defaults::Placeholders& placeholders, Allocator& allocator) {
-  if (value.IsString()) {
-    if (json::text(value).find("${") == std::string_view::npos) return;
-    value = json::string(defaults::fill(json::text(value), placeholders), allocator);
-  } else if (value.IsArray()) {
-    for (Value& item : value.GetArray()) fillAll(item, placeholders, allocator);
-  } else if (value.IsObject()) {
-    for (auto& member : value.GetObject()) fillAll(member.value, placeholders, allocator);
-  }
-}
 
 /// The defaults of `type` as a container; its environment is not merged yet: a name's last entry counts.
 Value typeDefaults(const Component& component, std::string_view type, const Context& context,
@@ -41,7 +28,7 @@ Value typeDefaults(const Component& component, std::string_view type, const Cont
                           json::copy(member.value, allocator), allocator);
     }
   }
-  fillAll(container, {component.dynamoNamespace, component.graph, component.namespaceName, type}, allocator);
+  defaults::fillAll(container, placeholdersOf(component, type), allocator);
   Value env = standardEnv(component, context, allocator);
   Value own = defaultEnv(json::find(page, "env"), component, type, allocator);
   for (Value& variable : own.GetArray()) env.PushBack(variable, allocator);

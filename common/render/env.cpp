@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "common/api/dynamo.h"
-#include "common/defaults/placeholders.h"
 #include "common/json/build.h"
 
 namespace dynamo::render {
@@ -41,19 +40,24 @@ Value mergeEnv(std::initializer_list<const Value*> layers, Allocator& allocator)
   return merged;
 }
 
+defaults::Placeholders placeholdersOf(const Component& component, std::string_view componentType) {
+  return {component.dynamoNamespace, component.graph, component.namespaceName, componentType};
+}
+
 Value defaultEnv(const Value* map, const Component& component, std::string_view componentType,
                  Allocator& allocator) {
   const json::Maker make{allocator};
   Value list{rapidjson::kArrayType};
   if (map == nullptr || !map->IsObject()) return list;
-  const defaults::Placeholders placeholders{component.dynamoNamespace, component.graph,
-                                            component.namespaceName, componentType};
+  const defaults::Placeholders placeholders = placeholdersOf(component, componentType);
   for (const auto& entry : map->GetObject()) {
     Value variable = make.object("name", json::text(entry.name));
     if (entry.value.IsString()) {
       make.set(variable, "value", defaults::fill(json::text(entry.value), placeholders));
     } else if (entry.value.IsObject()) {
-      make.set(variable, "valueFrom", entry.value);
+      Value source = json::copy(entry.value, allocator);
+      defaults::fillAll(source, placeholders, allocator);
+      make.set(variable, "valueFrom", std::move(source));
     }
     list.PushBack(variable, allocator);
   }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/defaults/placeholders.h"
 #include "common/json/value.h"
 #include "common/render/component.h"
 
@@ -16,6 +17,9 @@ std::vector<const json::Value*> mergedEnv(std::initializer_list<const json::Valu
 
 /// mergedEnv() as a list of copies.
 json::Value mergeEnv(std::initializer_list<const json::Value*> layers, json::Allocator& allocator);
+
+/// What the defaults of `componentType` call the component's names.
+defaults::Placeholders placeholdersOf(const Component& component, std::string_view componentType);
 
 /// The env map of a page of defaults as a list, placeholders filled in.
 json::Value defaultEnv(const json::Value* map, const Component& component, std::string_view componentType,

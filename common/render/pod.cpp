@@ -6,6 +6,7 @@
 #include "common/render/backend.h"
 #include "common/render/checkpoint.h"
 #include "common/render/container.h"
+#include "common/render/env.h"
 #include "common/render/go_types.h"
 #include "common/render/pull_secrets.h"
 #include "common/render/volumes.h"
@@ -20,6 +21,7 @@ using json::Value;
 Value basePod(const Component& component, const Context& context, Allocator& allocator) {
   const Value* page = json::findObject(&context.defaults.of(component.type()), "podSpec");
   Value spec = page == nullptr ? Value{rapidjson::kObjectType} : json::copy(*page, allocator);
+  defaults::fillAll(spec, placeholdersOf(component, component.type()), allocator);
   if (component.type() == api::kEpp) {
     Value volumes{rapidjson::kArrayType};
     volumes.PushBack(defaults::eppConfigVolume(component.spec, component.graph, allocator), allocator);

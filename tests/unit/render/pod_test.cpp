@@ -344,5 +344,25 @@ TEST_CASE("a site's overlay changes any default") {
   CHECK(env.find(kCommonEnv) == std::string::npos);  // DYN_HTTP_PORT stands between them
 }
 
+TEST_CASE("placeholders are filled in everywhere in an overlay, as admission does") {
+  const json::Document overlay = parsed(
+      R"({"common":{"podSpec":{"priorityClassName":"${graph}-p","nodeSelector":{"n":"${namespace}"},
+      "volumes":[{"name":"v","configMap":{"name":"${graph}-${componentType}"}}]},"sharedMemory":{"disabled":true},
+      "mainContainer":{"env":{"FROM":{"configMapKeyRef":{"name":"${dynamoNamespace}","key":"k"}}}}}})");
+  Setup setup;
+  const defaults::ComponentDefaults site{&overlay};
+  json::Document graph = graphOf(R"({"componentType":"worker","frontendSidecar":{"image":"i"}})");
+  const Children children = renderAll(graph, {setup.config, site, setup.facts}, {}, graph.GetAllocator());
+  const Value* pod = podSpecOf(children, "main");
+  REQUIRE(pod != nullptr);
+  CHECK(dumpAt(*pod, {"priorityClassName"}) == R"("g-p")");
+  CHECK(dumpAt(*pod, {"nodeSelector"}) == R"({"n":"ns"})");
+  CHECK(dumpAt(*pod, {"volumes"}) == R"([{"name":"v","configMap":{"name":"g-worker"}}])");
+  const std::string from = R"({"name":"FROM","valueFrom":{"configMapKeyRef":{"name":"ns-g","key":"k"}}})";
+  for (const Value& container : json::find(*pod, "containers")->GetArray()) {
+    CHECK(json::dump(*json::findNamed(json::find(container, "env"), "FROM")) == from);
+  }
+}
+
 }  // namespace
 }  // namespace dynamo::render::test
