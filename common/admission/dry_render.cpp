@@ -9,6 +9,7 @@
 #include "common/api/dynamo.h"
 #include "common/k8s/names.h"
 #include "common/podrules/pod.h"
+#include "common/podrules/rules.h"
 #include "common/render/children.h"
 #include "common/render/deployment_config.h"
 #include "common/render/object.h"
@@ -189,14 +190,23 @@ Findings dryRenderCheckpoint(const Value& checkpoint, const render::Context& con
   findings.errors = std::move(children.errors);
   const Value* given =
       json::findObject(json::findObject(render::specOf(checkpoint), "job"), "podTemplateSpec");
-  if (given != nullptr && findings.errors.empty()) {
-    Value pod = json::share(*given, allocator);
-    // The Job's pods are never restarted, whatever the template says.
-    json::set(json::ensureObject(pod, "spec", allocator), "restartPolicy", json::string("Never", allocator),
-              allocator);
-    constexpr std::string_view kPath = "spec.job.podTemplateSpec";
-    podrules::checkPodTemplate(pod, std::string{kPath}, podrules::Workload::Job, findings);
-    refuseWhatNeverStarts(pod, fmt::format("{}.", kPath), findings);
+  if (given == nullptr || children.items.empty()) return findings;
+  // The Job's pod: it has volumes and probes that the template need not have, and loses others.
+  const Value& made = *json::find(render::specOf(children.items.front().object), "template");
+  Findings found;
+  podrules::checkPodTemplate(made, "", podrules::Workload::Job, found);
+  refuseWhatNeverStarts(made, "", found);
+  for (validation::FieldError& error : found.errors) {
+    std::string field = checkpointSourcePath(*given, made, error.field);
+    const bool appended = !field.ends_with(error.field);
+    if (appended && error.rule == podrules::rule::kMountPath)
+      error.detail += ": the operator mounts something there";
+    error.field = std::move(field);
+    findings.error(std::move(error));
+  }
+  for (validation::Warning& warning : found.warnings) {
+    warning.field = checkpointSourcePath(*given, made, warning.field);
+    findings.warnings.push_back(std::move(warning));
   }
   return findings;
 }

@@ -86,7 +86,14 @@ class Locator {
     if (step.member == "volumes") return volume(step, path);
     // The operator makes none, so that what is missing in it is the user's to give.
     const bool dns = step.member == "dnsConfig";
-    if (dns || json::find(extra_, step.member) != nullptr) return join(source_.path + ".extraPodSpec", below);
+    const Value* own = json::find(extra_, step.member);
+    if (step.index() && own != nullptr && item(own, step.index()) == nullptr) {
+      // The operator's, behind the user's: it is the user's of that name that is in the way.
+      const auto taken = lastWith(own, "name", nameOfItem(json::find(podSpec_, step.member), step));
+      if (!taken) return source_.path;
+      return join(fmt::format("{}.extraPodSpec.{}[{}]", source_.path, step.member, *taken), path);
+    }
+    if (dns || own != nullptr) return join(source_.path + ".extraPodSpec", below);
     return source_.path;
   }
 
@@ -247,6 +254,35 @@ class Locator {
 
 std::string sourcePath(const Source& source, const Value& podTemplate, std::string_view path) {
   return Locator{source, podTemplate}.locate(path);
+}
+
+std::string checkpointSourcePath(const Value& given, const Value& rendered, std::string_view path) {
+  std::string place = "spec.job.podTemplateSpec";
+  const Value* own = &given;
+  const Value* made = &rendered;
+  while (!path.empty()) {
+    const std::string_view below = path;
+    const Step step = takeStep(path);
+    own = json::find(own, step.member);
+    made = json::find(made, step.member);
+    // What is missing is the user's to give.
+    if (!step.key) {
+      place = join(std::move(place), step.member);
+      continue;
+    }
+    if (!step.index()) return join(std::move(place), below);
+    rapidjson::SizeType index = *step.index();
+    if (item(own, index) == nullptr) {
+      const std::string_view mountPath = json::findText(item(made, index), "mountPath");
+      const auto taken = lastWith(own, "mountPath", mountPath);
+      if (mountPath.empty() || !taken) return place;
+      index = *taken;
+    }
+    place = fmt::format("{}.{}[{}]", place, step.member, index);
+    own = item(own, index);
+    made = item(made, *step.index());
+  }
+  return place;
 }
 
 }  // namespace dynamo::admission

@@ -23,4 +23,10 @@ struct Source {
 /// written by the user is told at the component.
 std::string sourcePath(const Source& source, const json::Value& podTemplate, std::string_view path);
 
+/// The same for the pod template of a DynamoCheckpoint, which its Job's pod is made of: `path` in `rendered`
+/// as one in `given`. What the operator appended is told at the mount in its place, else at what it was
+/// appended to.
+std::string checkpointSourcePath(const json::Value& given, const json::Value& rendered,
+                                 std::string_view path);
+
 }  // namespace dynamo::admission

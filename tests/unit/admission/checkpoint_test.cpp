@@ -1,0 +1,130 @@
+// DynamoCheckpoints are judged by their Job's pod (spec/children.md section 22).
+
+#include "common/admission/validate.h"
+#include "common/defaults/apply.h"
+#include "common/render/children.h"
+#include "common/render/object.h"
+#include "graph_support.h"
+
+namespace dynamo::admission {
+namespace {
+
+using validation::test::graph;
+using validation::test::lines;
+using validation::test::object;
+
+Settings settings() {
+  config::OperatorConfig config = config::defaultConfig();
+  config.checkpoint.enabled = true;
+  return Settings{std::move(config), ""};
+}
+
+json::Document stored(std::string_view text, const Settings& settings) {
+  json::Document made = object(text);
+  defaults::applyDefaults(made, nullptr, {settings.defaults, settings.config, "1.0.0", "ns"},
+                          made.GetAllocator());
+  return made;
+}
+
+std::string said(std::string_view text) {
+  const Settings on = settings();
+  const json::Document made = stored(text, on);
+  return lines(validate({json::findText(&made, "kind"), made, nullptr, "u"}, on));
+}
+
+struct Row {
+  std::string name;
+  std::string object;
+  std::string expected;
+};
+
+void check(const std::vector<Row>& rows) {
+  for (const Row& row : rows) {
+    INFO(row.name);
+    CHECK(said(row.object) == row.expected);
+  }
+}
+
+TEST_CASE("a DynamoCheckpoint is judged by the pod of its Job") {
+  const auto checkpoint = [](std::string_view container, std::string_view pod = "") {
+    return fmt::format(
+        R"({{"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoCheckpoint","metadata":{{"name":"c","namespace":"ns"}},)"
+        R"("spec":{{"identity":{{"model":"m","backendFramework":"vllm"}},"job":{{"podTemplateSpec":{{"spec":{{)"
+        R"("containers":[{{"name":"main","image":"i:1"{}}}]{}}}}}}}}}}})",
+        container, pod);
+  };
+  const std::string spec = "spec.job.podTemplateSpec.spec.";
+  const std::string main = spec + "containers[0].";
+  const auto volumeAt = [](std::string_view path) {
+    return fmt::format(R"(,"volumeMounts":[{{"name":"a","mountPath":"/a"}},{{"name":"v","mountPath":"{}"}}])",
+                       path);
+  };
+  const std::string volumes = R"(,"volumes":[{"name":"a","emptyDir":{}},{"name":"v","emptyDir":{}}])";
+  const auto mounted = [&](std::string_view path) {
+    return fmt::format(
+        "E pod.mount-path {}volumeMounts[1].mountPath: Invalid value: \"{}\": must be unique: the "
+        "operator mounts something there\n",
+        main, path);
+  };
+  check({
+      {"good", checkpoint(""), ""},
+      {"a mount of the operator's volume",
+       checkpoint(
+           R"(,"volumeMounts":[{"name":"checkpoint-storage","mountPath":"/c"},{"name":"podinfo","mountPath":"/p"}])"),
+       ""},
+      {"a sidecar's mount of it",
+       checkpoint(
+           R"(},{"name":"b","image":"i:1","volumeMounts":[{"name":"checkpoint-storage","mountPath":"/c"}])"),
+       ""},
+      {"a volume in place of checkpoints", checkpoint(volumeAt("/checkpoints"), volumes),
+       mounted("/checkpoints")},
+      {"a volume in place of podinfo", checkpoint(volumeAt("/etc/podinfo"), volumes),
+       mounted("/etc/podinfo")},
+      {"probes that the Job drops",
+       checkpoint(R"(,"livenessProbe":{},"startupProbe":{},"readinessProbe":{"httpGet":{"port":0}})"), ""},
+      {"probes of a sidecar", checkpoint(R"(},{"name":"b","image":"i:1","livenessProbe":{})"),
+       "E pod.handler " + spec +
+           "containers[1].livenessProbe: Required value: a handler: one of exec, httpGet, "
+           "tcpSocket, grpc\n"},
+      {"always restarted", checkpoint("", R"(,"restartPolicy":"Always")"), ""},
+      {"a volume without a name", checkpoint("", R"(,"volumes":[{"emptyDir":{}}])"),
+       "E pod.volume-name " + spec + "volumes[0].name: Required value\n"},
+      {"a label",
+       [&] {
+         std::string text = checkpoint("");
+         const std::string_view at = R"("podTemplateSpec":{)";
+         return text.insert(text.find(at) + at.size(), R"("metadata":{"labels":{"a/b":"-"}},)");
+       }(),
+       "E pod.label spec.job.podTemplateSpec.metadata.labels[a/b]: Invalid value: \"-\": must "
+       "consist of letters, digits, '-', '_' or '.', and start and end with a letter or digit\n"},
+  });
+}
+
+/// A worker "a" that is checkpointed by its identity.
+std::string worker(std::string_view members, std::string_view pod = "", std::string_view main = "",
+                   std::string_view checkpoint = R"("identity":{"model":"m","backendFramework":"vllm"})",
+                   std::string_view claims = R"({"name":"c"})") {
+  return graph(fmt::format(
+      R"("services":{{"a":{{"componentType":"worker","checkpoint":{{"enabled":true,{}}},"extraPodSpec":{{)"
+      R"("mainContainer":{{"image":"i:1","command":["python3"],"args":["-m","dynamo.vllm"]{}}}{}}}{}}}}},"pvcs":[{}])",
+      checkpoint, main, pod, members, claims));
+}
+
+TEST_CASE("a DynamoCheckpoint that the operator makes of a service is admitted") {
+  const Settings on = settings();
+  json::Document made = stored(worker("", R"(,"containers":[{"name":"b","image":"i:1","volumeMounts":[)"
+                                          R"({"name":"checkpoint-storage","mountPath":"/c"}]}])"),
+                               on);
+  CHECK(lines(validate({"DynamoGraphDeployment", made, nullptr, "u"}, on)).empty());
+  const render::Children children = render::renderAll(made, on.context(), {}, made.GetAllocator());
+  int found = 0;
+  for (const render::Child& child : children.items) {
+    if (json::findText(&child.object, "kind") != "DynamoCheckpoint") continue;
+    ++found;
+    CHECK(lines(validate({"DynamoCheckpoint", child.object, nullptr, "u"}, on)).empty());
+  }
+  CHECK(found == 1);
+}
+
+}  // namespace
+}  // namespace dynamo::admission
