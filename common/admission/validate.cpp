@@ -86,18 +86,51 @@ bool repeats(const FieldError& known, const FieldError& error) {
   return known.field == "metadata.name" && (error.field == "spec" || error.field == component);
 }
 
+/// What the webhook wrote into a component, whose path is empty for a component deployment.
+const Value* recordOf(const defaults::Record& record, std::string_view component) {
+  if (component.empty()) return record.component();
+  const std::size_t start = kServices.size();
+  return record.service(component.substr(start, component.size() - start - 1));
+}
+
+bool hasRule(const auto& findings, std::string_view rule) {
+  return std::any_of(findings.begin(), findings.end(), [&](const auto& each) { return each.rule == rule; });
+}
+
+/// A claim of a default volume's name is told where it is mounted: the volume is not the user's.
+void tellOfDefaultVolumes(const Value& object, Findings& findings) {
+  constexpr std::string_view kTaken = "service.volume-taken";
+  if (!hasRule(findings.errors, kTaken)) return;
+  const defaults::Record record{&object};
+  for (FieldError& error : findings.errors) {
+    const Value* volume = error.rule == kTaken ? validation::valueAt(object, error.field) : nullptr;
+    if (volume == nullptr) continue;
+    const std::string_view name = json::text(*volume);
+    const std::string_view component = componentOf(error.field);
+    const Value* written = json::find(json::find(recordOf(record, component), "extraPodSpec"), "volumes");
+    if (written == nullptr || (written->IsObject() && json::find(*written, name) == nullptr)) continue;
+    const std::string mounts = std::string{component.empty() ? "spec" : component} + ".volumeMounts";
+    const Value* list = validation::valueAt(object, mounts);
+    if (list == nullptr || !list->IsArray()) continue;
+    for (rapidjson::SizeType i = list->Size(); i > 0; --i) {
+      if (json::findText(&(*list)[i - 1], "name") != name) continue;
+      error.field = mounts + '[' + std::to_string(i - 1) + "].name";
+      error.detail = "is the name of a default volume of the component";
+    }
+    std::erase_if(findings.warnings, [&](const validation::Warning& warning) {
+      return warning.rule == "service.mount-reserved" && warning.field == error.field;
+    });
+  }
+}
+
 /// Defaults are not the user's: nothing is said of a probe that the webhook wrote.
 void dropSaidOfDefaults(const Value& object, Findings& findings) {
-  const auto isProbe = [](const validation::Warning& w) { return w.rule == "service.probes-dropped"; };
-  if (std::none_of(findings.warnings.begin(), findings.warnings.end(), isProbe)) return;
+  constexpr std::string_view kDropped = "service.probes-dropped";
+  if (!hasRule(findings.warnings, kDropped)) return;
   const defaults::Record record{&object};
   std::erase_if(findings.warnings, [&](const validation::Warning& warning) {
-    if (!isProbe(warning)) return false;
-    const std::string_view component = componentOf(warning.field);
-    const std::size_t start = kServices.size();
-    const Value* trie = component.empty()
-                            ? record.component()
-                            : record.service(component.substr(start, component.size() - start - 1));
+    if (warning.rule != kDropped) return false;
+    const Value* trie = recordOf(record, componentOf(warning.field));
     const Value* main = json::findObject(json::findObject(trie, "extraPodSpec"), "mainContainer");
     const std::string_view path = warning.field;
     return json::find(main, path.substr(path.rfind('.') + 1)) != nullptr;
@@ -197,6 +230,7 @@ Findings validate(const Subject& subject, const Settings& settings) {
   const bool typed = saysNothing(types);
   addAll(findings, std::move(types));
   addAll(findings, kind->rules(request));
+  tellOfDefaultVolumes(subject.object, findings);
   dropSaidOfDefaults(subject.object, findings);
   // Rendering reads every field: not before the types are right. Nobody reads more of what is wrong than
   // this.

@@ -83,6 +83,7 @@ inline constexpr std::string_view kEppConfigKey = "epp-config-dynamo.yaml";
 inline constexpr std::string_view kCheckpointVolume = "checkpoint-storage";
 inline constexpr std::string_view kPodInfoVolume = "podinfo";
 inline constexpr std::string_view kPodInfoPath = "/etc/podinfo";
+inline constexpr std::string_view kMpiSshPath = "/ssh-pk";
 inline constexpr std::string_view kDefaultGpuResource = "nvidia.com/gpu";
 inline constexpr std::string_view kPlannerServiceAccount = "planner-serviceaccount";
 inline constexpr std::string_view kEppServiceAccount = "epp-serviceaccount";

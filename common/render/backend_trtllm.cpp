@@ -21,7 +21,6 @@ namespace {
 using json::Allocator;
 using json::Value;
 
-constexpr std::string_view kSshMount = "/ssh-pk";
 constexpr int kSecretMode = 0644;
 /// Where no configuration is at hand: the name that every installation of the chart has.
 constexpr std::string_view kUsualSecret = "mpi-run-ssh-secret";
@@ -163,7 +162,7 @@ void updateForTrtllm(const Component& component, Role role, const Context& conte
                          "periodSeconds", 20, "timeoutSeconds", 5, "failureThreshold", 10));
   }
   json::ensureList(pod.main, "volumeMounts", allocator)
-      .PushBack(make.object("name", secret, "mountPath", kSshMount, "readOnly", true), allocator);
+      .PushBack(make.object("name", secret, "mountPath", api::kMpiSshPath, "readOnly", true), allocator);
   appendEnv(pod.main, make.object("name", "OMPI_MCA_orte_keep_fqdn_hostnames", "value", "1"), allocator);
   if (json::findNamed(json::find(pod.spec, "volumes"), secret) == nullptr) {
     make.push(pod.volumes, make.object("name", secret, "secret",

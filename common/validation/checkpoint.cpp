@@ -1,11 +1,12 @@
-// Checkpoints of services, and DynamoCheckpoint (quirks dec-7, pod-Q23, a1-Q1; spec/children.md section 22,
-// spec/k8s-pod-validation.md sections 3 and 12).
+// Checkpoints of services, and DynamoCheckpoint (quirks dec-7, pod-Q23, pod-Q39, a1-Q1; spec/children.md
+// section 22, spec/k8s-pod-validation.md sections 3 and 12).
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
+#include "common/api/dynamo.h"
 #include "common/k8s/names.h"
 #include "common/validation/graph.h"
 #include "common/validation/judge.h"
@@ -71,6 +72,29 @@ void sourceGiven(const Service& service, const Report& report) {
   }
 }
 
+/// Whether the operator makes a DynamoCheckpoint of the service where none of its identity exists.
+bool isAutomatic(const Value& checkpoint) {
+  const std::string_view mode = json::findText(&checkpoint, "mode");
+  return json::findText(&checkpoint, "checkpointRef").empty() && (mode.empty() || mode == "Auto");
+}
+
+/// In the pod that is checkpointed the main container is `main`, whatever its name in the service's (quirk
+/// pod-Q39).
+void mainNameFree(const Service& service, const Report& report) {
+  const Value* checkpoint = checkpointOf(service);
+  const std::string_view given = json::findText(service.mainContainer(), "name");
+  if (checkpoint == nullptr || !isAutomatic(*checkpoint) || given.empty() || given == api::kMainContainer) {
+    return;
+  }
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    forEachObject(json::find(service.podSpec(), list), [&](const Value& container, std::size_t i) {
+      if (json::findText(&container, "name") != api::kMainContainer) return;
+      report.duplicate(service.at(fmt::format("extraPodSpec.{}[{}].name", list, i)), api::kMainContainer,
+                       "is the main container's name in the pod that is checkpointed");
+    });
+  }
+}
+
 constexpr std::array kServiceChecks = {
     ServiceCheck{{"service.checkpoint-disabled", Severity::Error,
                   "checkpoints must be on in the operator's configuration"},
@@ -84,6 +108,9 @@ constexpr std::array kServiceChecks = {
     ServiceCheck{
         {"service.checkpoint-source", Severity::Error, "a checkpoint is known by reference or by identity"},
         sourceGiven},
+    ServiceCheck{{"service.checkpoint-main", Severity::Error,
+                  "the name main is free for the main container of a checkpoint's pod"},
+                 mainNameFree},
 };
 
 // DynamoCheckpoint

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <vector>
 
 #include "common/api/dynamo.h"
+#include "common/json/build.h"
 #include "common/k8s/names.h"
 #include "common/validation/graph.h"
 
@@ -16,7 +18,7 @@ namespace {
 
 using json::Value;
 
-/// Volumes that the operator itself adds, under conditions.
+/// Volumes that the operator itself adds, under conditions, and that others may stand for.
 constexpr std::array kReserved = {api::kSharedMemory, api::kCheckpointVolume, api::kPodInfoVolume,
                                   api::kEppConfigVolume};
 
@@ -118,10 +120,82 @@ void userVolumes(const Service& service, const Report& report) {
 }
 
 void reservedNames(const Service& service, const Report& report) {
+  const bool checkpoints = service.checkpointed() && service.graph.policy.checkpointEnabled;
   forEachMount(service, [&](const Mount& mount) {
+    // Refused then.
+    if (checkpoints && (mount.name == api::kCheckpointVolume || mount.name == api::kPodInfoVolume)) return;
     if (std::find(kReserved.begin(), kReserved.end(), mount.name) == kReserved.end()) return;
     report.warn(mount.at("name"), "takes the place of the operator's own volume of this name");
   });
+}
+
+/// Something of the operator's in the main container of `service`.
+struct OwnMount {
+  std::string_view path;
+  std::string_view volume;  ///< empty: mounted whatever else there is
+};
+
+std::vector<OwnMount> ownMounts(const Service& service) {
+  std::vector<OwnMount> own;
+  if (service.multinode() && service.framework.name == render::kTrtllm) own.push_back({api::kMpiSshPath, {}});
+  const GraphPolicy& policy = service.graph.policy;
+  if (!service.checkpointed() || !policy.checkpointEnabled) return own;
+  own.push_back({api::kPodInfoPath, api::kPodInfoVolume});
+  const CheckpointStorage& storage = policy.checkpointStorage;
+  if (storage.type != "s3" && storage.type != "oci")
+    own.push_back({storage.basePath, api::kCheckpointVolume});
+  return own;
+}
+
+void ownNames(const Service& service, const Report& report) {
+  const std::vector<OwnMount> own = ownMounts(service);
+  forEachMount(service, [&](const Mount& mount) {
+    for (const OwnMount& each : own) {
+      if (mount.name != each.volume || mount.name.empty()) continue;
+      report.duplicate(mount.at("name"), mount.name, "checkpoints need the operator's volume of this name");
+    }
+  });
+}
+
+void ownPoints(const Service& service, const Report& report) {
+  for (const OwnMount& own : ownMounts(service)) {
+    const Value* mounts = json::find(service.mainContainer(), "volumeMounts");
+    // A mount of the volume stands for the operator's.
+    if (!own.volume.empty() && json::findNamed(mounts, own.volume) != nullptr) continue;
+    constexpr std::string_view kWhy = "the operator mounts something there";
+    forEachObject(mounts, [&](const Value& mount, std::size_t i) {
+      if (json::findText(&mount, "mountPath") != own.path) return;
+      report.duplicate(service.at(fmt::format("extraPodSpec.mainContainer.volumeMounts[{}].mountPath", i)),
+                       own.path, std::string{kWhy});
+    });
+    forEachMount(service, [&](const Mount& mount) {
+      if (effectivePoint(service, mount) != own.path || mount.name == own.volume) return;
+      report.duplicate(mount.at("mountPoint"), own.path, std::string{kWhy});
+    });
+  }
+}
+
+/// A volume of the user's own, or a mount elsewhere, is taken for the operator's (spec/children.md section
+/// 22).
+void ownReplaced(const Service& service, const Report& report) {
+  for (const OwnMount& own : ownMounts(service)) {
+    if (own.volume.empty()) continue;
+    const auto& claim = service.graph.policy.checkpointStorage.pvcName;
+    forEachObject(json::find(service.podSpec(), "volumes"), [&](const Value& volume, std::size_t i) {
+      if (json::findText(&volume, "name") != own.volume) return;
+      const Value* source = json::findObject(&volume, "persistentVolumeClaim");
+      if (own.volume == api::kCheckpointVolume && json::findText(source, "claimName") == claim) return;
+      report.warn(service.at(fmt::format("extraPodSpec.volumes[{}].name", i)),
+                  "takes the place of the operator's own volume of this name");
+    });
+    forEachObject(
+        json::find(service.mainContainer(), "volumeMounts"), [&](const Value& mount, std::size_t i) {
+          const std::string_view path = json::findText(&mount, "mountPath");
+          if (json::findText(&mount, "name") != own.volume || path == own.path) return;
+          report.warn(service.at(fmt::format("extraPodSpec.mainContainer.volumeMounts[{}].mountPath", i)),
+                      fmt::format("takes the place of the operator's own mount at {}", own.path));
+        });
+  }
 }
 
 void oddPoints(const Service& service, const Report& report) {
@@ -155,6 +229,14 @@ constexpr std::array kChecks = {
     ServiceCheck{
         {"service.volume-taken", Severity::Error, "volumes do not have the names of claims that are mounted"},
         userVolumes},
+    ServiceCheck{{"service.mount-own-name", Severity::Error,
+                  "claims do not have the names of volumes that checkpoints need"},
+                 ownNames},
+    ServiceCheck{{"service.mount-own-point", Severity::Error, "nothing is mounted where the operator does"},
+                 ownPoints},
+    ServiceCheck{{"service.mount-own-replaced", Severity::Warning,
+                  "volumes and mounts for checkpoints are the operator's"},
+                 ownReplaced},
     ServiceCheck{{"service.mount-reserved", Severity::Warning,
                   "a claim has the name of one of the operator's volumes"},
                  reservedNames},

@@ -1,4 +1,5 @@
-// DynamoCheckpoints are judged by their Job's pod (spec/children.md section 22).
+// What admission says where checkpoints are made (spec/children.md section 22, spec/k8s-pod-validation.md
+// section 4; quirks pod-Q11b, pod-Q39): DynamoCheckpoints are judged by their Job's pod.
 
 #include "common/admission/validate.h"
 #include "common/defaults/apply.h"
@@ -124,6 +125,76 @@ TEST_CASE("a DynamoCheckpoint that the operator makes of a service is admitted")
     CHECK(lines(validate({"DynamoCheckpoint", child.object, nullptr, "u"}, on)).empty());
   }
   CHECK(found == 1);
+}
+
+TEST_CASE("names and places of the operator's in pods with checkpoints (pod-Q11b)") {
+  const std::string a = "spec.services[a].";
+  const std::string mounts = a + "extraPodSpec.mainContainer.volumeMounts[0].mountPath: ";
+  const auto claim = [](std::string_view name, std::string_view point) {
+    return worker(fmt::format(R"(,"volumeMounts":[{{"name":"{}","mountPoint":"{}"}}])", name, point), "", "",
+                  R"("checkpointRef":"x")", fmt::format(R"({{"name":"{}"}})", name));
+  };
+  const auto volume = [](std::string_view text) {
+    return worker("", fmt::format(R"(,"volumes":[{}])", text));
+  };
+  const auto mount = [](std::string_view name, std::string_view path) {
+    return worker("", R"(,"volumes":[{"name":"v","emptyDir":{}}])",
+                  fmt::format(R"(,"volumeMounts":[{{"name":"{}","mountPath":"{}"}}])", name, path));
+  };
+  const auto own = [&](std::string_view name) {
+    return fmt::format(
+        "E service.mount-own-name {}volumeMounts[0].name: Duplicate value: \"{}\": checkpoints need "
+        "the operator's volume of this name\n",
+        a, name);
+  };
+  const auto there = [&](std::string_view field, std::string_view path) {
+    return fmt::format(
+        "E service.mount-own-point {}{}: Duplicate value: \"{}\": the operator mounts something there\n", a,
+        field, path);
+  };
+  const std::string replaced =
+      "W service.mount-own-replaced " + a +
+      "extraPodSpec.volumes[0].name: takes the place of the operator's own volume of this name\n";
+  check({
+      {"another claim", claim("c", "/c"), ""},
+      {"a claim named as the checkpoints' volume", claim("checkpoint-storage", "/q"),
+       own("checkpoint-storage")},
+      {"a claim named podinfo", claim("podinfo", "/q"), own("podinfo")},
+      {"a claim at the checkpoints' place", claim("c", "/checkpoints"),
+       there("volumeMounts[0].mountPoint", "/checkpoints")},
+      {"a mount at podinfo's place", mount("v", "/etc/podinfo"),
+       there("extraPodSpec.mainContainer.volumeMounts[0].mountPath", "/etc/podinfo")},
+      {"the operator's volume at its place", mount("checkpoint-storage", "/checkpoints"), ""},
+      {"the operator's volume elsewhere", mount("checkpoint-storage", "/q"),
+       "W service.mount-own-replaced " + mounts +
+           "takes the place of the operator's own mount at /checkpoints\n"},
+      {"a volume in place of the checkpoints'", volume(R"({"name":"checkpoint-storage","emptyDir":{}})"),
+       replaced},
+      {"a volume in place of podinfo", volume(R"({"name":"podinfo","emptyDir":{}})"), replaced},
+      {"the checkpoints' own claim",
+       volume(R"({"name":"checkpoint-storage","persistentVolumeClaim":{"claimName":"snapshot-pvc"}})"), ""},
+  });
+}
+
+TEST_CASE("the name main belongs to the container that is checkpointed (pod-Q39)") {
+  const auto named = [](std::string_view list, std::string_view name, std::string_view checkpoint) {
+    return worker("", fmt::format(R"(,"{}":[{{"name":"{}","image":"i:1"}}])", list, name), R"(,"name":"foo")",
+                  checkpoint);
+  };
+  const std::string identity = R"("identity":{"model":"m","backendFramework":"vllm"})";
+  const auto taken = [](std::string_view list) {
+    return fmt::format(
+        "E service.checkpoint-main spec.services[a].extraPodSpec.{}[0].name: Duplicate value: "
+        "\"main\": is the main container's name in the pod that is checkpointed\n",
+        list);
+  };
+  check({
+      {"a sidecar", named("containers", "main", identity), taken("containers")},
+      {"an init container", named("initContainers", "main", identity), taken("initContainers")},
+      {"another name", named("containers", "b", identity), ""},
+      {"made by hand", named("containers", "main", identity + R"(,"mode":"Manual")"), ""},
+      {"by reference", named("containers", "main", R"("checkpointRef":"x")"), ""},
+  });
 }
 
 }  // namespace

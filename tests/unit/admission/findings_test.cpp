@@ -122,6 +122,31 @@ TEST_CASE("findings name the user's field, not a default") {
        "E pod.object-name " + reference + "name: Invalid value: \"My\": no object can be named \"My\"\n"},
       {"key of a picker's ConfigMap", picker("c", "a/b"),
        "E pod.object-name " + reference + "key: Invalid value: \"a/b\": no key can be named \"a/b\"\n"},
+      {"a picker's claim named as a default volume",
+       graph(
+           R"("services":{"a":{"componentType":"epp","eppConfig":{"config":{}},"volumeMounts":[)"
+           R"({"name":"hf-cache","mountPoint":"/h"},{"name":"epp-config","mountPoint":"/e"}],)"
+           R"("extraPodSpec":{"mainContainer":{"image":"i"}}}},"pvcs":[{"name":"hf-cache"},{"name":"epp-config"}])"),
+       "E service.volume-taken spec.services[a].volumeMounts[0].name: Duplicate value: \"hf-cache\": is the "
+       "name "
+       "of a default volume of the component\n"
+       "E service.volume-taken spec.services[a].volumeMounts[1].name: Duplicate value: \"epp-config\": is "
+       "the "
+       "name of a default volume of the component\n"},
+      {"a claim where mpirun's keys are",
+       worker(R"("image":"i","command":["x"],"args":["y"])", "",
+              R"(,"multinode":{"nodeCount":2},"resources":{"limits":{"gpu":"1"}},)"
+              R"("volumeMounts":[{"name":"c","mountPoint":"/ssh-pk"}])",
+              R"(,"pvcs":[{"name":"c"}],"backendFramework":"trtllm")"),
+       "E service.mount-own-point spec.services[a].volumeMounts[0].mountPoint: Duplicate value: \"/ssh-pk\": "
+       "the "
+       "operator mounts something there\n"},
+      {"an init container named as the operator's",
+       worker(R"("image":"i:1","command":["python3"],"args":["-m","dynamo.vllm","-tp","16"])",
+              R"(,"initContainers":[{"name":"wait-for-leader-mp","image":"i:1"}])",
+              R"(,"multinode":{"nodeCount":2},"resources":{"limits":{"gpu":"8"}})"),
+       "E pod.container-unique spec.services[a].extraPodSpec.initContainers[0].name: Duplicate value: "
+       "\"wait-for-leader-mp\"\n"},
       {"name servers", worker(kMain, R"(,"dnsPolicy":"None")"),
        "E pod.dns spec.services[a].extraPodSpec.dnsConfig.nameservers: Required value: at least one "
        "nameserver, "
