@@ -52,6 +52,8 @@ OPERATOR_RULES = {
     "service.model-ref": "a model without name has no Service",
     "service.checkpoint-multinode": "one container's state is not that of several nodes",
     "service.checkpoint-source": "which checkpoint to restore is unknown",
+    "service.checkpoint-main": "the pod that is checkpointed would have two containers of this name",
+    "service.mount-own-name": "the pod would have no volume of checkpoints",
     "service.quantity": "what is no quantity cannot be rendered",
     "service.rolling-update": "what is no number or percentage would silently be the default",
     "pod.object-name": "pods wait forever for a ConfigMap, Secret or claim whose name cannot exist",
