@@ -87,17 +87,24 @@ class Locator {
     // The operator makes none, so that what is missing in it is the user's to give.
     const bool dns = step.member == "dnsConfig";
     const Value* own = json::find(extra_, step.member);
-    if (step.index() && own != nullptr && item(own, step.index()) == nullptr) {
-      // The operator's, behind the user's: it is the user's of that name that is in the way.
-      const auto taken = lastWith(own, "name", nameOfItem(json::find(podSpec_, step.member), step));
-      if (!taken) return source_.path;
-      return join(fmt::format("{}.extraPodSpec.{}[{}]", source_.path, step.member, *taken), path);
-    }
+    if (step.member == "initContainers" && item(own, step.index()) == nullptr)
+      return ownInitContainer(step, path);
     if (dns || own != nullptr) return join(source_.path + ".extraPodSpec", below);
     return source_.path;
   }
 
  private:
+  /// The operator's, behind the user's: what has its name is in the way.
+  std::string ownInitContainer(const Step& step, std::string_view rest) const {
+    const std::string_view name = nameOfItem(json::find(podSpec_, step.member), step);
+    const std::string base = source_.path + ".extraPodSpec.";
+    for (const std::string_view list : {"initContainers", "containers"}) {
+      const auto at = lastWith(json::find(extra_, list), "name", name);
+      if (at) return join(fmt::format("{}{}[{}]", base, list, *at), rest);
+    }
+    return json::findText(main_, "name") == name ? join(base + "mainContainer", rest) : source_.path;
+  }
+
   std::string metadata(std::string_view path) const {
     const Step step = takeStep(path);
     if (!step.key) return source_.path;

@@ -101,7 +101,8 @@ void appendItems(const Value* list, std::vector<std::string_view>& all) {
 bool isScript(const std::vector<std::string_view>& items) {
   if (items.size() < 2) return false;
   const std::string_view name = items[0].substr(items[0].rfind('/') + 1);
-  return name.ends_with("sh") && items[1].starts_with('-') && items[1].ends_with('c');
+  const bool shell = name.ends_with("sh") && name.find('.') == std::string_view::npos;
+  return shell && items[1].starts_with('-') && items[1].ends_with('c');
 }
 
 /// Whether a launcher starts the framework: [env, A=b, python3, -m, dynamo.vllm].

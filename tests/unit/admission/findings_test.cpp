@@ -116,6 +116,18 @@ TEST_CASE("findings name the user's field, not a default") {
                     name, key));
   };
   const std::string reference = "spec.services[a].eppConfig.configMapRef.";
+  const auto waited = [](std::string_view main, std::string_view pod) {
+    const std::string_view command =
+        R"("image":"i:1","command":["python3"],"args":["-m","dynamo.vllm","-tp","16"])";
+    return worker(fmt::format("{}{}", command, main), pod,
+                  R"(,"multinode":{"nodeCount":2},"resources":{"limits":{"gpu":"8"}})");
+  };
+  const auto waits = [](std::string_view container) {
+    return fmt::format(
+        "E pod.container-unique spec.services[a].extraPodSpec.{}.name: Duplicate value: "
+        "\"wait-for-leader-mp\"\n",
+        container);
+  };
   check({
       {"picker", picker("c", "k"), ""},
       {"name of a picker's ConfigMap", picker("My", "k"),
@@ -142,11 +154,12 @@ TEST_CASE("findings name the user's field, not a default") {
        "the "
        "operator mounts something there\n"},
       {"an init container named as the operator's",
-       worker(R"("image":"i:1","command":["python3"],"args":["-m","dynamo.vllm","-tp","16"])",
-              R"(,"initContainers":[{"name":"wait-for-leader-mp","image":"i:1"}])",
-              R"(,"multinode":{"nodeCount":2},"resources":{"limits":{"gpu":"8"}})"),
-       "E pod.container-unique spec.services[a].extraPodSpec.initContainers[0].name: Duplicate value: "
-       "\"wait-for-leader-mp\"\n"},
+       waited("", R"(,"initContainers":[{"name":"wait-for-leader-mp","image":"i:1"}])"),
+       waits("initContainers[0]")},
+      {"a sidecar named as the operator's",
+       waited("", R"(,"containers":[{"name":"wait-for-leader-mp","image":"i:1"}])"), waits("containers[0]")},
+      {"a main container named as the operator's", waited(R"(,"name":"wait-for-leader-mp")", ""),
+       waits("mainContainer")},
       {"name servers", worker(kMain, R"(,"dnsPolicy":"None")"),
        "E pod.dns spec.services[a].extraPodSpec.dnsConfig.nameservers: Required value: at least one "
        "nameserver, "
