@@ -29,7 +29,9 @@ void flagsPlaced(const Service& service, const Report& report) {
   if (!service.multinode() || main == nullptr) return;
   if (framework != render::kVllm && framework != render::kSglang) return;
   const bool args = !isEmptyList(json::find(main, "args"));
-  if (!args && isEmptyList(json::find(main, "command"))) return;
+  const auto command = textsOf(json::find(main, "command"));
+  // Nor does a shell without text.
+  if (!args && (command.empty() || command.back() == "-c")) return;
   if (render::takesFlags(*main, framework)) return;
   const Value* handedDown = service.graph.isGraph() ? service.graph.annotations : nullptr;
   if (framework == render::kVllm &&

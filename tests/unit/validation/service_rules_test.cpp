@@ -459,6 +459,7 @@ TEST_CASE("multinode: flags of the operator's find a place (pod-Q31)") {
       {"a shell", with("vllm", R"("command":["sh","-c","python3 -m dynamo.vllm -tp 16"])"), ""},
       {"a launcher", with("vllm", R"("command":["env","python3","-m","dynamo.vllm"],"args":["-tp=16"])"), ""},
       {"nothing runs", with("sglang", R"("image":"i")"), ""},
+      {"nothing runs in a shell", with("sglang", R"("command":["/bin/sh","-c"])"), ""},
   });
 }
 
