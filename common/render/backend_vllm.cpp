@@ -73,10 +73,23 @@ bool injectMultiprocessing(const Component& component, Role role, Value& main, A
                      kVllm, allocator);
 }
 
+/// Puts `flags` into the first item of `list` that runs vLLM by itself, as the text of a shell.
+bool injectIntoItem(Value* list, std::string_view flags, const json::Maker& make) {
+  if (list == nullptr || !list->IsArray()) return false;
+  for (Value& item : list->GetArray()) {
+    const auto changed = injectIntoText(json::text(item), flags, kVllm);
+    if (!changed) continue;
+    item = make.value(*changed);
+    return true;
+  }
+  return false;
+}
+
 void injectDataParallel(const Component& component, const Sizes& sizes, Role role, Value& main,
                         Allocator& allocator) {
-  if (role == Role::Main) {  // nothing coordinates the nodes; a shell's text gets the reference's blank
-    injectFlags(main, {"", ""}, false, kVllm, allocator);
+  // Nothing coordinates the nodes; a shell's text in args gets the reference's blank.
+  if (role == Role::Main) {
+    injectIntoItem(json::find(main, "args"), "", json::Maker{allocator});
     return;
   }
   const long long local = sizes.gpus / std::max(sizes.world(), 1LL);
@@ -89,18 +102,6 @@ void injectDataParallel(const Component& component, const Sizes& sizes, Role rol
   };
   injectFlags(main, {flags(component.hosts.leaderDirect()), flags(component.hosts.leaderShell())},
               role == Role::Worker, kVllm, allocator);
-}
-
-/// Puts `flags` into the first item of `list` that runs vLLM by itself, as the text of a shell.
-bool injectIntoItem(Value* list, std::string_view flags, const json::Maker& make) {
-  if (list == nullptr || !list->IsArray()) return false;
-  for (Value& item : list->GetArray()) {
-    const auto changed = injectIntoText(json::text(item), flags, kVllm);
-    if (!changed) continue;
-    item = make.value(*changed);
-    return true;
-  }
-  return false;
 }
 
 void wrapInRay(const Component& component, Role role, Value& main, Allocator& allocator) {
