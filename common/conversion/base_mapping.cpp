@@ -250,7 +250,10 @@ void mapToV1beta1(const Value& alpha, Value& target, Allocator& allocator) {
   }
   shown.take("dgdName", json::find(json::find(state, "deployment"), "name"));
   const Value* annotations = json::find(json::find(alpha, "metadata"), "annotations");
-  shown.take("profilingJobName", json::find(annotations, api::dgdr::kProfilingJobName));
+  // Without a status it is another object's (savedFields).
+  if (state != nullptr) {
+    shown.take("profilingJobName", json::find(annotations, api::dgdr::kProfilingJobName));
+  }
 
   Builder object{target, allocator};
   object.put("spec", std::move(spec));

@@ -158,7 +158,7 @@ constexpr std::ptrdiff_t kMostJudged = 16;
 /// is restored only as conversion saved it, behind a guard, and only to what reads the same in the live
 /// version.
 template <typename Map>
-Mapped faithful(std::vector<Field> saved, const Represented& represented, const Map& map) {
+Mapped faithful(std::vector<Field>& saved, const Represented& represented, const Map& map) {
   const auto spokenFor = [&](const Field& field) {
     return represented.placeOf(field.pointer) != Represented::Place::TargetOnly;
   };
@@ -178,6 +178,19 @@ Mapped faithful(std::vector<Field> saved, const Represented& represented, const 
     field.skipped = !saysNoMore(map(saved), plain);
   }
   return map(saved);
+}
+
+/// faithful(), but that a status is left out, as it was before, only where nothing is lost with it: an object
+/// without one is read as a new one (savedFields).
+template <typename Map>
+Mapped keepingStatus(std::vector<Field> saved, const Represented& represented, const Map& map) {
+  Mapped mapped = faithful(saved, represented, map);
+  const bool hidden = json::find(mapped.object, "status") == nullptr;
+  const auto ofStatus = [](const Field& field) { return field.pointer.starts_with("/status/"); };
+  if (!hidden || std::none_of(mapped.remainder.begin(), mapped.remainder.end(), ofStatus)) return mapped;
+  std::erase_if(saved, [](const Field& field) { return field.pointer == "/status"; });
+  for (Field& field : saved) field.skipped = false;
+  return faithful(saved, represented, map);
 }
 
 Value toV1beta1(const Value& alpha, Allocator& allocator, std::size_t unseenAnnotations) {
@@ -206,7 +219,7 @@ Value toV1beta1(const Value& alpha, Allocator& allocator, std::size_t unseenAnno
   std::vector<Field> saved =
       savedFields(alpha, keys::kBetaSpecRemainder, keys::kBetaStatusRemainder, allocator);
   dropOvertaken(saved, kPhase, json::findText(json::find(&alpha, "status"), "state"), readsAsState);
-  Mapped mapped = faithful(std::move(saved), kRepresentedInV1beta1, map);
+  Mapped mapped = keepingStatus(std::move(saved), kRepresentedInV1beta1, map);
   guardWorkersImage(mapped.object, alpha, mapped.remainder);
   Value result = shell(
       alpha, api::kV1beta1,
@@ -233,7 +246,7 @@ Value toV1alpha1(const Value& beta, Allocator& allocator, std::size_t unseenAnno
   std::vector<Field> saved =
       savedFields(beta, keys::kAlphaSpecRemainder, keys::kAlphaStatusRemainder, allocator);
   dropOvertaken(saved, kState, json::findText(json::find(&beta, "status"), "phase"), readsAsPhase);
-  Mapped mapped = faithful(std::move(saved), kRepresentedInV1alpha1, map);
+  Mapped mapped = keepingStatus(std::move(saved), kRepresentedInV1alpha1, map);
   Value result = shell(beta, api::kV1alpha1,
                        fitAnnotations(annotationsOf(beta), unseenAnnotations, {}, std::move(mapped.remainder),
                                       keys::kBetaSpecRemainder, keys::kBetaStatusRemainder),

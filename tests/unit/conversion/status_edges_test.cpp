@@ -89,6 +89,24 @@ TEST_CASE("a new object does not take over the status of the one that it was mad
   CHECK(at(created, "/spec/hardware/gpuSku") == R"("l40s")");
 }
 
+TEST_CASE("a status that comes to an object without one is not lost while it reads as none") {
+  const std::string created = converted(alpha(kSpec));
+  for (const char* member : {R"("profilingJobName":"j")", R"("profilingPhase":"Initializing")",
+                             R"("deploymentInfo":{"replicas":1})"}) {
+    INFO(member);
+    checkReturns(edited(created, "/status", R"({"phase":"Pending",)" + std::string{member} + "}"));
+  }
+  const std::string seen = converted(beta(R"({"model":"m"})"));
+  for (const char* status : {R"({"state":"Initializing"})", R"({"state":""})",
+                             R"({"state":"Pending","deployment":{"namespace":"n","state":"s"}})"}) {
+    INFO(status);
+    checkReturns(edited(seen, "/status", status));
+  }
+  // Nothing is written into it meanwhile: there is none still.
+  CHECK(at(converted(created), "/status") == "(absent)");
+  CHECK(at(converted(seen), "/status") == "(absent)");
+}
+
 TEST_CASE("an unchanged write adds no annotation that says what the live object says") {
   const std::string source =
       beta(R"({"model":"m","backend":"vllm","image":"p","autoApply":true,"searchStrategy":"rapid"})",
