@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -172,11 +173,9 @@ bool isObject(const json::Value* value) {
   return value != nullptr && value->IsObject();
 }
 
-/// By what an item of a list is known again: its text, its name, or all of it.
-std::string labelOf(const json::Value& item) {
-  if (item.IsString()) return std::string{json::text(item)};
-  const std::string_view name = json::findText(&item, "name");
-  return name.empty() ? json::dump(item) : std::string{name};
+/// By what an item of a list that has changed is known again; the empty text says nothing.
+std::string nameOf(const json::Value& item) {
+  return std::string{json::findText(&item, "name")};
 }
 
 /// Finds in the old object what a path of the new one names: items of lists may have moved.
@@ -212,28 +211,39 @@ class OldPlaces {
  private:
   using Indexes = std::vector<std::optional<std::size_t>>;
 
-  /// For each item of the new list where it stood in the old one: the n-th of a label is the n-th of it
-  /// there. One whose label is new took the place of an item that is gone.
+  /// For each item of the new list where it stood in the old one: as it is, else of the same name (mounts of
+  /// one volume share it), the n-th for the n-th. One of a new name took the place of an item that is gone.
   const Indexes& indexes(const json::Value& list, const json::Value& was) {
     const auto [known, isNew] = known_.try_emplace(&list);
     Indexes& result = known->second;
     if (!isNew) return result;
-    std::map<std::string, std::vector<std::size_t>, std::less<>> places;
+    result.resize(list.Size());
     std::vector<bool> taken(was.Size());
-    for (std::size_t i = 0; i < taken.size(); ++i) places[labelOf(was[index(i)])].push_back(i);
-    std::map<std::string, std::size_t, std::less<>> seen;
-    for (const json::Value& item : list.GetArray()) {
-      const std::string label = labelOf(item);
-      const auto found = places.find(label);
-      const std::size_t nth = seen[label]++;
-      const bool stood = found != places.end() && nth < found->second.size();
-      result.push_back(stood ? std::optional{found->second[nth]} : std::nullopt);
-      if (stood) taken[*result.back()] = true;
-    }
+    pair(list, was, json::dump, result, taken);
+    pair(list, was, nameOf, result, taken);
     for (std::size_t i = 0; i < std::min(result.size(), taken.size()); ++i) {
       if (!result[i] && !taken[i]) result[i] = i;
     }
     return result;
+  }
+
+  /// Pairs items that have no partner yet by their labels.
+  template <typename Label>
+  static void pair(const json::Value& list, const json::Value& was, const Label& label, Indexes& result,
+                   std::vector<bool>& taken) {
+    std::map<std::string, std::deque<std::size_t>, std::less<>> places;
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      if (!taken[i]) places[label(was[index(i)])].push_back(i);
+    }
+    places.erase(std::string{});
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      if (result[i]) continue;
+      const auto found = places.find(label(list[index(i)]));
+      if (found == places.end() || found->second.empty()) continue;
+      result[i] = found->second.front();
+      found->second.pop_front();
+      taken[*result[i]] = true;
+    }
   }
 
   static rapidjson::SizeType index(std::size_t i) { return static_cast<rapidjson::SizeType>(i); }

@@ -151,6 +151,8 @@ TEST_CASE("all of the spec that clients of v1alpha1 see is locked (adm-Q6)") {
       {"nodeSelector", plain, profiling(R"(,"nodeSelector":{"a":"b"})"), false},
       {"workersImage", plain + R"(,"deploymentOverrides":{"workersImage":"w"})", plain, false},
       {"a node label without value", profiling(R"(,"nodeSelector":{"a":""})"), plain, false},
+      {"an empty workersImage", plain + R"(,"deploymentOverrides":{"name":"d","workersImage":""})",
+       plain + R"(,"deploymentOverrides":{"name":"d"})", true},
       {"nothing", plain, plain, true},
       {"zeros", plain, profiling(R"(,"outputPVC":"","nodeSelector":{},"tolerations":[])"), true},
       {"empty overrides' labels", plain + R"(,"deploymentOverrides":{"name":"d"})",
