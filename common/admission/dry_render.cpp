@@ -7,6 +7,7 @@
 #include "common/admission/never_starts.h"
 #include "common/admission/source_path.h"
 #include "common/api/dynamo.h"
+#include "common/api/kinds.h"
 #include "common/k8s/names.h"
 #include "common/podrules/pod.h"
 #include "common/podrules/rules.h"
@@ -143,15 +144,51 @@ Findings renderOnce(const Value& graph, const render::Context& context) {
   return findings;
 }
 
-}  // namespace
-
-Findings dryRenderGraph(const Value& graph, const render::Context& context) {
+/// nullopt: nobody has said what is installed.
+std::optional<bool> groveFor(const Value& graph, const render::Context& context) {
   const std::string choice =
       k8s::lowerAscii(json::findText(render::annotationsOf(graph), api::annotation::kEnableGrove));
+  if (choice == "false") return false;
   const std::optional<bool> configured = context.config.orchestrators.grove.enabled;
-  const std::optional<bool> grove = choice == "false" ? false
-                                    : configured      ? configured
-                                                      : context.facts.groveApi;
+  return configured ? configured : context.facts.groveApi;
+}
+
+bool isSetOfNone(const Value* component) {
+  const Value* replicas = json::find(component, "replicas");
+  const Value* nodes = json::find(json::findObject(component, "multinode"), "nodeCount");
+  return replicas != nullptr && replicas->IsInt64() && replicas->GetInt64() == 0 && nodes != nullptr &&
+         nodes->IsInt64() && nodes->GetInt64() > 1;
+}
+
+}  // namespace
+
+void warnOfSetsOfNone(const Value& object, const render::Context& context, Findings& findings) {
+  const bool isGraph = json::findText(&object, "kind") == api::kDynamoGraphDeployment;
+  const Value* spec = render::specOf(object);
+  if (findings.errors.empty() || !render::lwsEnabled(context)) return;
+  std::vector<std::string> places;
+  if (!isGraph) {
+    if (isSetOfNone(spec)) places.emplace_back("spec");
+  } else if (groveFor(object, context) == false) {
+    const Value* services = json::findObject(spec, "services");
+    for (const std::string& service : servicesOf(object)) {
+      if (isSetOfNone(json::find(services, service))) places.push_back("spec.services[" + service + "]");
+    }
+  }
+  const auto unused = [&](const validation::FieldError& error) {
+    return std::any_of(places.begin(), places.end(), [&](const std::string& place) {
+      return error.field.starts_with(place) &&
+             (error.field.size() == place.size() || error.field[place.size()] == '.');
+    });
+  };
+  for (const validation::FieldError& error : findings.errors) {
+    if (unused(error)) findings.warn(error.field, "once it has replicas: " + error.body(), error.rule);
+  }
+  std::erase_if(findings.errors, unused);
+}
+
+Findings dryRenderGraph(const Value& graph, const render::Context& context) {
+  const std::optional<bool> grove = groveFor(graph, context);
   const auto on = [&](bool enabled) { return renderOnce(graph, trialOf(context, enabled)); };
   if (grove) return on(*grove);
   // Nobody has said what is installed: what works on one pathway may be meant for it.

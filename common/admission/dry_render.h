@@ -17,6 +17,11 @@ validation::Findings dryRenderGraph(const json::Value& graph, const render::Cont
 validation::Findings dryRenderComponentDeployment(const json::Value& deployment,
                                                   const render::Context& context);
 
+/// A component of several nodes without replicas has no LeaderWorkerSet: what is wrong with its pods refuses
+/// nothing yet, so it becomes a warning. Of a graph or a component deployment.
+void warnOfSetsOfNone(const json::Value& object, const render::Context& context,
+                      validation::Findings& findings);
+
 /// Of a DynamoCheckpoint: its pod template and the Job made of it.
 validation::Findings dryRenderCheckpoint(const json::Value& checkpoint, const render::Context& context);
 

@@ -241,6 +241,7 @@ Findings validate(const Subject& subject, const Settings& settings) {
       const Findings before = kind->dryRender(*subject.old, settings.context());
       rendered = validation::ratchet(std::move(rendered), before, subject.object, *subject.old);
     }
+    warnOfSetsOfNone(subject.object, settings.context(), rendered);
     append(findings, std::move(rendered));
   }
   findings.sort();

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "common/render/object.h"
 
 namespace dynamo::render {
@@ -14,10 +16,12 @@ constexpr std::string_view kServices = "spec.services";
 constexpr std::string_view kEnvs = "spec.envs";
 constexpr std::string_view kClaims = "spec.pvcs";
 constexpr std::size_t kMostServices = 100;
+/// Names of children hold less. Every path of a finding names the service, and there may be thousands.
+constexpr std::size_t kMostOfName = 253;
 /// Variables of the graph stand in every service. An object of etcd has 1.5 MiB, and all services may be in
 /// one.
 constexpr std::size_t kMostCopied = std::size_t{1} << 20U;
-/// They fill an object of etcd, and the 25 services that the schema allows read them.
+/// Tens of thousands of variables that are read for each service.
 constexpr std::size_t kMostRead = std::size_t{40} << 20U;
 constexpr std::size_t kAroundVariable = 100;  // what a variable takes besides its text
 /// Each service is held against every claim.
@@ -35,6 +39,7 @@ std::size_t bytesOf(const Value* envs) {
 
 struct Size {
   std::size_t services = 0;
+  std::size_t name = 0;    ///< bytes of the longest name of a service
   std::size_t copied = 0;  ///< bytes of variables
   std::size_t claims = 0;
 
@@ -47,6 +52,11 @@ Size sizeOf(const Value& graph) {
   const Value* claims = json::find(spec, "pvcs");
   Size size;
   size.services = services == nullptr ? 0 : services->MemberCount();
+  if (services != nullptr) {
+    for (const auto& service : services->GetObject()) {
+      size.name = std::max(size.name, json::text(service.name).size());
+    }
+  }
   size.copied = size.services * bytesOf(json::find(spec, "envs"));
   size.claims = claims == nullptr || !claims->IsArray() ? 0 : claims->Size();
   return size;
@@ -64,6 +74,11 @@ Errors tooLarge(const Value& graph) {
   if (size.services > kMostServices) {
     return {error(ErrorType::TooMany, kServices,
                   fmt::format("must have at most {} services (it has {})", kMostServices, size.services))};
+  }
+  if (size.name > kMostOfName) {
+    return {error(
+        ErrorType::TooLong, kServices,
+        fmt::format("names of services may have at most {} bytes (one has {})", kMostOfName, size.name))};
   }
   Errors errors;
   if (size.copied > kMostCopied) {
@@ -83,13 +98,14 @@ Errors tooLarge(const Value& graph) {
 bool grown(std::string_view field, const Value& graph, const Value& old) {
   const Size now = sizeOf(graph);
   const Size before = sizeOf(old);
-  if (field == kServices) return now.services > before.services;
+  if (field == kServices) return now.services > before.services || now.name > before.name;
   return field == kEnvs ? now.copied > before.copied : now.pairs() > before.pairs();
 }
 
 bool judgeable(const Value& graph) {
   const Size size = sizeOf(graph);
-  return size.services <= kMostServices && size.copied <= kMostRead && size.pairs() <= kMostPairs;
+  return size.services <= kMostServices && size.name <= kMostOfName && size.copied <= kMostRead &&
+         size.pairs() <= kMostPairs;
 }
 
 }  // namespace dynamo::render

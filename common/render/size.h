@@ -12,8 +12,8 @@ Errors tooLarge(const json::Value& graph);
 /// Whether what one of these errors at `field` is about has grown since `old`.
 bool grown(std::string_view field, const json::Value& graph, const json::Value& old);
 
-/// Whether a graph may be judged service by service though it is too large to be rendered. Every graph that
-/// an API server has stored may.
+/// Whether a graph may be judged service by service though it is too large to be rendered. Real graphs
+/// may, by far.
 bool judgeable(const json::Value& graph);
 
 }  // namespace dynamo::render

@@ -6,6 +6,7 @@
 #include "common/render/children.h"
 #include "common/render/object.h"
 #include "graph_support.h"
+#include "rows.h"
 
 namespace dynamo::admission {
 namespace {
@@ -33,17 +34,8 @@ std::string said(std::string_view text) {
   return lines(validate({json::findText(&made, "kind"), made, nullptr, "u"}, on));
 }
 
-struct Row {
-  std::string name;
-  std::string object;
-  std::string expected;
-};
-
-void check(const std::vector<Row>& rows) {
-  for (const Row& row : rows) {
-    INFO(row.name);
-    CHECK(said(row.object) == row.expected);
-  }
+void check(const std::vector<test::Row>& rows) {
+  test::check([](std::string_view object) { return said(object); }, rows);
 }
 
 TEST_CASE("a DynamoCheckpoint is judged by the pod of its Job") {

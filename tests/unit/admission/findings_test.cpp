@@ -3,6 +3,7 @@
 #include "common/admission/validate.h"
 #include "common/defaults/apply.h"
 #include "graph_support.h"
+#include "rows.h"
 
 namespace dynamo::admission {
 namespace {
@@ -35,17 +36,8 @@ std::string worker(std::string_view main, std::string_view podSpec = "", std::st
 
 const std::string kMain = R"("image":"i:1","command":["python3"],"args":["-m","dynamo.vllm"])";
 
-struct Row {
-  std::string name;
-  std::string object;
-  std::string expected;
-};
-
-void check(const std::vector<Row>& rows) {
-  for (const Row& row : rows) {
-    INFO(row.name);
-    CHECK(said(row.object) == row.expected);
-  }
+void check(const std::vector<test::Row>& rows) {
+  test::check([](std::string_view object) { return said(object); }, rows);
 }
 
 TEST_CASE("what no kubelet starts") {
@@ -229,7 +221,8 @@ TEST_CASE("an item put before another one moves its old defect, and refuses noth
   }
 }
 
-TEST_CASE("services without replicas are judged as those that have some (dec-4, adm-Q11)") {
+TEST_CASE(
+    "services without replicas are warned of what those that have some are refused for (dec-4, adm-Q11)") {
   const auto scaled = [](int replicas, std::string_view container, std::string_view members = "",
                          std::string_view spec = "") {
     return graph(
@@ -242,7 +235,7 @@ TEST_CASE("services without replicas are judged as those that have some (dec-4, 
   const std::string main = "spec.services[a].extraPodSpec.mainContainer.";
   const std::string noArgs = "render.lws-command " + main +
                              "args: Required value: a multinode component of LeaderWorkerSets needs it\n";
-  for (const int replicas : {0, 1, 3}) {
+  for (const int replicas : {1, 3}) {
     check({
         {"good", scaled(replicas, kMain), ""},
         {"no arguments", scaled(replicas, R"("image":"i","command":["x"])"), "E " + noArgs},
@@ -257,6 +250,10 @@ TEST_CASE("services without replicas are judged as those that have some (dec-4, 
     });
   }
   const auto bad = [&](int replicas) { return scaled(replicas, R"("image":"i","command":["x"])"); };
+  CHECK(said(scaled(0, kMain)).empty());
+  CHECK(said(bad(0)) == "W render.lws-command " + main +
+                            "args: once it has replicas: Required value: a multinode component of "
+                            "LeaderWorkerSets needs it\n");
   CHECK(said(bad(1), bad(0)).starts_with("W render.lws-command"));
 }
 
@@ -278,6 +275,9 @@ TEST_CASE("what services share is not multiplied beyond reason, and what is told
       "render.size spec.services: Too many: must have at most 100 services (it has 101)\n";
   check({
       {"services", sized(101, 0, 0), "E " + services},
+      // Every path of a finding would hold it.
+      {"a name", graph(fmt::format(R"("services":{{"{}":{{"replicas":-1}}}})", std::string(254, 'k'))),
+       "E render.size spec.services: Too long: names of services may have at most 253 bytes (one has 254)\n"},
       {"variables", sized(20, 501, 0),
        "E render.size spec.envs: Too long: 20 services with a copy each would take 1049900 bytes, at most "
        "1048576 "

@@ -3,6 +3,7 @@
 #include "common/admission/request.h"
 
 #include "common/conversion/dgdr.h"
+#include "rows.h"
 #include "support.h"
 
 namespace dynamo::admission {
@@ -38,17 +39,8 @@ std::string annotated(std::string_view key, std::string_view value) {
       key, value);
 }
 
-struct Row {
-  std::string name;
-  std::string object;
-  std::string expected;
-};
-
-void check(const std::vector<Row>& rows) {
-  for (const Row& row : rows) {
-    INFO(row.name);
-    CHECK(said(row.object) == row.expected);
-  }
+void check(const std::vector<test::Row>& rows) {
+  test::check([](std::string_view object) { return said(object); }, rows);
 }
 
 const std::string kName =
