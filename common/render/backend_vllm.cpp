@@ -56,7 +56,7 @@ Mode modeOf(const Sizes& sizes, bool multiprocessing) {
 Sizes sizesOf(const Value& main, const Value& component) {
   return {flagValue(main, "--tensor-parallel-size", "-tp"),
           flagValue(main, "--pipeline-parallel-size", "-pp"), flagValue(main, "--data-parallel-size", "-dp"),
-          gpusOf(component)};
+          gpusOf(component, main)};
 }
 
 /// False: there is no place for the flags.

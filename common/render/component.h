@@ -71,8 +71,9 @@ using Errors = std::vector<validation::FieldError>;
 std::string discoveryBackend(const json::Value* serviceAnnotations, const json::Value* graphAnnotations,
                              std::string_view configured);
 
-/// GPUs of one pod: limits.gpu (or requests.gpu where only that is given); 0 when absent or no whole number.
-long long gpusOf(const json::Value& component);
+/// GPUs of one pod with the container `main`: limits.gpu; where only requests.gpu is given, the limit that
+/// `main` has of its own, else that (quirk pod-Q1). 0 when absent or no whole number.
+long long gpusOf(const json::Value& component, const json::Value& main);
 
 /// A number of GPUs, and the field that gives it.
 struct GpuCount {

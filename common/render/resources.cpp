@@ -71,8 +71,15 @@ std::string_view gpuResource(const Value* resources) {
   return type.empty() ? api::kDefaultGpuResource : type;
 }
 
-long long gpusOf(const Value& component) {
-  std::string_view text = gpuText(json::findObject(&component, "resources"));
+long long gpusOf(const Value& component, const Value& main) {
+  const Value* resources = json::findObject(&component, "resources");
+  std::string_view text = gpuText(resources);
+  const Value* own = json::findObject(json::findObject(&main, "resources"), "limits");
+  const Value* limit = json::find(own, gpuResource(resources));
+  if (!text.empty() && json::findText(json::findObject(resources, "limits"), "gpu").empty() &&
+      limit != nullptr) {
+    return wholeNumber(k8s::quantityText(*limit).value_or("")).value_or(0);
+  }
   if (text.starts_with('+')) text.remove_prefix(1);
   long long count = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), count);

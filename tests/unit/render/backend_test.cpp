@@ -35,6 +35,34 @@ const Value& container(const Result& result, const char* role) {
   return mainContainerOf(*pod);
 }
 
+TEST_CASE("vLLM counts the GPUs that its pods get (quirk pod-Q1)") {
+  struct Row {
+    const char* component;
+    const char* container;
+    const char* local;  ///< ranks of a node, of 16
+  };
+  const Row rows[] = {
+      {R"("limits":{"gpu":"8"})", "", "8"},
+      {R"("requests":{"gpu":"4"})", "", "4"},
+      {R"("requests":{"gpu":"4"})", R"("limits":{"nvidia.com/gpu":8})", "8"},
+      {R"("requests":{"gpu":"4"},"limits":{"gpu":"2"})", R"("limits":{"nvidia.com/gpu":8})", "2"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.component << row.container);
+    Result result;
+    result.graph = graphOf(R"({"componentType":"worker","multinode":{"nodeCount":2},"resources":{)" +
+                               std::string{row.component} +
+                               R"(},"extraPodSpec":{"mainContainer":{"image":"i","command":["python3"],)"
+                               R"("args":["-m","dynamo.vllm","-dp","16"],"resources":{)" +
+                               row.container + "}}}}",
+                           kVersioned);
+    result.children = rendered(Setup{Pathway::Grove}, result.graph);
+    CHECK(json::dump(*json::find(container(result, "leader"), "args"))
+              .find(R"("--data-parallel-size-local",")" + std::string{row.local} + "\"") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("commands of leaders and workers") {
   struct Row {
     const char* name;
