@@ -122,7 +122,7 @@ void userVolumes(const Service& service, const Report& report) {
 void reservedNames(const Service& service, const Report& report) {
   const bool checkpoints = service.checkpointed() && service.graph.policy.checkpointEnabled;
   forEachMount(service, [&](const Mount& mount) {
-    // Refused then.
+    // Refused where the operator has the volume; with other storage it takes nobody's place.
     if (checkpoints && (mount.name == api::kCheckpointVolume || mount.name == api::kPodInfoVolume)) return;
     if (std::find(kReserved.begin(), kReserved.end(), mount.name) == kReserved.end()) return;
     report.warn(mount.at("name"), "takes the place of the operator's own volume of this name");
