@@ -218,7 +218,7 @@ class Comparison {
       if (merged) {
         item(i < had ? &(*live)[i] : &none(), &wanted[i], i, step);
       } else {
-        recordItem(nullptr, &wanted[i], i, false);
+        recordItem(nullptr, &wanted[i], i, i == 0);  // of the first the other version may speak
       }
     }
     for (auto i = had; i > wanted.Size(); --i) recordItem(&(*live)[i - 1], nullptr, i - 1, true);

@@ -222,6 +222,7 @@ TEST_CASE("the profiling Job") {
       {"two containers",
        pod(R"({"containers":[{"name":"a","resources":{"limits":{"cpu":"1"}}},{"name":"b"}]})"),
        "/spec/profilingConfig/resources", R"({"limits":{"cpu":"1"}})"},
+      {"an empty container", pod(R"({"containers":[{}]})"), "/spec/profilingConfig/resources", "(absent)"},
       {"no containers", pod(R"({"containers":[]})"), "/spec/profilingConfig/resources", "(absent)"},
       {"more of the pod", pod(R"({"containers":[],"nodeName":"n","tolerations":[{"key":"k"}]})"),
        "/spec/profilingConfig/tolerations", R"([{"key":"k"}])"},

@@ -398,7 +398,7 @@ std::size_t annotationBytes(const std::string& text) {
 }
 
 TEST_CASE("annotations stay within 256 KiB, whatever has to be given up (conv-Q17)") {
-  const std::string blob(200 * 1024, 'b');
+  const std::string blob(200UL * 1024, 'b');
   for (const std::size_t users : {0UL, 50UL * 1024, 100UL * 1024, 262'144UL - 4, 262'144UL - 5}) {
     INFO(users);
     const std::string notes = R"({"mine":")" + std::string(users, 'u') + "\"}";
