@@ -13,6 +13,7 @@
 #include "common/podrules/rules.h"
 #include "common/render/children.h"
 #include "common/render/deployment_config.h"
+#include "common/render/names.h"
 #include "common/render/object.h"
 
 namespace dynamo::admission {
@@ -155,9 +156,8 @@ std::optional<bool> groveFor(const Value& graph, const render::Context& context)
 
 bool isSetOfNone(const Value* component) {
   const Value* replicas = json::find(component, "replicas");
-  const Value* nodes = json::find(json::findObject(component, "multinode"), "nodeCount");
-  return replicas != nullptr && replicas->IsInt64() && replicas->GetInt64() == 0 && nodes != nullptr &&
-         nodes->IsInt64() && nodes->GetInt64() > 1;
+  return replicas != nullptr && replicas->IsInt64() && replicas->GetInt64() == 0 &&
+         render::nodeCount(*component) > 1;
 }
 
 }  // namespace

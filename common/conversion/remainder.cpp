@@ -16,8 +16,8 @@ using json::Value;
 
 constexpr int kFormat = 1;
 
-/// The list whose items are compared one by one; every other list is one value.
 constexpr std::string_view kPodSpecPointer = "/spec/overrides/profilingJob/template/spec";
+/// The list whose items are compared one by one; every other list is one value.
 constexpr std::string_view kContainersPointer = "/spec/overrides/profilingJob/template/spec/containers";
 constexpr std::string_view kProfilerConfigPointer = "/spec/profilingConfig/config";
 

@@ -187,8 +187,10 @@ class Comparison {
 
  private:
   static bool sameText(const Value* a, const Value* b) {
-    const bool none = a == nullptr || a->IsNull();
-    return none || b == nullptr || b->IsNull() ? none && (b == nullptr || b->IsNull()) : json::equal(*a, *b);
+    const auto present = [](const Value* value) {
+      return value != nullptr && value->IsNull() ? nullptr : value;
+    };
+    return json::equal(present(a), present(b));
   }
 
   bool absentEquals(const Value& other, std::string_view key) const {
