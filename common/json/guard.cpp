@@ -1,5 +1,3 @@
-#include "common/json/guard.h"
-
 // One pass over the raw text, before RapidJSON sees it: by blocks, of which it looks at the bytes that can be
 // at fault.
 
@@ -13,6 +11,7 @@
 #endif
 
 #include "common/json/ascii.h"
+#include "common/json/parse.h"
 #include "common/json/utf8.h"
 
 namespace dynamo::json {
@@ -313,10 +312,6 @@ class Guard {
 };
 
 }  // namespace
-
-std::optional<ParseError> guard(std::string_view text) {
-  return guard(text, kMaxDepth);
-}
 
 std::optional<ParseError> guard(std::string_view text, std::size_t maxDepth) {
   return Guard{text, maxDepth}.run();

@@ -29,8 +29,9 @@ struct ParseError {
 };
 
 /// Checks what RapidJSON 1.1.0 gets wrong or does not check: depth, number tokens (Go's float64 range),
-/// UTF-8 and unpaired surrogate escapes. One pass; does not check the rest of the grammar.
-std::optional<ParseError> guard(std::string_view text);
+/// UTF-8 and unpaired surrogate escapes. One pass; does not check the rest of the grammar. Who lets more
+/// depth pass must bear it when walking what was read.
+std::optional<ParseError> guard(std::string_view text, std::size_t maxDepth = kMaxDepth);
 
 /// Refuses an object that names a member twice, at any depth: the API server never sends one, and parsers
 /// disagree about which one counts. The text names the first path found.

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "common/conversion/dgdr.h"
-#include "common/json/guard.h"
+#include "common/json/parse.h"
 #include "common/validation/finding.h"
 #include "webhook/review/admission.h"
 #include "webhook/review/arena.h"
