@@ -132,6 +132,12 @@ std::string labelValueProblem(std::string_view value) {
   return value.empty() || isNamePart(value) ? std::string{} : std::string{kNamePartRule};
 }
 
+std::string shownEnvName(std::string_view name) {
+  const std::size_t equals = name.find('=');
+  if (equals == std::string_view::npos) return std::string{name};
+  return std::string{name.substr(0, equals)} + "=...";
+}
+
 std::string envNameProblem(std::string_view name) {
   if (name.empty()) return "must not be empty";
   const bool printable = all(name, [](char c) { return c >= ' ' && c <= '~' && c != '='; });

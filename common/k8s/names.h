@@ -17,6 +17,8 @@ std::string annotationKeyProblem(std::string_view key);
 std::string labelValueProblem(std::string_view value);
 /// What every supported API server refuses: empty, "=", or anything beyond printable ASCII.
 std::string envNameProblem(std::string_view name);
+/// The name as it may be shown: of NAME=value, given by mistake, what follows "=" may be a secret.
+std::string shownEnvName(std::string_view name);
 /// What API servers before 1.32 refuse besides.
 std::string strictEnvNameProblem(std::string_view name);
 /// Keys of ConfigMaps and Secrets.

@@ -35,11 +35,7 @@ void variableName(const Report& report, std::string_view name, const At& at) {
     if (!doubt.empty()) report.warn(at, "Kubernetes before 1.32 refuses this name", rule::kEnvNameStrict);
     return;
   }
-  // NAME=value by mistake: what stands after "=" may be a secret.
-  const std::size_t equals = name.find('=');
-  const std::string shown =
-      equals == std::string_view::npos ? std::string{name} : std::string{name.substr(0, equals)} + "=...";
-  report.invalid(at, shown, problem, rule::kEnvName);
+  report.invalid(at, k8s::shownEnvName(name), problem, rule::kEnvName);
 }
 
 /// {name, key} of a ConfigMap or Secret.

@@ -46,17 +46,11 @@ void ofService(const Service& service, const Report& report) {
   for (const std::string_view place : kServiceLists) check(listAt(service, place), service.at(place), report);
 }
 
-/// NAME=value by mistake: what stands after "=" may be a secret.
-std::string shownName(std::string_view name) {
-  const std::size_t equals = name.find('=');
-  return std::string{name.substr(0, equals)} + (equals == std::string_view::npos ? "" : "=...");
-}
-
 void names(const Value* list, std::string_view path, const Report& report) {
   forEachVariable(list, path, [&](const Value&, std::string_view name, const std::string& at) {
     if (name.empty()) return report.required(at + ".name", "the name of a variable");
     const std::string problem = k8s::envNameProblem(name);
-    if (!problem.empty()) report.invalid(at + ".name", shownName(name), problem);
+    if (!problem.empty()) report.invalid(at + ".name", k8s::shownEnvName(name), problem);
   });
 }
 
@@ -73,7 +67,7 @@ void repeated(const Value* list, std::string_view path, const Report& report) {
   forEachVariable(list, path, [&](const Value&, std::string_view name, const std::string& at) {
     if (name.empty() || seen.insert(name).second) return;
     report.warn(at + ".name",
-                fmt::format("{} is set above; the last value counts", showValue(shownName(name))));
+                fmt::format("{} is set above; the last value counts", showValue(k8s::shownEnvName(name))));
   });
 }
 
@@ -182,7 +176,7 @@ void order(const Service& service, const Report& report) {
       for (const std::string_view wanted : references(json::findText(&variable, "value"))) {
         if (wanted <= name || !known.contains(wanted)) continue;
         report.warn(at + ".value", fmt::format("refers to {}, which sorts behind it: not expanded",
-                                               showValue(shownName(wanted))));
+                                               showValue(k8s::shownEnvName(wanted))));
       }
     });
   }
