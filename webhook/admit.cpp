@@ -71,10 +71,8 @@ Decision validateDgdr(const AdmissionRequest& request, const Policy& policy) {
   Decision decision;
   const json::Value* old = request.updates() ? request.old : nullptr;
   decision.findings = admission::wrongTypes(*request.object, old);
-  validation::Findings rules =
-      admission::validateRequest({*request.object, old, request.clientVersion, policy.dgdr});
-  std::move(rules.errors.begin(), rules.errors.end(), std::back_inserter(decision.findings.errors));
-  std::move(rules.warnings.begin(), rules.warnings.end(), std::back_inserter(decision.findings.warnings));
+  decision.findings.add(
+      admission::validateRequest({*request.object, old, request.clientVersion, policy.dgdr}));
   if (policy.warnOnly) warnInstead(decision.findings);
   decision.findings.sort();
   return decision;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <string>
 
@@ -266,8 +265,7 @@ Findings validateRequest(const validation::DgdrRequest& request) {
     if (request.old != nullptr && !more.errors.empty()) {
       more = validation::ratchet(std::move(more), runAll(*request.old), request.object, *request.old);
     }
-    std::move(more.errors.begin(), more.errors.end(), std::back_inserter(all.errors));
-    std::move(more.warnings.begin(), more.warnings.end(), std::back_inserter(all.warnings));
+    all.add(std::move(more));
   }
   if (request.clientVersion == "v1alpha1" && !(all.errors.empty() && all.warnings.empty())) {
     const AlphaPaths toAlpha{request.object};

@@ -154,11 +154,6 @@ bool saysNothing(const Findings& findings) {
   return findings.errors.empty() && findings.warnings.empty();
 }
 
-void addAll(Findings& all, Findings&& more) {
-  std::move(more.errors.begin(), more.errors.end(), std::back_inserter(all.errors));
-  std::move(more.warnings.begin(), more.warnings.end(), std::back_inserter(all.warnings));
-}
-
 /// What the rules have said, rendering need not say again.
 void append(Findings& all, Findings&& more) {
   const std::size_t before = all.errors.size();
@@ -220,7 +215,7 @@ Findings validate(const Subject& subject, const Settings& settings) {
     findings = sizeOf(subject.object, subject.old);
     // Looking at more of such a graph is what the bound is for; locks are not about the graph.
     if (!findings.errors.empty() || (!saysNothing(findings) && !render::judgeable(subject.object))) {
-      if (subject.old != nullptr) addAll(findings, validation::validateDgdLocks(request));
+      if (subject.old != nullptr) findings.add(validation::validateDgdLocks(request));
       findings.sort();
       return findings;
     }
@@ -228,8 +223,8 @@ Findings validate(const Subject& subject, const Settings& settings) {
   const bool small = saysNothing(findings);
   Findings types = wrongTypes(subject.object, subject.old);
   const bool typed = saysNothing(types);
-  addAll(findings, std::move(types));
-  addAll(findings, kind->rules(request));
+  findings.add(std::move(types));
+  findings.add(kind->rules(request));
   tellOfDefaultVolumes(subject.object, findings);
   dropSaidOfDefaults(subject.object, findings);
   // Rendering reads every field: not before the types are right. Nobody reads more of what is wrong than

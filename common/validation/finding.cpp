@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -66,6 +67,11 @@ std::string FieldError::message() const {
 
 std::string Warning::message() const {
   return oneLine(field.empty() ? text : field + ": " + text, kMaxWarning);
+}
+
+void Findings::add(Findings&& more) {
+  std::move(more.errors.begin(), more.errors.end(), std::back_inserter(errors));
+  std::move(more.warnings.begin(), more.warnings.end(), std::back_inserter(warnings));
 }
 
 void Findings::sort() {

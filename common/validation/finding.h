@@ -58,6 +58,8 @@ struct Findings {
   void warn(std::string field, std::string text, std::string rule) {
     warnings.push_back({std::move(field), std::move(text), std::move(rule)});
   }
+  /// Adds what else was found.
+  void add(Findings&& more);
   /// Equal findings once. Errors by path: their order must not depend on how the rules ran; warnings keep
   /// the order of the rules, the most important first.
   void sort();
