@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -15,7 +16,7 @@ using dynamo::bench::LoadResult;
 
 double percentile(const std::vector<std::int64_t>& sorted, double share) {
   if (sorted.empty()) return 0;
-  const auto index = static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5);
+  const auto index = static_cast<std::size_t>(std::lround(share * static_cast<double>(sorted.size() - 1)));
   return static_cast<double>(sorted.at(index)) / 1e3;
 }
 

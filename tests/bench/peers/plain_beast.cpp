@@ -9,7 +9,6 @@
 #include <boost/beast/ssl.hpp>
 #include <boost/version.hpp>
 #include <cstdint>
-#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -91,7 +90,7 @@ int main(int argc, char** argv) {
 
   asio::io_context io(1);
   tcp::acceptor acceptor(io,
-                         {asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(std::atoi(argv[1]))});
+                         {asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(std::stoul(argv[1]))});
   asio::co_spawn(io, listen(acceptor, context, answer), asio::detached);
   io.run();
 }

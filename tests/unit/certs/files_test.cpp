@@ -74,7 +74,7 @@ TEST_CASE("a directory that cannot be made is an error with its path") {
 
 TEST_CASE("reading files of a directory") {
   const TemporaryDirectory directory;
-  const auto dir = directory.path();
+  const auto& dir = directory.path();
   writeText(dir / "good", "text");
   writeText(dir / "empty", "");
   writeText(dir / "atCap", std::string(kMaxPemBytes, 'x'));
@@ -101,7 +101,7 @@ TEST_CASE("reading files of a directory") {
 
 TEST_CASE("a snapshot stays with the version of the Secret volume it opened") {
   const TemporaryDirectory directory;
-  const auto dir = directory.path();
+  const auto& dir = directory.path();
   for (const char* version : {"..1", "..2"}) {
     std::filesystem::create_directory(dir / version);
     writeText(dir / version / "tls.crt", version);

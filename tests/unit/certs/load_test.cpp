@@ -109,11 +109,11 @@ TEST_CASE("key encodings and usages that Kubernetes users bring") {
 
 TEST_CASE("hostile PEM is refused fast") {
   const PemPair good = makeData().serving;
-  const std::string megabytes10(10 * 1024 * 1024, 'A');
+  const std::string megabytes10(std::size_t{10} * 1024 * 1024, 'A');
   const std::vector<std::string> inputs{
       megabytes10,
       "-----BEGIN CERTIFICATE-----\n" + megabytes10,
-      repeat("-----BEGIN ", 10 * 1024 * 1024),
+      repeat("-----BEGIN ", std::size_t{10} * 1024 * 1024),
       // Just below the cap, where the parser really runs.
       repeat("-----BEGIN ", kMaxPemBytes),
       repeat("-----BEGIN CERTIFICATE-----\n", kMaxPemBytes),

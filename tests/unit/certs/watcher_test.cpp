@@ -140,7 +140,7 @@ TEST_CASE("a bad swap keeps the old pair and is told once") {
     PemPair bad;
     std::string event;
   };
-  const std::string garbage(10 * 1024 * 1024, 'x');
+  const std::string garbage(std::size_t{10} * 1024 * 1024, 'x');
   for (const Row& row :
        {Row{{other.serving.certificate, good.serving.privateKey}, "Rejected KeyMismatch"},
         Row{{"garbage", other.serving.privateKey}, "Rejected NotPem"},

@@ -76,7 +76,7 @@ TEST_CASE("handles without a registry do nothing") {
 
 TEST_CASE("replaced gauges drop what is gone") {
   Registry registry;
-  const auto replace = [&](std::vector<Registry::Sample> samples) {
+  const auto replace = [&](const std::vector<Registry::Sample>& samples) {
     registry.replaceGauges("dynamo_operator_resources_total", "", samples);
     return registry.render();
   };

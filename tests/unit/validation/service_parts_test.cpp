@@ -519,8 +519,9 @@ TEST_CASE("labels and annotations: syntax") {
                      "at most one '/'\n",
                      place)},
         {"annotations of 256 KiB",
-         in("annotations", fmt::format(R"("a":"{}")", std::string(256 * 1024 - 1, 'x'))), ""},
-        {"annotations beyond", in("annotations", fmt::format(R"("a":"{}")", std::string(256 * 1024, 'x'))),
+         in("annotations", fmt::format(R"("a":"{}")", std::string(std::size_t{256} * 1024 - 1, 'x'))), ""},
+        {"annotations beyond",
+         in("annotations", fmt::format(R"("a":"{}")", std::string(std::size_t{256} * 1024, 'x'))),
          fmt::format("E service.annotations spec.services[a].{}annotations: Too long: may not be more than "
                      "262144 bytes "
                      "together (they have 262145)\n",

@@ -192,7 +192,7 @@ TEST_CASE("only the paths of the table are answered") {
     INFO(route.path);
     const Route* found = routes.find(route.path);
     REQUIRE(found != nullptr);
-    CHECK(found->maxBody == 7 * 1024 * 1024);
+    CHECK(found->maxBody == std::size_t{7} * 1024 * 1024);
     CHECK_FALSE(found->waits);
     CHECK(routes.find(std::string{route.path} + "/") == nullptr);
   }
