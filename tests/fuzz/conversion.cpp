@@ -1,6 +1,8 @@
 // Conversion there and back: spec, status and the user's metadata come back as they were, whatever the
-// object. Bytes choose members and values from what the two versions know, and now and then anything else.
+// object. What starts with "{" is an object that an API server would store; else bytes choose members and
+// values from what the two versions know, and now and then anything else.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -10,6 +12,9 @@
 #include "common/api/kinds.h"
 #include "common/conversion/dgdr.h"
 #include "common/json/parse.h"
+#include "common/schema/defaults.h"
+#include "common/schema/registry.h"
+#include "common/schema/validator.h"
 #include "require.h"
 
 namespace dynamo {
@@ -298,12 +303,44 @@ std::optional<json::Document> checkRoundTrip(const Value& object, std::string_vi
   return stored;
 }
 
+/// A request as an API server stores it; false when it would refuse `text`.
+bool readStorable(std::string_view text, json::Document& request) {
+  if (json::parse(text, request) || !request.IsObject()) return false;
+  if (json::findText(&request, "kind") != api::kDynamoGraphDeploymentRequest) return false;
+  const schema::Node* node =
+      schema::find(json::findText(&request, "apiVersion"), api::kDynamoGraphDeploymentRequest);
+  if (node == nullptr) return false;
+  schema::applyDefaults(*node, request, request.GetAllocator());
+  return schema::validate(*node, request, {nullptr, true, true}).empty();
+}
+
+/// Two requests, a line each: the first is converted, then another client writes what the second has.
+void checkObjects(std::string_view text, Allocator& allocator) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  json::Document request{&allocator};
+  if (!readStorable(text.substr(0, end), request)) return;
+  const std::string_view from = json::findText(&request, "apiVersion");
+  const std::string_view to = from == api::kV1alpha1 ? api::kV1beta1 : api::kV1alpha1;
+  auto stored = checkRoundTrip(request, to, from, allocator);
+  json::Document written{&allocator};
+  if (!stored || end == text.size() || !readStorable(text.substr(end + 1), written)) return;
+  if (json::findText(&written, "apiVersion") != to) return;
+  for (const char* part : {"spec", "status"}) {
+    if (Value* value = json::find(written, part)) json::set(*stored, part, std::move(*value), allocator);
+    checkRoundTrip(*stored, from, to, allocator);
+  }
+}
+
 }  // namespace
 }  // namespace dynamo
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace dynamo;
   json::Allocator allocator;
+  if (size != 0 && data[0] == '{') {
+    checkObjects({reinterpret_cast<const char*>(data), size}, allocator);
+    return 0;
+  }
   Recipe recipe{data, size, allocator};
   const bool alpha = recipe.byte() % 2 == 0;
   const std::string_view from = alpha ? api::kV1alpha1 : api::kV1beta1;

@@ -1,11 +1,18 @@
-// Graphs and components as any bytes give them: defaulting twice is defaulting once, nothing that admission
-// made and accepted is refused afterwards, and every pathway renders it without harm.
+// Objects of every kind, changed along their schemas: defaulting twice is defaulting once, an update that
+// leaves the spec alone is never refused, whatever is wrong with it, and every pathway renders it without
+// harm.
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
+#include "common/admission/request.h"
 #include "common/admission/validate.h"
+#include "common/api/dynamo.h"
 #include "common/api/kinds.h"
 #include "common/defaults/apply.h"
 #include "common/json/parse.h"
@@ -36,28 +43,101 @@ Value admit(const Value& request, const Value* old, json::Allocator& allocator) 
   return object;
 }
 
-std::string refusals(const Value& object, const Value* old) {
+std::string told(const std::vector<validation::FieldError>& errors) {
   std::string text;
-  const std::string_view kind = json::findText(&object, "kind");
-  for (const auto& error : admission::validate({kind, object, old, "user"}, settings()).errors) {
-    require(!error.field.empty() && !error.rule.empty(), "an error has a path and a rule", error.message());
-    text += error.message() + "\n";
-  }
+  for (const auto& error : errors) text += error.message() + "\n";
   return text;
 }
 
-void renderEverywhere(const Value& object, json::Allocator& allocator) {
-  const bool graph = json::findText(&object, "kind") == api::kDynamoGraphDeployment;
+std::string refusals(const Value& object, const Value* old) {
+  const std::string_view kind = json::findText(&object, "kind");
+  const validation::DgdrPolicy policy;
+  const auto findings = kind == api::kDynamoGraphDeploymentRequest
+                            ? admission::validateRequest({object, old, "v1beta1", policy})
+                            : admission::validate({kind, object, old, "user"}, settings());
+  for (const auto& error : findings.errors) {
+    require(!error.field.empty() && !error.rule.empty(), "an error has a path and a rule", error.message());
+  }
+  return told(findings.errors);
+}
+
+bool isRendered(std::string_view kind) {
+  return kind == api::kDynamoGraphDeployment || kind == api::kDynamoComponentDeployment;
+}
+
+const Value* annotationsOf(const Value& object) {
+  return json::find(json::find(&object, "metadata"), "annotations");
+}
+
+void giveReplicas(Value& component, const Value* admitted, json::Allocator& allocator) {
+  const Value* replicas = json::find(admitted, "replicas");
+  if (replicas == nullptr || !component.IsObject() || json::find(component, "replicas") != nullptr) return;
+  json::set(component, "replicas", json::copy(*replicas, allocator), allocator);
+}
+
+/// The request with what children show of admission: the version that it stamps, and replicas.
+Value stamped(const Value& request, const Value& stored, json::Allocator& allocator) {
+  Value made = json::copy(request, allocator);
+  const std::string_view version = json::findText(annotationsOf(stored), api::annotation::kOriginVersion);
+  if (!version.empty()) {
+    Value& metadata = json::ensureObject(made, "metadata", allocator);
+    json::set(json::ensureObject(metadata, "annotations", allocator), api::annotation::kOriginVersion,
+              json::string(version, allocator), allocator);
+  }
+  Value* spec = json::find(made, "spec");
+  if (spec == nullptr) return made;
+  const Value* admitted = json::find(stored, "spec");
+  if (Value* services = json::find(*spec, "services"); services != nullptr && services->IsObject()) {
+    for (auto& service : services->GetObject()) {
+      giveReplicas(service.value, json::find(json::find(admitted, "services"), json::text(service.name)),
+                   allocator);
+    }
+  }
+  if (json::findText(&request, "kind") == api::kDynamoComponentDeployment)
+    giveReplicas(*spec, admitted, allocator);
+  return made;
+}
+
+render::Children renderOn(bool grove, const Value& object, json::Allocator& allocator) {
   const render::Context usual = settings().context();
+  const render::Context context{usual.config, usual.defaults, usual.facts, grove};
+  return json::findText(&object, "kind") == api::kDynamoGraphDeployment
+             ? render::renderAll(object, context, {}, allocator)
+             : render::renderComponentDeployment(object, context, allocator);
+}
+
+/// What is compared. A component deployment of a graph carries what its service has, so without admission its
+/// spec is shorter; what is made of it is a child as well.
+std::vector<const Value*> compared(const render::Children& children) {
+  std::vector<const Value*> values;
+  for (const auto& child : children.items) {
+    const bool hands = json::findText(&child.object, "kind") == api::kDynamoComponentDeployment;
+    values.push_back(hands ? json::find(child.object, "metadata") : &child.object);
+  }
+  return values;
+}
+
+/// The children are the same whether admission saw the object or not.
+void renderEverywhere(const Value& stored, const Value& request, json::Allocator& allocator) {
+  if (!isRendered(json::findText(&stored, "kind"))) return;
+  const Value bypassed = stamped(request, stored, allocator);
+  const bool comparable = json::findObject(&request, "metadata") != nullptr &&
+                          json::find(annotationsOf(request), api::annotation::kDefaulted) == nullptr;
   for (const bool grove : {true, false}) {
-    const render::Context context{usual.config, usual.defaults, usual.facts, grove};
-    const render::Children once = graph ? render::renderAll(object, context, {}, allocator)
-                                        : render::renderComponentDeployment(object, context, allocator);
-    const render::Children twice = graph ? render::renderAll(object, context, {}, allocator)
-                                         : render::renderComponentDeployment(object, context, allocator);
-    require(once.items.size() == twice.items.size(), "rendering is deterministic");
-    for (std::size_t i = 0; i < once.items.size(); ++i) {
-      require(json::equal(once.items[i].object, twice.items[i].object), "rendering is deterministic");
+    const render::Children made = renderOn(grove, stored, allocator);
+    const render::Children same = renderOn(grove, bypassed, allocator);
+    if (!comparable) continue;
+    require(told(made.errors) == told(same.errors), "the same errors without admission", [&] {
+      return fmt::format("{}\n{}\n{}", json::dump(request), told(made.errors), told(same.errors));
+    });
+    const auto wanted = compared(made);
+    const auto got = compared(same);
+    require(wanted.size() == got.size(), "as many children without admission",
+            [&] { return json::dump(request); });
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      require(json::equal(*wanted[i], *got[i]), "the same children without admission", [&] {
+        return fmt::format("{}\n{}\n{}", json::dump(request), json::dump(*wanted[i]), json::dump(*got[i]));
+      });
     }
   }
 }
@@ -65,17 +145,68 @@ void renderEverywhere(const Value& object, json::Allocator& allocator) {
 void checkObject(const Value& request, json::Allocator& allocator) {
   const Value stored = admit(request, nullptr, allocator);
   const Value again = admit(stored, nullptr, allocator);
-  require(json::equal(stored, again), "CREATE again changes nothing", json::dump(stored));
+  const auto dumped = [&] { return json::dump(stored); };
+  require(json::equal(stored, again), "CREATE again changes nothing", dumped);
   const Value left = admit(stored, &stored, allocator);
-  require(json::equal(stored, left), "UPDATE without a change changes nothing", json::dump(stored));
-  if (refusals(stored, nullptr).empty()) {
-    const std::string later = refusals(stored, &stored);
-    require(later.empty(), "what was accepted is accepted again", later + json::dump(stored));
-  }
+  require(json::equal(stored, left), "UPDATE without a change changes nothing", dumped);
+  const Value replaced = admit(request, &stored, allocator);
+  require(json::equal(stored, replaced), "the manifest once more changes nothing",
+          [&] { return json::dump(stored) + "\n" + json::dump(replaced); });
+  refusals(stored, nullptr);
+  // Rule 1 of quirks.md.
+  Value labelled = json::copy(stored, allocator);
+  Value& metadata = json::ensureObject(labelled, "metadata", allocator);
+  json::set(json::ensureObject(metadata, "labels", allocator), "team", json::string("a", allocator),
+            allocator);
+  const std::string later = refusals(labelled, &stored);
+  require(later.empty(), "an update that leaves the spec alone is not refused",
+          [&] { return later + json::dump(stored); });
   // Only an object of right types reaches the controller.
   if (!admission::wrongTypes(stored, nullptr).errors.empty()) return;
-  renderEverywhere(stored, allocator);
-  renderEverywhere(request, allocator);
+  renderEverywhere(stored, request, allocator);
+}
+
+/// Reads one object as the API server hands it to webhooks; false when it would not. `wild` is what it was.
+bool read(std::string_view text, json::Document& object, Value& wild) {
+  if (json::parse(text, object) || !object.IsObject()) return false;
+  const std::string_view kind = json::findText(&object, "kind");
+  const std::string_view version = json::findText(&object, "apiVersion");
+  const schema::Node* node = schema::find(version, kind);
+  // Requests reach webhooks in their stored version alone.
+  if (node == nullptr || (kind == api::kDynamoGraphDeploymentRequest && version != api::kV1beta1))
+    return false;
+  wild = json::copy(object, object.GetAllocator());
+  schema::applyDefaults(*node, object, object.GetAllocator());
+  if (Value* metadata = json::find(object, "metadata"); metadata != nullptr && metadata->IsObject()) {
+    json::set(*metadata, "namespace", json::string("ns", object.GetAllocator()), object.GetAllocator());
+  }
+  return true;
+}
+
+/// What a new manifest makes of a stored object is what it makes of nothing.
+void checkReplacement(Value& manifest, const Value& request, json::Allocator& allocator) {
+  // The webhook's own annotations speak of the objects that they were written for.
+  for (const Value* object : std::initializer_list<const Value*>{&manifest, &request}) {
+    if (!admission::wrongTypes(*object, nullptr).errors.empty()) return;
+    for (const std::string_view key : {api::annotation::kDefaulted, api::annotation::kOriginVersion}) {
+      if (json::find(annotationsOf(*object), key) != nullptr) return;
+    }
+  }
+  const Value* metadata = json::findObject(&request, "metadata");
+  if (metadata == nullptr) return;
+  json::set(manifest, "metadata", json::copy(*metadata, allocator), allocator);
+  const Value stored = admit(request, nullptr, allocator);
+  Value updated = admit(manifest, &stored, allocator);
+  Value created = admit(manifest, nullptr, allocator);
+  refusals(updated, &stored);
+  for (Value* object : {&updated, &created}) {
+    if (Value* texts = const_cast<Value*>(annotationsOf(*object)))
+      json::remove(*texts, api::annotation::kDefaulted);
+  }
+  require(json::equal(updated, created), "a manifest makes the same of whatever is stored", [&] {
+    return fmt::format("{}\n{}\n{}\n{}", json::dump(stored), json::dump(manifest), json::dump(updated),
+                       json::dump(created));
+  });
 }
 
 }  // namespace
@@ -83,19 +214,19 @@ void checkObject(const Value& request, json::Allocator& allocator) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace dynamo;
+  const std::string_view text{reinterpret_cast<const char*>(data), size};
+  const std::size_t end = std::min(text.find('\n'), size);
   json::Document document;
-  if (json::parse({reinterpret_cast<const char*>(data), size}, document) || !document.IsObject()) return 0;
   auto& allocator = document.GetAllocator();
-  const std::string_view kind = json::findText(&document, "kind");
-  if (kind != api::kDynamoGraphDeployment && kind != api::kDynamoComponentDeployment) return 0;
-  const schema::Node* node = schema::find(json::findText(&document, "apiVersion"), kind);
-  if (node == nullptr) return 0;
-  const Value wild = json::copy(document, allocator);
-  schema::applyDefaults(*node, document, allocator);
+  Value wild;
+  if (!read(text.substr(0, end), document, wild)) return 0;
   checkObject(document, allocator);
   // A webhook may also see what the API server has not filled in.
   admit(wild, nullptr, allocator);
-  refusals(wild, nullptr);
   refusals(document, &wild);
+  json::Document old{&allocator};
+  if (end == size || !read(text.substr(end + 1), old, wild)) return 0;
+  if (json::findText(&old, "kind") == json::findText(&document, "kind"))
+    checkReplacement(document, old, allocator);
   return 0;
 }
