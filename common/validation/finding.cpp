@@ -62,7 +62,7 @@ std::string FieldError::body() const {
 }
 
 std::string FieldError::message() const {
-  return field + ": " + body();
+  return oneLine(field + ": " + body());
 }
 
 std::string Warning::message() const {

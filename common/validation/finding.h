@@ -36,7 +36,7 @@ struct FieldError {
 
   /// The part after the path: `Invalid value: "x": must be …`.
   std::string body() const;
-  /// `<path>: <body>`.
+  /// `<path>: <body>`, one line: keys of maps, which users choose, stand in both.
   std::string message() const;
 };
 
@@ -70,7 +70,7 @@ std::string showValue(const json::Value& value);
 std::string showValue(std::string_view text);
 
 /// `s` without control characters and cut at a character boundary so that at most `limit` bytes remain.
-std::string oneLine(std::string_view s, std::size_t limit);
+std::string oneLine(std::string_view s, std::size_t limit = std::string_view::npos);
 
 /// The value at `path` ("spec.a.b[0].c") below `object`; nullptr when there is none. Map keys stand as they
 /// are in brackets: "spec.services[a.b].replicas".

@@ -15,6 +15,7 @@
 #include "common/render/object.h"
 #include "common/schema/defaults.h"
 #include "common/schema/registry.h"
+#include "common/validation/finding.h"
 #include "controller/commands/tree.h"
 
 namespace dynamo::controller {
@@ -99,7 +100,8 @@ int runRender(const RenderOptions& options) {
     const render::Children children = childrenOf(manifest.object, context, allocator);
     print(manifest.object, children, options.output);
     for (const validation::FieldError& error : children.errors) {
-      std::cerr << fmt::format("{} {}: {}\n", manifest.kind(), manifest.name(), error.message());
+      const std::string line = fmt::format("{} {}: {}", manifest.kind(), manifest.name(), error.message());
+      std::cerr << validation::oneLine(line) << '\n';
       good = false;
     }
   }

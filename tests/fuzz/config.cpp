@@ -1,6 +1,5 @@
 // The operator's configuration: any text gives a configuration or errors with paths, and never throws.
 
-#include <algorithm>
 #include <cstdint>
 
 #include "common/config/load.h"
@@ -11,13 +10,6 @@ namespace {
 
 using fuzz::require;
 
-bool oneLine(std::string_view text) {
-  return !text.empty() && std::none_of(text.begin(), text.end(), [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte < 0x20 || byte == 0x7F;
-  });
-}
-
 void checkText(std::string_view text, config::Purpose purpose) {
   const config::LoadResult loaded = config::loadConfigText(text, "config.yaml", purpose);
   require(loaded.ok() == loaded.errors.empty(), "errors refuse the configuration", text);
@@ -26,7 +18,7 @@ void checkText(std::string_view text, config::Purpose purpose) {
   const auto report = loaded.report();
   require(report.size() == loaded.errors.size() + loaded.warnings.size(), "every finding is reported", text);
   for (const std::string& line : report) {
-    require(oneLine(line), "a finding is one line", line);
+    require(!line.empty() && fuzz::isOneLine(line), "a finding is one line", line);
     require(line.starts_with("config.yaml"), "a finding names the file", line);
   }
 }

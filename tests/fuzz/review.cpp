@@ -43,6 +43,32 @@ std::string bodyOf(unsigned mode, std::string_view text, bool converts) {
   return body.append(R"(,"oldObject":)").append(text.substr(std::min(split + 1, text.size()))) + "}}";
 }
 
+constexpr std::size_t kMessage = std::size_t{6} * 1024;
+constexpr std::size_t kWarning = 160;
+
+/// What people read is one line: users choose the names in it.
+void checkText(std::string_view text, std::size_t limit, std::string_view about) {
+  require(text.size() <= limit, "what is said is short", about);
+  require(fuzz::isOneLine(text), "what is said is one line", about);
+}
+
+/// Answers stay small, whatever is wrong.
+void checkWords(const json::Value& response, std::string_view about) {
+  if (const json::Value* warnings = json::find(response, "warnings")) {
+    for (const json::Value& warning : warnings->GetArray()) checkText(json::text(warning), kWarning, about);
+  }
+  for (const char* name : {"status", "result"}) {
+    const json::Value* status = json::find(response, name);
+    checkText(json::findText(status, "message"), kMessage, about);
+    const json::Value* causes = json::find(json::find(status, "details"), "causes");
+    if (causes == nullptr) continue;
+    for (const json::Value& cause : causes->GetArray()) {
+      checkText(json::findText(&cause, "field"), kMessage, about);
+      checkText(json::findText(&cause, "message"), kMessage, about);
+    }
+  }
+}
+
 void checkBody(std::string_view path, const std::string& body) {
   webhook::Request request{body};
   const webhook::Reply reply = routes().find(path)->handle(request);
@@ -51,6 +77,7 @@ void checkBody(std::string_view path, const std::string& body) {
   require(!json::parse(reply.body, answer), "the answer is JSON", reply.body);
   if (reply.status == 400) {
     require(!json::findText(&answer, "message").empty(), "a refusal says why", reply.body);
+    checkText(json::findText(&answer, "message"), kMessage, reply.body);
     return;
   }
   json::Document review;
@@ -58,6 +85,7 @@ void checkBody(std::string_view path, const std::string& body) {
   const json::Value* response = json::find(&answer, "response");
   const std::string_view uid = json::findText(response, "uid");
   require(!uid.empty(), "the uid is there", reply.body);
+  checkWords(*response, reply.body);
   // A conversion fails at the first bad object and does not read on.
   if (review.HasParseError() || !review.IsObject()) return;
   require(uid == json::findText(json::find(&review, "request"), "uid"), "the uid is echoed", body);

@@ -18,7 +18,7 @@ void checkText(std::string_view text) {
   if (read.error) {
     require(read.error->line >= 1 && read.error->column >= 1, "an error has a place", text);
     require(!read.error->reason.empty(), "an error has a reason", text);
-    require(read.error->message().find('\n') == std::string::npos, "an error is one line", text);
+    require(fuzz::isOneLine(read.error->message()), "an error is one line", text);
   }
   require(read.documents.size() <= config::kMaxDocuments, "documents are bounded", text);
   for (const config::TextDocument& document : read.documents) {

@@ -61,7 +61,7 @@ int runConvert(const ConvertOptions& options) {
   for (config::Manifest& manifest : manifests.objects) {
     json::Value converted;
     if (const auto error = convert(manifest, to, converted)) {
-      manifests.errors.push_back(manifest.file + ": " + error->message);
+      manifests.errors.push_back(validation::oneLine(manifest.file + ": " + error->message));
       continue;
     }
     texts.push_back(options.output == "json" ? prettyJson(converted) : json::toYaml(converted));

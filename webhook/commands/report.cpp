@@ -6,6 +6,7 @@
 #include <set>
 
 #include "common/json/value.h"
+#include "common/validation/finding.h"
 #include "webhook/review/status.h"
 #include "webhook/version.h"
 
@@ -70,9 +71,10 @@ std::size_t Summary::warnings() const {
 std::string toText(const Summary& summary) {
   std::string text;
   for (const FileFinding& finding : summary.findings) {
-    text += fmt::format("{}:{}:{}: {}: {}/{}: {}: {} [{}]\n", finding.file, finding.at.line,
-                        finding.at.column, severity(finding), finding.kind, finding.name, finding.field,
-                        finding.message, finding.rule);
+    const std::string line = fmt::format("{}:{}:{}: {}: {}/{}: {}: {} [{}]", finding.file, finding.at.line,
+                                         finding.at.column, severity(finding), finding.kind, finding.name,
+                                         finding.field, finding.message, finding.rule);
+    text += validation::oneLine(line) + "\n";  // names and keys of maps may hold anything
   }
   const auto plural = [](std::size_t n, const char* word) {
     return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");

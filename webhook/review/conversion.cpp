@@ -71,7 +71,7 @@ class Answer {
   std::string fail(std::string_view message) {
     writer_.truncate(objectsAt_);
     writer_.raw(R"(],"result":{"status":"Failure","message":)");
-    writer_.string(message);
+    writer_.string(validation::oneLine(message, kMostOfMessage));  // it names objects and keys of maps
     writer_.raw(R"(,"code":422}}})");
     return writer_.take();
   }

@@ -14,15 +14,13 @@ constexpr int kUnprocessableEntity = 422;
 // Keys of maps stand in paths and words, and users choose them. Nobody reads more than this of one.
 constexpr std::size_t kMostOfPath = 256;
 constexpr std::size_t kMostOfBody = 512;
-/// A message stays near 4 KiB (spec/k8s-pod-validation.md section 1).
-constexpr std::size_t kMostOfMessage = 4096;
 
-/// `text` with its beginning and its end, which names the field.
+/// `text` in one line, with its beginning and its end, which names the field.
 std::string shortened(std::string_view text, std::size_t limit) {
-  if (text.size() <= limit) return std::string{text};
+  if (text.size() <= limit) return validation::oneLine(text, limit);
   std::size_t end = text.size() - limit / 2;
   while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) ++end;
-  return validation::oneLine(text.substr(0, end), limit / 2).append(text.substr(end));
+  return validation::oneLine(text.substr(0, end), limit / 2) + validation::oneLine(text.substr(end), limit);
 }
 
 /// An error as it is told.
@@ -101,7 +99,7 @@ void writeInvalid(json::TextWriter& writer, const Subject& subject,
 void writeFailure(json::TextWriter& writer, int code, std::string_view reason, std::string_view message) {
   writer.StartObject();
   writeMember(writer, "status", "Failure");
-  writeMember(writer, "message", message);
+  writeMember(writer, "message", validation::oneLine(message, kMostOfMessage));
   writeMember(writer, "reason", reason);
   writer.key("code");
   writer.Int(code);

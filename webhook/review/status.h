@@ -12,6 +12,8 @@ namespace dynamo::webhook {
 
 /// At most this many errors are told one by one, fewer when they are long; then "and N more".
 inline constexpr std::size_t kMaxErrors = 20;
+/// A message stays near 4 KiB (spec/k8s-pod-validation.md section 1).
+inline constexpr std::size_t kMostOfMessage = 4096;
 
 void writeMember(json::TextWriter& writer, std::string_view key, std::string_view text);
 
@@ -25,7 +27,8 @@ struct Subject {
 void writeInvalid(json::TextWriter& writer, const Subject& subject,
                   const std::vector<validation::FieldError>& errors);
 
-/// A failure without causes: code and reason ("BadRequest", "InternalError", …).
+/// A failure without causes: code and reason ("BadRequest", "InternalError", …). The message becomes one
+/// line.
 void writeFailure(json::TextWriter& writer, int code, std::string_view reason, std::string_view message);
 
 }  // namespace dynamo::webhook

@@ -1,6 +1,7 @@
 // Shapes of denials and warnings: what kubectl prints of them depends on every part
 // (spec/apiserver-facts.md sections 1 and 2).
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 
@@ -111,6 +112,43 @@ TEST_CASE("long keys do not make long messages") {
   CHECK(field.starts_with("spec.services[Frontend].labels[100!!!"));
   CHECK(field.find("!!!...!!!") != std::string_view::npos);
   CHECK(field.ends_with("!!!]"));
+}
+
+/// Whether every text in `value` is one line that no terminal takes for commands.
+bool isPlain(const Value& value) {
+  if (value.IsObject()) {
+    return std::all_of(value.MemberBegin(), value.MemberEnd(),
+                       [](const auto& m) { return isPlain(m.value); });
+  }
+  if (value.IsArray())
+    return std::all_of(value.Begin(), value.End(), [](const Value& v) { return isPlain(v); });
+  const std::string_view text = json::text(value);
+  return std::none_of(text.begin(), text.end(), [](char c) { return (c >= 0 && c < 0x20) || c == 0x7F; });
+}
+
+TEST_CASE("control characters in names and keys reach nobody's terminal") {
+  const std::string graph =
+      R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment","metadata":{"name":"g",)"
+      R"("namespace":"n"},"spec":{"services":{"a\nb\u001b[31m":{"replicas":-1,"envs":[{"name":"="}],)"
+      R"("extraPodSpec":{"mainContainer":{"image":"x y"}}}}}})";
+  const json::Document denial =
+      parsed(ask("/validate-nvidia-com-v1alpha1-dynamographdeployment", review("CREATE", graph)));
+  const Value& status = denial["response"]["status"];
+  CHECK(isPlain(denial));
+  const std::string field = "spec.services[a b [31m].replicas";
+  CHECK(std::string{json::text(status["message"])}.find(field + ": Invalid value: -1") != std::string::npos);
+  const Value& causes = status["details"]["causes"];
+  CHECK(std::any_of(causes.Begin(), causes.End(),
+                    [&](const Value& cause) { return json::findText(&cause, "field") == field; }));
+  const std::string request =
+      R"({"apiVersion":"nvidia.com/v1alpha1","kind":"A\u001b","metadata":{"name":"r\n"},"spec":{}})";
+  const std::string body =
+      R"({"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","request":{"uid":"u",)"
+      R"("desiredAPIVersion":"nvidia.com/v1beta1","objects":[)" +
+      request + "]}}";
+  const json::Document failure = parsed(ask(kConvert, body));
+  CHECK(json::findText(&failure["response"]["result"], "status") == "Failure");
+  CHECK(isPlain(failure));
 }
 
 TEST_CASE("warnings that an API server would drop are counted") {
