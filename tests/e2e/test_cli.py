@@ -31,6 +31,13 @@ spec:
   deploymentOverrides: {workersImage: workers:1}
 """
 THOROUGH = GOOD.replace("0.6B}", "0.6B, searchStrategy: thorough}")
+GRAPH = """apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: g}
+spec:
+  services:
+    Worker: {replicas: 1}
+"""
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n"
 
 
@@ -60,6 +67,10 @@ class Check(unittest.TestCase):
         ("schema of another kind",
          "apiVersion: nvidia.com/v1alpha1\nkind: DynamoModel\nmetadata: {name: m}\nspec: {modelName: a, modelType: lore}\n", 1,
          ["spec.baseModelName: Required value", 'spec.modelType: Unsupported value: "lore"']),
+        ("what schema and rules say of a service is said once", GRAPH.replace("{replicas: 1}", "{replicas: -1}"), 1,
+         ["spec.services.Worker.replicas: Invalid value: -1", "1 object: 2 errors, 0 warnings"]),
+        ("control characters in names", GRAPH.replace("Worker: {replicas: 1}", r'"a\nb\e[31m": {}'), 1,
+         ["spec.services[a b [31m]: Invalid value"]),
         ("unknown kind", "apiVersion: nvidia.com/v1\nkind: DynamoGraph\nmetadata: {name: m}\n", 1,
          ['kind: Unsupported value: "DynamoGraph"']),
         ("other groups are left alone", SERVICE + "---\n" + GOOD, 0,

@@ -97,9 +97,19 @@ void addWarning(const config::Manifest& manifest, const validation::Warning& war
   findings.push_back(std::move(finding));
 }
 
+/// A path with one way of writing keys: the schema's errors have ".Worker" where the rules have "[Worker]".
+std::string plainPath(std::string_view field) {
+  std::string path;
+  for (const char c : field) {
+    if (c != ']') path += c == '[' ? '.' : c;
+  }
+  return path;
+}
+
 bool known(const std::vector<validation::FieldError>& errors, const validation::FieldError& error) {
-  return std::any_of(errors.begin(), errors.end(),
-                     [&](const auto& e) { return e.field == error.field && e.type == error.type; });
+  return std::any_of(errors.begin(), errors.end(), [&](const auto& e) {
+    return e.type == error.type && plainPath(e.field) == plainPath(error.field);
+  });
 }
 
 }  // namespace
