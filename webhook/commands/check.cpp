@@ -97,19 +97,25 @@ void addWarning(const config::Manifest& manifest, const validation::Warning& war
   findings.push_back(std::move(finding));
 }
 
-/// A path with one way of writing keys: the schema's errors have ".Worker" where the rules have "[Worker]".
-std::string plainPath(std::string_view field) {
-  std::string path;
-  for (const char c : field) {
-    if (c != ']') path += c == '[' ? '.' : c;
+/// Whether both paths name one field: the schema's errors have ".Worker" where the rules have "[Worker]".
+bool samePath(std::string_view a, std::string_view b) {
+  const auto skipBracket = [](std::string_view& path) {
+    while (path.starts_with(']')) path.remove_prefix(1);
+  };
+  const auto plain = [](char c) { return c == '[' ? '.' : c; };
+  while (true) {
+    skipBracket(a);
+    skipBracket(b);
+    if (a.empty() || b.empty()) return a.empty() && b.empty();
+    if (plain(a.front()) != plain(b.front())) return false;
+    a.remove_prefix(1);
+    b.remove_prefix(1);
   }
-  return path;
 }
 
 bool known(const std::vector<validation::FieldError>& errors, const validation::FieldError& error) {
-  return std::any_of(errors.begin(), errors.end(), [&](const auto& e) {
-    return e.type == error.type && plainPath(e.field) == plainPath(error.field);
-  });
+  return std::any_of(errors.begin(), errors.end(),
+                     [&](const auto& e) { return e.type == error.type && samePath(e.field, error.field); });
 }
 
 }  // namespace
