@@ -21,6 +21,7 @@
 #include "common/schema/defaults.h"
 #include "common/schema/registry.h"
 #include "require.h"
+#include "tests/unit/render/bypass.h"
 
 namespace dynamo {
 namespace {
@@ -70,35 +71,6 @@ const Value* annotationsOf(const Value& object) {
   return json::find(json::find(&object, "metadata"), "annotations");
 }
 
-void giveReplicas(Value& component, const Value* admitted, json::Allocator& allocator) {
-  const Value* replicas = json::find(admitted, "replicas");
-  if (replicas == nullptr || !component.IsObject() || json::find(component, "replicas") != nullptr) return;
-  json::set(component, "replicas", json::copy(*replicas, allocator), allocator);
-}
-
-/// The request with what children show of admission: the version that it stamps, and replicas.
-Value stamped(const Value& request, const Value& stored, json::Allocator& allocator) {
-  Value made = json::copy(request, allocator);
-  const std::string_view version = json::findText(annotationsOf(stored), api::annotation::kOriginVersion);
-  if (!version.empty()) {
-    Value& metadata = json::ensureObject(made, "metadata", allocator);
-    json::set(json::ensureObject(metadata, "annotations", allocator), api::annotation::kOriginVersion,
-              json::string(version, allocator), allocator);
-  }
-  Value* spec = json::find(made, "spec");
-  if (spec == nullptr) return made;
-  const Value* admitted = json::find(stored, "spec");
-  if (Value* services = json::find(*spec, "services"); services != nullptr && services->IsObject()) {
-    for (auto& service : services->GetObject()) {
-      giveReplicas(service.value, json::find(json::find(admitted, "services"), json::text(service.name)),
-                   allocator);
-    }
-  }
-  if (json::findText(&request, "kind") == api::kDynamoComponentDeployment)
-    giveReplicas(*spec, admitted, allocator);
-  return made;
-}
-
 render::Children renderOn(bool grove, const Value& object, json::Allocator& allocator) {
   const render::Context usual = settings().context();
   const render::Context context{usual.config, usual.defaults, usual.facts, grove};
@@ -107,21 +79,10 @@ render::Children renderOn(bool grove, const Value& object, json::Allocator& allo
              : render::renderComponentDeployment(object, context, allocator);
 }
 
-/// What is compared. A component deployment of a graph carries what its service has, so without admission its
-/// spec is shorter; what is made of it is a child as well.
-std::vector<const Value*> compared(const render::Children& children) {
-  std::vector<const Value*> values;
-  for (const auto& child : children.items) {
-    const bool hands = json::findText(&child.object, "kind") == api::kDynamoComponentDeployment;
-    values.push_back(hands ? json::find(child.object, "metadata") : &child.object);
-  }
-  return values;
-}
-
 /// The children are the same whether admission saw the object or not.
 void renderEverywhere(const Value& stored, const Value& request, json::Allocator& allocator) {
   if (!isRendered(json::findText(&stored, "kind"))) return;
-  const Value bypassed = stamped(request, stored, allocator);
+  const Value bypassed = render::test::stamped(request, stored, allocator);
   const bool comparable = json::findObject(&request, "metadata") != nullptr &&
                           json::find(annotationsOf(request), api::annotation::kDefaulted) == nullptr;
   for (const bool grove : {true, false}) {
@@ -131,13 +92,13 @@ void renderEverywhere(const Value& stored, const Value& request, json::Allocator
     require(told(made.errors) == told(same.errors), "the same errors without admission", [&] {
       return fmt::format("{}\n{}\n{}", json::dump(request), told(made.errors), told(same.errors));
     });
-    const auto wanted = compared(made);
-    const auto got = compared(same);
-    require(wanted.size() == got.size(), "as many children without admission",
+    require(made.items.size() == same.items.size(), "as many children without admission",
             [&] { return json::dump(request); });
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      require(json::equal(*wanted[i], *got[i]), "the same children without admission", [&] {
-        return fmt::format("{}\n{}\n{}", json::dump(request), json::dump(*wanted[i]), json::dump(*got[i]));
+    for (std::size_t i = 0; i < made.items.size(); ++i) {
+      const Value& wanted = render::test::compared(made.items[i]);
+      const Value& got = render::test::compared(same.items[i]);
+      require(json::equal(wanted, got), "the same children without admission", [&] {
+        return fmt::format("{}\n{}\n{}", json::dump(request), json::dump(wanted), json::dump(got));
       });
     }
   }

@@ -18,6 +18,7 @@
 #include "common/schema/registry.h"
 #include "tests/unit/defaults/api_server.h"
 #include "tests/unit/defaults/generator.h"
+#include "tests/unit/render/bypass.h"
 #include "tests/unit/render/support.h"
 
 namespace dynamo::render {
@@ -27,7 +28,10 @@ using dynamo::test::GraphGenerator;
 using dynamo::test::Taste;
 using json::Allocator;
 using json::Value;
+using test::annotate;
+using test::compared;
 using test::Pathway;
+using test::stamped;
 
 std::uint64_t objects() {
   const char* set = std::getenv("DYNAMO_LAW_OBJECTS");
@@ -111,13 +115,6 @@ std::string told(const Errors& errors) {
   return text;
 }
 
-/// What a difference of children is looked for in. A component deployment of a graph carries what its service
-/// has, so before admission its spec is shorter; what is made of it is compared whole.
-const Value& compared(const Child& child) {
-  const bool hands = json::findText(&child.object, "kind") == api::kDynamoComponentDeployment;
-  return hands ? *json::find(child.object, "metadata") : child.object;
-}
-
 std::string difference(const Children& wanted, const Children& got) {
   for (std::size_t i = 0; i < std::min(wanted.items.size(), got.items.size()); ++i) {
     const Child& a = wanted.items[i];
@@ -147,39 +144,6 @@ Value schemaDefaults(const Value& object, Allocator& allocator) {
   const schema::Node* node =
       schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));
   schema::applyDefaults(*node->member("spec"), *json::find(made, "spec"), allocator);
-  return made;
-}
-
-void annotate(Value& object, std::string_view key, std::string_view value, Allocator& allocator) {
-  Value& metadata = json::ensureObject(object, "metadata", allocator);
-  json::set(json::ensureObject(metadata, "annotations", allocator), key, json::string(value, allocator),
-            allocator);
-}
-
-/// `replicas` 1 where admission gave it: without it a Deployment has none, so that an autoscaler's count
-/// stays (quirks child-Q36), and the API server's default is the same 1.
-void giveReplicas(Value& component, const Value& admitted, Allocator& allocator) {
-  const Value* replicas = json::find(admitted, "replicas");
-  if (replicas == nullptr || !component.IsObject() || json::find(component, "replicas") != nullptr) return;
-  json::set(component, "replicas", json::copy(*replicas, allocator), allocator);
-}
-
-/// `object` with the origin version and the replicas of `admitted`. The version says which operator made the
-/// object, not what it is: one that bypassed admission has none.
-Value stamped(const Value& object, const Value& admitted, Allocator& allocator) {
-  Value made = json::copy(object, allocator);
-  const std::string_view version = json::findText(annotationsOf(admitted), api::annotation::kOriginVersion);
-  if (!version.empty()) annotate(made, api::annotation::kOriginVersion, version, allocator);
-  Value& spec = *json::find(made, "spec");
-  const Value* services = json::findObject(specOf(admitted), "services");
-  if (services == nullptr) {
-    giveReplicas(spec, *specOf(admitted), allocator);
-    return made;
-  }
-  for (const auto& service : services->GetObject()) {
-    Value* own = json::find(*json::find(spec, "services"), json::text(service.name));
-    if (own != nullptr) giveReplicas(*own, service.value, allocator);
-  }
   return made;
 }
 
