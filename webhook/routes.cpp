@@ -32,11 +32,14 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Runs `answer` and tells the observers of its start and end.
+/// Runs `answer` and tells the observers of its start and end. Time is counted from when the request was
+/// whole.
 template <class Answer>
-Reply observed(const Observers& observers, std::string_view path, const Answer& answer) {
+Reply observed(const Observers& observers, std::string_view path, const Request& request,
+               const Answer& answer) {
   if (observers.started) observers.started(path);
-  const auto start = std::chrono::steady_clock::now();
+  const bool known = request.arrived != std::chrono::steady_clock::time_point{};
+  const auto start = known ? request.arrived : std::chrono::steady_clock::now();
   const auto end = [&](int status, bool threw, bool own) {
     if (observers.finished) observers.finished(path, {status, threw, own, secondsSince(start)});
   };
@@ -80,7 +83,7 @@ Routes::Routes(Policy policy, Observers observers)
     : policy_(std::move(policy)), observers_(std::move(observers)) {
   for (const AdmissionRoute& entry : kTable) {
     const auto handle = [this, &entry, admit = decisionFor(entry, policy_)](Request& request) {
-      return observed(observers_, entry.path, [&](auto start) {
+      return observed(observers_, entry.path, request, [&](auto start) {
         return answerAdmission(request, entry.kind, admit, [&](const AdmissionOutcome& outcome) {
           if (observers_.admission) observers_.admission(entry, outcome, secondsSince(start));
         });
@@ -90,7 +93,7 @@ Routes::Routes(Policy policy, Observers observers)
     routes_.emplace(entry.path, Route{kMaxAdmissionBody, false, handle, rendered ? kHeavyGraph : kHeavyBody});
   }
   const auto convert = [this](Request& request) {
-    return observed(observers_, kConvertPath, [&](auto start) {
+    return observed(observers_, kConvertPath, request, [&](auto start) {
       return answerConversion(request, [&](const ConversionOutcome& outcome) {
         if (observers_.conversion) observers_.conversion(outcome, secondsSince(start));
       });

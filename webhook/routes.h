@@ -14,10 +14,10 @@ namespace dynamo::webhook {
 
 /// Two objects of the largest size etcd takes, and the envelope (anchors B1, controller-runtime's limit).
 inline constexpr std::size_t kMaxAdmissionBody = std::size_t{7} << 20;
-/// Of kinds with a dry render, which makes some twenty times of an object: bodies from this size on are
-/// handled off the I/O threads. An update of a graph of four services has 25 KB and takes a millisecond, a
-/// hundred services of 250 bytes take seventeen.
-inline constexpr std::size_t kHeavyGraph = std::size_t{4} << 10;
+/// Of kinds with a dry render, which makes some twenty times of an object: bodies from this size on, all of
+/// them, are handled off the I/O threads. An update of a graph of four services has 25 KB and takes a
+/// millisecond, a hundred services of 8 bytes take several.
+inline constexpr std::size_t kHeavyGraph = 0;
 /// A list of 10,000 objects of 10 KB is 100 MB.
 inline constexpr std::size_t kMaxConversionBody = std::size_t{256} << 20;
 

@@ -191,7 +191,7 @@ def bad_requests(port, until):
     return strikes
 
 
-def hostile_graph(services, envs=0, **members):
+def hostile_graph(services, envs=0, role=b"validate", **members):
     """A review that is well-formed and much work for its size."""
     service = {"componentType": "worker", "extraPodSpec": {"mainContainer": {
         "image": "i", "command": ["python3"], "args": ["-m", "dynamo.vllm"]}}, **members}
@@ -203,7 +203,8 @@ def hostile_graph(services, envs=0, **members):
     body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {
         "uid": "u", "operation": "CREATE", "name": "g", "namespace": "n", "userInfo": {"username": "u"}, "object": graph,
         "kind": {**kind, "kind": "DynamoGraphDeployment"}, "resource": {**kind, "resource": "dynamographdeployments"}}})
-    head = HEAD.replace(b"v1beta1-dynamographdeploymentrequest", b"v1alpha1-dynamographdeployment")
+    head = HEAD.replace(b"validate-nvidia-com-v1beta1-dynamographdeploymentrequest",
+                        role + b"-nvidia-com-v1alpha1-dynamographdeployment")
     return head + b"Content-Length: %d\r\n\r\n" % len(body) + body.encode()
 
 
@@ -219,8 +220,51 @@ def hostile_graphs(port, until):
     return strikes
 
 
+def unread_replies(port, until):
+    """Small graphs whose patch has hundreds of KiB, which nobody reads."""
+    request, held = hostile_graph(99, role=b"mutate"), []
+    while time.monotonic() < until:
+        try:
+            sock = socket.socket()
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            sock.connect(("127.0.0.1", port))
+            held.append(context.wrap_socket(sock))
+            held[-1].sendall(request)
+        except OSError:
+            pass
+    return len(held)
+
+
+def abandoned_requests(port, until):
+    """Graphs from clients that do not wait for the answer."""
+    request, strikes = hostile_graph(99, 50), 0
+    while time.monotonic() < until:
+        try:
+            with tls(port) as sock:
+                sock.sendall(request)
+            strikes += 1
+        except OSError:
+            pass
+    return strikes
+
+
+def silent_transfers(port, until):
+    """Heads of the longest lists to convert, and nothing behind them."""
+    request = b"POST /convert HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 268435456\r\n\r\n"
+    held = []
+    while time.monotonic() < until:
+        try:
+            held.append(tls(port))
+            held[-1].sendall(request)
+        except OSError:
+            pass
+        time.sleep(0.02)
+    return len(held)
+
+
 ATTACKS = {attack.__name__: attack for attack in (slow_senders, idle_connections, storm, largest_bodies, half_closed, bad_records,
-                                                  bad_requests, hostile_graphs)}
+                                                  bad_requests, hostile_graphs, unread_replies, abandoned_requests,
+                                                  silent_transfers)}
 
 if __name__ == "__main__":
     attack, port, seconds = sys.argv[1:]

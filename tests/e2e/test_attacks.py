@@ -4,7 +4,7 @@ DYNAMO_ATTACK_SECONDS is how long each attack goes on. Attackers, load and webho
 may hold up for a second: half of the legitimate answers must come at once all the same, which no webhook can do that works
 off an attack first. DYNAMO_ATTACK_P99 is how many milliseconds the 99th percentile may take. What the machine itself takes,
 which runs the attackers too, is told by a second webhook that is asked as often and attacked by nobody: where its 99th
-percentile is longer, the attacked one's may be that long, and half as much again.
+percentile is longer, the attacked one's may be that long, and half as much again; so with half of the answers.
 """
 
 import json
@@ -70,6 +70,7 @@ class Attacked(unittest.TestCase):
     def test_every_attack(self):
         for name in attackers.ATTACKS:
             with self.subTest(name):
+                self.wait_for_memory()  # of the attack before
                 attacker = subprocess.Popen([sys.executable, HERE / "attackers.py", name, str(self.webhook.port), str(SECONDS + 1)],
                                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
                 most = 0
@@ -89,20 +90,23 @@ class Attacked(unittest.TestCase):
                 self.assertEqual((err, err_beside), ("", ""))
                 figures = json.loads(out)
                 p50, p99 = figures["p50_us"] / 1000, figures["p99_us"] / 1000
-                p99_beside = json.loads(out_beside)["p99_us"] / 1000
+                p50_beside, p99_beside = (json.loads(out_beside)[key] / 1000 for key in ("p50_us", "p99_us"))
                 print(f"{name}: {strikes.strip()} times, p50 {p50:.1f} ms, p99 {p99:.1f} ms, not attacked {p99_beside:.1f} ms, "
                       f"at most {most:.0f} MiB")
                 self.assertEqual(figures["error_kinds"], {})
-                self.assertLessEqual(p50, P50)
+                self.assertLessEqual(p50, max(P50, BESIDE * p50_beside))
                 self.assertLessEqual(p99, max(P99, BESIDE * p99_beside))
                 self.assertLess(most, MOST_MIB.get(name, USUAL_MIB))
 
-    def test_memory_is_given_back(self):
-        # After every attack, whichever came before: tests run in the order of their names.
+    def wait_for_memory(self):
         deadline = time.monotonic() + 30
         while rss_mib(self.webhook.pid) > IDLE_MIB and time.monotonic() < deadline:
             time.sleep(0.2)
         self.assertLessEqual(rss_mib(self.webhook.pid), IDLE_MIB)
+
+    def test_memory_is_given_back(self):
+        # After every attack, whichever came before: tests run in the order of their names.
+        self.wait_for_memory()
         out, err = self.load(self.webhook, 1).communicate(timeout=30)
         self.assertEqual((err, json.loads(out)["error_kinds"]), ("", {}))
         print(f"afterwards {rss_mib(self.webhook.pid):.0f} MiB")

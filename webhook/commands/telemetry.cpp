@@ -57,17 +57,20 @@ constexpr Figure kTotals[] = {
     {&ServerMetrics::connectionsRefused, "dynamo_webhook_connections_refused_total",
      "Connections closed at once: too many were open, or no certificate or file descriptor was there."},
     {&ServerMetrics::connectionsEvicted, "dynamo_webhook_connections_evicted_total",
-     "Unused connections closed to make room for new ones."},
+     "Unused, slow or idle connections closed to make room for new ones."},
     {&ServerMetrics::handshakesFailed, "dynamo_webhook_tls_handshake_failures_total",
      "TLS handshakes that failed."},
     {&ServerMetrics::requestsRefused, "dynamo_webhook_requests_refused_total",
      "Requests refused before a handler saw them."},
     {&ServerMetrics::timeouts, "dynamo_webhook_request_timeouts_total",
-     "Requests cut because head, body or reply went too slowly, or no room for the body was free in time."},
+     "Requests cut because head, body or reply went too slowly, or no room or worker was free in time."},
 };
 constexpr Figure kNow[] = {
     {&ServerMetrics::connectionsOpen, "dynamo_webhook_connections", "Open connections."},
     {&ServerMetrics::bodyBytes, "dynamo_webhook_bytes_in_flight", "Bytes of request bodies held."},
+    {&ServerMetrics::replyBytes, "dynamo_webhook_reply_bytes_in_flight",
+     "Bytes of larger replies being sent."},
+    {&ServerMetrics::requestsQueued, "dynamo_webhook_requests_queued", "Requests that wait for a worker."},
 };
 
 }  // namespace

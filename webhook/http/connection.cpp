@@ -10,6 +10,8 @@ namespace {
 constexpr std::size_t kFirstInput = std::size_t{4} * 1024;
 // Charged for each request, so that a pipeline of tiny ones has turns too.
 constexpr std::size_t kTurnPerRequest = std::size_t{16} * 1024;
+// Likewise for each read, so that records of one byte have: what a record costs besides its bytes.
+constexpr std::size_t kTurnPerRead = 256;
 
 bool isJson(std::string_view contentType) {
   constexpr std::string_view kJson = "application/json";
@@ -55,7 +57,7 @@ Connection::MaybeStep Connection::tick() {
     case State::head:
       return readHead();
     case State::waitBudget:
-      return cover(needed_) ? startBody() : MaybeStep{Step::budget};
+      return leaveBudget();
     case State::interim:
     case State::reply:
       return writeReply();
@@ -82,7 +84,7 @@ Connection::MaybeStep Connection::waitFor(Io io) {
 
 IoResult Connection::receive(char* data, std::size_t size) {
   const auto result = wire_.read(data, size);
-  turnBytes_ += result.bytes;
+  turnBytes_ += std::max(result.bytes, kTurnPerRead);
   return result;
 }
 
@@ -185,15 +187,43 @@ Connection::MaybeStep Connection::takeRequest() {
 void Connection::releaseMemory() {
   in_.reset();
   inSize_ = inBegin_ = inEnd_ = 0;
-  out_ = std::string{};
-  request_.body = std::string{};
+  releaseText(out_);
+  releaseText(request_.body);
+  releaseText(reply_.body);
   wire_.releaseBuffers();
   released_ = true;
 }
 
+bool Connection::lags(Instant now) const {
+  const auto under = [&](Instant since) { return now - since > shared_.limits.lagAfter; };
+  const auto slow = [&] {
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - started_).count();
+    return moved_ * 4'000 < shared_.limits.minRate * static_cast<std::uint64_t>(ms);
+  };
+  // What waits in the socket is our own slowness.
+  switch (state_) {
+    case State::body:
+    case State::chunks:
+      return under(started_) && slow() && !wire_.readable();
+    case State::interim:
+    case State::reply:
+      return under(started_) && slow() && !wire_.writable();
+    case State::linger:
+      return deadline_ - now < shared_.limits.linger / 2;
+    default:
+      return false;
+  }
+}
+
+/// Whether it holds what somebody waits for.
+bool Connection::holdsWanted(Instant now) const {
+  return (held_ > 0 && budget().wanted(now)) || (heldReply_ > 0 && shared_.replyBudget.wanted(now));
+}
+
 Swept Connection::sweep(Instant now) {
-  if (now < deadline_) {
-    if (released_ || !idle() || deadline_ - now > shared_.limits.idle - kIdleRelease) return Swept::nothing;
+  if (now < deadline_ && !(holdsWanted(now) && lags(now))) {
+    if (released_ || !idle() || deadline_ - now > shared_.limits.idle - shared_.limits.idleRelease)
+      return Swept::nothing;
     releaseMemory();
     return Swept::released;
   }

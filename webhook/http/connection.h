@@ -59,8 +59,10 @@ class Connection {
   Swept sweep(Instant now);
   /// Whether the client has asked nothing yet: no request, not even the whole head of one.
   bool unused() const { return served_ == 0 && (state_ == State::handshake || state_ == State::head); }
-  /// Whether it has been idle for a while.
-  bool dormant() const { return released_ && idle(); }
+  /// Whether it has been idle for a while, and still is.
+  bool dormant() const { return released_ && idle() && !wire_.readable(); }
+  /// Whether the client has long let us wait for its bytes, or for room for ours.
+  bool lags(Instant now) const;
   /// What the next `advance` is likely to do.
   Work next() const {
     if (state_ == State::handshake) return Work::handshake;
@@ -92,10 +94,14 @@ class Connection {
   IoResult receive(char* data, std::size_t size);
   MaybeStep flush(std::string_view bytes, std::size_t& position);
   bool roomForInput(std::size_t limit);
-  Budget& budget() { return route_->waits ? shared_.budget : shared_.promptBudget; }
+  Budget& budget() const { return route_->waits ? shared_.budget : shared_.promptBudget; }
   bool cover(std::size_t bodyBytes);
   MaybeStep awaitBudget();
+  MaybeStep leaveBudget();
   void giveBudgetBack();
+  bool coverReply();
+  bool holdsWanted(Instant now) const;
+  bool outdated() const;
   void extendDeadline(std::chrono::milliseconds base);
   void releaseMemory();
   void releaseRequest();
@@ -122,8 +128,10 @@ class Connection {
   std::size_t mostBody_ = 0;  ///< bytes that the request's body may have
   std::string path_;
   Request request_;
-  std::size_t held_ = 0;    ///< bytes taken from the route's budget
-  std::size_t needed_ = 0;  ///< bytes waited for
+  std::size_t held_ = 0;       ///< bytes taken from the route's budget
+  std::size_t heldReply_ = 0;  ///< bytes taken from that of replies
+  std::size_t needed_ = 0;     ///< bytes waited for
+  Instant waitingSince_{};     ///< for them
 
   Reply reply_;
   std::string_view allow_;
@@ -140,6 +148,7 @@ class Connection {
   bool spared_ = false;    ///< the idle deadline was moved once: bytes had come that are no request yet
   bool trim_ = false;
   bool aborted_ = false;
+  bool late_ = false;  ///< the request waited too long for a worker
 };
 
 }  // namespace dynamo::webhook::detail

@@ -24,13 +24,27 @@ bool Connection::cover(std::size_t bodyBytes) {
 
 void Connection::giveBudgetBack() {
   if (held_ > 0) budget().giveBack(held_);
-  held_ = 0;
+  if (heldReply_ > 0) shared_.replyBudget.giveBack(heldReply_);
+  held_ = heldReply_ = 0;
 }
 
 Connection::MaybeStep Connection::awaitBudget() {
+  waitingSince_ = coarseNow();
+  budget().want(waitingSince_);
   if (!route_->waits) return refuse(503, "too many bytes of requests are being handled");
   state_ = State::waitBudget;
   return std::nullopt;
+}
+
+Connection::MaybeStep Connection::leaveBudget() {
+  const Instant now = coarseNow();
+  if (!cover(needed_)) {
+    budget().want(now);
+    return Step::budget;
+  }
+  started_ += now - waitingSince_;  // this time was not the client's
+  extendDeadline(shared_.limits.body);
+  return startBody();
 }
 
 Connection::MaybeStep Connection::startBody() {
@@ -78,7 +92,10 @@ Connection::MaybeStep Connection::readBody() {
       return waitFor(got.io);
     }
     moved_ += got.bytes;
-    if (turnBytes_ >= kTurnBytes) return std::nullopt;
+    if (turnBytes_ >= kTurnBytes) {
+      extendDeadline(shared_.limits.body);  // who never makes us wait, too
+      return std::nullopt;
+    }
   }
   return handle();
 }
@@ -101,11 +118,9 @@ Connection::MaybeStep Connection::readChunks() {
     }
     if (!roomForInput(shared_.limits.headerBytes)) return refuse(400, "malformed chunked body");
     const auto got = receive(in_.get() + inEnd_, inSize_ - inEnd_);
-    if (got.io != Io::ok) {
-      moved_ = body.size();
-      extendDeadline(shared_.limits.body);
-      return waitFor(got.io);
-    }
+    moved_ = body.size();
+    if (got.io != Io::ok || turnBytes_ >= kTurnBytes) extendDeadline(shared_.limits.body);
+    if (got.io != Io::ok) return waitFor(got.io);
     inEnd_ += got.bytes;
     if (turnBytes_ >= kTurnBytes) return std::nullopt;
   }

@@ -16,7 +16,21 @@ constexpr std::size_t kWriteStep = std::size_t{256} * 1024;
 
 }  // namespace
 
+/// Nobody waits for the answer any more, or soon.
+bool Connection::outdated() const {
+  if (shared_.cut) return true;
+  const auto waited = std::chrono::steady_clock::now() - request_.arrived;
+  const Limits& limits = shared_.limits;
+  return waited > (route_->waits ? limits.longQueue : limits.queue) ||
+         (waited > limits.lagAfter && wire_.hungUp());
+}
+
 void Connection::work() {
+  late_ = state_ == State::working && outdated();
+  if (late_) {
+    reply_ = statusReply(503, "too many requests are being handled");
+    return;
+  }
   try {
     reply_ = route_->handle(request_);
   } catch (...) {
@@ -30,6 +44,7 @@ Connection::MaybeStep Connection::handle() {
   allow_ = {};
   deadline_ = kNever;
   trim_ = request_.body.size() > kTrimBody;
+  request_.arrived = std::chrono::steady_clock::now();
   if (request_.body.size() >= route_->heavyBody) {
     state_ = State::working;
     return Step::work;
@@ -47,9 +62,26 @@ Connection::MaybeStep Connection::refuse(int status, std::string_view message, s
   return respond();
 }
 
+/// Takes budget for the reply.
+bool Connection::coverReply() {
+  const std::size_t size =
+      reply_.body.capacity();  // what it holds: a text that grew may have twice its length
+  if (route_ == nullptr || route_->waits || size <= shared_.limits.freeBody) return true;
+  Budget& replies = shared_.replyBudget;
+  const bool covered = replies.tryTake(size);
+  if (covered) heldReply_ = size;
+  if (!covered || replies.used() > replies.capacity() / 2) replies.want(coarseNow());
+  return covered;
+}
+
 /// Sends reply_.
 Connection::MaybeStep Connection::respond() {
   releaseRequest();
+  if (std::exchange(late_, false)) counters_.timeouts.add();
+  if (!coverReply()) {
+    reply_ = statusReply(503, "too many bytes of replies are being sent");
+    counters_.requestsRefused.add();
+  }
   if (shared_.draining || shared_.stopping) keepAlive_ = false;
   out_.clear();
   appendHead(out_, reply_, reply_.body.size(), keepAlive_, allow_);
@@ -77,7 +109,10 @@ Connection::MaybeStep Connection::flush(std::string_view bytes, std::size_t& pos
     position += sent.bytes;
     moved_ += sent.bytes;
     turnBytes_ += sent.bytes;
-    if (turnBytes_ >= kTurnBytes) return std::nullopt;
+    if (turnBytes_ >= kTurnBytes) {
+      if (state_ == State::reply) extendDeadline(shared_.limits.write);
+      return std::nullopt;
+    }
   }
   return std::nullopt;
 }
@@ -98,7 +133,7 @@ Connection::MaybeStep Connection::writeReply() {
 /// The request's body is not needed once there is a reply. Its share of the budget is: the reply is as large.
 void Connection::releaseRequest() {
   if (request_.body.capacity() > kKeptBuffer) {
-    request_.body = std::string{};
+    releaseText(request_.body);
   } else {
     request_.body.clear();
   }
@@ -107,7 +142,7 @@ void Connection::releaseRequest() {
 Connection::MaybeStep Connection::finishReply() {
   ++served_;
   trim_ = trim_ || reply_.body.size() > kTrimBody;
-  if (reply_.body.capacity() > kKeptBuffer) reply_.body = std::string{};
+  if (reply_.body.capacity() > kKeptBuffer) releaseText(reply_.body);
   giveBudgetBack();
   if (std::exchange(trim_, false)) shared_.trimHeap();
   parser_.reset();

@@ -19,6 +19,9 @@ namespace {
 // The kernel lowers it to net.core.somaxconn (4096 by default): a storm of API server connections after
 // a restart should queue, not be refused.
 constexpr int kBacklog = 65'535;
+// By default the kernel takes up to 4 MiB of a reply that nobody reads, on the pod's account and unseen by
+// budgets.
+constexpr int kSendBuffer = 128 << 10;
 
 std::string reasonOf(int error) {
   return std::generic_category().message(error);
@@ -112,6 +115,7 @@ int tryListen(const SocketAddress& address, bool reusePort, detail::UniqueFd& ou
   if (reusePort) enable(fd.get(), SOL_SOCKET, SO_REUSEPORT);
   if (address.family() == AF_INET6) enable(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
   enable(fd.get(), IPPROTO_TCP, TCP_NODELAY);
+  enable(fd.get(), SOL_SOCKET, SO_SNDBUF, kSendBuffer);  // connections inherit it
   if (::bind(fd.get(), address.get(), address.size) != 0) return errno;
   if (::listen(fd.get(), kBacklog) != 0) return errno;
   out = std::move(fd);

@@ -57,7 +57,9 @@ void Engine::stop(std::chrono::milliseconds deadline) {
   for (auto& loop : loops_) loop->beginStop();
   const auto gone = [this] { return shared_.listeners == 0 && shared_.connections == 0; };
   while (!gone() && std::chrono::steady_clock::now() < last) std::this_thread::sleep_for(kStopPoll);
-  // From here only handlers that are running hold a connection; they cannot be interrupted.
+  // From here only handlers that are running hold a connection; they cannot be interrupted. Those in the
+  // queue pass.
+  shared_.cut = true;
   while (!gone()) {
     for (auto& loop : loops_) loop->abort();
     std::this_thread::sleep_for(kStopPoll);
@@ -73,6 +75,8 @@ ServerMetrics Engine::metrics() const {
   for (const auto& loop : loops_) loop->counters().addTo(sum);
   sum.connectionsOpen = shared_.connections;
   sum.bodyBytes = shared_.budget.used() + shared_.promptBudget.used();
+  sum.replyBytes = shared_.replyBudget.used();
+  sum.requestsQueued = shared_.workers.queued();
   return sum;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // What the HTTP server and the handlers exchange: no socket, no Beast, so handlers are tested directly.
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -13,9 +14,16 @@ namespace dynamo::webhook {
 /// A body has room for so many bytes more: parsers read ahead.
 inline constexpr std::size_t kSpareBytes = 16;
 
+/// Gives up the memory of `text`. Assigning an empty string does not: libstdc++ then keeps the buffer.
+inline void releaseText(std::string& text) {
+  std::string{}.swap(text);
+}
+
 /// One request whose body has been read whole. `body` belongs to the handler: parsing in place may ruin it.
 struct Request {
   std::string body;
+  /// When it was whole; it may have waited for a thread since. Epoch: nobody has looked.
+  std::chrono::steady_clock::time_point arrived{};
 };
 
 struct Reply {

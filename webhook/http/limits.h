@@ -26,6 +26,14 @@ inline constexpr std::chrono::milliseconds kIdleDeadline{120'000};
 // After an early answer (413, ...) the rest of the body is discarded this long: closing with unread
 // bytes would send a reset that can destroy the answer on its way.
 inline constexpr std::chrono::milliseconds kLingerDeadline{2'000};
+// Who has neither sent nor taken what he must for this long, and at less than a quarter of kMinRate in all,
+// makes room for others when there is none: his budget, or his connection.
+inline constexpr std::chrono::milliseconds kLagAfter{1'000};
+// A request that waited so long for a worker is answered 503: the API server gives up a review of our kinds
+// after 5 s.
+inline constexpr std::chrono::milliseconds kQueueDeadline{4'000};
+// Likewise a conversion, for which it waits 30 s.
+inline constexpr std::chrono::milliseconds kLongQueueDeadline{25'000};
 // Idle memory is given back after this long without a request.
 inline constexpr std::chrono::milliseconds kIdleRelease{1'000};
 // A connection that was opened but not used when the server stops may still send its first request.
@@ -44,6 +52,9 @@ inline constexpr std::size_t kBodyBudget = std::size_t{256} << 20;
 // Of bodies that do not wait: nine of the largest admission reviews. A budget of their own, so that lists to
 // convert, or who pretends to send one, never keep admission out.
 inline constexpr std::size_t kPromptBudget = std::size_t{64} << 20;
+// Replies above kFreeBody that are being sent, but those of conversions, which their request has paid for. A
+// graph of few bytes can have a patch of hundreds of KiB.
+inline constexpr std::size_t kReplyBudget = std::size_t{64} << 20;
 // A body up to this needs no budget: most reviews. All connections together hold 128 MiB of them.
 inline constexpr std::size_t kFreeBody = std::size_t{16} << 10;
 // From this size on a body is handled off the I/O threads: 1 MiB of JSON takes some 5 ms.
@@ -62,12 +73,17 @@ struct Limits {
   std::chrono::milliseconds linger = kLingerDeadline;
   std::chrono::milliseconds firstRequestGrace = kFirstRequestGrace;
   std::chrono::milliseconds sweep = kSweepInterval;
-  std::uint64_t minRate = kMinRate;  ///< bytes a second; at least 1
+  std::chrono::milliseconds idleRelease = kIdleRelease;
+  std::chrono::milliseconds lagAfter = kLagAfter;
+  std::chrono::milliseconds queue = kQueueDeadline;
+  std::chrono::milliseconds longQueue = kLongQueueDeadline;  ///< of routes that wait
+  std::uint64_t minRate = kMinRate;                          ///< bytes a second; at least 1
   std::size_t headerBytes = kMaxHeaderBytes;
   unsigned headers = kMaxHeaders;
   std::size_t connections = kMaxConnections;
   std::size_t bodyBudget = kBodyBudget;  ///< of routes that wait; a longer body is answered 413
   std::size_t promptBudget = kPromptBudget;
+  std::size_t replyBudget = kReplyBudget;
   std::size_t freeBody = kFreeBody;
 };
 

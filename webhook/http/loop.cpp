@@ -145,17 +145,22 @@ class Loop::Impl {
 };
 
 /// Who floods us with connections must not keep the API server out: the oldest of some that have asked
-/// nothing yet makes room, or else one that has been idle. False when none of those looked at may go.
+/// nothing yet makes room, or else one that lets us wait, or one that has been idle. False when none of those
+/// looked at may go.
 bool Loop::Impl::evictOne() {
   Session* oldest = nullptr;
+  Session* lagging = nullptr;
   Session* dormant = nullptr;
+  const Instant now = coarseNow();
   for (std::size_t i = 0; i < kEvictionSample && !sessions.empty(); ++i) {
     Session* session = sessions[random() % sessions.size()];
     if (session->evicted || session->connection == nullptr) continue;
-    if (session->connection->dormant()) dormant = session;
+    if (dormant == nullptr && session->connection->dormant()) dormant = session;
+    if (lagging == nullptr && session->connection->lags(now)) lagging = session;
     if (!session->connection->unused()) continue;
     if (oldest == nullptr || session->since < oldest->since) oldest = session;
   }
+  if (oldest == nullptr) oldest = lagging;
   if (oldest == nullptr) oldest = dormant;
   if (oldest == nullptr) return false;
   oldest->evicted = true;

@@ -5,16 +5,19 @@
 
 namespace dynamo::webhook {
 
-/// Totals since the start, except `connectionsOpen` and `bodyBytes`, which are of this moment.
+/// Totals since the start, except `connectionsOpen` and the last three, which are of this moment.
 struct ServerMetrics {
   std::uint64_t connectionsOpen = 0;
   std::uint64_t connectionsAccepted = 0;
   std::uint64_t connectionsRefused = 0;  ///< over the cap, or no TLS context, or no file descriptor
-  std::uint64_t connectionsEvicted = 0;  ///< unused or idle ones that made room when there were too many
-  std::uint64_t handshakesFailed = 0;    ///< including those that took too long
-  std::uint64_t requestsRefused = 0;     ///< answered before a handler saw them
-  std::uint64_t timeouts = 0;            ///< head, body or write too slow, or no room for the body in time
-  std::uint64_t bodyBytes = 0;           ///< request bodies held now
+  std::uint64_t connectionsEvicted =
+      0;                               ///< unused, slow or idle ones that made room when there were too many
+  std::uint64_t handshakesFailed = 0;  ///< including those that took too long
+  std::uint64_t requestsRefused = 0;   ///< answered before a handler saw them
+  std::uint64_t timeouts = 0;          ///< head, body or write too slow, no room or no worker in time
+  std::uint64_t bodyBytes = 0;         ///< request bodies held now
+  std::uint64_t replyBytes = 0;        ///< replies being sent now
+  std::uint64_t requestsQueued = 0;    ///< whole, and waiting for a worker
 };
 
 }  // namespace dynamo::webhook

@@ -3,6 +3,7 @@
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -13,6 +14,9 @@ namespace dynamo::webhook::detail {
 namespace {
 
 constexpr std::size_t kDiscard = std::size_t{16} * 1024;
+// A record has 16 KiB, and as much may have been read ahead. Who sends more without a byte for us sends
+// messages of TLS alone, key updates for instance, 27 bytes of which cost 10 us.
+constexpr std::uint64_t kMostForNothing = std::uint64_t{48} * 1024;
 
 int fdOf(BIO* bio) {
   return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
@@ -61,6 +65,8 @@ SslPtr newSession(SSL_CTX* context, int fd) {
   // Without read-ahead each record costs two receive calls: its head, then its body.
   SSL_set_read_ahead(ssl.get(), 1);
   SSL_set_mode(ssl.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  // Otherwise a read would not return while messages of TLS alone keep coming.
+  SSL_clear_mode(ssl.get(), SSL_MODE_AUTO_RETRY);
   SSL_set_options(ssl.get(), SSL_OP_NO_RENEGOTIATION);
   return ssl;
 }
@@ -116,7 +122,15 @@ IoResult Wire::read(char* data, std::size_t size) {
   if (ssl_) {
     std::size_t bytes = 0;
     const int result = SSL_read_ex(ssl_.get(), data, size, &bytes);
-    return result == 1 ? IoResult{Io::ok, bytes} : IoResult{wantOf(result), 0};
+    const std::uint64_t received = BIO_number_read(SSL_get_rbio(ssl_.get()));
+    if (result == 1) {
+      heard_ = received;
+      return {Io::ok, bytes};
+    }
+    const Io io = wantOf(result);
+    if (io == Io::closed || received - heard_ <= kMostForNothing) return {io, 0};
+    broken_ = true;
+    return {Io::closed, 0};
   }
   const auto bytes = ::recv(fd_, data, size, 0);
   if (bytes > 0) return {Io::ok, static_cast<std::size_t>(bytes)};
@@ -143,6 +157,16 @@ bool Wire::readable() const {
   return pending() || ::recv(fd_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
 }
 
+bool Wire::writable() const {
+  pollfd socket{fd_, POLLOUT, 0};
+  return ::poll(&socket, 1, 0) != 0;
+}
+
+bool Wire::hungUp() const {
+  pollfd socket{fd_, POLLRDHUP, 0};
+  return ::poll(&socket, 1, 0) != 0;
+}
+
 void Wire::shutdown() {
   if (ssl_ && !broken_ && SSL_is_init_finished(ssl_.get()) == 1) {
     // Best effort: a full socket buffer loses the goodbye, the end of the stream follows anyway.
@@ -160,7 +184,7 @@ IoResult Wire::discard() {
 }
 
 void Wire::releaseBuffers() {
-  // Refused by OpenSSL while a record is under way; the next sweep asks again.
+  // Refused by OpenSSL while a record is under way: then they stay until the next request.
   if (ssl_) SSL_free_buffers(ssl_.get());
 }
 

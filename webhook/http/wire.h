@@ -5,6 +5,7 @@
 #include <openssl/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 namespace dynamo::webhook::detail {
@@ -42,6 +43,10 @@ class Wire {
   bool pending() const;
   /// A read would not wait: bytes or the end of the stream have arrived.
   bool readable() const;
+  /// A write would not wait.
+  bool writable() const;
+  /// The peer has ended its direction of the connection, or all of it.
+  bool hungUp() const;
   /// Says goodbye (close_notify) and ends our direction of the connection.
   void shutdown();
   /// Throws received bytes away, undecrypted.
@@ -54,7 +59,8 @@ class Wire {
 
   int fd_;
   SslPtr ssl_;
-  bool broken_ = false;  ///< TLS failed: nothing may be sent any more
+  bool broken_ = false;      ///< TLS failed: nothing may be sent any more
+  std::uint64_t heard_ = 0;  ///< bytes that had been received when TLS last gave some of ours
 };
 
 }  // namespace dynamo::webhook::detail

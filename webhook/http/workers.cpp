@@ -47,6 +47,11 @@ void Workers::post(std::function<void()> task) {
   wake_.notify_one();
 }
 
+std::size_t Workers::queued() const {
+  const std::lock_guard lock{mutex_};
+  return tasks_.size();
+}
+
 void Workers::run() {
   // What takes long waits for what is quick: of Linux, this sets the thread's own priority.
   static_cast<void>(setpriority(PRIO_PROCESS, 0, kNice));

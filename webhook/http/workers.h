@@ -2,6 +2,7 @@
 // A few threads for what would stall an I/O thread.
 
 #include <condition_variable>
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -17,16 +18,17 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  /// `task` must not throw. The queue is bounded by the caller: each task holds a request body, and
-  /// those have a budget.
+  /// `task` must not throw. The queue is bounded by the caller: a connection has one task in it at most.
   void post(std::function<void()> task);
+  /// Tasks that wait for a thread.
+  std::size_t queued() const;
   /// Finishes the tasks that were posted and ends the threads. Not from two threads at once.
   void stop();
 
  private:
   void run();
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> tasks_;
   bool stopping_ = false;

@@ -164,13 +164,10 @@ TEST_CASE("endpoints") {
 }
 
 TEST_CASE("self check") {
-  Limits limits;
-  limits.handshake = 300ms;
-  limits.sweep = 20ms;
-  TestServer server{limits};
+  TestServer server;
   const Endpoint endpoint{"", server.port()};
   const auto ask = [&](std::string_view path, std::string_view body) {
-    return selfCheck(endpoint, path, body, 500ms);
+    return selfCheck(endpoint, path, body, 8s);
   };
   const auto good = ask("/echo", "{}");
   REQUIRE(std::holds_alternative<SelfCheckReply>(good));
@@ -193,11 +190,12 @@ TEST_CASE("self check") {
   }
   SECTION("not TLS") {
     auto plain = startPlain({{{"127.0.0.1", 0}, pages()}});
-    const auto answer = selfCheck({"127.0.0.1", plain.port(0)}, "/echo", "{}", 500ms);
+    const auto answer = selfCheck({"127.0.0.1", plain.port(0)}, "/echo", "{}", 8s);
     CHECK(std::holds_alternative<SelfCheckError>(answer));
   }
   SECTION("too slow") {
-    const auto answer = selfCheck(endpoint, "/slow", "{}", 50ms);
+    const Gate gate;
+    const auto answer = selfCheck(endpoint, "/gate", "{}", 2s);
     CHECK(std::get<SelfCheckError>(answer).message == "there was no whole reply in time");
   }
 }

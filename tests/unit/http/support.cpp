@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <condition_variable>
 #include <csignal>
 #include <fstream>
 #include <map>
@@ -29,6 +30,39 @@ struct Freed {
 };
 template <class T, void (*Free)(T*)>
 using Owned = std::unique_ptr<T, Freed<T, Free>>;
+
+// Whoever waits gives up before the client does.
+constexpr auto kPatience = 8s;
+
+/// What handlers wait for.
+struct Meeting {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool open = true;
+  int reached = 0;
+  int met = 0;
+};
+Meeting& meeting() {
+  static Meeting shared;
+  return shared;
+}
+
+Reply meet(Request&) {
+  Meeting& at = meeting();
+  std::unique_lock lock{at.mutex};
+  const int mine = ++at.met;
+  at.changed.notify_all();
+  const bool both = at.changed.wait_for(lock, kPatience, [&] { return at.met >= mine + mine % 2; });
+  return {200, "application/json", both ? "met" : "alone"};
+}
+
+Reply passGate(Request&) {
+  Meeting& at = meeting();
+  std::unique_lock lock{at.mutex};
+  ++at.reached;
+  const bool passed = at.changed.wait_for(lock, kPatience, [&] { return at.open; });
+  return {200, "application/json", passed ? "through" : "shut"};
+}
 
 const Route* findTestRoute(std::string_view path) {
   const auto size = [](Request& request) {
@@ -54,6 +88,13 @@ const Route* findTestRoute(std::string_view path) {
         [](Request&) {
           return Reply{200, "application/json", std::string(1 << 20, 'x')};
         }}},
+      {"/huge",
+       {1024, false,
+        [](Request&) {
+          return Reply{200, "application/json", std::string(16 << 20, 'x')};
+        }}},
+      {"/meet", {1024, false, meet}},
+      {"/gate", {1024, false, passGate, 0}},
   };
   const auto found = kRoutes.find(path);
   return found == kRoutes.end() ? nullptr : &found->second;
@@ -202,6 +243,11 @@ bool Client::renegotiate() {
   return SSL_renegotiate(ssl_) == 1 && SSL_do_handshake(ssl_) == 1;
 }
 
+bool Client::updateKey() {
+  ERR_clear_error();
+  return SSL_key_update(ssl_, SSL_KEY_UPDATE_NOT_REQUESTED) == 1 && SSL_do_handshake(ssl_) == 1;
+}
+
 void Client::endOfStream() {
   ::shutdown(fd_, SHUT_WR);
 }
@@ -214,6 +260,23 @@ void Client::reset() {
   setsockopt(fd_, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
   ::close(fd_);
   fd_ = -1;
+}
+
+Gate::Gate() {
+  const std::lock_guard lock{meeting().mutex};
+  meeting().open = false;
+  meeting().reached = 0;
+}
+
+void Gate::open() {
+  const std::lock_guard lock{meeting().mutex};
+  meeting().open = true;
+  meeting().changed.notify_all();
+}
+
+int Gate::reached() {
+  const std::lock_guard lock{meeting().mutex};
+  return meeting().reached;
 }
 
 TestServer::TestServer(Limits limits, unsigned threads, int minVersion)

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "webhook/http/server.h"
 
@@ -54,9 +55,13 @@ class Client {
   /// Waits for the first bytes of a reply, which receive() then begins with.
   bool receiveSome() { return readSome() > 0; }
   Answer ask(std::string_view bytes) { return send(bytes) ? receive() : Answer{}; }
+  /// Frees the memory of what has been received.
+  void forget() { std::string{}.swap(buffer_); }
   /// The server closes without another byte.
   bool closedByServer();
   bool renegotiate();
+  /// Sends a TLS 1.3 key update. False when the server has closed.
+  bool updateKey();
   void endOfStream();  ///< TCP half-close, without a TLS goodbye
   void goodbye();      ///< TLS close_notify
   void reset();        ///< closes with a TCP reset
@@ -75,7 +80,8 @@ class Client {
 /// A server on the loopback whose routes say what they got.
 /// `/echo` answers the size of the body (limit 64 KiB); `/big` the same, heavy, limit 16 MiB;
 /// `/mirror` gives the body back, limit 16 MiB; `/throw` throws; `/slow` sleeps 200 ms; `/large` answers 1
-/// MiB.
+/// MiB, `/huge` 16; `/meet` waits for another `/meet` and says whether they met; `/gate`, heavy, waits at a
+/// Gate.
 class TestServer {
  public:
   explicit TestServer(Limits limits = {}, unsigned threads = 2, int minVersion = TLS1_3_VERSION);
@@ -91,8 +97,32 @@ class TestServer {
   std::unique_ptr<Server> server_;
 };
 
+/// Where `/gate` waits, closed while one of these lives and has not been opened.
+class Gate {
+ public:
+  Gate();
+  ~Gate() { open(); }
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  void open();
+  /// Requests that have come to it.
+  static int reached();
+};
+
 /// A well-formed request.
 std::string post(std::string_view path, std::string_view body, std::string_view extraHeaders = {});
+
+/// Waits until `condition`, longer than any machine is held up.
+template <class Condition>
+bool soon(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + 30s;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(10ms);
+  }
+  return true;
+}
 
 /// Memory of this process, in bytes.
 std::size_t residentBytes();

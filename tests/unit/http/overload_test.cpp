@@ -1,0 +1,178 @@
+// Who takes more than a share: what is bounded, and who makes room for whom.
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support.h"
+
+namespace dynamo::webhook::test {
+namespace {
+
+std::string headOf(int length) {
+  return "POST /big HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: " +
+         std::to_string(length) + "\r\n\r\n";
+}
+
+}  // namespace
+
+TEST_CASE("messages of TLS alone do not hold a thread") {
+  TestServer server{{}, /*threads=*/1};
+  Client other{server.port()};
+  Client client{server.port()};
+  for (int i = 0; i < 100; ++i) REQUIRE(client.updateKey());
+  CHECK(client.ask(post("/echo", "{}")).status == 200);  // some are as good as none
+  int sent = 0;
+  constexpr int kMany = 50'000;
+  while (sent < kMany && client.updateKey()) {
+    if (++sent % 500 == 0) CHECK(other.ask(post("/echo", "{}")).status == 200);
+  }
+  CHECK(sent < kMany);
+  CHECK(soon([&] { return server->metrics().connectionsOpen == 1; }));
+}
+
+TEST_CASE("a body in records of one byte") {
+  TestServer server{{}, /*threads=*/1};
+  Client client{server.port()};
+  REQUIRE(client.send(headOf(5'000)));
+  for (int i = 0; i < 5'000; ++i) REQUIRE(client.send("x"));
+  CHECK(client.receive().body == "5000");
+}
+
+TEST_CASE("who holds the budget and sends nothing makes room for who waits") {
+  Limits limits;
+  limits.bodyBudget = 1 << 20;
+  limits.freeBody = 100;
+  limits.body = 60s;
+  limits.lagAfter = 100ms;
+  limits.sweep = 20ms;
+  TestServer server{limits};
+  constexpr int kAll = (1 << 20) + 100;
+  Client holder{server.port()};
+  REQUIRE(holder.send(headOf(kAll) + "x"));
+  REQUIRE(soon([&] { return server->metrics().bodyBytes == (1 << 20); }));
+  std::this_thread::sleep_for(300ms);
+  SECTION("while somebody does") {
+    CHECK(Client{server.port()}.ask(post("/big", std::string(1'000, 'x'))).body == "1000");
+    CHECK(holder.receive().status == 408);
+    CHECK(server->metrics().timeouts == 1);
+  }
+  SECTION("and not otherwise") {
+    REQUIRE(holder.send(std::string(kAll - 1, 'x')));
+    CHECK(holder.receive().body == std::to_string(kAll));
+  }
+}
+
+TEST_CASE("a client that lets us wait for its body makes room before an idle one") {
+  Limits limits;
+  limits.connections = 2;
+  limits.body = 60s;
+  limits.lagAfter = 100ms;
+  limits.idleRelease = 50ms;
+  limits.sweep = 20ms;
+  TestServer server{limits, /*threads=*/1};
+  Client idle{server.port()};
+  REQUIRE(idle.ask(post("/echo", "{}")).status == 200);
+  Client slow{server.port()};
+  REQUIRE(slow.send(headOf(1'000) + "x"));
+  std::this_thread::sleep_for(500ms);
+  CHECK(Client{server.port()}.ask(post("/echo", "{}")).status == 200);
+  CHECK(slow.receive().end == End::closed);
+  CHECK(idle.ask(post("/echo", "{}")).status == 200);
+  CHECK(server->metrics().connectionsEvicted == 1);
+}
+
+TEST_CASE("replies that nobody reads are bounded, and make room") {
+  Limits limits;
+  limits.replyBudget = std::size_t{40} << 20;
+  limits.lagAfter = 4s;
+  limits.sweep = 20ms;
+  TestServer server{limits};
+  std::vector<std::unique_ptr<Client>> stuck;
+  for (int i = 0; i < 2; ++i) {
+    stuck.push_back(std::make_unique<Client>(server.port()));
+    REQUIRE(stuck.back()->send(post("/huge", "{}")));
+    REQUIRE(stuck.back()->receiveSome());
+  }
+  CHECK(server->metrics().replyBytes >= std::size_t{32} << 20);
+  const Answer refused = Client{server.port()}.ask(post("/huge", "{}"));
+  CHECK(refused.status == 503);
+  CHECK(refused.head.find("\r\nRetry-After: 1\r\n") != std::string::npos);
+  CHECK(Client{server.port()}.ask(post("/echo", "{}")).status == 200);
+  CHECK(soon(
+      [&] { return Client{server.port()}.ask(post("/huge", "{}")).body.size() == std::size_t{16} << 20; }));
+  for (auto& client : stuck) CHECK(client->receive().end == End::closed);
+  CHECK(soon([&] { return server->metrics().replyBytes == 0; }));
+}
+
+TEST_CASE("who has waited too long for a worker is told to ask again") {
+  Limits limits;
+  limits.queue = 2s;
+  TestServer server{limits};  // with two workers
+  Gate gate;
+  Client first{server.port()};
+  Client second{server.port()};
+  REQUIRE(first.send(post("/gate", "{}")));
+  REQUIRE(second.send(post("/gate", "{}")));
+  REQUIRE(soon([] { return Gate::reached() == 2; }));
+  Client late{server.port()};
+  REQUIRE(late.send(post("/gate", "{}")));
+  REQUIRE(soon([&] { return server->metrics().requestsQueued == 1; }));
+  std::this_thread::sleep_for(limits.queue + 300ms);
+  gate.open();
+  CHECK(first.receive().body == "through");
+  CHECK(second.receive().body == "through");
+  const Answer refused = late.receive();
+  CHECK(refused.status == 503);
+  CHECK(refused.head.find("\r\nRetry-After: 1\r\n") != std::string::npos);
+  CHECK(Gate::reached() == 2);
+  CHECK(server->metrics().timeouts == 1);
+  CHECK(late.ask(post("/gate", "{}")).body == "through");
+}
+
+TEST_CASE("requests of clients that are gone are not worked at") {
+  Limits limits;
+  limits.lagAfter = 50ms;
+  TestServer server{limits};
+  Gate gate;
+  Client first{server.port()};
+  Client second{server.port()};
+  REQUIRE(first.send(post("/gate", "{}")));
+  REQUIRE(second.send(post("/gate", "{}")));
+  REQUIRE(soon([] { return Gate::reached() == 2; }));
+  {
+    std::vector<std::unique_ptr<Client>> gone;
+    for (int i = 0; i < 20; ++i) {
+      gone.push_back(std::make_unique<Client>(server.port()));
+      REQUIRE(gone.back()->send(post("/gate", "{}")));
+    }
+    REQUIRE(soon([&] { return server->metrics().requestsQueued == 20; }));
+  }
+  std::this_thread::sleep_for(200ms);
+  gate.open();
+  CHECK(first.receive().body == "through");
+  CHECK(second.receive().body == "through");
+  CHECK(soon([&] { return server->metrics().connectionsOpen == 2; }));
+  CHECK(Gate::reached() == 2);
+}
+
+TEST_CASE("stop waits for handlers that run, not for those in the queue") {
+  TestServer server;
+  Gate gate;
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < 10; ++i) {
+    clients.push_back(std::make_unique<Client>(server.port()));
+    REQUIRE(clients.back()->send(post("/gate", "{}")));
+  }
+  REQUIRE(soon([&] { return Gate::reached() == 2 && server->metrics().requestsQueued == 8; }));
+  std::thread stopper{[&] { server->stop(50ms); }};
+  std::this_thread::sleep_for(2s);
+  gate.open();
+  stopper.join();
+  CHECK(Gate::reached() == 2);
+  CHECK(server->metrics().connectionsOpen == 0);
+}
+
+}  // namespace dynamo::webhook::test
