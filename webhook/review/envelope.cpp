@@ -24,6 +24,9 @@ constexpr std::array<json::MemberPath, 2> kPassedOn{kManagedFieldsPath, kLastApp
 // conversion enough room; of a larger one it is read and counted.
 constexpr std::size_t kSmallObject = std::size_t{64} * 1024;
 
+// API servers take 3 MiB. As values an object has up to sixteen times its text, which no budget counts.
+constexpr std::size_t kMaxObject = std::size_t{8} << 20;
+
 // Members of the review and of its request.
 constexpr std::size_t kUsualNames = 4;  // the API server writes three of each
 constexpr std::size_t kMaxNames = 32;
@@ -212,9 +215,14 @@ bool ConversionReader::next(json::Document& object) {
   first_ = false;
   skipSpace();
   json::takeMembers({at_, end_}, kPassedOn, passedOn_);
+  // The end of the text where the object is too large: the parser goes no further, and writes nothing there.
+  char* const most = static_cast<std::size_t>(end_ - at_) > kMaxObject ? at_ + kMaxObject : nullptr;
+  const char next = most == nullptr ? '\0' : std::exchange(*most, '\0');
   rapidjson::InsituStringStream stream{at_};
   object.ParseStream<kFlags | rapidjson::kParseInsituFlag>(stream);
+  if (most != nullptr) *most = next;
   const std::size_t length = stream.Tell();
+  if (object.HasParseError() && length == kMaxObject) return fail("the object has more than 8 MiB");
   at_ += length;
   if (object.HasParseError()) return fail(rapidjson::GetParseError_En(object.GetParseError()));
   if (const auto path = json::findDuplicateName(object)) return fail(fmt::format("duplicate name {}", *path));

@@ -158,6 +158,17 @@ TEST_CASE("a name in escapes is that name: a large object with both is refused a
   }
 }
 
+TEST_CASE("an object of more than 8 MiB is refused before it is read whole") {
+  std::string zeros = "0";
+  while (zeros.size() < (std::size_t{9} << 20)) zeros += ",0";
+  CHECK(answered(list("[{\"a\":[" + zeros + "]}]")) == "400 byte 139: the object has more than 8 MiB");
+  const std::string text(std::size_t{9} << 20, 'x');
+  CHECK(answered(list("[{\"a\":\"" + text + "\"}]")) == "400 byte 139: the object has more than 8 MiB");
+  // Of the list nobody asks how long it is.
+  const std::string most = "{\"a\":\"" + text.substr(0, (std::size_t{8} << 20) - 8) + "\"}";
+  CHECK(answered(list("[" + most + "," + most + "]")).find("8 MiB") == std::string::npos);
+}
+
 TEST_CASE("a flood of members in the envelope ends early") {
   std::string members;
   for (int i = 0; i < 100'000; ++i) members += "\"" + std::to_string(i) + "\":0,";
