@@ -28,6 +28,7 @@ class FactsFile {
  private:
   std::string path_;
   std::optional<std::string> seen_;  ///< content; nullopt: missing
+  std::string failure_;              ///< why it could not be read
   bool first_ = true;
 };
 

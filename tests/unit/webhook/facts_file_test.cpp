@@ -110,6 +110,16 @@ TEST_CASE("the file is read when it changes") {
   reading = file.poll();
   REQUIRE(reading);
   CHECK(reading->missing);
+
+  // What a container runtime makes of a mount whose source is not there.
+  std::filesystem::create_directory(path);
+  reading = file.poll();
+  REQUIRE(reading);
+  CHECK(reading->error == "Is a directory");
+  CHECK_FALSE(reading->missing);
+  CHECK_FALSE(file.poll());
+  std::filesystem::remove(path);
+  REQUIRE(file.poll());
   CHECK_FALSE(FactsFile{""}.poll());
 }
 
