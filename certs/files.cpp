@@ -75,6 +75,7 @@ DirectorySnapshot::DirectorySnapshot(const std::filesystem::path& directory)
     : directory_{directory},
       descriptor_{::open((directory / "..data").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)} {
   if (descriptor_ < 0) descriptor_ = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor_ < 0) failure_ = errno;
 }
 
 DirectorySnapshot::~DirectorySnapshot() {
@@ -83,6 +84,7 @@ DirectorySnapshot::~DirectorySnapshot() {
 
 Result<std::string> DirectorySnapshot::read(const char* name) const {
   const std::filesystem::path path = directory_ / name;
+  if (descriptor_ < 0 && failure_ != ENOENT) return fileError(Problem::Unreadable, directory_, failure_);
   if (descriptor_ < 0)
     return Error{Problem::Missing, fmt::format("{}: no such directory", directory_.string())};
   const Descriptor file{::openat(descriptor_, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};

@@ -20,7 +20,8 @@ inline constexpr const char* kKeyFile = "tls.key";
 /// kubelet swaps the symlink `..data`, and two reads by path could meet two versions.
 class DirectorySnapshot {
  public:
-  /// Opens `directory/..data` when it exists, else `directory`; a failure shows as Missing in read().
+  /// Opens `directory/..data` when it exists, else `directory`; a failure shows in read(), as Missing where
+  /// there is no such directory, as Unreadable otherwise.
   explicit DirectorySnapshot(const std::filesystem::path& directory);
   ~DirectorySnapshot();
   DirectorySnapshot(const DirectorySnapshot&) = delete;
@@ -33,6 +34,7 @@ class DirectorySnapshot {
  private:
   std::filesystem::path directory_;
   int descriptor_;
+  int failure_ = 0;  ///< errno of opening the directory
 };
 
 enum class Overwrite { Refuse, Allow };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <openssl/x509v3.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace dynamo::certs {
@@ -37,7 +38,10 @@ Result<ServingPair> loadServingPair(const PemPair& pem, std::string_view certifi
     return Error{Problem::WrongUsage,
                  fmt::format("{}: extended key usage lacks serverAuth", certificateLabel)};
   }
-  return ServingPair{std::move(certificates), std::move(std::get<KeyPtr>(key)), *begin, *end};
+  Time chainEnd = *end;
+  for (const CertificatePtr& each : certificates)
+    chainEnd = std::min(chainEnd, notAfter(*each).value_or(chainEnd));
+  return ServingPair{std::move(certificates), std::move(std::get<KeyPtr>(key)), *begin, *end, chainEnd};
 }
 
 }  // namespace dynamo::certs

@@ -15,6 +15,7 @@ struct ServingPair {
   KeyPtr key;
   Time notBefore;
   Time notAfter;
+  Time chainNotAfter;  ///< the earliest end in the chain; clients may do without what ends so early
 };
 
 /// Parses and validates the pair for serving at `now`; the labels (file paths) start the error texts.

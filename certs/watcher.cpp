@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
+#include <openssl/x509v3.h>
 
 #include <utility>
 
@@ -25,6 +26,12 @@ void update(EVP_MD_CTX* context, const Result<std::string>& file) {
   EVP_DigestUpdate(context, header.data(), header.size());
   if (const auto* text = std::get_if<std::string>(&file))
     EVP_DigestUpdate(context, text->data(), text->size());
+}
+
+/// As Go's clients judge: the common name does not count.
+bool hasName(X509& leaf, const std::string& hostName) {
+  return hostName.empty() || X509_check_host(&leaf, hostName.data(), hostName.size(),
+                                             X509_CHECK_FLAG_NEVER_CHECK_SUBJECT, nullptr) == 1;
 }
 
 }  // namespace
@@ -52,8 +59,12 @@ struct CertificateWatcher::Reading {
   }
 };
 
-CertificateWatcher::CertificateWatcher(std::filesystem::path directory, TlsOptions options)
-    : directory_{std::move(directory)}, options_{options}, watch_{directory_} {}
+CertificateWatcher::CertificateWatcher(std::filesystem::path directory, TlsOptions options,
+                                       std::string hostName)
+    : directory_{std::move(directory)},
+      options_{options},
+      hostName_{std::move(hostName)},
+      watch_{directory_} {}
 
 std::optional<CertificateEvent> CertificateWatcher::reject(const Digest& digest, Error error) {
   if (badDigest_ == digest && badProblem_ == error.problem) return std::nullopt;
@@ -88,15 +99,24 @@ std::optional<CertificateEvent> CertificateWatcher::poll(Time now) {
     return reject(digest, std::move(*error));
   }
 
+  std::optional<Error> unnamed;
+  if (!hasName(*loaded.chain.front(), hostName_)) {
+    unnamed = Error{Problem::WrongName, fmt::format("{}: is not for {}, which API servers ask for",
+                                                    (directory_ / kCertificateFile).string(), hostName_)};
+    // Only this thread writes served_.
+    if (served_ && served_->named && now <= served_->notAfter) return reject(digest, std::move(*unnamed));
+  }
+
   servedDigest_ = digest;
   badDigest_.reset();
-  std::optional<Served> served{Served{std::move(std::get<ServerContext>(context)), loaded.notAfter}};
+  std::optional<Served> served{
+      Served{std::move(std::get<ServerContext>(context)), loaded.notAfter, loaded.chainNotAfter, !unnamed}};
   {
     // Swapped, so that the old context is freed after the lock.
     const std::lock_guard lock{mutex_};
     served_.swap(served);
   }
-  return CertificateEvent{WatchEvent::Loaded, std::nullopt, loaded.notAfter};
+  return CertificateEvent{WatchEvent::Loaded, std::move(unnamed), loaded.chainNotAfter};
 }
 
 ServerContext CertificateWatcher::context() const {
@@ -106,12 +126,12 @@ ServerContext CertificateWatcher::context() const {
 
 std::optional<Time> CertificateWatcher::notAfter() const {
   const std::lock_guard lock{mutex_};
-  return served_ ? std::optional<Time>{served_->notAfter} : std::nullopt;
+  return served_ ? std::optional<Time>{served_->chainNotAfter} : std::nullopt;
 }
 
 bool CertificateWatcher::ready(Time now) const {
-  const auto end = notAfter();
-  return end && now <= *end;
+  const std::lock_guard lock{mutex_};
+  return served_ && now <= served_->notAfter;
 }
 
 }  // namespace dynamo::certs

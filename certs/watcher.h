@@ -23,16 +23,16 @@ inline constexpr std::chrono::seconds kPollInterval{10};
 inline constexpr std::chrono::milliseconds kSettleTime{200};
 
 enum class WatchEvent {
-  Loaded,     // a new pair is served from now on
-  Waiting,    // nothing served yet and the files are missing or empty: normal before the Secret is filled
-  Rejected,   // the files are unusable; what was served before, if anything, stays
+  Loaded,    // a new pair is served from now on; `error` (WrongName) when it lacks the name that is asked for
+  Waiting,   // nothing served yet and the files are missing or empty: normal before the Secret is filled
+  Rejected,  // the files are unusable; what was served before, if anything, stays
   Recovered,  // after Waiting or Rejected the files again hold the pair that is served
 };
 
 struct CertificateEvent {
   WatchEvent kind = WatchEvent::Loaded;
-  std::optional<Error> error;    // with Waiting and Rejected; text without key material
-  std::optional<Time> notAfter;  // of the pair served after this event
+  std::optional<Error> error;    // text without key material
+  std::optional<Time> notAfter;  // of the chain served after this event
 };
 
 /// Serves the pair of a directory and reloads it without sockets, threads or timers of its own: the owner
@@ -40,22 +40,27 @@ struct CertificateEvent {
 /// notAfter() and ready() may be called from any.
 class CertificateWatcher {
  public:
-  CertificateWatcher(std::filesystem::path directory, TlsOptions options);
+  /// `hostName`: what API servers ask for, `<service>.<namespace>.svc`; empty: not known.
+  CertificateWatcher(std::filesystem::path directory, TlsOptions options, std::string hostName = {});
 
   /// Reads tls.crt and tls.key; when their content differs from what is served, validates the pair in full
   /// and then swaps the context. Content is compared, not file times: a Secret volume swaps a symlink. One
   /// event for each distinct bad content and problem, however often it is polled. An unusable pair is looked
-  /// at again each time, so one that only was too early is taken once its time has come (cert-Q5).
+  /// at again each time, so one that only was too early is taken once its time has come (cert-Q5). One that
+  /// lacks the host name does not replace a valid one that has it.
   std::optional<CertificateEvent> poll(Time now);
 
   /// The context for the next connection; null until the first good pair.
   ServerContext context() const;
 
-  /// End of the served leaf, for the expiry metric; nullopt until the first good pair.
+  /// The earliest end in the served chain, for the expiry metric; nullopt until the first good pair.
   std::optional<Time> notAfter() const;
 
-  /// A pair is served and has not expired (cert-Q16: turns false again when it does).
+  /// A pair is served whose leaf has not expired (cert-Q16: turns false again when it does).
   bool ready(Time now) const;
+
+  /// The last poll found files that are not served. For the thread that polls.
+  bool failing() const { return badDigest_.has_value(); }
 
   /// Readable when the directory changed; see DirectoryWatch. -1: rely on kPollInterval alone.
   int wakeDescriptor() const { return watch_.descriptor(); }
@@ -65,6 +70,8 @@ class CertificateWatcher {
   struct Served {
     ServerContext context;
     Time notAfter;
+    Time chainNotAfter;
+    bool named;
   };
   struct Reading;
 
@@ -72,6 +79,7 @@ class CertificateWatcher {
 
   std::filesystem::path directory_;
   TlsOptions options_;
+  std::string hostName_;
   DirectoryWatch watch_;
   std::optional<Digest> servedDigest_;
   std::optional<Digest> badDigest_;

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -66,7 +67,6 @@ class Signals {
 };
 
 void reportCertificate(const certs::CertificateEvent& event, Telemetry& telemetry) {
-  telemetry.certificateRead(event.kind != certs::WatchEvent::Rejected);
   if (event.notAfter) {
     telemetry.certificateExpiry(static_cast<double>(event.notAfter->time_since_epoch().count()));
   }
@@ -75,6 +75,7 @@ void reportCertificate(const certs::CertificateEvent& event, Telemetry& telemetr
   switch (event.kind) {
     case certs::WatchEvent::Loaded:
       kCertsLog.info("certificate loaded", {{"notAfter", notAfter}});
+      if (event.error) kCertsLog.warn("the certificate has another name", {{"reason", reason}});
       break;
     case certs::WatchEvent::Waiting:
       kCertsLog.warn("waiting for a certificate", {{"reason", reason}});
@@ -87,6 +88,21 @@ void reportCertificate(const certs::CertificateEvent& event, Telemetry& telemetr
       kCertsLog.info("certificate files are good again", {{"notAfter", notAfter}});
       break;
   }
+}
+
+/// Each look at the files counts, as in the reference: an alert on the rate of errors lasts as long as they
+/// are bad.
+void readCertificate(certs::CertificateWatcher& watcher, Telemetry& telemetry) {
+  const auto event = watcher.poll(now());
+  telemetry.certificateRead(!watcher.failing());
+  if (event) reportCertificate(*event, telemetry);
+}
+
+/// What API servers ask for; empty when the configuration or the pod does not say.
+std::string hostNameOf(const std::string& service) {
+  const char* nameSpace = std::getenv("POD_NAMESPACE");
+  if (service.empty() || nameSpace == nullptr || *nameSpace == '\0') return {};
+  return fmt::format("{}.{}.svc", service, nameSpace);
 }
 
 /// Facts that changed are in force from the next request on; a file that cannot be used changes nothing.
@@ -120,7 +136,7 @@ int waitForStop(const Signals& signals, certs::CertificateWatcher& watcher, Tele
     // SIGHUP, which a closed terminal sends too, only has the files looked at now.
     if (const int number = signals.take(); number != 0 && number != SIGHUP) return number;
     if (woken > 0) std::this_thread::sleep_for(certs::kSettleTime);
-    if (const auto event = watcher.poll(now())) reportCertificate(*event, telemetry);
+    readCertificate(watcher, telemetry);
     readFiles();
   }
 }
@@ -135,8 +151,9 @@ void logStartErrors(const SettingsErrors& errors) {
 
 int run(Settings settings, const Signals& signals) {
   Telemetry telemetry{settings.policy.operatorVersion};
-  certs::CertificateWatcher watcher{settings.certDir, settings.tls};
-  if (const auto event = watcher.poll(now())) reportCertificate(*event, telemetry);
+  certs::CertificateWatcher watcher{settings.certDir, settings.tls,
+                                    hostNameOf(settings.config.server.webhook.serviceName)};
+  readCertificate(watcher, telemetry);
 
   FactsFile facts{settings.factsFile};
   const auto readFiles = [&] { readFacts(facts, settings); };

@@ -114,3 +114,13 @@ TEST_CASE("a snapshot stays with the version of the Secret volume it opened") {
   CHECK(std::get<std::string>(files.read("tls.crt")) == "..1");
   CHECK(std::get<std::string>(DirectorySnapshot{dir}.read("tls.crt")) == "..2");
 }
+
+TEST_CASE("a directory that is there but cannot be opened is not missing") {
+  const TemporaryDirectory directory;
+  writeText(directory.path() / "file", "x");
+  const DirectorySnapshot files{directory.path() / "file"};
+  const auto read = files.read(kCertificateFile);
+  REQUIRE(problemOf(read) == Problem::Unreadable);
+  CHECK(std::get<Error>(read).text == (directory.path() / "file").string() + ": Not a directory");
+  CHECK(problemOf(DirectorySnapshot{directory.path() / "none"}.read(kCertificateFile)) == Problem::Missing);
+}

@@ -179,6 +179,49 @@ TEST_CASE("a bad swap keeps the old pair and is told once") {
   }
 }
 
+TEST_CASE("a pair for another name does not take the place of one that API servers accept") {
+  const PemPair good = makeData().serving;
+  const PemPair other = makeData(kNow, "another").serving;
+  const PemPair wildcard = forge({.alternativeNames = "DNS:*.ns.svc"});
+  const PemPair commonName = forge({.commonName = "svc.ns.svc", .alternativeNames = "IP:127.0.0.1"});
+  const TemporaryDirectory directory;
+  SecretVolume volume{directory.path()};
+  CertificateWatcher watcher{directory.path(), {}, "svc.ns.svc"};
+  const auto named = [&](const PemPair& pair, Time at = kNow) {
+    volume.project(pair);
+    const auto event = watcher.poll(at);
+    return describe(event) + (event && event->error ? " " + event->error->text : "");
+  };
+  const std::string said =
+      (directory.path() / "tls.crt").string() + ": is not for svc.ns.svc, which API servers ask for";
+
+  // Better than none: it may be that nobody goes by this name.
+  CHECK(named(other) == "Loaded " + said);
+  CHECK(named(commonName) == "Loaded " + said);
+  CHECK(named(good) == "Loaded");
+  CHECK(named(other) == "Rejected WrongName " + said);
+  CHECK(watcher.failing());
+  CHECK(served(watcher) == good.certificate);
+  CHECK(named(wildcard) == "Loaded");
+  CHECK_FALSE(watcher.failing());
+  // It has expired: nothing is lost.
+  CHECK(named(makeData(kNow + days{366}, "another").serving, kNow + days{366}) == "Loaded " + said);
+}
+
+TEST_CASE("the end that is told is the earliest of the chain, and ready goes by the leaf") {
+  const PemPair leaf = makeData().serving;
+  const PemPair early = forge({.end = kNow + days{60}});
+  const TemporaryDirectory directory;
+  SecretVolume volume{directory.path()};
+  volume.project({leaf.certificate + early.certificate, leaf.privateKey});
+  CertificateWatcher watcher{directory.path(), {}};
+  const auto event = watcher.poll(kNow);
+  REQUIRE(describe(event) == "Loaded");
+  CHECK(event->notAfter == kNow + days{60});
+  CHECK(watcher.notAfter() == kNow + days{60});
+  CHECK(watcher.ready(kNow + days{61}));
+}
+
 TEST_CASE("a pair that was too early is taken when its time has come") {
   const TemporaryDirectory directory;
   SecretVolume volume{directory.path()};
