@@ -20,7 +20,7 @@ from control_plane import ApiError  # noqa: E402
 
 WEBHOOK = Path(os.environ.get("DYNAMO_WEBHOOK") or ROOT / "build/release/bin/dynamo-webhook")
 BASE = ROOT / "deploy/kustomize/base"
-START_SECONDS = 15
+START_SECONDS = 60
 STOP_SECONDS = 20
 PR_SET_PDEATHSIG = 1
 CONTROLLER_ACCOUNT = "dynamo-system/dynamo-operator-controller-manager"
@@ -117,13 +117,16 @@ class Webhook:
 
 
 def manifests(cluster, url, ca_bundle):
-    """The objects of deploy/kustomize/base, every clientConfig with `url` and `ca_bundle` (base64)."""
+    """The objects of deploy/kustomize/base, every clientConfig with `url` and `ca_bundle` (base64). The API server waits
+    for an answer as long as it may: a machine that is held up is not what is shown here."""
     rendered = cluster.kubectl("kustomize", BASE).stdout
     objects = [o for o in yaml.load_all(rendered, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)) if o]
     for client_config in _client_configs(objects):
         service = client_config.pop("service")
         client_config["url"] = url + service["path"]
         client_config["caBundle"] = ca_bundle
+    for webhook in (webhook for item in objects for webhook in item.get("webhooks", [])):
+        webhook["timeoutSeconds"] = 30
     return objects
 
 
@@ -146,8 +149,8 @@ def install(cluster, webhook):
             cluster.create_namespace(item["metadata"]["name"])
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
     cluster.kubectl("apply", "--server-side", "-f", "-", input=text)
-    cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
-    cluster.wait(lambda: _webhook_is_asked(cluster), 30, "the API server asks the webhook")
+    cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=120s")
+    cluster.wait(lambda: _webhook_is_asked(cluster), 120, "the API server asks the webhook")
 
 
 def _webhook_is_asked(cluster):

@@ -23,7 +23,7 @@ class ApiError(Exception):
         super().__init__(f"{method} {path}: {status} {message}")
 
 
-def run_kubectl(argv, environment, text=None, check=True, timeout=120):
+def run_kubectl(argv, environment, text=None, check=True, timeout=240):
     """Runs kubectl with `text` as standard input. Returns subprocess.CompletedProcess with text output;
     KubectlError when it fails and `check` is set."""
     standard_input = {"stdin": subprocess.DEVNULL} if text is None else {"input": text}

@@ -68,7 +68,7 @@ class ControlPlane:
     directory (data and logs; removed by stop()), up_seconds.
     """
 
-    def __init__(self, components=parts.ALL, users=None, kwok_config=None, timeout=60):
+    def __init__(self, components=parts.ALL, users=None, kwok_config=None, timeout=180):
         unknown = set(components) - set(parts.ALL)
         if unknown or not {"etcd", "apiserver"} <= set(components):
             given = sorted(components)
@@ -92,7 +92,7 @@ class ControlPlane:
 
     # Life
 
-    def start(self, timeout=60):
+    def start(self, timeout=180):
         """Returns when the API server is ready and the other components work; if it fails, nothing stays.
         The time that a build of the binaries takes does not count."""
         if self._supervisor:
@@ -134,7 +134,7 @@ class ControlPlane:
         """SIGKILL: connections break, watches end, nothing is answered until restart_apiserver()."""
         self._supervisor.end("apiserver", signal.SIGKILL, 5)
 
-    def restart_apiserver(self, timeout=30):
+    def restart_apiserver(self, timeout=180):
         """Ends the API server if it runs (orderly, killed after 3 s) and starts it on the same address."""
         self._supervisor.end("apiserver", signal.SIGTERM, 3)
         deadline = time.monotonic() + timeout
@@ -208,7 +208,7 @@ class ControlPlane:
             "PATH": f"{self.assets}:{os.environ.get('PATH', '')}",
         }
 
-    def kubectl(self, *args, input=None, check=True, kubeconfig=None, timeout=120):
+    def kubectl(self, *args, input=None, check=True, kubeconfig=None, timeout=240):
         """Runs kubectl, as administrator unless `kubeconfig` says otherwise; `input` is text for its standard
         input. Returns subprocess.CompletedProcess with text output; KubectlError when it fails and `check` is
         set."""
@@ -221,7 +221,7 @@ class ControlPlane:
         headers = {"Authorization": f"Bearer {token or self.admin_token}", "Content-Type": content_type}
         return client.request(self._layout.port, self._tls, method, path, headers, body, timeout)
 
-    def add_nodes(self, count, gpus=8, cpu=64, memory="512Gi", labels=None, timeout=30):
+    def add_nodes(self, count, gpus=8, cpu=64, memory="512Gi", labels=None, timeout=180):
         """Adds fake nodes gpu-node-0, gpu-node-1, ... (counted on over calls) with nvidia.com/gpu in capacity
         and allocatable, and waits until pods can be scheduled to them. Returns their names."""
         if "kwok" not in self._components:

@@ -29,7 +29,7 @@ def alive(pid):
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
-def eventually(condition, timeout=10):
+def eventually(condition, timeout=60):
     deadline = time.monotonic() + timeout
     while not condition():
         if time.monotonic() > deadline:

@@ -306,7 +306,7 @@ class Repair(Base):
         try:
             def stored():
                 return self.ns.kubectl("apply", "-f", "-", input=beta(name, backend="auto", searchStrategy="thorough")).returncode == 0
-            cluster.plane.wait(stored, 15, "the API server stops asking")
+            cluster.plane.wait(stored, 60, "the API server stops asking")
         finally:
             back = json.loads(configuration)
             back["metadata"] = {key: back["metadata"][key] for key in ("name", "labels")}
@@ -315,7 +315,7 @@ class Repair(Base):
         def refused():
             return self.ns.kubectl("create", "--dry-run=server", "-f", "-",
                                    input=beta(unique(), backend="auto", searchStrategy="thorough")).returncode != 0
-        cluster.plane.wait(refused, 15, "the API server asks again")
+        cluster.plane.wait(refused, 60, "the API server asks again")
         done = self.ns.kubectl("label", BETA, name, "touched=yes")
         self.assertWrites(done)
         self.assertIn("Warning: spec.searchStrategy: Invalid value", done.stderr)

@@ -191,9 +191,14 @@ class Locks(Base):
         for replicas, (account, allowed) in enumerate(table, 2):
             with self.subTest(account):
                 self.write("create", "rolebinding", unique("b"), f"--clusterrole={role}", f"--serviceaccount={account}")
+                who = f"--as=system:serviceaccount:{account}"
+
+                def may(who=who):
+                    return self.ns.kubectl("auth", "can-i", "patch", DGD, who).stdout == "yes\n"
+
+                cluster.plane.wait(may, 60, f"{account} may patch graphs")  # authorizers learn it a moment later
                 patch = json.dumps({"spec": {"services": {"Worker": {"replicas": replicas}}}})
-                done = self.ns.kubectl("patch", DGD, name, "--type=merge", "-p", patch,
-                                       f"--as=system:serviceaccount:{account}")
+                done = self.ns.kubectl("patch", DGD, name, "--type=merge", "-p", patch, who)
                 self.assertEqual(done.returncode == 0, allowed, done.stderr)
                 if not allowed:
                     self.assertIn("spec.services[Worker].replicas: Forbidden", done.stderr)

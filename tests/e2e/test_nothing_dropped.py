@@ -54,7 +54,7 @@ class Fleet:
         """Another certificate; returns once the webhook has it."""
         before = self._loaded()
         self.current.make_certificate("--force")
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while self._loaded() == before and time.monotonic() < deadline:
             time.sleep(0.02)
         self.rotations += self._loaded() > before

@@ -27,6 +27,7 @@ using Step = Connection::Step;
 constexpr std::uint64_t kMaxFailures = 200;
 constexpr duration<double> kConnectDeadline{10};
 constexpr duration<double> kDrainDeadline{5};
+constexpr std::chrono::milliseconds kHeldUp{100};
 
 Clock::duration seconds(double value) {
   return std::chrono::duration_cast<Clock::duration>(duration<double>(value));
@@ -134,6 +135,8 @@ class Load {
     while (Clock::now() < deadline && !finished()) {
       Clock::time_point wake = deadline;
       if (options_.rate > 0 && wantsMore()) {
+        // Held up: what the server has closed meanwhile must be seen before it is written to.
+        if (Clock::now() - nextDue_ > kHeldUp) poll(Clock::now());
         assignDue();
         if (!free_.empty()) wake = std::min(wake, nextDue_);
       }

@@ -37,7 +37,7 @@ def main():
                 run = cluster.kubectl("explain", path, check=False)
                 return run.returncode == 0 and wanted in run.stdout
             try:  # the OpenAPI document follows the CRDs a little later
-                cluster.wait(explained, timeout=15, what=f"kubectl explain {path}")
+                cluster.wait(explained, timeout=120, what=f"kubectl explain {path}")
             except ControlPlaneError as error:
                 failures.append(str(error))
         table = cluster.kubectl("get", "--raw", "/apis/nvidia.com/v1alpha1/dynamographdeployments").stdout
