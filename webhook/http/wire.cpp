@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kDiscard = std::size_t{16} * 1024;
 // A record has 16 KiB, and as much may have been read ahead. Who sends more without a byte for us sends
-// messages of TLS alone, key updates for instance, 27 bytes of which cost 10 us.
+// messages of TLS alone, key updates for instance, which cost us much more than him.
 constexpr std::uint64_t kMostForNothing = std::uint64_t{48} * 1024;
 
 int fdOf(BIO* bio) {
