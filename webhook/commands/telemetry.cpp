@@ -61,7 +61,7 @@ constexpr Figure kTotals[] = {
     {&ServerMetrics::handshakesFailed, "dynamo_webhook_tls_handshake_failures_total",
      "TLS handshakes that failed."},
     {&ServerMetrics::requestsRefused, "dynamo_webhook_requests_refused_total",
-     "Requests refused before a handler saw them."},
+     "Requests refused for their form, or for lack of room."},
     {&ServerMetrics::timeouts, "dynamo_webhook_request_timeouts_total",
      "Requests cut because head, body or reply went too slowly, or no room or worker was free in time."},
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace dynamo::webhook::detail {
 namespace {
@@ -36,6 +37,14 @@ Connection::Connection(const Site& site, Shared& shared, Counters& counters, int
       deadline_(coarseNow() + (site.tls ? shared.limits.handshake : shared.limits.idle)),
       parser_(shared.limits.headers) {}
 
+/// A body or a reply.
+void Connection::startTransfer(std::chrono::milliseconds limit) {
+  started_ = coarseNow();
+  deadline_ = started_ + limit;
+  moved_ = 0;
+  waited_ = {};
+}
+
 Connection::~Connection() {
   giveBudgetBack();
 }
@@ -43,6 +52,7 @@ Connection::~Connection() {
 Step Connection::advance() {
   Wire::clearErrors();
   turnBytes_ = 0;
+  if (waitsSince_ != kNever) waited_ += coarseNow() - std::exchange(waitsSince_, kNever);
   for (;;) {
     if (aborted_) state_ = State::done;
     if (const auto step = tick()) return *step;
@@ -76,6 +86,7 @@ Connection::MaybeStep Connection::tick() {
 }
 
 Connection::MaybeStep Connection::waitFor(Io io) {
+  if (io != Io::closed) waitsSince_ = coarseNow();
   if (io == Io::wantRead) return Step::read;
   if (io == Io::wantWrite) return Step::write;
   state_ = State::done;
@@ -83,8 +94,9 @@ Connection::MaybeStep Connection::waitFor(Io io) {
 }
 
 IoResult Connection::receive(char* data, std::size_t size) {
+  const std::uint64_t before = wire_.received();
   const auto result = wire_.read(data, size);
-  turnBytes_ += std::max(result.bytes, kTurnPerRead);
+  turnBytes_ += std::max({result.bytes, static_cast<std::size_t>(wire_.received() - before), kTurnPerRead});
   return result;
 }
 
@@ -124,7 +136,7 @@ Connection::MaybeStep Connection::readHead() {
   if (inBegin_ < inEnd_) {
     switch (parser_.parse(input().substr(0, shared_.limits.headerBytes))) {
       case HeadParser::Result::complete:
-        waited_ = released_ = spared_ = false;
+        expects_ = released_ = spared_ = false;
         return takeRequest();
       case HeadParser::Result::refused:
         if (parser_.refusal().status == 0) return finish();
@@ -139,8 +151,8 @@ Connection::MaybeStep Connection::readHead() {
       deadline_ = std::min(deadline_, coarseNow() + shared_.limits.firstRequestGrace);
     }
     // A try to read would only tell that nothing has come yet: wait first.
-    if (!waited_ && !wire_.pending()) {
-      waited_ = true;
+    if (!expects_ && !wire_.pending()) {
+      expects_ = true;
       return Step::read;
     }
   }
@@ -175,9 +187,7 @@ Connection::MaybeStep Connection::takeRequest() {
   if (head.contentLength > mostBody_ || (head.chunked && mostBody_ == 0)) {
     return refuse(413, "the request body is too large");
   }
-  started_ = coarseNow();
-  deadline_ = started_ + shared_.limits.body;
-  moved_ = 0;
+  startTransfer(shared_.limits.body);
   if (!head.hasBody()) return handle();
   // Who may wait gets room for the whole body before any of it: two halves would wait for each other. Others
   // pay as bytes come (readBody), so that an announcement alone takes nothing from anyone.
@@ -195,24 +205,16 @@ void Connection::releaseMemory() {
 }
 
 bool Connection::lags(Instant now) const {
-  const auto under = [&](Instant since) { return now - since > shared_.limits.lagAfter; };
-  const auto slow = [&] {
-    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - started_).count();
-    return moved_ * 4'000 < shared_.limits.minRate * static_cast<std::uint64_t>(ms);
-  };
-  // What waits in the socket is our own slowness.
-  switch (state_) {
-    case State::body:
-    case State::chunks:
-      return under(started_) && slow() && !wire_.readable();
-    case State::interim:
-    case State::reply:
-      return under(started_) && slow() && !wire_.writable();
-    case State::linger:
-      return deadline_ - now < shared_.limits.linger / 2;
-    default:
-      return false;
-  }
+  if (state_ == State::linger) return deadline_ - now < shared_.limits.linger / 2;
+  const bool reads = state_ == State::body || state_ == State::chunks;
+  const bool writes = state_ == State::interim || state_ == State::reply;
+  if (waitsSince_ == kNever || !(reads || writes)) return false;
+  const Instant waited = waited_ + (now - waitsSince_);
+  if (waited <= shared_.limits.lagAfter) return false;
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(waited).count();
+  if (moved_ * 4'000 >= shared_.limits.minRate * static_cast<std::uint64_t>(ms)) return false;
+  // What has come, or could go, since then waits for us.
+  return reads ? !wire_.arrived() : !wire_.writable();
 }
 
 /// Whether it holds what somebody waits for.
@@ -221,7 +223,8 @@ bool Connection::holdsWanted(Instant now) const {
 }
 
 Swept Connection::sweep(Instant now) {
-  if (now < deadline_ && !(holdsWanted(now) && lags(now))) {
+  const bool inTime = now < deadline_;
+  if (inTime && !(holdsWanted(now) && lags(now))) {
     if (released_ || !idle() || deadline_ - now > shared_.limits.idle - shared_.limits.idleRelease)
       return Swept::nothing;
     releaseMemory();
@@ -249,7 +252,8 @@ Swept Connection::sweep(Instant now) {
     case State::body:
     case State::chunks:
       counters_.timeouts.add();
-      refuse(408, "the request body came too slowly");
+      // What was not too late may be asked again.
+      refuse(inTime ? 503 : 408, "the request body came too slowly");
       break;
     case State::waitBudget:
       counters_.timeouts.add();

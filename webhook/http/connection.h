@@ -60,7 +60,7 @@ class Connection {
   /// Whether the client has asked nothing yet: no request, not even the whole head of one.
   bool unused() const { return served_ == 0 && (state_ == State::handshake || state_ == State::head); }
   /// Whether it has been idle for a while, and still is.
-  bool dormant() const { return released_ && idle() && !wire_.readable(); }
+  bool dormant() const { return released_ && idle() && !wire_.arrived(); }
   /// Whether the client has long let us wait for its bytes, or for room for ours.
   bool lags(Instant now) const;
   /// What the next `advance` is likely to do.
@@ -90,6 +90,7 @@ class Connection {
   MaybeStep linger();
   MaybeStep finish();
   MaybeStep waitFor(Io io);
+  void startTransfer(std::chrono::milliseconds limit);
 
   IoResult receive(char* data, std::size_t size);
   MaybeStep flush(std::string_view bytes, std::size_t& position);
@@ -114,8 +115,10 @@ class Connection {
   Wire wire_;
   State state_;
   Instant deadline_;
-  Instant started_{};      ///< of the body or reply under way
-  std::size_t moved_ = 0;  ///< bytes of the body or reply under way
+  Instant started_{};            ///< of the body or reply under way
+  std::size_t moved_ = 0;        ///< bytes of the body or reply under way
+  Instant waited_{};             ///< in which the client let us wait for its bytes, or for room for ours
+  Instant waitsSince_ = kNever;  ///< for that which is under way
   std::size_t turnBytes_ = 0;
 
   std::unique_ptr<char[]> in_;  ///< received, not yet taken: [inBegin_, inEnd_)
@@ -143,7 +146,7 @@ class Connection {
   bool keepAlive_ = true;
   bool headOnly_ = false;  ///< HEAD: the reply's body is only counted
   bool unread_ = false;    ///< the client may still be sending
-  bool waited_ = false;    ///< the wait for the next request has begun
+  bool expects_ = false;   ///< the wait for the next request has begun
   bool released_ = false;  ///< idle memory has been given back
   bool spared_ = false;    ///< the idle deadline was moved once: bytes had come that are no request yet
   bool trim_ = false;

@@ -22,7 +22,7 @@ bool Connection::outdated() const {
   const auto waited = std::chrono::steady_clock::now() - request_.arrived;
   const Limits& limits = shared_.limits;
   return waited > (route_->waits ? limits.longQueue : limits.queue) ||
-         (waited > limits.lagAfter && wire_.hungUp());
+         (waited > limits.goneAfter && wire_.hungUp());
 }
 
 void Connection::work() {
@@ -80,6 +80,7 @@ Connection::MaybeStep Connection::respond() {
   if (std::exchange(late_, false)) counters_.timeouts.add();
   if (!coverReply()) {
     reply_ = statusReply(503, "too many bytes of replies are being sent");
+    keepAlive_ = false;
     counters_.requestsRefused.add();
   }
   if (shared_.draining || shared_.stopping) keepAlive_ = false;
@@ -90,9 +91,7 @@ Connection::MaybeStep Connection::respond() {
   out_.append(reply_.body, 0, first);
   outSent_ = 0;
   bodySent_ = first;
-  moved_ = 0;
-  started_ = coarseNow();
-  deadline_ = started_ + shared_.limits.write;
+  startTransfer(shared_.limits.write);
   state_ = State::reply;
   return std::nullopt;
 }

@@ -21,7 +21,7 @@ namespace {
 constexpr int kBacklog = 65'535;
 // By default the kernel takes up to 4 MiB of a reply that nobody reads, on the pod's account and unseen by
 // budgets.
-constexpr int kSendBuffer = 128 << 10;
+constexpr int kSendBuffer = 256 << 10;
 
 std::string reasonOf(int error) {
   return std::generic_category().message(error);

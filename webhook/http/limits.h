@@ -26,9 +26,13 @@ inline constexpr std::chrono::milliseconds kIdleDeadline{120'000};
 // After an early answer (413, ...) the rest of the body is discarded this long: closing with unread
 // bytes would send a reset that can destroy the answer on its way.
 inline constexpr std::chrono::milliseconds kLingerDeadline{2'000};
-// Who has neither sent nor taken what he must for this long, and at less than a quarter of kMinRate in all,
-// makes room for others when there is none: his budget, or his connection.
+// Who has let us wait for so long in all, for his bytes or for room for ours, and still does, and keeps up
+// less than a quarter of kMinRate meanwhile, makes room for others when there is none: of his budget, or his
+// connection.
 inline constexpr std::chrono::milliseconds kLagAfter{1'000};
+// A client that has ended its direction of the connection is taken for gone when its request has waited so
+// long.
+inline constexpr std::chrono::milliseconds kGoneAfter{100};
 // A request that waited so long for a worker is answered 503: the API server gives up a review of our kinds
 // after 5 s.
 inline constexpr std::chrono::milliseconds kQueueDeadline{4'000};
@@ -75,6 +79,7 @@ struct Limits {
   std::chrono::milliseconds sweep = kSweepInterval;
   std::chrono::milliseconds idleRelease = kIdleRelease;
   std::chrono::milliseconds lagAfter = kLagAfter;
+  std::chrono::milliseconds goneAfter = kGoneAfter;
   std::chrono::milliseconds queue = kQueueDeadline;
   std::chrono::milliseconds longQueue = kLongQueueDeadline;  ///< of routes that wait
   std::uint64_t minRate = kMinRate;                          ///< bytes a second; at least 1

@@ -5,7 +5,8 @@
 namespace dynamo::webhook {
 namespace {
 
-// Bodies above this are rare (lists to convert), so the page faults of fresh mappings do not count.
+// Rare: lists to convert, patches of graphs of dozens of services. So the page faults of fresh mappings do
+// not count.
 constexpr int kMapAbove = 128 << 10;
 // Free bytes at the end of a heap that are kept: enough for a burst of reviews.
 constexpr int kKeepFree = 4 << 20;

@@ -13,11 +13,12 @@ struct ServerMetrics {
   std::uint64_t connectionsEvicted =
       0;                               ///< unused, slow or idle ones that made room when there were too many
   std::uint64_t handshakesFailed = 0;  ///< including those that took too long
-  std::uint64_t requestsRefused = 0;   ///< answered before a handler saw them
-  std::uint64_t timeouts = 0;          ///< head, body or write too slow, no room or no worker in time
-  std::uint64_t bodyBytes = 0;         ///< request bodies held now
-  std::uint64_t replyBytes = 0;        ///< replies being sent now
-  std::uint64_t requestsQueued = 0;    ///< whole, and waiting for a worker
+  std::uint64_t requestsRefused = 0;   ///< for their form, or for lack of room
+  /// Head, body or reply too slow, no room or no worker in time, or the client was gone.
+  std::uint64_t timeouts = 0;
+  std::uint64_t bodyBytes = 0;       ///< request bodies held now
+  std::uint64_t replyBytes = 0;      ///< replies being sent now
+  std::uint64_t requestsQueued = 0;  ///< tasks that wait for a worker
 };
 
 }  // namespace dynamo::webhook

@@ -33,7 +33,7 @@ class Budget {
   void giveBack(std::size_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
   std::size_t used() const { return used_.load(std::memory_order_relaxed); }
 
-  /// Somebody has no room, or nearly none: who lags must go.
+  /// Somebody has no room, or soon has none: who lags must go.
   void want(Instant now) { wanted_.store(now.count(), std::memory_order_relaxed); }
   bool wanted(Instant now) const {
     const auto last = wanted_.load(std::memory_order_relaxed);

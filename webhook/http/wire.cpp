@@ -6,9 +6,11 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <memory>
 
 namespace dynamo::webhook::detail {
 namespace {
@@ -18,8 +20,17 @@ constexpr std::size_t kDiscard = std::size_t{16} * 1024;
 // messages of TLS alone, key updates for instance, which cost us much more than him.
 constexpr std::uint64_t kMostForNothing = std::uint64_t{48} * 1024;
 
-int fdOf(BIO* bio) {
-  return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
+// What one read may take from the socket: OpenSSL goes on by itself behind messages of TLS alone, as long as
+// there are any.
+constexpr std::size_t kMostForRead = std::size_t{32} * 1024;
+
+struct Socket {
+  int fd = -1;
+  std::size_t left = SIZE_MAX;  ///< bytes that the call under way may still receive
+};
+
+Socket& socketOf(BIO* bio) {
+  return *static_cast<Socket*>(BIO_get_data(bio));
 }
 
 int afterCall(BIO* bio, ssize_t result, void (*setRetry)(BIO*)) {
@@ -29,18 +40,30 @@ int afterCall(BIO* bio, ssize_t result, void (*setRetry)(BIO*)) {
 }
 
 int bioRead(BIO* bio, char* out, int size) {
-  return afterCall(bio, ::recv(fdOf(bio), out, static_cast<std::size_t>(size), 0),
-                   [](BIO* b) { BIO_set_retry_read(b); });
+  Socket& socket = socketOf(bio);
+  ssize_t got = -1;
+  errno = EAGAIN;
+  if (socket.left > 0) {
+    got = ::recv(socket.fd, out, std::min(static_cast<std::size_t>(size), socket.left), 0);
+    if (got > 0) socket.left -= static_cast<std::size_t>(got);
+  }
+  return afterCall(bio, got, [](BIO* b) { BIO_set_retry_read(b); });
 }
 
 // OpenSSL's own socket BIO raises SIGPIPE when the peer is gone, which would end the process.
 int bioWrite(BIO* bio, const char* data, int size) {
-  return afterCall(bio, ::send(fdOf(bio), data, static_cast<std::size_t>(size), MSG_NOSIGNAL),
+  return afterCall(bio, ::send(socketOf(bio).fd, data, static_cast<std::size_t>(size), MSG_NOSIGNAL),
                    [](BIO* b) { BIO_set_retry_write(b); });
 }
 
 long bioControl(BIO*, int command, long, void*) {
   return command == BIO_CTRL_FLUSH ? 1 : 0;
+}
+
+int bioDestroy(BIO* bio) {
+  delete static_cast<Socket*>(BIO_get_data(bio));
+  BIO_set_data(bio, nullptr);
+  return 1;
 }
 
 const BIO_METHOD* socketMethod() {
@@ -49,6 +72,7 @@ const BIO_METHOD* socketMethod() {
     BIO_meth_set_read(method, bioRead);
     BIO_meth_set_write(method, bioWrite);
     BIO_meth_set_ctrl(method, bioControl);
+    BIO_meth_set_destroy(method, bioDestroy);
     return method;
   }();
   return kMethod;
@@ -58,8 +82,7 @@ SslPtr newSession(SSL_CTX* context, int fd) {
   SslPtr ssl{SSL_new(context)};
   BIO* bio = ssl ? BIO_new(socketMethod()) : nullptr;
   if (bio == nullptr) return nullptr;
-  // A descriptor in the place of a pointer: nobody follows it. NOLINTNEXTLINE(performance-no-int-to-ptr)
-  BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(fd)));
+  BIO_set_data(bio, std::make_unique<Socket>(Socket{fd}).release());
   BIO_set_init(bio, 1);
   SSL_set_bio(ssl.get(), bio, bio);
   // Without read-ahead each record costs two receive calls: its head, then its body.
@@ -121,14 +144,16 @@ Io Wire::handshake() {
 IoResult Wire::read(char* data, std::size_t size) {
   if (ssl_) {
     std::size_t bytes = 0;
+    Socket& socket = socketOf(SSL_get_rbio(ssl_.get()));
+    socket.left = kMostForRead;
     const int result = SSL_read_ex(ssl_.get(), data, size, &bytes);
-    const std::uint64_t received = BIO_number_read(SSL_get_rbio(ssl_.get()));
+    socket.left = SIZE_MAX;
     if (result == 1) {
-      heard_ = received;
+      heard_ = received();
       return {Io::ok, bytes};
     }
     const Io io = wantOf(result);
-    if (io == Io::closed || received - heard_ <= kMostForNothing) return {io, 0};
+    if (io == Io::closed || received() - heard_ <= kMostForNothing) return {io, 0};
     broken_ = true;
     return {Io::closed, 0};
   }
@@ -152,19 +177,23 @@ bool Wire::pending() const {
   return ssl_ && SSL_has_pending(ssl_.get()) == 1;
 }
 
-bool Wire::readable() const {
+bool Wire::arrived() const {
   char byte = 0;
-  return pending() || ::recv(fd_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
+  return ::recv(fd_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
+}
+
+std::uint64_t Wire::received() const {
+  return ssl_ ? BIO_number_read(SSL_get_rbio(ssl_.get())) : 0;
 }
 
 bool Wire::writable() const {
   pollfd socket{fd_, POLLOUT, 0};
-  return ::poll(&socket, 1, 0) != 0;
+  return ::poll(&socket, 1, 0) > 0;
 }
 
 bool Wire::hungUp() const {
   pollfd socket{fd_, POLLRDHUP, 0};
-  return ::poll(&socket, 1, 0) != 0;
+  return ::poll(&socket, 1, 0) > 0;
 }
 
 void Wire::shutdown() {

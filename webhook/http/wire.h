@@ -42,11 +42,15 @@ class Wire {
   /// Received bytes wait inside TLS, where the system cannot announce them.
   bool pending() const;
   /// A read would not wait: bytes or the end of the stream have arrived.
-  bool readable() const;
+  bool readable() const { return pending() || arrived(); }
+  /// The same of the system alone: a piece of a record that TLS holds does not count.
+  bool arrived() const;
   /// A write would not wait.
   bool writable() const;
   /// The peer has ended its direction of the connection, or all of it.
   bool hungUp() const;
+  /// Bytes that have come through TLS or for it, since the start.
+  std::uint64_t received() const;
   /// Says goodbye (close_notify) and ends our direction of the connection.
   void shutdown();
   /// Throws received bytes away, undecrypted.

@@ -6,10 +6,13 @@
 
 #include <utility>
 
+#include "webhook/http/limits.h"
+
 namespace dynamo::webhook::detail {
 namespace {
 
 constexpr int kNice = 5;
+constexpr std::chrono::seconds kOverloaded{1};
 
 }  // namespace
 
@@ -42,7 +45,7 @@ void Workers::stop() {
 void Workers::post(std::function<void()> task) {
   {
     const std::lock_guard lock{mutex_};
-    tasks_.push_back(std::move(task));
+    tasks_.push_back({std::move(task), std::chrono::steady_clock::now()});
   }
   wake_.notify_one();
 }
@@ -52,19 +55,28 @@ std::size_t Workers::queued() const {
   return tasks_.size();
 }
 
+/// With the mutex held.
+Workers::Task Workers::next() {
+  const auto waited = std::chrono::steady_clock::now() - tasks_.front().since;
+  // The oldest of all are answered quickly: that it is too late.
+  const bool newest = waited > kOverloaded && waited < kQueueDeadline;
+  Task task = std::move(newest ? tasks_.back() : tasks_.front());
+  newest ? tasks_.pop_back() : tasks_.pop_front();
+  return task;
+}
+
 void Workers::run() {
   // What takes long waits for what is quick: of Linux, this sets the thread's own priority.
   static_cast<void>(setpriority(PRIO_PROCESS, 0, kNice));
   for (;;) {
-    std::function<void()> task;
+    Task task;
     {
       std::unique_lock lock{mutex_};
       wake_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
       if (tasks_.empty()) return;
-      task = std::move(tasks_.front());
-      tasks_.pop_front();
+      task = next();
     }
-    task();
+    task.run();
   }
 }
 

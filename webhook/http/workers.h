@@ -1,6 +1,7 @@
 #pragma once
 // A few threads for what would stall an I/O thread.
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -18,7 +19,9 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  /// `task` must not throw. The queue is bounded by the caller: a connection has one task in it at most.
+  /// In order; once the oldest has waited for a second the newest comes first, so that some are answered in
+  /// time when not all can be. `task` must not throw. The queue is bounded by the caller: a connection has
+  /// one task in it at most.
   void post(std::function<void()> task);
   /// Tasks that wait for a thread.
   std::size_t queued() const;
@@ -30,7 +33,13 @@ class Workers {
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<std::function<void()>> tasks_;
+  struct Task {
+    std::function<void()> run;
+    std::chrono::steady_clock::time_point since;
+  };
+  Task next();
+
+  std::deque<Task> tasks_;
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };
