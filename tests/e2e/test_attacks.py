@@ -31,8 +31,8 @@ P99 = float(os.environ.get("DYNAMO_ATTACK_P99", "inf"))
 BESIDE = 1.5  # times the 99th percentile of the webhook that nobody attacks
 RATE = 300
 # Idle, and what connections and bodies may hold besides: 20 KiB each; 64 bodies of 7 MiB with what is read of them;
-# what is rendered of a graph.
-MOST_MIB = {"idle_connections": 500, "largest_bodies": 1100, "hostile_graphs": 300}
+# what is rendered of a graph; replies that nobody reads, 64 MiB, and who does not.
+MOST_MIB = {"idle_connections": 500, "largest_bodies": 1100, "hostile_graphs": 300, "unread_replies": 300}
 USUAL_MIB = 160
 IDLE_MIB = 96  # afterwards
 
