@@ -37,6 +37,8 @@ constexpr std::chrono::milliseconds kAcceptPause{50};
 constexpr std::chrono::milliseconds kBudgetPause{5};
 // Closed or idle connections after which, in a quiet moment, their memory goes back: about 3 MiB.
 constexpr std::size_t kTrimAfter = 64;
+// Of fewer, or in moments that are not quiet, it goes back this often.
+constexpr std::chrono::seconds kTrimEvery{5};
 // Accepted in a row before the connections have a turn.
 constexpr int kAcceptBatch = 8;
 // How many connections are looked at for one that may go when there are too many.
@@ -306,6 +308,7 @@ asio::awaitable<void> Loop::Impl::runOnWorker(Connection& connection) {
 asio::awaitable<void> Loop::Impl::sweep() {
   Error ignored;
   std::uint64_t acceptedBefore = 0;
+  Instant trimmed = coarseNow();
   while (!finished) {
     tick.expires_after(shared.limits.sweep);
     co_await tick.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
@@ -322,8 +325,10 @@ asio::awaitable<void> Loop::Impl::sweep() {
       }
     }
     const auto accepted = counters.accepted.get();
-    if (freed >= kTrimAfter && accepted == std::exchange(acceptedBefore, accepted)) {
+    const bool quiet = accepted == std::exchange(acceptedBefore, accepted);
+    if ((freed >= kTrimAfter && quiet) || (freed > 0 && now - trimmed >= kTrimEvery)) {
       freed = 0;
+      trimmed = now;
       shared.trimHeap();
     }
   }
