@@ -16,6 +16,24 @@ std::string headOf(int length) {
          std::to_string(length) + "\r\n\r\n";
 }
 
+/// Both workers of a server at the gate.
+struct BusyWorkers {
+  explicit BusyWorkers(TestServer& server) : first{server.port()}, second{server.port()} {
+    REQUIRE(first.send(post("/gate", "{}")));
+    REQUIRE(second.send(post("/gate", "{}")));
+    REQUIRE(soon([] { return Gate::reached() == 2; }));
+  }
+  void release() {
+    gate.open();
+    CHECK(first.receive().body == "through");
+    CHECK(second.receive().body == "through");
+  }
+
+  Gate gate;
+  Client first;
+  Client second;
+};
+
 }  // namespace
 
 TEST_CASE("messages of TLS alone do not hold a thread") {
@@ -139,20 +157,13 @@ TEST_CASE("replies that nobody reads are bounded, and make room") {
 TEST_CASE("who has waited too long for a worker is told to ask again") {
   Limits limits;
   limits.queue = 2s;
-  TestServer server{limits};  // with two workers
-  Gate gate;
-  Client first{server.port()};
-  Client second{server.port()};
-  REQUIRE(first.send(post("/gate", "{}")));
-  REQUIRE(second.send(post("/gate", "{}")));
-  REQUIRE(soon([] { return Gate::reached() == 2; }));
+  TestServer server{limits};
+  BusyWorkers busy{server};
   Client late{server.port()};
   REQUIRE(late.send(post("/gate", "{}")));
   REQUIRE(soon([&] { return server->metrics().requestsQueued == 1; }));
   std::this_thread::sleep_for(limits.queue + 300ms);
-  gate.open();
-  CHECK(first.receive().body == "through");
-  CHECK(second.receive().body == "through");
+  busy.release();
   const Answer refused = late.receive();
   CHECK(refused.status == 503);
   CHECK(refused.head.find("\r\nRetry-After: 1\r\n") != std::string::npos);
@@ -165,12 +176,7 @@ TEST_CASE("requests of clients that are gone are not worked at") {
   Limits limits;
   limits.goneAfter = 50ms;
   TestServer server{limits};
-  Gate gate;
-  Client first{server.port()};
-  Client second{server.port()};
-  REQUIRE(first.send(post("/gate", "{}")));
-  REQUIRE(second.send(post("/gate", "{}")));
-  REQUIRE(soon([] { return Gate::reached() == 2; }));
+  BusyWorkers busy{server};
   {
     std::vector<std::unique_ptr<Client>> gone;
     for (int i = 0; i < 20; ++i) {
@@ -180,9 +186,7 @@ TEST_CASE("requests of clients that are gone are not worked at") {
     REQUIRE(soon([&] { return server->metrics().requestsQueued == 20; }));
   }
   std::this_thread::sleep_for(200ms);
-  gate.open();
-  CHECK(first.receive().body == "through");
-  CHECK(second.receive().body == "through");
+  busy.release();
   CHECK(soon([&] { return server->metrics().connectionsOpen == 2; }));
   CHECK(Gate::reached() == 2);
 }
