@@ -50,6 +50,8 @@ void addObjects(const std::string& file, TextDocument document, std::vector<Mani
   for (rapidjson::SizeType i = 0; i < items.Size(); ++i) {
     json::Document object;
     object.CopyFrom(items[i], object.GetAllocator());
+    // The analyzer does not see that the document takes its allocator along.
+    // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks)
     objects.push_back({file, std::move(object), document.positions, fmt::format("items[{}].", i)});
   }
 }

@@ -59,7 +59,7 @@ ComponentDefaults::ComponentDefaults(const json::Value* overlay) {
 
 const json::Value& ComponentDefaults::of(std::string_view componentType) const {
   const json::Value* type = componentType.empty() ? nullptr : json::find(types_, componentType);
-  return type != nullptr ? *type : *json::find(types_, "");
+  return type != nullptr ? *type : types_.FindMember("")->value;  // there since the constructor
 }
 
 }  // namespace dynamo::defaults
