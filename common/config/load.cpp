@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "common/config/operator_config_decode.h"
+#include "common/config/text.h"
 #include "common/config/yaml.h"
 
 namespace dynamo::config {
@@ -95,15 +96,8 @@ LoadResult loadConfigText(std::string_view text, std::string source, Purpose pur
 
 LoadResult loadConfigFile(const std::string& path, Purpose purpose) noexcept {
   std::ifstream file{path, std::ios::binary};
-  std::string text;
-  constexpr std::size_t kChunk = std::size_t{64} << 10U;
-  while (file && text.size() <= kMaxTextBytes) {
-    const std::size_t size = text.size();
-    text.resize(size + kChunk);
-    file.read(text.data() + size, kChunk);
-    text.resize(size + static_cast<std::size_t>(file.gcount()));
-  }
-  if (file || file.eof()) return loadConfigText(text, path, purpose);
+  const std::string text = readText(file);
+  if (file.is_open() && !file.bad()) return loadConfigText(text, path, purpose);
   const int reason = errno;
   LoadResult result;
   result.source = path.empty() ? "configuration" : path;

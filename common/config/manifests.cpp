@@ -8,13 +8,14 @@
 #include <iostream>
 #include <iterator>
 
+#include "common/config/text.h"
 #include "common/config/yaml.h"
 
 namespace dynamo::config {
 namespace {
 
-/// The text of a file, at most one byte more than is parsed; nullopt when it cannot be read.
-std::optional<std::string> readText(const std::string& file, std::string& error) {
+/// nullopt when it cannot be read.
+std::optional<std::string> textOf(const std::string& file, std::string& error) {
   std::ifstream opened;
   if (file != "-") {
     opened.open(file, std::ios::binary);
@@ -24,11 +25,7 @@ std::optional<std::string> readText(const std::string& file, std::string& error)
     }
   }
   std::istream& input = file == "-" ? std::cin : opened;
-  std::string text;
-  char block[65536];
-  while (text.size() <= kMaxTextBytes && (input.read(block, sizeof block) || input.gcount() > 0)) {
-    text.append(block, static_cast<std::size_t>(input.gcount()));
-  }
+  std::string text = config::readText(input);
   if (input.bad()) {
     error = fmt::format("{}: cannot be read", file);
     return std::nullopt;
@@ -73,7 +70,7 @@ Manifests readManifests(const std::vector<std::string>& files) {
   Manifests manifests;
   for (const std::string& file : files) {
     std::string error;
-    const auto text = readText(file, error);
+    const auto text = textOf(file, error);
     if (!text) {
       manifests.errors.push_back(error);
       continue;

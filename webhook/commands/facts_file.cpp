@@ -5,26 +5,18 @@
 #include <system_error>
 #include <utility>
 
-#include "common/config/yaml.h"
+#include "common/config/text.h"
 #include "common/render/facts.h"
 
 namespace dynamo::webhook {
 namespace {
 
-/// What can be read of the file, one byte more than would be parsed at most. `error`: why the rest cannot;
-/// that of a directory is told by the first read.
+/// `error`: why not all of the file can be read.
 std::optional<std::string> contentOf(const std::string& path, std::string& error) {
   std::ifstream file{path, std::ios::binary};
   if (!file && errno == ENOENT) return std::nullopt;
-  std::string text;
-  constexpr std::size_t kChunk = std::size_t{64} << 10U;
-  while (file && text.size() <= config::kMaxTextBytes) {
-    const std::size_t size = text.size();
-    text.resize(size + kChunk);
-    file.read(text.data() + size, kChunk);
-    text.resize(size + static_cast<std::size_t>(file.gcount()));
-  }
-  if (!file && !file.eof()) error = std::generic_category().message(errno);
+  std::string text = config::readText(file);
+  if (!file.is_open() || file.bad()) error = std::generic_category().message(errno);
   return text;
 }
 
