@@ -85,8 +85,7 @@ std::optional<Error> verifyUntilRenewal(X509* ca, X509* leaf, std::string_view l
 }
 
 std::optional<Error> checkName(X509* certificate, std::string_view name, std::string_view label) {
-  constexpr unsigned kFlags = X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS;
-  if (X509_check_host(certificate, name.data(), name.size(), kFlags, nullptr) == 1) return std::nullopt;
+  if (isValidFor(*certificate, name)) return std::nullopt;
   return Error{Problem::WrongName, fmt::format("{}: is not valid for \"{}\"", label, name)};
 }
 

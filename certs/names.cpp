@@ -86,6 +86,11 @@ std::optional<Error> checkNames(const SubjectNames& names) {
   return std::nullopt;
 }
 
+bool isValidFor(X509& certificate, std::string_view name) {
+  constexpr unsigned kFlags = X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS;
+  return X509_check_host(&certificate, name.data(), name.size(), kFlags, nullptr) == 1;
+}
+
 std::vector<std::string> dnsNamesOf(const X509& certificate) {
   const ErrorQueueScope errors;
   const GeneralNamesPtr names{

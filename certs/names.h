@@ -44,6 +44,9 @@ std::optional<IpAddress> parseIp(const std::string& text);
 /// InvalidInput for the first name that cannot stand in a certificate, or when there is no name at all.
 std::optional<Error> checkNames(const SubjectNames& names);
 
+/// Whether clients take the certificate for `name`, as Go's do: wildcards count, the common name does not.
+bool isValidFor(X509& certificate, std::string_view name);
+
 /// DNS subject alternative names in certificate order.
 std::vector<std::string> dnsNamesOf(const X509& certificate);
 

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
-#include <openssl/x509v3.h>
 
 #include <utility>
 
 #include "certs/files.h"
 #include "certs/load.h"
+#include "certs/names.h"
 
 namespace dynamo::certs {
 
@@ -26,12 +26,6 @@ void update(EVP_MD_CTX* context, const Result<std::string>& file) {
   EVP_DigestUpdate(context, header.data(), header.size());
   if (const auto* text = std::get_if<std::string>(&file))
     EVP_DigestUpdate(context, text->data(), text->size());
-}
-
-/// As Go's clients judge: the common name does not count.
-bool hasName(X509& leaf, const std::string& hostName) {
-  return hostName.empty() || X509_check_host(&leaf, hostName.data(), hostName.size(),
-                                             X509_CHECK_FLAG_NEVER_CHECK_SUBJECT, nullptr) == 1;
 }
 
 }  // namespace
@@ -100,7 +94,7 @@ std::optional<CertificateEvent> CertificateWatcher::poll(Time now) {
   }
 
   std::optional<Error> unnamed;
-  if (!hasName(*loaded.chain.front(), hostName_)) {
+  if (!hostName_.empty() && !isValidFor(*loaded.chain.front(), hostName_)) {
     unnamed = Error{Problem::WrongName, fmt::format("{}: is not for {}, which API servers ask for",
                                                     (directory_ / kCertificateFile).string(), hostName_)};
     // Only this thread writes served_.

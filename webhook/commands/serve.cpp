@@ -13,6 +13,7 @@
 #include <memory>
 #include <thread>
 
+#include "certs/names.h"
 #include "certs/watcher.h"
 #include "webhook/commands/facts_file.h"
 #include "webhook/commands/readiness.h"
@@ -102,7 +103,7 @@ void readCertificate(certs::CertificateWatcher& watcher, Telemetry& telemetry) {
 std::string hostNameOf(const std::string& service) {
   const char* nameSpace = std::getenv("POD_NAMESPACE");
   if (service.empty() || nameSpace == nullptr || *nameSpace == '\0') return {};
-  return fmt::format("{}.{}.svc", service, nameSpace);
+  return certs::servingDnsNames(service, nameSpace).front();
 }
 
 /// Facts that changed are in force from the next request on; a file that cannot be used changes nothing.
