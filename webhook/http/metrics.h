@@ -10,8 +10,8 @@ struct ServerMetrics {
   std::uint64_t connectionsOpen = 0;
   std::uint64_t connectionsAccepted = 0;
   std::uint64_t connectionsRefused = 0;  ///< over the cap, or no TLS context, or no file descriptor
-  std::uint64_t connectionsEvicted =
-      0;                               ///< unused, slow or idle ones that made room when there were too many
+  /// Unused, slow or idle ones that made room when there were too many.
+  std::uint64_t connectionsEvicted = 0;
   std::uint64_t handshakesFailed = 0;  ///< including those that took too long
   std::uint64_t requestsRefused = 0;   ///< for their form, or for lack of room
   /// Head, body or reply too slow, no room or no worker in time, or the client was gone.

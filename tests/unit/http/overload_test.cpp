@@ -51,22 +51,6 @@ TEST_CASE("messages of TLS alone do not hold a thread") {
   CHECK(soon([&] { return server->metrics().connectionsOpen == 1; }));
 }
 
-TEST_CASE("an idle connection with a piece of a record makes room, too") {
-  Limits limits;
-  limits.connections = 2;
-  limits.idleRelease = 50ms;
-  limits.sweep = 20ms;
-  TestServer server{limits, /*threads=*/1};
-  std::vector<std::unique_ptr<Client>> held;
-  for (int i = 0; i < 2; ++i) {
-    held.push_back(std::make_unique<Client>(server.port()));
-    REQUIRE(held.back()->ask(post("/echo", "{}")).status == 200);
-  }
-  std::this_thread::sleep_for(300ms);  // their memory has been given back
-  for (auto& client : held) client->sendRaw({"\x17\x03\x03\x40\x00xyz", 8});
-  CHECK(soon([&] { return Client{server.port()}.ask(post("/echo", "{}")).status == 200; }));
-}
-
 TEST_CASE("a body in records of one byte") {
   TestServer server{{}, /*threads=*/1};
   Client client{server.port()};

@@ -56,7 +56,7 @@ class Client {
   bool receiveSome() { return readSome() > 0; }
   Answer ask(std::string_view bytes) { return send(bytes) ? receive() : Answer{}; }
   /// Frees the memory of what has been received.
-  void forget() { std::string{}.swap(buffer_); }
+  void forget() { releaseText(buffer_); }
   /// The server closes without another byte.
   bool closedByServer();
   bool renegotiate();
