@@ -206,15 +206,25 @@ void Connection::releaseMemory() {
 
 bool Connection::lags(Instant now) const {
   if (state_ == State::linger) return deadline_ - now < shared_.limits.linger / 2;
-  const bool reads = state_ == State::body || state_ == State::chunks;
-  const bool writes = state_ == State::interim || state_ == State::reply;
-  if (waitsSince_ == kNever || !(reads || writes)) return false;
+  if (waitsSince_ == kNever || !(reads() || writes())) return false;
   const Instant waited = waited_ + (now - waitsSince_);
   if (waited <= shared_.limits.lagAfter) return false;
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(waited).count();
   if (moved_ * 4'000 >= shared_.limits.minRate * static_cast<std::uint64_t>(ms)) return false;
   // What has come, or could go, since then waits for us.
-  return reads ? !wire_.arrived() : !wire_.writable();
+  return reads() ? !wire_.arrived() : !wire_.writable();
+}
+
+/// Of the time that a transfer may take, only that counts in which the client lets us wait, until it has
+/// taken three times as long: a thread that cannot keep up is not the client's fault.
+bool Connection::overdue(Instant now) const {
+  if (now < deadline_) return false;
+  if (!reads() && !writes()) return true;
+  const Instant allowed = deadline_ - started_;
+  if (now - started_ >= 3 * allowed) return true;
+  if (waitsSince_ == kNever) return waited_ >= allowed;
+  if (reads() ? wire_.arrived() : wire_.writable()) return false;
+  return waited_ + (now - waitsSince_) >= allowed;
 }
 
 /// Whether it holds what somebody waits for.
@@ -223,7 +233,7 @@ bool Connection::holdsWanted(Instant now) const {
 }
 
 Swept Connection::sweep(Instant now) {
-  const bool inTime = now < deadline_;
+  const bool inTime = !overdue(now);
   if (inTime && !(holdsWanted(now) && lags(now))) {
     if (released_ || !idle() || deadline_ - now > shared_.limits.idle - shared_.limits.idleRelease)
       return Swept::nothing;

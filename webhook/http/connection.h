@@ -63,6 +63,10 @@ class Connection {
   bool dormant() const { return released_ && idle() && !wire_.arrived(); }
   /// Whether the client has long let us wait for its bytes, or for room for ours.
   bool lags(Instant now) const;
+  /// Whether it waits for room for its body.
+  bool waitsForBudget() const { return state_ == State::waitBudget; }
+  /// Whether it has long done so: of who only announces bodies there may be many.
+  bool queues(Instant now) const { return waitsForBudget() && now - waitingSince_ > shared_.limits.lagAfter; }
   /// What the next `advance` is likely to do.
   Work next() const {
     if (state_ == State::handshake) return Work::handshake;
@@ -102,6 +106,9 @@ class Connection {
   void giveBudgetBack();
   bool coverReply();
   bool holdsWanted(Instant now) const;
+  bool reads() const { return state_ == State::body || state_ == State::chunks; }
+  bool writes() const { return state_ == State::interim || state_ == State::reply; }
+  bool overdue(Instant now) const;
   bool outdated() const;
   void extendDeadline(std::chrono::milliseconds base);
   void releaseMemory();

@@ -141,7 +141,7 @@ void Connection::releaseRequest() {
 Connection::MaybeStep Connection::finishReply() {
   ++served_;
   trim_ = trim_ || reply_.body.size() > kTrimBody;
-  if (reply_.body.capacity() > kKeptBuffer) releaseText(reply_.body);
+  releaseText(reply_.body);  // the next one brings its own
   giveBudgetBack();
   if (std::exchange(trim_, false)) shared_.trimHeap();
   parser_.reset();

@@ -63,8 +63,8 @@ inline constexpr std::size_t kReplyBudget = std::size_t{64} << 20;
 inline constexpr std::size_t kFreeBody = std::size_t{16} << 10;
 // From this size on a body is handled off the I/O threads: 1 MiB of JSON takes some 5 ms.
 inline constexpr std::size_t kHeavyBody = std::size_t{1} << 20;
-// Buffers above this are not kept between requests.
-inline constexpr std::size_t kKeptBuffer = std::size_t{64} * 1024;
+// A request's buffer above this is not kept for the next one: what a connection keeps is in no budget.
+inline constexpr std::size_t kKeptBuffer = kFreeBody + (std::size_t{4} << 10);
 // After a body above this the allocator is asked to return free pages to the system.
 inline constexpr std::size_t kTrimBody = std::size_t{8} << 20;
 

@@ -33,8 +33,9 @@ using Error = boost::system::error_code;
 
 // Out of descriptors or memory: accepting again at once would only burn the processor.
 constexpr std::chrono::milliseconds kAcceptPause{50};
-// How often a request that waits for the body budget looks again.
+// How often a request that waits for the body budget looks again: of a thousand each less often than of one.
 constexpr std::chrono::milliseconds kBudgetPause{5};
+constexpr std::chrono::microseconds kBudgetPauseEach{10};
 // Closed or idle connections after which, in a quiet moment, their memory goes back: about 3 MiB.
 constexpr std::size_t kTrimAfter = 64;
 // Of fewer, or in moments that are not quiet, it goes back this often.
@@ -143,12 +144,13 @@ class Loop::Impl {
   bool givesTurns = false;  ///< giveTurns will run
   std::minstd_rand random;  // whom to look at, not a secret
   std::size_t freed = 0;    ///< connections that gave up their memory since the last trim
+  std::size_t waiters = 0;  ///< for the body budget, at the last sweep
   bool finished = false;
 };
 
 /// Who floods us with connections must not keep the API server out: the oldest of some that have asked
-/// nothing yet makes room, or else one that lets us wait, or one that has been idle. False when none of those
-/// looked at may go.
+/// nothing yet makes room, or else one that lets us wait or waits for budget, or one that has been idle.
+/// False when none of those looked at may go.
 bool Loop::Impl::evictOne() {
   Session* oldest = nullptr;
   Session* lagging = nullptr;
@@ -158,7 +160,8 @@ bool Loop::Impl::evictOne() {
     Session* session = sessions[random() % sessions.size()];
     if (session->evicted || session->connection == nullptr) continue;
     if (dormant == nullptr && session->connection->dormant()) dormant = session;
-    if (lagging == nullptr && session->connection->lags(now)) lagging = session;
+    const Connection& connection = *session->connection;
+    if (lagging == nullptr && (connection.lags(now) || connection.queues(now))) lagging = session;
     if (!session->connection->unused()) continue;
     if (oldest == nullptr || session->since < oldest->since) oldest = session;
   }
@@ -207,6 +210,8 @@ asio::awaitable<void> Loop::Impl::accept(Listener& listener) {
     const int stopped = acceptSome(listener, kAcceptBatch);
     if (stopped != 0 && stopped != EAGAIN) {
       counters.refused.add();
+      const bool full = stopped == EMFILE || stopped == ENFILE;
+      for (int i = 0; full && i < kAcceptBatch; ++i) evictOne();
       asio::steady_timer pause{io, kAcceptPause};
       co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
     }
@@ -251,7 +256,7 @@ asio::awaitable<void> Loop::Impl::serve(std::unique_ptr<Session> session) {
                                    asio::redirect_error(asio::use_awaitable, ignored));
         break;
       case Step::budget: {
-        asio::steady_timer pause{io, kBudgetPause};
+        asio::steady_timer pause{io, kBudgetPause + waiters * kBudgetPauseEach};
         co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
         break;
       }
@@ -313,7 +318,9 @@ asio::awaitable<void> Loop::Impl::sweep() {
     tick.expires_after(shared.limits.sweep);
     co_await tick.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
     const auto now = coarseNow();
+    waiters = 0;
     for (auto* session : sessions) {
+      if (session->connection->waitsForBudget()) ++waiters;
       switch (session->connection->sweep(now)) {
         case Swept::nothing:
           break;

@@ -1,6 +1,10 @@
 // Who takes more than a share: what is bounded, and who makes room for whom.
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <thread>
@@ -109,6 +113,66 @@ TEST_CASE("a client that lets us wait for its body makes room before an idle one
   CHECK(slow.receive().end == End::closed);
   CHECK(idle.ask(post("/echo", "{}")).status == 200);
   CHECK(server->metrics().connectionsEvicted == 1);
+}
+
+TEST_CASE("a client that waits for the budget makes room for a new one") {
+  Limits limits;
+  limits.connections = 2;
+  limits.bodyBudget = 1 << 20;
+  limits.freeBody = 100;
+  limits.body = 60s;
+  limits.minRate = 1;  // the holder keeps up
+  limits.lagAfter = 100ms;
+  limits.sweep = 20ms;
+  TestServer server{limits, /*threads=*/1};
+  constexpr int kAll = (1 << 20) + 100;
+  Client holder{server.port()};
+  REQUIRE(holder.send(headOf(kAll) + std::string(1'000, 'x')));
+  REQUIRE(soon([&] { return server->metrics().bodyBytes == (1 << 20); }));
+  Client waiting{server.port()};
+  REQUIRE(waiting.send(headOf(kAll)));
+  std::this_thread::sleep_for(500ms);
+  CHECK(Client{server.port()}.ask(post("/echo", "{}")).status == 200);
+  CHECK(waiting.receive().end == End::closed);
+  CHECK(server->metrics().connectionsEvicted == 1);
+  REQUIRE(holder.send(std::string(kAll - 1'000, 'x')));
+  CHECK(holder.receive().body == std::to_string(kAll));
+}
+
+TEST_CASE("a thread that cannot keep up is not the client's fault") {
+  Limits limits;
+  limits.body = 1s;
+  limits.minRate = std::uint64_t{1} << 40;
+  limits.sweep = 20ms;
+  TestServer server{limits, /*threads=*/1};
+  Client busy{server.port()};
+  Client client{server.port()};
+  REQUIRE(busy.ask(post("/echo", "{}")).status == 200);
+  REQUIRE(client.ask(post("/echo", "{}")).status == 200);
+  constexpr int kSlow = 8;
+  std::string slow;
+  for (int i = 0; i < kSlow; ++i) slow += post("/slow", "{}");
+  REQUIRE(busy.send(slow));
+  CHECK(client.ask(post("/big", std::string(400'000, 'x'))).body == "400000");
+  for (int i = 0; i < kSlow; ++i) CHECK(busy.receive().status == 200);
+}
+
+TEST_CASE("out of descriptors, an unused connection makes room") {
+  TestServer server;
+  std::vector<std::unique_ptr<Client>> unused;
+  for (int i = 0; i < 4; ++i) unused.push_back(std::make_unique<Client>(server.port()));
+  REQUIRE(soon([&] { return server->metrics().connectionsOpen == 4; }));
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const int lowest = ::dup(0);
+  REQUIRE(lowest > 0);
+  ::close(lowest);
+  const rlimit scarce{static_cast<rlim_t>(lowest) + 1, before.rlim_max};  // for the client's own
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &scarce) == 0);
+  const Answer answer = Client{server.port()}.ask(post("/echo", "{}"));
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  CHECK(answer.status == 200);
+  CHECK(server->metrics().connectionsEvicted > 0);
 }
 
 TEST_CASE("replies that nobody reads are bounded, and make room") {
