@@ -71,29 +71,12 @@ void configure(const Options& options) {
   }
 }
 
-void setLevel(Level level) {
-  output().level.store(level, std::memory_order_relaxed);
-}
-
 bool enabled(Level level) {
   return level >= output().level.load(std::memory_order_relaxed);
 }
 
 void drain() {
   output().writeAtOnce();
-}
-
-void debug(std::string_view message, Fields fields) {
-  write(Level::Debug, {}, message, fields);
-}
-void info(std::string_view message, Fields fields) {
-  write(Level::Info, {}, message, fields);
-}
-void warn(std::string_view message, Fields fields) {
-  write(Level::Warn, {}, message, fields);
-}
-void error(std::string_view message, Fields fields) {
-  write(Level::Error, {}, message, fields);
 }
 
 void Logger::debug(std::string_view message, Fields fields) const {

@@ -78,19 +78,12 @@ struct Options {
 /// Call it before threads start. Without it: info, JSON, written at once.
 void configure(const Options& options);
 
-/// Takes effect at once, from any thread.
-void setLevel(Level level);
 bool enabled(Level level);
 
 /// Writes what waits in the background and goes back to writing at once; to be called before the end of main.
 void drain();
 
-void debug(std::string_view message, Fields fields = {});
-void info(std::string_view message, Fields fields = {});
-void warn(std::string_view message, Fields fields = {});
-void error(std::string_view message, Fields fields = {});
-
-/// The same with a name in the `logger` field, one for each part of the program: "certs", "http".
+/// Its name is in the `logger` field, one for each part of the program: "certs", "http".
 class Logger {
  public:
   explicit constexpr Logger(std::string_view name) : name_(name) {}

@@ -8,8 +8,6 @@
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 
 #include "common/observability/process_stats.h"
 
@@ -69,10 +67,6 @@ void Histogram::observe(double value) noexcept {
 
 struct Registry::Impl {
   prometheus::Registry registry;
-
-  // Series of replaceGauges(); the lock also keeps a half-replaced set out of render().
-  mutable std::mutex replaceMutex;
-  std::map<std::string, std::vector<prometheus::Gauge*>, std::less<>> replaced;
 };
 
 Registry::Registry() : impl_(std::make_unique<Impl>()) {}
@@ -98,31 +92,8 @@ Histogram Registry::histogram(std::string_view name, std::string_view help, std:
       &family.Add(toLabels(labels), prometheus::Histogram::BucketBoundaries{buckets.begin(), buckets.end()})};
 }
 
-void Registry::replaceGauges(std::string_view name, std::string_view help,
-                             const std::vector<Sample>& samples) {
-  auto& family =
-      prometheus::BuildGauge().Name(std::string{name}).Help(std::string{help}).Register(impl_->registry);
-  const std::lock_guard lock{impl_->replaceMutex};
-  auto& present = impl_->replaced[std::string{name}];
-  std::vector<prometheus::Gauge*> next;
-  for (const Sample& sample : samples) {
-    prometheus::Labels labels;
-    for (const auto& [key, value] : sample.labels) labels.emplace(key, value);
-    next.push_back(&family.Add(labels));
-    next.back()->Set(sample.value);
-  }
-  for (prometheus::Gauge* gauge : present) {
-    if (std::find(next.begin(), next.end(), gauge) == next.end()) family.Remove(gauge);
-  }
-  present = std::move(next);
-}
-
 std::string Registry::render() const {
-  std::vector<prometheus::MetricFamily> families;
-  {
-    const std::lock_guard lock{impl_->replaceMutex};
-    families = impl_->registry.Collect();
-  }
+  std::vector<prometheus::MetricFamily> families = impl_->registry.Collect();
   addProcessMetrics(families);
   std::sort(families.begin(), families.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return prometheus::TextSerializer{}.Serialize(families);

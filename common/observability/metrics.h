@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace dynamo::observability {
 
@@ -65,14 +64,6 @@ class Registry {
   /// `buckets` are upper bounds in ascending order, without +Inf.
   Histogram histogram(std::string_view name, std::string_view help, std::span<const double> buckets,
                       Labels labels = {});
-
-  struct Sample {
-    std::vector<std::pair<std::string, std::string>> labels;
-    double value = 0;
-  };
-  /// Makes `samples` the only series of a gauge: what is gone from the cluster must not keep its last value
-  /// (ctl-Q25). Such a name must not be used with gauge().
-  void replaceGauges(std::string_view name, std::string_view help, const std::vector<Sample>& samples);
 
   /// All metrics, and process_* of this moment, in the text format 0.0.4 (content type kTextFormat).
   std::string render() const;

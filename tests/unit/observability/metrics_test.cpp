@@ -74,21 +74,6 @@ TEST_CASE("handles without a registry do nothing") {
   CHECK(Registry{}.render().find("process_") != std::string::npos);
 }
 
-TEST_CASE("replaced gauges drop what is gone") {
-  Registry registry;
-  const auto replace = [&](const std::vector<Registry::Sample>& samples) {
-    registry.replaceGauges("dynamo_operator_resources_total", "", samples);
-    return registry.render();
-  };
-  const std::string first = replace({{{{"namespace", "a"}}, 1}, {{{"namespace", "b"}}, 2}});
-  checkLines(first, {R"(dynamo_operator_resources_total{namespace="a"} 1)",
-                     R"(dynamo_operator_resources_total{namespace="b"} 2)"});
-  const std::string second = replace({{{{"namespace", "b"}}, 3}});
-  checkLines(second, {R"(dynamo_operator_resources_total{namespace="b"} 3)"});
-  CHECK(second.find(R"(namespace="a")") == std::string::npos);
-  CHECK(replace({}).find("namespace=") == std::string::npos);
-}
-
 TEST_CASE("process metrics tell of this process") {
   const ProcessStats stats = readProcessStats();
   CHECK(stats.residentBytes > 1e6);
