@@ -53,7 +53,7 @@ class CertificateWatcher {
   /// The context for the next connection; null until the first good pair.
   ServerContext context() const;
 
-  /// The earliest end in the served chain, for the expiry metric; nullopt until the first good pair.
+  /// The earliest end in the served chain; nullopt until the first good pair.
   std::optional<Time> notAfter() const;
 
   /// A pair is served whose leaf has not expired (cert-Q16: turns false again when it does).
