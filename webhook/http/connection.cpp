@@ -211,8 +211,7 @@ bool Connection::lags(Instant now) const {
   if (waited <= shared_.limits.lagAfter) return false;
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(waited).count();
   if (moved_ * 4'000 >= shared_.limits.minRate * static_cast<std::uint64_t>(ms)) return false;
-  // What has come, or could go, since then waits for us.
-  return reads() ? !wire_.arrived() : !wire_.writable();
+  return !waitsForUs();  // what has come, or could go, since then
 }
 
 /// Of the time that a transfer may take, only that counts in which the client lets us wait, until it has
@@ -223,7 +222,7 @@ bool Connection::overdue(Instant now) const {
   const Instant allowed = deadline_ - started_;
   if (now - started_ >= 3 * allowed) return true;
   if (waitsSince_ == kNever) return waited_ >= allowed;
-  if (reads() ? wire_.arrived() : wire_.writable()) return false;
+  if (waitsForUs()) return false;
   return waited_ + (now - waitsSince_) >= allowed;
 }
 

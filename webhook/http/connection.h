@@ -108,6 +108,7 @@ class Connection {
   bool holdsWanted(Instant now) const;
   bool reads() const { return state_ == State::body || state_ == State::chunks; }
   bool writes() const { return state_ == State::interim || state_ == State::reply; }
+  bool waitsForUs() const { return reads() ? wire_.arrived() : wire_.writable(); }
   bool overdue(Instant now) const;
   bool outdated() const;
   void extendDeadline(std::chrono::milliseconds base);

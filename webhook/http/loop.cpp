@@ -159,10 +159,10 @@ bool Loop::Impl::evictOne() {
   for (std::size_t i = 0; i < kEvictionSample && !sessions.empty(); ++i) {
     Session* session = sessions[random() % sessions.size()];
     if (session->evicted || session->connection == nullptr) continue;
-    if (dormant == nullptr && session->connection->dormant()) dormant = session;
     const Connection& connection = *session->connection;
+    if (dormant == nullptr && connection.dormant()) dormant = session;
     if (lagging == nullptr && (connection.lags(now) || connection.queues(now))) lagging = session;
-    if (!session->connection->unused()) continue;
+    if (!connection.unused()) continue;
     if (oldest == nullptr || session->since < oldest->since) oldest = session;
   }
   if (oldest == nullptr) oldest = lagging;
