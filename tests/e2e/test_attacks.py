@@ -28,7 +28,7 @@ LOADER = ROOT / "build/release/bin/bench_loader"
 SECONDS = float(os.environ.get("DYNAMO_ATTACK_SECONDS", "3"))
 P50 = 100  # ms; usually 0.3
 P99 = float(os.environ.get("DYNAMO_ATTACK_P99", "inf"))
-BESIDE = 2.5  # times the 99th percentile of the webhook that nobody attacks, which has its share of the processor left
+BESIDE = 2  # times the 99th percentile of the webhook that nobody attacks, which has its share of the processor left
 RATE = 300
 # Idle, and what connections and bodies may hold besides: 20 KiB each; 64 bodies of 7 MiB with what is read of them;
 # what is rendered of a graph; replies that nobody reads, 64 MiB, and who does not.
