@@ -12,7 +12,8 @@
 
 namespace dynamo::certs {
 
-/// A certificate is renewed once fewer days than this remain (certs sheet section 6).
+/// A certificate is renewed once fewer days than this remain: the reference's figure, and time enough to see
+/// that renewing fails.
 inline constexpr std::chrono::days kRenewBefore{90};
 
 /// A CA certificate with its private key.
@@ -26,12 +27,12 @@ struct Authority {
 Result<Authority> parseAuthority(const PemPair& ca);
 
 /// nullopt when `ca` is usable now and at now + kRenewBefore and carries the DNS SAN kCaName; otherwise the
-/// first thing wrong (section 6 step 1).
+/// first thing wrong.
 std::optional<Error> checkAuthority(const PemPair& ca, Time now);
 
 /// nullopt when the leaf of `serving` verifies against the first certificate of `caPem` alone as a TLS
 /// server, now and at now + kRenewBefore, matches its key and covers `primaryName`; otherwise the first thing
-/// wrong (section 6 step 2). "Now" is checked too: a certificate from the future cannot be served yet.
+/// wrong. "Now" is checked too: a certificate from the future cannot be served yet.
 std::optional<Error> checkServing(std::string_view caPem, const PemPair& serving,
                                   std::string_view primaryName, Time now);
 

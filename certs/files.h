@@ -10,7 +10,7 @@
 
 namespace dynamo::certs {
 
-/// File names in a certificate directory, equal to the keys of the Secret (certs sheet section 3).
+/// File names in a certificate directory, equal to the keys of the Secret.
 inline constexpr const char* kCaCertificateFile = "ca.crt";
 inline constexpr const char* kCaKeyFile = "ca.key";
 inline constexpr const char* kCertificateFile = "tls.crt";

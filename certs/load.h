@@ -20,7 +20,7 @@ struct ServingPair {
 
 /// Parses and validates the pair for serving at `now`; the labels (file paths) start the error texts.
 /// Checks what any client would refuse and nothing more: who signed it is the client's business, so a
-/// user-supplied pair of any CA is welcome (certs sheet section 10).
+/// user-supplied pair of any CA is welcome.
 /// Errors: Empty, TooLarge, NotPem, Malformed, Encrypted, KeyMismatch, Expired, NotYetValid, WrongUsage
 /// (extended key usage present without serverAuth).
 Result<ServingPair> loadServingPair(const PemPair& pem, std::string_view certificateLabel,

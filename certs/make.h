@@ -9,7 +9,7 @@
 
 namespace dynamo::certs {
 
-/// Figures of certs sheet section 5.
+/// The reference's figures, so that either operator goes on with what the other made.
 inline constexpr const char* kCaName = "Dynamo-Webhook-CA";
 inline constexpr const char* kCaOrganization = "NVIDIA";
 inline constexpr std::chrono::days kCaLifetime{10 * 365};

@@ -19,7 +19,7 @@ struct ServiceName {
   std::string nameSpace;
 };
 
-/// DNS names of the serving certificate in the order of certs sheet section 5: `<svc>.<NS>.svc` first (the
+/// DNS names of the serving certificate in the reference's order: `<svc>.<NS>.svc` first (the
 /// primary, which the API server dials), then `<svc>`, `<svc>.<NS>`, `<svc>.<NS>.svc.cluster.local`.
 /// `cluster.local` is fixed (cert-Q14). An empty service name gives names that makeServing refuses
 /// (cert-Q13).
@@ -50,7 +50,7 @@ bool isValidFor(X509& certificate, std::string_view name);
 /// DNS subject alternative names in certificate order.
 std::vector<std::string> dnsNamesOf(const X509& certificate);
 
-/// The names of other Services of `own.nameSpace` among `present`: all of section 5's forms, the bare
+/// The names of other Services of `own.nameSpace` among `present`: all of these forms, the bare
 /// `<svc>` only when `<svc>.<NS>.svc` stands there too. At most kMaxKeptNames, the first ones (cert-Q9).
 std::vector<std::string> otherServiceNames(const std::vector<std::string>& present, const ServiceName& own);
 

@@ -30,8 +30,9 @@ struct Decision {
   std::vector<std::string> keptNames;
 };
 
-/// Certs sheet section 6, as a pure function. Only the primary name is compared, so two releases that share
-/// one Secret agree as soon as one certificate covers both.
+/// What a Secret needs, as a pure function: a CA that is not valid is made anew together with its serving
+/// certificate, a serving certificate that is not valid is issued by the present CA. Only the primary name is
+/// compared, so two releases that share one Secret agree as soon as one certificate covers both.
 Decision decide(const CertificateData& present, const ServiceName& name, Time now);
 
 /// Carries out `decision`: the new content of the four keys. The ca pair stays byte-identical with

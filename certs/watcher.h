@@ -16,7 +16,7 @@
 
 namespace dynamo::certs {
 
-/// Longest time a change stays unseen when no wake-up arrives (certs sheet section 9).
+/// Longest time a change stays unseen when no wake-up arrives.
 inline constexpr std::chrono::seconds kPollInterval{10};
 /// Wait this long after a wake-up before polling: in a plain directory tls.crt and tls.key are two renames,
 /// and a poll between them would report a mismatch that heals itself.

@@ -15,7 +15,7 @@ constexpr AdmissionKind kModel{api::kV1alpha1, api::kDynamoModel};
 constexpr AdmissionKind kCheckpoint{api::kV1alpha1, api::kDynamoCheckpoint};
 constexpr AdmissionKind kDgdr{api::kV1beta1, api::kDynamoGraphDeploymentRequest};
 
-// The reference's paths, and the same style for the kinds it has no webhook for (DESIGN "Registration").
+// The reference's paths, and the same style for the kinds it has no webhook for.
 constexpr std::array kTable = {
     AdmissionRoute{"/mutate-nvidia-com-v1alpha1-dynamographdeployment", Role::Mutate, kDgd},
     AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamographdeployment", Role::Validate, kDgd},

@@ -12,7 +12,7 @@
 
 namespace dynamo::webhook {
 
-/// Two objects of the largest size etcd takes, and the envelope (anchors B1, controller-runtime's limit).
+/// Two objects of the largest size etcd takes, and the envelope: controller-runtime's limit, too.
 inline constexpr std::size_t kMaxAdmissionBody = std::size_t{7} << 20;
 /// Of kinds with a dry render, which makes some twenty times of an object: bodies from this size on, all of
 /// them, are handled off the I/O threads. An update of a graph of four services has 25 KB and takes a

@@ -37,7 +37,7 @@ const std::array<Place, 8>& places() {
   return kPlaces;
 }
 
-/// Fields of modelCache that v1alpha1 calls by other names (spec/dgdr-conversion.md section 6, conv-Q8).
+/// Fields of modelCache that v1alpha1 calls by other names (conv-Q8).
 struct CacheField {
   std::string_view beta;
   std::string_view alpha;

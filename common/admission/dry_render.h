@@ -1,8 +1,7 @@
 #pragma once
 // The last step of admission: renders what the controller would create and asks whether an API server would
 // take its pods (what else children have of the user's is judged by rules of its own: names, Ingress,
-// claims). What it would not is told at the user's field (DESIGN section 4, "Admission ends with a dry
-// render").
+// claims). What it would not is told at the user's field.
 
 #include "common/render/context.h"
 #include "common/validation/finding.h"

@@ -13,7 +13,7 @@ namespace {
 using json::Value;
 
 // Doubtful images and a root that must not be root stay warnings: a cluster's own webhooks may still mend
-// them (k8s-pod-validation.md C2, C16 and section 13).
+// them.
 constexpr std::array kNeverStarts = {podrules::rule::kObjectName, podrules::rule::kVolumeMedium};
 
 /// A ConfigMap or Secret that may be missing may have any name.

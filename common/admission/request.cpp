@@ -42,8 +42,8 @@ const Value* jobOf(const Value& object) {
 
 // The profiling Job
 
-// What of an override goes into the Job (spec/dgdr-lifecycle.md section 10; pod-level claims: life-Q25); the
-// rest is never looked at. All of it is taken whole, but for the profiler's container and the pod around it.
+// What of an override goes into the Job (pod-level claims: life-Q25); the rest is never looked at. All of it
+// is taken whole, but for the profiler's container and the pod around it.
 constexpr std::array<std::string_view, 6> kJobFields = {
     "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished",
     "completions",  "parallelism",           "suspend"};
@@ -75,8 +75,8 @@ Value only(const std::array<std::string_view, N>& fields, const Value* from, jso
   return kept;
 }
 
-// What the Job has of its own (section 8), as far as an override can collide with it, refer to it or leave it
-// to the operator.
+// What the Job has of its own, as far as an override can collide with it, refer to it or leave it to the
+// operator.
 constexpr std::string_view kProfiler = "profiler";
 constexpr std::string_view kCopier = "output-copier";
 

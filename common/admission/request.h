@@ -1,7 +1,6 @@
 #pragma once
 // Everything that admission says of a DynamoGraphDeploymentRequest: the rules of its own, and what its
-// profiling Job and the profiler in it could not take (spec/dgdr-lifecycle.md sections 8 and 9). Webhook and
-// `check` call the same function.
+// profiling Job and the profiler in it could not take. Webhook and `check` call the same function.
 
 #include <span>
 

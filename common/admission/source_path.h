@@ -1,6 +1,5 @@
 #pragma once
-// From a path in a rendered pod template back to the field that the user wrote (DESIGN section 4, "Admission
-// ends with a dry render").
+// From a path in a rendered pod template back to the field that the user wrote.
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
 // Everything that admission says of a graph, a component deployment, a scaling adapter, a model or a
-// checkpoint: types, rules, dry render (DESIGN section 4). Webhook and `check` call the same function.
+// checkpoint: types, rules, dry render. Webhook and `check` call the same function.
 
 #include <memory>
 #include <string_view>

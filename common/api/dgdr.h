@@ -1,6 +1,5 @@
 #pragma once
-// DynamoGraphDeploymentRequest: annotation keys, phases and literals (spec/api-v1beta1.md sections 5-8,
-// spec/dgdr-conversion.md section 4).
+// DynamoGraphDeploymentRequest: annotation keys, phases and literals.
 
 #include <array>
 #include <string_view>

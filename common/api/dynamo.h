@@ -1,6 +1,6 @@
 #pragma once
-// Names that the operator gives and reads: labels, annotations, environment variables, ports, accounts
-// (spec/pod-defaults.md section 2, spec/children.md section 2). One place each.
+// Names that the operator gives and reads: labels, annotations, environment variables, ports, accounts.
+// One place each.
 
 #include <array>
 #include <string_view>
@@ -61,7 +61,7 @@ inline constexpr std::string_view kVllmExecutor = "nvidia.com/vllm-distributed-e
 inline constexpr std::string_view kKaiQueue = "nvidia.com/kai-scheduler-queue";
 inline constexpr std::string_view kBaseModel = "nvidia.com/dynamo-base-model";
 inline constexpr std::string_view kGroupName = "scheduling.k8s.io/group-name";
-// Ours (DESIGN section 4).
+// Ours: the record of what the webhook wrote, and the wish to derive it anew (common/defaults/record.h).
 inline constexpr std::string_view kDefaulted = "nvidia.com/dynamo-defaulted";
 inline constexpr std::string_view kRedefault = "nvidia.com/dynamo-redefault";
 // kubectl's: the manifest of the last client-side apply.

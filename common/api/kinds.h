@@ -1,5 +1,5 @@
 #pragma once
-// Names of the API: group, versions, kinds, resources (spec/api-v1alpha1.md sections 1-2).
+// Names of the API: group, versions, kinds, resources.
 
 #include <string_view>
 

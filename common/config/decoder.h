@@ -14,7 +14,7 @@
 
 namespace dynamo::config {
 
-/// Decodes one object (operator-config.md section 1): absent and null leave a field as it is (durations: null
+/// Decodes one object: absent and null leave a field as it is (durations: null
 /// is an error); a wrong type is an error at its path; names are compared byte by byte. finish() reports
 /// every name that no call asked for, with the closest of those asked for.
 class ObjectDecoder {

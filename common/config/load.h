@@ -25,7 +25,7 @@ struct LoadResult {
   std::vector<std::string> report() const;
 };
 
-/// Decodes, defaults and validates (operator-config.md section 1). Wrong types and broken rules are reported
+/// Decodes, defaults and validates. Wrong types and broken rules are reported
 /// together; a rule about a field that could not be decoded is left out. An empty text is an empty object.
 /// Throws nothing.
 LoadResult loadConfigText(std::string_view text, std::string source, Purpose purpose) noexcept;

@@ -1,6 +1,6 @@
 #pragma once
-// OperatorConfiguration (operator.config.dynamo.nvidia.com/v1alpha1): spec/operator-config.md section 2 and
-// the fields this implementation adds, which are marked "ours".
+// OperatorConfiguration (operator.config.dynamo.nvidia.com/v1alpha1): the reference's fields, and those that
+// this implementation adds, which are marked "ours".
 
 #include <cstdint>
 #include <map>
@@ -151,7 +151,7 @@ struct OperatorConfig {
   bool warnOnly() const { return validationMode == "warn"; }
 };
 
-/// Fills what is zero ("", 0, absent) with the defaults of section 2; those of booleans stand above.
+/// Fills what is zero ("", 0, absent) with its default; those of booleans stand above.
 void applyDefaults(OperatorConfig& config);
 
 /// What runs without a configuration file.

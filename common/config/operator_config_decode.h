@@ -7,7 +7,7 @@
 namespace dynamo::config {
 
 /// Decodes `root`, a JSON object, without defaults and without rules: wrong types are errors, unknown fields
-/// warnings (operator-config.md section 1).
+/// warnings.
 OperatorConfig decodeConfig(const json::Value& root, validation::Findings& findings);
 
 }  // namespace dynamo::config

@@ -1,4 +1,4 @@
-// The defaults of operator-config.md section 2 and of the fields of ours.
+// The reference's defaults, and those of the fields of ours.
 
 #include <type_traits>
 

@@ -1,5 +1,5 @@
 #pragma once
-// The rules of a configuration: operator-config.md section 3 as quirks.md decides.
+// The rules of a configuration: the reference's, and what common/decisions.md changes of them.
 
 #include <string>
 #include <string_view>
@@ -30,7 +30,7 @@ std::string_view withoutBrackets(std::string_view address);
 std::vector<validation::FieldError> validateConfig(const OperatorConfig& config, Purpose purpose);
 
 /// What makes the Ingress of every frontend that has none of its own one that the API server refuses. Never
-/// an error: the rest of a graph runs (operator-config.md section 3).
+/// an error: the rest of a graph runs.
 std::vector<validation::Warning> ingressWarnings(const IngressConfig& ingress);
 
 /// Settings that are accepted but do not do what one may expect.

@@ -8,7 +8,7 @@
 namespace dynamo::config {
 
 /// Why Go's url.Parse refuses `url`; nullopt when it accepts it. Lenient: "localhost" and "host:8001" are
-/// URLs for it (operator-config.md section 3, infrastructure.modelExpressURL).
+/// URLs for it, so the reference accepts them in infrastructure.modelExpressURL.
 std::optional<std::string> urlProblem(std::string_view url);
 
 }  // namespace dynamo::config

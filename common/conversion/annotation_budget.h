@@ -1,6 +1,6 @@
 #pragma once
 // Annotations of an object share 256 KiB; a conversion that breaks the limit makes the object unreadable and
-// undeletable in that version, so remainders are given up in a fixed order (spec/dgdr-conversion.md 14.7).
+// undeletable in that version, so remainders are given up in a fixed order (conv-Q17).
 
 #include <cstddef>
 #include <string>

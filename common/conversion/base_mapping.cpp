@@ -64,7 +64,7 @@ struct StateOfPhase {
   std::string_view phase;
 };
 
-// Section 8. Anything else is Pending, in both directions.
+// Anything else is Pending, in both directions.
 constexpr StateOfPhase kToPhase[] = {{"Profiling", "Profiling"},
                                      {"Deploying", "Deploying"},
                                      {"Ready", "Ready"},
@@ -148,7 +148,7 @@ const Value* nonEmptyList(const Value* value) {
   return value != nullptr && value->IsArray() && value->Empty() ? nullptr : value;
 }
 
-/// Resources that v1alpha1 shows: claims alone are not (row 12).
+/// Resources that v1alpha1 shows: claims alone are not.
 const Value* shownResources(const Value* podSpec) {
   const Value* containers = json::find(podSpec, "containers");
   if (containers == nullptr || !containers->IsArray() || containers->Empty()) return nullptr;
@@ -167,7 +167,7 @@ Value alphaDeployment(std::string_view dgdName, const Carried& carried, Allocato
   return minimalDeployment(dgdName, allocator);
 }
 
-/// Adds what the API server fills in when it reads the object from storage (spec/api-v1beta1.md section 9).
+/// Adds what the API server fills in when it reads the object from storage.
 /// Were it not stored, the next write through v1alpha1 would store it: an unchanged object would change once.
 void applyStorageDefaults(Value& spec, Allocator& allocator) {
   const auto fill = [&](Value* parent, std::string_view key, Value&& value) {

@@ -1,6 +1,6 @@
 #pragma once
-// The meaning of the fields that both versions of DynamoGraphDeploymentRequest know: the reference's mapping
-// (spec/dgdr-conversion.md sections 6-8). What it loses is restored by the remainder (remainder.h).
+// The meaning of the fields that both versions of DynamoGraphDeploymentRequest know: the reference's mapping.
+// What it loses is restored by the remainder (remainder.h).
 
 #include <string_view>
 

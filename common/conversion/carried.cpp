@@ -78,8 +78,8 @@ Value filled(const Value& map, Allocator& allocator) {
   return made;
 }
 
-/// The object of an annotation with the members' own names, as Go's decoder reads it (section 4): in any
-/// case, null as absent. Anyone may have written it.
+/// The object of an annotation with the members' own names, as Go's decoder reads it: in any case, null as
+/// absent. Anyone may have written it.
 template <std::size_t N>
 std::optional<Value> decoded(const Value* source, const Member (&members)[N], Allocator& allocator) {
   if (source == nullptr || !source->IsObject()) return std::nullopt;

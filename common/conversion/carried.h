@@ -1,6 +1,6 @@
 #pragma once
-// The v1alpha1 data that travels on v1beta1 objects under the reference's own annotation keys
-// (spec/dgdr-conversion.md section 4): the controller and mixed-version clusters read them there.
+// The v1alpha1 data that travels on v1beta1 objects under the reference's own annotation keys: the controller
+// and mixed-version clusters read them there.
 
 #include <optional>
 #include <string>
@@ -30,7 +30,7 @@ Carried carriedOf(const json::Value& alpha, json::Allocator& allocator);
 /// From the annotations of a v1beta1 object; they are parsed into `allocator`.
 Carried readCarried(const json::Value* annotations, json::Allocator& allocator);
 
-/// The annotations to write, in key order of spec/dgdr-conversion.md section 4.
+/// The annotations to write, in the reference's order.
 std::vector<std::pair<std::string_view, std::string>> writeCarried(const Carried& carried);
 
 }  // namespace dynamo::conversion

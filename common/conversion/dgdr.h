@@ -1,5 +1,5 @@
 #pragma once
-// DynamoGraphDeploymentRequest v1alpha1 <-> v1beta1 without loss (spec/dgdr-conversion.md sections 13-14).
+// DynamoGraphDeploymentRequest v1alpha1 <-> v1beta1 without loss.
 
 #include <optional>
 #include <string>

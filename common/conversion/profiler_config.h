@@ -1,6 +1,6 @@
 #pragma once
 // The v1alpha1 profiler configuration (`spec.profilingConfig.config`, free JSON) against the typed v1beta1
-// fields: spec/dgdr-conversion.md section 6 rows 8a-8d, section 7 rows 7a-7e, quirks conv-Q8, -Q12, -Q16.
+// fields: sla, workload, model cache and planner have both (quirks conv-Q8, conv-Q12, conv-Q16).
 
 #include "common/json/value.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 // What one version cannot hold of the other travels in an annotation as a list of fields, each saying what to
 // restore and, where the live object can speak for itself, while which live value it still holds.
-// spec/dgdr-conversion.md section 14: live wins, sparse, deterministic, tolerant of tampering.
+// Live wins, sparse, deterministic, tolerant of tampering (conv-Q14).
 
 #include <cstdint>
 #include <optional>

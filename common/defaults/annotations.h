@@ -18,8 +18,7 @@ inline constexpr std::string_view kOriginVersionRemoved = "origin-version-remove
 void carryAnnotations(json::Value& object, const json::Value& old, std::vector<validation::Warning>& warnings,
                       json::Allocator& allocator);
 
-/// Sets the origin version where there is none, not even an empty one; its digest, or empty when it stayed
-/// (spec/admission.md 5.1).
+/// Sets the origin version where there is none, not even an empty one; its digest, or empty when it stayed.
 std::string stampOrigin(json::Value& object, std::string_view operatorVersion, json::Allocator& allocator);
 
 /// Sets the record, or takes it away when `record` is empty. A record that says the same keeps its text.

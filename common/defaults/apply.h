@@ -1,6 +1,7 @@
 #pragma once
-// The mutating half of admission for DynamoGraphDeployment and DynamoComponentDeployment (DESIGN section 4,
-// "Where defaults go" and "The user always wins, and defaults do not go stale"; spec/admission.md 5.1).
+// The mutating half of admission for DynamoGraphDeployment and DynamoComponentDeployment: defaults are
+// written into the object, the user always wins, and defaults do not go stale (the laws in
+// common/decisions.md).
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
-// Who besides the webhook names a place of an object. What the webhook wrote has no owner in managedFields
-// (spec/apiserver-facts.md section 4), so a named place holds what a user wants there.
+// Who besides the webhook names a place of an object. What the webhook wrote has no owner in managedFields,
+// so a named place holds what a user wants there.
 
 #include <string_view>
 #include <vector>

@@ -1,6 +1,5 @@
 #pragma once
-// Defaults of component types as data: components.yaml, compiled in, and a site's overlay over it
-// (spec/pod-defaults.md section 4; DESIGN section 4, "Defaults are data").
+// Defaults of component types as data: components.yaml, compiled in, and a site's overlay over it.
 
 #include <string_view>
 

@@ -58,7 +58,7 @@ class Deriver {
 
   void sharedMemory() {
     const Value* page = json::findObject(&page_, "sharedMemory");
-    // A block of the user's without a size is a mistake that validation tells (admission.md section 7).
+    // A block of the user's without a size is a mistake that validation tells.
     const bool given = json::find(component_, "sharedMemory") != nullptr;
     if (page == nullptr || given || bringsSharedMemory()) return;
     const std::string_view name = json::findBool(page, "disabled").value_or(false) ? "disabled" : "size";

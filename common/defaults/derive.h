@@ -1,6 +1,5 @@
 #pragma once
-// Writes the defaults of one component into it, where the user has nothing (spec/pod-defaults.md sections 4,
-// 12 to 16, 24, 25).
+// Writes the defaults of one component into it, where the user has nothing.
 
 #include <string_view>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Defaults of DynamoGraphDeploymentRequest that no schema can hold (spec/admission.md 5.2, quirk adm-Q14).
+// Defaults of DynamoGraphDeploymentRequest that no schema can hold (quirk adm-Q14).
 
 #include <string>
 #include <string_view>

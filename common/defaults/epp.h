@@ -8,7 +8,7 @@
 
 namespace dynamo::defaults {
 
-/// The volume "epp-config" of a component of type epp (spec/pod-defaults.md 4.6): the ConfigMap that
+/// The volume "epp-config" of a component of type epp: the ConfigMap that
 /// eppConfig.configMapRef names, else "<graph>-epp-config".
 json::Value eppConfigVolume(const json::Value& component, std::string_view graph, json::Allocator& allocator);
 

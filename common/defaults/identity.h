@@ -27,7 +27,7 @@ Surroundings surroundingsOf(const json::Value& object, std::string_view fallback
 const json::Value* graphOwner(const json::Value& object);
 
 /// The namespace in Dynamo's own discovery: "dynamo" when global, else "<namespace>-<graph, '.' as '-'>";
-/// empty while one of the two is unknown (spec/pod-defaults.md section 1).
+/// empty while one of the two is unknown.
 std::string dynamoNamespace(bool global, std::string_view namespaceName, std::string_view graph);
 
 /// "etcd" or "kubernetes": the first of component, graph and configuration that is not empty decides; every

@@ -1,6 +1,6 @@
 #pragma once
-// The record of what the webhook wrote into an object, in one annotation (DESIGN section 4, "The user always
-// wins, and defaults do not go stale"):
+// The record of what the webhook wrote into an object, in one annotation: by it an UPDATE tells the user's
+// units from derived ones, which do not go stale:
 //
 //   {"v":1,"metadata":{"annotations":{"<origin version>":"…"}},"spec":{"services":{"<name>":<trie>}}}
 //

@@ -1,5 +1,5 @@
 #pragma once
-// Parsing of untrusted JSON (DESIGN section 4, "JSON, not typed structs"; anchors D4, E3).
+// Parsing of untrusted JSON: what the API server's parser and ours would read differently is refused.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// Durations in Go's syntax, which every Kubernetes configuration file uses (operator-config.md section 1).
+// Durations in Go's syntax, which every Kubernetes configuration file uses.
 
 #include <chrono>
 #include <optional>

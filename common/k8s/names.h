@@ -1,5 +1,5 @@
 #pragma once
-// Grammars of names and keys (spec/k8s-pod-validation.md section 2): ASCII, anchored, lengths in bytes.
+// Grammars of names and keys: ASCII, anchored, lengths in bytes.
 // Each function returns what is wrong as one clause ("must be …"), empty when nothing is.
 
 #include <string>
@@ -25,9 +25,9 @@ std::string strictEnvNameProblem(std::string_view name);
 std::string configMapKeyProblem(std::string_view key);
 std::string portNameProblem(std::string_view name);
 std::string portNumberProblem(long long port);
-/// Resources of containers: "cpu", "nvidia.com/gpu" (section 4).
+/// Resources of containers: "cpu", "nvidia.com/gpu".
 std::string resourceNameProblem(std::string_view name);
-/// Hosts of Ingress rules (section 10).
+/// Hosts of Ingress rules.
 std::string hostProblem(std::string_view host);
 
 /// IPv4 or IPv6; leading zeros pass, as they do in old API fields.

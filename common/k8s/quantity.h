@@ -1,6 +1,5 @@
 #pragma once
-// resource.Quantity: grammar, comparison and canonical text (spec/k8s-pod-validation.md section 2,
-// spec/pod-defaults.md section 15).
+// resource.Quantity: grammar, comparison and canonical text.
 
 #include <optional>
 #include <string>

@@ -1,6 +1,5 @@
 #pragma once
-// Loose semantic versions, as the operator version and the origin-version annotation use them
-// (admission.md 6.2, operator-config.md sections 4 and 11).
+// Loose semantic versions, as the operator version and the origin-version annotation use them.
 
 #include <compare>
 #include <cstdint>
@@ -27,7 +26,7 @@ std::optional<Version> parseVersion(std::string_view text);
 std::weak_ordering comparePrecedence(const Version& a, const Version& b);
 
 /// Whether an object of origin version `origin` has a behaviour that came with version `minimum`: absent and
-/// unparsable origins have not (operator-config.md section 11).
+/// unparsable origins have not.
 bool originAtLeast(std::optional<std::string_view> origin, const Version& minimum);
 
 /// Multi-node vLLM uses the `mp` executor instead of Ray from this origin version on.

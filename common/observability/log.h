@@ -1,6 +1,6 @@
 #pragma once
-// Structured log lines on standard error: one line an event, JSON by default (operator-config.md: logging).
-// Bodies of requests and contents of Secrets are never passed to these functions.
+// Structured log lines on standard error: one line an event, JSON by default (`logging` of the
+// configuration). Bodies of requests and contents of Secrets are never passed to these functions.
 
 #include <chrono>
 #include <cstdint>

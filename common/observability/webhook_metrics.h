@@ -1,7 +1,6 @@
 #pragma once
-// The metrics of the webhook server by name: admission.md section 14, operator-config.md section 12, the
-// names of controller-runtime that existing dashboards know (anchors D2), and those of ours
-// (dynamo_webhook_*).
+// The metrics of the webhook server by name: the reference's (dynamo_operator_*), those of controller-runtime
+// that existing dashboards know, and those of ours (dynamo_webhook_*).
 
 #include <cstddef>
 #include <mutex>

@@ -1,4 +1,4 @@
-// Node and pod affinity, label selectors (spec/k8s-pod-validation.md section 8).
+// Node and pod affinity, label selectors.
 
 #include <fmt/format.h>
 

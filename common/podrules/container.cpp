@@ -1,4 +1,4 @@
-// Containers and init containers (spec/k8s-pod-validation.md section 5).
+// Containers and init containers.
 
 #include <algorithm>
 

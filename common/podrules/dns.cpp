@@ -1,4 +1,4 @@
-// Name resolution in the pod (spec/k8s-pod-validation.md section 6).
+// Name resolution in the pod.
 
 #include <fmt/format.h>
 

@@ -1,5 +1,4 @@
-// Environment variables and their sources (spec/k8s-pod-validation.md section 5, C4 to C8). Values are never
-// shown: they may be secrets.
+// Environment variables and their sources. Values are never shown: they may be secrets.
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// batch/v1 Jobs (spec/k8s-pod-validation.md section 12).
+// batch/v1 Jobs.
 
 #include "common/podrules/parts.h"
 #include "common/podrules/rules.h"

@@ -1,4 +1,4 @@
-// Labels and annotations (spec/k8s-pod-validation.md section 2).
+// Labels and annotations.
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// Volume mounts and block devices of containers (spec/k8s-pod-validation.md section 5, C10).
+// Volume mounts and block devices of containers.
 
 #include "common/podrules/parts.h"
 #include "common/podrules/rules.h"

@@ -1,7 +1,6 @@
 #pragma once
 // What a Kubernetes 1.28 to 1.34 API server would refuse (errors) and what is doubtful (warnings) in pods,
-// and in the Jobs and claims around them (spec/k8s-pod-validation.md sections 2, 4 to 9, 12). Nothing here
-// depends on a cluster's state or configuration (section 13).
+// and in the Jobs and claims around them. Nothing here depends on a cluster's state or configuration.
 //
 // Every function takes JSON as it would be sent to the API server, before its defaulting, and the path that
 // the findings' fields start with ("" is allowed). A value of a wrong JSON type is skipped: types are the

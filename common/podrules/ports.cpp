@@ -1,4 +1,4 @@
-// Ports of containers (spec/k8s-pod-validation.md section 5, C3).
+// Ports of containers.
 
 #include <fmt/format.h>
 

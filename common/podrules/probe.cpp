@@ -1,4 +1,4 @@
-// Probes and lifecycle handlers (spec/k8s-pod-validation.md section 5, C12 to C14).
+// Probes and lifecycle handlers.
 
 #include <fmt/format.h>
 

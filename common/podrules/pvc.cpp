@@ -1,4 +1,4 @@
-// Claims that a pod brings along (ephemeral volumes; spec/k8s-pod-validation.md section 9).
+// Claims that a pod brings along (ephemeral volumes).
 
 #include "common/k8s/names.h"
 #include "common/k8s/quantity.h"

@@ -1,4 +1,4 @@
-// Requests, limits and claims of containers (spec/k8s-pod-validation.md sections 4 and 5, C9).
+// Requests, limits and claims of containers.
 
 #include <fmt/format.h>
 

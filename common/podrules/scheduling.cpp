@@ -1,4 +1,4 @@
-// Tolerations and topology spread (spec/k8s-pod-validation.md sections 6 and 8).
+// Tolerations and topology spread.
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// Security contexts of pods and containers (spec/k8s-pod-validation.md section 5 C16, section 6).
+// Security contexts of pods and containers.
 
 #include <fmt/format.h>
 

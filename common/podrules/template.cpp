@@ -1,4 +1,4 @@
-// Pod templates and pod specs: what belongs to no container or volume (spec/k8s-pod-validation.md section 6).
+// Pod templates and pod specs: what belongs to no container or volume.
 
 #include <fmt/format.h>
 

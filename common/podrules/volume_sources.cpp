@@ -1,5 +1,4 @@
-// What each type of volume needs (spec/k8s-pod-validation.md section 7). Types that are not listed are left
-// to the API server.
+// What each type of volume needs. Types that are not listed are left to the API server.
 
 #include <fmt/format.h>
 

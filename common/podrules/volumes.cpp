@@ -1,4 +1,4 @@
-// The list of a pod's volumes (spec/k8s-pod-validation.md section 7).
+// The list of a pod's volumes.
 
 #include <fmt/format.h>
 

@@ -1,6 +1,5 @@
 #pragma once
-// What an inference engine changes in the pods of a component (spec/pod-defaults.md sections 8 to 11). One
-// file an engine.
+// What an inference engine changes in the pods of a component. One file an engine.
 
 #include <initializer_list>
 

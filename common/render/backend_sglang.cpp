@@ -1,5 +1,4 @@
 // What SGLang's command gains over several nodes.
-// spec/pod-defaults.md section 9.
 
 #include <fmt/format.h>
 

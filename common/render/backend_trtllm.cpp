@@ -1,6 +1,6 @@
 // TensorRT-LLM over several nodes: mpirun on the leader, sshd on the workers, whose readiness probe is here
-// and not in components.yaml: it belongs to the sshd. spec/pod-defaults.md section 10; quirks pod-Q1, pod-Q2,
-// pod-Q13 to Q15, pod-Q18, pod-Q40.
+// and not in components.yaml: it belongs to the sshd. Quirks pod-Q1, pod-Q2, pod-Q13, pod-Q14, pod-Q15,
+// pod-Q18, pod-Q40.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

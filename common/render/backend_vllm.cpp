@@ -1,5 +1,5 @@
 // What vLLM's command and environment gain over several nodes, by its distributed executor (ray or mp).
-// spec/pod-defaults.md section 8; quirks pod-Q2, Q4, Q8, Q9, Q12, Q17, Q31, Q32.
+// Quirks pod-Q2, pod-Q4, pod-Q8, pod-Q9, pod-Q12, pod-Q17, pod-Q31, pod-Q32.
 
 #include <fmt/format.h>
 

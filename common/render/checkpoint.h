@@ -1,5 +1,5 @@
 #pragma once
-// Checkpoint and restore (spec/pod-defaults.md section 19, spec/children.md section 22).
+// Checkpoint and restore.
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #pragma once
-// DynamoCheckpoints that the operator makes, and the Job of a checkpoint (spec/children.md section 22; quirks
-// pod-Q34, pod-Q35, pod-Q39, ctl-Q33).
+// DynamoCheckpoints that the operator makes, and the Job of a checkpoint (quirks pod-Q34, pod-Q35, pod-Q39,
+// ctl-Q33).
 
 #include "common/render/children.h"
 

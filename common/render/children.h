@@ -1,5 +1,5 @@
 #pragma once
-// Children of custom resources as pure functions: children = render(stored, facts) (spec/children.md).
+// Children of custom resources as pure functions: children = render(stored, facts).
 
 #include <map>
 #include <string>
@@ -43,7 +43,7 @@ Children renderComponentDeployment(const json::Value& deployment, const Context&
 Children renderComponentDeployment(const json::Value& deployment, const std::string& path,
                                    const Context& context, json::Allocator& allocator);
 
-/// The Job of a DynamoCheckpoint (section 22).
+/// The Job of a DynamoCheckpoint.
 Children renderCheckpoint(const json::Value& checkpoint, const Context& context, json::Allocator& allocator);
 
 /// renderGraph, and the children of the DynamoComponentDeployments in it.

@@ -1,4 +1,4 @@
-// DGD service -> DynamoComponentDeployment -> its children (spec/children.md sections 1, 6, 9 to 15).
+// DGD service -> DynamoComponentDeployment -> its children.
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
 #include "common/defaults/identity.h"

@@ -1,6 +1,5 @@
 #pragma once
-// What rendering knows besides the object: configuration, defaults, and plain facts of the cluster
-// (DESIGN section 4, "Pathway and facts").
+// What rendering knows besides the object: configuration, defaults, and plain facts of the cluster.
 
 #include <map>
 #include <optional>

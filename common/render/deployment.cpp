@@ -1,5 +1,5 @@
 // The Deployment of a component, where Grove is not used and nodes are one or LeaderWorkerSets are missing.
-// spec/children.md section 9; quirks pod-Q27, child-Q36, child-Q37.
+// Quirks pod-Q27, child-Q36, child-Q37.
 #include "common/render/workloads.h"
 
 #include <charconv>

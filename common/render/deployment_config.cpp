@@ -86,7 +86,7 @@ void applyToBoth(const Value& wanted, Value& spec, Allocator& allocator) {
   }
 }
 
-/// Go reads every number of a free form as float64 (children.md 4).
+/// Go reads every number of a free form as float64.
 void makeDoubles(Value& value) {
   if (value.IsNumber()) {
     value.SetDouble(value.GetDouble());

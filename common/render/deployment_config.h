@@ -1,6 +1,5 @@
 #pragma once
-// The variable DYN_DEPLOYMENT_CONFIG in the component pathway (spec/pod-defaults.md section 21,
-// spec/children.md section 6; quirks child-Q31, dec-7).
+// The variable DYN_DEPLOYMENT_CONFIG in the component pathway (quirks child-Q31, dec-7).
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// Environment variables (spec/pod-defaults.md section 13).
+// Environment variables.
 
 #include <initializer_list>
 #include <string_view>

@@ -1,6 +1,5 @@
 #pragma once
-// The endpoint picker's ConfigMap and InferencePool (spec/children.md section 18; quirks child-Q8,
-// child-Q15).
+// The endpoint picker's ConfigMap and InferencePool (quirks child-Q8, child-Q15).
 
 #include "common/render/children.h"
 

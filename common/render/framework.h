@@ -1,5 +1,5 @@
 #pragma once
-// Which inference engine a component runs (spec/pod-defaults.md section 5).
+// Which inference engine a component runs.
 
 #include <string>
 #include <string_view>

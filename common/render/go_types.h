@@ -1,7 +1,7 @@
 #pragma once
 // Kubernetes' pod types and the service type as Go serialises them: order of members, and which are written
-// when zero (spec/children.md sections 4 and 5.1, spec/pod-defaults.md 12.1). Two uses: the worker hash is
-// over that text, and rendered pods leave out what a typed client would leave out.
+// when zero. Two uses: the worker hash is over that text, and rendered pods leave out what a typed client
+// would leave out.
 
 #include <string>
 #include <string_view>

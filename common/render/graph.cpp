@@ -1,4 +1,4 @@
-// What a DynamoGraphDeployment makes itself (spec/children.md sections 1, 3, 16, 17, 19, 22).
+// What a DynamoGraphDeployment makes itself.
 #include <algorithm>
 #include <set>
 #include <utility>

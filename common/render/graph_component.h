@@ -1,6 +1,5 @@
 #pragma once
-// What a graph adds to a service, before it becomes a pod or a DynamoComponentDeployment (spec/children.md
-// section 6, spec/pod-defaults.md sections 1 and 21).
+// What a graph adds to a service, before it becomes a pod or a DynamoComponentDeployment.
 
 #include <vector>
 
@@ -16,7 +15,7 @@ std::vector<Component> graphComponents(const json::Value& graph, const Context& 
 /// The error of `component.framework`, if it has one, at the command that is in doubt.
 void tellFramework(const Component& component, Errors& errors);
 
-/// The services that carry the restart's id now; what they carry (spec/children.md section 8).
+/// The services that carry the restart's id now; what they carry.
 std::map<std::string, std::string> restartAnnotations(const json::Value& graph, const Observed& observed);
 
 /// The DynamoComponentDeployment of `component`. `hash` is the graph's worker hash.

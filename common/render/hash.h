@@ -1,5 +1,5 @@
 #pragma once
-// Hashes that name children (spec/children.md section 5). They must equal the reference's byte for byte:
+// Hashes that name children. They must equal the reference's byte for byte:
 // a cluster can change operators in either direction without rolling workers.
 
 #include <string>
@@ -13,14 +13,14 @@ namespace dynamo::render {
 /// Lower-case hex, 64 characters.
 std::string sha256Hex(std::string_view text);
 
-/// The hash of all worker services of a DynamoGraphDeployment, 8 hex digits (section 5.1). `graph` is the
+/// The hash of all worker services of a DynamoGraphDeployment, 8 hex digits (ctl-Q31). `graph` is the
 /// intent with schema defaults: what the webhook added is not in it.
 std::string workerHash(const json::Value& graph);
 
 /// The text that workerHash hashes: Go's JSON of the worker services.
 std::string workerHashInput(const json::Value& graph);
 
-/// The hash of a checkpoint's identity, 16 hex digits (section 5.3).
+/// The hash of a checkpoint's identity, 16 hex digits.
 std::string identityHash(const json::Value& identity);
 
 /// Appends `text` as a JSON string the way Go's encoder writes it: <, >, & and U+2028/9 escaped.

@@ -1,5 +1,5 @@
 // The LeaderWorkerSets of a component over several nodes, one a replica, where Grove is not used.
-// spec/children.md section 10; quirks dec-4, dec-6, child-Q8, child-Q17, child-Q17b, pod-Q39.
+// Quirks dec-4, dec-6, child-Q8, child-Q17, child-Q17b, pod-Q39.
 #include <fmt/format.h>
 
 #include <algorithm>

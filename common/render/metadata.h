@@ -1,7 +1,6 @@
 #pragma once
-// Labels and annotations of pods and of what makes them (spec/children.md sections 9 to 11; quirks pod-Q20,
-// pod-Q22, pod-Q24, child-Q17, child-Q18). Operator-set keys win over the user's, nvidia.com/metrics-enabled
-// excepted.
+// Labels and annotations of pods and of what makes them (quirks pod-Q20, pod-Q22, pod-Q24, child-Q17,
+// child-Q18). Operator-set keys win over the user's, nvidia.com/metrics-enabled excepted.
 
 #include "common/json/value.h"
 #include "common/render/component.h"

@@ -1,5 +1,5 @@
 #pragma once
-// Host names and ranks of multinode components (spec/pod-defaults.md section 6; quirks pod-Q8, pod-Q9).
+// Host names and ranks of multinode components (quirks pod-Q8, pod-Q9).
 
 #include <string>
 #include <string_view>

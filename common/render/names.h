@@ -1,5 +1,5 @@
 #pragma once
-// Names of children (spec/children.md sections 1 and 2).
+// Names of children.
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
 #pragma once
-// Services, Ingress, VirtualService (spec/children.md sections 12 to 15; quirks child-Q6 to Q11, child-Q18).
+// Services, Ingress, VirtualService (quirks child-Q6 to child-Q11, child-Q18).
 
 #include "common/render/children.h"
 

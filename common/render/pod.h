@@ -1,5 +1,5 @@
 #pragma once
-// The pod of a component (spec/pod-defaults.md section 3, the exact order of steps).
+// The pod of a component. The order of steps is the reference's: pods would differ with another.
 
 #include "common/json/value.h"
 #include "common/render/component.h"
@@ -15,7 +15,7 @@ struct Pod {
 };
 
 /// Renders one role of a component; a pure function. What is missing is filled in and nothing is taken away,
-/// so an object that the webhook defaulted and one that bypassed it get the same pod (DESIGN, law 4).
+/// so an object that the webhook defaulted and one that bypassed it get the same pod (law 4).
 Pod renderPod(const Component& component, Role role, const Context& context, Errors& errors,
               json::Allocator& allocator);
 

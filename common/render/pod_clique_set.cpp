@@ -1,5 +1,5 @@
 // The PodCliqueSet of a whole graph: one clique a role of a service (the Grove pathway).
-// spec/children.md section 11; quirks pod-Q21, pod-Q22, child-Q8, child-Q34, child-Q35.
+// Quirks pod-Q21, pod-Q22, child-Q8, child-Q34, child-Q35.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 #pragma once
-// Image pull secrets (spec/pod-defaults.md section 17; quirk pod-Q28).
+// Image pull secrets (quirk pod-Q28).
 
 #include <string>
 #include <string_view>

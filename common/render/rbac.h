@@ -1,5 +1,5 @@
 #pragma once
-// Accounts, Roles and bindings (spec/children.md section 19; quirks pod-Q21, child-Q22).
+// Accounts, Roles and bindings (quirks pod-Q21, child-Q22).
 
 #include "common/render/children.h"
 

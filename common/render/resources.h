@@ -1,5 +1,5 @@
 #pragma once
-// spec.resources of a component as a container's resources (spec/pod-defaults.md section 15).
+// spec.resources of a component as a container's resources.
 
 #include <string_view>
 

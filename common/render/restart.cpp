@@ -1,5 +1,5 @@
 // In which order the services of a graph restart, and which restart is due.
-// spec/children.md section 8, spec/controllers.md section 3; quirk ctl-Q19.
+// Quirk ctl-Q19.
 #include <algorithm>
 
 #include "common/api/dynamo.h"
@@ -34,7 +34,7 @@ const Value& statusOf(std::string_view id, const Value* status) {
   return begins ? kBegins : *status;
 }
 
-/// Whether a restart in this phase stays as it is (controllers.md section 3, compute 1 and 2).
+/// Whether a restart in this phase stays as it is.
 bool isFinal(std::string_view phase) {
   return phase == "Completed" || phase == "Failed" || phase == "Superseded";
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Managed rolling updates of workers as pure functions: how many replicas each generation has next
-// (spec/children.md section 7, spec/controllers.md 4.4 and 4.5; quirks child-Q5, ctl-Q8, ctl-Q20).
+// Managed rolling updates of workers as pure functions: how many replicas each generation has next (quirks
+// child-Q5, ctl-Q8, ctl-Q20).
 
 #include <map>
 #include <string>

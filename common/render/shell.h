@@ -1,5 +1,5 @@
 #pragma once
-// Rewriting of commands and arguments (spec/pod-defaults.md section 7; quirks pod-Q8, Q13 to Q16, Q31).
+// Rewriting of commands and arguments (quirks pod-Q8, pod-Q13 to pod-Q16, pod-Q31).
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// Volumes and mounts that a component's own fields ask for (spec/pod-defaults.md section 14; quirk pod-Q11a).
+// Volumes and mounts that a component's own fields ask for (quirk pod-Q11a).
 
 #include "common/json/value.h"
 #include "common/render/backend.h"

@@ -1,5 +1,5 @@
 #pragma once
-// The CEL rules of the schemas as C++ functions (spec/api-v1alpha1.md, CEL-1 to CEL-3).
+// The CEL rules of the schemas as C++ functions.
 
 #include <string_view>
 

@@ -1,6 +1,6 @@
 #pragma once
-// The API server's checks of a custom resource against its schema, for use without an API server
-// (spec/api-v1alpha1.md section 1; wording of kube-openapi and apimachinery).
+// The API server's checks of a custom resource against its schema, for use without an API server, in the
+// words of kube-openapi and apimachinery.
 
 #include <span>
 #include <vector>

@@ -1,6 +1,5 @@
 // Labels and annotations that users write: those that mean something, and the syntax of all others
-// (spec/admission.md 6.2 group 2, section 7 row 8; spec/children.md sections 2, 9; quirks adm-Q2, child-Q17,
-// pod-Q26).
+// (quirks adm-Q2, child-Q17, pod-Q26).
 
 #include <fmt/format.h>
 

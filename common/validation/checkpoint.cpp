@@ -1,5 +1,4 @@
-// Checkpoints of services, and DynamoCheckpoint (quirks dec-7, pod-Q23, pod-Q39, a1-Q1; spec/children.md
-// section 22, spec/k8s-pod-validation.md sections 3 and 12).
+// Checkpoints of services, and DynamoCheckpoint (quirks dec-7, pod-Q23, pod-Q39, a1-Q1).
 
 #include <fmt/format.h>
 

@@ -1,5 +1,4 @@
-// spec.pvcs of a graph (spec/admission.md 6.2 group 3, spec/k8s-pod-validation.md section 9; quirks adm-Q10,
-// ctl-Q28).
+// spec.pvcs of a graph (quirks adm-Q10, ctl-Q28).
 
 #include <fmt/format.h>
 

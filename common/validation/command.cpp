@@ -1,5 +1,4 @@
-// Commands and arguments of services (spec/pod-defaults.md section 8; quirk pod-Q30). They are remarks: only
-// the image knows what it runs.
+// Commands and arguments of services (quirk pod-Q30). They are remarks: only the image knows what it runs.
 
 #include <fmt/format.h>
 

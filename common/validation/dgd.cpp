@@ -1,5 +1,4 @@
-// Entry points of DynamoGraphDeployment and DynamoComponentDeployment, and the rules of a graph as a whole
-// (spec/admission.md 6.1, 6.2, section 8).
+// Entry points of DynamoGraphDeployment and DynamoComponentDeployment, and the rules of a graph as a whole.
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// The rules of DynamoGraphDeploymentRequest beyond its schema (spec/admission.md section 10, quirks.md).
+// The rules of DynamoGraphDeploymentRequest beyond its schema.
 
 #include <span>
 #include <string_view>
@@ -35,7 +35,7 @@ Findings validateDgdr(const DgdrRequest& request);
 /// The rules, for `dynamo-webhook rules` and the documentation.
 std::span<const Rule> dgdrRules();
 
-/// Equal for the lock on the spec: what the typed API treats alike is alike (admission.md 10.3).
+/// Equal for the lock on the spec: what the typed API treats alike is alike.
 bool sameDgdrSpec(const json::Value* before, const json::Value* after);
 
 /// The same of what clients of v1alpha1 see of two v1beta1 objects with the same spec: some of their fields

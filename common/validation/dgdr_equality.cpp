@@ -1,4 +1,4 @@
-// When the spec is locked, what the typed API reads alike must count as unchanged (admission.md 10.3).
+// When the spec is locked, what the typed API reads alike must count as unchanged.
 
 #include <algorithm>
 #include <array>
@@ -44,7 +44,7 @@ constexpr std::array<std::string_view, 15> kAlphaZeros = {"/model",
                                                           "/deploymentOverrides/namespace",
                                                           "/deploymentOverrides/labels",
                                                           "/deploymentOverrides/annotations"};
-/// What the schema of v1alpha1 adds whenever a client writes (api-v1alpha1.md section 9) and is not zero.
+/// What the schema of v1alpha1 adds whenever a client writes and is not zero.
 constexpr std::string_view kAlphaDiscovery = "/enableGpuDiscovery";
 constexpr std::string_view kAlphaConfigMapKey = "/profilingConfig/configMapRef/key";
 constexpr std::string_view kDefaultConfigMapKey = "disagg.yaml";

@@ -1,4 +1,4 @@
-// Services of type epp (spec/admission.md section 7, "EPP"; quirks adm-Q13, adm-Q19).
+// Services of type epp (quirks adm-Q13, adm-Q19).
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// Environment variables that services and graphs list (spec/k8s-pod-validation.md sections 2 and 4; quirks
-// pod-Q29, child-Q31, a1-Q10). Their sources are judged in the rendered pods.
+// Environment variables that services and graphs list (quirks pod-Q29, child-Q31, a1-Q10). Their sources are
+// judged in the rendered pods.
 
 #include <fmt/format.h>
 
@@ -182,7 +182,7 @@ void order(const Service& service, const Report& report) {
   }
 }
 
-/// Read where component deployments are made (spec/pod-defaults.md section 21); else it is just a variable.
+/// Read where component deployments are made; else it is just a variable.
 /// What is wrong inside, rendering tells.
 void deploymentConfig(const Service& service, const Report& report) {
   if (!service.graph.isGraph() || !service.graph.withoutGrove()) return;

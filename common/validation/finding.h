@@ -1,5 +1,5 @@
 #pragma once
-// What a rule says of an object, in the words of apimachinery's field errors (anchors D1).
+// What a rule says of an object, in the words of apimachinery's field errors.
 
 #include <string>
 #include <string_view>
@@ -46,7 +46,7 @@ struct Warning {
   std::string text;
   std::string rule;
 
-  /// One line, no control characters, at most 120 bytes (apiserver-facts section 2).
+  /// One line, no control characters (the API server drops such a warning silently), at most 120 bytes.
   std::string message() const;
 };
 
@@ -76,10 +76,10 @@ std::string oneLine(std::string_view s, std::size_t limit = std::string_view::np
 /// are in brackets: "spec.services[a.b].replicas".
 const json::Value* valueAt(const json::Value& object, std::string_view path);
 
-/// Rule 1 of quirks.md: what an UPDATE did not touch is no reason to refuse it. Errors of `now` that the old
-/// object has too become warnings: same rule, type, bad value and place, and the same value there. The words
-/// do not count, as they speak of other fields, too, but where the place is an object of which nothing else
-/// says what is wrong. Items of lists are known by their names.
+/// Rule 1 of decisions.md: what an UPDATE did not touch is no reason to refuse it. Errors of `now` that the
+/// old object has too become warnings: same rule, type, bad value and place, and the same value there. The
+/// words do not count, as they speak of other fields, too, but where the place is an object of which nothing
+/// else says what is wrong. Items of lists are known by their names.
 Findings ratchet(Findings now, const Findings& before, const json::Value& object, const json::Value& old);
 
 }  // namespace dynamo::validation

@@ -34,7 +34,7 @@ struct Service {
   const json::Value* podSpec() const { return json::findObject(&spec, "extraPodSpec"); }
   const json::Value* mainContainer() const { return json::findObject(podSpec(), "mainContainer"); }
   bool multinode() const { return nodes > 1; }
-  /// A Service (of Kubernetes) is made for it (spec/children.md section 12, quirk child-Q9).
+  /// A Service (of Kubernetes) is made for it (quirk child-Q9).
   bool hasService() const;
   bool checkpointed() const;
 };

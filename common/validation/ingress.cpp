@@ -1,5 +1,4 @@
-// `ingress` of services (spec/admission.md section 7 row 3, spec/k8s-pod-validation.md section 10; quirk
-// child-Q11).
+// `ingress` of services (quirk child-Q11).
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What judging has in common for every kind (quirks.md rule 1, spec/admission.md 6.1).
+// What judging has in common for every kind (rule 1 of decisions.md).
 
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What an update may not change (spec/admission.md 6.4, section 8, section 12; quirks adm-Q8, adm-Q9).
+// What an update may not change (quirks adm-Q8, adm-Q9).
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-// DynamoModel (spec/admission.md section 9).
+// DynamoModel.
 
 #include "common/k8s/object.h"
 #include "common/validation/judge.h"

@@ -1,5 +1,4 @@
-// volumeMounts of services (spec/admission.md section 7 row 4, spec/k8s-pod-validation.md section 4,
-// spec/pod-defaults.md section 14; quirks dec-1, pod-Q11a, pod-Q11b, adm-Q11).
+// volumeMounts of services (quirks dec-1, pod-Q11a, pod-Q11b, adm-Q11).
 
 #include <fmt/format.h>
 
@@ -175,8 +174,7 @@ void ownPoints(const Service& service, const Report& report) {
   }
 }
 
-/// A volume of the user's own, or a mount elsewhere, is taken for the operator's (spec/children.md section
-/// 22).
+/// A volume of the user's own, or a mount elsewhere, is taken for the operator's.
 void ownReplaced(const Service& service, const Report& report) {
   for (const OwnMount& own : ownMounts(service)) {
     if (own.volume.empty()) continue;

@@ -1,4 +1,4 @@
-// Services on several nodes (quirks pod-Q23, pod-Q31, pod-Q38, pod-Q40; spec/pod-defaults.md section 11.1).
+// Services on several nodes (quirks pod-Q23, pod-Q31, pod-Q38, pod-Q40).
 
 #include <fmt/format.h>
 
@@ -42,7 +42,8 @@ void flagsPlaced(const Service& service, const Report& report) {
               fmt::format("runs no python -m dynamo.{}: flags that join the nodes are left out", framework));
 }
 
-/// The leader answers for the workers; see section 11.1 for what each engine removes.
+/// The leader answers for the workers: vLLM's and SGLang's lose all probes, TensorRT-LLM's keep one of the
+/// sshd.
 void droppedProbes(const Service& service, const Report& report) {
   const std::string& framework = service.framework.name;
   if (!service.multinode() || framework == render::kNoop) return;

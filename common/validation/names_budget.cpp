@@ -1,6 +1,5 @@
-// Names and label values of children that follow from the names of graphs and services
-// (spec/admission.md 6.3, spec/children.md sections 1, 2, 9 to 12, 19.2; quirks child-Q8, child-Q19,
-// pod-Q27). Only what the kind of the child would refuse is refused here.
+// Names and label values of children that follow from the names of graphs and services (quirks child-Q8,
+// child-Q19, pod-Q27). Only what the kind of the child would refuse is refused here.
 
 #include <fmt/format.h>
 

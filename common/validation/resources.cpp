@@ -1,5 +1,4 @@
-// The `resources` block of services, whose quantities are texts (spec/k8s-pod-validation.md section 4,
-// spec/pod-defaults.md section 15; quirks pod-Q1, a1-Q11).
+// The `resources` block of services, whose quantities are texts (quirks pod-Q1, a1-Q11).
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// spec.restart of a graph (spec/admission.md 6.2 group 4).
+// spec.restart of a graph.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,5 +1,5 @@
-// DynamoGraphDeploymentScalingAdapter (spec/admission.md section 11): whether the graph and the service exist
-// is the controller's to say. The schema requires the same below a spec, but not a spec (quirk a1-Q1).
+// DynamoGraphDeploymentScalingAdapter: whether the graph and the service exist is the controller's to say.
+// The schema requires the same below a spec, but not a spec (quirk a1-Q1).
 
 #include "common/k8s/names.h"
 #include "common/validation/judge.h"

@@ -1,6 +1,5 @@
-// Rules of one service, or of a component deployment's spec, that need no file of their own
-// (spec/admission.md section 7, spec/k8s-pod-validation.md section 4; quirks dec-3, pod-Q11b,
-// pod-Q33b, adm-Q10, a1-Q12).
+// Rules of one service, or of a component deployment's spec, that need no file of their own (quirks dec-3,
+// pod-Q11b, pod-Q33b, adm-Q10, a1-Q12).
 
 #include <fmt/format.h>
 

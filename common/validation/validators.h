@@ -1,8 +1,7 @@
 #pragma once
 // The rules beyond the schema of DynamoGraphDeployment, DynamoComponentDeployment,
-// DynamoGraphDeploymentScalingAdapter, DynamoModel and DynamoCheckpoint (spec/admission.md sections 6 to 12,
-// spec/k8s-pod-validation.md sections 3, 4, 9 to 11, quirks.md). What the API server would refuse in the
-// rendered children is not looked at here.
+// DynamoGraphDeploymentScalingAdapter, DynamoModel and DynamoCheckpoint. What the API server would refuse in
+// the rendered children is not looked at here.
 
 #include <optional>
 #include <span>

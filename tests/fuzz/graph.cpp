@@ -142,7 +142,7 @@ void checkObject(const Value& request, json::Allocator& allocator) {
   require(json::equal(stored, replaced), "the manifest once more changes nothing",
           [&] { return json::dump(stored) + "\n" + json::dump(replaced); });
   refusals(stored, nullptr);
-  // Rule 1 of quirks.md.
+  // An UPDATE never refuses what the change did not touch.
   Value labelled = json::copy(stored, allocator);
   Value& metadata = json::ensureObject(labelled, "metadata", allocator);
   json::set(json::ensureObject(metadata, "labels", allocator), "team", json::string("a", allocator),

@@ -1,5 +1,6 @@
 #pragma once
-// /readyz: a valid certificate is served, and the listener answers canned reviews over TLS (cert-Q15, -Q16).
+// /readyz: a valid certificate is served, and the listener answers canned reviews over TLS (cert-Q15,
+// cert-Q16).
 
 #include <atomic>
 #include <chrono>

@@ -193,7 +193,7 @@ int run(Settings settings, const Signals& signals) {
 
   const int number = waitForStop(signals, watcher, telemetry, readFiles, std::nullopt);
 
-  // Kubernetes takes a moment to stop sending: serve on while not ready, then close (anchors E1).
+  // Kubernetes takes a moment to stop sending: serve on while not ready, then close.
   readiness.drain();
   telemetry.draining();
   telemetry.ready(false);

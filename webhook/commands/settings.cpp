@@ -47,8 +47,8 @@ std::optional<bool> parseTls(std::string_view minVersion) {
   return minVersion == "1.3" ? std::optional{false} : std::nullopt;
 }
 
-/// Levels of the reference's flags (operator-config.md section 4). Integers are how much more than debug to
-/// say; ours has neither more nor less than these.
+/// Levels of the reference's flags. Integers are how much more than debug to say; ours has neither more nor
+/// less than these.
 std::optional<log::Level> parseZapLevel(std::string_view text) {
   const std::string level = k8s::lowerAscii(text);
   if (level == "panic") return log::Level::Error;

@@ -41,7 +41,7 @@ struct ServerOptions {
   Limits limits;
 };
 
-/// HTTP/1.1 over TLS, POST of JSON only (DESIGN.md section 4, HTTP). Each member function may be called
+/// HTTP/1.1 over TLS, POST of JSON only. Each member function may be called
 /// from any thread.
 class Server {
  public:

@@ -151,7 +151,7 @@ Reply answerAdmission(Request& request, const AdmissionKind& kind, const Admit& 
         fmt::format("request.operation: Unsupported value: {}", validation::showValue(decoded.operation));
   }
   const bool own = decoded.uid == kSelfCheckUid;
-  // An object that cannot be read has not been judged (admission.md section 14).
+  // An object that cannot be read has not been judged; the reference does not count it either.
   if (observe && !own && decision.badRequest.empty()) {
     observe({decoded.operation, decision.findings.errors.empty(), &decision.findings.errors});
   }

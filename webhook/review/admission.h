@@ -1,5 +1,5 @@
 #pragma once
-// AdmissionReview v1 in and out (spec/admission.md section 4, anchors D1). No rules here.
+// AdmissionReview v1 in and out. No rules here.
 
 #include <functional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// ConversionReview v1 in and out (spec/dgdr-conversion.md section 2).
+// ConversionReview v1 in and out.
 
 #include <functional>
 #include <string>

@@ -1,5 +1,6 @@
 #pragma once
-// metav1.Status as denials and errors carry it (apiserver-facts section 1: message AND causes complete).
+// metav1.Status as denials and errors carry it: message AND causes complete, as kubectl prints one or the
+// other.
 
 #include <string>
 #include <string_view>
@@ -12,7 +13,7 @@ namespace dynamo::webhook {
 
 /// At most this many errors are told one by one, fewer when they are long; then "and N more".
 inline constexpr std::size_t kMaxErrors = 20;
-/// A message stays near 4 KiB (spec/k8s-pod-validation.md section 1).
+/// A message stays near 4 KiB: a terminal's page or two.
 inline constexpr std::size_t kMostOfMessage = 4096;
 
 void writeMember(json::TextWriter& writer, std::string_view key, std::string_view text);

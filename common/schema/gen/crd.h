@@ -1,5 +1,5 @@
 #pragma once
-// CustomResourceDefinitions out of the model (spec/api-v1alpha1.md sections 1, 2 and 14).
+// CustomResourceDefinitions out of the model.
 
 #include "common/json/value.h"
 #include "common/schema/gen/model.h"

@@ -1,5 +1,5 @@
-// What admission says where checkpoints are made (spec/children.md section 22, spec/k8s-pod-validation.md
-// section 4; quirks pod-Q11b, pod-Q39): DynamoCheckpoints are judged by their Job's pod.
+// What admission says where checkpoints are made (quirks pod-Q11b, pod-Q39): DynamoCheckpoints are judged by
+// their Job's pod.
 
 #include "common/admission/validate.h"
 #include "common/defaults/apply.h"

@@ -165,7 +165,7 @@ TEST_CASE("findings name the user's field, not a default") {
   });
 }
 
-TEST_CASE("what DYN_DEPLOYMENT_CONFIG sets is told at the variable (children.md 6)") {
+TEST_CASE("what DYN_DEPLOYMENT_CONFIG sets is told at the variable") {
   const auto with = [](std::string_view resources, std::string_view annotations, std::string_view more = "") {
     const std::string config =
         fmt::format(R"({{\"a\":{{\"ServiceArgs\":{{\"Resources\":{}}}}}}})", resources);

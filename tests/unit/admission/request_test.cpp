@@ -101,7 +101,7 @@ TEST_CASE("the override of the profiling Job") {
   CHECK(said(bad, bad).starts_with("W pod.name-field "));
 }
 
-// spec/dgdr-lifecycle.md section 10: items of these lists and these structs go into the Job as they are.
+// Items of these lists and these structs go into the Job as they are.
 TEST_CASE("what the profiling Job takes whole of an override is whole") {
   const std::string spec = "spec.overrides.profilingJob.template.spec.";
   const auto refused = [&](const char* rule, const std::string& field, const std::string& how) {

@@ -61,7 +61,7 @@ TEST_CASE("CA certificate") {
   CHECK(extensionText(*ca, NID_key_usage) == "critical, Digital Signature, Certificate Sign");
   CHECK(extensionText(*ca, NID_ext_key_usage).empty());
   CHECK_FALSE(extensionText(*ca, NID_subject_key_identifier).empty());
-  // certs.md section 5: the reference reads nothing but PKCS#1 from ca.key.
+  // The reference reads nothing but PKCS#1 from ca.key.
   CHECK(made.privateKey.starts_with("-----BEGIN RSA PRIVATE KEY-----"));
   CHECK(EVP_PKEY_get_bits(X509_get0_pubkey(ca.get())) == 2048);
   CHECK(X509_get_signature_nid(ca.get()) == NID_sha256WithRSAEncryption);

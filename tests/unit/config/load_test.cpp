@@ -1,4 +1,4 @@
-// Decoding: operator-config.md section 1.
+// Decoding of OperatorConfiguration.
 
 #include "common/config/load.h"
 
@@ -27,7 +27,7 @@ std::string errorsOf(std::string_view yaml) {
 
 }  // namespace
 
-TEST_CASE("an empty configuration has the defaults of section 2") {
+TEST_CASE("an empty configuration has the reference's defaults") {
   for (const std::string_view text : {"", "{}", "# nothing\n", "server: {}\ncheckpoint: null\n",
                                       "apiVersion: operator.config.dynamo.nvidia.com/v1alpha1\n"
                                       "kind: OperatorConfiguration\n"}) {

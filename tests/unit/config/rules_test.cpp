@@ -1,4 +1,4 @@
-// The rules: operator-config.md sections 3 and 17, as quirks.md decides.
+// The rules of OperatorConfiguration.
 
 #include <catch2/catch.hpp>
 
@@ -147,7 +147,7 @@ TEST_CASE("settings without effect are warnings") {
       {"logging: {level: loud}", "logging.level"},
       {"logging: {format: console}", "logging.format"},
       {"logging: {level: debug, format: text}", ""},
-      // operator-config.md section 3: ingress.* never fails
+      // ingress.* never fails: the rest of a graph runs
       {"ingress: {controllerClassName: C_}", "ingress.controllerClassName"},
       {"ingress: {controllerClassName: c, hostSuffix: My_S}", "ingress.hostSuffix"},
       {"ingress: {controllerClassName: c, controllerTLSSecretName: A_}", "ingress.controllerTLSSecretName"},

@@ -1,4 +1,4 @@
-// The edge cases of spec/dgdr-conversion.md section 16, as our conversion answers them.
+// Edge cases of conversion: empty, absent, unusual and tampered with.
 
 #include <vector>
 

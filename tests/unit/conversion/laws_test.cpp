@@ -1,4 +1,4 @@
-// The laws of spec/dgdr-conversion.md section 13 over generated objects. DYNAMO_LAW_OBJECTS sets how many.
+// The laws of conversion (common/decisions.md) over generated objects. DYNAMO_LAW_OBJECTS sets how many.
 
 #include <catch2/catch.hpp>
 #include <cstdlib>

@@ -1,5 +1,4 @@
-// States and phases, metadata, annotations of ours and of the reference (dgdr-conversion.md sections 8, 11,
-// 16).
+// States and phases, metadata, annotations of ours and of the reference.
 
 #include <fmt/format.h>
 

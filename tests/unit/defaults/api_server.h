@@ -1,5 +1,5 @@
 #pragma once
-// What the API server and kubectl do to an object around admission (spec/apiserver-facts.md section 4).
+// What the API server and kubectl do to an object around admission.
 
 #include <string_view>
 

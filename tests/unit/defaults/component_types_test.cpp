@@ -1,5 +1,4 @@
-// What admission writes for each component type (spec/pod-defaults.md section 4): the whole service as it is
-// stored.
+// What admission writes for each component type: the whole service as it is stored.
 
 #include <catch2/catch.hpp>
 

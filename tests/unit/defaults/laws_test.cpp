@@ -1,5 +1,5 @@
-// The laws of DESIGN section 4 over generated objects; law 4 is rendering's test. DYNAMO_LAW_OBJECTS sets how
-// many.
+// The laws of defaults (common/decisions.md) over generated objects; law 4 is rendering's test.
+// DYNAMO_LAW_OBJECTS sets how many.
 
 #include <catch2/catch.hpp>
 #include <cstdlib>

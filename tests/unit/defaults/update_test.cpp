@@ -1,5 +1,5 @@
-// UPDATE: what stays, what is derived afresh, what becomes the user's (DESIGN section 4). The second
-// webhook's configuration differs: a grace period of 60 was kept, one of 90 was derived afresh.
+// UPDATE: what stays, what is derived afresh, what becomes the user's. The second webhook's configuration
+// differs: a grace period of 60 was kept, one of 90 was derived afresh.
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
-// What the user wrote stays, and decides which defaults are written at all (spec/pod-defaults.md sections 12
-// to 16, 25; quirks pod-Q5 to pod-Q7, pod-Q10, pod-Q21, pod-Q26, pod-Q27). One service "a" of a graph "g".
+// What the user wrote stays, and decides which defaults are written at all (quirks pod-Q5 to pod-Q7, pod-Q10,
+// pod-Q21, pod-Q26, pod-Q27). One service "a" of a graph "g".
 
 #include <catch2/catch.hpp>
 

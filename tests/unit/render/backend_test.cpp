@@ -1,4 +1,4 @@
-// Multinode components of each engine (spec/pod-defaults.md sections 6 to 11).
+// Multinode components of each engine.
 #include <catch2/catch.hpp>
 
 #include "support.h"
@@ -173,7 +173,7 @@ TEST_CASE("commands of leaders and workers") {
   }
 }
 
-TEST_CASE("executor of vLLM by annotation and origin version (pod-defaults.md 8.1)") {
+TEST_CASE("executor of vLLM by annotation and origin version") {
   struct Row {
     const char* annotations;
     bool ray;

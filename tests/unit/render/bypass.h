@@ -1,6 +1,6 @@
 #pragma once
 // What is rendered of an object that admission did not see, to be compared with what is rendered of one that
-// it did (law 4 of DESIGN section 4): shared by the laws and the fuzz target.
+// it did (law 4 of defaults): shared by the laws and the fuzz target.
 
 #include <string_view>
 

@@ -7,7 +7,7 @@
 namespace dynamo::render::test {
 namespace {
 
-TEST_CASE("which engine a component runs (pod-defaults.md section 5)") {
+TEST_CASE("which engine a component runs") {
   struct Row {
     const char* type;
     const char* command;

@@ -1,4 +1,4 @@
-// Hashes equal the reference's (spec/children.md section 5).
+// Hashes equal the reference's.
 #include <catch2/catch.hpp>
 #include <set>
 

@@ -1,4 +1,4 @@
-// Law 4 of DESIGN section 4 over generated objects: what is rendered does not depend on whether, and how
+// Law 4 of common/decisions.md over generated objects: what is rendered does not depend on whether, and how
 // often, admission has filled an object in. And: an object that admission made and accepted is accepted
 // again. DYNAMO_LAW_OBJECTS sets how many.
 

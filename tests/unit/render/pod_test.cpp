@@ -1,4 +1,4 @@
-// Pods of single-node components (spec/pod-defaults.md sections 3, 4, 12 to 18).
+// Pods of single-node components.
 #include <catch2/catch.hpp>
 
 #include "common/render/object.h"

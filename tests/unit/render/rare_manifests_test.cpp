@@ -33,7 +33,7 @@ std::size_t count(const Children& children, std::string_view kind) {
   return found;
 }
 
-TEST_CASE("an empty discovery backend of a service is the graph's (quirk pod-Q26, pod-defaults.md 1)") {
+TEST_CASE("an empty discovery backend of a service is the graph's (quirk pod-Q26)") {
   const std::string etcd = R"({"nvidia.com/dynamo-discovery-backend":"etcd"})";
   for (const Pathway pathway : {Pathway::Deployment, Pathway::Grove}) {
     json::Document graph =
@@ -47,7 +47,7 @@ TEST_CASE("an empty discovery backend of a service is the graph's (quirk pod-Q26
   }
 }
 
-TEST_CASE("cliques carry the discovery backend as it was written (children.md 11)") {
+TEST_CASE("cliques carry the discovery backend as it was written") {
   struct Row {
     const char* graph;
     const char* service;
@@ -70,7 +70,7 @@ TEST_CASE("cliques carry the discovery backend as it was written (children.md 11
   }
 }
 
-TEST_CASE("only graphs give a frontend the configured Ingress (children.md 14)") {
+TEST_CASE("only graphs give a frontend the configured Ingress") {
   Setup setup{Pathway::Deployment};
   setup.config.ingress.controllerClassName = "nginx";
   const auto of = [&](const char* spec) {
@@ -92,7 +92,7 @@ TEST_CASE("only graphs give a frontend the configured Ingress (children.md 14)")
   }
 }
 
-TEST_CASE("an empty tls block of an Ingress names no secret (children.md 14)") {
+TEST_CASE("an empty tls block of an Ingress names no secret") {
   json::Document graph = graphWith(
       R"({"F":{"componentType":"frontend","ingress":{"enabled":true,"host":"h","ingressControllerClassName":"c","tls":{}}}})");
   const Children children = rendered(Setup{}, graph);
@@ -101,7 +101,7 @@ TEST_CASE("an empty tls block of an Ingress names no secret (children.md 14)") {
   CHECK(json::dump(*json::find(specOf(*ingress), "tls")) == R"([{"hosts":["h.local"]}])");
 }
 
-TEST_CASE("a defect is told once, and Grove gets no half set (children.md 3, pod-defaults.md 23)") {
+TEST_CASE("a defect is told once, and Grove gets no half set") {
   struct Row {
     const char* service;
     const char* told;
@@ -130,7 +130,7 @@ TEST_CASE("a defect is told once, and Grove gets no half set (children.md 3, pod
   }
 }
 
-TEST_CASE("labels of LeaderWorkerSet pods (children.md 10, quirk pod-Q20)") {
+TEST_CASE("labels of LeaderWorkerSet pods (quirk pod-Q20)") {
   const std::string spec =
       R"("componentType":"worker","multinode":{"nodeCount":2},"labels":{"team":"own"},)"
       R"("extraPodMetadata":{"labels":{"team":"extra","more":"extra"}},"resources":{"limits":{"gpu":"1"}},)"
@@ -179,7 +179,7 @@ TEST_CASE("labels of the operator win in LeaderWorkerSets of a component on its 
   CHECK(templates == 2);
 }
 
-TEST_CASE("restore label of the user: Grove keeps it, the component pathway strips it (pod-defaults.md 28)") {
+TEST_CASE("restore label of the user: Grove keeps it, the component pathway strips it") {
   const char* service =
       R"({"W":{"extraPodMetadata":{"labels":{"nvidia.com/snapshot-is-restore-target":"true"}}}})";
   json::Document grove = graphWith(service);
@@ -194,7 +194,7 @@ TEST_CASE("restore label of the user: Grove keeps it, the component pathway stri
                    "nvidia.com/snapshot-is-restore-target") == nullptr);
 }
 
-TEST_CASE("checkpoints (pod-defaults.md 19.1, 23)") {
+TEST_CASE("checkpoints") {
   Setup setup;
   setup.config.checkpoint.enabled = true;
   const std::string identity = R"("identity":{"model":"meta-llama/Llama-2-7b-hf","backendFramework":"vllm"})";
@@ -228,7 +228,7 @@ TEST_CASE("several addresses of one registry (quirk pod-Q28)") {
   CHECK(facts.pullSecrets["ns"]["docker.io"] == std::vector<std::string>{"a", "b", "c"});
 }
 
-TEST_CASE("numbers of DYN_DEPLOYMENT_CONFIG as Go writes them (children.md 6)") {
+TEST_CASE("numbers of DYN_DEPLOYMENT_CONFIG as Go writes them") {
   struct Row {
     const char* given;
     const char* written;
@@ -252,7 +252,7 @@ TEST_CASE("numbers of DYN_DEPLOYMENT_CONFIG as Go writes them (children.md 6)") 
   }
 }
 
-TEST_CASE("large numbers of a frontend's DYN_DEPLOYMENT_CONFIG are Go's float64 (children.md 4 and 6)") {
+TEST_CASE("large numbers of a frontend's DYN_DEPLOYMENT_CONFIG are Go's float64") {
   json::Document graph =
       graphOf(R"({"componentType":"frontend","envs":[{"name":"DYN_DEPLOYMENT_CONFIG",)"
               R"("value":"{\"Svc\":{\"x\":9007199254740993,\"y\":[-3,18446744073709551615]}}"}],)"
@@ -265,7 +265,7 @@ TEST_CASE("large numbers of a frontend's DYN_DEPLOYMENT_CONFIG are Go's float64 
         R"({"Svc":{"port":8000,"x":9007199254740992,"y":[-3,18446744073709552000]}})");
 }
 
-TEST_CASE("the endpoint picker's saturation detector (children.md 18)") {
+TEST_CASE("the endpoint picker's saturation detector") {
   struct Row {
     const char* given;
     const char* written;
@@ -315,7 +315,7 @@ TEST_CASE("Ray behind a shell of any form (quirk pod-Q12)") {
   }
 }
 
-TEST_CASE("TensorRT-LLM: GPU texts, and a volume that the user brings (pod-defaults.md 10)") {
+TEST_CASE("TensorRT-LLM: GPU texts, and a volume that the user brings") {
   const auto leader = [](const std::string& resources, const std::string& pod) {
     json::Document graph = graphWith(
         R"({"W":{"componentType":"worker","multinode":{"nodeCount":2},"resources":)" + resources +
@@ -345,7 +345,7 @@ TEST_CASE("a default mount whose path is taken is left out (quirks pod-Q7, pod-Q
         R"([{"name":"mine","mountPath":"/etc/epp"},{"name":"hf-cache","mountPath":"/home/nonroot/.cache"}])");
 }
 
-TEST_CASE("accounts of planner and endpoint picker (quirk child-Q22, children.md 19.1)") {
+TEST_CASE("accounts of planner and endpoint picker (quirk child-Q22)") {
   Setup setup;
   setup.config.rbac.plannerClusterRoleName = "p";
   setup.config.rbac.eppClusterRoleName = "e";
@@ -373,7 +373,7 @@ TEST_CASE("args that are no list are left to the schema to tell") {
   }
 }
 
-TEST_CASE("a restart whose services are not in its order (controllers.md 3)") {
+TEST_CASE("a restart whose services are not in its order") {
   const json::Document graph = parsed(
       R"({"metadata":{"name":"g"},"spec":{"restart":{"id":"r","strategy":{"type":"Sequential","order":["a","b"]}},
       "services":{"a":{},"b":{}}},"status":{"restart":{"observedID":"r","phase":"Restarting","inProgress":["x"]}}})");

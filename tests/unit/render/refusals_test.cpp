@@ -61,7 +61,7 @@ TEST_CASE("refusals of rendering") {
   }
 }
 
-TEST_CASE("a deployment configuration with what Go does not decode is applied nowhere (children.md 6)") {
+TEST_CASE("a deployment configuration with what Go does not decode is applied nowhere") {
   struct Row {
     const char* config;
     const char* problem;  ///< empty: none
@@ -121,8 +121,7 @@ TEST_CASE("a deployment configuration with what Go does not decode is applied no
   }
 }
 
-TEST_CASE(
-    "a graph of several nodes has no workloads where nothing starts them together (children.md 3, dec-8)") {
+TEST_CASE("a graph of several nodes has no workloads where nothing starts them together (dec-8)") {
   const json::Document graph = parsed(
       R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment","metadata":{"name":"g",)"
       R"("namespace":"ns"},"spec":{"pvcs":[{"name":"c","create":true,"size":"1Gi","volumeAccessMode":"ReadWriteMany"}],)"

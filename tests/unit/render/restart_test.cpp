@@ -6,7 +6,7 @@
 namespace dynamo::render::test {
 namespace {
 
-TEST_CASE("which services a restart has reached (children.md section 8)") {
+TEST_CASE("which services a restart has reached") {
   struct Row {
     const char* name;
     const char* restart;  ///< spec.restart
@@ -51,7 +51,7 @@ TEST_CASE("which services a restart has reached (children.md section 8)") {
   }
 }
 
-TEST_CASE("a restart that begins while workers roll is superseded (controllers.md section 3)") {
+TEST_CASE("a restart that begins while workers roll is superseded") {
   const char* phase = GENERATE("Pending", "InProgress", "Completed");
   const auto graph = parsed(std::string{R"({"spec":{"services":{"a":{}},"restart":{"id":"1"}},)"} +
                             R"("status":{"rollingUpdate":{"phase":")" + phase + R"("}}})");

@@ -1,4 +1,4 @@
-// Steps of managed rolling updates (spec/children.md sections 7 and 25, spec/controllers.md 4.4, 4.5, Q8).
+// Steps of managed rolling updates (quirk ctl-Q8).
 #include <catch2/catch.hpp>
 
 #include "common/render/rolling_update.h"
@@ -7,7 +7,7 @@
 namespace dynamo::render::test {
 namespace {
 
-TEST_CASE("how far a rolling update may go (children.md 25)") {
+TEST_CASE("how far a rolling update may go") {
   struct Row {
     const char* surge;
     const char* unavailable;
@@ -44,7 +44,7 @@ WorkerGeneration generation(const char* name, const char* hash, const char* crea
   return {name, "w", hash, created, replicas, available, available};
 }
 
-TEST_CASE("replicas of both generations (controllers.md Q8)") {
+TEST_CASE("replicas of both generations (quirk ctl-Q8)") {
   struct Row {
     const char* name;
     const char* service;  ///< besides its type
@@ -92,7 +92,7 @@ TEST_CASE("replicas of both generations (controllers.md Q8)") {
        "w=2",
        "a=0",
        true},
-      {"the newest old generation keeps its replicas (children.md 25)",
+      {"the newest old generation keeps its replicas",
        R"("replicas":4,"annotations":{"nvidia.com/deployment-rolling-update-max-unavailable":"1"})",
        {generation("a", "older", "1", 4, 4), generation("b", "old", "2", 2, 2)},
        "w=0",

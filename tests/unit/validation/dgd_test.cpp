@@ -1,4 +1,4 @@
-// Rules of a graph as a whole on CREATE (spec/admission.md 6.2).
+// Rules of a graph as a whole on CREATE.
 
 #include <set>
 

@@ -1,4 +1,4 @@
-// Locks of a graph, and what an UPDATE may leave as it is (spec/admission.md 6.4, 12, 16; quirks.md rule 1).
+// Locks of a graph, and what an UPDATE may leave as it is.
 
 #include "graph_support.h"
 

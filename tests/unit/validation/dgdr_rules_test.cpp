@@ -1,4 +1,4 @@
-// The rules of DynamoGraphDeploymentRequest on a new object (spec/admission.md 10.1, quirks.md).
+// The rules of DynamoGraphDeploymentRequest on a new object.
 
 #include <set>
 

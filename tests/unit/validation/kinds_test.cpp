@@ -1,5 +1,5 @@
-// DynamoComponentDeployment, DynamoModel, DynamoGraphDeploymentScalingAdapter, DynamoCheckpoint
-// (spec/admission.md sections 8, 9, 11), and the policy that the configuration makes.
+// DynamoComponentDeployment, DynamoModel, DynamoGraphDeploymentScalingAdapter, DynamoCheckpoint, and the
+// policy that the configuration makes.
 
 #include "graph_support.h"
 

@@ -1,5 +1,4 @@
-// Names of children (spec/admission.md 6.3, spec/k8s-pod-validation.md sections 3 and 15; quirks child-Q8,
-// child-Q19, pod-Q27).
+// Names of children (quirks child-Q8, child-Q19, pod-Q27).
 
 #include "graph_support.h"
 

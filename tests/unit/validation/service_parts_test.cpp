@@ -1,5 +1,4 @@
-// Resources, mounts, variables, labels and annotations of services (spec/k8s-pod-validation.md sections 4
-// and 15).
+// Resources, mounts, variables, labels and annotations of services.
 
 #include "graph_support.h"
 

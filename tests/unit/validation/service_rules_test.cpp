@@ -1,4 +1,4 @@
-// Rules of one service (spec/admission.md section 7, spec/k8s-pod-validation.md section 4).
+// Rules of one service.
 
 #include "graph_support.h"
 

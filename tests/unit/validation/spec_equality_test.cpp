@@ -1,4 +1,4 @@
-// Which specs count as the same while the spec is locked (spec/admission.md 10.3).
+// Which specs count as the same while the spec is locked.
 
 #include "support.h"
 

@@ -1,4 +1,4 @@
-// ConversionReview in and out (spec/dgdr-conversion.md section 2): the envelope, the list, the answer's form.
+// ConversionReview in and out: the envelope, the list, the answer's form.
 
 #include <fmt/format.h>
 

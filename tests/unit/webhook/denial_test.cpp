@@ -1,5 +1,4 @@
-// Shapes of denials and warnings: what kubectl prints of them depends on every part
-// (spec/apiserver-facts.md sections 1 and 2).
+// Shapes of denials and warnings: what kubectl prints of them depends on every part.
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// Defaults of a DynamoGraphDeploymentRequest as patches (spec/admission.md 5.2, quirks adm-Q14 and adm-Q19).
+// Defaults of a DynamoGraphDeploymentRequest as patches (quirks adm-Q14 and adm-Q19).
 
 #include <fmt/format.h>
 
@@ -224,7 +224,7 @@ TEST_CASE("observers learn what was decided") {
   CHECK(told(review("CREATE", goodDgdr())) == "DynamoGraphDeploymentRequest CREATE allowed");
   CHECK(told(review("CREATE", dgdr("{}"))) ==
         "DynamoGraphDeploymentRequest CREATE denied dgdr-model-required");
-  // What cannot be read has not been judged (admission.md section 14).
+  // What cannot be read has not been judged.
   CHECK(told(review("CREATE", "null")).empty());
   CHECK(told("{}").empty());
 }

@@ -116,7 +116,7 @@ TEST_CASE("an unknown level or format of the file, which the reference ignores, 
   CHECK(settings.warnings[1].find("logging.format: unknown format, \"json\" is used") != std::string::npos);
 }
 
-TEST_CASE("the reference's flags of logging") {  // cfg-Q1, operator-config.md section 4
+TEST_CASE("the reference's flags of logging") {  // cfg-Q1
   struct Row {
     const char* level;
     const char* encoder;

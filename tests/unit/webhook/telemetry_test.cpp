@@ -59,7 +59,7 @@ TEST_CASE("the page tells of every request once, and of our own canned ones noth
     INFO(line);
     CHECK(page.find("\n" + line + "\n") != std::string::npos);
   }
-  // admission.md section 14: what cannot be read is not counted as a denial.
+  // What cannot be read is not counted as a denial.
   CHECK(page.find("reason=\"bad_request\"") == std::string::npos);
 }
 
