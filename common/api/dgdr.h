@@ -42,7 +42,7 @@ constexpr bool isPrivateAnnotation(std::string_view key) {
 inline constexpr std::array<std::string_view, 4> kLockedPhases = {"Profiling", "Ready", "Deploying",
                                                                   "Deployed"};
 
-/// v1alpha1 state of a deployment of which only the name is known: its schema wants one (12.5).
+/// v1alpha1 state of a deployment of which only the name is known: its schema wants one.
 inline constexpr std::string_view kInitializing = "initializing";
 
 inline constexpr std::string_view kDefaultImageRepository = "nvcr.io/nvidia/ai-dynamo/dynamo-frontend";

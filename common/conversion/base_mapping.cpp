@@ -126,7 +126,7 @@ Value emptyObject() {
 Value betaOverrides(const Value* resources, const Value* tolerations, Allocator& allocator) {
   Value podSpec = emptyObject();
   Builder pod{podSpec, allocator};
-  Value containers{rapidjson::kArrayType};  // never null: the v1beta1 schema requires the list (12.3)
+  Value containers{rapidjson::kArrayType};  // never null: the v1beta1 schema requires the list
   if (resources != nullptr) {
     Value container = emptyObject();
     Builder{container, allocator}.put("name", "");

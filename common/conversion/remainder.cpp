@@ -103,7 +103,7 @@ void assignItem(Value& list, rapidjson::SizeType index, const Way& way, const st
   }
 }
 
-/// What a field is restored into when it is not there. The schema requires the list of containers (12.3).
+/// What a field is restored into when it is not there. The schema requires the list of containers (b1-Q5).
 Value madeFor(std::string_view pointer, Allocator& allocator) {
   if (pointer == kContainersPointer) return Value{rapidjson::kArrayType};
   Value made{rapidjson::kObjectType};

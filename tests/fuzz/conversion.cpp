@@ -256,7 +256,7 @@ Value withoutOurs(const Value& object, Allocator& allocator) {
   return metadata;
 }
 
-/// The object, but that its pod has the list of containers, without which the schema refuses it (12.3).
+/// The object, but that its pod has the list of containers, without which the schema refuses it (b1-Q5).
 Value completed(const Value& object, Allocator& allocator) {
   Value made = json::copy(object, allocator);
   Value* at = &made;

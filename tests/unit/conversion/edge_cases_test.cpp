@@ -144,7 +144,7 @@ TEST_CASE("a group that v1alpha1 clears does not come back") {
         "(absent)");
 }
 
-TEST_CASE("a pod of v1beta1 always has its list of containers (12.3)") {
+TEST_CASE("a pod of v1beta1 always has its list of containers (b1-Q5)") {
   const auto pod = [](std::string_view spec) {
     return beta(R"({"model":"m","overrides":{"profilingJob":{"template":{"spec":)" + std::string{spec} +
                 "}}}}");
