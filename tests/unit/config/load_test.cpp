@@ -10,6 +10,7 @@
 #include <regex>
 
 #include "common/validation/suggest.h"
+#include "tests/unit/source_dir.h"
 
 namespace dynamo::config {
 namespace {
@@ -273,7 +274,7 @@ TEST_CASE("the closest name is suggested") {
 }
 
 TEST_CASE("files") {
-  const std::string sample = DYNAMO_SOURCE_DIR "/deploy/samples/operator-config.yaml";
+  const std::string sample = dynamo::test::sourceFile("deploy/samples/operator-config.yaml");
   for (const Purpose purpose : {Purpose::Offline, Purpose::Webhook, Purpose::Controller}) {
     const LoadResult result = loadConfigFile(sample, purpose);
     CHECK(result.report().empty());
@@ -287,11 +288,11 @@ TEST_CASE("files") {
 
 TEST_CASE("the sample names every setting that is read") {
   const auto textOf = [](const char* file) {
-    std::ifstream in{std::string{DYNAMO_SOURCE_DIR} + file};
+    std::ifstream in{dynamo::test::sourceFile(file)};
     return std::string{std::istreambuf_iterator<char>{in}, {}};
   };
-  const std::string decoder = textOf("/common/config/operator_config_decode.cpp");
-  const std::string sample = textOf("/deploy/samples/operator-config.yaml");
+  const std::string decoder = textOf("common/config/operator_config_decode.cpp");
+  const std::string sample = textOf("deploy/samples/operator-config.yaml");
   const std::regex read{R"re((?:read|section|object|objectStore)\("(\w+)")re"};
   std::size_t names = 0;
   for (std::sregex_iterator at{decoder.begin(), decoder.end(), read}, end; at != end; ++at, ++names) {

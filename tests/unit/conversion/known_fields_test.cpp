@@ -9,6 +9,7 @@
 #include "common/schema/defaults.h"
 #include "common/schema/registry.h"
 #include "edge_support.h"
+#include "tests/unit/source_dir.h"
 
 namespace dynamo::test {
 namespace {
@@ -73,7 +74,7 @@ std::vector<std::string> actual() {
 }
 
 std::vector<std::string> known() {
-  std::ifstream file{DYNAMO_SOURCE_DIR "/tests/unit/conversion/known_fields.txt"};
+  std::ifstream file{sourceFile("tests/unit/conversion/known_fields.txt")};
   REQUIRE(file.good());
   std::vector<std::string> fields;
   for (std::string line; std::getline(file, line);) {

@@ -4,6 +4,7 @@
 
 #include "common/config/load.h"
 #include "tests/unit/defaults/support.h"
+#include "tests/unit/source_dir.h"
 
 namespace dynamo {
 namespace {
@@ -155,7 +156,7 @@ TEST_CASE("each component type gets its defaults, in a graph and on its own") {
 }
 
 TEST_CASE("the sample of the guide's probes does what it says") {  // dec-2
-  const auto loaded = config::loadConfigFile(DYNAMO_SOURCE_DIR "/deploy/samples/documented-probes.yaml",
+  const auto loaded = config::loadConfigFile(test::sourceFile("deploy/samples/documented-probes.yaml"),
                                              config::Purpose::Webhook);
   REQUIRE(loaded.report().empty());
   const defaults::ComponentDefaults site{loaded.config.defaults.get()};

@@ -6,12 +6,13 @@
 
 #include "common/podrules/parts.h"
 #include "support.h"
+#include "tests/unit/source_dir.h"
 
 namespace dynamo::podrules::test {
 
 /// Every row of the table, those of Ingresses or all others.
 inline json::Document cases(bool ingresses = false) {
-  const std::string path = DYNAMO_SOURCE_DIR "/tests/e2e/podrules-cases.json";
+  const std::string path = dynamo::test::sourceFile("tests/e2e/podrules-cases.json");
   std::ifstream file{path};
   std::stringstream text;
   text << file.rdbuf();

@@ -9,6 +9,8 @@
 #include <sstream>
 #include <string>
 
+#include "tests/unit/source_dir.h"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -57,11 +59,11 @@ fs::path freshDirectory() {
 
 TEST_CASE("deploy/crds is what dynamo-crdgen makes of common/schema/kinds", "[schema]") {
   const fs::path fresh = freshDirectory();
-  const std::string command =
-      std::string{DYNAMO_CRDGEN} + " " DYNAMO_SOURCE_DIR "/common/schema --crds " + fresh.string();
+  const std::string command = std::string{DYNAMO_CRDGEN} + " " + dynamo::test::sourceFile("common/schema") +
+                              " --crds " + fresh.string();
   REQUIRE(std::system(command.c_str()) == 0);  // NOLINT(cert-env33-c): both paths are the build's own
   const auto wanted = filesOf(fresh);
-  const auto found = filesOf(DYNAMO_SOURCE_DIR "/deploy/crds");
+  const auto found = filesOf(dynamo::test::sourceFile("deploy/crds"));
   fs::remove_all(fresh);
   CHECK(wanted.size() == 8);  // seven kinds and the field reference
   for (const auto& [name, text] : wanted) {
@@ -72,7 +74,7 @@ TEST_CASE("deploy/crds is what dynamo-crdgen makes of common/schema/kinds", "[sc
 }
 
 TEST_CASE("every CRD fits into the annotation of client-side apply", "[schema]") {
-  for (const auto& [name, text] : filesOf(DYNAMO_SOURCE_DIR "/deploy/crds")) {
+  for (const auto& [name, text] : filesOf(dynamo::test::sourceFile("deploy/crds"))) {
     if (!name.ends_with(".yaml")) continue;
     INFO(name);
     CHECK(compactBytes(YAML::Load(text)) <= kMaxCompactBytes);
@@ -81,7 +83,7 @@ TEST_CASE("every CRD fits into the annotation of client-side apply", "[schema]")
 
 TEST_CASE("names, versions and conversion of the CRDs", "[schema]") {
   std::set<std::string> storage;
-  for (const auto& [name, text] : filesOf(DYNAMO_SOURCE_DIR "/deploy/crds")) {
+  for (const auto& [name, text] : filesOf(dynamo::test::sourceFile("deploy/crds"))) {
     if (!name.ends_with(".yaml")) continue;
     const YAML::Node crd = YAML::Load(text);
     INFO(name);
