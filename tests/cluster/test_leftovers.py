@@ -59,13 +59,16 @@ time.sleep(60)
 
 
 class NothingStays(unittest.TestCase):
-    def start_parent(self, mode):
+    def start_parent(self, mode, interrupts=signal.SIG_DFL):
+        """`interrupts` is what SIGINT does to the program: a shell that starts it in the background has it ignored,
+        and these tests may themselves have been started so."""
         parent = subprocess.Popen(
             [sys.executable, "-c", PARENT, str(HERE), mode],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
             start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, interrupts),
         )
         self.addCleanup(parent.stdout.close)
         self.addCleanup(self.kill_group, parent)
@@ -107,6 +110,25 @@ class NothingStays(unittest.TestCase):
         os.killpg(parent.pid, signal.SIGINT)
         parent.wait(20)
         self.assert_gone(directory, supervisor)
+
+    def test_a_program_that_ignores_interrupts(self):
+        parent, directory, supervisor = self.start_parent("sleep", signal.SIG_IGN)
+        os.killpg(parent.pid, signal.SIGINT)
+        os.kill(supervisor, signal.SIGINT)
+        time.sleep(1)
+        self.assertEqual(len(processes_naming(str(directory))), 2)
+        parent.terminate()
+        parent.wait(20)
+        self.assert_gone(directory, supervisor)
+
+    def test_sigterm_ends_the_supervising_process(self):
+        for interrupts in (signal.SIG_DFL, signal.SIG_IGN):
+            with self.subTest(interrupts):
+                parent, directory, supervisor = self.start_parent("sleep", interrupts)
+                os.kill(supervisor, signal.SIGTERM)
+                self.assertTrue(eventually(lambda name=str(directory): not processes_naming(name)))
+                self.assertTrue(eventually(lambda directory=directory: not directory.exists()), f"{directory} stayed")
+                self.kill_group(parent)
 
     def test_it_outlives_the_thread_that_started_it(self):
         parent, directory, supervisor = self.start_parent("thread")
