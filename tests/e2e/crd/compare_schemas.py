@@ -100,7 +100,7 @@ def deviations():
 
 def main():
     if not THEIRS.is_dir():
-        print(f"SKIP compare_schemas: {THEIRS} is absent")
+        print(f"skipped: our schemas beside the reference's: {THEIRS} is absent")
         return 0
     ours, theirs, accepted = load(OURS), load(THEIRS), deviations()
     used, findings, compared = set(), [], 0

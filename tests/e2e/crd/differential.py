@@ -176,7 +176,7 @@ def main():
     ours = compare_schemas.load(compare_schemas.OURS)
     theirs = compare_schemas.load(compare_schemas.THEIRS) if compare_schemas.THEIRS.is_dir() else None
     if theirs is None:
-        print(f"SKIP the reference's CRDs: {compare_schemas.THEIRS} is absent")
+        print(f"skipped: objects under the reference's schemas: {compare_schemas.THEIRS} is absent")
     cases = [*objects.systematic(ours), *objects.by_hand(), *objects.transitions()]
     cases = list({case["name"]: case for case in cases}.values())
     offline = check_offline(sys.argv[1], cases)
