@@ -1,0 +1,133 @@
+"""What is wrong with the command lines that the reference writes for multinode services, and how it reads put right.
+
+The rules are written down here once more, apart from the renderer, so that it cannot agree with itself alone.
+"""
+
+import itertools
+import re
+
+FRAMEWORKS = ("vllm", "sglang", "trtllm")
+SIZES = ("--tensor-parallel-size", "--pipeline-parallel-size", "--data-parallel-size")
+SHORT_SIZES = ("-tp", "-pp", "-dp")
+RAY = "--distributed-executor-backend ray"
+# The flags that an operator adds for several nodes.
+ADDED = re.compile(
+    r"--distributed-executor-backend mp --nnodes .*?--master-port \d+(?: --node-rank (?:\$\(\(.*?\)\)|\S+))?(?: --headless)?"
+    r"|--data-parallel-hybrid-lb .*?--data-parallel-rpc-port \d+"
+    r"|--dist-init-addr \S+ --nnodes \d+ --node-rank (?:\$\(\(.*?\)\)|\S+)"
+)
+REFERENCE = r"\$\([A-Za-z_][-A-Za-z0-9_.]*\)"  # what the kubelet expands
+
+
+def _items(container):
+    return [item for key in ("command", "args") for item in container.get(key) or []]
+
+
+def reference_quote(text):
+    """How the reference quotes an argument for a shell."""
+    if not re.search(r"[ \t\n'\"\\{}\[\]$`!]", text):
+        return text
+    for char in '\\"$`':
+        text = text.replace(char, "\\" + char)
+    return '"' + text.replace("'", "'\"'\"'") + '"'
+
+
+def shell_quote(text, inside_single_quotes=False):
+    """How an argument must be quoted: metacharacters count, references of the kubelet stay, quotes are balanced."""
+    if re.fullmatch(REFERENCE, text) or not re.search(r"[ \t\n'\"\\{}\[\]$`!;&|<>()*?~#]", text):
+        return text
+
+    def escaped(part):
+        part = re.sub(r'([\\"$`])', r"\\\1", part)
+        return part.replace("'", "'\"'\"'") if inside_single_quotes else part
+
+    parts = re.split(f"({REFERENCE})", text)
+    return '"' + "".join(part if i % 2 else escaped(part) for i, part in enumerate(parts)) + '"'
+
+
+def _requoted(text, container):
+    """Each argument of the user's, quoted as it must be."""
+    single = "bash -c '" in text
+    for key in ("command", "args"):
+        items = container.get(key) or []
+        wrong, right = (" ".join(quote(item) for item in items) for quote in (reference_quote, lambda i: shell_quote(i, single)))
+        if items and wrong != right:
+            text = text.replace(wrong, right, 1)
+    if single:  # a text of a shell that stands in quotes as it is
+        for item in container.get("args") or []:
+            if "'" in item:
+                text = text.replace(item, item.replace("'", "'\"'\"'"))
+    return text
+
+
+def _with_leaders_address(text, _):
+    """No shell reads these arguments: only the kubelet's form is expanded."""
+    return text.replace("$LWS_LEADER_ADDRESS", "$(LWS_LEADER_ADDRESS)")
+
+
+def _with_rank(text, _):
+    """The kubelet takes `$((` and the first `)` for its own: the shell's variable belongs inside the arithmetic."""
+    return re.sub(r"\$\(\( (\d+) \* \$\(LWS_WORKER_INDEX\) \)\)", r"$(( \1 * LWS_WORKER_INDEX ))", text)
+
+
+def _with_flags_at_module(text, _):
+    """The flags belong behind `-m dynamo.<framework>`, once a segment."""
+    found = ADDED.search(text)
+    if not found:
+        return text
+    flags = found[0]
+    bare = text.replace(f" {flags}", "")
+    module = r"(python[0-9.]*\s[^|&;]*?-m\s+dynamo\.(?:vllm|sglang)[^\s|&;]*)"
+    return re.sub(module, lambda match: f"{match[1]} {flags}", bare)
+
+
+def _with_ray_inside(text, container):
+    """The flag for Ray belongs into the text that a shell runs, not behind it."""
+    if not text.startswith("ray start") or not text.endswith(RAY):
+        return text
+    start = text.partition("&& ")[0] + "&& "
+    module = r"(python[0-9.]*\s[^|&;]*?-m\s+dynamo\.vllm[^\s|&;]*)"
+    lists = {key: list(container.get(key) or []) for key in ("command", "args")}
+    for items in lists.values():
+        for i, item in enumerate(items):
+            changed = re.sub(module, lambda match: f"{match[1]} {RAY}", item)
+            if changed != item:
+                items[i] = changed
+                return start + " ".join(" ".join(shell_quote(item) for item in items) for items in lists.values())
+    return text
+
+
+def corrections(text, container, is_leader_worker_set):
+    """Every form that a command line has after one or several corrections."""
+    known = [_requoted, _with_flags_at_module, _with_ray_inside]
+    if is_leader_worker_set:
+        known += [_with_leaders_address, _with_rank]
+    forms = set()
+    for count in range(1, len(known) + 1):
+        for chosen in itertools.combinations(known, count):
+            form = text
+            for correct in chosen:
+                form = correct(form, container)
+            forms.add(form)
+    return forms - {text}
+
+
+def has_other_sizes(container):
+    """Whether a parallel size stands in words that the reference does not read: `--flag=value`, a short form, or
+    in the command."""
+    words = " ".join(_items(container)).split()
+    for word in words:
+        name, equals, _ = word.partition("=")
+        if name in SHORT_SIZES or (name in SIZES and equals):
+            return True
+    return any(flag in " ".join(container.get("command") or []).split() for flag in SIZES)
+
+
+def stripped(container):
+    """The words of a container's command line without the flags for several nodes and what wraps it in a shell."""
+    if not isinstance(container, dict):
+        return None
+    text = " ".join(_items(container))
+    text = ADDED.sub("", text).replace(RAY, "")
+    text = re.sub(r"^(?:/bin/)?sh -c (?:exec )?|ray start --\S+ --\S+ && ", "", text)
+    return re.sub(r"\s+", " ", text.replace('"', "").replace("\\", "")).strip()

@@ -1,0 +1,446 @@
+"""When a line of deviations.txt holds: conditions on the input, the child's two versions and the values that differ.
+
+Each takes the context of a difference and says yes or no. In deviations.txt a function's name is written with dashes;
+of several, joined by commas, all must hold. A condition speaks of any input, never of a recorded one.
+"""
+
+import json
+import re
+
+import commands
+from context import nodes_of
+from differences import ABSENT
+
+DISCOVERY = "nvidia.com/dynamo-discovery-backend"
+METRICS = "nvidia.com/enable-metrics"
+MODEL_SERVICE = "dynamo-model-"
+PLANNER_ACCOUNT = "planner-serviceaccount"
+PROBES = ("livenessProbe", "readinessProbe")
+HANDLERS = ("exec", "grpc", "httpGet", "tcpSocket")
+CACHE_PATH = "/root/.cache/vllm"
+# What the API server puts in where a probe's number is zero or absent.
+PROBE_DEFAULTS = {"periodSeconds": 10, "timeoutSeconds": 1, "successThreshold": 1, "failureThreshold": 3}
+
+
+def _key(segment):
+    return segment[1:-1] if segment.startswith("[") else segment
+
+
+def _pod_spec(context):
+    return context.service.get("extraPodSpec") or {}
+
+
+def _requests(context):
+    return (context.service.get("resources") or {}).get("requests") or {}
+
+
+def _limits(context):
+    return (context.service.get("resources") or {}).get("limits") or {}
+
+
+# --- labels and annotations
+
+
+def label_of_the_service(context):
+    """Ours is the label that the service asks for."""
+    return (context.service.get("labels") or {}).get(_key(context.found.path[-1])) == context.found.ours
+
+
+def operators_label_set_by_user(context):
+    """The user sets a label that is the operator's; theirs is the user's value."""
+    key = _key(context.found.path[-1])
+    metadata = context.service.get("extraPodMetadata") or {}
+    given = [holder[key] for holder in (context.service.get("labels") or {}, metadata.get("labels") or {}) if key in holder]
+    return bool(given) and context.found.theirs in given
+
+
+def metadata_of_the_ingress(context):
+    """Ours is the label or annotation that the service asks for at its ingress."""
+    ingress = context.service.get("ingress") or {}
+    return (ingress.get(context.found.path[-2]) or {}).get(_key(context.found.path[-1])) == context.found.ours
+
+
+def metrics_by_service(context):
+    """The service says otherwise than the graph whether its metrics are wanted."""
+    own = (context.service.get("annotations") or {}).get(METRICS)
+    return own is not None and (own == "false") != (context.graph_annotations.get(METRICS) == "false")
+
+
+def with_checkpoint(context):
+    """The service, or the checkpoint itself, works with a checkpoint."""
+    return bool((context.service.get("checkpoint") or {}).get("enabled")) or context.manifest["kind"] == "DynamoCheckpoint"
+
+
+def checkpoint_job(context):
+    """The Job belongs to a checkpoint."""
+    return context.manifest["kind"] == "DynamoCheckpoint" or with_checkpoint(context)
+
+
+# --- probes
+
+
+def _given_probe(context):
+    """(the user's probe of the main container, the path below the probe)"""
+    _, _, _, probe, *rest = context.template_path()
+    return context.main_container.get(probe) or {}, rest
+
+
+def another_handler_given(context):
+    """The user's probe of the main container has a handler, and it is another than the one that is gone."""
+    probe, rest = _given_probe(context)
+    given = [handler for handler in HANDLERS if probe.get(handler)]
+    return bool(given) and rest[0] not in given
+
+
+def handler_given(context):
+    """The user's probe of the main container has this handler, and ours says what it says."""
+    probe, rest = _given_probe(context)
+    handler = probe.get(rest[0])
+    if not handler:
+        return False
+    wanted = handler
+    for segment in rest[1:]:
+        wanted = wanted.get(_key(segment), ABSENT) if isinstance(wanted, dict) else ABSENT
+    if wanted in (ABSENT, ""):  # what the user's handler leaves out is not taken from the default one
+        return context.found.ours in (ABSENT, "HTTP")
+    return wanted == context.found.ours
+
+
+def zero_given(context):
+    """The user gives a zero or false here; ours has it, or what the API server takes in its place."""
+    _, *rest = context.template_path()
+    if rest[:1] == ["containers"]:
+        value, rest = context.main_container, rest[2:]
+    else:
+        value = _pod_spec(context)
+    for segment in rest:
+        value = value.get(_key(segment), ABSENT) if isinstance(value, dict) else ABSENT
+    is_zero = value is False or (value == 0 and not isinstance(value, str))
+    return is_zero and context.found.ours in (0, False, ABSENT, PROBE_DEFAULTS.get(rest[-1] if rest else ""))
+
+
+def refused_for_two_handlers(context):
+    """The API server refused the reference's Deployment, whose probe had two handlers; nothing of it followed."""
+    return "may not specify more than 1 handler type" in context.failure()
+
+
+def every_component_failed(context):
+    """The Service of a model; none of the components that serve the model came to be in the reference."""
+    serving = [name for name, service in context.services.items() if (service.get("modelRef") or {}).get("name")]
+    failed = context.failed_components()
+    prefixes = [f"{context.graph_name}-{name.lower()}" for name in serving]
+    two_handlers = [name for name, message in failed.items() if "may not specify more than 1 handler type" in message]
+    return (
+        context.found.name.startswith(MODEL_SERVICE)
+        and bool(prefixes)
+        and all(any(name.startswith(prefix) for name in two_handlers) for prefix in prefixes)
+    )
+
+
+# --- variables
+
+
+def each_variable_once(context):
+    """Theirs has a variable twice; ours has each once, in the same order, with a value that theirs has for it."""
+    theirs, ours = context.found.theirs, context.found.ours
+    if not isinstance(theirs, list) or not isinstance(ours, list):
+        return False
+    names, kept = ([item.get("name") for item in side] for side in (theirs, ours))
+    return (
+        len(set(names)) < len(names)
+        and len(set(kept)) == len(kept)
+        and set(kept) == set(names)
+        and all(item in theirs for item in ours)
+        and _is_subsequence(kept, names)
+    )
+
+
+def _is_subsequence(some, every):
+    rest = iter(every)
+    return all(item in rest for item in some)
+
+
+def refused_for_a_variable_twice(context):
+    """A workload whose schema keeps variables by name was refused in the reference, which wrote one twice."""
+    return bool(re.search(r"env\S*: Duplicate value|duplicate entries for key", context.failure()))
+
+
+def cache_at_default_path(context):
+    """The first compilation cache is mounted at the engine's default path, and ours names that path."""
+    caches = [mount for mount in context.service.get("volumeMounts") or [] if mount.get("useAsCompilationCache")]
+    ours = context.found.ours
+    return bool(caches) and not caches[0].get("mountPoint") and ours == {"name": _key(context.found.path[-1]), "value": CACHE_PATH}
+
+
+def variable_of_the_graph(context):
+    """Ours is a variable of the graph or of the service."""
+    given = [*((context.manifest.get("spec") or {}).get("envs") or []), *(context.service.get("envs") or [])]
+    return context.found.ours in given
+
+
+def variable_given_twice(context):
+    """A checkpoint's Job: theirs has a variable of the operator in front of the user's own."""
+    return checkpoint_job(context) and each_variable_once(context)
+
+
+# --- resources
+
+
+def only_requests_gpu(context):
+    """The service requests GPUs without a limit, and ours is limited to what is requested."""
+    requested, kind = _requests(context).get("gpu"), _requests(context).get("gpuType") or _limits(context).get("gpuType")
+    wanted = _key(context.found.path[-1]) == (kind or "nvidia.com/gpu")
+    return wanted and bool(requested) and not _limits(context).get("gpu") and context.found.ours == requested
+
+
+def no_gpu_limit(context):
+    """A multinode service without a limit on GPUs, for which the reference makes no workload."""
+    return context.is_multinode and not _limits(context).get("gpu") and "gpu" in context.failure().lower()
+
+
+def main_container_renamed(context):
+    """The user calls the main container otherwise, and the reference then looks for `main`."""
+    return context.main_container.get("name") not in (None, "", "main")
+
+
+# --- volumes
+
+
+def _is_epp(context):
+    return context.service.get("componentType") == "epp"
+
+
+def epp_with_own_volumes(context):
+    """An endpoint picker for which the user gives volumes, none of them this one."""
+    given = [volume.get("name") for volume in _pod_spec(context).get("volumes") or []]
+    return _is_epp(context) and bool(given) and _key(context.found.path[-1]) not in given
+
+
+def epp_with_own_mounts(context):
+    """An endpoint picker for which the user gives mounts, none of them this one."""
+    given = [mount.get("name") for mount in context.main_container.get("volumeMounts") or []]
+    return _is_epp(context) and bool(given) and _key(context.found.path[-1]) not in given
+
+
+def duplicates_left_out(context):
+    """Theirs has a volume's name or a mount's path twice; ours has each once and nothing else."""
+    theirs, ours = context.found.theirs, context.found.ours
+    if not isinstance(theirs, list) or not isinstance(ours, list):
+        return False
+    key = "mountPath" if context.found.path[-1] == "volumeMounts" else "name"
+    names, kept = ([item.get(key) for item in side] for side in (theirs, ours))
+    return len(set(names)) < len(names) and len(set(kept)) == len(kept) and all(item in theirs for item in ours)
+
+
+def own_shared_memory(context):
+    """The user mounts something at /dev/shm, or has a volume called shared-memory."""
+    mounts = [*(context.main_container.get("volumeMounts") or []), *(context.service.get("volumeMounts") or [])]
+    volumes = [volume.get("name") for volume in _pod_spec(context).get("volumes") or []]
+    return "shared-memory" in volumes or any("/dev/shm" in (m.get("mountPath"), m.get("mountPoint")) for m in mounts)
+
+
+def refused_for_duplicates(context):
+    """The API server refused the reference's workload for a volume or a mount that stands twice."""
+    return bool(re.search(r"(volumes|volumeMounts)\S*: (Duplicate value|Invalid value)|must be unique", context.failure()))
+
+
+# --- accounts, discovery, pull secrets
+
+
+def own_account(context):
+    """Ours is the account that the user names."""
+    return context.found.ours == _pod_spec(context).get("serviceAccountName") and context.found.ours is not ABSENT
+
+
+def no_planner(context):
+    """The planner's account and its binding, in a graph without a planner."""
+    named = [(service.get("extraPodSpec") or {}).get("serviceAccountName") for service in context.services.values()]
+    types = [service.get("componentType") for service in context.services.values()]
+    return context.found.name.startswith(PLANNER_ACCOUNT) and "planner" not in types and PLANNER_ACCOUNT not in named
+
+
+def _discovery(annotations):
+    return (annotations or {}).get(DISCOVERY)
+
+
+def _is_resolved_otherwise(context, service):
+    own, graphs = _discovery(service.get("annotations")), _discovery(context.graph_annotations)
+    decided = own if own is not None else graphs
+    return decided is not None and (decided not in ("kubernetes", "etcd") or (own is not None and own != graphs))
+
+
+def discovery_by_service(context):
+    """The service's discovery backend is another than the graph's, or one that nobody knows."""
+    return _is_resolved_otherwise(context, context.service)
+
+
+def discovery_by_any_service(context):
+    """The account, role or binding of discovery, in a graph where some service's backend is another than the graph's."""
+    return "-k8s-service-discovery" in context.found.name and any(
+        _is_resolved_otherwise(context, service) for service in context.services.values()
+    )
+
+
+def secret_of_a_registry(context):
+    """A pull secret that the operator found for an image, not one that the user names."""
+    given = [secret.get("name") for secret in _pod_spec(context).get("imagePullSecrets") or []]
+    return _key(context.found.path[-1]) not in given
+
+
+def standalone_component(context):
+    """A component without a graph, whose names and labels the reference makes of nothing."""
+    return context.is_standalone
+
+
+# --- Services, Ingresses and owners
+
+
+def graph_owns_the_model(context):
+    """The graph owns the Service of a model, in place of the component that came first."""
+    owner = context.found.theirs if context.found.direction == "theirs" else context.found.ours
+    if not context.found.name.startswith(MODEL_SERVICE) or not isinstance(owner, dict):
+        return False
+    if context.found.direction == "theirs":
+        return owner.get("kind") == "DynamoComponentDeployment"
+    return (owner.get("kind"), owner.get("name")) == (context.manifest["kind"], context.graph_name)
+
+
+def epp_without_discovery(context):
+    """An endpoint picker where discovery is not Kubernetes' own."""
+    return _is_epp(context) and _discovery(context.graph_annotations) not in (None, "kubernetes")
+
+
+def not_a_frontend(context):
+    """A component that nobody outside the cluster may reach."""
+    return context.service_name is not None and context.service.get("componentType") != "frontend"
+
+
+def no_component_type(context):
+    """A service without a type: theirs selects a label that no pod has."""
+    return not context.service.get("componentType")
+
+
+def dots_read_dashes(context):
+    """A dotted graph: ours names the Service as it is called."""
+    theirs, ours = context.found.theirs, context.found.ours
+    return isinstance(theirs, str) and "." in context.graph_name and ours == theirs.replace(context.graph_name, _dashed(context))
+
+
+def dotted_graph(context):
+    """A child whose name may not hold the dots of the graph's name."""
+    return "." in context.graph_name and context.found.name.startswith(_dashed(context))
+
+
+def _dashed(context):
+    return context.graph_name.replace(".", "-")
+
+
+# --- replicas
+
+
+def replicas_beside_multinode(context):
+    """A graph with a multinode service: ours has the replicas that the service asks for."""
+    asked = context.service.get("replicas", 1)
+    return any(nodes_of(service) > 1 for service in context.services.values()) and context.found.ours == asked
+
+
+def replica_of_multinode(context):
+    """One of the replicas that a multinode service asks for; the reference stays at its first."""
+    index = re.search(r"-(\d+)$", context.found.name)
+    return context.is_multinode and index is not None and 0 < int(index[1]) < context.service.get("replicas", 1)
+
+
+# --- commands of multinode services
+
+
+def command_corrected(context):
+    """Ours is their command line with what a shell or the kubelet would misread put right, and nothing else."""
+    theirs, ours = context.found.theirs, context.found.ours
+    if not context.is_multinode or not isinstance(theirs, str) or not isinstance(ours, str):
+        return False
+    return ours in commands.corrections(theirs, context.main_container, context.found.kind == "LeaderWorkerSet")
+
+
+def sizes_in_other_words(context):
+    """The user gives a parallel size in words that the reference does not read; without the flags of several nodes
+    both command lines are the user's own."""
+    if not context.is_multinode or not commands.has_other_sizes(context.main_container):
+        return False
+    container = context.container_path()
+    sides = [commands.stripped(context.at(side, container)) for side in ("theirs", "ours")]
+    return commands.stripped(context.main_container) in sides and sides[0] == sides[1]
+
+
+def gpus_counted_otherwise(context):
+    """The GPUs of a node are given by a request or by the main container alone, which the reference does not count;
+    without the flags of several nodes both command lines are the user's own."""
+    counted = _requests(context).get("gpu") or (context.main_container.get("resources") or {}).get("limits")
+    if not context.is_multinode or _limits(context).get("gpu") or not counted:
+        return False
+    container = context.container_path()
+    sides = [commands.stripped(context.at(side, container)) for side in ("theirs", "ours")]
+    return commands.stripped(context.main_container) in sides and sides[0] == sides[1]
+
+
+def gpus_by_custom_limit(context):
+    """The GPUs of a node stand in a custom limit; theirs starts no process, ours one for each GPU."""
+    kind = _limits(context).get("gpuType") or "nvidia.com/gpu"
+    count = str((_limits(context).get("custom") or {}).get(kind, ""))
+    theirs = context.found.theirs
+    if not isinstance(theirs, str) or not count.isdigit():
+        return False
+    return context.found.ours == theirs.replace(" -n 0 ", f" -n {nodes_of(context.service) * int(count)} ", 1)
+
+
+def discovery_passed_on(context):
+    """The discovery backend is the service's own, and the command hands its variable on to other nodes, or not."""
+    sides = (context.found.theirs, context.found.ours)
+    if not discovery_by_service(context) or not all(isinstance(side, str) for side in sides):
+        return False
+    without = [side.replace(" -x DYN_DISCOVERY_BACKEND", "") for side in sides]
+    return without[0] == without[1]
+
+
+def no_port_of_a_leader(context):
+    """Nobody told the leader of other nodes: nothing listens at the port that theirs waits for."""
+    pod = context.found.path[:-2]
+    return context.is_worker and "--master-port" not in json.dumps(context.at("ours", (*pod, "containers")), default=str)
+
+
+def image_of_the_main_container(context):
+    """Ours waits in the main container's image, not in the first container's."""
+    return context.found.ours == context.main_container.get("image")
+
+
+def leaders_address_expanded(context):
+    """Ours names the leader in the form that the kubelet expands; no shell reads the script."""
+    theirs = context.found.theirs
+    return isinstance(theirs, str) and context.found.ours == theirs.replace("$LWS_LEADER_ADDRESS", "$(LWS_LEADER_ADDRESS)")
+
+
+# --- admission and failures
+
+
+def deployment_config_unreadable(context):
+    """A service whose DYN_DEPLOYMENT_CONFIG is no JSON object, at which the reference gives the graph up."""
+    return any(_is_unreadable(variable) for service in context.services.values() for variable in service.get("envs") or [])
+
+
+def _is_unreadable(variable):
+    if variable.get("name") != "DYN_DEPLOYMENT_CONFIG":
+        return False
+    try:
+        return not isinstance(json.loads(variable.get("value") or ""), dict)
+    except ValueError:
+        return True
+
+
+def failed_at_once(context):
+    """The reference admitted it and then failed to deploy it; ours names the field at admission."""
+    return context.found.theirs == "admitted, then failed" and context.found.ours.startswith("denied ")
+
+
+def epp_plugin_without_weight(context):
+    """An endpoint picker's configuration with a plugin that gives no weight, which the reference makes zero and denies."""
+    configs = [(service.get("eppConfig") or {}).get("config") for service in context.services.values()]
+    return context.found.theirs.startswith("denied") and any("weight" not in json.dumps(config) for config in configs if config)

@@ -1,0 +1,90 @@
+"""Accepted deviations: the lines of deviations.txt, and which of them a difference meets.
+
+    KIND PATH DIRECTION [CONDITION[,CONDITION]] DECISION[,DECISION] # reason
+
+KIND is the kind of a child, `admission`, or `Pod`: the pod template of a Deployment, a Job, a LeaderWorkerSet (both
+templates) or a PodCliqueSet (each clique), with PATH as in a Deployment's template. `Pod/KIND`: of that kind alone.
+PATH: `*` stands for one whole segment, or for letters within one; never for several. The main container is
+`containers[main]` whatever the user calls it. `-` is the child as a whole.
+DIRECTION: ours (only ours has it), theirs (only theirs), changed (both, with other values).
+CONDITION: a function of conditions.py, with dashes. DECISION: an id of common/decisions.md.
+"""
+
+import fnmatch
+import re
+from typing import NamedTuple
+
+import conditions
+from differences import parsed
+
+LINE = re.compile(
+    r"(?P<kind>\S+)\s+(?P<path>\S+)\s+(?P<direction>ours|theirs|changed)\s+(?:(?P<conditions>[a-z-]+(?:,[a-z-]+)*)\s+)?"
+    r"(?P<decisions>[a-z]+\d?-[A-Z]?\d\w*(?:,[a-z]+\d?-[A-Z]?\d\w*)*)\s+#\s*(?P<reason>\S.*)"
+)
+
+
+class InvalidLine(Exception):
+    """The message says which line, and what is wrong."""
+
+
+class Deviation(NamedTuple):
+    text: str
+    kind: str
+    path: tuple
+    direction: str
+    conditions: tuple
+
+
+def load(path):
+    with open(path, encoding="utf-8") as file:
+        lines = [(number, line.strip()) for number, line in enumerate(file, 1)]
+    return [_deviation(f"{path}:{number}", line) for number, line in lines if line and not line.startswith("#")]
+
+
+def _deviation(where, line):
+    match = LINE.fullmatch(line)
+    if match is None:
+        raise InvalidLine(f"{where}: want KIND PATH DIRECTION [CONDITION] DECISION # reason: {line}")
+    if "*" in match["kind"] or set(match["path"]) <= set("*.[]"):
+        raise InvalidLine(f"{where}: a line speaks of one kind and of a path, not of stars: {line}")
+    names = (match["conditions"] or "").split(",") if match["conditions"] else []
+    unknown = [name for name in names if not hasattr(conditions, name.replace("-", "_"))]
+    if unknown:
+        raise InvalidLine(f"{where}: no such condition: {', '.join(unknown)}")
+    functions = tuple(getattr(conditions, name.replace("-", "_")) for name in names)
+    return Deviation(line, match["kind"], parsed(match["path"]), match["direction"], functions)
+
+
+def met(context, deviations):
+    """The deviations that a difference meets."""
+    views = _views(context)
+    return [
+        deviation
+        for deviation in deviations
+        if deviation.direction == context.found.direction
+        and any(kind == deviation.kind and _matches(path, deviation.path) for kind, path in views)
+        and all(holds(context) for holds in deviation.conditions)
+    ]
+
+
+def _views(context):
+    """(kind, path) of a difference as a line may name it."""
+    found = context.found
+    views = [(found.kind, found.path)]
+    template = context.template_path()
+    if template:
+        path = _with_main(template, context.main_container.get("name"))
+        views += [("Pod", path), (f"Pod/{found.kind}", path)]
+    return views
+
+
+def _with_main(path, name):
+    if name and path[:2] == ("spec", "containers") and path[2:3] == (f"[{name}]",):
+        return (*path[:2], "[main]", *path[3:])
+    return path
+
+
+def _matches(path, pattern):
+    return len(path) == len(pattern) and all(
+        fnmatch.fnmatchcase(segment, wanted.replace("[", "[[]")) for segment, wanted in zip(path, pattern)
+    )

@@ -1,0 +1,108 @@
+"""Where two recordings of one input differ, value by value.
+
+A path is a tuple of segments: `spec`, `template`, `[main]`. Segments in brackets are elements of a list (by name,
+mount path, port or position) and keys that are no field of a schema (`[nvidia.com/selector]`).
+"""
+
+import re
+from typing import NamedTuple
+
+ORDER = "[order]"  # the path's last segment where two lists hold the same elements in another order
+UNORDERED = {"cliques", "podCliqueScalingGroups"}  # lists whose order is random in the reference
+# Compared member by member even where one side has none at all: what is missing is then told by its own name.
+OPEN_MAPS = {"labels", "annotations", "resources", "limits", "requests"}
+KEYED_BY_USERS = {"labels", "annotations", "limits", "requests", "selector", "matchLabels", "nodeSelector", "data"}
+OPEN_LISTS = {"env", "imagePullSecrets", "initContainers", "volumeMounts", "volumes"}
+
+
+class Absent:
+    """What stands for a value that one side lacks."""
+
+    def __repr__(self):
+        return "<absent>"
+
+
+ABSENT = Absent()
+
+
+class Difference(NamedTuple):
+    case: str
+    kind: str  # of the child; "admission" for the decision on the input
+    name: str
+    path: tuple  # empty: the child as a whole
+    theirs: object
+    ours: object
+
+    @property
+    def direction(self):
+        """ours: only ours has it; theirs: only theirs; changed: both, with other values."""
+        if self.theirs is ABSENT:
+            return "ours"
+        return "theirs" if self.ours is ABSENT else "changed"
+
+
+def written(path):
+    """A path as text; `-` for the whole child."""
+    text = "".join(segment if segment.startswith("[") else f".{segment}" for segment in path)
+    return text.removeprefix(".") or "-"
+
+
+def parsed(text):
+    """The opposite of written()."""
+    return () if text == "-" else tuple(re.findall(r"\[[^\]]*\]|[^.\[]+", text))
+
+
+def differences(theirs, ours, path=()):
+    """(path, their value, our value) wherever the two differ."""
+    if path and path[-1] in OPEN_MAPS:
+        theirs, ours = ({} if side is ABSENT else side for side in (theirs, ours))
+    if path and path[-1] in OPEN_LISTS:
+        theirs, ours = ([] if side is ABSENT else side for side in (theirs, ours))
+    if type(theirs) is not type(ours):
+        yield path, theirs, ours
+    elif isinstance(theirs, dict):
+        yield from _of_members(theirs, ours, path, _element if path and path[-1] in KEYED_BY_USERS else _member)
+    elif isinstance(theirs, list):
+        yield from _of_lists(theirs, ours, path)
+    elif theirs != ours:
+        yield path, theirs, ours
+
+
+def _of_members(theirs, ours, path, segment):
+    for key in sorted(theirs.keys() | ours.keys()):
+        yield from differences(theirs.get(key, ABSENT), ours.get(key, ABSENT), (*path, segment(key)))
+
+
+def _of_lists(theirs, ours, path):
+    their_keys, our_keys = ([_key(item) for item in side] for side in (theirs, ours))
+    if _are_unique(their_keys) and _are_unique(our_keys):
+        yield from _of_members(dict(zip(their_keys, theirs)), dict(zip(our_keys, ours)), path, _element)
+        # Also where one side has more: what both have stands in one order.
+        common = [[key for key in keys if key in others] for keys, others in ((their_keys, our_keys), (our_keys, their_keys))]
+        if common[0] != common[1] and path[-1] not in UNORDERED:
+            yield (*path, ORDER), *common
+    elif len(theirs) != len(ours):
+        yield path, theirs, ours
+    else:
+        for i, pair in enumerate(zip(theirs, ours)):
+            yield from differences(*pair, (*path, _element(i)))
+
+
+def _key(item):
+    """By what an element of a list is known, as text; None where it is known by its position alone."""
+    if not isinstance(item, dict):
+        return None
+    key = item.get("name") or item.get("mountPath") or item.get("containerPort")
+    return None if key is None else str(key)
+
+
+def _are_unique(keys):
+    return None not in keys and len(set(keys)) == len(keys)
+
+
+def _member(key):
+    return key if re.fullmatch(r"\w+", key) else f"[{key}]"
+
+
+def _element(key):
+    return f"[{key}]"

@@ -1,0 +1,175 @@
+"""Reading a recording, and what in it does not count.
+
+Folded or left out, because it is chance, wording or another program's:
+- custom resources that the user made; of those that the operator made only name, labels, owners, and an adapter's spec;
+- claims and ConfigMaps that the input brought along, and the ssh Secret of MPI, which only a controller can make;
+- empty values, which count as absent (save where a user's `emptyDir: {}` and its like stand);
+- bookkeeping annotations of the reference;
+- which component owns a Service of a model in the reference: the first one that came;
+- of the script that waits for the leader all but host and port; messages of the wait for DNS; how the YAML in a
+  ConfigMap is quoted;
+- worker hashes, which read HASH unless they are asked for.
+"""
+
+import json
+import re
+from typing import NamedTuple
+
+import yaml
+
+CUSTOM = {
+    "DynamoGraphDeployment",
+    "DynamoComponentDeployment",
+    "DynamoGraphDeploymentRequest",
+    "DynamoModel",
+    "DynamoCheckpoint",
+    "DynamoGraphDeploymentScalingAdapter",
+}
+HASH_LABEL = "nvidia.com/dynamo-worker-hash"
+BOOKKEEPING = ("nvidia.com/last-applied-hash", "nvidia.com/last-applied-generation")
+MANAGED_BY = "app.kubernetes.io/managed-by"
+KEPT_EMPTY = {"emptyDir", "securityContext"}  # there an empty map says something
+MPI_SECRET = ("Secret", "mpi-run-ssh-secret")
+LEADER_WAIT = "wait-for-leader-mp"
+LEADER_PORT = "29500"
+FIRST_COME = "ANY"
+
+
+class Recording(NamedTuple):
+    case: str
+    admitted: bool
+    failed: bool  # admitted, and then its status tells of a failure
+    children: dict  # (kind, name) -> the child, folded
+    messages: list  # what kubectl said of what was not admitted
+    refused: list  # children that the API server refused
+    manifests: list  # custom resources as the user wrote them; as they were stored where that is all there is
+    failures: dict  # name of a graph or component -> why the operator could not deploy it
+    hashes: frozenset
+
+
+def read(path, hashes=False):
+    with open(path, encoding="utf-8") as file:
+        return recording(json.load(file), hashes)
+
+
+def recording(dump, hashes=False):
+    """What a dump of record.py or record_render.py says. `hashes`: worker hashes count, too."""
+    seen = worker_hashes(dump["objects"])
+    objects = json.loads(without_hashes(json.dumps(dump["objects"]), () if hashes else seen))
+    custom = [item for item in objects if item["kind"] in CUSTOM]
+    return Recording(
+        case=dump["case"],
+        admitted=all(answer["ok"] for answer in dump["apply"] if answer["kind"].startswith("Dynamo")),
+        failed=any(_tells_of_failure(condition) for item in custom for condition in _conditions(item)),
+        children={(item["kind"], item["metadata"]["name"]): _prune(_folded(item)) for item in objects if _is_child(item)},
+        messages=[answer["message"] for answer in dump["apply"] if not answer["ok"]],
+        refused=dump.get("refused", []),
+        manifests=dump.get("input") or [item for item in custom if not item["metadata"].get("ownerReferences")],
+        failures={
+            item["metadata"]["name"]: condition.get("message", "")
+            for item in custom
+            for condition in _conditions(item)
+            if condition.get("message", "").lower().startswith("failed to reconcile")
+        },
+        hashes=frozenset(seen),
+    )
+
+
+def without_hashes(text, hashes):
+    for value in sorted(hashes, key=len, reverse=True):
+        text = text.replace(value, "HASH")
+    return text
+
+
+def worker_hashes(objects):
+    """From labels; from the name of an owner where the sibling with the label could not be made."""
+    found = set()
+    for item in objects:
+        spec = item.get("spec")
+        template = spec.get("template") if isinstance(spec, dict) else None
+        for holder in (item, template if isinstance(template, dict) else {}):
+            found.add(((holder.get("metadata") or {}).get("labels") or {}).get(HASH_LABEL))
+        for owner in item["metadata"].get("ownerReferences") or []:
+            suffix = re.search(r"-([0-9a-f]{8})$", owner.get("name", "")) if owner.get("kind") == "DynamoComponentDeployment" else None
+            found.add(suffix and suffix[1])
+    return {value for value in found if value and re.fullmatch(r"[0-9a-f]{8}", value)}
+
+
+def is_foreign(child):
+    """Brought along by the input: nobody owns it, and no operator manages it."""
+    metadata = child["metadata"]
+    return not metadata.get("ownerReferences") and (metadata.get("labels") or {}).get(MANAGED_BY) != "dynamo-operator"
+
+
+def _conditions(item):
+    return (item.get("status") or {}).get("conditions") or []
+
+
+def _tells_of_failure(condition):
+    text = condition.get("reason", "") + condition.get("message", "")
+    return "fail" in text.lower() and condition.get("status") != "True"
+
+
+def _is_child(item):
+    if (item["kind"], item["metadata"]["name"]) == MPI_SECRET:
+        return False
+    return item["kind"] not in CUSTOM or bool(item["metadata"].get("ownerReferences"))
+
+
+def _folded(item):
+    if item["kind"] in CUSTOM:
+        return _made(item)
+    metadata = item["metadata"]
+    for key in BOOKKEEPING:
+        (metadata.get("annotations") or {}).pop(key, None)
+    if item["kind"] == "Service" and metadata["name"].startswith("dynamo-model-"):
+        for owner in metadata.get("ownerReferences") or []:
+            if owner.get("kind") == "DynamoComponentDeployment":
+                owner["name"] = FIRST_COME
+    if item["kind"] == "ConfigMap":
+        item["data"] = {key: _meaning(text) for key, text in (item.get("data") or {}).items()}
+    _fold_scripts(item)
+    return item
+
+
+def _made(item):
+    metadata = item["metadata"]
+    kept = {"kind": item["kind"], "metadata": {key: metadata.get(key) for key in ("name", "labels", "ownerReferences")}}
+    if item["kind"] == "DynamoGraphDeploymentScalingAdapter":
+        kept["spec"] = item.get("spec")
+    return kept
+
+
+def _meaning(text):
+    """YAML as what it says; any other text as it is."""
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text
+
+
+def _fold_scripts(value):
+    if isinstance(value, dict):
+        command = value.get("command")
+        if value.get("name") == LEADER_WAIT and isinstance(command, list) and len(command) == 3 and isinstance(command[2], str):
+            hosts = sorted(set(re.findall(r"\$[^\"'\s,\\]+", command[2])))
+            command[2] = " ".join(["SCRIPT", *hosts, *re.findall(rf"\b{LEADER_PORT}\b", command[2])[:1]])
+        for member in value.values():
+            _fold_scripts(member)
+    elif isinstance(value, list):
+        for i, element in enumerate(value):
+            if isinstance(element, str) and "getent hosts" in element:
+                value[i] = re.sub(r"echo (\"[^\"]*\"|'[^']*')(?=;| &&)", "echo MSG", element)
+            else:
+                _fold_scripts(element)
+
+
+def _prune(value):
+    if isinstance(value, dict):
+        members = {key: _prune(member) for key, member in value.items()}
+        return {key: member for key, member in members.items() if _says_something(key, member)}
+    return [_prune(element) for element in value] if isinstance(value, list) else value
+
+
+def _says_something(key, value):
+    return value is not None and value != "" and (value not in ({}, []) or key in KEPT_EMPTY)

@@ -1,0 +1,39 @@
+"""The recordings of the reference: those of generated inputs, in this folder, and those of the product's example
+manifests, which are not ours to keep and stand beside the repository where they stand at all."""
+
+import json
+import lzma
+import pathlib
+import tarfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ARCHIVES = HERE / "recordings"
+EXAMPLES = HERE.parents[2] / "shared/reference"
+SETS = ("lws", "grove")
+GENERATED = "r1-"  # how names of generated inputs begin
+
+
+def unpack(name, folder):
+    """Unpacks an archive into `folder`; what it holds lies in the folder that is returned."""
+    with tarfile.open(ARCHIVES / f"{name}.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    return pathlib.Path(folder, name)
+
+
+def reviews():
+    """The recorded reviews: {"path", "req", "res"} each; "res" is what the reference answered."""
+    with lzma.open(ARCHIVES / "reviews.jsonl.xz", "rt", encoding="utf-8") as lines:
+        for line in lines:
+            yield json.loads(line)
+
+
+def have_examples():
+    return (EXAMPLES / "input").is_dir() and (EXAMPLES / "golden").is_dir()
+
+
+def example_inputs():
+    return [path for path in sorted((EXAMPLES / "input").glob("*.yaml")) if not path.name.startswith(GENERATED)]
+
+
+def example_answers(name):
+    return [path for path in sorted((EXAMPLES / "golden" / name).glob("*.json")) if not path.name.startswith(GENERATED)]
