@@ -6,6 +6,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <memory>
 
 namespace dynamo::log {
@@ -49,26 +50,31 @@ Output& output() {
   return instance;
 }
 
+std::string lineOf(Level level, std::string_view logger, std::string_view message, Fields fields) {
+  return renderLine(output().format.load(std::memory_order_relaxed), level, std::chrono::system_clock::now(),
+                    logger, message, std::span<const Field>{fields.begin(), fields.size()});
+}
+
 void write(Level level, std::string_view logger, std::string_view message, Fields fields) {
   if (!enabled(level)) return;
   Output& out = output();
-  const std::string line =
-      renderLine(out.format.load(std::memory_order_relaxed), level, std::chrono::system_clock::now(), logger,
-                 message, std::span<const Field>{fields.begin(), fields.size()});
+  const std::string line = lineOf(level, logger, message, fields);
   out.logger->log(spdlog::level::info, spdlog::string_view_t{line.data(), line.size()});
 }
 
 }  // namespace
 
-void configure(const Options& options) {
+std::error_code configure(const Options& options) {
   Output& out = output();
   out.level.store(options.level, std::memory_order_relaxed);
   out.format.store(options.format, std::memory_order_relaxed);
-  if (options.background) {
-    out.writeInBackground();
-  } else {
-    out.writeAtOnce();
+  out.writeAtOnce();
+  try {
+    if (options.background) out.writeInBackground();
+  } catch (const std::system_error& error) {
+    return error.code();
   }
+  return {};
 }
 
 bool enabled(Level level) {
@@ -90,6 +96,12 @@ void Logger::warn(std::string_view message, Fields fields) const {
 }
 void Logger::error(std::string_view message, Fields fields) const {
   write(Level::Error, name_, message, fields);
+}
+void Logger::fatal(std::string_view message, Fields fields) const {
+  const std::string line = lineOf(Level::Error, name_, message, fields);
+  // Other threads may be logging: the queue is left alone, and so is all that static destructors would end.
+  output().sink->log({"", spdlog::level::err, spdlog::string_view_t{line.data(), line.size()}});
+  std::_Exit(EXIT_FAILURE);
 }
 
 }  // namespace dynamo::log

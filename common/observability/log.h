@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <variant>
 
@@ -75,8 +76,9 @@ struct Options {
   bool background = false;
 };
 
-/// Call it before threads start. Without it: info, JSON, written at once.
-void configure(const Options& options);
+/// Call it before threads start. Without it: info, JSON, written at once, as it also is after an error: the
+/// system has no thread left.
+std::error_code configure(const Options& options);
 
 bool enabled(Level level);
 
@@ -91,6 +93,9 @@ class Logger {
   void info(std::string_view message, Fields fields = {}) const;
   void warn(std::string_view message, Fields fields = {}) const;
   void error(std::string_view message, Fields fields = {}) const;
+  /// An error that the process does not outlive: writes it past what waits in the background, then exits with
+  /// status 1.
+  [[noreturn]] void fatal(std::string_view message, Fields fields = {}) const;
 
  private:
   std::string_view name_;

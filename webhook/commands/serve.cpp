@@ -219,7 +219,10 @@ int runServe(const ServeOptions& options) {
     return 1;
   }
   auto& settings = std::get<Settings>(made);
-  log::configure(settings.log);
+  if (const std::error_code error = log::configure(settings.log)) {
+    logStartErrors({"cannot start the thread of the log: " + error.message()});
+    return 1;
+  }
   for (const std::string& warning : settings.warnings) kServerLog.warn(warning);
   const int status = run(std::move(settings), signals);
   log::drain();

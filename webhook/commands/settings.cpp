@@ -124,7 +124,7 @@ std::variant<Settings, SettingsErrors> makeSettings(const ServeOptions& options)
                                       server.metrics.port);
   settings.server.threads = static_cast<unsigned>(server.webhook.threads);
   settings.server.limits.connections = static_cast<std::size_t>(server.webhook.maxConnections);
-  settings.server.limits.bodyBudget = static_cast<std::size_t>(server.webhook.maxInFlightBytes);
+  settings.server.limits.conversionBudget = static_cast<std::size_t>(server.webhook.maxInFlightBytes);
   settings.certDir = options.certDir.empty() ? server.webhook.certDir : options.certDir;
 
   settings.tls.allowTls12 =

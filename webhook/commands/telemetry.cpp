@@ -63,13 +63,15 @@ constexpr Figure kTotals[] = {
     {&ServerMetrics::requestsRefused, "dynamo_webhook_requests_refused_total",
      "Requests refused for their form, or for lack of room."},
     {&ServerMetrics::timeouts, "dynamo_webhook_request_timeouts_total",
-     "Requests cut because head, body or reply went too slowly, or no room or worker was free in time."},
+     "Requests cut because head, body or reply went too slowly, or no worker was free in time."},
+    {&ServerMetrics::connectionsFailed, "dynamo_webhook_connections_failed_total",
+     "Connections ended by an exception of the server."},
 };
 constexpr Figure kNow[] = {
     {&ServerMetrics::connectionsOpen, "dynamo_webhook_connections", "Open connections."},
     {&ServerMetrics::bodyBytes, "dynamo_webhook_bytes_in_flight", "Bytes of request bodies held."},
     {&ServerMetrics::replyBytes, "dynamo_webhook_reply_bytes_in_flight",
-     "Bytes of larger replies being sent."},
+     "Bytes of larger replies that clients have not taken yet."},
     {&ServerMetrics::requestsQueued, "dynamo_webhook_requests_queued", "Requests that wait for a worker."},
 };
 

@@ -41,20 +41,27 @@ Connection::Connection(const Site& site, Shared& shared, Counters& counters, int
 void Connection::startTransfer(std::chrono::milliseconds limit) {
   started_ = coarseNow();
   deadline_ = started_ + limit;
-  moved_ = 0;
-  waited_ = {};
+  moved_ = credited_ = 0;
+  waited_ = lag_ = {};
 }
 
 Connection::~Connection() {
-  giveBudgetBack();
+  keepCovered(0);
 }
 
 Step Connection::advance() {
   Wire::clearErrors();
   turnBytes_ = 0;
-  if (waitsSince_ != kNever) waited_ += coarseNow() - std::exchange(waitsSince_, kNever);
+  if (waitsSince_ != kNever) {
+    const Instant waited = coarseNow() - std::exchange(waitsSince_, kNever);
+    waited_ += waited;
+    lag_ += waited;
+  }
+  if (aborted_) {
+    wire_.giveUpUntaken();
+    state_ = State::done;
+  }
   for (;;) {
-    if (aborted_) state_ = State::done;
     if (const auto step = tick()) return *step;
     if (turnBytes_ >= kTurnBytes) return Step::yield;
   }
@@ -66,15 +73,10 @@ Connection::MaybeStep Connection::tick() {
       return handshake();
     case State::head:
       return readHead();
-    case State::waitBudget:
-      return leaveBudget();
-    case State::interim:
     case State::reply:
       return writeReply();
     case State::body:
       return readBody();
-    case State::chunks:
-      return readChunks();
     case State::working:
       return respond();
     case State::linger:
@@ -86,7 +88,12 @@ Connection::MaybeStep Connection::tick() {
 }
 
 Connection::MaybeStep Connection::waitFor(Io io) {
-  if (io != Io::closed) waitsSince_ = coarseNow();
+  if (io != Io::closed) {
+    waitsSince_ = coarseNow();
+    constexpr std::uint64_t kQuarter = 4'000'000'000;  // nanoseconds for minRate bytes
+    const Instant worth{(moved_ - std::exchange(credited_, moved_)) * kQuarter / shared_.limits.minRate};
+    lag_ -= std::min(lag_, worth);
+  }
   if (io == Io::wantRead) return Step::read;
   if (io == Io::wantWrite) return Step::write;
   state_ = State::done;
@@ -133,6 +140,13 @@ bool Connection::roomForInput(std::size_t limit) {
 
 Connection::MaybeStep Connection::readHead() {
   unread_ = true;  // of a head that is refused, nobody knows where the request ends
+  // Who has read its reply has also acknowledged it when it asks again. The next replies of others would pile
+  // up with the kernel.
+  const bool comes = expects_ || inBegin_ < inEnd_ || wire_.pending();
+  if (comes && untaken()) {
+    waitsSince_ = coarseNow();
+    return Step::taken;
+  }
   if (inBegin_ < inEnd_) {
     switch (parser_.parse(input().substr(0, shared_.limits.headerBytes))) {
       case HeadParser::Result::complete:
@@ -153,11 +167,12 @@ Connection::MaybeStep Connection::readHead() {
     // A try to read would only tell that nothing has come yet: wait first.
     if (!expects_ && !wire_.pending()) {
       expects_ = true;
-      return Step::read;
+      return waitFor(Io::wantRead);
     }
   }
   if (!roomForInput(shared_.limits.headerBytes)) return refuse(431, "the request head is too large");
   const auto got = receive(in_.get() + inEnd_, inSize_ - inEnd_);
+  if (got.io == Io::closed && wire_.untaken() > 0) return finish();  // it sends no more, but may read
   if (got.io != Io::ok) return waitFor(got.io);
   if (inBegin_ == inEnd_) deadline_ = coarseNow() + shared_.limits.header;
   inEnd_ += got.bytes;
@@ -168,7 +183,8 @@ Connection::MaybeStep Connection::readHead() {
 Connection::MaybeStep Connection::takeRequest() {
   const auto& head = parser_.head();
   turnBytes_ += kTurnPerRequest;
-  unread_ = head.hasBody();
+  const std::uint64_t length = head.contentLength;
+  unread_ = length > 0;
   path_ = head.target.substr(0, head.target.find('?'));
   const bool pages = site_.speaks == Site::Speaks::pages;
   // Who asks for pages comes seldom: kept connections would only fill the few places.
@@ -183,15 +199,12 @@ Connection::MaybeStep Connection::takeRequest() {
     return refuse(405, "the method is not allowed here", pages ? "GET, HEAD" : "POST");
   }
   if (!pages && !isJson(head.contentType)) return refuse(415, "Content-Type must be application/json");
-  mostBody_ = std::min(route_->maxBody, budget().capacity() + shared_.limits.freeBody);
-  if (head.contentLength > mostBody_ || (head.chunked && mostBody_ == 0)) {
+  if (length > std::min(route_->maxBody, budget().capacity() + shared_.limits.freeBody)) {
     return refuse(413, "the request body is too large");
   }
   startTransfer(shared_.limits.body);
-  if (!head.hasBody()) return handle();
-  // Who may wait gets room for the whole body before any of it: two halves would wait for each other. Others
-  // pay as bytes come (readBody), so that an announcement alone takes nothing from anyone.
-  return !route_->waits || cover(static_cast<std::size_t>(head.contentLength)) ? startBody() : awaitBudget();
+  state_ = State::body;
+  return std::nullopt;
 }
 
 void Connection::releaseMemory() {
@@ -205,13 +218,15 @@ void Connection::releaseMemory() {
 }
 
 bool Connection::lags(Instant now) const {
-  if (state_ == State::linger) return deadline_ - now < shared_.limits.linger / 2;
-  if (waitsSince_ == kNever || !(reads() || writes())) return false;
-  const Instant waited = waited_ + (now - waitsSince_);
-  if (waited <= shared_.limits.lagAfter) return false;
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(waited).count();
-  if (moved_ * 4'000 >= shared_.limits.minRate * static_cast<std::uint64_t>(ms)) return false;
-  return !waitsForUs();  // what has come, or could go, since then
+  if (state_ == State::linger) return now - started_ > shared_.limits.lagAfter;
+  const bool pays = held_ + heldReply_ > 0;  // in State::head: for a reply that the client does not take
+  if (waitsSince_ == kNever || !(reads() || writes() || (state_ == State::head && pays))) return false;
+  return lag_ + (now - waitsSince_) > shared_.limits.lagAfter && !waitsForUs();
+}
+
+/// Whether bytes have come, or could go, since it was our turn.
+bool Connection::waitsForUs() const {
+  return (reads() && wire_.arrived()) || (writes() && wire_.writable());
 }
 
 /// Of the time that a transfer may take, only that counts in which the client lets us wait, until it has
@@ -232,6 +247,10 @@ bool Connection::holdsWanted(Instant now) const {
 }
 
 Swept Connection::sweep(Instant now) {
+  if (state_ == State::head || state_ == State::linger) untaken();  // what was taken is paid no longer
+  if (state_ == State::linger && now - started_ < shared_.limits.write && wire_.untaken() > 0) {
+    deadline_ = std::max(deadline_, now + Instant{1});  // it may still be taking the reply
+  }
   const bool inTime = !overdue(now);
   if (inTime && !(holdsWanted(now) && lags(now))) {
     if (released_ || !idle() || deadline_ - now > shared_.limits.idle - shared_.limits.idleRelease)
@@ -247,7 +266,10 @@ Swept Connection::sweep(Instant now) {
       finish();
       break;
     case State::head:
-      if (!idle()) {
+      if (untaken()) {
+        counters_.timeouts.add();
+        abort();
+      } else if (!idle()) {
         counters_.timeouts.add();
         unread_ = true;
         refuse(408, "the request head came too slowly");
@@ -259,16 +281,10 @@ Swept Connection::sweep(Instant now) {
       }
       break;
     case State::body:
-    case State::chunks:
       counters_.timeouts.add();
       // What was not too late may be asked again.
       refuse(inTime ? 503 : 408, "the request body came too slowly");
       break;
-    case State::waitBudget:
-      counters_.timeouts.add();
-      refuse(503, "too many bytes of requests are being handled");
-      break;
-    case State::interim:
     case State::reply:
       counters_.timeouts.add();
       abort();

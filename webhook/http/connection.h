@@ -21,12 +21,12 @@ inline constexpr std::size_t kTurnBytes = std::size_t{32} << 10;
 
 /// What a connection waits for.
 enum class Step {
-  read,    ///< the socket is readable
-  write,   ///< the socket is writable
-  budget,  ///< other requests finish: try again soon
-  work,    ///< `work` has run, on a worker thread
-  yield,   ///< nothing: let other connections of the thread have their turn
-  done,    ///< over: close the socket
+  read,   ///< the socket is readable
+  write,  ///< the socket is writable
+  taken,  ///< the client takes what the kernel holds, which it does not announce: try again soon
+  work,   ///< `work` has run, on a worker thread
+  yield,  ///< nothing: let other connections of the thread have their turn
+  done,   ///< over: close the socket
 };
 
 /// What costs how much.
@@ -61,12 +61,8 @@ class Connection {
   bool unused() const { return served_ == 0 && (state_ == State::handshake || state_ == State::head); }
   /// Whether it has been idle for a while, and still is.
   bool dormant() const { return released_ && idle() && !wire_.arrived(); }
-  /// Whether the client has long let us wait for its bytes, or for room for ours.
+  /// Whether the client has long let us wait for its bytes, or to take ours.
   bool lags(Instant now) const;
-  /// Whether it waits for room for its body.
-  bool waitsForBudget() const { return state_ == State::waitBudget; }
-  /// Whether it has long done so: of who only announces bodies there may be many.
-  bool queues(Instant now) const { return waitsForBudget() && now - waitingSince_ > shared_.limits.lagAfter; }
   /// What the next `advance` is likely to do.
   Work next() const {
     if (state_ == State::handshake) return Work::handshake;
@@ -76,16 +72,14 @@ class Connection {
   void abort() { aborted_ = true; }
 
  private:
-  enum class State { handshake, head, waitBudget, interim, body, chunks, working, reply, linger, done };
+  enum class State { handshake, head, body, working, reply, linger, done };
   using MaybeStep = std::optional<Step>;  ///< nullopt: the state changed, go on
 
   MaybeStep tick();
   MaybeStep handshake();
   MaybeStep readHead();
   MaybeStep takeRequest();
-  MaybeStep startBody();
   MaybeStep readBody();
-  MaybeStep readChunks();
   MaybeStep handle();
   MaybeStep respond();
   MaybeStep refuse(int status, std::string_view message, std::string_view allow = {});
@@ -99,16 +93,15 @@ class Connection {
   IoResult receive(char* data, std::size_t size);
   MaybeStep flush(std::string_view bytes, std::size_t& position);
   bool roomForInput(std::size_t limit);
-  Budget& budget() const { return route_->waits ? shared_.budget : shared_.promptBudget; }
+  Budget& budget() const { return route_->conversion ? shared_.conversionBudget : shared_.admissionBudget; }
   bool cover(std::size_t bodyBytes);
-  MaybeStep awaitBudget();
-  MaybeStep leaveBudget();
-  void giveBudgetBack();
   bool coverReply();
+  void keepCovered(std::size_t most);
+  bool untaken();
   bool holdsWanted(Instant now) const;
-  bool reads() const { return state_ == State::body || state_ == State::chunks; }
-  bool writes() const { return state_ == State::interim || state_ == State::reply; }
-  bool waitsForUs() const { return reads() ? wire_.arrived() : wire_.writable(); }
+  bool reads() const { return state_ == State::body; }
+  bool writes() const { return state_ == State::reply; }
+  bool waitsForUs() const;
   bool overdue(Instant now) const;
   bool outdated() const;
   void extendDeadline(std::chrono::milliseconds base);
@@ -125,8 +118,10 @@ class Connection {
   Instant deadline_;
   Instant started_{};            ///< of the body or reply under way
   std::size_t moved_ = 0;        ///< bytes of the body or reply under way
-  Instant waited_{};             ///< in which the client let us wait for its bytes, or for room for ours
+  Instant waited_{};             ///< in which the client let us wait for its bytes, or to take ours
   Instant waitsSince_ = kNever;  ///< for that which is under way
+  Instant lag_{};                ///< waited_, less what was moved in between
+  std::size_t credited_ = 0;     ///< of moved_
   std::size_t turnBytes_ = 0;
 
   std::unique_ptr<char[]> in_;  ///< received, not yet taken: [inBegin_, inEnd_)
@@ -136,13 +131,11 @@ class Connection {
 
   HeadParser parser_;
   const Route* route_ = nullptr;
-  std::size_t mostBody_ = 0;  ///< bytes that the request's body may have
   std::string path_;
   Request request_;
   std::size_t held_ = 0;       ///< bytes taken from the route's budget
   std::size_t heldReply_ = 0;  ///< bytes taken from that of replies
-  std::size_t needed_ = 0;     ///< bytes waited for
-  Instant waitingSince_{};     ///< for them
+  std::size_t given_ = 0;      ///< bytes of replies that the kernel may hold
 
   Reply reply_;
   std::string_view allow_;

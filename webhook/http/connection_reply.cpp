@@ -21,7 +21,7 @@ bool Connection::outdated() const {
   if (shared_.cut) return true;
   const auto waited = std::chrono::steady_clock::now() - request_.arrived;
   const Limits& limits = shared_.limits;
-  return waited > (route_->waits ? limits.longQueue : limits.queue) ||
+  return waited > (route_->conversion ? limits.longQueue : limits.queue) ||
          (waited > limits.goneAfter && wire_.hungUp());
 }
 
@@ -56,6 +56,8 @@ Connection::MaybeStep Connection::handle() {
 Connection::MaybeStep Connection::refuse(int status, std::string_view message, std::string_view allow) {
   reply_ = statusReply(status, message);
   allow_ = allow;
+  releaseRequest();
+  keepCovered(0);
   // Nobody honest is refused here, or goes on better on another connection: this one does not keep its place.
   keepAlive_ = false;
   counters_.requestsRefused.add();
@@ -66,7 +68,7 @@ Connection::MaybeStep Connection::refuse(int status, std::string_view message, s
 bool Connection::coverReply() {
   const std::size_t size =
       reply_.body.capacity();  // what it holds: a text that grew may have twice its length
-  if (route_ == nullptr || route_->waits || size <= shared_.limits.freeBody) return true;
+  if (route_ == nullptr || route_->conversion || size <= shared_.limits.freeBody) return true;
   Budget& replies = shared_.replyBudget;
   const bool covered = replies.tryTake(size);
   if (covered) heldReply_ = size;
@@ -102,14 +104,15 @@ Connection::MaybeStep Connection::flush(std::string_view bytes, std::size_t& pos
     const auto rest = bytes.substr(position, kWriteStep);
     const auto sent = wire_.write(rest.data(), rest.size());
     if (sent.io != Io::ok) {
-      if (state_ == State::reply) extendDeadline(shared_.limits.write);
+      extendDeadline(shared_.limits.write);
       return waitFor(sent.io);
     }
     position += sent.bytes;
     moved_ += sent.bytes;
+    given_ += sent.bytes;
     turnBytes_ += sent.bytes;
     if (turnBytes_ >= kTurnBytes) {
-      if (state_ == State::reply) extendDeadline(shared_.limits.write);
+      extendDeadline(shared_.limits.write);
       return std::nullopt;
     }
   }
@@ -119,11 +122,6 @@ Connection::MaybeStep Connection::flush(std::string_view bytes, std::size_t& pos
 Connection::MaybeStep Connection::writeReply() {
   if (auto step = flush(out_, outSent_)) return step;
   if (outSent_ < out_.size()) return std::nullopt;
-  if (state_ == State::interim) {
-    moved_ = 0;
-    state_ = parser_.head().chunked ? State::chunks : State::body;
-    return std::nullopt;
-  }
   if (auto step = flush(reply_.body, bodySent_)) return step;
   if (bodySent_ < reply_.body.size()) return std::nullopt;
   return finishReply();
@@ -142,7 +140,7 @@ Connection::MaybeStep Connection::finishReply() {
   ++served_;
   trim_ = trim_ || reply_.body.size() > kTrimBody;
   releaseText(reply_.body);  // the next one brings its own
-  giveBudgetBack();
+  if (!untaken()) keepCovered(0);
   if (std::exchange(trim_, false)) shared_.trimHeap();
   parser_.reset();
   allow_ = {};
@@ -152,22 +150,36 @@ Connection::MaybeStep Connection::finishReply() {
   return std::nullopt;
 }
 
-/// Ends the connection so that what was sent arrives.
+/// Whether the kernel holds more of our replies than needs no budget, as the client has not taken them: that
+/// stays paid for. The kernel is asked once in so many bytes only.
+bool Connection::untaken() {
+  const std::size_t free = shared_.limits.freeBody;
+  if (given_ <= free) return false;
+  given_ = wire_.untaken();
+  keepCovered(given_ > free ? given_ : 0);
+  return given_ > free;
+}
+
+/// Ends the connection so that what was sent arrives. A socket that is closed while the kernel holds
+/// something is nobody's any more: in no count and under no deadline of ours.
 Connection::MaybeStep Connection::finish() {
   const bool moreMayCome = unread_ || inBegin_ < inEnd_ || wire_.pending();
+  const bool mustGo = wire_.untaken() > 0;
   wire_.shutdown();
-  if (!moreMayCome) {
+  if (!moreMayCome && !mustGo) {
     state_ = State::done;
     return std::nullopt;
   }
   state_ = State::linger;
-  deadline_ = coarseNow() + shared_.limits.linger;
+  started_ = coarseNow();
+  deadline_ = started_ + (moreMayCome ? shared_.limits.linger : std::chrono::milliseconds{0});
   return std::nullopt;
 }
 
 Connection::MaybeStep Connection::linger() {
   const auto got = wire_.discard();
   turnBytes_ += got.bytes;
+  if (got.io == Io::closed && wire_.untaken() > 0) return Step::taken;
   return got.io == Io::ok ? std::nullopt : waitFor(got.io);
 }
 

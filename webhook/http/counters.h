@@ -28,6 +28,7 @@ struct alignas(64) Counters {
   Counter handshakesFailed;
   Counter requestsRefused;
   Counter timeouts;
+  Counter failed;
 
   void addTo(ServerMetrics& sum) const {
     sum.connectionsAccepted += accepted.get();
@@ -36,6 +37,7 @@ struct alignas(64) Counters {
     sum.handshakesFailed += handshakesFailed.get();
     sum.requestsRefused += requestsRefused.get();
     sum.timeouts += timeouts.get();
+    sum.connectionsFailed += failed.get();
   }
 };
 

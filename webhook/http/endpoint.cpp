@@ -13,6 +13,8 @@
 #include <memory>
 #include <system_error>
 
+#include "webhook/http/limits.h"
+
 namespace dynamo::webhook {
 namespace {
 
@@ -115,7 +117,9 @@ int tryListen(const SocketAddress& address, bool reusePort, detail::UniqueFd& ou
   if (reusePort) enable(fd.get(), SOL_SOCKET, SO_REUSEPORT);
   if (address.family() == AF_INET6) enable(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
   enable(fd.get(), IPPROTO_TCP, TCP_NODELAY);
-  enable(fd.get(), SOL_SOCKET, SO_SNDBUF, kSendBuffer);  // connections inherit it
+  // Connections inherit these.
+  enable(fd.get(), SOL_SOCKET, SO_SNDBUF, kSendBuffer);
+  enable(fd.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(kUntakenDeadline.count()));
   if (::bind(fd.get(), address.get(), address.size) != 0) return errno;
   if (::listen(fd.get(), kBacklog) != 0) return errno;
   out = std::move(fd);

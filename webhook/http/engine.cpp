@@ -12,35 +12,46 @@ constexpr std::chrono::milliseconds kStopPoll{1};
 
 }  // namespace
 
-Engine::Engine(std::vector<Door> doors, const Limits& limits, unsigned workers)
-    : shared_(limits, workers), doors_(std::move(doors)) {}
-
 std::variant<std::unique_ptr<Engine>, std::string> Engine::start(std::vector<Door> doors,
                                                                  const Limits& limits, unsigned threads,
-                                                                 unsigned workers, bool reusePort) {
+                                                                 unsigned workers, bool reusePort) try {
   if (threads == 0) threads = usableProcessors();
-  std::unique_ptr<Engine> engine{new Engine(std::move(doors), limits, workers)};
+  std::unique_ptr<Engine> engine{new Engine(std::move(doors), limits)};
   for (unsigned i = 0; i < threads; ++i) {
     engine->loops_.push_back(std::make_unique<Loop>(engine->shared_));
   }
+  std::vector<UniqueFd> bound;  // of each door, one a loop
   for (const auto& door : engine->doors_) {
     Endpoint endpoint = door.endpoint;
-    for (auto& loop : engine->loops_) {
-      auto bound = listenOn(endpoint, reusePort);
-      if (auto* error = std::get_if<std::string>(&bound)) return std::move(*error);
-      auto& listening = std::get<Listening>(bound);
-      endpoint.port = listening.port;  // the others share what the system chose for the first
-      // The kernel spreads connections by a hash: of few connections, as an API server keeps, all may
-      // come to one thread. So the loop that accepts passes each on to the least busy one.
-      loop->listen(std::move(listening.fd), door.site,
-                   [raw = engine.get()]() -> Loop& { return raw->leastBusy(); });
+    for (unsigned i = 0; i < threads; ++i) {
+      auto listening = listenOn(endpoint, reusePort);
+      if (auto* error = std::get_if<std::string>(&listening)) return std::move(*error);
+      auto& [fd, port] = std::get<Listening>(listening);
+      endpoint.port = port;  // the others share what the system chose for the first
+      bound.push_back(std::move(fd));
     }
     engine->ports_.push_back(endpoint.port);
   }
-  for (auto& loop : engine->loops_) {
-    engine->threads_.push_back(startThread([raw = loop.get()] { raw->run(); }));
+  if (const auto error = engine->startThreads(workers)) return "cannot start a thread: " + error.message();
+  auto fd = bound.begin();
+  for (const auto& door : engine->doors_) {
+    for (auto& loop : engine->loops_) {
+      // The kernel spreads connections by a hash: of few connections, as an API server keeps, all may
+      // come to one thread. So the loop that accepts passes each on to the least busy one.
+      loop->listen(std::move(*fd++), door.site, [raw = engine.get()]() -> Loop& { return raw->leastBusy(); });
+    }
   }
   return engine;
+} catch (const std::system_error& error) {  // of Asio, when there are no descriptors left
+  return "cannot start a server: " + error.code().message();
+}
+
+std::error_code Engine::startThreads(unsigned workers) {
+  if (const auto error = shared_.workers.start(workers)) return error;
+  for (auto& loop : loops_) {
+    if (const auto error = startThread(threads_, [raw = loop.get()] { raw->run(); })) return error;
+  }
+  return {};
 }
 
 Loop& Engine::leastBusy() {
@@ -74,7 +85,7 @@ ServerMetrics Engine::metrics() const {
   ServerMetrics sum;
   for (const auto& loop : loops_) loop->counters().addTo(sum);
   sum.connectionsOpen = shared_.connections;
-  sum.bodyBytes = shared_.budget.used() + shared_.promptBudget.used();
+  sum.bodyBytes = shared_.conversionBudget.used() + shared_.admissionBudget.used();
   sum.replyBytes = shared_.replyBudget.used();
   sum.requestsQueued = shared_.workers.queued();
   return sum;

@@ -6,7 +6,9 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -24,7 +26,8 @@ struct Door {
 
 class Engine {
  public:
-  /// Binds all endpoints, then starts the threads. With more than one thread each has its own listener.
+  /// Binds all endpoints, starts the threads, then accepts. With more than one thread each has its own
+  /// listener.
   static std::variant<std::unique_ptr<Engine>, std::string> start(std::vector<Door> doors,
                                                                   const Limits& limits, unsigned threads,
                                                                   unsigned workers, bool reusePort);
@@ -38,7 +41,8 @@ class Engine {
   ServerMetrics metrics() const;
 
  private:
-  Engine(std::vector<Door> doors, const Limits& limits, unsigned workers);
+  Engine(std::vector<Door> doors, const Limits& limits) : shared_(limits), doors_(std::move(doors)) {}
+  std::error_code startThreads(unsigned workers);
   Loop& leastBusy();
 
   Shared shared_;

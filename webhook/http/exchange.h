@@ -36,7 +36,8 @@ struct Reply {
 /// What may be asked under one path, decided before the body is read.
 struct Route {
   std::size_t maxBody = 0;  ///< bytes; a longer body is answered 413
-  bool waits = false;       ///< for room in the budget of large bodies; others are refused with 503
+  bool conversion =
+      false;  ///< long lists, for which clients wait long: a budget and a queue deadline of its own
   std::function<Reply(Request&)> handle;
   /// Bodies from this size on take long: a worker thread handles them. 0: every one.
   std::size_t heavyBody = kHeavyBody;

@@ -1,6 +1,5 @@
 #include "webhook/http/head_parser.h"
 
-#include <algorithm>
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/field.hpp>
@@ -17,12 +16,6 @@ using BeastView = boost::beast::string_view;
 
 std::string_view toStd(BeastView text) {
   return {text.data(), text.size()};
-}
-
-bool equalsIgnoreCase(std::string_view text, std::string_view lower) {
-  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(), [](char a, char b) {
-    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
-  });
 }
 
 /// Digits only: Beast would also take a list of equal numbers.
@@ -51,10 +44,7 @@ class Receiver final : public http::basic_parser<true> {
     // The connection bounds the head before it is parsed.
     header_limit(std::numeric_limits<std::uint32_t>::max());
     body_limit(boost::none);
-    eager(true);
   }
-
-  std::string* body = nullptr;  ///< where chunks go
 
  private:
   void refuse(Error& ec, int status, std::string_view message) {
@@ -71,7 +61,6 @@ class Receiver final : public http::basic_parser<true> {
 
   void on_field_impl(http::field name, BeastView, BeastView beastValue, Error& ec) override {
     const auto value = toStd(beastValue);
-    if (headDone_) return refuse(ec, 400, "trailers are not accepted");
     if (++headers_ > maxHeaders_) return refuse(ec, 431, "too many headers");
     switch (name) {
       case http::field::content_length: {
@@ -82,11 +71,8 @@ class Receiver final : public http::basic_parser<true> {
         return;
       }
       case http::field::transfer_encoding:
-        if (hasLength_ || hasEncoding_ || !equalsIgnoreCase(value, "chunked")) {
-          return refuse(ec, 400, "Transfer-Encoding must be chunked, alone");
-        }
+        if (hasLength_ || hasEncoding_) return refuse(ec, 400, "ambiguous Transfer-Encoding");
         hasEncoding_ = true;
-        head_.chunked = true;
         return;
       case http::field::host:
         if (hasHost_) return refuse(ec, 400, "more than one Host");
@@ -98,8 +84,8 @@ class Receiver final : public http::basic_parser<true> {
         head_.contentType = value;
         return;
       case http::field::expect:
-        if (!equalsIgnoreCase(value, "100-continue")) return refuse(ec, 417, "unknown Expect");
-        head_.expectContinue = version_ >= 11;
+        // Of 100-continue too: RFC 9110 has the client then ask again without it. HTTP/1.0 has no such field.
+        if (version_ >= 11) refuse(ec, 417, "no Expect is met here");
         return;
       default:
         return;
@@ -107,18 +93,14 @@ class Receiver final : public http::basic_parser<true> {
   }
 
   void on_header_impl(Error& ec) override {
-    headDone_ = true;
     head_.keepAlive = keep_alive();
     if (hasEncoding_ && version_ < 11) return refuse(ec, 400, "Transfer-Encoding needs HTTP/1.1");
+    if (hasEncoding_) return refuse(ec, 411, "the request needs a Content-Length");
     if (!hasHost_ && version_ >= 11) return refuse(ec, 400, "missing Host");
   }
 
-  std::size_t on_chunk_body_impl(std::uint64_t, BeastView data, Error&) override {
-    body->append(data.data(), data.size());
-    return data.size();
-  }
-
-  // A body with a length is read by the connection, straight into its place.
+  // The body is read by the connection, straight into its place.
+  std::size_t on_chunk_body_impl(std::uint64_t, BeastView, Error&) override { return 0; }
   std::size_t on_body_impl(BeastView, Error&) override { return 0; }
   void on_body_init_impl(const boost::optional<std::uint64_t>&, Error&) override {}
   void on_chunk_header_impl(std::uint64_t, BeastView, Error&) override {}
@@ -134,29 +116,9 @@ class Receiver final : public http::basic_parser<true> {
   bool hasEncoding_ = false;
   bool hasHost_ = false;
   bool hasType_ = false;
-  bool headDone_ = false;
 };
 
 }  // namespace
-
-class HeadParser::Beast {
- public:
-  unsigned maxHeaders = 0;
-  std::optional<Receiver> receiver;  // a Beast parser serves one message: made anew in place
-};
-
-HeadParser::HeadParser(unsigned maxHeaders) : beast_(std::make_unique<Beast>()) {
-  beast_->maxHeaders = maxHeaders;
-}
-HeadParser::~HeadParser() = default;
-
-void HeadParser::reset() {
-  beast_->receiver.reset();
-  head_ = {};
-  refusal_ = {};
-  headBytes_ = 0;
-  scanned_ = 0;
-}
 
 HeadParser::Result HeadParser::refuse(int status, std::string_view message) {
   // A handler of the receiver may have named the reason already.
@@ -192,7 +154,7 @@ HeadParser::Result HeadParser::parse(std::string_view in) {
   if (!findEnd(in)) return refuse(400, "malformed line in the request head");
   if (headBytes_ == 0) return Result::incomplete;
   if (in.starts_with("PRI * HTTP/2.0\r\n")) return refuse(0, "HTTP/2 preface");
-  auto& receiver = beast_->receiver.emplace(head_, refusal_, beast_->maxHeaders);
+  Receiver receiver{head_, refusal_, maxHeaders_};
   Error error;
   receiver.put(boost::asio::const_buffer{in.data(), headBytes_}, error);
   if (!error) return Result::complete;
@@ -200,23 +162,6 @@ HeadParser::Result HeadParser::parse(std::string_view in) {
     return refuse(505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
   }
   return refuse(400, "malformed request head");
-}
-
-HeadParser::Result HeadParser::feedChunks(std::string_view in, std::size_t limit, std::string& body,
-                                          std::size_t& used) {
-  // What is missing of a body that is not complete has at least the bytes of its end: waiting for them
-  // loses nothing, and Beast (its debug build) ends the process on a last chunk in smaller pieces.
-  constexpr std::size_t kEnd = sizeof "0\r\n\r\n" - 1;
-  used = 0;
-  auto& parsed = beast_->receiver;
-  if (in.size() < kEnd || !parsed) return Result::incomplete;
-  auto& receiver = *parsed;
-  receiver.body = &body;
-  Error error;
-  used = receiver.put(boost::asio::const_buffer{in.data(), in.size()}, error);
-  if (body.size() > limit) return refuse(413, "the request body is too large");
-  if (error && error != http::error::need_more) return refuse(400, "malformed chunked body");
-  return receiver.is_done() ? Result::complete : Result::incomplete;
 }
 
 }  // namespace dynamo::webhook::detail

@@ -1,6 +1,6 @@
 #pragma once
 // Deadlines and caps of the HTTP servers, each with its reason. Tests shorten them. The configuration sets
-// two: connections, bodyBudget. The longest body of a path is in webhook/routes.h, the time to stop in
+// two: connections, conversionBudget. The longest body of a path is in webhook/routes.h, the time to stop in
 // webhook/commands/serve.cpp.
 
 #include <chrono>
@@ -17,6 +17,10 @@ inline constexpr std::chrono::milliseconds kHeaderDeadline{5'000};
 // sending: see kMinRate.
 inline constexpr std::chrono::milliseconds kBodyDeadline{10'000};
 inline constexpr std::chrono::milliseconds kWriteDeadline{15'000};
+// TCP_USER_TIMEOUT: the kernel ends a connection whose client has taken nothing of what was sent for so long,
+// one with a closed window that goes on acknowledging probes included. What a reply may take, as above: the
+// idle deadline is eight times that.
+inline constexpr std::chrono::milliseconds kUntakenDeadline = kWriteDeadline;
 // Bytes a second that a long body or reply must keep up after that: a list of 100 MB within 34 s. The API
 // server waits 30 s for a conversion, so nobody honest is cut; who dawdles does not hold the budget for long.
 inline constexpr std::uint64_t kMinRate = 4 << 20;
@@ -26,9 +30,9 @@ inline constexpr std::chrono::milliseconds kIdleDeadline{120'000};
 // After an early answer (413, ...) the rest of the body is discarded this long: closing with unread
 // bytes would send a reset that can destroy the answer on its way.
 inline constexpr std::chrono::milliseconds kLingerDeadline{2'000};
-// Who has let us wait for so long in all, for his bytes or for room for ours, and still does, and keeps up
-// less than a quarter of kMinRate meanwhile, makes room for others when there is none: of his budget, or his
-// connection.
+// Who has let us wait for so long, for his bytes or for room for ours, and still does, makes room for others
+// when there is none: of his budget, or his connection. What he moves meanwhile counts for him at a quarter
+// of kMinRate; what he moved before, however much, does not.
 inline constexpr std::chrono::milliseconds kLagAfter{1'000};
 // A client that has ended its direction of the connection is taken for gone when its request has waited so
 // long.
@@ -45,21 +49,27 @@ inline constexpr std::chrono::milliseconds kFirstRequestGrace{1'000};
 // Deadlines are checked by one sweep of each thread: they may be late by this much.
 inline constexpr std::chrono::milliseconds kSweepInterval{250};
 
-// An API server's request head is about 300 bytes; 16 KiB leaves room for tracing headers and proxies. The
-// framing of chunks has the same bound.
+// An API server's request head is about 300 bytes; 16 KiB leaves room for tracing headers and proxies.
 inline constexpr std::size_t kMaxHeaderBytes = std::size_t{16} * 1024;
 inline constexpr unsigned kMaxHeaders = 100;
 // API servers keep a few dozen. An unused TLS connection holds about 40 KiB, so this is 320 MiB at worst.
 inline constexpr std::size_t kMaxConnections = 8192;
-// One of the largest conversions (kMaxConversionBody in webhook/routes.h); what is above waits.
-inline constexpr std::size_t kBodyBudget = std::size_t{256} << 20;
-// Of bodies that do not wait: nine of the largest admission reviews. A budget of their own, so that lists to
-// convert, or who pretends to send one, never keep admission out.
-inline constexpr std::size_t kPromptBudget = std::size_t{64} << 20;
-// Replies above kFreeBody that are being sent, but those of conversions, which their request has paid for. A
-// graph of few bytes can have a patch of hundreds of KiB.
+// Bodies are paid for as they come, so that an announcement alone takes nothing from anyone. Of conversions:
+// one of the largest (kMaxConversionBody in webhook/routes.h). Of two that do not fit together, the one that
+// meets the end is answered 503 and the other goes on: API machinery asks again.
+inline constexpr std::size_t kConversionBudget = std::size_t{256} << 20;
+// Beside it, what only conversions up to kShortList may take: 400 objects of 10 KB. Whoever sends long lists,
+// or begins to, leaves room for eight of these.
+inline constexpr std::size_t kShortListBudget = std::size_t{32} << 20;
+inline constexpr std::size_t kShortList = std::size_t{4} << 20;
+// Of all other bodies: nine of the largest admission reviews. A budget of their own, so that lists to convert
+// never keep admission out.
+inline constexpr std::size_t kAdmissionBudget = std::size_t{64} << 20;
+// Replies above kFreeBody until the client has taken them from the kernel, but those of conversions, which
+// their request has paid for. A graph of few bytes can have a patch of hundreds of KiB.
 inline constexpr std::size_t kReplyBudget = std::size_t{64} << 20;
-// A body up to this needs no budget: most reviews. All connections together hold 128 MiB of them.
+// A body up to this needs no budget: most reviews. All connections together hold 128 MiB of them. So with
+// replies, of which the kernel may hold as much again.
 inline constexpr std::size_t kFreeBody = std::size_t{16} << 10;
 // From this size on a body is handled off the I/O threads: 1 MiB of JSON takes some 5 ms.
 inline constexpr std::size_t kHeavyBody = std::size_t{1} << 20;
@@ -81,13 +91,15 @@ struct Limits {
   std::chrono::milliseconds lagAfter = kLagAfter;
   std::chrono::milliseconds goneAfter = kGoneAfter;
   std::chrono::milliseconds queue = kQueueDeadline;
-  std::chrono::milliseconds longQueue = kLongQueueDeadline;  ///< of routes that wait
+  std::chrono::milliseconds longQueue = kLongQueueDeadline;  ///< of conversions
   std::uint64_t minRate = kMinRate;                          ///< bytes a second; at least 1
   std::size_t headerBytes = kMaxHeaderBytes;
   unsigned headers = kMaxHeaders;
   std::size_t connections = kMaxConnections;
-  std::size_t bodyBudget = kBodyBudget;  ///< of routes that wait; a longer body is answered 413
-  std::size_t promptBudget = kPromptBudget;
+  std::size_t conversionBudget = kConversionBudget;  ///< a longer body is answered 413
+  std::size_t shortListBudget = kShortListBudget;
+  std::size_t shortList = kShortList;
+  std::size_t admissionBudget = kAdmissionBudget;
   std::size_t replyBudget = kReplyBudget;
   std::size_t freeBody = kFreeBody;
 };

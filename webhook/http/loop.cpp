@@ -6,7 +6,6 @@
 #include <atomic>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -17,12 +16,15 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <random>
 #include <utility>
 #include <vector>
 
+#include "common/observability/log.h"
 #include "webhook/http/connection.h"
+#include "webhook/http/exception_type.h"
 
 namespace dynamo::webhook::detail {
 namespace {
@@ -31,11 +33,14 @@ namespace asio = boost::asio;
 using Tcp = asio::ip::tcp;
 using Error = boost::system::error_code;
 
+constexpr log::Logger kLog{"http"};
+
 // Out of descriptors or memory: accepting again at once would only burn the processor.
 constexpr std::chrono::milliseconds kAcceptPause{50};
-// How often a request that waits for the body budget looks again: of a thousand each less often than of one.
-constexpr std::chrono::milliseconds kBudgetPause{5};
-constexpr std::chrono::microseconds kBudgetPauseEach{10};
+// How often it is looked whether the client takes its reply, where neither socket nor sweep tells.
+constexpr std::chrono::milliseconds kTakenPause{50};
+// Of connections that fail by an exception one is logged in so long.
+constexpr std::chrono::seconds kLogEvery{1};
 // Closed or idle connections after which, in a quiet moment, their memory goes back: about 3 MiB.
 constexpr std::size_t kTrimAfter = 64;
 // Of fewer, or in moments that are not quiet, it goes back this often.
@@ -46,6 +51,11 @@ constexpr int kAcceptBatch = 8;
 constexpr std::size_t kEvictionSample = 16;
 // Accepted at most before a listener closes: more than a listen queue holds.
 constexpr int kAcceptLast = 65'536;
+
+/// Completion of a coroutine that only ends when the loop does: what it throws leaves `run`.
+void rethrow(const std::exception_ptr& failure) {
+  if (failure) std::rethrow_exception(failure);
+}
 
 /// A connection's place in the counts, from accept to close.
 class Place {
@@ -128,6 +138,7 @@ class Loop::Impl {
   int acceptSome(Listener& listener, int most);
   bool evictOne();
   void start(Accepted accepted);
+  void failed();
 
   Counters counters;
   Shared& shared;
@@ -144,12 +155,12 @@ class Loop::Impl {
   bool givesTurns = false;  ///< giveTurns will run
   std::minstd_rand random;  // whom to look at, not a secret
   std::size_t freed = 0;    ///< connections that gave up their memory since the last trim
-  std::size_t waiters = 0;  ///< for the body budget, at the last sweep
+  Instant logged{};         ///< the last line about a failed connection
   bool finished = false;
 };
 
 /// Who floods us with connections must not keep the API server out: the oldest of some that have asked
-/// nothing yet makes room, or else one that lets us wait or waits for budget, or one that has been idle.
+/// nothing yet makes room, or else one that lets us wait, or one that has been idle.
 /// False when none of those looked at may go.
 bool Loop::Impl::evictOne() {
   Session* oldest = nullptr;
@@ -161,7 +172,7 @@ bool Loop::Impl::evictOne() {
     if (session->evicted || session->connection == nullptr) continue;
     const Connection& connection = *session->connection;
     if (dormant == nullptr && connection.dormant()) dormant = session;
-    if (lagging == nullptr && (connection.lags(now) || connection.queues(now))) lagging = session;
+    if (lagging == nullptr && connection.lags(now)) lagging = session;
     if (!connection.unused()) continue;
     if (oldest == nullptr || session->since < oldest->since) oldest = session;
   }
@@ -234,10 +245,26 @@ void Loop::Impl::start(Accepted accepted) {
     }
     session->connection =
         std::make_unique<Connection>(session->site, shared, counters, socket, std::move(ssl));
-    asio::co_spawn(io, serve(std::move(session)), asio::detached);
+    asio::co_spawn(io, serve(std::move(session)), [this](const std::exception_ptr& failure) {
+      try {
+        rethrow(failure);
+      } catch (...) {
+        failed();
+      }
+    });
   } catch (const std::exception&) {  // out of memory or of epoll watches: this connection only
     counters.refused.add();
   }
+}
+
+/// An exception of ours has ended a connection; the others are served on. Its text may quote the request, its
+/// type does not.
+void Loop::Impl::failed() {
+  counters.failed.add();
+  const Instant now = coarseNow();
+  if (logged != Instant{} && now - logged < kLogEvery) return;
+  logged = now;
+  kLog.error("a connection failed by an exception", {{"type", currentExceptionType()}});
 }
 
 asio::awaitable<void> Loop::Impl::serve(std::unique_ptr<Session> session) {
@@ -255,8 +282,8 @@ asio::awaitable<void> Loop::Impl::serve(std::unique_ptr<Session> session) {
         co_await socket.async_wait(Tcp::socket::wait_write,
                                    asio::redirect_error(asio::use_awaitable, ignored));
         break;
-      case Step::budget: {
-        asio::steady_timer pause{io, kBudgetPause + waiters * kBudgetPauseEach};
+      case Step::taken: {
+        asio::steady_timer pause{io, kTakenPause};
         co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
         break;
       }
@@ -318,9 +345,7 @@ asio::awaitable<void> Loop::Impl::sweep() {
     tick.expires_after(shared.limits.sweep);
     co_await tick.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
     const auto now = coarseNow();
-    waiters = 0;
     for (auto* session : sessions) {
-      if (session->connection->waitsForBudget()) ++waiters;
       switch (session->connection->sweep(now)) {
         case Swept::nothing:
           break;
@@ -348,12 +373,19 @@ void Loop::listen(UniqueFd fd, const Site& site, std::function<Loop&()> choose) 
   auto& listener = impl_->listeners.emplace_back(impl_->io, fd.get(), site, std::move(choose));
   static_cast<void>(fd.release());
   impl_->shared.listeners.fetch_add(1);
-  asio::co_spawn(impl_->io, impl_->accept(listener), asio::detached);
+  asio::co_spawn(impl_->io, impl_->accept(listener), rethrow);
 }
 
 void Loop::run() {
-  asio::co_spawn(impl_->io, impl_->sweep(), asio::detached);
-  impl_->io.run();
+  // A server that accepts no more, or knows no deadlines, only looks alive: it is started anew.
+  try {
+    asio::co_spawn(impl_->io, impl_->sweep(), rethrow);
+    impl_->io.run();
+  } catch (const std::exception& failure) {
+    kLog.fatal("the loop of a server failed", {{"type", currentExceptionType()}, {"reason", failure.what()}});
+  } catch (...) {
+    kLog.fatal("the loop of a server failed", {{"type", currentExceptionType()}});
+  }
 }
 
 void Loop::beginStop() {

@@ -19,9 +19,10 @@ class Loop {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  /// Before `run`. `choose` picks the loop that serves the next connection.
+  /// Once. `choose` picks the loop that serves the next connection.
   void listen(UniqueFd fd, const Site& site, std::function<Loop&()> choose);
-  /// The thread's body: returns after `finish`.
+  /// The thread's body: returns after `finish`. An exception out of accepting or sweeping ends the process,
+  /// with its reason in the log.
   void run();
 
   // From any thread:

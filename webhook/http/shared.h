@@ -19,21 +19,23 @@ namespace dynamo::webhook::detail {
 /// Bytes of requests or replies that may be held at a time.
 class Budget {
  public:
-  explicit Budget(std::size_t capacity) : capacity_(capacity) {}
+  /// `reserve`: bytes beside the capacity, for those who need few.
+  explicit Budget(std::size_t capacity, std::size_t reserve = 0) : capacity_(capacity), reserve_(reserve) {}
 
   std::size_t capacity() const { return capacity_; }
 
-  bool tryTake(std::size_t bytes) {
+  bool tryTake(std::size_t bytes, bool fromReserve = false) {
+    const std::size_t most = fromReserve ? capacity_ + reserve_ : capacity_;
     auto used = used_.load(std::memory_order_relaxed);
     do {
-      if (bytes > capacity_ - used) return false;
+      if (used > most || bytes > most - used) return false;
     } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
     return true;
   }
   void giveBack(std::size_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
   std::size_t used() const { return used_.load(std::memory_order_relaxed); }
 
-  /// Somebody has no room, or soon has none: who lags must go.
+  /// Somebody has no room, or soon has none: who lags, or will until he asks again, must go.
   void want(Instant now) { wanted_.store(now.count(), std::memory_order_relaxed); }
   bool wanted(Instant now) const {
     const auto last = wanted_.load(std::memory_order_relaxed);
@@ -41,10 +43,11 @@ class Budget {
   }
 
  private:
-  // Every connection is looked at within it.
-  static constexpr Instant kWantedFor = 2 * kSweepInterval;
+  // Whoever falls silent now is looked at within it.
+  static constexpr Instant kWantedFor = kLagAfter + 2 * kSweepInterval;
 
   const std::size_t capacity_;
+  const std::size_t reserve_;
   std::atomic<std::size_t> used_{0};
   std::atomic<Instant::rep> wanted_{0};
 };
@@ -62,12 +65,11 @@ struct Site {
 
 class Shared {
  public:
-  Shared(const Limits& limits_, unsigned workers_)
+  explicit Shared(const Limits& limits_)
       : limits(limits_),
-        budget(limits_.bodyBudget),
-        promptBudget(limits_.promptBudget),
-        replyBudget(limits_.replyBudget),
-        workers(workers_) {}
+        conversionBudget(limits_.conversionBudget, limits_.shortListBudget),
+        admissionBudget(limits_.admissionBudget),
+        replyBudget(limits_.replyBudget) {}
 
   /// Returns free pages to the system, soon. It takes milliseconds, so not on an I/O thread; one at a time
   /// is enough.
@@ -80,9 +82,9 @@ class Shared {
   }
 
   const Limits limits;
-  Budget budget;        ///< of routes that wait
-  Budget promptBudget;  ///< of all others
-  Budget replyBudget;   ///< their replies
+  Budget conversionBudget;
+  Budget admissionBudget;  ///< of all other bodies
+  Budget replyBudget;      ///< their replies
   std::atomic<std::size_t> connections{0};
   std::atomic<std::size_t> listeners{0};
   std::atomic<bool> draining{false};

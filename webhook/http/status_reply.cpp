@@ -12,7 +12,7 @@ struct StatusText {
   std::string_view reason;  ///< metav1.StatusReason; empty where Kubernetes has none
 };
 
-constexpr std::array<StatusText, 16> kTexts{{
+constexpr std::array<StatusText, 17> kTexts{{
     {200, "OK", ""},
     {204, "No Content", ""},
     {400, "Bad Request", "BadRequest"},
@@ -20,6 +20,7 @@ constexpr std::array<StatusText, 16> kTexts{{
     {404, "Not Found", "NotFound"},
     {405, "Method Not Allowed", "MethodNotAllowed"},
     {408, "Request Timeout", "Timeout"},
+    {411, "Length Required", "BadRequest"},
     {413, "Content Too Large", "RequestEntityTooLarge"},
     {415, "Unsupported Media Type", "UnsupportedMediaType"},
     {417, "Expectation Failed", "BadRequest"},

@@ -1,9 +1,13 @@
 #include "webhook/http/wire.h"
 
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -194,6 +198,23 @@ bool Wire::writable() const {
 bool Wire::hungUp() const {
   pollfd socket{fd_, POLLRDHUP, 0};
   return ::poll(&socket, 1, 0) > 0;
+}
+
+std::size_t Wire::untaken() const {
+  int bytes = 0;
+  if (::ioctl(fd_, SIOCOUTQ, &bytes) != 0 || bytes <= 0) return 0;
+  // Of a connection that was reset or timed out the figure stays as it was; nothing is held.
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  const bool gone =
+      ::getsockopt(fd_, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_state == TCP_CLOSE;
+  return gone ? 0 : static_cast<std::size_t>(bytes);
+}
+
+void Wire::giveUpUntaken() {
+  if (untaken() == 0) return;
+  const linger reset{1, 0};
+  static_cast<void>(::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &reset, sizeof reset));
 }
 
 void Wire::shutdown() {

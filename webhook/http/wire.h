@@ -51,6 +51,11 @@ class Wire {
   bool hungUp() const;
   /// Bytes that have come through TLS or for it, since the start.
   std::uint64_t received() const;
+  /// Bytes sent that the kernel still holds, as the peer has not acknowledged them.
+  std::size_t untaken() const;
+  /// Has the kernel throw those away when the socket is closed (a reset): by itself it would go on offering
+  /// them.
+  void giveUpUntaken();
   /// Says goodbye (close_notify) and ends our direction of the connection.
   void shutdown();
   /// Throws received bytes away, undecrypted.

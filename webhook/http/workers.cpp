@@ -6,30 +6,34 @@
 
 #include <utility>
 
-#include "webhook/http/limits.h"
-
 namespace dynamo::webhook::detail {
 namespace {
 
 constexpr int kNice = 5;
-constexpr std::chrono::seconds kOverloaded{1};
 
 }  // namespace
 
-std::thread startThread(std::function<void()> body) {
+std::error_code startThread(std::vector<std::thread>& threads, std::function<void()> body) {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   // A new thread inherits the mask, so it is set before the thread exists.
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread{std::move(body)};
+  std::error_code error;
+  try {
+    threads.emplace_back(std::move(body));
+  } catch (const std::system_error& failure) {
+    error = failure.code();
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
+  return error;
 }
 
-Workers::Workers(unsigned threads) {
-  threads_.reserve(threads);
-  for (unsigned i = 0; i < threads; ++i) threads_.push_back(startThread([this] { run(); }));
+std::error_code Workers::start(unsigned threads) {
+  for (unsigned i = 0; i < threads; ++i) {
+    if (const auto error = startThread(threads_, [this] { run(); })) return error;
+  }
+  return {};
 }
 
 void Workers::stop() {
@@ -45,7 +49,7 @@ void Workers::stop() {
 void Workers::post(std::function<void()> task) {
   {
     const std::lock_guard lock{mutex_};
-    tasks_.push_back({std::move(task), std::chrono::steady_clock::now()});
+    tasks_.push_back(std::move(task));
   }
   wake_.notify_one();
 }
@@ -55,28 +59,19 @@ std::size_t Workers::queued() const {
   return tasks_.size();
 }
 
-/// With the mutex held.
-Workers::Task Workers::next() {
-  const auto waited = std::chrono::steady_clock::now() - tasks_.front().since;
-  // The oldest of all are answered quickly: that it is too late.
-  const bool newest = waited > kOverloaded && waited < kQueueDeadline;
-  Task task = std::move(newest ? tasks_.back() : tasks_.front());
-  newest ? tasks_.pop_back() : tasks_.pop_front();
-  return task;
-}
-
 void Workers::run() {
   // What takes long waits for what is quick: of Linux, this sets the thread's own priority.
   static_cast<void>(setpriority(PRIO_PROCESS, 0, kNice));
   for (;;) {
-    Task task;
+    std::function<void()> task;
     {
       std::unique_lock lock{mutex_};
       wake_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
       if (tasks_.empty()) return;
-      task = next();
+      task = std::move(tasks_.front());
+      tasks_.pop_front();
     }
-    task.run();
+    task();
   }
 }
 

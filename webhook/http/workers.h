@@ -1,12 +1,12 @@
 #pragma once
 // A few threads for what would stall an I/O thread.
 
-#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -14,14 +14,15 @@ namespace dynamo::webhook::detail {
 
 class Workers {
  public:
-  explicit Workers(unsigned threads);
+  Workers() = default;
   ~Workers() { stop(); }
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  /// In order; once the oldest has waited for a second the newest comes first, so that some are answered in
-  /// time when not all can be. `task` must not throw. The queue is bounded by the caller: a connection has
-  /// one task in it at most.
+  /// The error if the system lets us have fewer threads.
+  std::error_code start(unsigned threads);
+  /// In order. `task` must not throw. The queue is bounded by the caller: a connection has one task in it at
+  /// most.
   void post(std::function<void()> task);
   /// Tasks that wait for a thread.
   std::size_t queued() const;
@@ -33,18 +34,13 @@ class Workers {
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;
-  struct Task {
-    std::function<void()> run;
-    std::chrono::steady_clock::time_point since;
-  };
-  Task next();
-
-  std::deque<Task> tasks_;
+  std::deque<std::function<void()>> tasks_;
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };
 
-/// Starts a thread on which no signal is delivered: signals belong to the thread that waits for them.
-std::thread startThread(std::function<void()> body);
+/// Adds a thread on which no signal is delivered: signals belong to the thread that waits for them. The error
+/// if the system has none left, by its limit of processes for instance.
+std::error_code startThread(std::vector<std::thread>& threads, std::function<void()> body);
 
 }  // namespace dynamo::webhook::detail

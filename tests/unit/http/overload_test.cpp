@@ -63,37 +63,6 @@ TEST_CASE("a body in records of one byte") {
   CHECK(client.receive().body == "5000");
 }
 
-TEST_CASE("who holds the budget and sends nothing makes room for who waits") {
-  Limits limits;
-  limits.bodyBudget = 1 << 20;
-  limits.freeBody = 100;
-  limits.body = 60s;
-  limits.lagAfter = 100ms;
-  limits.sweep = 20ms;
-  TestServer server{limits};
-  constexpr int kAll = (1 << 20) + 100;
-  Client holder{server.port()};
-  REQUIRE(holder.send(headOf(kAll) + "x"));
-  // A piece of a record is as good as nothing.
-  const bool piece = GENERATE(false, true);
-  if (piece) holder.sendRaw({"\x17\x03\x03\x40\x00xyz", 8});
-  REQUIRE(soon([&] { return server->metrics().bodyBytes == (1 << 20); }));
-  std::this_thread::sleep_for(300ms);
-  SECTION("while somebody does") {
-    CHECK(Client{server.port()}.ask(post("/big", std::string(1'000, 'x'))).body == "1000");
-    const Answer cut = holder.receive();
-    CHECK(cut.status == 503);
-    CHECK(cut.head.find("\r\nRetry-After: 1\r\n") != std::string::npos);
-    CHECK(server->metrics().timeouts == 1);
-  }
-  SECTION("and not otherwise") {
-    CHECK(server->metrics().bodyBytes == (1 << 20));
-    if (piece) return;
-    REQUIRE(holder.send(std::string(kAll - 1, 'x')));
-    CHECK(holder.receive().body == std::to_string(kAll));
-  }
-}
-
 TEST_CASE("a client that lets us wait for its body makes room before an idle one") {
   Limits limits;
   limits.connections = 2;
@@ -113,30 +82,6 @@ TEST_CASE("a client that lets us wait for its body makes room before an idle one
   CHECK(slow.receive().end == End::closed);
   CHECK(idle.ask(post("/echo", "{}")).status == 200);
   CHECK(server->metrics().connectionsEvicted == 1);
-}
-
-TEST_CASE("a client that waits for the budget makes room for a new one") {
-  Limits limits;
-  limits.connections = 2;
-  limits.bodyBudget = 1 << 20;
-  limits.freeBody = 100;
-  limits.body = 60s;
-  limits.minRate = 1;  // the holder keeps up
-  limits.lagAfter = 100ms;
-  limits.sweep = 20ms;
-  TestServer server{limits, /*threads=*/1};
-  constexpr int kAll = (1 << 20) + 100;
-  Client holder{server.port()};
-  REQUIRE(holder.send(headOf(kAll) + std::string(1'000, 'x')));
-  REQUIRE(soon([&] { return server->metrics().bodyBytes == (1 << 20); }));
-  Client waiting{server.port()};
-  REQUIRE(waiting.send(headOf(kAll)));
-  std::this_thread::sleep_for(500ms);
-  CHECK(Client{server.port()}.ask(post("/echo", "{}")).status == 200);
-  CHECK(waiting.receive().end == End::closed);
-  CHECK(server->metrics().connectionsEvicted == 1);
-  REQUIRE(holder.send(std::string(kAll - 1'000, 'x')));
-  CHECK(holder.receive().body == std::to_string(kAll));
 }
 
 TEST_CASE("a thread that cannot keep up is not the client's fault") {
@@ -173,33 +118,6 @@ TEST_CASE("out of descriptors, an unused connection makes room") {
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
   CHECK(answer.status == 200);
   CHECK(server->metrics().connectionsEvicted > 0);
-}
-
-TEST_CASE("replies that nobody reads are bounded, and make room") {
-  Limits limits;
-  limits.replyBudget = std::size_t{40} << 20;
-  limits.lagAfter = 4s;
-  limits.sweep = 20ms;
-  TestServer server{limits};
-  std::vector<std::unique_ptr<Client>> stuck;
-  for (int i = 0; i < 2; ++i) {
-    stuck.push_back(std::make_unique<Client>(server.port()));
-    REQUIRE(stuck.back()->send(post("/huge", "{}")));
-    REQUIRE(stuck.back()->receiveSome());
-  }
-  CHECK(server->metrics().replyBytes >= std::size_t{32} << 20);
-  const Answer refused = Client{server.port()}.ask(post("/huge", "{}"));
-  CHECK(refused.status == 503);
-  CHECK(refused.head.find("\r\nRetry-After: 1\r\n") != std::string::npos);
-  CHECK(Client{server.port()}.ask(post("/echo", "{}")).status == 200);
-  // As long as somebody wants room.
-  CHECK(soon([&] {
-    static_cast<void>(Client{server.port()}.ask(post("/huge", "{}")));
-    return server->metrics().timeouts == 2;
-  }));
-  for (auto& client : stuck) CHECK(client->receive().end == End::closed);
-  CHECK(Client{server.port()}.ask(post("/huge", "{}")).body.size() == std::size_t{16} << 20);
-  CHECK(soon([&] { return server->metrics().replyBytes == 0; }));
 }
 
 TEST_CASE("who has waited too long for a worker is told to ask again") {

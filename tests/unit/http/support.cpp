@@ -88,6 +88,11 @@ const Route* findTestRoute(std::string_view path) {
         [](Request&) {
           return Reply{200, "application/json", std::string(1 << 20, 'x')};
         }}},
+      {"/patch",
+       {1024, false,
+        [](Request&) {
+          return Reply{200, "application/json", std::string(400'000, 'x')};
+        }}},
       {"/huge",
        {1024, false,
         [](Request&) {
@@ -96,6 +101,7 @@ const Route* findTestRoute(std::string_view path) {
       {"/meet", {1024, false, meet}},
       {"/gate", {1024, false, passGate, 0}},
   };
+  if (path == "/lost") throw std::runtime_error{"secret"};
   const auto found = kRoutes.find(path);
   return found == kRoutes.end() ? nullptr : &found->second;
 }

@@ -50,7 +50,7 @@ class Client {
   bool send(std::string_view bytes);
   /// Beside TLS, as if records had been cut on their way.
   void sendRaw(std::string_view bytes);
-  /// The next reply, interim ones (100) included.
+  /// The next reply.
   Answer receive();
   /// Waits for the first bytes of a reply, which receive() then begins with.
   bool receiveSome() { return readSome() > 0; }
@@ -79,9 +79,9 @@ class Client {
 
 /// A server on the loopback whose routes say what they got.
 /// `/echo` answers the size of the body (limit 64 KiB); `/big` the same, heavy, limit 16 MiB;
-/// `/mirror` gives the body back, limit 16 MiB; `/throw` throws; `/slow` sleeps 200 ms; `/large` answers 1
-/// MiB, `/huge` 16; `/meet` waits for another `/meet` and says whether they met; `/gate`, heavy, waits at a
-/// Gate.
+/// `/mirror` gives the body back, limit 16 MiB; `/throw` throws, as finding `/lost` does; `/slow` sleeps 200
+/// ms; `/patch` answers 400,000 bytes, `/large` 1 MiB, `/huge` 16; `/meet` waits for another `/meet` and says
+/// whether they met; `/gate`, heavy, waits at a Gate.
 class TestServer {
  public:
   explicit TestServer(Limits limits = {}, unsigned threads = 2, int minVersion = TLS1_3_VERSION);

@@ -193,11 +193,11 @@ TEST_CASE("only the paths of the table are answered") {
     const Route* found = routes.find(route.path);
     REQUIRE(found != nullptr);
     CHECK(found->maxBody == std::size_t{7} * 1024 * 1024);
-    CHECK_FALSE(found->waits);
+    CHECK_FALSE(found->conversion);
     CHECK(routes.find(std::string{route.path} + "/") == nullptr);
   }
   REQUIRE(routes.find("/convert") != nullptr);
-  CHECK(routes.find("/convert")->waits);
+  CHECK(routes.find("/convert")->conversion);
   for (const char* path : {"", "/", "/Convert", "/convert/", "//convert", "/convert?x",
                            "/validate-nvidia-com-v1alpha1-dynamographdeploymentrequest"}) {
     INFO(path);

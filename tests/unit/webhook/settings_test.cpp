@@ -81,7 +81,7 @@ TEST_CASE("what no flag says is as in the file") {
   CHECK(settings.server.listen.port == 1001);
   CHECK(settings.server.threads == 3);
   CHECK(settings.server.limits.connections == 7);
-  CHECK(settings.server.limits.bodyBudget == 300'000'000);
+  CHECK(settings.server.limits.conversionBudget == 300'000'000);
   CHECK(settings.tls.allowTls12);
   CHECK(settings.certDir == "/a");
   CHECK(settings.log.level == log::Level::Debug);
@@ -102,8 +102,8 @@ TEST_CASE("without a file the limits are those of the server") {
   const auto result = makeSettings({});
   const Limits& limits = std::get<Settings>(result).server.limits;
   CHECK(limits.connections == Limits{}.connections);
-  CHECK(limits.bodyBudget == Limits{}.bodyBudget);
-  CHECK(limits.bodyBudget == kMaxConversionBody);
+  CHECK(limits.conversionBudget == Limits{}.conversionBudget);
+  CHECK(limits.conversionBudget == kMaxConversionBody);
 }
 
 TEST_CASE("an unknown level or format of the file, which the reference ignores, is told and stops nothing") {

@@ -65,8 +65,8 @@ TEST_CASE("the page tells of every request once, and of our own canned ones noth
 
 TEST_CASE("the page tells the server's totals, and what it holds now") {
   Telemetry telemetry{"1.0.0"};
-  telemetry.page({9, 1, 1, 1, 1, 1, 1, 9, 9, 9});
-  const std::string page = telemetry.page({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}).body;
+  telemetry.page({9, 1, 1, 1, 1, 1, 1, 1, 9, 9, 9});
+  const std::string page = telemetry.page({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}).body;
   const std::string lines[] = {
       "dynamo_webhook_connections 1",
       "dynamo_webhook_connections_accepted_total 2",
@@ -75,9 +75,10 @@ TEST_CASE("the page tells the server's totals, and what it holds now") {
       "dynamo_webhook_tls_handshake_failures_total 5",
       "dynamo_webhook_requests_refused_total 6",
       "dynamo_webhook_request_timeouts_total 7",
-      "dynamo_webhook_bytes_in_flight 8",
-      "dynamo_webhook_reply_bytes_in_flight 9",
-      "dynamo_webhook_requests_queued 10",
+      "dynamo_webhook_connections_failed_total 8",
+      "dynamo_webhook_bytes_in_flight 9",
+      "dynamo_webhook_reply_bytes_in_flight 10",
+      "dynamo_webhook_requests_queued 11",
   };
   for (const std::string& line : lines) {
     INFO(line);
