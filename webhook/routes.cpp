@@ -86,6 +86,7 @@ Routes::Routes(Policy policy, Observers observers)
       return observed(observers_, entry.path, request, [&](auto start) {
         return answerAdmission(request, entry.kind, admit, [&](const AdmissionOutcome& outcome) {
           if (observers_.admission) observers_.admission(entry, outcome, secondsSince(start));
+          if (!outcome.allowed && observers_.denied) observers_.denied(entry, outcome);
         });
       });
     };
@@ -96,6 +97,7 @@ Routes::Routes(Policy policy, Observers observers)
     return observed(observers_, kConvertPath, request, [&](auto start) {
       return answerConversion(request, [&](const ConversionOutcome& outcome) {
         if (observers_.conversion) observers_.conversion(outcome, secondsSince(start));
+        if (outcome.failed && observers_.conversionFailed) observers_.conversionFailed(outcome);
       });
     });
   };

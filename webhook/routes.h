@@ -47,6 +47,9 @@ struct RequestEnd {
 struct Observers {
   std::function<void(const AdmissionRoute&, const AdmissionOutcome&, double seconds)> admission;
   std::function<void(const ConversionOutcome&, double seconds)> conversion;
+  // The same of what was refused alone, so that what is allowed pays nothing for it.
+  std::function<void(const AdmissionRoute&, const AdmissionOutcome&)> denied;
+  std::function<void(const ConversionOutcome&)> conversionFailed;
   // Of each request, once each, whatever becomes of it.
   std::function<void(std::string_view path)> started;
   std::function<void(std::string_view path, const RequestEnd&)> finished;

@@ -118,8 +118,9 @@ struct CheckpointConfig {
 };
 
 struct LoggingConfig {
-  std::string level;   ///< "debug", "info", "warn" or "error"
-  std::string format;  ///< "json" or "text"
+  std::string level;    ///< "debug", "info", "warn" or "error"
+  std::string format;   ///< "json" or "text"
+  bool denials = true;  ///< ours: whether the webhook logs what it denies
 };
 
 struct OperatorConfig {

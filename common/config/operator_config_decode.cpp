@@ -154,6 +154,7 @@ OperatorConfig decodeConfig(const json::Value& root, validation::Findings& findi
   decoder.section("logging", [&](ObjectDecoder& d) {
     d.read("level", config.logging.level);
     d.read("format", config.logging.format);
+    d.read("denials", config.logging.denials);
   });
   decoder.section("security", [&](ObjectDecoder& d) { d.read("enableHTTP2", config.enableHttp2); });
   decodeDefaults(decoder, config, findings);

@@ -51,7 +51,8 @@ class Value {
   Stored value_;
 };
 
-/// Keys are lowerCamelCase words of ours, never of the request.
+/// Keys are lowerCamelCase words of ours, never of the request. A field without a key is left out of the
+/// line.
 struct Field {
   std::string_view key;
   Value value;

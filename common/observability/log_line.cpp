@@ -144,6 +144,7 @@ std::string renderLine(Format format, Level level, std::chrono::system_clock::ti
     appendEscaped(line, message, kMaxMessage);
   }
   for (const Field& field : fields) {
+    if (field.key.empty()) continue;
     line += json ? ",\"" : " ";
     appendKey(line, field.key);
     line += json ? "\":" : "=";

@@ -15,6 +15,7 @@
 
 #include "certs/names.h"
 #include "certs/watcher.h"
+#include "webhook/commands/decision_log.h"
 #include "webhook/commands/facts_file.h"
 #include "webhook/commands/readiness.h"
 #include "webhook/commands/settings.h"
@@ -160,7 +161,11 @@ int run(Settings settings, const Signals& signals) {
   const auto readFiles = [&] { readFacts(facts, settings); };
   readFiles();
 
-  const Routes routes{settings.policy, telemetry.observers()};
+  DecisionLog decisionLog{settings.logDenials};
+  Observers observers = telemetry.observers();
+  decisionLog.watch(observers);
+  settings.server.events = decisionLog.events();
+  const Routes routes{settings.policy, std::move(observers)};
   auto started = Server::start(
       settings.server, [&routes](std::string_view path) { return routes.find(path); },
       [&watcher] { return watcher.context(); });

@@ -19,6 +19,7 @@ struct ServeOptions {
   std::string tlsMinVersion;
   std::string logLevel;
   std::string logFormat;
+  std::optional<bool> logDenials;
   std::string zapLogLevel;  ///< the reference's flags (cfg-Q1); those above win
   std::string zapEncoder;
 };

@@ -131,6 +131,7 @@ std::variant<Settings, SettingsErrors> makeSettings(const ServeOptions& options)
       collect.word("--tls-min-version", options.tlsMinVersion, parseTls,
                    parseTls(server.webhook.tlsMinVersion).value_or(false), R"("1.2", "1.3")");
   settings.log = logOptions(settings.config.logging, options, collect);
+  settings.logDenials = options.logDenials.value_or(settings.config.logging.denials);
   settings.controllerAccount = options.controllerAccount;
   settings.factsFile = options.factsFile;
   settings.policy = makePolicy(settings.config, options.operatorVersion, options.controllerAccount);

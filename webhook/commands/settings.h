@@ -22,6 +22,7 @@ struct Settings {
   std::string certDir;
   certs::TlsOptions tls;
   log::Options log;
+  bool logDenials = true;
   Policy policy;
   std::string controllerAccount;  ///< "namespace/name"; empty when unknown
   std::string factsFile;          ///< empty: none

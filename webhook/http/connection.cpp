@@ -33,6 +33,7 @@ Connection::Connection(const Site& site, Shared& shared, Counters& counters, int
       shared_(shared),
       counters_(counters),
       wire_(fd, std::move(ssl)),
+      peer_(fd),
       state_(site.tls ? State::handshake : State::head),
       deadline_(coarseNow() + (site.tls ? shared.limits.handshake : shared.limits.idle)),
       parser_(shared.limits.headers) {}
@@ -114,8 +115,17 @@ Connection::MaybeStep Connection::handshake() {
     deadline_ = coarseNow() + shared_.limits.idle;
     return std::nullopt;
   }
-  if (io == Io::closed) counters_.handshakesFailed.add();
+  if (io == Io::closed) {
+    counters_.handshakesFailed.add();
+    tellHandshakeFailed(wire_.fault().reason, wire_.fault().alert);
+  }
   return waitFor(io);
+}
+
+/// Nothing without a reason: the client has only left.
+void Connection::tellHandshakeFailed(std::string_view reason, int alert) const {
+  const auto& tell = site_.events.handshakeFailed;
+  if (tell && !reason.empty()) tell({peer_.text(), reason, alert});
 }
 
 /// False: `limit` bytes are waiting already.
@@ -173,6 +183,10 @@ Connection::MaybeStep Connection::readHead() {
   if (!roomForInput(shared_.limits.headerBytes)) return refuse(431, "the request head is too large");
   const auto got = receive(in_.get() + inEnd_, inSize_ - inEnd_);
   if (got.io == Io::closed && wire_.untaken() > 0) return finish();  // it sends no more, but may read
+  if (got.io == Io::closed && served_ == 0) {
+    // A client of TLS 1.3 may judge our certificate only when our side of the handshake is over.
+    tellHandshakeFailed(wire_.fault().reason, wire_.fault().alert);
+  }
   if (got.io != Io::ok) return waitFor(got.io);
   if (inBegin_ == inEnd_) deadline_ = coarseNow() + shared_.limits.header;
   inEnd_ += got.bytes;
@@ -263,6 +277,7 @@ Swept Connection::sweep(Instant now) {
   switch (state_) {
     case State::handshake:
       counters_.handshakesFailed.add();
+      if (wire_.received() > 0) tellHandshakeFailed("the handshake took too long", 0);
       finish();
       break;
     case State::head:

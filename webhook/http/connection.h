@@ -11,6 +11,7 @@
 #include "webhook/http/clock.h"
 #include "webhook/http/counters.h"
 #include "webhook/http/head_parser.h"
+#include "webhook/http/peer.h"
 #include "webhook/http/shared.h"
 #include "webhook/http/wire.h"
 
@@ -88,6 +89,8 @@ class Connection {
   MaybeStep linger();
   MaybeStep finish();
   MaybeStep waitFor(Io io);
+  void tellHandshakeFailed(std::string_view reason, int alert) const;
+  void tellRefused() const;
   void startTransfer(std::chrono::milliseconds limit);
 
   IoResult receive(char* data, std::size_t size);
@@ -114,6 +117,7 @@ class Connection {
   Shared& shared_;
   Counters& counters_;
   Wire wire_;
+  Peer peer_;
   State state_;
   Instant deadline_;
   Instant started_{};            ///< of the body or reply under way

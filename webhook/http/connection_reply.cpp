@@ -1,5 +1,7 @@
 // The second half of a request: from the handler to the last byte of the reply.
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -29,12 +31,16 @@ void Connection::work() {
   late_ = state_ == State::working && outdated();
   if (late_) {
     reply_ = statusReply(503, "too many requests are being handled");
+    reply_.refusal = "too many requests are being handled";
     return;
   }
   try {
     reply_ = route_->handle(request_);
   } catch (...) {
     // What it threw may quote the request.
+    if (const auto& tell = site_.events.handlerFailed) {
+      tell({peer_.text(), path_, abi::__cxa_current_exception_type()});
+    }
     reply_ = statusReply(500, "the handler failed");
   }
 }
@@ -55,6 +61,7 @@ Connection::MaybeStep Connection::handle() {
 
 Connection::MaybeStep Connection::refuse(int status, std::string_view message, std::string_view allow) {
   reply_ = statusReply(status, message);
+  reply_.refusal = message;
   allow_ = allow;
   releaseRequest();
   keepCovered(0);
@@ -62,6 +69,12 @@ Connection::MaybeStep Connection::refuse(int status, std::string_view message, s
   keepAlive_ = false;
   counters_.requestsRefused.add();
   return respond();
+}
+
+void Connection::tellRefused() const {
+  if (const auto& tell = site_.events.requestRefused) {
+    tell({peer_.text(), path_, reply_.status, reply_.refusal});
+  }
 }
 
 /// Takes budget for the reply.
@@ -82,9 +95,11 @@ Connection::MaybeStep Connection::respond() {
   if (std::exchange(late_, false)) counters_.timeouts.add();
   if (!coverReply()) {
     reply_ = statusReply(503, "too many bytes of replies are being sent");
+    reply_.refusal = "too many bytes of replies are being sent";
     keepAlive_ = false;
     counters_.requestsRefused.add();
   }
+  if (!reply_.refusal.empty()) tellRefused();
   if (shared_.draining || shared_.stopping) keepAlive_ = false;
   out_.clear();
   appendHead(out_, reply_, reply_.body.size(), keepAlive_, allow_);
@@ -143,6 +158,7 @@ Connection::MaybeStep Connection::finishReply() {
   if (!untaken()) keepCovered(0);
   if (std::exchange(trim_, false)) shared_.trimHeap();
   parser_.reset();
+  path_.clear();
   allow_ = {};
   if (!keepAlive_) return finish();
   state_ = State::head;

@@ -31,6 +31,8 @@ struct Reply {
   std::string contentType = "application/json";
   std::string body;
   bool own = false;  ///< the answer to our own canned review: not counted
+  /// Why the request was refused, for the log: a fixed sentence, which quotes nothing of it.
+  std::string_view refusal = {};
 };
 
 /// What may be asked under one path, decided before the body is read.

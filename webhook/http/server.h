@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "webhook/http/endpoint.h"
+#include "webhook/http/events.h"
 #include "webhook/http/exchange.h"
 #include "webhook/http/limits.h"
 #include "webhook/http/metrics.h"
@@ -39,6 +40,7 @@ struct ServerOptions {
   unsigned threads = 0;  ///< I/O threads; 0: one a processor that it may use
   unsigned workers = 2;  ///< threads for large bodies
   Limits limits;
+  ServerEvents events;
 };
 
 /// HTTP/1.1 over TLS, POST of JSON only. Each member function may be called

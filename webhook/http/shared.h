@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "webhook/http/clock.h"
+#include "webhook/http/events.h"
 #include "webhook/http/exchange.h"
 #include "webhook/http/limits.h"
 #include "webhook/http/workers.h"
@@ -61,6 +62,7 @@ struct Site {
   Speaks speaks = Speaks::reviews;
   FindRoute find;
   std::function<std::shared_ptr<SSL_CTX>()> tls;  ///< empty: plain HTTP
+  ServerEvents events;
 };
 
 class Shared {

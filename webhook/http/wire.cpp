@@ -134,6 +134,7 @@ Io Wire::wantOf(int result) {
       return Io::closed;
     default:
       broken_ = true;
+      fault_ = oldestFault(ssl_.get());
       ERR_clear_error();
       return Io::closed;
   }

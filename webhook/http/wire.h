@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "webhook/http/peer.h"
+
 namespace dynamo::webhook::detail {
 
 enum class Io { ok, wantRead, wantWrite, closed };
@@ -49,6 +51,8 @@ class Wire {
   bool writable() const;
   /// The peer has ended its direction of the connection, or all of it.
   bool hungUp() const;
+  /// Why TLS failed; without a reason: it did not, the peer only left.
+  const TlsFault& fault() const { return fault_; }
   /// Bytes that have come through TLS or for it, since the start.
   std::uint64_t received() const;
   /// Bytes sent that the kernel still holds, as the peer has not acknowledged them.
@@ -69,6 +73,7 @@ class Wire {
   int fd_;
   SslPtr ssl_;
   bool broken_ = false;      ///< TLS failed: nothing may be sent any more
+  TlsFault fault_;           ///< why
   std::uint64_t heard_ = 0;  ///< bytes that had been received when TLS last gave some of ours
 };
 

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
+#include <utility>
 
 #include "common/json/parse.h"
 #include "webhook/review/arena.h"
@@ -27,10 +29,11 @@ constexpr std::size_t kMaxMembers = 4096;
 constexpr std::size_t kMostOfWarnings = 4096;
 constexpr std::size_t kMoreWarnings = 32;  // "and N more warnings"
 
-Reply refuse(std::string_view message) {
+/// `logged`: the same without what it quotes of the body.
+Reply refuse(std::string_view message, std::string_view logged) {
   json::TextWriter writer;
   writeFailure(writer, kBadRequest, "BadRequest", message);
-  return {kBadRequest, "application/json", writer.take()};
+  return {kBadRequest, "application/json", writer.take(), false, logged};
 }
 
 /// The member as an object to hand out; nullptr when absent, null or something else.
@@ -39,18 +42,20 @@ Value* objectOf(Value& request, std::string_view key) {
   return value != nullptr && value->IsObject() ? value : nullptr;
 }
 
-/// What is wrong with the envelope; empty when `request` has been filled.
-std::string decode(json::Document& review, AdmissionRequest& request) {
+/// The refusal of the envelope; nullopt when `request` has been filled.
+std::optional<Reply> decode(json::Document& review, AdmissionRequest& request) {
   const std::string_view version = json::findText(&review, "apiVersion");
   const std::string_view kind = json::findText(&review, "kind");
   if (version != kReviewVersion || kind != kReviewKind) {
-    return fmt::format("want {} {}, got {} {}", kReviewVersion, kReviewKind, validation::showValue(version),
-                       validation::showValue(kind));
+    return refuse(fmt::format("want {} {}, got {} {}", kReviewVersion, kReviewKind,
+                              validation::showValue(version), validation::showValue(kind)),
+                  "the body is no AdmissionReview of admission.k8s.io/v1");
   }
   Value* body = json::find(review, "request");
-  if (body == nullptr || !body->IsObject()) return "request: Required value";
+  if (body == nullptr || !body->IsObject())
+    return refuse("request: Required value", "the review has no request");
   request.uid = json::findText(body, "uid");
-  if (request.uid.empty()) return "request.uid: Required value";
+  if (request.uid.empty()) return refuse("request.uid: Required value", "the review has no uid");
   request.operation = json::findText(body, "operation");
   request.name = json::findText(body, "name");
   request.space = json::findText(body, "namespace");
@@ -61,7 +66,7 @@ std::string decode(json::Document& review, AdmissionRequest& request) {
   request.username = json::findText(json::find(body, "userInfo"), "username");
   request.object = objectOf(*body, "object");
   request.old = objectOf(*body, "oldObject");
-  return {};
+  return std::nullopt;
 }
 
 /// Why the objects of a write cannot be judged; empty when they can.
@@ -117,10 +122,8 @@ std::string encode(const AdmissionRequest& request, const AdmissionKind& kind, c
     writer.key("status");
     writeFailure(writer, kBadRequest, "BadRequest", decision.badRequest);
   } else if (!allowed) {
-    std::string_view name = request.name;
-    if (name.empty()) name = json::findText(json::find(request.object, "metadata"), "name");
     writer.key("status");
-    writeInvalid(writer, {kind.kind, name}, decision.findings.errors);
+    writeInvalid(writer, {kind.kind, request.objectName()}, decision.findings.errors);
   } else if (!decision.patch.empty()) {
     writeMember(writer, "patchType", "JSONPatch");
     writeMember(writer, "patch", base64(decision.patch));
@@ -133,15 +136,19 @@ std::string encode(const AdmissionRequest& request, const AdmissionKind& kind, c
 
 }  // namespace
 
+std::string_view AdmissionRequest::objectName() const {
+  return name.empty() ? json::findText(json::find(object, "metadata"), "name") : name;
+}
+
 Reply answerAdmission(Request& request, const AdmissionKind& kind, const Admit& admit,
                       const ObserveAdmission& observe) {
   alignas(std::max_align_t) std::array<char, kArena> arena;
   json::Allocator allocator{arena.data(), arena.size()};
   json::Document review{&allocator, kParseStack};
   if (const auto error = json::parseInsitu(request.body, review, kMaxMembers))
-    return refuse(error->message());
+    return refuse(error->message(), "the body is not JSON that a review may have");
   AdmissionRequest decoded;
-  if (const std::string problem = decode(review, decoded); !problem.empty()) return refuse(problem);
+  if (auto refusal = decode(review, decoded)) return std::move(*refusal);
   Decision decision;
   if (decoded.creates() || decoded.updates()) {
     decision.badRequest = checkObjects(decoded, kind);
@@ -151,9 +158,10 @@ Reply answerAdmission(Request& request, const AdmissionKind& kind, const Admit& 
         fmt::format("request.operation: Unsupported value: {}", validation::showValue(decoded.operation));
   }
   const bool own = decoded.uid == kSelfCheckUid;
-  // An object that cannot be read has not been judged; the reference does not count it either.
-  if (observe && !own && decision.badRequest.empty()) {
-    observe({decoded.operation, decision.findings.errors.empty(), &decision.findings.errors});
+  if (observe && !own) {
+    const bool judged = decision.badRequest.empty();
+    const auto& errors = decision.findings.errors;
+    observe({decoded.operation, judged && errors.empty(), judged, &errors, &decoded});
   }
   return {200, "application/json", encode(decoded, kind, decision), own};
 }

@@ -30,6 +30,8 @@ struct AdmissionRequest {
 
   bool creates() const { return operation == "CREATE"; }
   bool updates() const { return operation == "UPDATE"; }
+  /// Of the review, or where it names none of the object; empty when that has none yet.
+  std::string_view objectName() const;
 };
 
 /// What a handler decides. Errors deny; a patch goes with an allowed answer only.
@@ -47,11 +49,13 @@ struct AdmissionKind {
 
 using Admit = std::function<Decision(AdmissionRequest&, json::Allocator&)>;
 
-/// What was decided, for the metrics; of reviews whose object cannot be read nothing is.
+/// What was decided, for metrics and log.
 struct AdmissionOutcome {
   std::string_view operation;
   bool allowed = false;
-  const std::vector<validation::FieldError>* errors = nullptr;  ///< of a denial
+  bool judged = true;  ///< false: denied because the object cannot be read
+  const std::vector<validation::FieldError>* errors = nullptr;  ///< of a denial; empty when it was not judged
+  const AdmissionRequest* request = nullptr;                    ///< never nullptr
 };
 using ObserveAdmission = std::function<void(const AdmissionOutcome&)>;
 

@@ -20,15 +20,17 @@ namespace {
 
 constexpr std::string_view kGroupPrefix = "apiextensions.k8s.io/";
 constexpr std::string_view kReviewKind = "ConversionReview";
+constexpr std::string_view kNotJson = "the body is not JSON that a review may have";
 
 // Of the levels that an admission review may have one is added by the list of objects, one by the mapping:
 // what was admitted is converted.
 constexpr std::size_t kMaxReviewDepth = json::kMaxDepth + 8;
 
-Reply badRequest(std::string_view message) {
+/// `logged`: the same without what it quotes of the body.
+Reply badRequest(std::string_view message, std::string_view logged) {
   json::TextWriter writer;
   writeFailure(writer, 400, "BadRequest", message);
-  return {400, "application/json", writer.take()};
+  return {400, "application/json", writer.take(), false, logged};
 }
 
 /// The answer as it grows: its head, then one object after the other.
@@ -98,17 +100,18 @@ class Answer {
 Reply answerConversion(Request& request, const ObserveConversion& observe) {
   const std::size_t size = request.body.size();
   if (const auto error = json::guard(request.body, kMaxReviewDepth)) {
-    return badRequest(fmt::format("byte {}: {}", error->offset, error->reason));
+    return badRequest(fmt::format("byte {}: {}", error->offset, error->reason), kNotJson);
   }
   ConversionEnvelope envelope;
   ConversionReader reader{request.body};
-  if (!reader.readEnvelope(envelope)) return badRequest(reader.error());
+  if (!reader.readEnvelope(envelope)) return badRequest(reader.error(), kNotJson);
   if (!envelope.apiVersion.starts_with(kGroupPrefix) || envelope.kind != kReviewKind) {
-    return badRequest(fmt::format("want {}v1 {}, got {} {}", kGroupPrefix, kReviewKind,
-                                  validation::showValue(envelope.apiVersion),
-                                  validation::showValue(envelope.kind)));
+    return badRequest(
+        fmt::format("want {}v1 {}, got {} {}", kGroupPrefix, kReviewKind,
+                    validation::showValue(envelope.apiVersion), validation::showValue(envelope.kind)),
+        "the body is no ConversionReview of apiextensions.k8s.io");
   }
-  if (envelope.uid.empty()) return badRequest("request.uid: Required value");
+  if (envelope.uid.empty()) return badRequest("request.uid: Required value", "the review has no uid");
 
   // A v1beta1 object has an eighth more text than the same one in v1alpha1; growing would copy a long answer.
   Answer answer{envelope, size + size / 4 + 512};
@@ -128,11 +131,11 @@ Reply answerConversion(Request& request, const ObserveConversion& observe) {
     }
     answer.add(converted, reader.passedOn());
   }
-  if (!reader.error().empty()) return badRequest(reader.error());
+  if (!reader.error().empty()) return badRequest(reader.error(), kNotJson);
   Reply reply;
   reply.body = failure.empty() ? answer.finish() : answer.fail(failure);
   reply.own = envelope.uid == kSelfCheckUid;
-  if (observe && !reply.own) observe({answer.objects(), size, !failure.empty()});
+  if (observe && !reply.own) observe({envelope.uid, answer.objects(), size, !failure.empty()});
   return reply;
 }
 

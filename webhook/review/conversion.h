@@ -3,12 +3,14 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "webhook/http/exchange.h"
 
 namespace dynamo::webhook {
 
 struct ConversionOutcome {
+  std::string_view uid;
   std::size_t objects = 0;
   std::size_t bytes = 0;  ///< of the request
   bool failed = false;

@@ -1,0 +1,165 @@
+#include "webhook/commands/decision_log.h"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/observability/log.h"
+
+namespace dynamo::webhook {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr log::Logger kAdmissionLog{"admission"};
+constexpr log::Logger kConversionLog{"conversion"};
+constexpr log::Logger kHttpLog{"http"};
+
+// A pipeline that applies a folder of manifests may meet as many denials at once.
+constexpr log::RateLimit kOfUsers{100, 100ms};
+// What clients do wrong goes on until someone has mended it: a line a second tells enough.
+constexpr log::RateLimit kOfClients{20, 1s};
+
+constexpr int kServiceUnavailable = 503;
+
+// TLS alerts by which a client says that it does not accept our certificate (RFC 8446 section 6.2).
+constexpr int kBadCertificate = 42;
+constexpr int kUnsupportedCertificate = 43;
+constexpr int kCertificateExpired = 45;
+constexpr int kCertificateUnknown = 46;
+constexpr int kUnknownCa = 48;
+
+constexpr std::string_view kTrustHint =
+    "the client does not accept the serving certificate; if it is the API server, the caBundle of the "
+    "webhook "
+    "configuration or CRD does not match tls.crt, or its names or dates do not fit";
+
+bool distrusts(int alert) {
+  return alert == kBadCertificate || alert == kUnsupportedCertificate || alert == kCertificateExpired ||
+         alert == kCertificateUnknown || alert == kUnknownCa;
+}
+
+/// Each rule once, in the order of the errors.
+std::string rulesOf(const std::vector<validation::FieldError>& errors) {
+  std::vector<std::string_view> seen;
+  std::string out;
+  for (const validation::FieldError& error : errors) {
+    if (std::find(seen.begin(), seen.end(), error.rule) != seen.end()) continue;
+    seen.emplace_back(error.rule);
+    if (!out.empty()) out += ',';
+    out += error.rule;
+    if (out.size() > log::kMaxValue) break;  // the line is cut there
+  }
+  return out;
+}
+
+std::string nameOf(const std::type_info* type) {
+  if (type == nullptr) return "unknown";
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text{
+      abi::__cxa_demangle(type->name(), nullptr, nullptr, &status), &std::free};
+  return status == 0 && text ? text.get() : type->name();
+}
+
+/// Fields without a key are left out of the line.
+log::Field ifAny(std::string_view key, std::uint64_t number) {
+  return {number == 0 ? std::string_view{} : key, number};
+}
+log::Field ifAny(std::string_view key, std::string_view text) {
+  return {text.empty() ? std::string_view{} : key, text};
+}
+log::Field heldBack(std::uint64_t lines) {
+  return ifAny("suppressed", lines);
+}
+
+}  // namespace
+
+DecisionLog::DecisionLog(bool denials, Clock clock)
+    : denials_(denials),
+      clock_(std::move(clock)),
+      limits_{kOfUsers, kOfClients, kOfClients, kOfClients, kOfClients, kOfClients, kOfClients} {}
+
+std::optional<std::uint64_t> DecisionLog::pass(Class which) {
+  const auto now = clock_();
+  const std::lock_guard lock{mutex_};
+  return limits_[static_cast<std::size_t>(which)].pass(now);
+}
+
+void DecisionLog::watch(Observers& observers) {
+  if (denials_) {
+    observers.denied = [this](const AdmissionRoute& route, const AdmissionOutcome& outcome) {
+      denied(route, outcome);
+    };
+  }
+  observers.conversionFailed = [this](const ConversionOutcome& outcome) { conversionFailed(outcome); };
+}
+
+ServerEvents DecisionLog::events() {
+  ServerEvents events;
+  events.handshakeFailed = [this](const HandshakeFailure& failure) { handshakeFailed(failure); };
+  events.requestRefused = [this](const RequestRefusal& refusal) { requestRefused(refusal); };
+  events.handlerFailed = [this](const HandlerFailure& failure) { handlerFailed(failure); };
+  return events;
+}
+
+void DecisionLog::denied(const AdmissionRoute& route, const AdmissionOutcome& outcome) {
+  if (!log::enabled(log::Level::Info)) return;
+  const auto suppressed = pass(Class::Denial);
+  if (!suppressed) return;
+  const AdmissionRequest& request = *outcome.request;
+  kAdmissionLog.info(outcome.judged ? "denied" : "denied: the object cannot be read",
+                     {{"uid", request.uid},
+                      {"kind", route.kind.kind},
+                      {"namespace", request.space},
+                      {"name", request.objectName()},
+                      {"operation", request.operation},
+                      {"user", request.username},
+                      {"path", route.path},
+                      ifAny("rules", rulesOf(*outcome.errors)),
+                      heldBack(*suppressed)});
+}
+
+void DecisionLog::conversionFailed(const ConversionOutcome& outcome) {
+  const auto suppressed = pass(Class::Conversion);
+  if (!suppressed) return;
+  kConversionLog.warn("conversion failed",
+                      {{"uid", outcome.uid}, {"object", outcome.objects}, heldBack(*suppressed)});
+}
+
+void DecisionLog::requestRefused(const RequestRefusal& refusal) {
+  const auto suppressed = pass(refusal.status == kServiceUnavailable ? Class::Overload : Class::Refusal);
+  if (!suppressed) return;
+  kHttpLog.warn("request refused", {{"remote", refusal.remote},
+                                    ifAny("path", refusal.path),
+                                    {"status", refusal.status},
+                                    {"reason", refusal.reason},
+                                    heldBack(*suppressed)});
+}
+
+void DecisionLog::handshakeFailed(const HandshakeFailure& failure) {
+  const bool distrusted = distrusts(failure.alert);
+  const auto suppressed = pass(distrusted ? Class::Certificate : Class::Handshake);
+  if (!suppressed) return;
+  kHttpLog.warn("TLS handshake failed", {{"remote", failure.remote},
+                                         {"reason", failure.reason},
+                                         ifAny("alert", static_cast<std::uint64_t>(failure.alert)),
+                                         ifAny("hint", distrusted ? kTrustHint : std::string_view{}),
+                                         heldBack(*suppressed)});
+}
+
+void DecisionLog::handlerFailed(const HandlerFailure& failure) {
+  const auto suppressed = pass(Class::Handler);
+  if (!suppressed) return;
+  kHttpLog.error("handler failed", {{"remote", failure.remote},
+                                    {"path", failure.path},
+                                    {"exception", nameOf(failure.type)},
+                                    heldBack(*suppressed)});
+}
+
+}  // namespace dynamo::webhook
