@@ -45,8 +45,10 @@ void addServe(CLI::App& app, std::function<int()>& run, webhook::ServeOptions& o
   command->add_option("--tls-min-version", options.tlsMinVersion, "1.3 (default) or 1.2");
   command->add_option("--log-level", options.logLevel, "debug, info, warn or error");
   command->add_option("--log-format", options.logFormat, "json or text");
-  command->add_flag("--log-denials,!--no-log-denials", options.logDenials,
-                    "log what is denied, without values");
+  // Not add_flag() with the value itself, which CLI11 sets to false where neither is given.
+  command->add_flag_function(
+      "--log-denials,!--no-log-denials", [&options](std::int64_t given) { options.logDenials = given > 0; },
+      "log what is denied, without values (default)");
   // The reference's flags: accepted, so that its arguments keep working.
   command->add_option("--zap-log-level", options.zapLogLevel,
                       "debug, info, error, panic or an integer over 0");

@@ -182,11 +182,11 @@ Connection::MaybeStep Connection::readHead() {
   }
   if (!roomForInput(shared_.limits.headerBytes)) return refuse(431, "the request head is too large");
   const auto got = receive(in_.get() + inEnd_, inSize_ - inEnd_);
-  if (got.io == Io::closed && wire_.untaken() > 0) return finish();  // it sends no more, but may read
   if (got.io == Io::closed && served_ == 0) {
     // A client of TLS 1.3 may judge our certificate only when our side of the handshake is over.
     tellHandshakeFailed(wire_.fault().reason, wire_.fault().alert);
   }
+  if (got.io == Io::closed && wire_.untaken() > 0) return finish();  // it sends no more, but may read
   if (got.io != Io::ok) return waitFor(got.io);
   if (inBegin_ == inEnd_) deadline_ = coarseNow() + shared_.limits.header;
   inEnd_ += got.bytes;

@@ -77,6 +77,11 @@ const Route* findTestRoute(std::string_view path) {
           return Reply{200, "application/json", std::move(request.body)};
         }}},
       {"/throw", {1024, false, [](Request&) -> Reply { throw std::runtime_error{"secret"}; }}},
+      {"/refuse",
+       {1024, false,
+        [](Request&) {
+          return Reply{400, "application/json", "{}", false, "the body is not to our taste"};
+        }}},
       {"/slow",
        {1024, false,
         [](Request&) {
@@ -148,7 +153,9 @@ Client::Client(std::uint16_t port, Tls tls) {
     return;
   }
   context_ = SSL_CTX_new(TLS_client_method());
-  if (tls != Tls::any) {
+  if (tls == Tls::strict) {
+    SSL_CTX_set_verify(context_, SSL_VERIFY_PEER, nullptr);
+  } else if (tls != Tls::any) {
     SSL_CTX_set_security_level(context_, 0);  // TLS 1.1 needs SHA-1
     SSL_CTX_set_min_proto_version(context_, TLS1_VERSION);
     SSL_CTX_set_max_proto_version(context_, tls == Tls::v11 ? TLS1_1_VERSION : TLS1_2_VERSION);
@@ -285,12 +292,13 @@ int Gate::reached() {
   return meeting().reached;
 }
 
-TestServer::TestServer(Limits limits, unsigned threads, int minVersion)
+TestServer::TestServer(Limits limits, unsigned threads, int minVersion, ServerEvents events)
     : context_(serverContext(minVersion)) {
   ServerOptions options;
   options.listen = {"127.0.0.1", 0};
   options.threads = threads;
   options.limits = limits;
+  options.events = std::move(events);
   auto started = Server::start(options, findTestRoute, [this] {
     const std::lock_guard lock{mutex_};
     return context_;

@@ -35,7 +35,8 @@ struct Answer {
 /// A blocking client. Every wait is bounded by 10 s.
 class Client {
  public:
-  enum class Tls { none, any, v11, v12 };
+  /// `strict`: wants a certificate of a CA that it trusts, and trusts none.
+  enum class Tls { none, any, v11, v12, strict };
 
   explicit Client(std::uint16_t port, Tls tls = Tls::any);
   ~Client();
@@ -79,12 +80,14 @@ class Client {
 
 /// A server on the loopback whose routes say what they got.
 /// `/echo` answers the size of the body (limit 64 KiB); `/big` the same, heavy, limit 16 MiB;
-/// `/mirror` gives the body back, limit 16 MiB; `/throw` throws, as finding `/lost` does; `/slow` sleeps 200
-/// ms; `/patch` answers 400,000 bytes, `/large` 1 MiB, `/huge` 16; `/meet` waits for another `/meet` and says
+/// `/mirror` gives the body back, limit 16 MiB; `/throw` throws, as finding `/lost` does; `/refuse` answers 400;
+/// `/slow` sleeps 200 ms; `/patch` answers 400,000 bytes, `/large` 1 MiB, `/huge` 16; `/meet` waits for another
+/// `/meet` and says
 /// whether they met; `/gate`, heavy, waits at a Gate.
 class TestServer {
  public:
-  explicit TestServer(Limits limits = {}, unsigned threads = 2, int minVersion = TLS1_3_VERSION);
+  explicit TestServer(Limits limits = {}, unsigned threads = 2, int minVersion = TLS1_3_VERSION,
+                      ServerEvents events = {});
 
   Server& operator*() { return *server_; }
   Server* operator->() { return server_.get(); }

@@ -1,18 +1,18 @@
 #include "common/observability/log.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
-#include <cstdio>
 #include <limits>
 #include <thread>
 #include <vector>
 
 #include "common/json/parse.h"
 #include "common/json/utf8.h"
+#include "tests/unit/observability/captured.h"
 
 namespace dynamo::log {
+
+using test::captured;
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -22,24 +22,6 @@ const std::chrono::system_clock::time_point kTime{1'767'225'599'042ms};  // 2025
 std::string line(Format format, std::string_view message, Fields fields = {}, std::string_view logger = {}) {
   return renderLine(format, Level::Info, kTime, logger, message,
                     std::span<const Field>{fields.begin(), fields.size()});
-}
-
-/// What `write` puts on standard error.
-template <typename Write>
-std::string captured(Write&& write) {
-  char path[] = "/tmp/log_test_XXXXXX";
-  const int file = mkstemp(path);
-  REQUIRE(file >= 0);
-  const int saved = dup(STDERR_FILENO);
-  dup2(file, STDERR_FILENO);
-  write();
-  dup2(saved, STDERR_FILENO);
-  close(saved);
-  std::string text(static_cast<std::size_t>(lseek(file, 0, SEEK_END)), '\0');
-  REQUIRE(pread(file, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
-  close(file);
-  unlink(path);
-  return text;
 }
 
 }  // namespace
@@ -108,6 +90,12 @@ TEST_CASE("long strings are cut at a character") {
   CHECK_THAT(line(Format::Json, "m", {{"v", wide}}),
              Catch::EndsWith("\"v\":\"" + std::string(kMaxValue - 1, 'x') + "...\"}"));
   CHECK(line(Format::Text, std::string(100'000, 'm')).size() < kMaxMessage + 64);
+}
+
+TEST_CASE("a field without a key is left out") {
+  CHECK_THAT(line(Format::Json, "m", {{"a", 1}, {"", "b"}, {"c", 2}}),
+             Catch::EndsWith(R"("msg":"m","a":1,"c":2})"));
+  CHECK_THAT(line(Format::Text, "m", {{"", "b"}}), Catch::EndsWith(" m"));
 }
 
 TEST_CASE("fields never repeat the names of the line") {

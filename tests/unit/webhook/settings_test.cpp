@@ -88,6 +88,17 @@ TEST_CASE("what no flag says is as in the file") {
   CHECK(settings.log.format == log::Format::Text);
 }
 
+TEST_CASE("denials are logged unless the file or a flag says otherwise, and the flag wins") {
+  const auto logs = [](const char* fields, std::optional<bool> flag) {
+    return std::get<Settings>(made(fields, [&](ServeOptions& options) { options.logDenials = flag; }))
+        .logDenials;
+  };
+  CHECK(logs("", std::nullopt));
+  CHECK_FALSE(logs("logging: {denials: false}", std::nullopt));
+  CHECK(logs("logging: {denials: false}", true));
+  CHECK_FALSE(logs("logging: {denials: true}", false));
+}
+
 TEST_CASE("addresses to listen on") {  // cfg-Q14
   const auto result = made(
       "server: {webhook: {host: '[::1]'}, metrics: {bindAddress: localhost},\n"

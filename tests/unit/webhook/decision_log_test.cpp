@@ -1,0 +1,173 @@
+// The lines of the decision log: what they say, what they never say, and how many there are.
+
+#include "webhook/commands/decision_log.h"
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "common/observability/log.h"
+#include "support.h"
+#include "tests/unit/observability/captured.h"
+
+namespace dynamo::webhook::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A decision log whose clock stands still until it is moved.
+struct Watched {
+  explicit Watched(bool denials = true) : log{denials, [this] { return now; }} { log.watch(observers); }
+
+  std::chrono::steady_clock::time_point now{24h};
+  DecisionLog log;
+  Observers observers;
+};
+
+/// The lines that `act` makes be written, without their times.
+std::vector<std::string> lines(const std::function<void(Watched&)>& act, bool denials = true,
+                               log::Level level = log::Level::Info) {
+  log::configure({level, log::Format::Text, true});
+  const std::string text = log::test::captured([&] {
+    Watched watched{denials};
+    act(watched);
+    log::drain();
+  });
+  log::configure({});
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    out.push_back(text.substr(at, end - at).substr(std::string_view{"2025-12-31T23:59:59.042Z "}.size()));
+    at = end + 1;
+  }
+  return out;
+}
+
+/// Asks the handlers behind `path`.
+auto asks(std::string_view path, std::vector<std::string> bodies) {
+  return [path, bodies = std::move(bodies)](Watched& watched) {
+    const Routes routes{usualPolicy(), watched.observers};
+    for (const std::string& body : bodies) {
+      Request request{body};
+      static_cast<void>(routes.find(path)->handle(request));
+    }
+  };
+}
+
+std::string by(std::string_view user, std::string review) {
+  const std::string_view uid = R"("uid":"u",)";
+  return review.insert(review.find(uid), R"("userInfo":{"username":")" + std::string{user} + "\"},");
+}
+
+const std::string kSecret = "hf_TopSecretToken";
+
+using Lines = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a denial names object, user and rules, and no value") {
+  const std::string path{kValidate};
+  const auto bad =
+      dgdr(R"({"model":"","image":")" + kSecret + R"( ","backend":"auto","searchStrategy":"thorough"})");
+  const Lines told = lines(asks(kValidate, {by("jane", review("CREATE", bad))}));
+  REQUIRE(told.size() == 1);
+  CHECK_THAT(told[0], Catch::StartsWith("INFO  admission: denied uid=u kind=DynamoGraphDeploymentRequest "
+                                        "namespace=ns name=r operation=CREATE user=jane path=" +
+                                        path + " rules="));
+  CHECK_THAT(told[0], Catch::Contains("dgdr-thorough-backend"));
+  CHECK(told[0].find(kSecret) == std::string::npos);
+  CHECK(told[0].find("suppressed") == std::string::npos);
+}
+
+TEST_CASE("what is not a denial is not told") {
+  CHECK(lines(asks(kValidate, {review("CREATE", goodDgdr())})).empty());
+  CHECK(lines(asks(kMutate, {review("CREATE", goodDgdr())})).empty());
+  // Our own canned review, and denials when nobody wants to know of them.
+  std::string own = review("CREATE", dgdr("{}"));
+  own.replace(own.find(R"("uid":"u")"), 9, R"("uid":")" + std::string{kSelfCheckUid} + "\"");
+  CHECK(lines(asks(kValidate, {own})).empty());
+  CHECK(lines(asks(kValidate, {review("CREATE", dgdr("{}"))}), false).empty());
+  CHECK(lines(asks(kValidate, {review("CREATE", dgdr("{}"))}), true, log::Level::Warn).empty());
+}
+
+TEST_CASE("an object that cannot be read is a denial without rules") {
+  CHECK(lines(asks(kValidate, {by("jane", review("CREATE", R"({"kind":")" + kSecret + "\"}"))})) ==
+        Lines{"INFO  admission: denied: the object cannot be read uid=u kind=DynamoGraphDeploymentRequest "
+              "namespace=ns name=r operation=CREATE user=jane path=" +
+              std::string{kValidate}});
+}
+
+TEST_CASE("a failed conversion tells which object of the list, and no value") {
+  const std::string body =
+      R"({"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","request":{"uid":"c",)"
+      R"("desiredAPIVersion":"nvidia.com/v1alpha1","objects":[)" +
+      goodDgdr() + ",\"" + kSecret + "\"]}}";
+  CHECK(lines(asks(kConvert, {body})) == Lines{"WARN  conversion: conversion failed uid=c object=1"});
+}
+
+TEST_CASE("what connections do wrong") {
+  struct Row {
+    std::function<void(const ServerEvents&)> act;
+    std::string line;
+  };
+  const std::string hint =
+      " hint=\"the client does not accept the serving certificate; if it is the API server, the caBundle of "
+      "the "
+      "webhook configuration or CRD does not match tls.crt, or its names or dates do not fit\"";
+  const Row rows[] = {
+      {[](auto& e) {
+         e.handshakeFailed({"10.0.0.1:5", "remote error: bad certificate", 42});
+       },
+       "WARN  http: TLS handshake failed remote=10.0.0.1:5 reason=\"remote error: bad certificate\" "
+       "alert=42" +
+           hint},
+      {[](auto& e) {
+         e.handshakeFailed({"10.0.0.1:5", "remote error: unknown ca", 48});
+       },
+       "WARN  http: TLS handshake failed remote=10.0.0.1:5 reason=\"remote error: unknown ca\" alert=48" +
+           hint},
+      {[](auto& e) {
+         e.handshakeFailed({"10.0.0.1:5", "no shared cipher", 0});
+       },
+       "WARN  http: TLS handshake failed remote=10.0.0.1:5 reason=\"no shared cipher\""},
+      {[](auto& e) {
+         e.requestRefused({"10.0.0.1:5", "/convert", 400, "the review has no uid"});
+       },
+       "WARN  http: request refused remote=10.0.0.1:5 path=/convert status=400 reason=\"the review has no "
+       "uid\""},
+      {[](auto& e) {
+         e.requestRefused({"", "", 431, "the request head is too large"});
+       },
+       "WARN  http: request refused remote=\"\" status=431 reason=\"the request head is too large\""},
+      {[](auto& e) {
+         e.handlerFailed({"10.0.0.1:5", "/convert", &typeid(std::out_of_range)});
+       },
+       "ERROR http: handler failed remote=10.0.0.1:5 path=/convert exception=std::out_of_range"},
+      {[](auto& e) {
+         e.handlerFailed({"10.0.0.1:5", "/convert", nullptr});
+       },
+       "ERROR http: handler failed remote=10.0.0.1:5 path=/convert exception=unknown"},
+  };
+  for (const Row& row : rows) {
+    CHECK(lines([&](Watched& watched) { row.act(watched.log.events()); }) == Lines{row.line});
+  }
+}
+
+TEST_CASE("a flood is held back and counted, each class by itself") {
+  const Lines told = lines([](Watched& watched) {
+    const ServerEvents events = watched.log.events();
+    for (int i = 0; i < 1'000; ++i) events.requestRefused({"10.0.0.1:5", "/a", 404, "nothing"});
+    events.handshakeFailed({"10.0.0.1:5", "remote error: unknown ca", 48});
+    events.requestRefused({"10.0.0.1:5", "/a", 503, "full"});
+    watched.now += 1s;
+    events.requestRefused({"10.0.0.1:5", "/a", 404, "nothing"});
+  });
+  REQUIRE(told.size() == 20 + 3);
+  CHECK_THAT(told[20], Catch::Contains("unknown ca"));
+  CHECK_THAT(told[21], Catch::Contains("status=503"));
+  CHECK_THAT(told[22], Catch::EndsWith("reason=nothing suppressed=980"));
+}
+
+}  // namespace dynamo::webhook::test
