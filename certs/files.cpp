@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <string_view>
@@ -50,24 +49,19 @@ bool writeAll(int descriptor, std::string_view text) {
   return true;
 }
 
-std::optional<Error> writeFile(const std::filesystem::path& path, std::string_view text, mode_t mode) {
-  std::string temporary = path.string() + ".XXXXXX";
-  const Descriptor file{::mkostemp(temporary.data(), O_CLOEXEC)};
-  if (file.get() < 0) return fileError(Problem::Unreadable, path, errno);
-  // mkostemp makes 0600 whatever the umask, so a key is never readable by others, not even for a moment.
-  const bool done = writeAll(file.get(), text) && ::fchmod(file.get(), mode) == 0 &&
-                    ::fsync(file.get()) == 0 && std::rename(temporary.c_str(), path.c_str()) == 0;
-  if (done) return std::nullopt;
-  const int code = errno;
-  ::unlink(temporary.c_str());
-  return fileError(Problem::Unreadable, path, code);
+/// Renames unless there is something of that name already: EEXIST then. 0 when done.
+int renameToNew(const char* from, const char* to) {
+  if (::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  // A file system without it, NFS for one, has hard links, which replace nothing either.
+  if (::link(from, to) != 0) return errno;
+  ::unlink(from);
+  return 0;
 }
 
-struct Entry {
-  const char* name;
-  const std::string& text;
-  mode_t mode;
-};
+int renameOver(const char* from, const char* to) {
+  return std::rename(from, to) == 0 ? 0 : errno;
+}
 
 }  // namespace
 
@@ -114,29 +108,67 @@ Result<std::string> DirectorySnapshot::read(const char* name) const {
   return text;
 }
 
-std::optional<Error> writeFiles(const std::filesystem::path& directory, const CertificateData& data,
-                                Overwrite overwrite) {
+StagedFiles::StagedFiles(const std::filesystem::path& directory, const CertificateData& data) {
   constexpr mode_t kPublic = 0644;
   constexpr mode_t kPrivate = 0600;
-  const std::array<Entry, 4> entries{Entry{kCaCertificateFile, data.ca.certificate, kPublic},
-                                     Entry{kCaKeyFile, data.ca.privateKey, kPrivate},
-                                     Entry{kKeyFile, data.serving.privateKey, kPrivate},
-                                     Entry{kCertificateFile, data.serving.certificate, kPublic}};
   std::error_code failure;
   std::filesystem::create_directories(directory, failure);
-  if (failure) return fileError(Problem::Unreadable, directory, failure.value());
-  for (const Entry& entry : entries) {
-    const bool exists =
-        std::filesystem::exists(std::filesystem::symlink_status(directory / entry.name, failure));
-    if (overwrite == Overwrite::Refuse && !entry.text.empty() && exists) {
-      return Error{Problem::Exists, fmt::format("{}: exists already", (directory / entry.name).string())};
-    }
+  if (failure) {
+    error_ = fileError(Problem::Unreadable, directory, failure.value());
+    return;
   }
-  for (const Entry& entry : entries) {
-    if (entry.text.empty()) continue;
-    if (auto error = writeFile(directory / entry.name, entry.text, entry.mode)) return error;
+  // Every run writes tls.key: of several at once the first to place it goes on, the others stop with nothing
+  // placed. The CA comes last: who finds it finds all.
+  stage(directory / kKeyFile, data.serving.privateKey, kPrivate);
+  stage(directory / kCertificateFile, data.serving.certificate, kPublic);
+  stage(directory / kCaKeyFile, data.ca.privateKey, kPrivate);
+  stage(directory / kCaCertificateFile, data.ca.certificate, kPublic);
+}
+
+StagedFiles::~StagedFiles() {
+  for (const File& file : files_) {
+    if (!file.placed) ::unlink(file.temporary.c_str());
+  }
+}
+
+void StagedFiles::stage(const std::filesystem::path& path, std::string_view text, unsigned mode) {
+  if (error_ || text.empty()) return;
+  std::string temporary = path.string() + ".XXXXXX";
+  const Descriptor file{::mkostemp(temporary.data(), O_CLOEXEC)};
+  if (file.get() < 0) {
+    error_ = fileError(Problem::Unreadable, path, errno);
+    return;
+  }
+  files_.push_back({temporary, path});
+  // mkostemp makes 0600 whatever the umask, so a key is never readable by others, not even for a moment.
+  if (!writeAll(file.get(), text) || ::fchmod(file.get(), mode) != 0 || ::fsync(file.get()) != 0) {
+    error_ = fileError(Problem::Unreadable, path, errno);
+  }
+}
+
+std::optional<Error> StagedFiles::place(Overwrite overwrite) {
+  if (error_) return error_;
+  const auto rename = overwrite == Overwrite::Allow ? renameOver : renameToNew;
+  for (File& file : files_) {
+    const int code = rename(file.temporary.c_str(), file.path.c_str());
+    file.placed = code == 0;
+    if (file.placed) continue;
+    if (overwrite == Overwrite::Refuse) takeBack();
+    if (code != EEXIST) return fileError(Problem::Unreadable, file.path, code);
+    return Error{Problem::Exists, fmt::format("{}: exists already", file.path.string())};
   }
   return std::nullopt;
+}
+
+void StagedFiles::takeBack() const {
+  for (const File& file : files_) {
+    if (file.placed) ::unlink(file.path.c_str());
+  }
+}
+
+std::optional<Error> writeFiles(const std::filesystem::path& directory, const CertificateData& data,
+                                Overwrite overwrite) {
+  return StagedFiles{directory, data}.place(overwrite);
 }
 
 }  // namespace dynamo::certs

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "certs/error.h"
 #include "certs/rotate.h"
@@ -39,9 +41,36 @@ class DirectorySnapshot {
 
 enum class Overwrite { Refuse, Allow };
 
-/// Writes the non-empty members of `data` into `directory` (made if absent): certificates 0644, keys 0600,
-/// each through a temporary file, fsync and rename, so a reader never meets half a file. With
-/// Overwrite::Refuse nothing is written when any of them exists. Errors: Exists, Unreadable.
+/// Files of a certificate directory, written whole under temporary names beside their places. What has not
+/// been placed is removed with the object.
+class StagedFiles {
+ public:
+  /// Stages the non-empty members of `data` in `directory` (made if absent): certificates 0644, keys 0600,
+  /// each synchronised. A failure shows in place().
+  StagedFiles(const std::filesystem::path& directory, const CertificateData& data);
+  ~StagedFiles();
+  StagedFiles(const StagedFiles&) = delete;
+  StagedFiles& operator=(const StagedFiles&) = delete;
+
+  /// Renames them to their places, so a reader never meets half a file; to be called once. With
+  /// Overwrite::Refuse the rename itself refuses a name that is taken, whoever took it and when, and those
+  /// before it are taken back. Errors: Exists, Unreadable.
+  std::optional<Error> place(Overwrite overwrite);
+
+ private:
+  struct File {
+    std::string temporary;
+    std::filesystem::path path;
+    bool placed = false;
+  };
+  void stage(const std::filesystem::path& path, std::string_view text, unsigned mode);
+  void takeBack() const;
+
+  std::vector<File> files_;
+  std::optional<Error> error_;
+};
+
+/// Stages and places at once.
 std::optional<Error> writeFiles(const std::filesystem::path& directory, const CertificateData& data,
                                 Overwrite overwrite);
 

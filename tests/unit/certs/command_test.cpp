@@ -2,8 +2,12 @@
 
 #include <openssl/x509v3.h>
 
+#include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <sstream>
+#include <thread>
+#include <vector>
 
 #include "certs/check.h"
 #include "certs/files.h"
@@ -86,6 +90,24 @@ TEST_CASE("certs reuses the CA of the directory and overwrites only with --force
   CHECK(readAll(directory.path()).ca.certificate != first.ca.certificate);
   options.force = false;
   CHECK(run(options).status == 2);
+}
+
+TEST_CASE("of several certs at once one makes all files, the others none") {
+  constexpr int kRuns = 6;
+  const TemporaryDirectory directory;
+  std::array<int, kRuns> statuses{};
+  {
+    std::vector<std::jthread> threads;
+    for (int& status : statuses) {
+      threads.emplace_back([&] { status = run(optionsFor(directory.path())).status; });
+    }
+  }
+  CHECK(std::count(statuses.begin(), statuses.end(), 0) == 1);
+  CHECK(std::count(statuses.begin(), statuses.end(), 2) == kRuns - 1);
+  const CertificateData data = readAll(directory.path());
+  CHECK_FALSE(checkAuthority(data.ca, kNow));
+  CHECK_FALSE(checkServing(data.ca.certificate, data.serving, "svc.ns.svc", kNow));
+  CHECK(std::distance(std::filesystem::directory_iterator{directory.path()}, {}) == 4);
 }
 
 TEST_CASE("certs refuses bad options with exit status 2") {

@@ -55,6 +55,37 @@ TEST_CASE("nothing is overwritten unless asked") {
   CHECK(modeOf(directory.path() / "tls.key") == 0600);
 }
 
+TEST_CASE("a file that appears at the last moment is not overwritten, and nothing else stays") {
+  for (const char* const name : {"tls.key", "tls.crt", "ca.key", "ca.crt"}) {
+    INFO(name);
+    const TemporaryDirectory directory;
+    {
+      StagedFiles staged{directory.path(), kTexts};
+      writeText(directory.path() / name, "precious");
+      const auto error = staged.place(Overwrite::Refuse);
+      REQUIRE(error);
+      CHECK(error->problem == Problem::Exists);
+      CHECK(error->text == (directory.path() / name).string() + ": exists already");
+    }
+    CHECK(readText(directory.path() / name) == "precious");
+    CHECK(entriesOf(directory.path()) == 1);
+  }
+}
+
+TEST_CASE("not even a link to nowhere is overwritten") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_symlink("/nonexistent/key", directory.path() / "tls.crt");
+  CHECK(writeFiles(directory.path(), kTexts, Overwrite::Refuse)->problem == Problem::Exists);
+  CHECK(std::filesystem::is_symlink(directory.path() / "tls.crt"));
+  CHECK(entriesOf(directory.path()) == 1);
+}
+
+TEST_CASE("what is staged but not placed is removed") {
+  const TemporaryDirectory directory;
+  { const StagedFiles staged{directory.path(), kTexts}; }
+  CHECK(entriesOf(directory.path()) == 0);
+}
+
 TEST_CASE("empty members are left alone") {
   const TemporaryDirectory directory;
   writeText(directory.path() / "ca.crt", "old");
