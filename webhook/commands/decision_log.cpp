@@ -1,10 +1,6 @@
 #include "webhook/commands/decision_log.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,14 +53,6 @@ std::string rulesOf(const std::vector<validation::FieldError>& errors) {
     if (out.size() > log::kMaxValue) break;  // the line is cut there
   }
   return out;
-}
-
-std::string nameOf(const std::type_info* type) {
-  if (type == nullptr) return "unknown";
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text{
-      abi::__cxa_demangle(type->name(), nullptr, nullptr, &status), &std::free};
-  return status == 0 && text ? text.get() : type->name();
 }
 
 /// Fields without a key are left out of the line.
@@ -158,7 +146,7 @@ void DecisionLog::handlerFailed(const HandlerFailure& failure) {
   if (!suppressed) return;
   kHttpLog.error("handler failed", {{"remote", failure.remote},
                                     {"path", failure.path},
-                                    {"exception", nameOf(failure.type)},
+                                    {"exception", failure.exception},
                                     heldBack(*suppressed)});
 }
 

@@ -1,11 +1,10 @@
 // The second half of a request: from the handler to the last byte of the reply.
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "webhook/http/connection.h"
+#include "webhook/http/exception_type.h"
 #include "webhook/http/status_reply.h"
 
 namespace dynamo::webhook::detail {
@@ -39,7 +38,7 @@ void Connection::work() {
   } catch (...) {
     // What it threw may quote the request.
     if (const auto& tell = site_.events.handlerFailed) {
-      tell({peer_.text(), path_, abi::__cxa_current_exception_type()});
+      tell({peer_.text(), path_, currentExceptionType()});
     }
     reply_ = statusReply(500, "the handler failed");
   }

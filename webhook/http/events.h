@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <string_view>
-#include <typeinfo>
 
 namespace dynamo::webhook {
 
@@ -28,7 +27,7 @@ struct RequestRefusal {
 struct HandlerFailure {
   std::string_view remote;
   std::string_view path;
-  const std::type_info* type = nullptr;  ///< nullptr: it is not of C++
+  std::string_view exception;  ///< its type
 };
 
 /// Called on the server's threads, several at once: quick, and without exceptions. Any member may be empty.

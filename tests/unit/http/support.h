@@ -80,10 +80,9 @@ class Client {
 
 /// A server on the loopback whose routes say what they got.
 /// `/echo` answers the size of the body (limit 64 KiB); `/big` the same, heavy, limit 16 MiB;
-/// `/mirror` gives the body back, limit 16 MiB; `/throw` throws, as finding `/lost` does; `/refuse` answers 400;
-/// `/slow` sleeps 200 ms; `/patch` answers 400,000 bytes, `/large` 1 MiB, `/huge` 16; `/meet` waits for another
-/// `/meet` and says
-/// whether they met; `/gate`, heavy, waits at a Gate.
+/// `/mirror` gives the body back, limit 16 MiB; `/throw` throws, as finding `/lost` does; `/refuse` answers
+/// 400; `/slow` sleeps 200 ms; `/patch` answers 400,000 bytes, `/large` 1 MiB, `/huge` 16; `/meet` waits for
+/// another `/meet` and says whether they met; `/gate`, heavy, waits at a Gate.
 class TestServer {
  public:
   explicit TestServer(Limits limits = {}, unsigned threads = 2, int minVersion = TLS1_3_VERSION,
