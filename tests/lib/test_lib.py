@@ -1,0 +1,110 @@
+"""What tests/run says of its steps, how modules are counted, and the closure of includes."""
+
+import contextlib
+import io
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import includes  # noqa: E402
+import modules  # noqa: E402
+
+
+def steps(script):
+    """(status, output without figures, table of times) of a script after tests/lib/steps."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = ["bash", "-c", f"set -euo pipefail; only=(); source {HERE}/steps\n{script}\nfinish"]
+        done = subprocess.run(run, cwd=folder, capture_output=True, text=True)
+        times = pathlib.Path(folder, "build/test-logs/times").read_text(encoding="utf-8")
+    return done.returncode, done.stdout + done.stderr, times
+
+
+class Steps(unittest.TestCase):
+    def test_the_last_line_is_the_totals(self):
+        table = [("true", 0, "1 passed, 0 failed, 0 skipped"), ("false", 1, "0 passed, 1 failed, 0 skipped"),
+                 ("echo 'skipped: no recordings'; echo 'skipped: no peers'", 0, "1 passed, 0 failed, 2 skipped"),
+                 ("echo 'skipped: a'; exit 3", 1, "0 passed, 1 failed, 1 skipped"),
+                 ("echo ' skipped: not at the start'", 0, "1 passed, 0 failed, 0 skipped")]
+        for body, status, totals in table:
+            with self.subTest(body):
+                got, output, _ = steps(f"one() {{ {body}; }}; step one")
+                self.assertEqual((got, output.splitlines()[-1]), (status, totals))
+
+    def test_an_error_in_the_middle_fails_the_step_and_the_next_one_runs(self):
+        status, output, _ = steps("one() { echo begun; false; echo never; }; two() { :; }; step one; step two")
+        self.assertEqual((status, output.splitlines()[-2:]), (1, ["failed: one", "1 passed, 1 failed, 0 skipped"]))
+        self.assertIn("    | begun", output)
+        self.assertNotIn("never", output)
+
+    def test_what_a_step_says_stands_in_its_line(self):
+        _, output, _ = steps("one() { echo 'one: 7 things'; echo 'skipped: b'; echo 'skipped: b'; }; step one")
+        self.assertRegex(output, r"==> one +ok +\d+s wall +\d+s cpu  one: 7 things\n    skipped: b \(2 times\)\n")
+
+    def test_the_slowest_step_is_the_first_of_the_table(self):
+        _, _, times = steps("one() { :; }; two() { sleep 0.5; }; step one; step two")
+        self.assertEqual([line.split()[-1] for line in times.splitlines()], ["step", "two", "one", "all"])
+
+    def test_commands_side_by_side(self):
+        status, output, _ = steps("one() { side_by_side 'echo a; false; echo b' 'echo c'; }; step one")
+        self.assertEqual(status, 1)
+        self.assertIn("    | a\n    | c\n", output)
+        self.assertNotIn("| b", output)
+
+
+MODULE = """
+import unittest
+class A(unittest.TestCase):
+    def test_good(self): pass
+    def test_rows(self):
+        for row in (1, 2):
+            with self.subTest(row): self.skipTest("absent")
+    @unittest.skip("not here")
+    def test_skipped(self): pass
+"""
+
+
+class Modules(unittest.TestCase):
+    def told(self, body):
+        """(status, last line, lines that tell of what was skipped)"""
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(sys, "path", [folder, *sys.path]):
+            pathlib.Path(folder, "test_told.py").write_text(body, encoding="utf-8")
+            self.addCleanup(sys.modules.pop, "test_told", None)
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
+                status = modules.run_here("told", ["test_told"])
+        lines = said.getvalue().splitlines()
+        return status, lines[-1], [line for line in lines if line.startswith("skipped: ")]
+
+    def test_what_is_skipped_is_counted_and_told(self):
+        status, totals, skipped = self.told(MODULE)
+        self.assertEqual((status, totals), (0, "told: 2 passed, 0 failed, 3 skipped"))
+        self.assertEqual(skipped, ["skipped: test_told.A.test_rows [1]: absent", "skipped: test_told.A.test_rows [2]: absent",
+                                   "skipped: test_told.A.test_skipped: not here"])
+
+    def test_failures(self):
+        table = [("import nothing_of_this_name", "told: 0 passed, 1 failed, 0 skipped"), ("", "told: 0 passed, 0 failed, 0 skipped"),
+                 ("import unittest\nclass A(unittest.TestCase):\n def test_a(self):\n  for i in range(3):\n"
+                  "   with self.subTest(i): self.fail()\n", "told: 0 passed, 1 failed, 0 skipped")]
+        for body, totals in table:
+            with self.subTest(body):
+                sys.modules.pop("test_told", None)
+                self.assertEqual(self.told(body)[:2], (1, totals))
+
+
+class Includes(unittest.TestCase):
+    def test_a_closure_goes_through_headers(self):
+        root = includes.ROOT
+        ours, others = includes.closure(root / "webhook/review/conversion.cpp")
+        for name in ("webhook/review/conversion.cpp", "webhook/review/conversion.h", "common/json/value.h"):
+            self.assertIn(root / name, ours)
+        self.assertTrue(any(header.startswith("rapidjson/") for header in others), "named by a header of ours only")
+
+
+if __name__ == "__main__":
+    unittest.main()
