@@ -175,10 +175,11 @@ def main():
     comparison = compare(theirs, options.ours, lines, ledger, options.hashes)
     if options.write:
         ledgers.write(options.ledger[0], comparison.entries)
-    if options.v:
-        print("\n".join(comparison.details()))
-    if options.unused:
-        print("\n".join(f"nothing meets: {line.text}" for line in lines if not comparison.used[line.text]))
+    for line in comparison.details() if options.v else ():
+        print(line)
+    for line in lines if options.unused else ():
+        if not comparison.used[line.text]:
+            print(f"nothing meets: {line.text}")
     print(comparison.summary())
     return int(comparison.noticed())
 

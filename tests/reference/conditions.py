@@ -4,6 +4,7 @@ Each takes the context of a difference and says yes or no. In deviations.txt a f
 of several, joined by commas, all must hold. A condition speaks of any input, never of a recorded one.
 """
 
+import hashlib
 import json
 import re
 
@@ -126,15 +127,13 @@ def refused_for_two_handlers(context):
 
 def every_component_failed(context):
     """The Service of a model; none of the components that serve the model came to be in the reference."""
-    serving = [name for name, service in context.services.items() if (service.get("modelRef") or {}).get("name")]
-    failed = context.failed_components()
-    prefixes = [f"{context.graph_name}-{name.lower()}" for name in serving]
-    two_handlers = [name for name, message in failed.items() if "may not specify more than 1 handler type" in message]
-    return (
-        context.found.name.startswith(MODEL_SERVICE)
-        and bool(prefixes)
-        and all(any(name.startswith(prefix) for name in two_handlers) for prefix in prefixes)
-    )
+    models = {name: (service.get("modelRef") or {}).get("name") for name, service in context.services.items()}
+    serving = [name for name, model in models.items() if model and context.found.name == MODEL_SERVICE + _digest(model)]
+    return bool(serving) and all(context.failure_of(name) for name in serving)
+
+
+def _digest(text):
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 # --- variables
@@ -195,7 +194,7 @@ def only_requests_gpu(context):
 
 def no_gpu_limit(context):
     """A multinode service without a limit on GPUs, for which the reference makes no workload."""
-    return context.is_multinode and not _limits(context).get("gpu") and "gpu" in context.failure().lower()
+    return context.is_multinode and not _limits(context).get("gpu") and "LeaderWorkerSet" in context.failure()
 
 
 def main_container_renamed(context):
@@ -222,6 +221,11 @@ def epp_with_own_mounts(context):
     return _is_epp(context) and bool(given) and _key(context.found.path[-1]) not in given
 
 
+def refused_for_lost_volumes(context):
+    """The reference's endpoint picker mounts a volume of its own that the user's volumes drove out, and was refused."""
+    return bool(re.search(r"volumeMounts\S*: Not found: \"(epp-config|hf-cache)\"", context.failure()))
+
+
 def duplicates_left_out(context):
     """Theirs has a volume's name or a mount's path twice; ours has each once and nothing else."""
     theirs, ours = context.found.theirs, context.found.ours
@@ -229,7 +233,12 @@ def duplicates_left_out(context):
         return False
     key = "mountPath" if context.found.path[-1] == "volumeMounts" else "name"
     names, kept = ([item.get(key) for item in side] for side in (theirs, ours))
-    return len(set(names)) < len(names) and len(set(kept)) == len(kept) and all(item in theirs for item in ours)
+    return (
+        len(set(names)) < len(names)
+        and len(set(kept)) == len(kept)
+        and set(names) - set(kept) <= {"shared-memory"}  # unused once the user mounts /dev/shm
+        and all(item in theirs for item in ours)
+    )
 
 
 def own_shared_memory(context):

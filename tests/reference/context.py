@@ -123,16 +123,14 @@ class Context:
 
     def failure(self):
         """Why the reference could not deploy this child's component, or the whole graph."""
-        said = []
-        for name, message in self._theirs.failures.items():
-            of_graph = name == self.graph_name
-            of_service = self.service_name is not None and name.startswith(f"{self.graph_name}-{self.service_name.lower()}")
-            if of_graph or of_service:
-                said.append(message)
-        return "\n".join(said)
+        of_graph = self._theirs.failures.get(self.graph_name, "")
+        return f"{of_graph}\n{self.failure_of(self.service_name) if self.service_name is not None else ''}"
 
-    def failed_components(self):
-        return {name: message for name, message in self._theirs.failures.items() if name != self.graph_name}
+    def failure_of(self, service_name):
+        """Why the reference could not deploy the component of a service; empty where it could."""
+        component = f"{self.graph_name}-{service_name.lower()}"
+        failures = self._theirs.failures.items()
+        return "\n".join(message for name, message in failures if self._belongs(name, component))
 
     @staticmethod
     def _belongs(child, owner):

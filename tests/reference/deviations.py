@@ -38,10 +38,11 @@ class Deviation(NamedTuple):
 def load(path):
     with open(path, encoding="utf-8") as file:
         lines = [(number, line.strip()) for number, line in enumerate(file, 1)]
-    return [_deviation(f"{path}:{number}", line) for number, line in lines if line and not line.startswith("#")]
+    return [parsed_line(f"{path}:{number}", line) for number, line in lines if line and not line.startswith("#")]
 
 
-def _deviation(where, line):
+def parsed_line(where, line):
+    """One line; `where` it stands is for the message of an InvalidLine."""
     match = LINE.fullmatch(line)
     if match is None:
         raise InvalidLine(f"{where}: want KIND PATH DIRECTION [CONDITION] DECISION # reason: {line}")

@@ -8,7 +8,7 @@ import re
 from typing import NamedTuple
 
 ORDER = "[order]"  # the path's last segment where two lists hold the same elements in another order
-UNORDERED = {"cliques", "podCliqueScalingGroups"}  # lists whose order is random in the reference
+UNORDERED = {("cliques",), ("podCliqueScalingGroups",)}  # ends of paths; their order is random in the reference
 # Compared member by member even where one side has none at all: what is missing is then told by its own name.
 OPEN_MAPS = {"labels", "annotations", "resources", "limits", "requests"}
 KEYED_BY_USERS = {"labels", "annotations", "limits", "requests", "selector", "matchLabels", "nodeSelector", "data"}
@@ -79,7 +79,7 @@ def _of_lists(theirs, ours, path):
         yield from _of_members(dict(zip(their_keys, theirs)), dict(zip(our_keys, ours)), path, _element)
         # Also where one side has more: what both have stands in one order.
         common = [[key for key in keys if key in others] for keys, others in ((their_keys, our_keys), (our_keys, their_keys))]
-        if common[0] != common[1] and path[-1] not in UNORDERED:
+        if common[0] != common[1] and path[-1:] not in UNORDERED:
             yield (*path, ORDER), *common
     elif len(theirs) != len(ours):
         yield path, theirs, ours

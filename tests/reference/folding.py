@@ -61,7 +61,7 @@ def recording(dump, hashes=False):
         case=dump["case"],
         admitted=all(answer["ok"] for answer in dump["apply"] if answer["kind"].startswith("Dynamo")),
         failed=any(_tells_of_failure(condition) for item in custom for condition in _conditions(item)),
-        children={(item["kind"], item["metadata"]["name"]): _prune(_folded(item)) for item in objects if _is_child(item)},
+        children={(item["kind"], item["metadata"]["name"]): _prune(_folded(item)) for item in objects if is_child(item)},
         messages=[answer["message"] for answer in dump["apply"] if not answer["ok"]],
         refused=dump.get("refused", []),
         manifests=dump.get("input") or [item for item in custom if not item["metadata"].get("ownerReferences")],
@@ -95,6 +95,12 @@ def worker_hashes(objects):
     return {value for value in found if value and re.fullmatch(r"[0-9a-f]{8}", value)}
 
 
+def is_child(item):
+    if (item["kind"], item["metadata"]["name"]) == MPI_SECRET:
+        return False
+    return item["kind"] not in CUSTOM or bool(item["metadata"].get("ownerReferences"))
+
+
 def is_foreign(child):
     """Brought along by the input: nobody owns it, and no operator manages it."""
     metadata = child["metadata"]
@@ -108,12 +114,6 @@ def _conditions(item):
 def _tells_of_failure(condition):
     text = condition.get("reason", "") + condition.get("message", "")
     return "fail" in text.lower() and condition.get("status") != "True"
-
-
-def _is_child(item):
-    if (item["kind"], item["metadata"]["name"]) == MPI_SECRET:
-        return False
-    return item["kind"] not in CUSTOM or bool(item["metadata"].get("ownerReferences"))
 
 
 def _folded(item):

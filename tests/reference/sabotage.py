@@ -5,7 +5,7 @@ missing or added, all children of a kind missing, another service account, anoth
 args. The seed is fixed: every run makes the same changes to the same recordings.
 
 What the comparison leaves out on purpose (folding.py) is not changed: specs of custom resources that the operator
-makes for itself, the wording of the script that waits for a leader, the order of cliques and scaling groups, and
+makes for itself, bookkeeping annotations, the wording of the script that waits for a leader, the order of cliques and scaling groups, and
 values that are empty and may as well be absent. Worker hashes count.
 """
 
@@ -68,7 +68,7 @@ def run(theirs, ours, lines, ledger, changes, seed=SEED):
     by_case = collections.defaultdict(collections.Counter)
     for line, count in ledger.items():
         by_case[line.split("\t")[0]][line] += count
-    cases = [case for case, dump in dumps.items() if dump["objects"] and golden[case].admitted]
+    cases = [case for case, dump in dumps.items() if _children(dump) and golden[case].admitted]
     noticed = bare = 0
     unnoticed = []
     for _ in range(changes):
@@ -96,9 +96,13 @@ def _changed(dumps, cases, chance):
             return case, dump, f"{kind}: {what}"
 
 
-def _child(dump, chance, among=None):
-    candidates = [item for item in dump["objects"] if among is None or item["kind"] in among]
-    return chance.choice(candidates) if candidates else None
+def _child(dump, chance):
+    return chance.choice(_children(dump))
+
+
+def _children(dump):
+    """What the comparison looks at."""
+    return [item for item in dump["objects"] if folding.is_child(item) and not folding.is_foreign(item)]
 
 
 def _label(child):
@@ -124,7 +128,7 @@ def _below(value, path, holder, key):
     members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     waits = isinstance(value, dict) and value.get("name") == folding.LEADER_WAIT
     for name, member in members:
-        if waits and name == "command":
+        if (waits and name == "command") or name in folding.BOOKKEEPING:
             continue
         yield from _below(member, (*path, name), value, name)
 
@@ -190,7 +194,7 @@ def _double_element(dump, chance):
 
 def _move_elements(dump, chance):
     child = _child(dump, chance)
-    lists = [place for place in _lists(child, 2) if place.path[-1] not in UNORDERED]
+    lists = [place for place in _lists(child, 2) if place.path[-1:] not in UNORDERED]
     if not lists:
         return None
     place = chance.choice(lists)
@@ -230,7 +234,7 @@ def _lose_kind(dump, chance):
 
 def _change_places(dump, chance, wanted, change):
     """Changes one place of the whole case that is wanted."""
-    found = [(child, place) for child in dump["objects"] for place in _places(child) if wanted(child, place)]
+    found = [(child, place) for child in _children(dump) for place in _places(child) if wanted(child, place)]
     if not found:
         return None
     child, place = chance.choice(found)
