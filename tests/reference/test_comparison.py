@@ -3,6 +3,9 @@
 import collections
 import pathlib
 import re
+import shutil
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -156,6 +159,21 @@ class Archives(unittest.TestCase):
 
     def test_reviews(self):
         self.assertEqual(sum(1 for _ in recordings.reviews()), 2500)
+
+    def test_lifecycles(self):
+        with tempfile.TemporaryDirectory() as folder:
+            golden = recordings.unpack("lifecycle", folder) / "golden"
+            other = pathlib.Path(folder, "other")
+            shutil.copytree(golden, other)
+            command = [sys.executable, HERE / "lifecycle/main.py", "compare", golden, other, "--hashes", "--messages"]
+            same = subprocess.run(command, capture_output=True, text=True)
+            self.assertEqual(same.returncode, 0, same.stdout + same.stderr)
+            self.assertIn("29 of 29 scenarios equal (211 steps); 0 differences", same.stdout)
+            changed = other / "deploy-basic.json"
+            changed.write_text(changed.read_text(encoding="utf-8").replace('"replicas": 3', '"replicas": 4'), encoding="utf-8")
+            different = subprocess.run(command, capture_output=True, text=True)
+            self.assertEqual(different.returncode, 1, different.stdout + different.stderr)
+            self.assertIn("28 of 29 scenarios equal", different.stdout)
 
 
 if __name__ == "__main__":
