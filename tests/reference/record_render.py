@@ -3,10 +3,10 @@
 
 usage: record_render.py OUTDIR 'RENDER COMMAND' FILE...      (KUBECONFIG set: an API server with the CRDs of all children)
 
-RENDER COMMAND gets `-n NAMESPACE -f FILE` appended and prints the children as one JSON List or a stream of YAML documents.
-FILE is the manifest as the user wrote it: the renderer applies defaults of the CRD and of admission itself. The custom
-resource is created for trial (`--dry-run=server`), so an installed webhook decides. So is every child, which fills in the
-API server's own defaults; a child that the API server refuses stands in `refused`, and so does a failure to render.
+RENDER COMMAND gets `-n NAMESPACE -f FILE` appended and prints the children as one JSON List. FILE is the manifest as the
+user wrote it: the renderer applies defaults of the CRD and of admission itself. The custom resource is created for trial
+(`dryRun=All`, unknown fields refused, as kubectl does), so an installed webhook decides. So is every child, which fills in
+the API server's own defaults; a child that the API server refuses stands in `refused`, and so does a failure to render.
 """
 
 import concurrent.futures
@@ -19,12 +19,12 @@ import sys
 import tempfile
 import time
 
-import yaml
-
-from record import answer, as_json, clean, kubectl, manifests, write
+from api import Api
+from record import as_json, clean, manifests, write
 
 JOBS = 4
 NO_UID = "00000000-0000-0000-0000-000000000000"
+FOR_TRIAL = "dryRun=All&fieldValidation=Strict&fieldManager=record"
 
 
 def _rendered(command, document, namespace):
@@ -35,25 +35,34 @@ def _rendered(command, document, namespace):
         done = subprocess.run([*shlex.split(command), "-n", namespace, "-f", file.name], capture_output=True, text=True)
     if done.returncode != 0:
         return [], done.stderr[-2000:]
-    printed = [item for item in yaml.load_all(done.stdout, getattr(yaml, "CSafeLoader", yaml.SafeLoader)) if item]
-    return [child for item in printed for child in (item["items"] if item["kind"] == "List" else [item])], None
+    return json.loads(done.stdout)["items"] if done.stdout.strip() else [], None
 
 
-def _try(namespace, document, *flags):
-    return kubectl("-n", namespace, "create", "--dry-run=server", *flags, "-f", "-", text=as_json(document))
+def _try(api, namespace, document):
+    """(the object as it would be stored, what the API server said when it refused)"""
+    path = api.collection(namespace, document)
+    if path is None:
+        return None, f"no matches for kind {document['kind']} in version {document['apiVersion']}"
+    status, got = api.call("POST", f"{path}?{FOR_TRIAL}", json.loads(as_json(document)))
+    if status < 300:
+        return got, None
+    causes = (got.get("details") or {}).get("causes") or []
+    return None, "\n".join(f"{cause.get('field', '')}: {cause['message']}" for cause in causes) or got.get("message", f"HTTP {status}")
 
 
-def _record(out, command, path):
+def _record(api, out, command, path):
     case = os.path.splitext(os.path.basename(path))[0]
     # Two runs at once do not meet.
     namespace = "c" + hashlib.sha1(f"{case} {os.getpid()} {time.time()}".encode()).hexdigest()[:6]
-    kubectl("create", "ns", namespace)
+    api.call("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
     documents = [document for document in manifests(path) if document["kind"].startswith("Dynamo")]
     dump = {"case": case, "apply": [], "input": documents, "objects": [], "refused": []}
     for document in documents:
-        status, _, errors = _try(namespace, document)
-        dump["apply"].append(answer(document, status, errors, namespace))
-        if status != 0:
+        name = document["metadata"].get("name")
+        stored, said = _try(api, namespace, document)
+        said = (said or "").replace(namespace, "NS")
+        dump["apply"].append({"kind": document["kind"], "name": name, "ok": stored is not None, "message": said})
+        if stored is None:
             continue
         children, failure = _rendered(command, document, namespace)
         if failure is not None:
@@ -61,15 +70,14 @@ def _record(out, command, path):
         for child in children:
             for owner in child["metadata"].get("ownerReferences", []):
                 owner.setdefault("uid", NO_UID)
-            status, stored, errors = _try(namespace, child, "-o", "json")
-            if status != 0:
-                name = child["metadata"].get("name")
-                dump["refused"].append({"kind": child["kind"], "name": name, "message": errors.strip()})
+            made, said = _try(api, namespace, child)
+            if made is None:
+                dump["refused"].append({"kind": child["kind"], "name": child["metadata"].get("name"), "message": said})
             else:
-                dump["objects"].append(clean(json.loads(stored), namespace))
+                dump["objects"].append(clean(made, namespace))
     dump["objects"].sort(key=lambda item: (item["kind"], item["metadata"]["name"]))
     write(out, case, dump)
-    kubectl("delete", "ns", namespace, "--wait=false")
+    api.call("DELETE", f"/api/v1/namespaces/{namespace}")
     return case, [said["ok"] for said in dump["apply"]], len(dump["objects"]), "refused", len(dump["refused"])
 
 
@@ -78,8 +86,9 @@ def main():
         sys.exit(__doc__)
     out, command = sys.argv[1:3]
     os.makedirs(out, exist_ok=True)
+    api = Api(os.environ["KUBECONFIG"])
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-        for told in pool.map(lambda path: _record(out, command, path), sys.argv[3:]):
+        for told in pool.map(lambda path: _record(api, out, command, path), sys.argv[3:]):
             print(*told, flush=True)
 
 

@@ -1,70 +1,20 @@
 """The API server: requests, and every object of every watched kind as watches tell of it."""
 
-import base64
 import collections
 import http.client
 import json
-import ssl
+import pathlib
 import sys
-import tempfile
 import threading
 import time
-import urllib.parse
 
-import yaml
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from kinds import CUSTOM, WHERE
+from api import Api  # noqa: E402
+from kinds import CUSTOM, WHERE  # noqa: E402
 
 
-class Cluster:
-    def __init__(self, kubeconfig):
-        config = yaml.safe_load(open(kubeconfig))
-
-        def pick(what, name):
-            return next(x for x in config[what + "s"] if x["name"] == name)[what]
-
-        context = pick("context", config["current-context"])
-        cluster, user = pick("cluster", context["cluster"]), pick("user", context["user"])
-        url = urllib.parse.urlsplit(cluster["server"])
-        self.host, self.port = url.hostname, url.port or 443
-        self.tls = ssl.create_default_context()
-
-        def file(key, of):  # inline data to a file
-            if of.get(key + "-data"):
-                f = tempfile.NamedTemporaryFile(delete=False)
-                f.write(base64.b64decode(of[key + "-data"]))
-                f.close()
-                return f.name
-            return of.get(key)
-
-        if cluster.get("insecure-skip-tls-verify"):
-            self.tls.check_hostname, self.tls.verify_mode = False, ssl.CERT_NONE
-        elif file("certificate-authority", cluster):
-            self.tls.load_verify_locations(file("certificate-authority", cluster))
-        if file("client-certificate", user):
-            self.tls.load_cert_chain(file("client-certificate", user), file("client-key", user))
-        self.headers = {"Authorization": "Bearer " + user["token"]} if user.get("token") else {}
-        self.local = threading.local()
-
-    def connect(self, timeout=30):
-        return http.client.HTTPSConnection(self.host, self.port, context=self.tls, timeout=timeout)
-
-    def call(self, method, path, body=None, kind="application/json"):
-        for attempt in (1, 2):
-            if not getattr(self.local, "c", None):
-                self.local.c = self.connect()
-            try:
-                self.local.c.request(
-                    method, path, json.dumps(body) if body is not None else None, {**self.headers, "Content-Type": kind}
-                )
-                r = self.local.c.getresponse()
-                text = r.read()
-                return r.status, json.loads(text) if text else {}
-            except (OSError, http.client.HTTPException):
-                self.local.c = None
-                if attempt == 2:
-                    raise
-
+class Cluster(Api):
     @staticmethod
     def path(kind, ns=None, name=None, sub=None):
         base, plural = (
