@@ -13,6 +13,9 @@ import time
 
 HEAD = b"POST /validate-nvidia-com-v1beta1-dynamographdeploymentrequest HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
 LARGEST = 7 << 20  # of an admission review
+LIST = b"POST /convert HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+LONGEST = 256 << 20  # of a list to convert, and what all of them may hold
+PIECE = b"x" * (64 << 10)
 BAD_REQUESTS = (
     b"GET / HTTP/1.1\r\nHost: h\r\n\r\n",
     HEAD + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
@@ -220,9 +223,11 @@ def hostile_graphs(port, until):
     return strikes
 
 
-def unread_replies(port, until):
+def unread_replies(port, until, ends=False):
     """Small graphs whose patch has hundreds of KiB, which nobody reads."""
     request, held = hostile_graph(99, role=b"mutate"), []
+    if ends:
+        request = request.replace(b"Host: h\r\n", b"Host: h\r\nConnection: close\r\n")
     while time.monotonic() < until:
         try:
             sock = socket.socket()
@@ -232,7 +237,19 @@ def unread_replies(port, until):
             held[-1].sendall(request)
         except OSError:
             pass
-    return len(held)
+    return held
+
+
+def kept_replies(port, until):
+    """The same for two seconds, and then nothing."""
+    held = unread_replies(port, time.monotonic() + 2)
+    time.sleep(max(0, until - time.monotonic()))
+    return held
+
+
+def last_replies(port, until):
+    """The same of connections that end with their reply."""
+    return unread_replies(port, until, ends=True)
 
 
 def abandoned_requests(port, until):
@@ -250,24 +267,70 @@ def abandoned_requests(port, until):
 
 def silent_transfers(port, until):
     """Heads of the longest lists to convert, and nothing behind them."""
-    request = b"POST /convert HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 268435456\r\n\r\n"
     held = []
     while time.monotonic() < until:
         try:
             held.append(tls(port))
-            held[-1].sendall(request)
+            held[-1].sendall(LIST % LONGEST)
         except OSError:
             pass
         time.sleep(0.02)
-    return len(held)
+    return held
 
 
+def begun_list(port, until, sent):
+    """One of the longest lists, which ends after its first bytes."""
+    sock = tls(port)
+    sock.sendall(LIST % LONGEST + b"x" * sent)
+    time.sleep(max(0, until - time.monotonic()))
+    return [sock]
+
+
+def begun_36_bytes(port, until):
+    return begun_list(port, until, 36)
+
+
+def begun_36_mib(port, until):
+    return begun_list(port, until, 36 << 20)
+
+
+def two_halves(port, until):
+    """Two lists that do not fit together and come, but for their last MiB, as fast as they can and then slowly."""
+    length = (LONGEST >> 1) + (1 << 20)
+    strikes = itertools.count()
+
+    def client():
+        while time.monotonic() < until:
+            try:
+                with tls(port) as sock:
+                    sock.sendall(LIST % length)
+                    for sent in range(0, length, len(PIECE)):
+                        if sent > length - (2 << 20):
+                            time.sleep(0.1)
+                        if time.monotonic() > until:
+                            break
+                        sock.sendall(PIECE)
+            except OSError:  # it was cut
+                pass
+            next(strikes)
+
+    threads = [threading.Thread(target=client) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return next(strikes)
+
+
+# What keeps budgets full, for as long as it is let.
+HOLDERS = {attack.__name__: attack for attack in (begun_36_bytes, begun_36_mib, two_halves, kept_replies)}
 ATTACKS = {attack.__name__: attack for attack in (slow_senders, idle_connections, storm, largest_bodies, half_closed, bad_records,
-                                                  bad_requests, hostile_graphs, unread_replies, abandoned_requests,
-                                                  silent_transfers)}
+                                                  bad_requests, hostile_graphs, unread_replies, last_replies,
+                                                  abandoned_requests, silent_transfers)}
 
 if __name__ == "__main__":
     attack, port, seconds = sys.argv[1:]
     # They stand for other machines: what they need of this one's processors must not be what the others wait for.
     os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    print(ATTACKS[attack](int(port), time.monotonic() + float(seconds)))
+    done = {**ATTACKS, **HOLDERS}[attack](int(port), time.monotonic() + float(seconds))
+    print(len(done) if isinstance(done, list) else done)
