@@ -3,6 +3,8 @@
 import json
 import os
 import pathlib
+import resource
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -198,6 +200,29 @@ class Usage(unittest.TestCase):
                 done = run(*arguments)
                 self.assertEqual(done.returncode, status, done.stdout + done.stderr)
                 self.assertIn(text, done.stderr)
+
+    def test_no_thread_at_start(self):
+        # With each thread more that the system allows, the next part of the server says so; none ends by a signal.
+        root = os.geteuid() == 0  # whom the limit does not bind
+        with tempfile.TemporaryDirectory() as directory:
+            os.chmod(directory, 0o755)
+            certs = pathlib.Path(directory) / "certs"
+            self.assertEqual(run("certs", "--ip", "127.0.0.1", "--out", certs).returncode, 0)
+            webhook = shutil.copy(WEBHOOK, directory)
+            if root:
+                for path in (certs, *certs.iterdir()):
+                    os.chown(path, 65534, 65534)
+            told = set()
+            argv = [webhook, "serve", "--cert-dir", certs, "--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0",
+                    "--metrics-listen", "127.0.0.1:0"]
+            for allowed in range(1, 5):
+                done = subprocess.run(list(map(str, argv)), capture_output=True, text=True, timeout=60, user=65534 if root else None,
+                                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (allowed, allowed)))
+                self.assertEqual(done.returncode, 1, done.stderr)
+                told.add(done.stderr.splitlines()[-1])
+            problem = "Resource temporarily unavailable"
+            self.assertLessEqual(told, {f"dynamo-webhook: cannot start the thread of the log: {problem}",
+                                        f"dynamo-webhook: cannot start a thread: {problem}"})
 
     def test_version(self):
         done = run("--version")

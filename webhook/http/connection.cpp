@@ -128,22 +128,17 @@ void Connection::tellHandshakeFailed(std::string_view reason, int alert) const {
   if (tell && !reason.empty()) tell({peer_.text(), reason, alert});
 }
 
-/// False: `limit` bytes are waiting already.
-bool Connection::roomForInput(std::size_t limit) {
-  if (inBegin_ == inEnd_) inBegin_ = inEnd_ = 0;
-  if (inEnd_ < inSize_) return true;
-  const auto waiting = input();
-  if (waiting.size() >= limit) return false;
-  if (inBegin_ > 0) {
-    std::memmove(in_.get(), waiting.data(), waiting.size());
-    inEnd_ = waiting.size();
-    inBegin_ = 0;
-    return true;
-  }
-  const auto size = std::min(inSize_ == 0 ? kFirstInput : 2 * inSize_, limit);
-  auto next = std::make_unique<char[]>(size);
-  if (!waiting.empty()) std::memcpy(next.get(), waiting.data(), waiting.size());
-  inSize_ = size;
+/// False: as many bytes as a head may have are waiting already.
+bool Connection::roomForInput() {
+  const std::size_t waiting = input().size();
+  if (inBegin_ > 0) std::memmove(in_.get(), in_.get() + inBegin_, waiting);
+  inBegin_ = 0;
+  inEnd_ = waiting;
+  if (waiting < inSize_) return true;
+  if (inSize_ >= shared_.limits.headerBytes) return false;
+  inSize_ = std::min(inSize_ == 0 ? kFirstInput : 2 * inSize_, shared_.limits.headerBytes);
+  auto next = std::make_unique<char[]>(inSize_);
+  if (waiting > 0) std::memcpy(next.get(), in_.get(), waiting);
   in_ = std::move(next);
   return true;
 }
@@ -180,7 +175,7 @@ Connection::MaybeStep Connection::readHead() {
       return waitFor(Io::wantRead);
     }
   }
-  if (!roomForInput(shared_.limits.headerBytes)) return refuse(431, "the request head is too large");
+  if (!roomForInput()) return refuse(431, "the request head is too large");
   const auto got = receive(in_.get() + inEnd_, inSize_ - inEnd_);
   if (got.io == Io::closed && served_ == 0) {
     // A client of TLS 1.3 may judge our certificate only when our side of the handshake is over.

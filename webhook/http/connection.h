@@ -95,7 +95,7 @@ class Connection {
 
   IoResult receive(char* data, std::size_t size);
   MaybeStep flush(std::string_view bytes, std::size_t& position);
-  bool roomForInput(std::size_t limit);
+  bool roomForInput();
   Budget& budget() const { return route_->conversion ? shared_.conversionBudget : shared_.admissionBudget; }
   bool cover(std::size_t bodyBytes);
   bool coverReply();
