@@ -145,13 +145,10 @@ bool Connection::roomForInput() {
 
 Connection::MaybeStep Connection::readHead() {
   unread_ = true;  // of a head that is refused, nobody knows where the request ends
-  // Who has read its reply has also acknowledged it when it asks again. The next replies of others would pile
+  // Who has read its reply has also acknowledged it when it asks again. Of others further replies would pile
   // up with the kernel.
   const bool comes = expects_ || inBegin_ < inEnd_ || wire_.pending();
-  if (comes && untaken()) {
-    waitsSince_ = coarseNow();
-    return Step::taken;
-  }
+  if (comes && untaken()) return finish();
   if (inBegin_ < inEnd_) {
     switch (parser_.parse(input().substr(0, shared_.limits.headerBytes))) {
       case HeadParser::Result::complete:
@@ -181,7 +178,7 @@ Connection::MaybeStep Connection::readHead() {
     // A client of TLS 1.3 may judge our certificate only when our side of the handshake is over.
     tellHandshakeFailed(wire_.fault().reason, wire_.fault().alert);
   }
-  if (got.io == Io::closed && wire_.untaken() > 0) return finish();  // it sends no more, but may read
+  if (got.io == Io::closed && wire_.untaken() > 0) return finish();  // it may still read
   if (got.io != Io::ok) return waitFor(got.io);
   if (inBegin_ == inEnd_) deadline_ = coarseNow() + shared_.limits.header;
   inEnd_ += got.bytes;

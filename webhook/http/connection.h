@@ -24,7 +24,7 @@ inline constexpr std::size_t kTurnBytes = std::size_t{32} << 10;
 enum class Step {
   read,   ///< the socket is readable
   write,  ///< the socket is writable
-  taken,  ///< the client takes what the kernel holds, which it does not announce: try again soon
+  taken,  ///< a client that sends no more takes what the kernel holds, which is not announced: try again soon
   work,   ///< `work` has run, on a worker thread
   yield,  ///< nothing: let other connections of the thread have their turn
   done,   ///< over: close the socket

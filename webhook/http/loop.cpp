@@ -37,7 +37,7 @@ constexpr log::Logger kLog{"http"};
 
 // Out of descriptors or memory: accepting again at once would only burn the processor.
 constexpr std::chrono::milliseconds kAcceptPause{50};
-// How often it is looked whether the client takes its reply, where neither socket nor sweep tells.
+// How often it is looked whether a client that sends no more has taken its reply.
 constexpr std::chrono::milliseconds kTakenPause{50};
 // Of connections that fail by an exception one is logged in so long.
 constexpr std::chrono::seconds kLogEvery{1};
