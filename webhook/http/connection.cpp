@@ -1,5 +1,7 @@
 #include "webhook/http/connection.h"
 
+#include <openssl/x509.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -185,6 +187,17 @@ Connection::MaybeStep Connection::readHead() {
   return std::nullopt;
 }
 
+/// Empty: the client may ask guarded routes.
+std::string_view Connection::refusalOfClient() {
+  const X509* const certificate = wire_.clientCertificate();
+  if (certificate == nullptr) return "this path wants a client certificate";
+  if (!admitted_) admitted_ = site_.admits(*certificate);
+  if (!*admitted_) return "the client certificate has none of the allowed names";
+  // A connection may outlive it.
+  return X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0 ? "the client certificate has expired"
+                                                                    : "";
+}
+
 /// Everything that can be decided before the body.
 Connection::MaybeStep Connection::takeRequest() {
   const auto& head = parser_.head();
@@ -203,6 +216,9 @@ Connection::MaybeStep Connection::takeRequest() {
   if (route_ == nullptr) return refuse(404, "there is nothing under this path");
   if (!methodFits) {
     return refuse(405, "the method is not allowed here", pages ? "GET, HEAD" : "POST");
+  }
+  if (route_->guarded && site_.admits) {
+    if (const auto refusal = refusalOfClient(); !refusal.empty()) return refuse(403, refusal);
   }
   if (!pages && !isJson(head.contentType)) return refuse(415, "Content-Type must be application/json");
   if (length > std::min(route_->maxBody, budget().capacity() + shared_.limits.freeBody)) {

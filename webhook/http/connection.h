@@ -80,6 +80,7 @@ class Connection {
   MaybeStep handshake();
   MaybeStep readHead();
   MaybeStep takeRequest();
+  std::string_view refusalOfClient();
   MaybeStep readBody();
   MaybeStep handle();
   MaybeStep respond();
@@ -156,7 +157,8 @@ class Connection {
   bool spared_ = false;    ///< the idle deadline was moved once: bytes had come that are no request yet
   bool trim_ = false;
   bool aborted_ = false;
-  bool late_ = false;  ///< the request waited too long for a worker
+  std::optional<bool> admitted_;  ///< to guarded routes; nullopt: not asked yet
+  bool late_ = false;             ///< the request waited too long for a worker
 };
 
 }  // namespace dynamo::webhook::detail

@@ -43,6 +43,7 @@ struct Route {
   std::function<Reply(Request&)> handle;
   /// Bodies from this size on take long: a worker thread handles them. 0: every one.
   std::size_t heavyBody = kHeavyBody;
+  bool guarded = false;  ///< only for clients that ServerOptions::admits, where that is set
 };
 
 /// Finds the route of a path; nullptr is answered 404. Must be callable from any thread.

@@ -30,9 +30,9 @@ FindRoute routesOf(const PlainListener& listener) {
 
 std::variant<Server, StartError> Server::start(ServerOptions options, FindRoute find, TlsSource tls) {
   std::vector<detail::Door> doors;
-  doors.push_back(
-      {std::move(options.listen),
-       {detail::Site::Speaks::reviews, std::move(find), std::move(tls), std::move(options.events)}});
+  doors.push_back({std::move(options.listen),
+                   {detail::Site::Speaks::reviews, std::move(find), std::move(tls), std::move(options.events),
+                    std::move(options.admits)}});
   auto engine = detail::Engine::start(std::move(doors), options.limits, options.threads, options.workers,
                                       /*reusePort=*/true);
   if (auto* error = std::get_if<std::string>(&engine)) return StartError{std::move(*error)};

@@ -30,6 +30,10 @@ class Engine;
 /// versions, the certificate, client certificates and ALPN.
 using TlsSource = std::function<std::shared_ptr<SSL_CTX>()>;
 
+/// Whether the owner of this certificate may ask guarded routes: called from any I/O thread, once a
+/// connection. That a CA of the TLS context signed it for a client has been verified.
+using ClientCheck = std::function<bool(const X509& certificate)>;
+
 /// Why a server did not start: one sentence that names the address.
 struct StartError {
   std::string message;
@@ -41,6 +45,7 @@ struct ServerOptions {
   unsigned workers = 2;  ///< threads for large bodies
   Limits limits;
   ServerEvents events;
+  ClientCheck admits;  ///< empty: anyone may ask guarded routes
 };
 
 /// HTTP/1.1 over TLS, POST of JSON only. Each member function may be called

@@ -63,6 +63,7 @@ struct Site {
   FindRoute find;
   std::function<std::shared_ptr<SSL_CTX>()> tls;  ///< empty: plain HTTP
   ServerEvents events;
+  std::function<bool(const X509&)> admits;  ///< empty: everyone
 };
 
 class Shared {

@@ -178,6 +178,11 @@ IoResult Wire::write(const char* data, std::size_t size) {
   return {plainWant(Io::wantWrite), 0};
 }
 
+const X509* Wire::clientCertificate() const {
+  return ssl_ && SSL_get_verify_result(ssl_.get()) == X509_V_OK ? SSL_get0_peer_certificate(ssl_.get())
+                                                                : nullptr;
+}
+
 bool Wire::pending() const {
   return ssl_ && SSL_has_pending(ssl_.get()) == 1;
 }

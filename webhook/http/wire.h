@@ -51,6 +51,8 @@ class Wire {
   bool writable() const;
   /// The peer has ended its direction of the connection, or all of it.
   bool hungUp() const;
+  /// The client's certificate, if it presented one and a CA of the context signed it; else nullptr.
+  const X509* clientCertificate() const;
   /// Why TLS failed; without a reason: it did not, the peer only left.
   const TlsFault& fault() const { return fault_; }
   /// Bytes that have come through TLS or for it, since the start.

@@ -135,7 +135,7 @@ ContextPtr serverContext(int minVersion) {
   return context;
 }
 
-Client::Client(std::uint16_t port, Tls tls) {
+Client::Client(std::uint16_t port, Tls tls, const SSL_CTX* identity) {
   // A server that has closed must fail a send, not end the test.
   std::signal(SIGPIPE, SIG_IGN);
   fd_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -159,6 +159,10 @@ Client::Client(std::uint16_t port, Tls tls) {
     SSL_CTX_set_security_level(context_, 0);  // TLS 1.1 needs SHA-1
     SSL_CTX_set_min_proto_version(context_, TLS1_VERSION);
     SSL_CTX_set_max_proto_version(context_, tls == Tls::v11 ? TLS1_1_VERSION : TLS1_2_VERSION);
+  }
+  if (identity != nullptr) {
+    SSL_CTX_use_certificate(context_, SSL_CTX_get0_certificate(identity));
+    SSL_CTX_use_PrivateKey(context_, SSL_CTX_get0_privatekey(identity));
   }
   ssl_ = SSL_new(context_);
   SSL_set_fd(ssl_, fd_);

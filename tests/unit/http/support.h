@@ -38,7 +38,8 @@ class Client {
   /// `strict`: wants a certificate of a CA that it trusts, and trusts none.
   enum class Tls { none, any, v11, v12, strict };
 
-  explicit Client(std::uint16_t port, Tls tls = Tls::any);
+  /// `identity`: presents the certificate of this context.
+  explicit Client(std::uint16_t port, Tls tls = Tls::any, const SSL_CTX* identity = nullptr);
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
