@@ -20,6 +20,9 @@ constexpr const char* kTls12Suites =
     "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
     "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
 
+// Anyone may send a chain, and have it parsed: one of four certificates takes 8 KiB.
+constexpr long kMostClientChainBytes = 32L * 1024;
+
 constexpr std::string_view kHttp11 = "http/1.1";
 
 // `offered` is a list of length-prefixed names that OpenSSL has already checked for well-formedness.
@@ -54,6 +57,22 @@ bool applyPolicy(SSL_CTX* context, const TlsOptions& options) {
          SSL_CTX_set_cipher_list(context, kTls12Suites) == 1;
 }
 
+bool askForClientCertificates(SSL_CTX* context, std::span<const CertificatePtr> authorities) {
+  X509_STORE* const store = SSL_CTX_get_cert_store(context);
+  for (const CertificatePtr& each : authorities) {
+    // The second call tells the client which CAs are meant, so that it chooses among its certificates.
+    if (X509_STORE_add_cert(store, each.get()) != 1 || SSL_CTX_add_client_CA(context, each.get()) != 1)
+      return false;
+  }
+  // As in Kubernetes, an intermediate CA may be trusted without the root above it.
+  if (X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN) != 1) return false;
+  // The store is for clients: our own chain is what stands in tls.crt.
+  SSL_CTX_set_mode(context, SSL_MODE_NO_AUTO_CHAIN);
+  SSL_CTX_set_max_cert_list(context, kMostClientChainBytes);
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  return true;
+}
+
 bool isWeaknessReason(unsigned long code) {
   if (ERR_GET_LIB(code) != ERR_LIB_SSL) return false;
   constexpr std::array kReasons{SSL_R_EE_KEY_TOO_SMALL, SSL_R_CA_KEY_TOO_SMALL, SSL_R_CA_MD_TOO_WEAK};
@@ -70,10 +89,12 @@ bool usePair(SSL_CTX* context, const ServingPair& pair) {
 
 }  // namespace
 
-Result<ServerContext> makeServerContext(const ServingPair& pair, const TlsOptions& options) {
+Result<ServerContext> makeServerContext(const ServingPair& pair, const TlsOptions& options,
+                                        std::span<const CertificatePtr> clientAuthorities) {
   const ErrorQueueScope errors;
   ServerContext context{SSL_CTX_new(TLS_server_method()), SSL_CTX_free};
-  if (!context || !applyPolicy(context.get(), options)) {
+  if (!context || !applyPolicy(context.get(), options) ||
+      (!clientAuthorities.empty() && !askForClientCertificates(context.get(), clientAuthorities))) {
     return Error{Problem::Internal, fmt::format("TLS context: {}", opensslReason())};
   }
   if (!usePair(context.get(), pair)) {

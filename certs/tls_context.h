@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "certs/error.h"
 #include "certs/load.h"
@@ -28,8 +29,12 @@ struct TlsOptions {
 /// - key exchange X25519, then P-256; server preference; no compression, no renegotiation, no early data.
 /// - no session tickets and no session cache: the API server keeps its connections and does not resume, a
 ///   ticket would outlive the certificate it was made under, and each costs a write per handshake.
-/// - no client certificates: the API server presents none by default.
+/// - client certificates are asked for only when `clientAuthorities` are given, never required: the API
+/// server
+///   presents one for admission if it is told to, and none for conversion. One that these CAs did not sign,
+///   as a client's, ends the handshake. Without resumption each connection is verified by itself.
 /// Errors: TooWeak, or Internal with OpenSSL's reason.
-Result<ServerContext> makeServerContext(const ServingPair& pair, const TlsOptions& options);
+Result<ServerContext> makeServerContext(const ServingPair& pair, const TlsOptions& options,
+                                        std::span<const CertificatePtr> clientAuthorities = {});
 
 }  // namespace dynamo::certs

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "certs/client_ca.h"
 #include "certs/files.h"
 #include "certs/load.h"
 #include "certs/names.h"
@@ -28,16 +29,33 @@ void update(EVP_MD_CTX* context, const Result<std::string>& file) {
     EVP_DigestUpdate(context, text->data(), text->size());
 }
 
+Result<std::string> readIfAny(const std::filesystem::path& file) {
+  if (file.empty()) return std::string{};
+  return DirectorySnapshot{file.parent_path().empty() ? "." : file.parent_path()}.read(
+      file.filename().c_str());
+}
+
+/// None without a file.
+Result<std::vector<CertificatePtr>> authoritiesOf(const Result<std::string>& pem,
+                                                  const std::filesystem::path& file) {
+  if (file.empty()) return std::vector<CertificatePtr>{};
+  if (const auto* error = std::get_if<Error>(&pem)) return *error;
+  return loadClientAuthorities(std::get<std::string>(pem), file.string());
+}
+
 }  // namespace
 
 struct CertificateWatcher::Reading {
   Result<std::string> certificate;
   Result<std::string> key;
+  Result<std::string> clientCa;
 
   Reading(const Reading&) = delete;
   Reading& operator=(const Reading&) = delete;
-  explicit Reading(const DirectorySnapshot& files)
-      : certificate{files.read(kCertificateFile)}, key{files.read(kKeyFile)} {}
+  Reading(const DirectorySnapshot& files, const std::filesystem::path& clientCaFile)
+      : certificate{files.read(kCertificateFile)},
+        key{files.read(kKeyFile)},
+        clientCa{readIfAny(clientCaFile)} {}
   ~Reading() {
     if (auto* text = std::get_if<std::string>(&key)) wipe(*text);
   }
@@ -48,16 +66,18 @@ struct CertificateWatcher::Reading {
     EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
     update(context.get(), certificate);
     update(context.get(), key);
+    update(context.get(), clientCa);
     EVP_DigestFinal_ex(context.get(), result.data(), nullptr);
     return result;
   }
 };
 
 CertificateWatcher::CertificateWatcher(std::filesystem::path directory, TlsOptions options,
-                                       std::string hostName)
+                                       std::string hostName, std::filesystem::path clientCaFile)
     : directory_{std::move(directory)},
       options_{options},
       hostName_{std::move(hostName)},
+      clientCaFile_{std::move(clientCaFile)},
       watch_{directory_} {}
 
 std::optional<CertificateEvent> CertificateWatcher::reject(const Digest& digest, Error error) {
@@ -71,7 +91,7 @@ std::optional<CertificateEvent> CertificateWatcher::reject(const Digest& digest,
 
 std::optional<CertificateEvent> CertificateWatcher::poll(Time now) {
   watch_.refresh();
-  const Reading files{DirectorySnapshot{directory_}};
+  const Reading files{DirectorySnapshot{directory_}, clientCaFile_};
   const Digest digest = files.digest();
   if (servedDigest_ == digest) {
     if (!badDigest_) return std::nullopt;
@@ -81,13 +101,16 @@ std::optional<CertificateEvent> CertificateWatcher::poll(Time now) {
   if (const auto* error = std::get_if<Error>(&files.certificate)) return reject(digest, *error);
   if (const auto* error = std::get_if<Error>(&files.key)) return reject(digest, *error);
 
+  auto authorities = authoritiesOf(files.clientCa, clientCaFile_);
+  if (auto* error = std::get_if<Error>(&authorities)) return reject(digest, std::move(*error));
+
   PemPair pem{std::get<std::string>(files.certificate), std::get<std::string>(files.key)};
   auto pair =
       loadServingPair(pem, (directory_ / kCertificateFile).string(), (directory_ / kKeyFile).string(), now);
   wipe(pem.privateKey);
   if (auto* error = std::get_if<Error>(&pair)) return reject(digest, std::move(*error));
   const ServingPair& loaded = std::get<ServingPair>(pair);
-  auto context = makeServerContext(loaded, options_);
+  auto context = makeServerContext(loaded, options_, std::get<std::vector<CertificatePtr>>(authorities));
   if (auto* error = std::get_if<Error>(&context)) {
     error->text = fmt::format("{}: {}", (directory_ / kCertificateFile).string(), error->text);
     return reject(digest, std::move(*error));

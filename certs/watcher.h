@@ -40,14 +40,17 @@ struct CertificateEvent {
 /// notAfter() and ready() may be called from any.
 class CertificateWatcher {
  public:
-  /// `hostName`: what API servers ask for, `<service>.<namespace>.svc`; empty: not known.
-  CertificateWatcher(std::filesystem::path directory, TlsOptions options, std::string hostName = {});
+  /// `hostName`: what API servers ask for, `<service>.<namespace>.svc`; empty: not known. `clientCaFile`: CAs
+  /// of client certificates; empty: none is asked for.
+  CertificateWatcher(std::filesystem::path directory, TlsOptions options, std::string hostName = {},
+                     std::filesystem::path clientCaFile = {});
 
-  /// Reads tls.crt and tls.key; when their content differs from what is served, validates the pair in full
-  /// and then swaps the context. Content is compared, not file times: a Secret volume swaps a symlink. One
-  /// event for each distinct bad content and problem, however often it is polled. An unusable pair is looked
-  /// at again each time, so one that only was too early is taken once its time has come (cert-Q5). One that
-  /// lacks the host name does not replace a valid one that has it.
+  /// Reads tls.crt and tls.key, and the CAs of clients, without which nothing is served where they are
+  /// wanted; when their content differs from what is served, validates the pair in full and then swaps the
+  /// context. Content is compared, not file times: a Secret volume swaps a symlink. One event for each
+  /// distinct bad content and problem, however often it is polled. An unusable pair is looked at again each
+  /// time, so one that only was too early is taken once its time has come (cert-Q5). One that lacks the host
+  /// name does not replace a valid one that has it.
   std::optional<CertificateEvent> poll(Time now);
 
   /// The context for the next connection; null until the first good pair.
@@ -80,6 +83,7 @@ class CertificateWatcher {
   std::filesystem::path directory_;
   TlsOptions options_;
   std::string hostName_;
+  std::filesystem::path clientCaFile_;
   DirectoryWatch watch_;
   std::optional<Digest> servedDigest_;
   std::optional<Digest> badDigest_;

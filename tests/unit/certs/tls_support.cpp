@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "certs/client_ca.h"
 #include "certs/load.h"
 
 namespace dynamo::certs::test {
@@ -32,6 +33,13 @@ ContextPtr clientContext(const Client& options) {
     X509_VERIFY_PARAM_set_time(parameters, kNow.time_since_epoch().count());
     X509_VERIFY_PARAM_set1_host(parameters, options.host.c_str(), options.host.size());
     SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+  }
+  if (!options.identity.certificate.empty()) {
+    const auto chain = must(parseCertificates(options.identity.certificate, "client.crt"));
+    const KeyPtr key = must(parsePrivateKey(options.identity.privateKey, "client.key"));
+    SSL_CTX_use_certificate(context.get(), chain.front().get());
+    for (std::size_t i = 1; i < chain.size(); ++i) SSL_CTX_add1_chain_cert(context.get(), chain[i].get());
+    SSL_CTX_use_PrivateKey(context.get(), key.get());
   }
   return context;
 }
@@ -104,8 +112,13 @@ std::string transfer(SSL* from, SSL* to, const std::string& text) {
   return got;
 }
 
-ServerContext serverContext(const PemPair& pair, const TlsOptions& options) {
-  return must(makeServerContext(must(loadServingPair(pair, "tls.crt", "tls.key", kNow)), options));
+ServerContext serverContext(const PemPair& pair, const TlsOptions& options, const std::string& clientCas) {
+  std::vector<CertificatePtr> authorities;
+  if (!clientCas.empty()) authorities = must(loadClientAuthorities(clientCas, "clients.crt"));
+  ServerContext context =
+      must(makeServerContext(must(loadServingPair(pair, "tls.crt", "tls.key", kNow)), options, authorities));
+  X509_VERIFY_PARAM_set_time(SSL_CTX_get0_param(context.get()), kNow.time_since_epoch().count());
+  return context;
 }
 
 }  // namespace dynamo::certs::test

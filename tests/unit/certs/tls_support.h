@@ -24,6 +24,7 @@ struct Client {
   std::string ciphers = "ALL:@SECLEVEL=0";
   std::string caPem = "";  // verified at kNow when not empty
   std::string host = "svc.ns.svc";
+  PemPair identity = {};  // presented when not empty, whatever the server asks for
 };
 
 /// Both ends of a connection over memory, after as many handshake steps as made progress.
@@ -46,6 +47,8 @@ Connection connect(SSL_CTX* server, const Client& client);
 /// Sends `text` from one end to the other; what arrived.
 std::string transfer(SSL* from, SSL* to, const std::string& text);
 
-ServerContext serverContext(const PemPair& pair, const TlsOptions& options = {});
+/// `clientCas`: PEM; its clients are verified at kNow.
+ServerContext serverContext(const PemPair& pair, const TlsOptions& options = {},
+                            const std::string& clientCas = {});
 
 }  // namespace dynamo::certs::test
