@@ -40,18 +40,7 @@ class Story:
         """Runs a bash command line and returns its output (both streams, in order). StoryError when its
         status is 0 and should not be, or the other way round; `succeeds=None` takes any."""
         self._write(f"{self._paint('36', '$ ' + command)}\n")
-        # -o pipefail: the status of a pipeline is that of what the story is about, not of `sed`.
-        result = subprocess.run(
-            ["bash", "-o", "pipefail", "-c", "\n".join([*self._definitions, command])],
-            env=self._environment,
-            cwd=self._directory,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=TIMEOUT_SECONDS,
-            check=False,
-        )
+        result = self._shell(command)
         failed = result.returncode != 0
         wrong = succeeds is not None and failed == succeeds
         if not quiet or wrong:
@@ -61,6 +50,10 @@ class Story:
             wanted = "succeed" if succeeds else "fail"
             raise StoryError(f"this should {wanted} (status {result.returncode}):\n    $ {command}")
         return result.stdout
+
+    def silent(self, command):
+        """Runs a bash command line that is no part of the story and returns its output, whatever its status."""
+        return self._shell(command).stdout
 
     def check(self, holds, promise):
         if not holds:
@@ -77,6 +70,20 @@ class Story:
             raise StoryError(f"refused, but the answer does not say {missing[0]!r}:\n    $ {command}")
         self.check(True, f"refused, naming {expected[0]}")
         return output
+
+    def _shell(self, command):
+        # -o pipefail: the status of a pipeline is that of what the story is about, not of `sed`.
+        return subprocess.run(
+            ["bash", "-o", "pipefail", "-c", "\n".join([*self._definitions, command])],
+            env=self._environment,
+            cwd=self._directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=TIMEOUT_SECONDS,
+            check=False,
+        )
 
     def _paint(self, code, text):
         return f"\033[{code}m{text}\033[0m" if self._colour else text

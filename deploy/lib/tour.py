@@ -156,6 +156,31 @@ def facts(story, webhook):
     story.check(requests in output, "its metrics have controller-runtime's names")
 
 
+def the_log(story, cluster, webhook):
+    story.chapter("What its log says of a denial, a malformed body, an API server that does not trust the certificate")
+    story.define(f"log={webhook.log}")
+    url = f"https://127.0.0.1:{webhook.port}/convert"
+    told = story.run(f"curl -sSk -H 'Content-Type: application/json' -d '{{' {url}")
+    story.check('"code":400' in told, "the malformed body is refused")
+    story.tell("The commonest fault of all: a caBundle that is not of the serving certificate's CA.")
+    configuration = "validatingwebhookconfiguration dynamo-operator-validating"
+    path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/dynamo-operator-validating"
+    names = [entry["name"] for entry in cluster.api("GET", path)["webhooks"]]
+    at = f"/webhooks/{names.index('vdynamographdeploymentrequest.kb.io')}/clientConfig/caBundle"
+    another = webhook.directory / "another-ca"
+    story.run(f"dynamo-webhook certs --ip 127.0.0.1 --out {another}")
+    patch = "kubectl patch {} --type=json -p '[{{\"op\": \"replace\", \"path\": \"{}\", \"value\": \"'$(base64 -w0 {})'\"}}]'"
+    story.run(patch.format(configuration, at, another / "ca.crt"))
+    create = f"sed 's/qwen3-chat/another/' {NEW} | kubectl create --dry-run=server -f -"
+    cluster.wait(lambda: "failed to verify certificate" in story.silent(create), 60, "the API server takes the caBundle")
+    story.refused(create, "failed to verify certificate")
+    story.run(patch.format(configuration, at, webhook.directory / "webhook-certs/ca.crt"))
+    cluster.wait(lambda: "created" in story.silent(create), 60, "the API server trusts the certificate again")
+    for message, names in (("denied", "rules"), ("request refused", "status"), ("TLS handshake failed", "hint")):
+        line = story.run(f"grep '\"msg\":\"{message}\"' $log | tail -n 1")
+        story.check(f'"{names}":' in line, f"{message}: told, with its {names}")
+
+
 def tidy_up(story):
     story.run(f"kubectl delete -f {OLD} -f {NEW} -f {GRAPH}")
     left = story.run("kubectl get dgdr,dgd -A -o name")
@@ -170,6 +195,7 @@ def tell(story, cluster, webhook):
     a_graph(story, cluster)
     offline(story)
     facts(story, webhook)
+    the_log(story, cluster, webhook)
 
 
 def begin(text):
