@@ -42,6 +42,12 @@ void addServe(CLI::App& app, std::function<int()>& run, webhook::ServeOptions& o
   command->add_option("--health-listen", options.healthListen, "address of /healthz and /readyz");
   command->add_option("--metrics-listen", options.metricsListen, "address of /metrics");
   command->add_option("--cert-dir", options.certDir, "directory of tls.crt and tls.key");
+  command->add_option("--client-ca-file", options.clientCaFile,
+                      "CAs of client certificates, without which admission is then refused");
+  command
+      ->add_option("--client-names", options.clientNames, "names that such a certificate may have: NAME,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command->add_option("--tls-min-version", options.tlsMinVersion, "1.3 (default) or 1.2");
   command->add_option("--log-level", options.logLevel, "debug, info, warn or error");
   command->add_option("--log-format", options.logFormat, "json or text");

@@ -85,13 +85,16 @@ Routes::Routes(Policy policy, Observers observers)
     const auto handle = [this, &entry, admit = decisionFor(entry, policy_)](Request& request) {
       return observed(observers_, entry.path, request, [&](auto start) {
         return answerAdmission(request, entry.kind, admit, [&](const AdmissionOutcome& outcome) {
-          if (observers_.admission) observers_.admission(entry, outcome, secondsSince(start));
+          if (outcome.judged && observers_.admission) {
+            observers_.admission(entry, outcome, secondsSince(start));
+          }
           if (!outcome.allowed && observers_.denied) observers_.denied(entry, outcome);
         });
       });
     };
     const bool rendered = admission::isRendered(entry.kind.kind);
-    routes_.emplace(entry.path, Route{kMaxAdmissionBody, false, handle, rendered ? kHeavyGraph : kHeavyBody});
+    routes_.emplace(entry.path, Route{kMaxAdmissionBody, false, handle, rendered ? kHeavyGraph : kHeavyBody,
+                                      /*guarded=*/true});
   }
   const auto convert = [this](Request& request) {
     return observed(observers_, kConvertPath, request, [&](auto start) {
@@ -101,6 +104,7 @@ Routes::Routes(Policy policy, Observers observers)
       });
     });
   };
+  // Not guarded: API servers present a certificate for admission only.
   routes_.emplace(kConvertPath, Route{kMaxConversionBody, true, convert});
 }
 

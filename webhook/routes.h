@@ -45,9 +45,10 @@ struct RequestEnd {
 
 /// Who wants to know of requests; any member may be empty.
 struct Observers {
+  /// Of what was judged.
   std::function<void(const AdmissionRoute&, const AdmissionOutcome&, double seconds)> admission;
   std::function<void(const ConversionOutcome&, double seconds)> conversion;
-  // The same of what was refused alone, so that what is allowed pays nothing for it.
+  // Of what was refused alone, so that what is allowed pays nothing for it; of objects that cannot be read too.
   std::function<void(const AdmissionRoute&, const AdmissionOutcome&)> denied;
   std::function<void(const ConversionOutcome&)> conversionFailed;
   // Of each request, once each, whatever becomes of it.

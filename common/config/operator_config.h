@@ -37,7 +37,9 @@ struct WebhookServerConfig {
   std::optional<k8s::Duration>
       shutdownDelay;  ///< how long to serve on after readiness turned false; 0 allowed
   std::int32_t maxConnections = 0;
-  std::int64_t maxInFlightBytes = 0;  ///< bytes of ConversionReviews held at once; a longer one is refused
+  std::string clientCaFile;              ///< `clientCAFile`; empty: admission is for everyone
+  std::vector<std::string> clientNames;  ///< that a client certificate may have; empty: any
+  std::int64_t maxInFlightBytes = 0;     ///< bytes of ConversionReviews held at once; a longer one is refused
 };
 
 struct ServerConfig {

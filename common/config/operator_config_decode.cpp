@@ -40,6 +40,8 @@ void decodeServer(ObjectDecoder& server, ServerConfig& out) {
     d.read("secretName", out.webhook.secretName);
     d.read("serviceName", out.webhook.serviceName);
     d.read("tlsMinVersion", out.webhook.tlsMinVersion);
+    d.read("clientCAFile", out.webhook.clientCaFile);
+    d.read("clientNames", out.webhook.clientNames);
     d.read("threads", out.webhook.threads);
     d.read("shutdownDelay", out.webhook.shutdownDelay);
     d.read("maxConnections", out.webhook.maxConnections);

@@ -37,12 +37,13 @@ class InstallError(Exception):
 
 
 class Webhook:
-    """`dynamo-webhook serve` on free loopback ports, with a certificate of its own. Files go to `directory`,
-    which must exist. Attributes after start(): pid, port, health_port, metrics_port, ca (PEM, bytes)."""
+    """`dynamo-webhook serve` with `flags` on free loopback ports, with a certificate of its own. Files go to
+    `directory`, which must exist. Attributes after start(): pid, port, health_port, metrics_port, ca (PEM, bytes)."""
 
-    def __init__(self, directory, shutdown_delay="0s"):
+    def __init__(self, directory, shutdown_delay="0s", flags=()):
         self.directory = Path(directory)
         self.shutdown_delay = shutdown_delay
+        self.flags = flags
         self.log = self.directory / "webhook.log"
         self._process = None
 
@@ -59,6 +60,7 @@ class Webhook:
         argv += ["--listen", f"127.0.0.1:{port}", "--controller-service-account", CONTROLLER_ACCOUNT]
         for flag in ("--health-listen", "--metrics-listen"):
             argv += [flag, "127.0.0.1:0"]
+        argv += self.flags
         libc = ctypes.CDLL(None)
         with open(self.log, "wb") as log:
             self._process = subprocess.Popen(

@@ -115,7 +115,7 @@ def etcd(layout):
     ]
 
 
-def apiserver(layout, components):
+def apiserver(layout, components, flags=()):
     argv = [
         layout.assets / "kube-apiserver",
         f"--etcd-servers={layout.etcd_socket}",
@@ -136,7 +136,7 @@ def apiserver(layout, components):
     if "controller-manager" not in components:
         # Nobody would create the service accounts or lift the taints that these two count on.
         argv.append("--disable-admission-plugins=ServiceAccount,TaintNodesByCondition")
-    return argv
+    return [*argv, *flags]
 
 
 def controller_manager(layout):

@@ -62,13 +62,14 @@ class ControlPlane:
     components   subset of components.ALL; {"etcd", "apiserver"} is enough, and lighter, when no pod need run
     users        name -> groups of identities that get a bearer token of their own (see user_kubeconfig)
     kwok_config  file of kwok `Stage` documents in place of kwok's default ones (pods become ready at once)
+    apiserver_flags  more flags of kube-apiserver
     timeout      seconds that `with` gives start()
 
     Attributes after start(): kubeconfig (Path, admin), api_url, ca (PEM), ca_file, admin_token, assets,
     directory (data and logs; removed by stop()), up_seconds.
     """
 
-    def __init__(self, components=parts.ALL, users=None, kwok_config=None, timeout=180):
+    def __init__(self, components=parts.ALL, users=None, kwok_config=None, timeout=180, apiserver_flags=()):
         unknown = set(components) - set(parts.ALL)
         if unknown or not {"etcd", "apiserver"} <= set(components):
             given = sorted(components)
@@ -77,6 +78,7 @@ class ControlPlane:
         self._users = {**parts.SYSTEM_USERS, **(users or {})}
         self._kwok_config = Path(kwok_config).resolve() if kwok_config else None
         self._timeout = timeout
+        self._apiserver_flags = tuple(apiserver_flags)
         self._supervisor = None
         self._layout = None
         self._tls = None
@@ -283,7 +285,7 @@ class ControlPlane:
         """False when another process took the port first."""
         log = self._layout.log("apiserver")
         before = log.stat().st_size if log.exists() else 0
-        self._spawn("apiserver", parts.apiserver(self._layout, self._components))
+        self._spawn("apiserver", parts.apiserver(self._layout, self._components, self._apiserver_flags))
         while not self._is_ready():
             if self._supervisor.statuses().get("apiserver") is not None:
                 with open(log, encoding="utf-8", errors="replace") as file:

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <string_view>
+#include <utility>
+#include <variant>
 
 #include "webhook/http/self_check.h"
 
@@ -39,8 +41,15 @@ constexpr std::array kCanned = {
 }  // namespace
 
 std::string Readiness::checkListener() const {
+  const auto answer = [this](const Canned& canned) -> std::variant<SelfCheckReply, SelfCheckError> {
+    const Route* const route = inProcess_ ? inProcess_(canned.path) : nullptr;
+    if (route == nullptr || !route->guarded) return selfCheck(listen_, canned.path, canned.body);
+    Request request{std::string{canned.body}};
+    Reply reply = route->handle(request);
+    return SelfCheckReply{reply.status, std::move(reply.body)};
+  };
   for (const Canned& canned : kCanned) {
-    const auto result = selfCheck(listen_, canned.path, canned.body);
+    const auto result = answer(canned);
     if (const auto* error = std::get_if<SelfCheckError>(&result)) return error->message;
     const auto& reply = std::get<SelfCheckReply>(result);
     if (reply.status != 200 || reply.body.find(canned.wanted) == std::string::npos) {

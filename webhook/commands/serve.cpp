@@ -13,6 +13,7 @@
 #include <memory>
 #include <thread>
 
+#include "certs/client_ca.h"
 #include "certs/names.h"
 #include "certs/watcher.h"
 #include "webhook/commands/decision_log.h"
@@ -154,7 +155,8 @@ void logStartErrors(const SettingsErrors& errors) {
 int run(Settings settings, const Signals& signals) {
   Telemetry telemetry{settings.policy.operatorVersion};
   certs::CertificateWatcher watcher{settings.certDir, settings.tls,
-                                    hostNameOf(settings.config.server.webhook.serviceName)};
+                                    hostNameOf(settings.config.server.webhook.serviceName),
+                                    settings.clientCaFile};
   readCertificate(watcher, telemetry);
 
   FactsFile facts{settings.factsFile};
@@ -166,16 +168,22 @@ int run(Settings settings, const Signals& signals) {
   decisionLog.watch(observers);
   settings.server.events = decisionLog.events();
   const Routes routes{settings.policy, std::move(observers)};
-  auto started = Server::start(
-      settings.server, [&routes](std::string_view path) { return routes.find(path); },
-      [&watcher] { return watcher.context(); });
+  const FindRoute find = [&routes](std::string_view path) { return routes.find(path); };
+  const bool guards = !settings.clientCaFile.empty();
+  if (guards) {
+    settings.server.admits = [names = settings.clientNames](const X509& certificate) {
+      return names.empty() || certs::hasAnyName(certificate, names);
+    };
+  }
+  auto started = Server::start(settings.server, find, [&watcher] { return watcher.context(); });
   if (const auto* error = std::get_if<StartError>(&started)) {
     logStartErrors({error->message});
     return 1;
   }
   Server& server = std::get<Server>(started);
   Readiness readiness{{settings.server.listen.address, server.port()},
-                      [&watcher] { return watcher.ready(now()); }};
+                      [&watcher] { return watcher.ready(now()); },
+                      guards ? find : FindRoute{}};
 
   const auto ready = [&] {
     const std::string problem = readiness.problem();

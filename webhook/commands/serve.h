@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace dynamo::webhook {
 
@@ -17,6 +18,8 @@ struct ServeOptions {
   std::string metricsListen;
   std::string certDir;
   std::string tlsMinVersion;
+  std::string clientCaFile;
+  std::vector<std::string> clientNames;
   std::string logLevel;
   std::string logFormat;
   std::optional<bool> logDenials;

@@ -80,6 +80,23 @@ log::Options logOptions(const config::LoggingConfig& file, const ServeOptions& f
   return options;
 }
 
+/// Who may ask for admission.
+void guardAdmission(const config::WebhookServerConfig& file, const ServeOptions& flags, Collector& collect,
+                    Settings& settings) {
+  const bool named = !flags.clientNames.empty();
+  const char* const field = named ? "--client-names" : "server.webhook.clientNames";
+  settings.clientCaFile = flags.clientCaFile.empty() ? file.clientCaFile : flags.clientCaFile;
+  settings.clientNames = named ? flags.clientNames : file.clientNames;
+  for (const std::string& name : settings.clientNames) {
+    if (name.empty())
+      collect.errors.push_back(fmt::format("{}: Invalid value: \"\": must not be empty", field));
+  }
+  if (settings.clientCaFile.empty() && !settings.clientNames.empty()) {
+    collect.errors.push_back(fmt::format(
+        "{}: Forbidden: they guard nothing without server.webhook.clientCAFile (--client-ca-file)", field));
+  }
+}
+
 }  // namespace
 
 Policy makePolicy(const config::OperatorConfig& config, std::string operatorVersion,
@@ -130,6 +147,7 @@ std::variant<Settings, SettingsErrors> makeSettings(const ServeOptions& options)
   settings.tls.allowTls12 =
       collect.word("--tls-min-version", options.tlsMinVersion, parseTls,
                    parseTls(server.webhook.tlsMinVersion).value_or(false), R"("1.2", "1.3")");
+  guardAdmission(server.webhook, options, collect, settings);
   settings.log = logOptions(settings.config.logging, options, collect);
   settings.logDenials = options.logDenials.value_or(settings.config.logging.denials);
   settings.controllerAccount = options.controllerAccount;

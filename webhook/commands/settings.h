@@ -20,6 +20,8 @@ struct Settings {
   Endpoint health;
   Endpoint metrics;
   std::string certDir;
+  std::string clientCaFile;              ///< empty: admission asks for no client certificate
+  std::vector<std::string> clientNames;  ///< empty: any that the CA signed
   certs::TlsOptions tls;
   log::Options log;
   bool logDenials = true;

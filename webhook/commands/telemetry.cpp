@@ -95,7 +95,6 @@ struct Telemetry::State {
   }
 
   void admission(const AdmissionRoute& entry, const AdmissionOutcome& outcome, double seconds) {
-    if (!outcome.judged) return;
     const auto validator = validators.find(&entry);
     if (validator == validators.end()) return;
     const auto counted = validator->second.find(outcome.operation);

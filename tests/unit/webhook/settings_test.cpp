@@ -99,6 +99,32 @@ TEST_CASE("denials are logged unless the file or a flag says otherwise, and the 
   CHECK_FALSE(logs("logging: {denials: true}", false));
 }
 
+TEST_CASE("who may ask for admission") {
+  const auto guards = [](const char* fields, std::string ca, std::vector<std::string> names) -> std::string {
+    const auto result = made(fields, [&](ServeOptions& options) {
+      options.clientCaFile = ca;
+      options.clientNames = names;
+    });
+    if (const auto* why = std::get_if<std::string>(&result)) return *why;
+    const auto& settings = std::get<Settings>(result);
+    std::string out = settings.clientCaFile;
+    for (const std::string& name : settings.clientNames) out += " " + name;
+    return out;
+  };
+  const char* const file = "server: {webhook: {clientCAFile: /a, clientNames: [b, c]}}";
+  const char* const alone = "server: {webhook: {clientNames: [b]}}";
+  const std::string nothing =
+      ": Forbidden: they guard nothing without server.webhook.clientCAFile (--client-ca-file)|";
+  CHECK(guards("", "", {}).empty());
+  CHECK(guards(file, "", {}) == "/a b c");
+  CHECK(guards(file, "/d", {"e"}) == "/d e");
+  CHECK(guards("", "/d", {}) == "/d");
+  CHECK(guards(alone, "/d", {}) == "/d b");
+  CHECK(guards(alone, "", {}) == "server.webhook.clientNames" + nothing);
+  CHECK(guards("", "", {"e"}) == "--client-names" + nothing);
+  CHECK(guards("", "/d", {"e", ""}) == "--client-names: Invalid value: \"\": must not be empty|");
+}
+
 TEST_CASE("addresses to listen on") {  // cfg-Q14
   const auto result = made(
       "server: {webhook: {host: '[::1]'}, metrics: {bindAddress: localhost},\n"
