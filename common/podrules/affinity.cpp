@@ -165,6 +165,9 @@ void podTerm(const Report& report, const Value& term, const At& at) {
     report.check(place, name, k8s::dns1123LabelProblem(name), rule::kPodAffinity);
   });
   matchLabelKeys(report, term, at);
+  for (const std::string_view field : {"matchLabelKeys", "mismatchLabelKeys"}) {
+    if (sizeOf(json::find(term, field)) > 0) report.needsVersion(at / field, "1.31");
+  }
 }
 
 void podAffinity(const Report& report, const Value* affinity, const At& at) {

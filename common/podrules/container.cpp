@@ -41,7 +41,7 @@ void lasting(const Report& report, const Value& container, const At& at, const P
     probe(report, value, at / named.field, named.kind);
     probePortKnown(report, value, at / named.field, container);
   }
-  lifecycle(report, json::find(container, "lifecycle"), at / "lifecycle", facts.gracePeriod);
+  lifecycle(report, json::find(container, "lifecycle"), at / "lifecycle", facts);
 }
 
 void passing(const Report& report, const Value& container, const At& at) {
@@ -49,16 +49,6 @@ void passing(const Report& report, const Value& container, const At& at) {
     if (json::find(container, field) == nullptr) continue;
     report.forbidden(at / field, "may not be set in init containers without restartPolicy Always",
                      rule::kInitForbidden);
-  }
-}
-
-void restartPolicy(const Report& report, const Value& container, const At& at, ContainerKind kind) {
-  const std::string_view policy = json::findText(&container, "restartPolicy");
-  if (policy.empty()) return;
-  if (kind == ContainerKind::Main) {
-    report.warn(at, "of a main container: needs Kubernetes 1.34 and a feature gate", rule::kContainerRestart);
-  } else if (policy != "Always") {
-    report.warn(at, "other than Always: needs Kubernetes 1.34 and a feature gate", rule::kInitRestart);
   }
 }
 
@@ -102,12 +92,13 @@ void container(const Report& report, const Value& container, const At& at, Conta
   report.oneOf(at / "terminationMessagePolicy", json::findText(&container, "terminationMessagePolicy"),
                {"FallbackToLogsOnError", "File"}, rule::kEnum);
   ports(report, json::find(container, "ports"), at / "ports");
-  env(report, json::find(container, "env"), at / "env");
+  env(report, json::find(container, "env"), at / "env", facts);
   envFrom(report, json::find(container, "envFrom"), at / "envFrom");
   mounts(report, container, at, facts);
   resources(report, json::find(container, "resources"), at / "resources", facts);
-  containerSecurity(report, json::find(container, "securityContext"), at / "securityContext");
-  restartPolicy(report, container, at / "restartPolicy", kind);
+  resizePolicy(report, json::find(container, "resizePolicy"), at / "resizePolicy", facts);
+  containerSecurity(report, json::find(container, "securityContext"), at / "securityContext", facts);
+  containerRestart(report, container, at, kind);
   if (kind == ContainerKind::Main || isSidecar(container)) {
     lasting(report, container, at, facts);
   } else {

@@ -53,7 +53,37 @@ void keyRef(const Report& report, const Value& reference, const At& at) {
   }
 }
 
-void source(const Report& report, const Value& entry, const At& at) {
+/// A volume without any source is an emptyDir.
+bool isEmptyDir(const Value& volume) {
+  if (json::find(volume, "emptyDir") != nullptr) return true;
+  return std::none_of(volume.MemberBegin(), volume.MemberEnd(),
+                      [](const auto& member) { return member.value.IsObject(); });
+}
+
+/// {volumeName, path, key} of a file with variables.
+void fileKeyRef(const Report& report, const Value& reference, const At& at, const PodFacts& facts) {
+  report.needsGate(at, "EnvFiles");
+  const std::string_view key = json::findText(&reference, "key");
+  if (key.empty()) {
+    report.required(at / "key", rule::kEnvFile);
+  } else {
+    report.check(at / "key", k8s::shownEnvName(key), k8s::envNameProblem(key), rule::kEnvFile);
+  }
+  const std::string_view path = json::findText(&reference, "path");
+  if (path.empty()) report.required(at / "path", rule::kEnvFile);
+  if (hasBackstep(path)) report.invalid(at / "path", path, "must not contain '..'", rule::kEnvFile);
+  const std::string_view name = json::findText(&reference, "volumeName");
+  const At place = at / "volumeName";
+  if (name.empty()) return report.required(place, rule::kEnvFile);
+  const Value* volume = facts.volume(name);
+  if (volume == nullptr) {
+    report.notFound(place, name, "the pod has no volume of this name", rule::kEnvFile);
+  } else if (!isEmptyDir(*volume)) {
+    report.invalid(place, name, "must be a volume of type emptyDir", rule::kEnvFile);
+  }
+}
+
+void source(const Report& report, const Value& entry, const At& at, const PodFacts& facts) {
   const Value* from = json::findObject(&entry, "valueFrom");
   if (from == nullptr) return;
   std::string_view first;
@@ -70,9 +100,7 @@ void source(const Report& report, const Value& entry, const At& at) {
     if (field == "fieldRef") fieldRef(report, *given, place, false);
     if (field == "resourceFieldRef") resourceFieldRef(report, *given, place, false);
     if (field == "configMapKeyRef" || field == "secretKeyRef") keyRef(report, *given, place);
-    if (field == "fileKeyRef") {
-      report.warn(place, "needs Kubernetes 1.34 with the feature gate EnvFiles", rule::kEnvFile);
-    }
+    if (field == "fileKeyRef") fileKeyRef(report, *given, place, facts);
   }
   if (first.empty()) {
     report.required(at, rule::kEnvSource,
@@ -170,12 +198,12 @@ void resourceFieldRef(const Report& report, const Value& reference, const At& at
   divisor(report, reference, resource, at / "divisor");
 }
 
-void env(const Report& report, const Value* list, const At& at) {
+void env(const Report& report, const Value* list, const At& at, const PodFacts& facts) {
   Seen<> names;
   forEach(list, at, [&](const Value& entry, const At& place) {
     const std::string_view name = json::findText(&entry, "name");
     variableName(report, name, place / "name");
-    source(report, entry, place / "valueFrom");
+    source(report, entry, place / "valueFrom", facts);
     if (!name.empty() && !names.add(name)) {
       report.warn(place / "name", "is given twice; the last one counts", rule::kEnvRepeated);
     }

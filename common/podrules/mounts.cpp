@@ -46,10 +46,30 @@ void propagation(const Report& report, const Value& mount, const At& at, const V
   }
 }
 
+void recursiveReadOnly(const Report& report, const Value& mount, const At& at) {
+  const Value* given = json::find(mount, "recursiveReadOnly");
+  if (given == nullptr) return;
+  const std::string_view mode = json::text(*given);
+  if (mode != "Disabled") report.needsVersion(at, "1.31");
+  report.oneOfGiven(at, given, {"Disabled", "Enabled", "IfPossible"}, rule::kEnum);
+  if (mode != "Enabled" && mode != "IfPossible") return;
+  if (json::findBool(&mount, "readOnly") != true) {
+    report.forbidden(at, "may only be set when readOnly is true", rule::kRecursiveReadOnly);
+  }
+  const Value* propagation = json::find(mount, "mountPropagation");
+  if (propagation != nullptr && json::text(*propagation) != "None") {
+    report.forbidden(at, "may only be set when mountPropagation is None", rule::kRecursiveReadOnly);
+  }
+}
+
 /// Block devices share names and paths with mounts.
 void devices(const Report& report, const Value& container, const At& at, const PodFacts& facts, Seen<>& names,
              Seen<>& paths) {
-  forEach(json::find(container, "volumeDevices"), at, [&](const Value& device, const At& place) {
+  const Value* list = json::find(container, "volumeDevices");
+  if (list != nullptr && list->IsArray() && !list->Empty() && !facts.hostUsers) {
+    report.forbidden(at, "may not be set when hostUsers is false", rule::kHostUsers);
+  }
+  forEach(list, at, [&](const Value& device, const At& place) {
     const std::string_view name = json::findText(&device, "name");
     volumeOf(report, device, place / "name", facts);
     if (!name.empty() && !names.add(name)) {
@@ -86,6 +106,7 @@ void mounts(const Report& report, const Value& container, const At& at, const Po
       report.forbidden(place / "subPathExpr", "may not be given together with subPath", rule::kMountSubPath);
     }
     propagation(report, mount, place / "mountPropagation", container);
+    recursiveReadOnly(report, mount, place / "recursiveReadOnly");
   });
   devices(report, container, at / "volumeDevices", facts, names, paths);
 }

@@ -116,6 +116,7 @@ void numbers(const Report& report, const Value& probe, const At& at) {
 
 void sleep(const Report& report, const Value& hook, const At& at, std::optional<long long> gracePeriod) {
   const Value* action = json::findObject(&hook, "sleep");
+  if (action == nullptr) return;
   const auto seconds = integer(json::find(action, "seconds"));
   constexpr long long kDefaultGracePeriod = 30;
   const long long limit = gracePeriod.value_or(kDefaultGracePeriod);
@@ -164,15 +165,16 @@ void probePortKnown(const Report& report, const Value* probe, const At& at, cons
   }
 }
 
-void lifecycle(const Report& report, const Value* lifecycle, const At& at,
-               std::optional<long long> gracePeriod) {
+void lifecycle(const Report& report, const Value* lifecycle, const At& at, const PodFacts& facts) {
+  if (lifecycle == nullptr) return;
   for (const std::string_view field : {"postStart", "preStop"}) {
     const Value* hook = json::findObject(lifecycle, field);
     if (hook == nullptr) continue;
     const At place = at / field;
     handler(report, *hook, place, false);
-    sleep(report, *hook, place, gracePeriod);
+    sleep(report, *hook, place, facts.gracePeriod);
   }
+  stopSignal(report, lifecycle, at / "stopSignal", facts);
 }
 
 }  // namespace dynamo::podrules

@@ -43,6 +43,43 @@ void size(const Report& report, const Value& spec, const At& at) {
   }
 }
 
+/// What a claim is filled from, in the old field or the new one.
+void dataSource(const Report& report, const Value& source, const At& at) {
+  for (const std::string_view field : {"kind", "name"}) {
+    if (json::findText(&source, field).empty()) report.required(at / field, rule::kPvcSource);
+  }
+  const std::string_view group = json::findText(&source, "apiGroup");
+  const std::string_view kind = json::findText(&source, "kind");
+  if (!group.empty()) {
+    report.check(at / "apiGroup", group, k8s::dns1123SubdomainProblem(group), rule::kPvcSource);
+  } else if (!kind.empty() && kind != "PersistentVolumeClaim") {
+    report.invalid(at / "kind", kind, "must be PersistentVolumeClaim without an apiGroup", rule::kPvcSource);
+  }
+}
+
+bool sameSource(const Value& one, const Value& other) {
+  return json::findText(&one, "kind") == json::findText(&other, "kind") &&
+         json::findText(&one, "name") == json::findText(&other, "name") &&
+         json::equal(json::find(one, "apiGroup"), json::find(other, "apiGroup"));
+}
+
+void dataSources(const Report& report, const Value& spec, const At& at) {
+  const Value* old = json::findObject(&spec, "dataSource");
+  const Value* given = json::findObject(&spec, "dataSourceRef");
+  const At place = at / "dataSourceRef";
+  if (old != nullptr) dataSource(report, *old, at / "dataSource");
+  if (given == nullptr) return;
+  dataSource(report, *given, place);
+  const std::string_view from = json::findText(given, "namespace");
+  if (!from.empty()) {
+    report.needsGate(place / "namespace", "CrossNamespaceVolumeDataSource");
+    report.check(place / "namespace", from, k8s::dns1123LabelProblem(from), rule::kPvcSource);
+  }
+  if (old != nullptr && (!from.empty() || !sameSource(*old, *given))) {
+    report.refused(at / "dataSource", "must be the same as dataSourceRef, or left out", rule::kPvcSource);
+  }
+}
+
 }  // namespace
 
 void pvcSpec(const Report& report, const Value* spec, const At& at) {
@@ -59,6 +96,12 @@ void pvcSpec(const Report& report, const Value* spec, const At& at) {
   }
   report.oneOfGiven(at / "volumeMode", json::find(spec, "volumeMode"), {"Block", "Filesystem"}, rule::kEnum);
   labelSelector(report, json::findObject(spec, "selector"), at / "selector");
+  dataSources(report, *spec, at);
+  const std::string_view attributes = json::findText(spec, "volumeAttributesClassName");
+  if (attributes.empty()) return;
+  report.needsVersion(at / "volumeAttributesClassName", "1.34");
+  report.check(at / "volumeAttributesClassName", attributes, k8s::dns1123SubdomainProblem(attributes),
+               rule::kPvcClass);
 }
 
 }  // namespace dynamo::podrules

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/podrules/rules.h"
+
 namespace dynamo::podrules {
 
 using validation::ErrorType;
@@ -45,6 +47,20 @@ void Report::duplicate(const At& at, std::string_view value, std::string_view ru
 
 void Report::notFound(const At& at, std::string_view value, std::string detail, std::string_view rule) const {
   findings_.error({ErrorType::NotFound, at.text(), showValue(value), std::move(detail), std::string{rule}});
+}
+
+void Report::tooLong(const At& at, std::size_t bytes, std::string_view rule) const {
+  findings_.error({ErrorType::TooLong, at.text(), "", fmt::format("may not be more than {} bytes", bytes),
+                   std::string{rule}});
+}
+
+void Report::needsVersion(const At& at, std::string_view version) const {
+  warn(at, fmt::format("needs Kubernetes {} or newer; older API servers drop it", version),
+       rule::kNewerField);
+}
+
+void Report::needsGate(const At& at, std::string_view gate) const {
+  warn(at, fmt::format("needs the feature gate {}, off by default", gate), rule::kFeatureGate);
 }
 
 void Report::warn(const At& at, std::string text, std::string_view rule) const {

@@ -52,7 +52,12 @@ class Report {
   void forbidden(const At& at, std::string detail, std::string_view rule) const;
   void duplicate(const At& at, std::string_view value, std::string_view rule) const;
   void notFound(const At& at, std::string_view value, std::string detail, std::string_view rule) const;
+  void tooLong(const At& at, std::size_t bytes, std::string_view rule) const;
   void warn(const At& at, std::string text, std::string_view rule) const;
+  /// A field that API servers drop unless they are of `version` ("1.33") or newer.
+  void needsVersion(const At& at, std::string_view version) const;
+  /// A field that API servers drop unless `gate` is on, which it is not by default.
+  void needsGate(const At& at, std::string_view gate) const;
 
   /// invalid() unless `problem` is empty.
   void check(const At& at, std::string_view value, const std::string& problem, std::string_view rule) const;

@@ -4,6 +4,7 @@
 
 #include "common/k8s/names.h"
 #include "common/k8s/quantity.h"
+#include "common/podrules/amounts.h"
 #include "common/podrules/parts.h"
 #include "common/podrules/rules.h"
 
@@ -11,16 +12,11 @@ namespace dynamo::podrules {
 namespace {
 
 using json::Value;
-using Amount = decltype(k8s::Quantity::nano);
 
 constexpr Amount kUnit = 1'000'000'000;
 constexpr Amount kMilli = 1'000'000;
 constexpr Amount kLittleMemory = Amount{4} * 1024 * 1024 * kUnit;
 constexpr std::string_view kHugepagesPrefix = "hugepages-";
-
-bool isHugepages(std::string_view name) {
-  return name.starts_with(kHugepagesPrefix);
-}
 
 /// Requests of these may be lower than their limits.
 bool mayOvercommit(std::string_view name) {
@@ -32,12 +28,6 @@ Amount roundedUp(Amount value, Amount step) {
   if (rest == 0) return value;
   return value - rest + (value > 0 ? step : -step);
 }
-
-struct Entry {
-  std::string_view name;
-  std::string text;
-  Amount amount;  ///< in nano, rounded up to milli as the API server does
-};
 
 void hugepages(const Report& report, const Entry& entry, const At& at) {
   const auto size = k8s::parseQuantity(entry.name.substr(kHugepagesPrefix.size()));
@@ -86,8 +76,18 @@ std::optional<Entry> entry(const Report& report, std::string_view name, const Va
   return read;
 }
 
-/// By name; nullopt for an amount that cannot be read and has its own error.
-using Entries = std::map<std::string_view, std::optional<Entry>>;
+}  // namespace
+
+bool isHugepages(std::string_view name) {
+  return name.starts_with(kHugepagesPrefix);
+}
+
+std::optional<Amount> amountOf(const Value& value) {
+  const auto text = k8s::quantityText(value);
+  if (!text || !k8s::quantityProblem(*text).empty()) return std::nullopt;
+  const auto quantity = k8s::parseQuantity(*text);
+  return quantity ? std::optional{roundedUp(quantity->nano, kMilli)} : std::nullopt;
+}
 
 Entries entries(const Report& report, const Value* list, const At& at) {
   Entries read;
@@ -127,6 +127,8 @@ bool needsCpuOrMemory(const Entries& limits, const Entries& requests) {
   return huge && !basic;
 }
 
+namespace {
+
 void claims(const Report& report, const Value* list, const At& at, const PodFacts& facts) {
   Seen<std::string> seen;
   Seen<std::string> claimed;
@@ -165,6 +167,14 @@ void resources(const Report& report, const Value* resources, const At& at, const
     report.required(at, rule::kHugepages, "huge pages need cpu or memory beside them");
   }
   claims(report, json::find(*resources, "claims"), at / "claims", facts);
+}
+
+void overhead(const Report& report, const Value* list, const At& at) {
+  if (list == nullptr) return;
+  report.warn(at, "comes from the RuntimeClass; a pod may not choose it", rule::kOverhead);
+  if (needsCpuOrMemory(entries(report, list, at), {})) {
+    report.required(at, rule::kHugepages, "huge pages need cpu or memory beside them");
+  }
 }
 
 }  // namespace dynamo::podrules

@@ -18,25 +18,6 @@ void id(const Report& report, const Value* value, const At& at) {
   report.invalid(at, *value, fmt::format("must be between 0 and {}, inclusive", kMaxId), rule::kSecurityId);
 }
 
-void seccomp(const Report& report, const Value& context, const At& at) {
-  const Value* profile = json::findObject(&context, "seccompProfile");
-  if (profile == nullptr) return;
-  const std::string_view type = json::findText(profile, "type");
-  if (type.empty()) report.required(at / "type", rule::kSeccomp);
-  report.oneOf(at / "type", type, {"Localhost", "RuntimeDefault", "Unconfined"}, rule::kSeccomp);
-  const Value* file = json::find(profile, "localhostProfile");
-  const At place = at / "localhostProfile";
-  if (type == "Localhost" && file == nullptr) {
-    report.required(place, rule::kSeccomp, "a file, for the type is Localhost");
-  } else if (type == "Localhost" && file->IsString()) {
-    const std::string_view path = json::text(*file);
-    if (path.starts_with('/')) report.invalid(place, path, "must be a relative path", rule::kSeccomp);
-    if (hasBackstep(path)) report.invalid(place, path, "must not contain '..'", rule::kSeccomp);
-  } else if (!type.empty() && type != "Localhost" && file != nullptr) {
-    report.forbidden(place, "may only be given with the type Localhost", rule::kSeccomp);
-  }
-}
-
 void rootDoubt(const Report& report, const Value& context, const At& at) {
   if (json::findBool(&context, "runAsNonRoot") == true && integer(json::find(context, "runAsUser")) == 0) {
     report.warn(at / "runAsUser", "is root, but runAsNonRoot is true: no container will start",
@@ -48,7 +29,9 @@ void common(const Report& report, const Value& context, const At& at) {
   for (const std::string_view field : {"runAsUser", "runAsGroup"}) {
     id(report, json::find(context, field), at / field);
   }
-  seccomp(report, context, at / "seccompProfile");
+  seccompProfile(report, json::find(context, "seccompProfile"), at / "seccompProfile");
+  appArmorProfile(report, json::find(context, "appArmorProfile"), at / "appArmorProfile");
+  windowsOptions(report, json::find(context, "windowsOptions"), at / "windowsOptions");
   rootDoubt(report, context, at);
 }
 
@@ -113,6 +96,25 @@ bool addsSysAdmin(const Value& context) {
   return found;
 }
 
+void procMount(const Report& report, const Value* given, const At& at, const PodFacts& facts) {
+  if (given == nullptr) return;
+  report.oneOfGiven(at, given, {"Default", "Unmasked"}, rule::kEnum);
+  if (json::text(*given) != "Unmasked") return;
+  report.needsVersion(at, "1.33");
+  if (facts.hostUsers) {
+    report.invalid(at, *given, "hostUsers must be false in the pod to use Unmasked", rule::kProcMount);
+  }
+}
+
+/// A field with a fixed set of values that API servers know since 1.33.
+void newerChoice(const Report& report, const Value& context, std::string_view field, const At& at,
+                 std::initializer_list<std::string_view> supported) {
+  const Value* given = json::find(context, field);
+  if (given == nullptr) return;
+  report.needsVersion(at / field, "1.33");
+  report.oneOfGiven(at / field, given, supported, rule::kEnum);
+}
+
 }  // namespace
 
 void podSecurity(const Report& report, const Value* context, const At& at) {
@@ -126,6 +128,11 @@ void podSecurity(const Report& report, const Value* context, const At& at) {
   }
   report.oneOfGiven(at / "fsGroupChangePolicy", json::find(context, "fsGroupChangePolicy"),
                     {"Always", "OnRootMismatch"}, rule::kEnum);
+  newerChoice(report, *context, "supplementalGroupsPolicy", at, {"Merge", "Strict"});
+  newerChoice(report, *context, "seLinuxChangePolicy", at, {"MountOption", "Recursive"});
+  if (json::findText(context, "seLinuxChangePolicy") == "MountOption") {
+    report.needsGate(at / "seLinuxChangePolicy", "SELinuxMount");
+  }
   sysctls(report, *context, at / "sysctls");
 }
 
@@ -134,10 +141,10 @@ void podSysctls(const Report& report, const Value& podSpec, const At& at) {
   hostSysctls(report, podSpec, context / "sysctls");
 }
 
-void containerSecurity(const Report& report, const Value* context, const At& at) {
+void containerSecurity(const Report& report, const Value* context, const At& at, const PodFacts& facts) {
   if (context == nullptr || !context->IsObject()) return;
   common(report, *context, at);
-  report.oneOfGiven(at / "procMount", json::find(context, "procMount"), {"Default", "Unmasked"}, rule::kEnum);
+  procMount(report, json::find(context, "procMount"), at / "procMount", facts);
   if (json::findBool(context, "allowPrivilegeEscalation") != false) return;
   const At place = at / "allowPrivilegeEscalation";
   if (json::findBool(context, "privileged") == true) {
@@ -145,6 +152,15 @@ void containerSecurity(const Report& report, const Value* context, const At& at)
   }
   if (addsSysAdmin(*context)) {
     report.forbidden(place, "may not be false with the capability CAP_SYS_ADMIN", rule::kSecurityEscalation);
+  }
+}
+
+void hostUsers(const Report& report, const Value& podSpec, const At& at, const PodFacts& facts) {
+  if (facts.hostUsers) return;
+  report.needsVersion(at / "hostUsers", "1.33");
+  for (const std::string_view field : {"hostNetwork", "hostPID", "hostIPC"}) {
+    if (json::findBool(&podSpec, field) != true) continue;
+    report.forbidden(at / field, "may not be true when hostUsers is false", rule::kHostUsers);
   }
 }
 

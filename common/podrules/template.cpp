@@ -53,7 +53,10 @@ void names(const Report& report, const Value& spec, const At& at) {
         Field{"priorityClassName", k8s::dns1123SubdomainProblem},
         Field{"runtimeClassName", k8s::dns1123SubdomainProblem},
         Field{"nodeName", k8s::dns1123SubdomainProblem}, Field{"hostname", k8s::dns1123LabelProblem},
-        Field{"subdomain", k8s::dns1123LabelProblem}}) {
+        Field{"subdomain", k8s::dns1123LabelProblem},
+        Field{"serviceAccount", k8s::dns1123SubdomainProblem}}) {
+    // The old name of serviceAccountName counts only without it.
+    if (field.name == "serviceAccount" && !json::findText(&spec, "serviceAccountName").empty()) continue;
     const std::string_view name = json::findText(&spec, field.name);
     // The one name of these that the API server knows to be given though empty.
     const bool given = field.name == "runtimeClassName" && json::find(spec, field.name) != nullptr;
@@ -89,11 +92,18 @@ void gates(const Report& report, const Value& spec, const At& at) {
             report.check(place / "name", name, k8s::qualifiedNameProblem(name), rule::kGate);
             if (!seen.add(name)) report.duplicate(place / "name", name, rule::kGate);
           });
+  const Value* waits = json::find(spec, "schedulingGates");
+  if (waits != nullptr && waits->IsArray() && !waits->Empty() && !json::findText(&spec, "nodeName").empty()) {
+    report.forbidden(at / "nodeName", "may not be set while the pod has schedulingGates", rule::kGatedNode);
+  }
 }
 
 void claims(const Report& report, const Value& spec, const At& at) {
   Seen<> seen;
-  forEach(json::find(spec, "resourceClaims"), at, [&](const Value& claim, const At& place) {
+  const Value* list = json::find(spec, "resourceClaims");
+  if (list == nullptr) return;
+  report.needsVersion(at, "1.34");
+  forEach(list, at, [&](const Value& claim, const At& place) {
     const std::string_view name = json::findText(&claim, "name");
     if (name.empty()) {
       report.required(place / "name", rule::kPodClaim);
@@ -121,22 +131,36 @@ void claims(const Report& report, const Value& spec, const At& at) {
 void rest(const Report& report, const Value& spec, const At& at) {
   report.oneOfGiven(at / "preemptionPolicy", json::find(spec, "preemptionPolicy"),
                     {"Never", "PreemptLowerPriority"}, rule::kEnum);
-  const At osAt = at / "os";
-  if (const Value* os = json::findObject(&spec, "os")) {
-    const std::string_view name = json::findText(os, "name");
-    if (name.empty()) report.required(osAt / "name", rule::kEnum);
-    report.oneOf(osAt / "name", name, {"linux", "windows"}, rule::kEnum);
-  }
   const Value* ephemeral = json::find(spec, "ephemeralContainers");
   if (ephemeral != nullptr && ephemeral->IsArray() && !ephemeral->Empty()) {
     report.forbidden(at / "ephemeralContainers", "may not be set in a pod template", rule::kEphemeral);
   }
-  if (json::find(spec, "overhead") != nullptr) {
-    report.warn(at / "overhead", "comes from the RuntimeClass; a pod may not choose it", rule::kOverhead);
+  overhead(report, json::find(spec, "overhead"), at / "overhead");
+  if (json::find(spec, "priority") != nullptr) {
+    report.warn(at / "priority", "comes from priorityClassName; pods with another number are refused",
+                rule::kPriority);
   }
-  if (json::find(spec, "resources") != nullptr) {
-    report.warn(at / "resources", "of a pod need Kubernetes 1.34; older ones drop them", rule::kPodResources);
+  if (json::findText(&spec, "preemptionPolicy") == "Never" &&
+      json::findText(&spec, "priorityClassName").empty()) {
+    report.warn(at / "preemptionPolicy", "comes from priorityClassName; other pods are refused",
+                rule::kPriority);
   }
+}
+
+void hostnameOverride(const Report& report, const Value& spec, const At& at, const PodFacts& facts) {
+  constexpr std::size_t kMaxHostname = 64;
+  const Value* given = json::find(spec, "hostnameOverride");
+  if (given == nullptr || !given->IsString()) return;
+  report.needsGate(at, "HostnameOverride");
+  if (json::findBool(&spec, "setHostnameAsFQDN") == true) {
+    report.forbidden(at, "may not be set when setHostnameAsFQDN is true", rule::kHostnameOverride);
+  }
+  if (facts.hostNetwork) {
+    report.forbidden(at, "may not be set when hostNetwork is true", rule::kHostnameOverride);
+  }
+  const std::string_view name = json::text(*given);
+  if (name.size() > kMaxHostname) report.tooLong(at, kMaxHostname, rule::kHostnameOverride);
+  report.check(at, name, k8s::dns1123SubdomainProblem(name), rule::kHostnameOverride);
 }
 
 bool flag(const Value& spec, std::string_view name) {
@@ -145,7 +169,11 @@ bool flag(const Value& spec, std::string_view name) {
 
 }  // namespace
 
-PodFacts::PodFacts(const Value& podSpec) : hostNetwork{flag(podSpec, "hostNetwork")} {
+PodFacts::PodFacts(const Value& podSpec)
+    : hostNetwork{flag(podSpec, "hostNetwork")},
+      hostUsers{json::findBool(&podSpec, "hostUsers").value_or(true)},
+      restartsNever{json::findText(&podSpec, "restartPolicy") == "Never"} {
+  if (const Value* system = json::findObject(&podSpec, "os")) os = json::findText(system, "name");
   const At nowhere{""};
   forEach(json::find(podSpec, "volumes"), nowhere,
           [&](const Value& one, const At&) { volumes.try_emplace(json::findText(&one, "name"), &one); });
@@ -174,6 +202,11 @@ void podSpec(const Report& report, const Value& spec, const At& at, Workload wor
     report.forbidden(at / "shareProcessNamespace", "may not be true together with hostPID",
                      rule::kShareProcesses);
   }
+  hostUsers(report, spec, at, facts);
+  hostProcesses(report, spec, at, facts);
+  operatingSystem(report, spec, at, facts);
+  hostnameOverride(report, spec, at / "hostnameOverride", facts);
+  podResources(report, spec, at, facts);
   dns(report, spec, at);
   hostAliases(report, json::find(spec, "hostAliases"), at / "hostAliases");
   tolerations(report, json::find(spec, "tolerations"), at / "tolerations");
@@ -188,8 +221,9 @@ void podTemplate(const Report& report, const Value* podTemplate, const At& at, W
   const At metadataAt = at / "metadata";
   const Value* metadata = podTemplate == nullptr ? nullptr : json::findObject(podTemplate, "metadata");
   labels(report, json::find(metadata, "labels"), metadataAt / "labels");
-  annotations(report, json::find(metadata, "annotations"), metadataAt / "annotations");
   const Value* spec = podTemplate == nullptr ? nullptr : json::find(*podTemplate, "spec");
+  annotations(report, json::find(metadata, "annotations"), metadataAt / "annotations");
+  podAnnotations(report, json::find(metadata, "annotations"), spec, metadataAt / "annotations");
   if (spec == nullptr)
     return report.required(at / "spec", rule::kContainers, "a pod with at least one container");
   podSpec(report, *spec, at / "spec", workload);

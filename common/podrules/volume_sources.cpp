@@ -1,9 +1,8 @@
-// What each type of volume needs. Types that are not listed are left to the API server.
+// What each type of volume needs.
 
 #include <fmt/format.h>
 
 #include <array>
-#include <vector>
 
 #include "common/k8s/names.h"
 #include "common/k8s/quantity.h"
@@ -11,11 +10,8 @@
 #include "common/podrules/rules.h"
 
 namespace dynamo::podrules {
-namespace {
-
 using json::Value;
 
-/// The name of another object: the API server wants any text here, but only some name objects.
 void objectName(const Report& report, const Value& source, std::string_view field, const At& at) {
   const std::string_view name = json::findText(&source, field);
   if (name.empty()) return report.required(at / field, rule::kVolumeField);
@@ -25,7 +21,7 @@ void objectName(const Report& report, const Value& source, std::string_view fiel
   }
 }
 
-void mode(const Report& report, const Value& source, std::string_view field, const At& at) {
+void fileMode(const Report& report, const Value& source, std::string_view field, const At& at) {
   constexpr long long kMaxMode = 0777;
   const Value* given = json::find(source, field);
   const auto value = integer(given);
@@ -33,13 +29,10 @@ void mode(const Report& report, const Value& source, std::string_view field, con
   report.invalid(at / field, *given, "must be between 0 and 511 (octal 0777), inclusive", rule::kVolumeMode);
 }
 
-/// Paths of files in one volume.
-using Paths = std::vector<std::string_view>;
-
-void localPath(const Report& report, const Value& item, const At& at) {
-  const std::string_view path = json::findText(&item, "path");
-  if (path.empty()) return report.required(at / "path", rule::kVolumePath);
-  report.check(at / "path", path, localPathProblem(path), rule::kVolumePath);
+void localPath(const Report& report, const Value& item, std::string_view field, const At& at) {
+  const std::string_view path = json::findText(&item, field);
+  if (path.empty()) return report.required(at / field, rule::kVolumePath);
+  report.check(at / field, path, localPathProblem(path), rule::kVolumePath);
 }
 
 Paths keyItems(const Report& report, const Value& source, const At& at) {
@@ -52,9 +45,9 @@ Paths keyItems(const Report& report, const Value& source, const At& at) {
       report.warn(place / "key", fmt::format("no key can be named {}", validation::showValue(key)),
                   rule::kObjectName);
     }
-    localPath(report, item, place);
+    localPath(report, item, "path", place);
     paths.push_back(json::findText(&item, "path"));
-    mode(report, item, "mode", place);
+    fileMode(report, item, "mode", place);
   });
   return paths;
 }
@@ -62,9 +55,9 @@ Paths keyItems(const Report& report, const Value& source, const At& at) {
 Paths downwardItems(const Report& report, const Value& source, const At& at) {
   Paths paths;
   forEach(json::find(source, "items"), at, [&](const Value& item, const At& place) {
-    localPath(report, item, place);
+    localPath(report, item, "path", place);
     paths.push_back(json::findText(&item, "path"));
-    mode(report, item, "mode", place);
+    fileMode(report, item, "mode", place);
     const Value* field = json::findObject(&item, "fieldRef");
     const Value* resource = json::findObject(&item, "resourceFieldRef");
     if (field != nullptr) fieldRef(report, *field, place / "fieldRef", true);
@@ -80,17 +73,7 @@ Paths downwardItems(const Report& report, const Value& source, const At& at) {
   return paths;
 }
 
-void token(const Report& report, const Value& source, const At& at) {
-  localPath(report, source, at);
-  constexpr long long kMinSeconds = 600;
-  constexpr long long kMaxSeconds = 1LL << 32;
-  const Value* given = json::find(source, "expirationSeconds");
-  const auto seconds = integer(given);
-  if (!seconds || (*seconds >= kMinSeconds && *seconds <= kMaxSeconds)) return;
-  report.invalid(at / "expirationSeconds", *given,
-                 fmt::format("must be between {} and {}, inclusive", kMinSeconds, kMaxSeconds),
-                 rule::kVolumeField);
-}
+namespace {
 
 void emptyDir(const Report& report, const Value& source, const At& at) {
   const std::string_view medium = json::findText(&source, "medium");
@@ -125,18 +108,18 @@ void claim(const Report& report, const Value& source, const At& at) {
 
 void configMap(const Report& report, const Value& source, const At& at) {
   objectName(report, source, "name", at);
-  mode(report, source, "defaultMode", at);
+  fileMode(report, source, "defaultMode", at);
   keyItems(report, source, at / "items");
 }
 
 void secret(const Report& report, const Value& source, const At& at) {
   objectName(report, source, "secretName", at);
-  mode(report, source, "defaultMode", at);
+  fileMode(report, source, "defaultMode", at);
   keyItems(report, source, at / "items");
 }
 
 void downwardApi(const Report& report, const Value& source, const At& at) {
-  mode(report, source, "defaultMode", at);
+  fileMode(report, source, "defaultMode", at);
   downwardItems(report, source, at / "items");
 }
 
@@ -174,44 +157,14 @@ void ephemeral(const Report& report, const Value& source, const At& at) {
   const Value* given = json::findObject(claimTemplate, "metadata");
   labels(report, json::find(given, "labels"), metadata / "labels");
   annotations(report, json::find(given, "annotations"), metadata / "annotations");
-  pvcSpec(report, json::findObject(claimTemplate, "spec"), place / "spec");
-}
-
-/// Checks one source and returns the paths that it asks for.
-Paths projection(const Report& report, const Value& source, const At& at) {
-  Paths paths;
-  std::string_view first;
-  for (const auto& member : source.GetObject()) {
-    const std::string_view type = json::text(member.name);
-    if (!member.value.IsObject()) continue;
-    const At part = at / type;
-    if (!first.empty()) {
-      report.forbidden(part, fmt::format("only one type may be given in a source, and {} is", first),
-                       rule::kVolumeSource);
-      continue;
-    }
-    first = type;
-    if (type == "configMap" || type == "secret") {
-      objectName(report, member.value, "name", part);
-      paths = keyItems(report, member.value, part / "items");
-    }
-    if (type == "downwardAPI") paths = downwardItems(report, member.value, part / "items");
-    // A token may take the path of another file: the API server lets it.
-    if (type == "serviceAccountToken") token(report, member.value, part);
+  for (const std::string_view field : {"finalizers", "generateName", "name", "namespace"}) {
+    const Value* other = json::find(given, field);
+    const bool empty =
+        other == nullptr || (other->IsString() ? other->GetStringLength() == 0 : !other->IsArray());
+    if (!empty)
+      report.forbidden(metadata / field, "may not be set in a claim's template", rule::kTemplateMetadata);
   }
-  return paths;
-}
-
-void projected(const Report& report, const Value& source, const At& at) {
-  mode(report, source, "defaultMode", at);
-  Seen<> seen;
-  const At sources = at / "sources";
-  forEach(json::find(source, "sources"), sources, [&](const Value& one, const At& place) {
-    for (const std::string_view path : projection(report, one, place)) {
-      if (path.empty() || seen.add(path)) continue;
-      report.invalid(place, path, "must not be the path of two files in one volume", rule::kVolumePath);
-    }
-  });
+  pvcSpec(report, json::findObject(claimTemplate, "spec"), place / "spec");
 }
 
 struct Type {
@@ -230,8 +183,9 @@ constexpr std::array kTypes = {
 
 void volumeSource(const Report& report, std::string_view type, const Value& source, const At& at) {
   for (const Type& known : kTypes) {
-    if (known.name == type) known.check(report, source, at);
+    if (known.name == type) return known.check(report, source, at);
   }
+  volumePlugin(report, type, source, at);
 }
 
 }  // namespace dynamo::podrules

@@ -25,6 +25,7 @@ void source(const Report& report, const Value& volume, const At& at) {
     }
     first = type;
     volumeSource(report, type, member.value, place);
+    if (type == "iscsi") iscsiNames(report, json::findText(&volume, "name"), member.value, at);
   }
 }
 

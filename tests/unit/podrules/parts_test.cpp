@@ -57,8 +57,12 @@ TEST_CASE("containers") {
       {"variable from a file",
        R"({"name":"a","image":"i","env":[{"name":"A","valueFrom":{"fileKeyRef":)"
        R"({"volumeName":"v","path":"p","key":"k"}}}]})",
-       "W pod.env-file containers[0].env[0].valueFrom.fileKeyRef: needs Kubernetes 1.34 with the feature "
-       "gate EnvFiles\n"},
+       "E pod.env-file containers[0].env[0].valueFrom.fileKeyRef.volumeName: Not found: \"v\": the pod has "
+       "no "
+       "volume of this name\n"
+       "W pod.feature-gate containers[0].env[0].valueFrom.fileKeyRef: needs the feature gate EnvFiles, off "
+       "by "
+       "default\n"},
       {"integers written as floats", R"({"name":"a","image":"i","ports":[{"containerPort":80.0}]})", ""},
       {"fractions", R"({"name":"a","image":"i","ports":[{"containerPort":80.5}]})", ""},
   };

@@ -1,0 +1,72 @@
+// Seccomp and AppArmor profiles of pods and containers.
+
+#include "common/podrules/parts.h"
+#include "common/podrules/rules.h"
+
+namespace dynamo::podrules {
+namespace {
+
+using json::Value;
+
+constexpr std::string_view kLocalhost = "Localhost";
+
+/// The type, and whether a file or name goes with it; nullopt when the type alone is wrong.
+std::optional<bool> isLocalhost(const Report& report, const Value& profile, const At& at,
+                                std::string_view rule) {
+  const std::string_view type = json::findText(&profile, "type");
+  if (type.empty()) report.required(at, rule);
+  report.oneOf(at, type, {kLocalhost, "RuntimeDefault", "Unconfined"}, rule);
+  if (type.empty()) return std::nullopt;
+  return type == kLocalhost;
+}
+
+bool isSpace(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+void appArmorName(const Report& report, const Value& given, const At& at) {
+  constexpr std::size_t kMaxPath = 4095;
+  const std::string_view name = json::text(given);
+  if (!given.IsString()) return;
+  if (name.empty()) {
+    report.required(at, rule::kAppArmor, "must be set when type is Localhost");
+  } else if (isSpace(name.front()) || isSpace(name.back())) {
+    report.invalid(at, name, "must not be padded with white space", rule::kAppArmor);
+  } else if (name.size() > kMaxPath) {
+    report.tooLong(at, kMaxPath, rule::kAppArmor);
+  }
+}
+
+}  // namespace
+
+void seccompProfile(const Report& report, const Value* profile, const At& at) {
+  if (profile == nullptr || !profile->IsObject()) return;
+  const auto localhost = isLocalhost(report, *profile, at / "type", rule::kSeccomp);
+  const Value* file = json::find(*profile, "localhostProfile");
+  const At place = at / "localhostProfile";
+  if (localhost == true && file == nullptr) {
+    report.required(place, rule::kSeccomp, "a file, for the type is Localhost");
+  } else if (localhost == true && file->IsString()) {
+    const std::string_view path = json::text(*file);
+    if (path.starts_with('/')) report.invalid(place, path, "must be a relative path", rule::kSeccomp);
+    if (hasBackstep(path)) report.invalid(place, path, "must not contain '..'", rule::kSeccomp);
+  } else if (localhost == false && file != nullptr) {
+    report.forbidden(place, "may only be set when type is Localhost", rule::kSeccomp);
+  }
+}
+
+void appArmorProfile(const Report& report, const Value* profile, const At& at) {
+  if (profile == nullptr || !profile->IsObject()) return;
+  const auto localhost = isLocalhost(report, *profile, at / "type", rule::kAppArmor);
+  const Value* name = json::find(*profile, "localhostProfile");
+  const At place = at / "localhostProfile";
+  if (localhost == true && name == nullptr) {
+    report.required(place, rule::kAppArmor, "must be set when type is Localhost");
+  } else if (localhost == true) {
+    appArmorName(report, *name, place);
+  } else if (localhost == false && name != nullptr) {
+    report.forbidden(place, "may only be set when type is Localhost", rule::kAppArmor);
+  }
+}
+
+}  // namespace dynamo::podrules
