@@ -113,7 +113,9 @@ void nodeField(const Report& report, const Value& field, const At& at) {
   report.oneOf(at / "operator", comparison, {"In", "NotIn"}, rule::kNodeAffinity);
   const Value* values = json::find(field, "values");
   const At valuesAt = at / "values";
-  if (sizeOf(values) != 1) report.required(valuesAt, rule::kNodeAffinity, "exactly one value");
+  const bool one = comparison == "In" || comparison == "NotIn";
+  if (one && sizeOf(values) != 1) report.required(valuesAt, rule::kNodeAffinity, "exactly one value");
+  if (key != "metadata.name") return;
   forEachText(values, valuesAt, [&](std::string_view value, const At& place) {
     report.check(place, value, k8s::dns1123SubdomainProblem(value), rule::kNodeAffinity);
   });
