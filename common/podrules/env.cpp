@@ -205,7 +205,7 @@ void env(const Report& report, const Value* list, const At& at, const PodFacts& 
     variableName(report, name, place / "name");
     source(report, entry, place / "valueFrom", facts);
     if (!name.empty() && !names.add(name)) {
-      report.warn(place / "name", "is given twice; the last one counts", rule::kEnvRepeated);
+      report.warn(place / "name", "is set twice; the last value is used", rule::kEnvRepeated);
     }
   });
 }
@@ -230,7 +230,8 @@ void envFrom(const Report& report, const Value* list, const At& at) {
     const std::string problem = k8s::dns1123SubdomainProblem(name);
     if (!problem.empty() && name.ends_with('-')) {
       // Here alone the API server takes names for prefixes of generated ones.
-      report.warn(reference / "name", fmt::format("no object can be named {}", validation::showValue(name)),
+      report.warn(reference / "name",
+                  fmt::format("{} is not a valid object name", validation::showValue(name)),
                   rule::kObjectName);
     } else {
       report.check(reference / "name", name, problem, rule::kEnvFrom);

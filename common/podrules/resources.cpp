@@ -44,11 +44,12 @@ void doubts(const Report& report, const Entry& entry, Amount exact, const At& at
   }
   if (entry.name != "memory") return;
   if (entry.text.ends_with('m')) {
-    report.warn(at, fmt::format("{} is thousandths of a byte; M or Mi?", validation::showValue(entry.text)),
+    report.warn(at,
+                fmt::format("{} is in thousandths of a byte: M or Mi?", validation::showValue(entry.text)),
                 rule::kResourceOdd);
   } else if (exact > 0 && exact < kLittleMemory) {
     report.warn(at,
-                fmt::format("{} is less than 4Mi; a suffix forgotten?", validation::showValue(entry.text)),
+                fmt::format("{} is less than 4Mi: a suffix forgotten?", validation::showValue(entry.text)),
                 rule::kResourceOdd);
   }
 }
@@ -171,7 +172,7 @@ void resources(const Report& report, const Value* resources, const At& at, const
 
 void overhead(const Report& report, const Value* list, const At& at) {
   if (list == nullptr) return;
-  report.warn(at, "comes from the RuntimeClass; a pod may not choose it", rule::kOverhead);
+  report.warn(at, "is set by the RuntimeClass; pods with another value are refused", rule::kOverhead);
   if (needsCpuOrMemory(entries(report, list, at), {})) {
     report.required(at, rule::kHugepages, "huge pages need cpu or memory beside them");
   }

@@ -48,7 +48,8 @@ void constraint(const Report& report, const Value& constraint, const At& at) {
   if (key.empty()) {
     report.required(at / "topologyKey", rule::kSpread);
   } else if (!k8s::qualifiedNameProblem(key).empty()) {
-    report.warn(at / "topologyKey", fmt::format("no node label can be {}", validation::showValue(key)),
+    report.warn(at / "topologyKey",
+                fmt::format("{} is not a valid label key; no node has it", validation::showValue(key)),
                 rule::kSpreadKey);
   }
   const std::string_view action = json::findText(&constraint, "whenUnsatisfiable");

@@ -66,7 +66,7 @@ void names(const Report& report, const Value& spec, const At& at) {
   const std::string_view scheduler = json::findText(&spec, "schedulerName");
   if (!scheduler.empty() && !k8s::dns1123SubdomainProblem(scheduler).empty()) {
     report.warn(at / "schedulerName",
-                fmt::format("{} is no name of a scheduler", validation::showValue(scheduler)),
+                fmt::format("{} is not a valid name of a scheduler", validation::showValue(scheduler)),
                 rule::kSchedulerName);
   }
   forEach(json::find(spec, "imagePullSecrets"), at / "imagePullSecrets",
@@ -74,7 +74,7 @@ void names(const Report& report, const Value& spec, const At& at) {
             const std::string_view name = json::findText(&secret, "name");
             if (!k8s::dns1123SubdomainProblem(name).empty()) {
               report.warn(place / "name",
-                          fmt::format("no secret can be named {}", validation::showValue(name)),
+                          fmt::format("{} is not a valid name of a Secret", validation::showValue(name)),
                           rule::kPullSecret);
             }
           });
@@ -137,12 +137,12 @@ void rest(const Report& report, const Value& spec, const At& at) {
   }
   overhead(report, json::find(spec, "overhead"), at / "overhead");
   if (json::find(spec, "priority") != nullptr) {
-    report.warn(at / "priority", "comes from priorityClassName; pods with another number are refused",
+    report.warn(at / "priority", "is set by the priority class; pods with another value are refused",
                 rule::kPriority);
   }
   if (json::findText(&spec, "preemptionPolicy") == "Never" &&
       json::findText(&spec, "priorityClassName").empty()) {
-    report.warn(at / "preemptionPolicy", "comes from priorityClassName; other pods are refused",
+    report.warn(at / "preemptionPolicy", "is set by the priority class; pods with another value are refused",
                 rule::kPriority);
   }
 }

@@ -249,7 +249,7 @@ void iscsiNames(const Report& report, std::string_view volume, const Value& sour
   const std::size_t bytes = volume.size() + 1 + json::findText(&source, "targetPortal").size();
   if (json::find(source, "initiatorName") == nullptr || bytes <= kMaxTogether) return;
   report.invalid(at / "name", volume,
-                 fmt::format("must have, with iscsi.targetPortal, {} bytes at most", kMaxTogether),
+                 fmt::format("must not exceed {} bytes together with iscsi.targetPortal", kMaxTogether),
                  rule::kVolumeField);
 }
 

@@ -16,7 +16,7 @@ void objectName(const Report& report, const Value& source, std::string_view fiel
   const std::string_view name = json::findText(&source, field);
   if (name.empty()) return report.required(at / field, rule::kVolumeField);
   if (!k8s::dns1123SubdomainProblem(name).empty()) {
-    report.warn(at / field, fmt::format("no object can be named {}", validation::showValue(name)),
+    report.warn(at / field, fmt::format("{} is not a valid object name", validation::showValue(name)),
                 rule::kObjectName);
   }
 }
@@ -42,7 +42,7 @@ Paths keyItems(const Report& report, const Value& source, const At& at) {
     if (key.empty()) {
       report.required(place / "key", rule::kVolumeField);
     } else if (!k8s::configMapKeyProblem(key).empty()) {
-      report.warn(place / "key", fmt::format("no key can be named {}", validation::showValue(key)),
+      report.warn(place / "key", fmt::format("{} is not a valid key", validation::showValue(key)),
                   rule::kObjectName);
     }
     localPath(report, item, "path", place);
@@ -78,7 +78,8 @@ namespace {
 void emptyDir(const Report& report, const Value& source, const At& at) {
   const std::string_view medium = json::findText(&source, "medium");
   if (!medium.empty() && medium != "Memory" && !medium.starts_with("HugePages")) {
-    report.warn(at / "medium", "is no medium: leave it out, or set Memory or HugePages", rule::kVolumeMedium);
+    report.warn(at / "medium", "is not a medium: leave it out, or set Memory or HugePages",
+                rule::kVolumeMedium);
   }
   const Value* limit = json::find(source, "sizeLimit");
   const auto text = limit == nullptr ? std::nullopt : k8s::quantityText(*limit);

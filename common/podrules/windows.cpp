@@ -166,12 +166,11 @@ void hostProcesses(const Report& report, const Value& podSpec, const At& at, con
     const At context = place / "securityContext";
     const At options = context / "windowsOptions";
     report.invalid(options / "hostProcess", *json::find(windowsOf(&container), "hostProcess"),
-                   fmt::format("must be {} as in the pod", *ofPod), rule::kHostProcess);
+                   fmt::format("must be {}, as in the pod", *ofPod), rule::kHostProcess);
   });
   if (processes == 0) return;
   if (processes != all) {
-    report.refused(at / "containers", "must all be hostProcess containers if one of the pod is",
-                   rule::kHostProcess);
+    report.refused(at / "containers", "must all be hostProcess containers if any is", rule::kHostProcess);
   }
   if (!facts.hostNetwork) {
     report.required(at / "hostNetwork", rule::kHostProcess, "must be true for hostProcess containers");

@@ -58,17 +58,19 @@ TEST_CASE("what no kubelet starts") {
       {"no tag", image("dynamo:"), doubted("has no tag after ':'")},
       {"a claim that cannot be", volume(R"("persistentVolumeClaim":{"claimName":"Models"})"),
        "E pod.object-name " + v +
-           "persistentVolumeClaim.claimName: Invalid value: \"Models\": no object can be named \"Models\"\n"},
+           "persistentVolumeClaim.claimName: Invalid value: \"Models\": \"Models\" is not a valid object "
+           "name\n"},
       {"a ConfigMap that cannot be", volume(R"("configMap":{"name":"My"})"),
-       "E pod.object-name " + v + "configMap.name: Invalid value: \"My\": no object can be named \"My\"\n"},
+       "E pod.object-name " + v +
+           "configMap.name: Invalid value: \"My\": \"My\" is not a valid object name\n"},
       {"and need not be", volume(R"("configMap":{"name":"My","optional":true})"),
-       "W pod.object-name " + v + "configMap.name: no object can be named \"My\"\n"},
+       "W pod.object-name " + v + "configMap.name: \"My\" is not a valid object name\n"},
       {"a key that need not be",
        volume(R"("secret":{"secretName":"s","optional":true,"items":[{"key":"a/b","path":"c"}]})"),
-       "W pod.object-name " + v + "secret.items[0].key: no key can be named \"a/b\"\n"},
+       "W pod.object-name " + v + "secret.items[0].key: \"a/b\" is not a valid key\n"},
       {"a medium", volume(R"("emptyDir":{"medium":"memory"})"),
        "E pod.volume-medium " + v +
-           "emptyDir.medium: Invalid value: \"memory\": is no medium: leave it out, or set Memory or "
+           "emptyDir.medium: Invalid value: \"memory\": is not a medium: leave it out, or set Memory or "
            "HugePages\n"},
       {"root that must not be", worker(kMain + R"(,"securityContext":{"runAsNonRoot":true,"runAsUser":0})"),
        "W pod.security-root spec.services[a].extraPodSpec.mainContainer.securityContext.runAsUser: "
@@ -123,9 +125,9 @@ TEST_CASE("findings name the user's field, not a default") {
   check({
       {"picker", picker("c", "k"), ""},
       {"name of a picker's ConfigMap", picker("My", "k"),
-       "E pod.object-name " + reference + "name: Invalid value: \"My\": no object can be named \"My\"\n"},
+       "E pod.object-name " + reference + "name: Invalid value: \"My\": \"My\" is not a valid object name\n"},
       {"key of a picker's ConfigMap", picker("c", "a/b"),
-       "E pod.object-name " + reference + "key: Invalid value: \"a/b\": no key can be named \"a/b\"\n"},
+       "E pod.object-name " + reference + "key: Invalid value: \"a/b\": \"a/b\" is not a valid key\n"},
       {"a picker's claim named as a default volume",
        graph(
            R"("services":{"a":{"componentType":"epp","eppConfig":{"config":{}},"volumeMounts":[)"
