@@ -111,7 +111,8 @@ class Server:
     """An API server that is asked and stores nothing."""
 
     def __init__(self, case, gates):
-        plane = ControlPlane(components=("etcd", "apiserver"), feature_gates=gates)
+        flags = ["--feature-gates=" + ",".join(f"{gate}=true" for gate in gates)] if gates else []
+        plane = ControlPlane(components=("etcd", "apiserver"), apiserver_flags=flags)
         plane.start()
         case.addClassCleanup(plane.stop)
         plane.create_namespace(NAMESPACE)
