@@ -62,6 +62,13 @@ void recursiveReadOnly(const Report& report, const Value& mount, const At& at) {
   }
 }
 
+void devicePath(const Report& report, const Value& device, const At& at, Seen<>& paths) {
+  const std::string_view path = json::findText(&device, "devicePath");
+  if (path.empty()) return report.required(at, rule::kMountPath);
+  if (hasBackstep(path)) report.invalid(at, path, "must not contain '..'", rule::kMountPath);
+  if (!paths.add(path)) report.invalid(at, path, "must be unique", rule::kMountPath);
+}
+
 /// Block devices share names and paths with mounts.
 void devices(const Report& report, const Value& container, const At& at, const PodFacts& facts, Seen<>& names,
              Seen<>& paths) {
@@ -75,11 +82,7 @@ void devices(const Report& report, const Value& container, const At& at, const P
     if (!name.empty() && !names.add(name)) {
       report.invalid(place / "name", name, "must not be mounted twice", rule::kMountVolume);
     }
-    const std::string_view path = json::findText(&device, "devicePath");
-    if (path.empty()) return report.required(place / "devicePath", rule::kMountPath);
-    if (hasBackstep(path))
-      report.invalid(place / "devicePath", path, "must not contain '..'", rule::kMountPath);
-    if (!paths.add(path)) report.invalid(place / "devicePath", path, "must be unique", rule::kMountPath);
+    devicePath(report, device, place / "devicePath", paths);
     const Value* volume = facts.volume(name);
     if (volume == nullptr || json::find(*volume, "persistentVolumeClaim") != nullptr ||
         json::find(*volume, "ephemeral") != nullptr) {

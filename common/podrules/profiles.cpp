@@ -10,14 +10,12 @@ using json::Value;
 
 constexpr std::string_view kLocalhost = "Localhost";
 
-/// The type, and whether a file or name goes with it; nullopt when the type alone is wrong.
-std::optional<bool> isLocalhost(const Report& report, const Value& profile, const At& at,
-                                std::string_view rule) {
+std::string_view checkedType(const Report& report, const Value& profile, const At& at,
+                             std::string_view rule) {
   const std::string_view type = json::findText(&profile, "type");
   if (type.empty()) report.required(at, rule);
   report.oneOf(at, type, {kLocalhost, "RuntimeDefault", "Unconfined"}, rule);
-  if (type.empty()) return std::nullopt;
-  return type == kLocalhost;
+  return type;
 }
 
 bool isSpace(char c) {
@@ -41,30 +39,30 @@ void appArmorName(const Report& report, const Value& given, const At& at) {
 
 void seccompProfile(const Report& report, const Value* profile, const At& at) {
   if (profile == nullptr || !profile->IsObject()) return;
-  const auto localhost = isLocalhost(report, *profile, at / "type", rule::kSeccomp);
+  const bool localhost = checkedType(report, *profile, at / "type", rule::kSeccomp) == kLocalhost;
   const Value* file = json::find(*profile, "localhostProfile");
   const At place = at / "localhostProfile";
-  if (localhost == true && file == nullptr) {
+  if (localhost && file == nullptr) {
     report.required(place, rule::kSeccomp, "a file, for the type is Localhost");
-  } else if (localhost == true && file->IsString()) {
+  } else if (localhost && file->IsString()) {
     const std::string_view path = json::text(*file);
     if (path.starts_with('/')) report.invalid(place, path, "must be a relative path", rule::kSeccomp);
     if (hasBackstep(path)) report.invalid(place, path, "must not contain '..'", rule::kSeccomp);
-  } else if (localhost == false && file != nullptr) {
+  } else if (!localhost && file != nullptr) {
     report.forbidden(place, "may only be set when type is Localhost", rule::kSeccomp);
   }
 }
 
 void appArmorProfile(const Report& report, const Value* profile, const At& at) {
   if (profile == nullptr || !profile->IsObject()) return;
-  const auto localhost = isLocalhost(report, *profile, at / "type", rule::kAppArmor);
+  const std::string_view type = checkedType(report, *profile, at / "type", rule::kAppArmor);
   const Value* name = json::find(*profile, "localhostProfile");
   const At place = at / "localhostProfile";
-  if (localhost == true && name == nullptr) {
+  if (type == kLocalhost && name == nullptr) {
     report.required(place, rule::kAppArmor, "must be set when type is Localhost");
-  } else if (localhost == true) {
+  } else if (type == kLocalhost) {
     appArmorName(report, *name, place);
-  } else if (localhost == false && name != nullptr) {
+  } else if (name != nullptr && (type == "RuntimeDefault" || type == "Unconfined")) {
     report.forbidden(place, "may only be set when type is Localhost", rule::kAppArmor);
   }
 }

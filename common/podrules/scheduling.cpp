@@ -61,7 +61,7 @@ void constraint(const Report& report, const Value& constraint, const At& at) {
   if (minDomains && *minDomains <= 0) {
     report.invalid(at / "minDomains", *domains, "must be greater than zero", rule::kSpread);
   }
-  if (minDomains && !action.empty() && action != "DoNotSchedule") {
+  if (minDomains && action != "DoNotSchedule") {
     report.invalid(at / "minDomains", *domains, "needs whenUnsatisfiable DoNotSchedule", rule::kSpread);
   }
   for (const std::string_view field : {"nodeAffinityPolicy", "nodeTaintsPolicy"}) {

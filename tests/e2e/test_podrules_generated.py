@@ -66,7 +66,9 @@ def place(field, names):
 def apart(ours, theirs):
     """Places that only one of the two names. A place stands for all below it: the API server often names an object."""
     def known(one, others):
-        return any(one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.") for other in others)
+        # Pods take their own resources from those of their containers, mistakes included.
+        follows = one == "spec.resources" and any(other.endswith("containers.resources") for other in others)
+        return follows or any(one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.") for other in others)
 
     return [one for one in ours if not known(one, theirs)] + [one for one in theirs if not known(one, ours)]
 

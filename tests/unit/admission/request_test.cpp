@@ -173,7 +173,8 @@ TEST_CASE("what the profiling Job takes whole of an override is whole") {
       {"claim of the pod",
        job(R"(,"resourceClaims":[{"name":"c","resourceClaimName":"c"}])",
            R"(,"resources":{"claims":[{"name":"c"}]})"),
-       ""},
+       "W pod.newer-field spec.overrides.profilingJob.template.spec.resourceClaims: needs Kubernetes 1.34 or "
+       "newer; older API servers drop it\n"},
       {"nameless ConfigMap", volume(R"("configMap":{})"),
        refused("pod.volume-field", "volumes[0].configMap.name", "Required value")},
       {"nameless claim", volume(R"("persistentVolumeClaim":{"claimName":""})"),
