@@ -34,7 +34,7 @@ class Report {
   void notFound(std::string field, std::string_view value, std::string detail) const;
   /// `about`: what is too long, where the field alone does not say it.
   void tooLong(std::string field, std::string detail, std::string_view about = {}) const;
-  /// The whole line should stay below 120 bytes, with paths of usual length.
+  /// One plain sentence: about 100 bytes, so that many fit into what an API server passes on.
   void warn(std::string field, std::string text) const;
   /// invalid() unless `problem` is empty.
   void check(std::string field, std::string_view value, const std::string& problem) const;

@@ -15,7 +15,6 @@ namespace dynamo::validation {
 namespace {
 
 constexpr std::size_t kMaxShownValue = 64;
-constexpr std::size_t kMaxWarning = 120;  // the API's own advice; about 35 such warnings reach the client
 
 struct TypeWords {
   std::string_view reason;
@@ -66,7 +65,7 @@ std::string FieldError::message() const {
 }
 
 std::string Warning::message() const {
-  return oneLine(field.empty() ? text : field + ": " + text, kMaxWarning);
+  return oneLine(field.empty() ? text : field + ": " + text);
 }
 
 void Findings::add(Findings&& more) {
@@ -108,6 +107,16 @@ std::string oneLine(std::string_view s, std::size_t limit) {
   while (cut > 0 && (static_cast<unsigned char>(out[cut]) & 0xC0U) == 0x80U) --cut;
   out.resize(cut);
   return out + "...";
+}
+
+std::string cutAtWord(std::string_view line, std::size_t limit) {
+  constexpr std::string_view kMark = "...";
+  if (line.size() <= limit || limit <= kMark.size()) return oneLine(line, limit);
+  const std::size_t room = limit - kMark.size();
+  const std::size_t blank = line.rfind(' ', room);
+  const std::size_t end = blank == std::string_view::npos ? 0 : line.find_last_not_of(' ', blank) + 1;
+  if (end == 0 || end == std::string_view::npos + 1) return oneLine(line, limit);
+  return std::string{line.substr(0, end)}.append(kMark);
 }
 
 std::string showValue(std::string_view text) {

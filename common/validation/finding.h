@@ -46,7 +46,7 @@ struct Warning {
   std::string text;
   std::string rule;
 
-  /// One line, no control characters (the API server drops such a warning silently), at most 120 bytes.
+  /// `<path>: <text>`, one line without control characters: API servers drop other ones in silence.
   std::string message() const;
 };
 
@@ -71,6 +71,10 @@ std::string showValue(std::string_view text);
 
 /// `s` without control characters and cut at a character boundary so that at most `limit` bytes remain.
 std::string oneLine(std::string_view s, std::size_t limit = std::string_view::npos);
+
+/// `line` cut behind a word so that at most `limit` bytes remain, "..." among them. One long word is cut
+/// inside.
+std::string cutAtWord(std::string_view line, std::size_t limit);
 
 /// The value at `path` ("spec.a.b[0].c") below `object`; nullptr when there is none. Map keys stand as they
 /// are in brackets: "spec.services[a.b].replicas".

@@ -5,7 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "common/json/parse.h"
 #include "webhook/review/arena.h"
@@ -24,9 +26,10 @@ constexpr int kBadRequest = 400;
 // annotations and services of real objects stay below 100.
 constexpr std::size_t kMaxMembers = 4096;
 
-// An API server passes on warnings of 4096 bytes and then drops the rest in silence (apiserver-facts section
-// 2).
+// An API server passes on warnings of 4096 bytes together. Where there is more, it cuts each at 256 bytes and
+// drops what is left, both without a mark.
 constexpr std::size_t kMostOfWarnings = 4096;
+constexpr std::size_t kMostOfWarning = 256;
 constexpr std::size_t kMoreWarnings = 32;  // "and N more warnings"
 
 /// `logged`: the same without what it quotes of the body.
@@ -87,23 +90,38 @@ std::string checkObjects(const AdmissionRequest& request, const AdmissionKind& k
   return problem;
 }
 
+bool fitWhole(const std::vector<validation::Warning>& warnings) {
+  std::size_t bytes = 0;
+  for (const validation::Warning& warning : warnings) {
+    bytes += warning.message().size();
+    if (bytes > kMostOfWarnings) return false;
+  }
+  return true;
+}
+
+/// The warnings as they are sent, the most important first: all of them whole, or long ones shortened and
+/// the last ones counted.
+std::vector<std::string> warningsSent(const std::vector<validation::Warning>& warnings) {
+  const std::size_t most = fitWhole(warnings) ? kMostOfWarnings : kMostOfWarning;
+  std::vector<std::string> sent;
+  std::size_t bytes = 0;
+  for (std::size_t left = warnings.size(); left > 0; --left) {
+    std::string text = validation::cutAtWord(warnings[sent.size()].message(), most);
+    bytes += text.size();
+    if (bytes > kMostOfWarnings - (left == 1 ? 0 : kMoreWarnings) && most == kMostOfWarning) {
+      sent.push_back(fmt::format("and {} more warnings", left));
+      break;
+    }
+    sent.push_back(std::move(text));
+  }
+  return sent;
+}
+
 void writeWarnings(json::TextWriter& writer, const validation::Findings& findings) {
   if (findings.warnings.empty()) return;
   writer.key("warnings");
   writer.StartArray();
-  std::size_t bytes = 0;
-  std::size_t left = findings.warnings.size();
-  for (const validation::Warning& warning : findings.warnings) {
-    const std::string text = warning.message();
-    bytes += text.size();
-    const bool last = left == 1;
-    if (bytes > kMostOfWarnings - (last ? 0 : kMoreWarnings)) {
-      writer.string(fmt::format("and {} more warnings", left));
-      break;
-    }
-    writer.string(text);
-    --left;
-  }
+  for (const std::string& text : warningsSent(findings.warnings)) writer.string(text);
   writer.EndArray();
 }
 

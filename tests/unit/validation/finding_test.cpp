@@ -96,12 +96,38 @@ TEST_CASE("oneLine cuts at characters and keeps no control character") {
   }
 }
 
-TEST_CASE("warnings are one line of at most 120 bytes") {
+TEST_CASE("warnings are one line, whole") {
   CHECK(Warning{"spec.a", "text", "r"}.message() == "spec.a: text");
   CHECK(Warning{"", "text", "r"}.message() == "text");
-  CHECK(Warning{"spec.a", std::string(112, 'x'), "r"}.message() == "spec.a: " + std::string(112, 'x'));
-  CHECK(Warning{"spec.a", std::string(113, 'x'), "r"}.message() ==
-        "spec.a: " + std::string(109, 'x') + "...");
+  CHECK(Warning{"spec.a", "two\nlines", "r"}.message() == "spec.a: two lines");
+  CHECK(Warning{"spec.a", std::string(500, 'x'), "r"}.message() == "spec.a: " + std::string(500, 'x'));
+}
+
+TEST_CASE("long lines are cut behind a word") {
+  struct Row {
+    std::string line;
+    std::size_t limit;
+    std::string cut;
+  };
+  const std::string e = "\xC3\xA9";
+  const Row rows[] = {
+      {"", 5, ""},
+      {"spec.a: text", 12, "spec.a: text"},
+      {"spec.a: text", 11, "spec.a:..."},
+      {"one two three", 12, "one two..."},
+      {"one two three", 10, "one two..."},
+      {"one two three", 9, "one..."},
+      {"one   two three", 9, "one..."},
+      {"one", 2, "..."},
+      {"onetwothree", 8, "onetw..."},
+      {" onetwothree", 8, " onet..."},
+      {e + e + e + e, 7, e + e + "..."},
+      {e + ' ' + e + e + e, 8, e + "..."},
+  };
+  for (const Row& row : rows) {
+    INFO(row.line << " " << row.limit);
+    CHECK(cutAtWord(row.line, row.limit) == row.cut);
+  }
 }
 
 TEST_CASE("values by path") {
