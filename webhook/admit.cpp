@@ -1,7 +1,5 @@
 #include "webhook/admit.h"
 
-#include <algorithm>
-
 #include "common/admission/request.h"
 #include "common/admission/rules.h"
 #include "common/defaults/annotations.h"
@@ -23,9 +21,7 @@ namespace {
 /// The operator may do with its stamp what it likes (adm-Q2).
 void dropWarningsOfOperator(const AdmissionRequest& request, const validation::GraphPolicy& policy,
                             std::vector<validation::Warning>& warnings) {
-  const auto& own = policy.scalingAllowed;
-  const std::string account = validation::serviceAccountOf(request.username);
-  if (std::find(own.begin(), own.end(), account) == own.end()) return;
+  if (!validation::isOperator(request.username, policy)) return;
   std::erase_if(warnings,
                 [](const auto& warning) { return warning.rule == defaults::kOriginVersionRemoved; });
 }

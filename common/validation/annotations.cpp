@@ -66,13 +66,12 @@ void originVersionKept(const Graph& graph, const Report& report) {
   const Value* before = json::find(json::findObject(json::findObject(graph.old, "metadata"), "annotations"),
                                    api::annotation::kOriginVersion);
   if (before == nullptr) return;
-  const auto& own = graph.policy.scalingAllowed;
-  if (std::find(own.begin(), own.end(), serviceAccountOf(graph.username)) != own.end()) return;
+  if (isOperator(graph.username, graph.policy)) return;
   const Value* now = json::find(graph.annotations, api::annotation::kOriginVersion);
   if (json::equal(before, now)) return;
   report.warn(annotationPath("metadata.", api::annotation::kOriginVersion),
               now == nullptr ? "was removed: the graph is now treated as one of an older operator"
-                             : "was changed: multinode vLLM and defaults follow it");
+                             : "was changed: defaults and multinode vLLM depend on it");
 }
 
 void graphExecutor(const Graph& graph, const Report& report) {
@@ -158,8 +157,8 @@ void annotationSyntax(const Service& service, const Report& report) {
   }
 }
 
-constexpr std::string_view kNotUsed = "is set by the operator: not used";
-constexpr std::string_view kNotAlwaysUsed = "is set by the operator: may be overwritten";
+constexpr std::string_view kNotUsed = "is set by the operator; yours is not used";
+constexpr std::string_view kNotAlwaysUsed = "is set by the operator, which may overwrite yours";
 
 /// What the operator sets `key` to on the service's pods; empty when it leaves it to the user.
 std::string valueOf(const Service& service, std::string_view key) {

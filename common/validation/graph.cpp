@@ -111,4 +111,8 @@ std::string serviceAccountOf(std::string_view username) {
   return std::string{username.substr(0, colon)} + '/' + std::string{username.substr(colon + 1)};
 }
 
+bool isOperator(std::string_view username, const GraphPolicy& policy) {
+  return !policy.operatorAccount.empty() && serviceAccountOf(username) == policy.operatorAccount;
+}
+
 }  // namespace dynamo::validation

@@ -107,5 +107,7 @@ std::vector<std::string_view> textsOf(const json::Value* list);
 bool equalsIgnoringCase(std::string_view text, std::string_view lowerCase);
 /// The account of "system:serviceaccount:<namespace>:<name>" as "<namespace>/<name>"; empty for others.
 std::string serviceAccountOf(std::string_view username);
+/// Whether it is the operator itself that asks. Other accounts that may scale are not the operator.
+bool isOperator(std::string_view username, const GraphPolicy& policy);
 
 }  // namespace dynamo::validation

@@ -21,6 +21,7 @@ GraphPolicy graphPolicy(const config::OperatorConfig& config, std::string_view o
   policy.virtualServices = !config.ingress.virtualServiceGateway.empty();
   policy.scalingAllowed = config.scalingAllowedServiceAccounts;
   if (!operatorAccount.empty()) policy.scalingAllowed.emplace_back(operatorAccount);
+  policy.operatorAccount = operatorAccount;
   policy.inferenceApiPresent = apis.inferencePool;
   return policy;
 }

@@ -37,6 +37,7 @@ struct GraphPolicy {
   /// Service accounts, "namespace/name", that may change what scaling adapters own: the operator's own and
   /// those of the configuration. `planner-serviceaccount` of the object's namespace always may.
   std::vector<std::string> scalingAllowed;
+  std::string operatorAccount;  ///< "namespace/name" of the controller's service account; empty: not known
   std::optional<bool> inferenceApiPresent;  ///< inference.networking.k8s.io; unknown: not checked
 };
 

@@ -176,17 +176,30 @@ TEST_CASE("dgd.origin-version-changed (adm-Q2)") {
       {"same", version("1.0.0"), version("1.0.0"), ""},
       {"added", service(""), version("1.0.0"), ""},
       {"changed", version("1.0.0"), version("1.1.0"),
-       changed + "was changed: multinode vLLM and defaults follow it\n"},
+       changed + "was changed: defaults and multinode vLLM depend on it\n"},
       {"removed", version("1.0.0"), service(""),
        changed + "was removed: the graph is now treated as one of an older operator\n"},
       {"changed to a bad one", version("1.0.0"), version("x"),
        "E dgd.origin-version" + path + "Invalid value: \"x\": must be a semantic version, such as 1.0.0\n" +
-           changed + "was changed: multinode vLLM and defaults follow it\n"},
+           changed + "was changed: defaults and multinode vLLM depend on it\n"},
   });
   GraphPolicy policy;
-  policy.scalingAllowed = {"x/operator"};
-  checkUpdates({{"the operator may", version("1.0.0"), version("1.1.0"), ""}},
-               "system:serviceaccount:x:operator", policy);
+  policy.operatorAccount = "x/operator";
+  policy.scalingAllowed = {"x/operator", "x/hpa"};
+  const auto told = [&](const char* username) {
+    return said(validateDgd, version("1.1.0"), version("1.0.0"), policy, username);
+  };
+  CHECK(told("system:serviceaccount:x:operator").empty());
+  for (const char* username :
+       {"system:serviceaccount:x:hpa", "system:serviceaccount:y:operator",
+        "system:serviceaccount:x:operator:", "system:serviceaccount:ns:planner-serviceaccount", "x/operator",
+        "operator", ""}) {
+    INFO(username);
+    CHECK(told(username) == changed + "was changed: defaults and multinode vLLM depend on it\n");
+  }
+  GraphPolicy unknown;  // of an operator that was not told its account
+  CHECK(said(validateDgd, version("1.1.0"), version("1.0.0"), unknown, "") ==
+        changed + "was changed: defaults and multinode vLLM depend on it\n");
 }
 
 TEST_CASE("claims: deletion is told on CREATE, changes have no effect (ctl-Q28)") {

@@ -37,7 +37,7 @@ TEST_CASE("component deployments") {
       R"([{"kind":"DynamoGraphDeployment","name":"g.h"}]},"spec":{"dynamoNamespace":"x"}})";
   const auto used = [](std::string_view name) {
     return fmt::format(
-        "W service.dynamo-namespace spec.dynamoNamespace: deprecated: \"{}\" is used, not \"x\"\n", name);
+        "W service.dynamo-namespace spec.dynamoNamespace: is deprecated and ignored: \"{}\" is used\n", name);
   };
   checkKind(
       validateDcd,
@@ -209,6 +209,7 @@ TEST_CASE("the policy that a configuration makes") {
   CHECK(policy.discoveryBackend == "kubernetes");
   CHECK_FALSE(policy.virtualServices);
   CHECK(policy.scalingAllowed.empty());
+  CHECK(policy.operatorAccount.empty());
   CHECK_FALSE(policy.inferenceApiPresent.has_value());
   CHECK(policy.checkpointStorage.type == "pvc");
   CHECK(policy.checkpointStorage.pvcName == "snapshot-pvc");
@@ -234,6 +235,7 @@ TEST_CASE("the policy that a configuration makes") {
   CHECK(policy.discoveryBackend == "etcd");
   CHECK(policy.virtualServices);
   CHECK(policy.scalingAllowed == std::vector<std::string>{"a/b", "ns/operator"});
+  CHECK(policy.operatorAccount == "ns/operator");
   CHECK(policy.inferenceApiPresent == false);
   config.checkpoint.storageType = "oci";
   CHECK(graphPolicy(config, "", {{}, {}, true}).checkpointStorage.uri == "oci://r");

@@ -96,13 +96,16 @@ TEST_CASE("the operator's stamp stays, and the operator is not warned (adm-Q2)")
     const std::string uid = R"("uid":"u",)";
     body.insert(body.find(uid) + uid.size(), fmt::format(R"("userInfo":{{"username":"{}"}},)", username));
     Policy policy = usualPolicy();
+    config::OperatorConfig configuration = config::defaultConfig();
+    configuration.scalingAllowedServiceAccounts = {"ns/hpa"};
     policy.settings = std::make_shared<CurrentSettings>(
-        std::make_shared<const admission::Settings>(config::defaultConfig(), "ns/operator"));
+        std::make_shared<const admission::Settings>(std::move(configuration), "ns/operator"));
     return ask("/mutate-nvidia-com-v1alpha1-dynamographdeployment", body, policy);
   };
   const std::string path = "metadata.annotations[nvidia.com/dynamo-operator-origin-version]";
   const Reply someones = removal("someone");
   CHECK(warningsOf(someones) == std::vector<std::string>{path + ": cannot be removed, kept"});
+  CHECK(warningsOf(removal("system:serviceaccount:ns:hpa")) == warningsOf(someones));
   const Reply operators = removal("system:serviceaccount:ns:operator");
   CHECK(warningsOf(operators).empty());
   CHECK(patchOf(operators) == patchOf(someones));
