@@ -1,6 +1,8 @@
 #include "common/render/rbac.h"
 
 #include "common/api/dynamo.h"
+#include "common/k8s/names.h"
+#include "common/render/hash.h"
 #include "common/render/object.h"
 
 namespace dynamo::render {
@@ -12,13 +14,21 @@ using json::Value;
 constexpr std::string_view kRbacGroup = "rbac.authorization.k8s.io";
 constexpr std::string_view kRbacVersion = "rbac.authorization.k8s.io/v1";
 
+/// `name` as the value of a label: one that is too long keeps its beginning, and a hash tells it from others.
+std::string labelValue(std::string_view name) {
+  if (name.size() <= k8s::kMaxLabelLength) return std::string{name};
+  constexpr std::size_t kDigits = 8;
+  const std::string_view beginning = name.substr(0, k8s::kMaxLabelLength - kDigits - 1);
+  return std::string{beginning} + '-' + sha256Hex(name).substr(0, kDigits);
+}
+
 Value labelled(std::string_view apiVersion, std::string_view kind, std::string_view name,
                std::string_view account, std::string_view namespaceName, Allocator& allocator) {
   const json::Maker make{allocator};
   Value object = makeObject(apiVersion, kind, name, namespaceName, allocator);
   setMetadata(object, "labels",
               make.object(api::label::kAppManagedBy, "dynamo-operator", api::label::kAppComponent, "rbac",
-                          api::label::kAppName, account),
+                          api::label::kAppName, labelValue(account)),
               allocator);
   return object;
 }

@@ -53,10 +53,6 @@ std::optional<Derived> worstOfGraph(const Graph& graph) {
     all.push_back(derived(fmt::format("label {}", api::label::kNamespace),
                           render::dynamoNamespace(false, graph.namespaceName, graph.graphName)));
   }
-  if (any([](const Service& s) { return s.discovery == "kubernetes"; })) {
-    all.push_back(derived(fmt::format("label {} of the ServiceAccount", api::label::kAppName),
-                          graph.graphName + std::string{api::kDiscoveryAccountSuffix}));
-  }
   const auto worst = std::max_element(all.begin(), all.end(),
                                       [](const Derived& a, const Derived& b) { return a.length < b.length; });
   return tooLong(*worst) ? std::optional{*worst} : std::nullopt;
@@ -96,7 +92,7 @@ void keySyntax(const Service& service, const Report& report) {
   if (service.key.empty()) return report.invalid(service.path, service.key, "a service must have a name");
   if (const std::string problem = k8s::labelValueProblem(service.key); !problem.empty()) {
     report.invalid(service.path, service.key,
-                   fmt::format("is the value of label {}: {}", api::label::kComponent, problem));
+                   fmt::format("is used as the value of label {}: {}", api::label::kComponent, problem));
     return;
   }
   if (service.graph.name.empty()) return;
@@ -114,7 +110,7 @@ void keysDistinct(const Graph& graph, const Report& report) {
     const auto [first, isNew] = seen.emplace(name, service.key);
     if (isNew) continue;
     report.duplicate(service.path, service.key,
-                     fmt::format("its children would have the names of those of {}", first->second));
+                     fmt::format("its children would have the same names as those of {}", first->second));
   }
 }
 
@@ -131,7 +127,7 @@ void cliquesDistinct(const Graph& graph, const Report& report) {
       if (isNew || k8s::lowerAscii(first->second->key) == base) continue;
       report.duplicate(
           service.path, service.key,
-          fmt::format("its clique {} would have the name of one of {} in Grove", name, first->second->key));
+          fmt::format("its Grove clique {} would have the same name as one of {}", name, first->second->key));
       break;
     }
   }
@@ -157,7 +153,7 @@ std::optional<Derived> tooLongOfDeployment(const Service& service, Derived name)
 
 void keyLength(const Service& service, const Report& report) {
   const Graph& graph = service.graph;
-  // Where Grove may run the graph its own, tighter rule holds.
+  // Where Grove may run the graph, its own rule is tighter.
   if (graph.name.empty() || !graph.withoutGrove()) return;
   Derived name = derived("", render::componentName(graph.name, service.key));
   if (api::isWorkerType(service.type)) {
@@ -172,7 +168,7 @@ void keyLength(const Service& service, const Report& report) {
 }
 
 void groveKeyLength(const Service& service, const Report& report) {
-  if (service.graph.refusesGrove()) return;
+  if (service.graph.withoutGrove()) return;
   const std::size_t graph = service.graph.name.size();
   const std::size_t key = service.key.size();
   constexpr std::string_view kLeaderSuffix = "-ldr";
@@ -210,7 +206,7 @@ void serviceNameSyntax(const Graph& graph, const Report& report) {
   const std::string problem = k8s::labelValueProblem(given);
   if (problem.empty()) return;
   report.invalid("spec.serviceName", given,
-                 fmt::format("is the value of label {}: {}", api::label::kComponent, problem));
+                 fmt::format("is used as the value of label {}: {}", api::label::kComponent, problem));
 }
 
 constexpr std::array kGraphNameChecks = {

@@ -2,8 +2,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "common/render/hash.h"
 #include "common/render/network.h"
 #include "common/render/pull_secrets.h"
+#include "common/render/rbac.h"
 #include "support.h"
 
 namespace dynamo::render::test {
@@ -20,6 +22,35 @@ TEST_CASE("names of component deployments") {
 TEST_CASE("the namespace of Dynamo's discovery") {
   CHECK(dynamoNamespace(true, "n", "a.b") == "dynamo");
   CHECK(dynamoNamespace(false, "n", "a.b") == "n-a-b");
+}
+
+TEST_CASE("labels of discovery's access are shortened, its names are not") {
+  const std::string suffix = "-k8s-service-discovery";
+  struct Row {
+    std::size_t length;
+    std::string label;
+  };
+  const std::string d41(41, 'd');
+  const Row rows[] = {
+      {3, "ddd" + suffix},
+      {41, d41 + suffix},
+      {42, d41 + "d-k8s-service-" + sha256Hex(d41 + 'd' + suffix).substr(0, 8)},
+      {63, std::string(54, 'd') + '-' + sha256Hex(std::string(63, 'd') + suffix).substr(0, 8)}};
+  for (const Row& row : rows) {
+    INFO(row.length);
+    json::Document owner;
+    owner.SetObject();
+    Children children;
+    const std::string graph(row.length, 'd');
+    renderDiscoveryAccess(owner, graph, "ns", children, owner.GetAllocator());
+    REQUIRE(children.items.size() == 3);
+    CHECK(row.label.size() <= 63);
+    for (const Child& child : children.items) {
+      const json::Value* metadata = json::findObject(&child.object, "metadata");
+      CHECK(json::findText(metadata, "name").starts_with(graph + suffix));
+      CHECK(json::findText(json::findObject(metadata, "labels"), "app.kubernetes.io/name") == row.label);
+    }
+  }
 }
 
 TEST_CASE("hosts of an Ingress") {

@@ -53,9 +53,18 @@ TEST_CASE("dgd.grove-name-length") {
            "W dgd.enable-grove metadata.annotations[nvidia.com/enable-grove]: only \"false\" turns Grove "
            "off\n"},
   });
-  GraphPolicy disabled;  // adm-Q12: the configuration does not count
+  GraphPolicy disabled;
   disabled.groveDisabled = true;
-  check({{"46", named("ddd", many(43, 's')), tooLong("ddd", many(43, 's'), 46)}}, disabled);
+  check({{"46 where the configuration disables Grove", named("ddd", many(43, 's')), ""},
+         {"multinode 46 there", named("vllm-agg", "VllmPrefillWorker", two), ""},
+         {"annotation true there", grove("true"), ""},
+         {"64, the component pathway's own budget",
+          named("ddd", many(60, 's'), R"("componentType":"frontend")"),
+          fmt::format(
+              "E dgd.service-name-length spec.services[{0}]: Too long: Service \"ddd-{0}\" would have 64 "
+              "bytes, at most 63 are allowed: shorten the name of the graph or of the service\n",
+              many(60, 's'))}},
+        disabled);
 }
 
 TEST_CASE("dgd.service-name-length") {
@@ -119,19 +128,15 @@ TEST_CASE("dgd.name-length") {
         room, has, what, showValue(shown), length);
   };
   const std::string etcd = R"("nvidia.com/dynamo-discovery-backend":"etcd")";
-  const std::string account = "label app.kubernetes.io/name of the ServiceAccount";
+  const std::string namespaceLabel = "label nvidia.com/dynamo-namespace";
   check({
-      {"discovery by kubernetes: 41", offGrove(many(41), "w", ""), ""},
-      {"discovery by kubernetes: 42", offGrove(many(42), "w", ""),
-       tooLong(41, 42, account, many(42) + "-k8s-service-discovery", 64)},
-      {"where Grove may be used, too", named(many(42), "w"),
-       tooLong(41, 42, account, many(42) + "-k8s-service-discovery", 64)},
-      {"one service is enough",
-       offGrove(many(42), "w", R"("annotations":{"nvidia.com/dynamo-discovery-backend":"kubernetes"})", etcd),
-       tooLong(41, 42, account, many(42) + "-k8s-service-discovery", 64)},
+      {"the label of discovery's account is shortened", offGrove(many(60), "w", ""), ""},
+      {"the namespace counts", offGrove(many(61), "w", ""),
+       tooLong(60, 61, namespaceLabel, "ns-" + many(61), 64)},
+      {"where Grove may be used, too", named(many(44), "w"), ""},
       {"etcd: the namespace counts", offGrove(many(60), "w", "", etcd), ""},
       {"etcd: one more", offGrove(many(61), "w", "", etcd),
-       tooLong(60, 61, "label nvidia.com/dynamo-namespace", "ns-" + many(61), 64)},
+       tooLong(60, 61, namespaceLabel, "ns-" + many(61), 64)},
       {"etcd, global namespace", offGrove(many(61), "w", R"("globalDynamoNamespace":true)", etcd), ""},
   });
   const std::string global = offGrove(many(64), "w", R"("globalDynamoNamespace":true)", etcd);
@@ -167,7 +172,7 @@ TEST_CASE("dgd.name-start") {
 TEST_CASE("dgd.service-name and names that fall together") {
   const auto label = [](std::string_view key) {
     return fmt::format(
-        "E dgd.service-name spec.services[{0}]: Invalid value: \"{0}\": is the value of label "
+        "E dgd.service-name spec.services[{0}]: Invalid value: \"{0}\": is used as the value of label "
         "nvidia.com/dynamo-component: must consist of letters, digits, '-', '_' or '.', and start and "
         "end with a letter or digit\n",
         key);
@@ -181,8 +186,8 @@ TEST_CASE("dgd.service-name and names that fall together") {
   };
   const auto same = [](std::string_view key, std::string_view first) {
     return fmt::format(
-        "E dgd.service-names-distinct spec.services[{0}]: Duplicate value: \"{0}\": its children would "
-        "have the names of those of {1}\n",
+        "E dgd.service-names-distinct spec.services[{0}]: Duplicate value: \"{0}\": its children would have "
+        "the same names as those of {1}\n",
         key, first);
   };
   check({
@@ -207,9 +212,8 @@ TEST_CASE("dgd.service-name and names that fall together") {
 TEST_CASE("cliques of two services have different names (child-Q19)") {
   const auto same = [](std::string_view key, std::string_view clique, std::string_view first) {
     return fmt::format(
-        "E dgd.grove-clique-names spec.services[{0}]: Duplicate value: \"{0}\": its clique {1} would have "
-        "the "
-        "name of one of {2} in Grove\n",
+        "E dgd.grove-clique-names spec.services[{0}]: Duplicate value: \"{0}\": its Grove clique {1} would "
+        "have the same name as one of {2}\n",
         key, clique, first);
   };
   const std::string two = R"({"multinode":{"nodeCount":2}})";
@@ -234,7 +238,7 @@ TEST_CASE("cliques of two services have different names (child-Q19)") {
 TEST_CASE("component types are label values") {
   const auto label = [](std::string_view field, std::string_view key, std::string_view shown) {
     return fmt::format(
-        "E service.type-label spec.services[a].{}: Invalid value: {}: is the value of label {}: must "
+        "E service.type-label spec.services[a].{}: Invalid value: {}: is used as the value of label {}: must "
         "consist of letters, digits, '-', '_' or '.', and start and end with a letter or digit\n",
         field, shown, key);
   };
@@ -280,21 +284,20 @@ TEST_CASE("names of component deployments") {
        tooLong("E dcd.name-length", 63, 64, "label nvidia.com/selector", many(64), 64)},
       {"of a graph, multinode", dcd(many(62), R"("multinode":{"nodeCount":2},"replicas":1)", owner),
        tooLong("E dcd.name-length", 61, 62, "LeaderWorkerSet", many(62) + "-0", 64)},
-      {"standalone, 41", dcd(many(41), ""), ""},
-      {"standalone, 42", dcd(many(42), ""),
-       tooLong("E dcd.graph-name-length", 41, 42, "label app.kubernetes.io/name of the ServiceAccount",
-               many(42) + "-k8s-service-discovery", 64)},
+      {"standalone, 60", dcd(many(60), ""), ""},
+      {"standalone, 61", dcd(many(61), ""),
+       tooLong("E dcd.graph-name-length", 60, 61, "label nvidia.com/dynamo-namespace", "ns-" + many(61), 64)},
       {"standalone, with the graph's name in a label",
-       dcd(many(42), "", R"("labels":{"nvidia.com/dynamo-graph-deployment-name":"g"})"), ""},
+       dcd(many(61), "", R"("labels":{"nvidia.com/dynamo-graph-deployment-name":"g"})"), ""},
       {"the label of the spec, too",
-       dcd(many(42), R"("labels":{"nvidia.com/dynamo-graph-deployment-name":"g"})"), ""},
+       dcd(many(61), R"("labels":{"nvidia.com/dynamo-graph-deployment-name":"g"})"), ""},
       {"digit first", dcd("1a", ""),
        "E dcd.name-start metadata.name: Invalid value: \"1a\": must start with a letter: Service \"1a\" is "
        "named "
        "after it\n"},
       {"digit first, etcd", dcd("1a", etcd), ""},
       {"serviceName", dcd("a", R"("serviceName":"a b")"),
-       "E dcd.service-name spec.serviceName: Invalid value: \"a b\": is the value of label "
+       "E dcd.service-name spec.serviceName: Invalid value: \"a b\": is used as the value of label "
        "nvidia.com/dynamo-component: must consist of letters, digits, '-', '_' or '.', and start and end "
        "with a "
        "letter or digit\n"},
