@@ -64,11 +64,22 @@ bool within(std::string_view path, std::string_view parent) {
          (path.size() == parent.size() || path[parent.size()] == '.' || path[parent.size()] == '[');
 }
 
+/// The component whose main container's resources `path` speaks of: they are given in two places. Empty when
+/// it speaks of something else.
+std::string_view componentOfResources(std::string_view path) {
+  constexpr std::string_view kOfDeployment = "spec";
+  const std::string_view component = path.starts_with(kServices) ? componentOf(path) : kOfDeployment;
+  if (component.empty() || !within(path, component)) return {};
+  const std::string_view below = path.substr(component.size());
+  const bool named = within(below, ".resources") || within(below, ".extraPodSpec.mainContainer.resources");
+  return named ? component : std::string_view{};
+}
+
 /// Whether both speak of one thing: one field lies in the other, or both are about a component's resources.
 bool related(std::string_view a, std::string_view b) {
   if (within(a, b) || within(b, a)) return true;
-  return !componentOf(a).empty() && componentOf(a) == componentOf(b) &&
-         a.find("esources") != std::string_view::npos && b.find("esources") != std::string_view::npos;
+  const std::string_view component = componentOfResources(a);
+  return !component.empty() && component == componentOfResources(b);
 }
 
 /// Whether rendering's `error` says what `known` says, or only follows from it.

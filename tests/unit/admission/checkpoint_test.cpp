@@ -146,7 +146,7 @@ TEST_CASE("names and places of the operator's in pods with checkpoints (pod-Q11b
   };
   const std::string replaced =
       "W service.mount-own-replaced " + a +
-      "extraPodSpec.volumes[0].name: takes the place of the operator's own volume of this name\n";
+      "extraPodSpec.volumes[0].name: replaces the operator's own volume of this name\n";
   check({
       {"another claim", claim("c", "/c"), ""},
       {"a claim named as the checkpoints' volume", claim("checkpoint-storage", "/q"),

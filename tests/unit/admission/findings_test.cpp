@@ -92,9 +92,35 @@ TEST_CASE("a mistake is told once") {
        "E service.volume-taken spec.services[a].extraPodSpec.volumes[0].name: Duplicate value: \"c\": "
        "volumeMounts make a volume of this name\n"},
       {"little memory", worker(kMain, "", R"(,"resources":{"limits":{"memory":"16"}})"),
-       "W service.amount-odd spec.services[a].resources.limits.memory: \"16\" is less than 4Mi: a suffix "
-       "forgotten?\n"},
+       "W service.amount-odd spec.services[a].resources.limits.memory: \"16\" is less than 4Mi: is a suffix "
+       "missing?\n"},
   });
+  // What stands in two places is told of one; names of services and other containers have nothing to do with
+  // it.
+  const auto overcommitted = [](std::string_view key, std::string_view podSpec) {
+    return graph(fmt::format(
+        R"("services":{{"{}":{{"componentType":"worker","resources":{{"limits":{{"memory":"1Gi"}},)"
+        R"("requests":{{"memory":"2Gi"}}}},"extraPodSpec":{{"mainContainer":{{{}}}{}}}}}}})",
+        key, kMain, podSpec));
+  };
+  const auto rule = [](std::string_view key) {
+    return fmt::format(
+        "E service.request-limit spec.services[{}].resources.requests.memory: Invalid value: "
+        "\"2Gi\": must be less than or equal to the limit of 1Gi\n",
+        key);
+  };
+  const auto sidecar = [](std::string_view key) {
+    return fmt::format(
+        "E pod.request-limit spec.services[{}].extraPodSpec.containers[0].resources.requests[cpu]: "
+        "Invalid value: \"2\": must be less than or equal to the limit of 1\n",
+        key);
+  };
+  const char* const containers =
+      R"(,"containers":[{"name":"s","image":"i","resources":{"limits":{"cpu":"1"},"requests":{"cpu":"2"}}}])";
+  for (const char* key : {"a", "Resources"}) {
+    CHECK(said(overcommitted(key, "")) == rule(key));
+    CHECK(said(overcommitted(key, containers)) == sidecar(key) + rule(key));
+  }
   CHECK(said(worker(kMain, "", "", R"(,"backendFramework":"sglang")"),
              worker(kMain, "", "", R"(,"backendFramework":"vllm")")) ==
         "E dgd.framework-immutable spec.backendFramework: Invalid value: \"sglang\": field is immutable\n"
@@ -161,9 +187,8 @@ TEST_CASE("findings name the user's field, not a default") {
       {"probes of nodes that the webhook wrote", worker(kMain, "", R"(,"multinode":{"nodeCount":2})"), ""},
       {"a probe of nodes that the user wrote",
        worker(kMain + R"(,"startupProbe":{"tcpSocket":{"port":1}})", "", R"(,"multinode":{"nodeCount":2})"),
-       "W service.probes-dropped spec.services[a].extraPodSpec.mainContainer.startupProbe: holds for the "
-       "leader's "
-       "pod only: worker pods do without\n"},
+       "W service.probes-dropped spec.services[a].extraPodSpec.mainContainer.startupProbe: is used in the "
+       "leader's pod only; worker pods have none\n"},
   });
 }
 
@@ -236,7 +261,7 @@ TEST_CASE(
   };
   const std::string main = "spec.services[a].extraPodSpec.mainContainer.";
   const std::string noArgs = "render.lws-command " + main +
-                             "args: Required value: a multinode component of LeaderWorkerSets needs it\n";
+                             "args: Required value: a multinode component needs it in a LeaderWorkerSet\n";
   for (const int replicas : {1, 3}) {
     check({
         {"good", scaled(replicas, kMain), ""},
@@ -254,8 +279,8 @@ TEST_CASE(
   const auto bad = [&](int replicas) { return scaled(replicas, R"("image":"i","command":["x"])"); };
   CHECK(said(scaled(0, kMain)).empty());
   CHECK(said(bad(0)) == "W render.lws-command " + main +
-                            "args: once it has replicas: Required value: a multinode component of "
-                            "LeaderWorkerSets needs it\n");
+                            "args: once it has replicas: Required value: a multinode component needs it in a "
+                            "LeaderWorkerSet\n");
   CHECK(said(bad(1), bad(0)).starts_with("W render.lws-command"));
 }
 
