@@ -10,6 +10,7 @@ using json::Value;
 
 /// Every null of a member that the schema knows goes; one with a default is filled in again afterwards.
 void removeNulls(const Node& node, Value& object) {
+  if (node.keepsNulls) return;
   for (auto member = object.MemberBegin(); member != object.MemberEnd();) {
     const bool known = node.member(json::text(member->name)) != nullptr;
     if (known && member->value.IsNull()) {

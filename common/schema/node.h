@@ -30,7 +30,8 @@ struct Node {
   bool embeddedResource = false;
   bool dateTime = false;
   bool int32 = false;
-  bool scale = false;  ///< replicas of the scale subresource: a plain integer of 32 bits, not negative
+  bool scale = false;       ///< replicas of the scale subresource: a plain integer of 32 bits, not negative
+  bool keepsNulls = false;  ///< a map: the API server does not drop values that are null
   ListType listType = ListType::Atomic;
 
   std::vector<Property> properties;  ///< in the order of the description

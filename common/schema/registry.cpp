@@ -103,6 +103,7 @@ class Registry {
     if (json::findBool(&source, "x-kubernetes-preserve-unknown-fields")) node.preserveUnknown = true;
     if (json::findBool(&source, "x-kubernetes-embedded-resource")) node.embeddedResource = true;
     if (json::findBool(&source, "scale")) node.scale = true;
+    if (json::findBool(&source, "keepsNulls")) node.keepsNulls = true;
     const std::string_view list = json::findText(&source, "x-kubernetes-list-type");
     if (list == "set") node.listType = ListType::Set;
     if (list == "map") node.listType = ListType::Map;

@@ -39,7 +39,13 @@ bool identityImmutable(const RuleInput& in) {
   return json::equal(a, b);
 }
 
+bool serviceNotNull(const RuleInput& in) {
+  return std::none_of(in.self.MemberBegin(), in.self.MemberEnd(),
+                      [](const Value::Member& member) { return member.value.IsNull(); });
+}
+
 constexpr std::array kRules{
+    Rule{"service-not-null", false, serviceNotNull},
     Rule{"pvc-complete", false, pvcComplete},
     Rule{"checkpoint-source", false, checkpointSource},
     Rule{"identity-immutable", true, identityImmutable},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/api/dynamo.h"
+#include "common/json/parse.h"
 #include "common/validation/graph.h"
 #include "common/validation/judge.h"
 #include "common/validation/locks.h"
@@ -27,6 +28,28 @@ void servicesNotNull(const Graph& graph, const Report& report) {
   }
 }
 
+std::string_view appliedManifest(const Value* object) {
+  const Value* metadata = json::findObject(object, "metadata");
+  return json::findText(json::findObject(metadata, "annotations"), api::annotation::kLastApplied);
+}
+
+/// `kubectl apply` does not send a null: only its annotation shows that the manifest has one.
+void servicesNotNullInManifest(const Graph& graph, const Report& report) {
+  const std::string_view manifest = appliedManifest(&graph.object);
+  if (manifest.find(":null") == std::string_view::npos || manifest == appliedManifest(graph.old)) return;
+  json::Document applied;
+  if (json::parse(manifest, applied)) return;
+  const Value* given = json::findObject(json::findObject(&applied, "spec"), "services");
+  if (given == nullptr) return;
+  for (const auto& entry : given->GetObject()) {
+    const std::string_view name = json::text(entry.name);
+    const Value* services = json::findObject(graph.spec, "services");
+    if (!entry.value.IsNull() || (services != nullptr && json::findRaw(*services, name) != nullptr)) continue;
+    report.warn(fmt::format("spec.services[{}]", name),
+                "is null in the applied manifest: kubectl leaves it out");
+  }
+}
+
 void oneEndpointPicker(const Graph& graph, const Report& report) {
   std::string_view first;
   for (const Service& service : graph.services) {
@@ -45,8 +68,9 @@ void multinodeNeedsOrchestrator(const Graph& graph, const Report& report) {
   for (const Service& service : graph.services) {
     if (!service.multinode()) continue;
     report.warn(service.at("multinode"),
-                graph.policy.groveDisabled ? "needs Grove or LeaderWorkerSet, and neither is there or enabled"
-                                           : "needs Grove, which the graph's annotation turns off");
+                graph.policy.groveDisabled
+                    ? "needs Grove or LeaderWorkerSet, but neither is installed and enabled"
+                    : "needs Grove, which the graph's annotation turns off");
   }
 }
 
@@ -54,7 +78,7 @@ void multinodeNeedsOrchestrator(const Graph& graph, const Report& report) {
 void nodesNeedLeaderWorkerSet(const Service& service, const Report& report) {
   if (!service.multinode() || !service.graph.policy.lwsDisabled) return;
   report.warn(service.at("multinode"),
-              "needs LeaderWorkerSet, not there or disabled: each replica is one pod");
+              "needs LeaderWorkerSet, which is not installed or disabled: each replica is one pod");
 }
 
 constexpr std::array kComponentChecks = {
@@ -71,6 +95,9 @@ constexpr std::array kGraphChecks = {
     GraphCheck{{"dgd.services-required", Severity::Error, "a graph has at least one service"},
                servicesRequired},
     GraphCheck{{"dgd.service-null", Severity::Error, "a service may not be null"}, servicesNotNull},
+    GraphCheck{
+        {"dgd.service-null-applied", Severity::Warning, "kubectl apply leaves out a service that is null"},
+        servicesNotNullInManifest},
     GraphCheck{
         {"dgd.multinode-orchestrator", Severity::Warning, "multinode services need Grove or LeaderWorkerSet"},
         multinodeNeedsOrchestrator},

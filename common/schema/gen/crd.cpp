@@ -70,14 +70,19 @@ Value toOpenApi(const Model& model, const Value& node, Allocator& a) {
     json::set(out, "description", json::copy(*text, a), a);
   for (const auto& member : node.GetObject()) {
     const std::string_view key = json::text(member.name);
-    if (key == "description" || key == "scale" || (key == "required" && member.value.Empty())) continue;
+    if (key == "description" || key == "scale" || key == "keepsNulls" ||
+        (key == "required" && member.value.Empty()))
+      continue;
     if (key == "rule") {
       json::set(out, "x-kubernetes-validations",
                 ruleList(*json::find(model.rules, json::text(member.value)), a), a);
     } else if (key == "properties") {
       json::set(out, key, fieldsToOpenApi(model, member.value, a), a);
     } else if (key == "items" || key == "additionalProperties") {
-      json::set(out, key, toOpenApi(model, member.value, a), a);
+      Value inner = toOpenApi(model, member.value, a);
+      // Of values that are not nullable the API server drops a null before any rule sees it.
+      if (json::findBool(&node, "keepsNulls")) json::set(inner, "nullable", Value{true}, a);
+      json::set(out, key, std::move(inner), a);
     } else {
       json::set(out, key, json::copy(member.value, a), a);
     }

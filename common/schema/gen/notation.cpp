@@ -137,6 +137,9 @@ void apply(Value& node, std::string_view constraint, Allocator& a) {
     json::set(node, key, json::string(text, a), a);
   } else if (key == "list") {
     setListType(node, text, a);
+  } else if (key == "refuse-null") {
+    json::set(node, "keepsNulls", Value{true}, a);
+    json::set(node, "rule", json::string(text, a), a);
   } else if (key == "rule") {
     json::set(hostOf(node), key, json::string(text, a), a);
   } else if (key == "required" && text == "none") {

@@ -35,7 +35,7 @@ TEST_CASE("schema defaults appear where their parent is", "[schema]") {
        R"({"services":{"a":{"livenessProbe":{"grpc":{"port":1,"service":""}},)"
        R"("scalingAdapter":{"enabled":false}}}})"},
       {"DynamoGraphDeployment", "v1alpha1", R"({"services":{"a":{"replicas":null},"b":null},"envs":null})",
-       R"({"services":{"a":{}}})"},
+       R"({"services":{"a":{},"b":null}})"},  // a null service stays, to be refused
       {"DynamoComponentDeployment", "v1alpha1", R"({"eppConfig":{"configMapRef":{"key":"k"}}})",
        R"({"eppConfig":{"configMapRef":{"key":"k","name":""}}})"},
       {"DynamoComponentDeployment", "v1alpha1",

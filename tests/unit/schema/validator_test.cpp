@@ -87,7 +87,8 @@ TEST_CASE("findings of a graph read as the API server's", "[schema]") {
       {R"("spec":{"services":{"a":[]}})",
        {R"(spec.services.a: Invalid value: "array": spec.services.a in body must be of type object: )"
         R"("array")"}},
-      {R"("spec":{"services":{"a":null}})", {}},
+      {R"("spec":{"services":{"a":null,"b":{}}})",
+       {R"(spec.services: Invalid value: "object": a service may not be null)"}},
       {inMain(R"("livenessProbe":{"httpGet":{"port":"http"}})"), {}},
       {inMain(R"("livenessProbe":{"httpGet":{"port":true}})"),
        {R"(spec.services.a.extraPodSpec.mainContainer.livenessProbe.httpGet.port: Invalid value: "boolean": )"

@@ -10,6 +10,28 @@ namespace {
 const std::string kNoServices =
     "E dgd.services-required spec.services: Required value: name at least one service\n";
 
+TEST_CASE("dgd.service-null-applied (adm-Q4)") {
+  const auto applied = [](std::string_view manifest, std::string_view services = R"("a":{})") {
+    return graph(fmt::format(R"("services":{{{}}})", services),
+                 fmt::format(R"("annotations":{{"kubectl.kubernetes.io/last-applied-configuration":"{}"}})",
+                             manifest));
+  };
+  const std::string null = R"({\"spec\":{\"services\":{\"a\":{},\"b\":null}}})";
+  const std::string told =
+      "W dgd.service-null-applied spec.services[b]: is null in the applied manifest: kubectl leaves it out\n";
+  check({
+      {"null", applied(null), told},
+      {"there all the same", applied(null, R"("a":{},"b":{})"), ""},
+      {"another null", applied(R"({\"spec\":{\"services\":{\"a\":{\"replicas\":null}}}})"), ""},
+      {"services null", applied(R"({\"spec\":{\"services\":null}})"), ""},
+      {"no JSON", applied("{:null"), ""},
+  });
+  checkUpdates({
+      {"applied now", service(""), applied(null), told},
+      {"told before", applied(null), applied(null), ""},
+  });
+}
+
 TEST_CASE("dgd.services-required") {
   check({
       {"one", graph(R"("services":{"a":{}})"), ""},
@@ -84,7 +106,8 @@ TEST_CASE("dgd.restart-id and the order of a restart") {
       {"some left out", with(R"({"id":"1","strategy":{"order":["b"]}})", R"("a":{},"b":{},"c":{})"),
        missing + "a, c\n"},
       {"parallel with order", with(R"({"id":"1","strategy":{"type":"Parallel","order":["main"]}})"),
-       "E dgd.restart-parallel " + order + ": Forbidden: services restart all at once with type Parallel\n"},
+       "E dgd.restart-parallel " + order +
+           ": Forbidden: may not be set with type Parallel, which restarts all services at once\n"},
       {"parallel with empty order", with(R"({"id":"1","strategy":{"type":"Parallel","order":[]}})"), ""},
       {"empty id and bad order", with(R"({"id":"","strategy":{"order":["main"]}})"),
        id + missing + "prefill\n"},
@@ -103,8 +126,7 @@ const std::string kDeleted =
 TEST_CASE("spec.pvcs: name, storage class, size, access mode") {
   const std::string good = R"("create":true,"storageClass":"std","volumeAccessMode":"ReadWriteMany")";
   const auto required = [](std::string_view rule, std::string_view field) {
-    return fmt::format("E dgd.{} spec.pvcs[0].{}: Required value: a claim that is created needs it\n", rule,
-                       field);
+    return fmt::format("E dgd.{} spec.pvcs[0].{}: Required value: when create is true\n", rule, field);
   };
   const std::string name =
       "E dgd.pvc-name spec.pvcs[0].name: Required value: the name of a PersistentVolumeClaim\n";
@@ -262,7 +284,7 @@ TEST_CASE("dgd.multinode-orchestrator (dec-8)") {
   const std::string told = "W dgd.multinode-orchestrator spec.services[a].multinode: ";
   CHECK(said(validateDgd, two).empty());
   CHECK(said(validateDgd, two, {}, neither) ==
-        told + "needs Grove or LeaderWorkerSet, and neither is there or enabled\n");
+        told + "needs Grove or LeaderWorkerSet, but neither is installed and enabled\n");
   CHECK(said(validateDgd, two, {}, noLws).empty());
   const std::string off =
       annotated(R"("nvidia.com/enable-grove":"false")", R"("services":{"a":{"multinode":{"nodeCount":2}}})");
@@ -278,8 +300,8 @@ TEST_CASE("dcd.multinode-orchestrator (dec-8)") {
   noLws.lwsDisabled = true;
   CHECK(said(validateDcd, two).empty());
   CHECK(said(validateDcd, two, {}, noLws) ==
-        "W dcd.multinode-orchestrator spec.multinode: needs LeaderWorkerSet, not there or disabled: each "
-        "replica is one pod\n");
+        "W dcd.multinode-orchestrator spec.multinode: needs LeaderWorkerSet, which is not installed or "
+        "disabled: each replica is one pod\n");
   CHECK(said(validateDcd, R"({"metadata":{"name":"c","namespace":"ns"},"spec":{}})", {}, noLws).empty());
 }
 
@@ -300,8 +322,8 @@ TEST_CASE("what is only remarked comes last") {
         "serves\n"
         "W service.component-type spec.services[b].componentType: \"x\" is not known: base defaults are "
         "used\n"
-        "W service.dynamo-namespace spec.services[a].dynamoNamespace: deprecated: \"ns-g\" is used, not "
-        "\"x\"\n" +
+        "W service.dynamo-namespace spec.services[a].dynamoNamespace: is deprecated and ignored: \"ns-g\" is "
+        "used\n" +
             kDeleted}});
 }
 
