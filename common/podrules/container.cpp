@@ -57,6 +57,7 @@ void passing(const Report& report, const Value& container, const At& at) {
 std::string imageDoubt(std::string_view image) {
   if (std::any_of(image.begin(), image.end(), isSpace)) return "holds white space";
   if (image.find("://") != std::string_view::npos) return "is a URL: leave out the scheme";
+  if (image.find('$') != std::string_view::npos) return "holds '$': variables are not expanded in an image";
   const std::size_t digest = image.find('@');
   const std::string_view named = image.substr(0, digest);
   const std::size_t slash = named.rfind('/');
@@ -94,6 +95,7 @@ void container(const Report& report, const Value& container, const At& at, Conta
   ports(report, json::find(container, "ports"), at / "ports");
   env(report, json::find(container, "env"), at / "env", facts);
   envFrom(report, json::find(container, "envFrom"), at / "envFrom");
+  references(report, container, at);
   mounts(report, container, at, facts);
   resources(report, json::find(container, "resources"), at / "resources", facts);
   resizePolicy(report, json::find(container, "resizePolicy"), at / "resizePolicy", facts);

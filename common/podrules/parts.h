@@ -82,6 +82,10 @@ void envFrom(const Report& report, const json::Value* list, const At& at);
 void fieldRef(const Report& report, const json::Value& reference, const At& at, bool volume);
 void resourceFieldRef(const Report& report, const json::Value& reference, const At& at, bool volume);
 
+// words.cpp
+/// References to variables in command, args and values that are not written $(NAME).
+void references(const Report& report, const json::Value& container, const At& at);
+
 // resources.cpp
 void resources(const Report& report, const json::Value* resources, const At& at, const PodFacts& facts);
 /// What a RuntimeClass says that its pods cost besides.

@@ -22,6 +22,7 @@ constexpr validation::Rule kRules[] = {
     {rule::kInitForbidden, kError, "Init containers that end have no probes and no lifecycle"},
     {rule::kImage, kError, "Every container has an image, without white space around it"},
     {rule::kImageDoubtful, kWarning, "No registry has an image of such a name"},
+    {rule::kReference, kWarning, "Variables are written $(NAME): nothing else is expanded"},
     {rule::kEnum, kError, "A field with a fixed set of values has one of them"},
     {rule::kPortNumber, kError, "Ports are numbers between 1 and 65535"},
     {rule::kPortName, kError, "Names of ports have at most 15 lower case letters, digits and hyphens"},

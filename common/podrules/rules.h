@@ -15,6 +15,7 @@ inline constexpr std::string_view kStopSignal = "pod.stop-signal";
 inline constexpr std::string_view kInitForbidden = "pod.init-forbidden";
 inline constexpr std::string_view kImage = "pod.image";
 inline constexpr std::string_view kImageDoubtful = "pod.image-doubtful";
+inline constexpr std::string_view kReference = "pod.reference-unexpanded";
 inline constexpr std::string_view kEnum = "pod.unsupported-value";
 
 // Ports

@@ -1,0 +1,94 @@
+// References to variables that nobody expands: in commands, arguments and values the kubelet knows $(NAME)
+// only. Values are never shown: they may be secrets.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "common/podrules/parts.h"
+#include "common/podrules/rules.h"
+
+namespace dynamo::podrules {
+namespace {
+
+using json::Value;
+
+constexpr std::string_view kNameStart = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
+constexpr std::string_view kName = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+constexpr std::array<std::string_view, 5> kShells = {"ash", "bash", "dash", "sh", "zsh"};
+
+std::string_view programOf(std::string_view word) {
+  return word.substr(word.rfind('/') + 1);
+}
+
+bool isShell(std::string_view word) {
+  return std::find(kShells.begin(), kShells.end(), programOf(word)) != kShells.end();
+}
+
+/// "-c", "-lc": what follows is a text in a language of its own.
+bool announcesText(std::string_view word) {
+  return word.size() > 1 && word.front() == '-' && word.back() == 'c' &&
+         word.find_first_not_of(kNameStart, 1) == std::string_view::npos;
+}
+
+/// The name in the first ${NAME} of `text`, or in the first $NAME of a variable in `known`; else empty.
+std::string_view referenceIn(std::string_view text, const std::set<std::string_view>& known, bool braced) {
+  for (std::size_t i = text.find('$'); i != std::string_view::npos; i = text.find('$', i + 1)) {
+    std::string_view rest = text.substr(i + 1);
+    const bool brace = rest.starts_with('{');
+    if (brace) rest.remove_prefix(1);
+    if (rest.empty() || kNameStart.find(rest.front()) == std::string_view::npos) continue;
+    const std::size_t end = std::min(rest.find_first_not_of(kName), rest.size());
+    const std::string_view name = rest.substr(0, end);
+    if (brace && (end == rest.size() || rest[end] != '}')) continue;
+    if ((brace && braced) || known.contains(name)) return name;
+  }
+  return {};
+}
+
+void tell(const Report& report, const At& at, std::string_view name) {
+  if (name.empty()) return;
+  report.warn(at, fmt::format("a reference to {0} is not expanded here: write $({0})", name),
+              rule::kReference);
+}
+
+/// Whether another program expands what the kubelet does not: a shell, or env with a text.
+bool isExpanded(std::string_view program, const Value* args) {
+  if (isShell(program)) return true;
+  if (programOf(program) != "env" || args == nullptr || !args->IsArray()) return false;
+  return std::any_of(args->Begin(), args->End(), [](const Value& word) {
+    const std::string_view text = json::text(word);
+    return text.starts_with("-S") || text.starts_with("--split-string");
+  });
+}
+
+}  // namespace
+
+void references(const Report& report, const Value& container, const At& at) {
+  std::set<std::string_view> known;
+  const At envAt = at / "env";
+  const Value* env = json::find(container, "env");
+  forEach(env, envAt,
+          [&](const Value& variable, const At&) { known.insert(json::findText(&variable, "name")); });
+  forEach(env, envAt, [&](const Value& variable, const At& place) {
+    tell(report, place / "value", referenceIn(json::findText(&variable, "value"), known, false));
+  });
+  const Value* command = json::find(container, "command");
+  const Value* args = json::find(container, "args");
+  const bool given = command != nullptr && command->IsArray() && !command->Empty();
+  const std::string_view program = given ? json::text((*command)[0]) : std::string_view{};
+  if (isExpanded(program, command) || isExpanded(program, args)) return;
+  bool text = false;
+  for (const std::string_view field : {"command", "args"}) {
+    const At list = at / field;
+    forEachText(field == "args" ? args : command, list, [&](std::string_view word, const At& place) {
+      const bool skipped = text || word.find('\n') != std::string_view::npos;
+      text = announcesText(word);
+      if (!skipped) tell(report, place, referenceIn(word, known, true));
+    });
+  }
+}
+
+}  // namespace dynamo::podrules
