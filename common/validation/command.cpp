@@ -1,32 +1,17 @@
-// Commands and arguments of services (quirk pod-Q30). They are remarks: only the image knows what it runs.
+// Commands and arguments of services (pod-Q30). They are remarks: only the image knows what it runs.
 
 #include <fmt/format.h>
 
 #include <array>
 
-#include "common/api/dynamo.h"
-#include "common/validation/graph.h"
+#include "common/render/shell.h"
+#include "common/validation/process.h"
 
 namespace dynamo::validation {
 namespace {
 
-using json::Value;
-
 constexpr std::string_view kCommand = "extraPodSpec.mainContainer.command";
 constexpr std::string_view kArguments = "extraPodSpec.mainContainer.args";
-
-std::vector<std::string_view> commandOf(const Service& service) {
-  return textsOf(json::find(service.mainContainer(), "command"));
-}
-
-std::vector<std::string_view> argumentsOf(const Service& service) {
-  return textsOf(json::find(service.mainContainer(), "args"));
-}
-
-bool isShell(std::string_view program) {
-  const std::string_view name = program.substr(program.rfind('/') + 1);
-  return name == "sh" || name == "bash";
-}
 
 bool hasBlank(std::string_view text) {
   return text.find_first_of(" \t\n") != std::string_view::npos;
@@ -40,52 +25,84 @@ bool readsArguments(std::string_view script) {
   return false;
 }
 
-/// A worker without command gets "/bin/sh -c".
+/// A flag without its value, which may be a secret.
+std::string nameOfFlag(std::string_view text) {
+  return showValue(text.substr(0, text.find_first_of("= \t\n")));
+}
+
+/// A component without command gets "/bin/sh -c", whose text is the first argument.
 void shellArguments(const Service& service, const Report& report) {
-  const auto command = commandOf(service);
-  const auto args = argumentsOf(service);
-  const bool given = command.size() == 2 && isShell(command[0]) && command[1] == "-c";
-  const bool shell = command.empty() ? api::isWorkerType(service.type) : given;
-  if (!shell || args.size() < 2 || readsArguments(args[0])) return;
-  report.warn(service.at(kArguments), "a shell runs only the first: set command");
+  const Process process = processOf(service);
+  if (!process.script) return;
+  const auto& [script, field] = process.items[*process.script];
+  const std::string place = service.at(process.ofArguments(*process.script) ? kArguments : kCommand);
+  if (script.starts_with('-')) {
+    report.warn(place,
+                fmt::format("a shell runs them, and {} is no program: set command", nameOfFlag(script)));
+  } else if (*process.script + 1 < process.items.size() && !readsArguments(script)) {
+    report.warn(place, "a shell runs only the first: set command");
+  }
 }
 
 void shellWithoutScript(const Service& service, const Report& report) {
-  const auto command = commandOf(service);
-  const auto args = argumentsOf(service);
-  if (command.size() != 1 || !isShell(command[0]) || args.empty() || !hasBlank(args[0])) return;
-  report.warn(service.at(kCommand), "needs -c: without it the text is a file's name");
+  const Process process = processOf(service);
+  if (!process.shell || process.arguments != 1 || process.items.size() < 2) return;
+  if (process.script || !hasBlank(process.items[1].text)) return;
+  report.warn(service.at(kCommand), "needs -c: without it a shell takes the text for a file's name");
+}
+
+/// "python3 --model m": the interpreter is told what to run before the flags of that.
+void interpreterArguments(const Service& service, const Report& report) {
+  const Process process = processOf(service);
+  if (process.arguments == 0 || !render::isPython(process.items.front().text)) return;
+  for (std::size_t i = 1; i < process.items.size(); ++i) {
+    const std::string_view word = process.items[i].text;
+    if (!word.starts_with('-') || word.starts_with("-m") || word.starts_with("-c")) return;
+    if (word == "-W" || word == "-X" || word == "--check-hash-based-pycs") ++i;
+    if (!word.starts_with("--") || word == "--check-hash-based-pycs") continue;
+    if (word == "--help" || word == "--version") return;
+    report.warn(process.items[i].field,
+                fmt::format("python has no {}: put -m and a module before it", nameOfFlag(word)));
+    return;
+  }
 }
 
 void joinedCommand(const Service& service, const Report& report) {
-  const auto command = commandOf(service);
-  if (command.empty() || !hasBlank(command[0])) return;
-  report.warn(fmt::format("{}[0]", service.at(kCommand)), "holds a blank: each word is an item");
+  const Process process = processOf(service);
+  if (process.arguments == 0 || !hasBlank(process.items.front().text)) return;
+  report.warn(process.items.front().field, "has a blank: give each word as an item of its own");
 }
 
 /// "--model m" reaches the program as one word. Values may hold blanks, and a shell's script does.
 void joinedArguments(const Service& service, const Report& report) {
-  const auto command = commandOf(service);
-  const auto args = argumentsOf(service);
-  if (command.empty() || isShell(command[0])) return;
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    const std::size_t blank = args[i].find(' ');
-    if (!args[i].starts_with("--") || blank == std::string_view::npos) continue;
-    if (args[i].substr(0, blank).find('=') != std::string_view::npos) continue;
-    report.warn(fmt::format("{}[{}]", service.at(kArguments), i),
-                "holds a blank: flag and value are two items");
+  const Process process = processOf(service);
+  if (process.arguments == 0 || process.shell) return;
+  for (std::size_t i = process.arguments; i < process.items.size(); ++i) {
+    const auto& [text, field] = process.items[i];
+    const std::size_t blank = text.find(' ');
+    if (!text.starts_with("--") || blank == std::string_view::npos) continue;
+    if (text.substr(0, blank).find('=') != std::string_view::npos) continue;
+    report.warn(field, "has a blank: give flag and value as two items");
   }
 }
 
 constexpr std::array kChecks = {
-    ServiceCheck{{"service.worker-args", Severity::Warning,
-                  "of several arguments a shell runs the first; a worker without command has a shell"},
-                 shellArguments},
+    ServiceCheck{
+        {"service.worker-args", Severity::Warning,
+         "a shell runs the first of several arguments, which is a program's; without command there is "
+         "a shell"},
+        shellArguments},
     ServiceCheck{{"service.shell-script", Severity::Warning, "a shell needs -c to run a text"},
                  shellWithoutScript},
+    ServiceCheck{{"service.interpreter-args", Severity::Warning,
+                  "python is told what to run before the flags of that"},
+                 interpreterArguments},
     ServiceCheck{{"service.command-words", Severity::Warning, "a command is a list of words"}, joinedCommand},
     ServiceCheck{{"service.args-words", Severity::Warning, "a flag and its value are two arguments"},
                  joinedArguments},
+    ServiceCheck{
+        {"service.parallel-size", Severity::Warning, "an engine that is split over GPUs has as many as that"},
+        parallelSizes},
 };
 
 }  // namespace

@@ -6,11 +6,11 @@ namespace dynamo::validation::test {
 namespace {
 
 TEST_CASE("service.dynamo-namespace") {
-  const auto told = [](std::string_view used, std::string_view given = "x") {
+  const auto told = [](std::string_view used) {
     return fmt::format(
-        "W service.dynamo-namespace spec.services[a].dynamoNamespace: deprecated: \"{}\" is used, not "
-        "\"{}\"\n",
-        used, given);
+        "W service.dynamo-namespace spec.services[a].dynamoNamespace: is deprecated and ignored: \"{}\" is "
+        "used\n",
+        used);
   };
   check({
       {"given", service(R"("dynamoNamespace":"x")"), told("ns-g")},
@@ -19,7 +19,7 @@ TEST_CASE("service.dynamo-namespace") {
       {"global", service(R"("dynamoNamespace":"x","globalDynamoNamespace":true)"), told("dynamo")},
       {"dots are dashes", graph(R"("services":{"a":{"dynamoNamespace":"x"}})", "", "qwen3-0.6b"),
        told("ns-qwen3-0-6b")},
-      {"the same as computed", service(R"("dynamoNamespace":"ns-g")"), told("ns-g", "ns-g")},
+      {"the same as computed", service(R"("dynamoNamespace":"ns-g")"), told("ns-g")},
   });
 }
 
@@ -29,10 +29,10 @@ TEST_CASE("names of usual length leave room for both namespaces") {
              R"({"Frontend":{"dynamoNamespace":"vllm-disagg-router"}}}})");
   const auto warnings = validateDgd({now, nullptr, kSomeone, {}}).warnings;
   REQUIRE(!warnings.empty());
-  CHECK(
-      warnings.front().message() ==
-      "spec.services[Frontend].dynamoNamespace: deprecated: \"dynamo-cloud-vllm-disagg-router\" is used, not "
-      "\"vllm-disagg-router\"");
+  CHECK(warnings.front().message() ==
+        "spec.services[Frontend].dynamoNamespace: is deprecated and ignored: "
+        "\"dynamo-cloud-vllm-disagg-router\" is "
+        "used");
 }
 
 TEST_CASE("service.replicas-negative") {
@@ -160,9 +160,34 @@ TEST_CASE("service.worker-args (pod-Q30)") {
   const std::string told =
       "W service.worker-args spec.services[a].extraPodSpec.mainContainer.args: a shell runs only the first: "
       "set command\n";
+  const auto noProgram = [](std::string_view flag, std::string_view place = "args") {
+    return fmt::format(
+        "W service.worker-args spec.services[a].extraPodSpec.mainContainer.{}: a shell runs them, "
+        "and \"{}\" is no program: set command\n",
+        place, flag);
+  };
   check({
       {"one text", with("worker", R"("args":["python3 -m dynamo.vllm"])"), ""},
-      {"words", with("worker", R"("args":["-m","dynamo.vllm"])"), told},
+      {"words", with("worker", R"("args":["python3","-m","dynamo.vllm"])"), told},
+      {"one flag", with("worker", R"("args":["--model=m"])"), noProgram("--model")},
+      {"a flag and its value", with("prefill", R"("args":["--model","m"])"), noProgram("--model")},
+      {"a module", with("decode", R"("args":["-m","dynamo.vllm"])"), noProgram("-m")},
+      {"a flag, with the command that admission writes",
+       with("worker", R"("command":["/bin/sh","-c"],"args":["--model=m"])"), noProgram("--model")},
+      {"a flag of a planner", with("planner", R"("args":["--namespace","n"])"), noProgram("--namespace")},
+      {"a flag in the command", with("worker", R"("command":["sh","-c","--model=m"])"),
+       noProgram("--model", "command")},
+      {"a flag for the image's entrypoint", with("epp", R"("args":["--zap-encoder"])"),
+       "E service.epp-config spec.services[a].eppConfig: Required value: set configMapRef or config\n"},
+      {"options of the shell",
+       with("worker", R"("command":["bash","-e","-o","pipefail","-c"],"args":["a b"])"), ""},
+      {"options behind -c", with("worker", R"("command":["sh","-c"],"args":["-e","a b"])"), ""},
+      {"options in one",
+       with("worker", R"("command":["/bin/bash","-euxo","pipefail","-c","a"],"args":["b"])"),
+       "W service.worker-args spec.services[a].extraPodSpec.mainContainer.command: a shell runs only the "
+       "first: "
+       "set command\n"},
+      {"a login shell", with("worker", R"("command":["bash","--login","-lc"],"args":["a","b"])"), told},
       {"words, empty command", with("decode", R"("command":[],"args":["a","b"])"), told},
       {"with command", with("prefill", R"("command":["python3"],"args":["-m","dynamo.vllm"])"), ""},
       {"a frontend has a command", with("frontend", R"("args":["-m","dynamo.frontend"])"), ""},
@@ -176,15 +201,25 @@ TEST_CASE("service.worker-args (pod-Q30)") {
   };
   check({
       {"a shell without -c", with("worker", R"("command":["/bin/sh"],"args":["python3 -m x"])"),
-       remark("shell-script", "command", "needs -c: without it the text is a file's name")},
+       remark("shell-script", "command", "needs -c: without it a shell takes the text for a file's name")},
       {"a script's file", with("worker", R"("command":["/bin/sh"],"args":["run.sh"])"), ""},
       {"a command of several words", with("worker", R"("command":["python3 -m dynamo.vllm"])"),
-       remark("command-words", "command[0]", "holds a blank: each word is an item")},
+       remark("command-words", "command[0]", "has a blank: give each word as an item of its own")},
       {"flag and value in one", with("worker", R"("command":["python3"],"args":["-m","x","--model m"])"),
-       remark("args-words", "args[2]", "holds a blank: flag and value are two items")},
-      {"a value with blanks",
-       with("worker", R"("command":["python3"],"args":["--a=b c","--d","{\"e\": 1}"])"), ""},
-      {"a shell's text", with("worker", R"("command":["sh","-c"],"args":["--model m"])"), ""},
+       remark("args-words", "args[2]", "has a blank: give flag and value as two items")},
+      {"a value with blanks", with("worker", R"("command":["run"],"args":["--a=b c","--d","{\"e\": 1}"])"),
+       ""},
+      {"a shell's text", with("worker", R"("command":["sh","-c"],"args":["vllm --model m"])"), ""},
+      {"flags without a module", with("frontend", R"("args":["--router-mode","kv"])"),
+       remark("interpreter-args", "args[0]",
+              "python has no \"--router-mode\": put -m and a module before it")},
+      {"the same with a command",
+       with("worker", R"("command":["python3","-u"],"args":["--model=m","-m","x"])"),
+       remark("interpreter-args", "args[0]", "python has no \"--model\": put -m and a module before it")},
+      {"options of python",
+       with("worker", R"("command":["python3"],"args":["-W","--x","-u","-m","a","--b"])"), ""},
+      {"a script of python", with("worker", R"("command":["python3","run.py"],"args":["--b"])"), ""},
+      {"its version", with("worker", R"("command":["python3","--version"])"), ""},
   });
 }
 
@@ -211,11 +246,15 @@ TEST_CASE("ingress") {
   const std::string syntax =
       "must consist of lower case letters, digits, '-' or '.', and start and end with a letter "
       "or digit\n";
-  const auto bad = [](std::string_view given, std::string_view made, std::string_view problem) {
+  const auto badPart = [](std::string_view part, std::string_view given, std::string_view made,
+                          std::string_view problem) {
     return fmt::format(
-        "E service.ingress-host-name spec.services[a].ingress.host: Invalid value: \"{}\": makes the "
+        "E service.ingress-host-name spec.services[a].ingress.{}: Invalid value: \"{}\": makes the "
         "host \"{}\", which {}",
-        given, made, problem);
+        part, given, made, problem);
+  };
+  const auto bad = [&](std::string_view given, std::string_view made, std::string_view problem) {
+    return badPart("host", given, made, problem);
   };
   check({
       {"host", routed(R"("host":"h")"), ""},
@@ -248,8 +287,17 @@ TEST_CASE("ingress") {
        bad("10.0", "10.0.0.01", "must be a DNS name, not an IP address\n")},
       {"no address: five parts", routed(R"("host":"10.0.0","hostSuffix":"0.1")"), ""},
       {"no address: three parts", routed(R"("host":"10","hostSuffix":"0.1")"), ""},
-      {"empty suffix", routed(R"("host":"h","hostSuffix":"")"), bad("h", "h.", syntax)},
-      {"prefix without a dot", routed(R"("host":"h","hostPrefix":"P-")"), bad("h", "P-h.local", syntax)},
+      {"empty suffix", routed(R"("host":"h","hostSuffix":"")"), badPart("hostSuffix", "", "h.", syntax)},
+      {"a suffix in upper case", routed(R"("host":"h","hostSuffix":"X.y")"),
+       badPart("hostSuffix", "X.y", "h.X.y", syntax)},
+      {"a prefix with _", routed(R"("hostPrefix":"a_","host":"h")"),
+       badPart("hostPrefix", "a_", "a_h.local", syntax)},
+      {"a suffix with a dot", routed(R"("host":"h","hostSuffix":".x.y")"),
+       "E service.ingress-host-name spec.services[a].ingress.hostSuffix: Invalid value: \".x.y\": must not "
+       "start "
+       "with a dot, as one is put before it\n"},
+      {"prefix without a dot", routed(R"("host":"h","hostPrefix":"P-")"),
+       badPart("hostPrefix", "P-", "P-h.local", syntax)},
       {"scheme", routed(R"("host":"https://h")"),
        bad("https://h", "https://h.local", "must be a host name without a scheme\n")},
       {"port", routed(R"("host":"h:80")"), bad("h:80", "h:80.local", "must be a host name without a port\n")},
@@ -330,7 +378,8 @@ TEST_CASE("endpoint pickers") {
       {"a profile of an unknown plugin",
        service(R"("componentType":"epp","eppConfig":{"config":{"plugins":[{"type":"u","name":"n"}],)"
                R"("schedulingProfiles":[{"name":"p","plugins":[{"pluginRef":"n"},{"pluginRef":"u"}]}]}})"),
-       "W service.epp-plugins spec.services[a].eppConfig.config.schedulingProfiles[0].plugins[1].pluginRef: "
+       "W service.epp-plugins "
+       "spec.services[a].eppConfig.config.schedulingProfiles[0].plugins[1].pluginRef: "
        "no "
        "plugin is \"u\"\n"},
       {"exact case", service(R"("componentType":"EPP")"),
@@ -443,7 +492,7 @@ TEST_CASE("multinode: flags of the operator's find a place (pod-Q31)") {
   const auto told = [](std::string_view field, std::string_view framework) {
     return fmt::format(
         "W service.node-flags spec.services[a].extraPodSpec.mainContainer.{}: runs no python -m "
-        "dynamo.{}: flags that join the nodes are left out\n",
+        "dynamo.{}: the flags that join the nodes cannot be added\n",
         field, framework);
   };
   check({
@@ -472,18 +521,19 @@ TEST_CASE("multinode: GPUs of TensorRT-LLM (pod-Q40), probes (pod-Q38)") {
   };
   const auto without = [](std::string_view field) {
     return fmt::format(
-        "E service.trtllm-gpus spec.services[a].resources.{}: Required value: multinode TensorRT-LLM starts "
+        "E service.trtllm-gpus spec.services[a].resources.{}: Required value: multinode TensorRT-LLM "
+        "starts "
         "one process for each GPU\n",
         field);
   };
   const std::string gpus = without("limits.gpu");
   const std::string request =
-      "W service.gpu-request spec.services[a].resources.requests.gpu: differs from limits.gpu, which pods "
-      "get\n";
+      "W service.gpu-request spec.services[a].resources.requests.gpu: is not used: pods get limits.gpu, "
+      "which differs\n";
   const auto dropped = [](std::string_view probe) {
     return fmt::format(
-        "W service.probes-dropped spec.services[a].{}: holds for the leader's pod only: worker pods do "
-        "without\n",
+        "W service.probes-dropped spec.services[a].{}: is used in the leader's pod only; worker pods have "
+        "none\n",
         probe);
   };
   const std::string main = "extraPodSpec.mainContainer.";
@@ -510,8 +560,8 @@ TEST_CASE("multinode: GPUs of TensorRT-LLM (pod-Q40), probes (pod-Q38)") {
        without("requests.gpu") + request},
       {"zero beside custom",
        with("trtllm", R"("resources":{"limits":{"gpu":"0","custom":{"nvidia.com/gpu":"3"}}})"),
-       gpus + "W service.gpu-odd spec.services[a].resources.limits.custom[nvidia.com/gpu]: contradicts "
-              "limits.gpu: give one of them\n"},
+       gpus + "W service.gpu-odd spec.services[a].resources.limits.custom[nvidia.com/gpu]: differs from "
+              "limits.gpu: give only one of them\n"},
       {"no request beside custom",
        with("trtllm", R"("resources":{"requests":{"gpu":"0"},"limits":{"custom":{"nvidia.com/gpu":"3"}}})"),
        without("requests.gpu")},

@@ -1,0 +1,37 @@
+#pragma once
+// What the main container of a service runs, read from its command and arguments.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/validation/graph.h"
+
+namespace dynamo::validation {
+
+struct Process {
+  struct Item {
+    std::string_view text;
+    std::string field;  ///< "spec.services[a].extraPodSpec.mainContainer.args[0]"
+  };
+
+  std::vector<Item> items;            ///< the command, then the arguments
+  std::size_t arguments = 0;          ///< index of the first argument
+  bool shell = false;                 ///< the first item is a shell
+  std::optional<std::size_t> script;  ///< the item that the shell runs as its text
+
+  bool ofArguments(std::size_t index) const { return index >= arguments; }
+};
+
+/// With the operator's command where the service has none.
+Process processOf(const Service& service);
+
+/// The commands of a shell's text, each as its words without quotes. Nothing is expanded.
+std::vector<std::vector<std::string>> commandsIn(std::string_view script);
+
+/// Sizes of tensor, pipeline and data parallelism that need more GPUs than the pods have.
+void parallelSizes(const Service& service, const Report& report);
+
+}  // namespace dynamo::validation
