@@ -8,6 +8,7 @@
 #include "common/admission/source_path.h"
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
+#include "common/defaults/record.h"
 #include "common/k8s/names.h"
 #include "common/podrules/pod.h"
 #include "common/podrules/rules.h"
@@ -76,6 +77,37 @@ bool sameFinding(const validation::FieldError& a, const validation::FieldError& 
   return a.field == b.field && a.rule == b.rule && a.detail == b.detail;
 }
 
+const Value* mainContainerIn(const Value* component) {
+  return json::findObject(json::findObject(component, "extraPodSpec"), "mainContainer");
+}
+
+/// Whether the user has given `probe` of the main container, not the webhook.
+bool isUsers(std::string_view probe, const Source& source) {
+  if (json::find(mainContainerIn(source.component), probe) == nullptr) return false;
+  const defaults::Record record{source.object};
+  constexpr std::string_view kServices = "spec.services[";
+  const std::string_view path = source.path;
+  const Value* written =
+      path.starts_with(kServices)
+          ? record.service(path.substr(kServices.size(), path.size() - kServices.size() - 1))
+          : record.component();
+  return json::find(mainContainerIn(written), probe) == nullptr;
+}
+
+/// That a default probe lacks its port is told at the user's ports. `rendered` is the port's path in the
+/// template.
+void tellOfDefaultProbe(const Source& source, const Value& podTemplate, std::string_view rendered,
+                        validation::Warning& warning) {
+  const std::string main = source.path + ".extraPodSpec.mainContainer.";
+  if (warning.rule != podrules::rule::kProbePortUnknown || !warning.field.starts_with(main)) return;
+  const std::string_view below = std::string_view{warning.field}.substr(main.size());
+  if (isUsers(below.substr(0, below.find('.')), source)) return;
+  const Value* port = validation::valueAt(podTemplate, rendered);
+  if (port == nullptr) return;
+  warning.field = main + "ports";
+  warning.text = fmt::format("lacks {}, which the default probes use", validation::showValue(*port));
+}
+
 void checkTemplates(Value& child, std::string_view service, const Source& source, json::Allocator& allocator,
                     Findings& findings) {
   const bool job = json::findText(&child, "kind") == "Job";
@@ -94,7 +126,9 @@ void checkTemplates(Value& child, std::string_view service, const Source& source
     }
     for (validation::Warning& warning : found.warnings) {
       if (findings.warnings.size() >= kMostFindings) break;
-      warning.field = sourcePath(source, *each, warning.field);
+      const std::string rendered = std::move(warning.field);
+      warning.field = sourcePath(source, *each, rendered);
+      tellOfDefaultProbe(source, *each, rendered, warning);
       const bool known = std::any_of(
           findings.warnings.begin(), findings.warnings.end(),
           [&](const auto& other) { return other.field == warning.field && other.text == warning.text; });
@@ -133,6 +167,7 @@ Findings renderOnce(const Value& graph, const render::Context& context) {
   const Value* envs = json::find(render::specOf(graph), "envs");
   for (const std::string& service : servicesOf(graph)) {
     Source source{json::find(services, service), "spec.services[" + service + "]", envs};
+    source.object = &graph;
     json::Document config;
     if (!render::usesGrove(graph, context)) readConfigured(service, config, source);
     for (render::Child& child : children.items) {
@@ -212,7 +247,8 @@ Findings dryRenderComponentDeployment(const Value& deployment, const render::Con
   render::Children children =
       render::renderComponentDeployment(deployment, trialOf(context, context.grove), allocator);
   findings.errors = std::move(children.errors);
-  const Source source{render::specOf(deployment), "spec", nullptr};
+  Source source{render::specOf(deployment), "spec", nullptr};
+  source.object = &deployment;
   for (render::Child& child : children.items) {
     checkTemplates(child.object, child.service, source, allocator, findings);
   }

@@ -16,6 +16,7 @@ struct Source {
   /// Resources that go over the component's, of DYN_DEPLOYMENT_CONFIG; and the path of that variable's value.
   const json::Value* configured = nullptr;
   std::string configPath = {};
+  const json::Value* object = nullptr;  ///< of which it is a part
 };
 
 /// `path` is relative to the template: "spec.containers[0].env[3].name", "metadata.labels[a]". What was not

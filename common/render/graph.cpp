@@ -72,7 +72,7 @@ class Graph {
       if (!component.multinode()) continue;
       lacks = true;
       children_.errors.push_back({validation::ErrorType::Invalid, component.at("multinode"), "",
-                                  "needs Grove or LeaderWorkerSet, and neither is there or enabled",
+                                  "needs Grove or LeaderWorkerSet, but neither is installed and enabled",
                                   "dgd.multinode-orchestrator"});
     }
     return lacks;

@@ -27,7 +27,7 @@ bool hasCommand(const Component& component, const Pod& pod, Errors& errors) {
     if (list != nullptr && list->IsArray() && !list->Empty()) continue;
     errors.push_back({validation::ErrorType::Required,
                       component.at(fmt::format("extraPodSpec.mainContainer.{}", field)), "",
-                      "a multinode component of LeaderWorkerSets needs it", "render.lws-command"});
+                      "a multinode component needs it in a LeaderWorkerSet", "render.lws-command"});
     return false;
   }
   return true;

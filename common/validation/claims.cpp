@@ -49,7 +49,7 @@ void storageClasses(const Graph& graph, const Report& report) {
     if (!claim.create) return;
     const std::string_view storageClass = json::findText(&claim.value, "storageClass");
     if (storageClass.empty()) {
-      return report.required(claim.at("storageClass"), "a claim that is created needs it");
+      return report.required(claim.at("storageClass"), "when create is true");
     }
     report.check(claim.at("storageClass"), storageClass, k8s::dns1123SubdomainProblem(storageClass));
   });
@@ -60,7 +60,7 @@ void sizes(const Graph& graph, const Report& report) {
     if (!claim.create) return;
     const Value* size = json::find(claim.value, "size");
     const auto text = size == nullptr ? std::nullopt : k8s::quantityText(*size);
-    if (!text) return report.required(claim.at("size"), "a claim that is created needs it");
+    if (!text) return report.required(claim.at("size"), "when create is true");
     if (const std::string problem = k8s::quantityProblem(*text); !problem.empty()) {
       return report.invalid(claim.at("size"), *text, problem);
     }
@@ -76,7 +76,7 @@ void accessModes(const Graph& graph, const Report& report) {
     if (!claim.create) return;
     const std::string_view mode = json::findText(&claim.value, "volumeAccessMode");
     if (mode.empty()) {
-      return report.required(claim.at("volumeAccessMode"), "a claim that is created needs it");
+      return report.required(claim.at("volumeAccessMode"), "when create is true");
     }
     if (std::find(kAccessModes.begin(), kAccessModes.end(), mode) == kAccessModes.end()) {
       report.notSupported(claim.at("volumeAccessMode"), mode, kAccessModes);

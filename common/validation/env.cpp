@@ -117,16 +117,18 @@ bool replacesIdentity(const Value& variable, const Service& service, std::string
   return json::findText(field, "fieldPath") != known->fieldPath;
 }
 
-constexpr std::string_view kIsIdentity = "takes the place of the operator's own: the pod's identity";
+void tellOfIdentity(const std::string& variable, std::string_view name, const Report& report) {
+  report.warn(variable + ".name", fmt::format("the operator sets {}; yours replaces it", name));
+}
 
 void graphIdentity(const Graph& graph, const Report& report) {
   forEachVariable(json::find(graph.spec, "envs"), "spec.envs",
-                  [&](const Value& variable, std::string_view, const std::string& at) {
+                  [&](const Value& variable, std::string_view name, const std::string& at) {
                     const auto replaces = [&](const Service& service) {
                       return replacesIdentity(variable, service, service.type);
                     };
                     if (!std::any_of(graph.services.begin(), graph.services.end(), replaces)) return;
-                    report.warn(at + ".name", std::string{kIsIdentity});
+                    tellOfIdentity(at, name, report);
                   });
 }
 
@@ -136,9 +138,8 @@ void identity(const Service& service, const Report& report) {
   for (const std::string_view place : kServiceLists) {
     const std::string_view type = place == "envs" ? service.type : api::kFrontend;
     forEachVariable(listAt(service, place), service.at(place),
-                    [&](const Value& variable, std::string_view, const std::string& at) {
-                      if (!replacesIdentity(variable, service, type)) return;
-                      report.warn(at + ".name", std::string{kIsIdentity});
+                    [&](const Value& variable, std::string_view name, const std::string& at) {
+                      if (replacesIdentity(variable, service, type)) tellOfIdentity(at, name, report);
                     });
   }
 }
@@ -175,8 +176,9 @@ void order(const Service& service, const Report& report) {
     forEachVariable(list, path, [&](const Value& variable, std::string_view name, const std::string& at) {
       for (const std::string_view wanted : references(json::findText(&variable, "value"))) {
         if (wanted <= name || !known.contains(wanted)) continue;
-        report.warn(at + ".value", fmt::format("refers to {}, which sorts behind it: not expanded",
-                                               showValue(k8s::shownEnvName(wanted))));
+        report.warn(at + ".value",
+                    fmt::format("does not see {}: variables are sorted by name, and it comes later",
+                                k8s::shownEnvName(wanted)));
       }
     });
   }

@@ -32,14 +32,31 @@ void hostGiven(const Service& service, const Report& report) {
   report.required(service.at("ingress.host"), "an enabled ingress has a host");
 }
 
+bool makesHost(const std::string& name) {
+  return k8s::hostProblem(name).empty();
+}
+
+/// The part of the host that spoils good other parts; the host itself where only all together are at fault.
+std::string_view partAtFault(const Value& ingress) {
+  const std::string host{json::findText(&ingress, "host")};
+  if (!makesHost(host + ".local")) return "host";
+  if (!makesHost(std::string{json::findText(&ingress, "hostPrefix")} + host + ".local")) return "hostPrefix";
+  const Value* suffix = json::find(ingress, "hostSuffix");
+  return suffix != nullptr && !makesHost("h." + std::string{json::text(*suffix)}) ? "hostSuffix" : "host";
+}
+
 void hostSyntax(const Service& service, const Report& report) {
   const Value* ingress = routed(service);
   if (ingress == nullptr || json::findText(ingress, "host").empty()) return;
   const std::string host = render::ingressHost(*ingress);
   const std::string problem = k8s::hostProblem(host);
   if (problem.empty()) return;
-  report.invalid(service.at("ingress.host"), json::findText(ingress, "host"),
-                 fmt::format("makes the host {}, which {}", showValue(host), problem));
+  const std::string_view part = partAtFault(*ingress);
+  const std::string_view given = json::findText(ingress, part);
+  report.invalid(service.at(fmt::format("ingress.{}", part)), given,
+                 part == "hostSuffix" && given.starts_with('.')
+                     ? "must not start with a dot, as one is put before it"
+                     : fmt::format("makes the host {}, which {}", showValue(host), problem));
 }
 
 void names(const Service& service, const Report& report) {

@@ -55,7 +55,7 @@ void names(const Service& service, const Report& report) {
   forEachMount(service, [&](const Mount& mount) {
     if (mount.name.empty()) return report.required(mount.at("name"), "the name of a claim");
     if (const std::string problem = k8s::dns1123LabelProblem(mount.name); !problem.empty()) {
-      report.invalid(mount.at("name"), mount.name, fmt::format("is the name of a volume, too: {}", problem));
+      report.invalid(mount.at("name"), mount.name, fmt::format("is also the name of a volume: {}", problem));
     }
   });
 }
@@ -124,7 +124,7 @@ void reservedNames(const Service& service, const Report& report) {
     // Refused where the operator has the volume; with other storage it takes nobody's place.
     if (checkpoints && (mount.name == api::kCheckpointVolume || mount.name == api::kPodInfoVolume)) return;
     if (std::find(kReserved.begin(), kReserved.end(), mount.name) == kReserved.end()) return;
-    report.warn(mount.at("name"), "takes the place of the operator's own volume of this name");
+    report.warn(mount.at("name"), "replaces the operator's own volume of this name");
   });
 }
 
@@ -184,7 +184,7 @@ void ownReplaced(const Service& service, const Report& report) {
       const Value* source = json::findObject(&volume, "persistentVolumeClaim");
       if (own.volume == api::kCheckpointVolume && json::findText(source, "claimName") == claim) return;
       report.warn(service.at(fmt::format("extraPodSpec.volumes[{}].name", i)),
-                  "takes the place of the operator's own volume of this name");
+                  "replaces the operator's own volume of this name");
     });
     forEachObject(
         json::find(service.mainContainer(), "volumeMounts"), [&](const Value& mount, std::size_t i) {
@@ -200,7 +200,8 @@ void oddPoints(const Service& service, const Report& report) {
   forEachMount(service, [&](const Mount& mount) {
     if (mount.point.empty()) return;
     if (mount.point.front() != '/') report.warn(mount.at("mountPoint"), "is not an absolute path");
-    if (mount.point.find(':') != std::string_view::npos) report.warn(mount.at("mountPoint"), "holds a ':'");
+    if (mount.point.find(':') != std::string_view::npos)
+      report.warn(mount.at("mountPoint"), "contains ':', which container runtimes refuse");
   });
 }
 

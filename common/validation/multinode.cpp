@@ -38,8 +38,9 @@ void flagsPlaced(const Service& service, const Report& report) {
       !render::vllmNeedsFlags(*main, service.spec, {service.annotations(), handedDown})) {
     return;
   }
-  report.warn(service.at(fmt::format("{}{}", kMainContainer, args ? "args" : "command")),
-              fmt::format("runs no python -m dynamo.{}: flags that join the nodes are left out", framework));
+  report.warn(
+      service.at(fmt::format("{}{}", kMainContainer, args ? "args" : "command")),
+      fmt::format("runs no python -m dynamo.{}: the flags that join the nodes cannot be added", framework));
 }
 
 /// The leader answers for the workers: vLLM's and SGLang's lose all probes, TensorRT-LLM's keep one of the
@@ -52,7 +53,7 @@ void droppedProbes(const Service& service, const Report& report) {
       const Value* holder = prefix.empty() ? &service.spec : service.mainContainer();
       if ((prefix.empty() && probe == "startupProbe") || json::findObject(holder, probe) == nullptr) continue;
       report.warn(service.at(fmt::format("{}{}", prefix, probe)),
-                  "holds for the leader's pod only: worker pods do without");
+                  "is used in the leader's pod only; worker pods have none");
     }
   }
 }

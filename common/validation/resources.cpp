@@ -208,12 +208,12 @@ void gpuRequest(const Service& service, const Report& report) {
                      : ownLimit != nullptr && !sameAmount(asked, k8s::quantityText(*ownLimit).value_or(""));
   if (!asked.empty() && differs) {
     report.warn(itemPath(service, "requests", "gpu"),
-                fmt::format("differs from {}, which pods get",
+                fmt::format("is not used: pods get {}, which differs",
                             limit.empty() ? "the limit in mainContainer.resources" : "limits.gpu"));
   }
   const std::string_view type = json::findText(requests, "gpuType");
   if (!type.empty() && type != gpuType(service)) {
-    report.warn(itemPath(service, "requests", "gpuType"), "is not used: limits.gpuType is");
+    report.warn(itemPath(service, "requests", "gpuType"), "is not used: pods get limits.gpuType");
   }
 }
 
@@ -226,9 +226,11 @@ void oddAmounts(const Service& service, const Report& report) {
     }
     if (entry.resource != "memory") return;
     if (entry.text.ends_with('m')) {
-      report.warn(entry.path, fmt::format("{} is in thousandths of a byte: M or Mi?", showValue(entry.text)));
+      report.warn(entry.path,
+                  fmt::format("{} means thousandths of a byte: is M or Mi meant?", showValue(entry.text)));
     } else if (quantity->nano > 0 && quantity->nano < kLittleMemory) {
-      report.warn(entry.path, fmt::format("{} is less than 4Mi: a suffix forgotten?", showValue(entry.text)));
+      report.warn(entry.path,
+                  fmt::format("{} is less than 4Mi: is a suffix missing?", showValue(entry.text)));
     }
   });
 }
@@ -248,7 +250,7 @@ void oddGpus(const Service& service, const Report& report) {
     const std::string_view gpus = json::findText(item, "gpu");
     if (custom == nullptr || gpus.empty() || json::text(*custom) == gpus) continue;
     report.warn(itemPath(service, kind, fmt::format("custom[{}]", type)),
-                fmt::format("contradicts {}.gpu: give one of them", kind));
+                fmt::format("differs from {}.gpu: give only one of them", kind));
   }
 }
 

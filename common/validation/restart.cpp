@@ -39,7 +39,8 @@ void idRequired(const Graph& graph, const Report& report) {
 
 void parallelHasNoOrder(const Graph& graph, const Report& report) {
   if (!isParallel(graph) || orderOf(graph) == nullptr) return;
-  report.forbidden(std::string{kOrderPath}, "services restart all at once with type Parallel");
+  report.forbidden(std::string{kOrderPath},
+                   "may not be set with type Parallel, which restarts all services at once");
 }
 
 /// Null services count: they are keys.

@@ -26,7 +26,7 @@ void dynamoNamespace(const Service& service, const Report& report) {
   // The operator itself fills it in on component deployments.
   if (given.empty() || (!service.graph.isGraph() && given == used)) return;
   report.warn(service.at("dynamoNamespace"),
-              fmt::format("deprecated: {} is used, not {}", showValue(used), showValue(given)));
+              fmt::format("is deprecated and ignored: {} is used", showValue(used)));
 }
 
 void replicasNotNegative(const Service& service, const Report& report) {
@@ -82,7 +82,8 @@ void typeLabels(const Service& service, const Report& report) {
     const std::string_view text = json::findText(&service.spec, field);
     const std::string problem = k8s::labelValueProblem(text);
     if (problem.empty()) continue;
-    report.invalid(service.at(field), text, fmt::format("is the value of label {}: {}", label, problem));
+    report.invalid(service.at(field), text,
+                   fmt::format("is used as the value of label {}: {}", label, problem));
   }
 }
 

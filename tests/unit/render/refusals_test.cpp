@@ -36,9 +36,8 @@ TEST_CASE("refusals of rendering") {
        "E render.checkpoint spec.services[Svc].checkpoint: Invalid value: the operator's configuration has "
        "checkpointing off"},
       {Pathway::LeaderWorkerSet, R"({"componentType":"worker","multinode":{"nodeCount":2}})",
-       "E render.lws-command spec.services[Svc].extraPodSpec.mainContainer.args: Required value: a "
-       "multinode "
-       "component of LeaderWorkerSets needs it"},
+       "E render.lws-command spec.services[Svc].extraPodSpec.mainContainer.args: Required value: a multinode "
+       "component needs it in a LeaderWorkerSet"},
       {Pathway::LeaderWorkerSet, R"({"componentType":"worker","replicas":1001,"multinode":{"nodeCount":2}})",
        "E render.lws-replicas spec.services[Svc].replicas: Invalid value: 1001: must be at most 1000: each "
        "replica "
@@ -139,8 +138,8 @@ TEST_CASE("a graph of several nodes has no workloads where nothing starts them t
   const Setup none{Pathway::Deployment};
   std::string kinds;
   CHECK(made(none.context(), kinds) ==
-        "spec.services[W].multinode: Invalid value: needs Grove or LeaderWorkerSet, and neither is there or "
-        "enabled\n");
+        "spec.services[W].multinode: Invalid value: needs Grove or LeaderWorkerSet, but neither is installed "
+        "and enabled\n");
   CHECK(kinds == "PersistentVolumeClaim ServiceAccount Role RoleBinding ");
   kinds.clear();
   CHECK(made({none.config, none.defaults, none.facts, std::nullopt, "0a1b2c3d"}, kinds).empty());

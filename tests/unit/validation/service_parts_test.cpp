@@ -60,7 +60,8 @@ TEST_CASE("service.quantity (a1-Q11)") {
       {"half of ephemeral storage", resources(R"("limits":{"custom":{"ephemeral-storage":"1.5Gi"}})"), ""},
       {"a bad request beside a limit only warns",
        resources(R"("limits":{"gpu":"1"},"requests":{"gpu":"one"})"),
-       "W service.gpu-request " + kResources + "requests.gpu: differs from limits.gpu, which pods get\n"},
+       "W service.gpu-request " + kResources +
+           "requests.gpu: is not used: pods get limits.gpu, which differs\n"},
       {"all at once", resources(R"("limits":{"cpu":"-1"},"requests":{"memory":"-2"})"),
        told("limits.cpu", "\"-1\"", negative) + told("requests.memory", "\"-2\"", negative)},
       {"other types are the schema's matter", resources(R"("limits":{"cpu":1,"custom":{"rdma/ib":7}})"), ""},
@@ -204,9 +205,9 @@ TEST_CASE("doubtful amounts (pod-Q1)") {
       {"fine cpu", limit("cpu", "100u"), odd("limits.cpu", "is finer than 1m and will be rounded up")},
       {"cpu of 1m", limit("cpu", "1m"), ""},
       {"memory in thousandths", limit("memory", "512m"),
-       odd("limits.memory", "\"512m\" is in thousandths of a byte: M or Mi?")},
+       odd("limits.memory", "\"512m\" means thousandths of a byte: is M or Mi meant?")},
       {"little memory", limit("memory", "16"),
-       odd("limits.memory", "\"16\" is less than 4Mi: a suffix forgotten?")},
+       odd("limits.memory", "\"16\" is less than 4Mi: is a suffix missing?")},
       {"4Mi", limit("memory", "4Mi"), ""},
       {"no memory", limit("memory", "0"), ""},
       {"GPUs by their memory", limit("gpu", "80Gi"),
@@ -214,21 +215,21 @@ TEST_CASE("doubtful amounts (pod-Q1)") {
       {"GPUs of many nodes", limit("gpu", "1024"), ""},
       {"GPUs twice", resources(R"("limits":{"gpu":"1","custom":{"nvidia.com/gpu":"2"}})"),
        "W service.gpu-odd " + kResources +
-           "limits.custom[nvidia.com/gpu]: contradicts limits.gpu: give one of them\n"},
+           "limits.custom[nvidia.com/gpu]: differs from limits.gpu: give only one of them\n"},
       {"GPUs twice, alike", resources(R"("limits":{"gpu":"1","custom":{"nvidia.com/gpu":"1"}})"), ""},
       {"same GPUs", resources(R"("requests":{"gpu":"2"},"limits":{"gpu":"2.0"})"), ""},
       {"other GPUs", resources(R"("requests":{"gpu":"1"},"limits":{"gpu":"2"})"),
-       gpu("gpu", "differs from limits.gpu, which pods get")},
+       gpu("gpu", "is not used: pods get limits.gpu, which differs")},
       {"type of the request", resources(R"("requests":{"gpuType":"amd.com/gpu"},"limits":{"gpu":"2"})"),
-       gpu("gpuType", "is not used: limits.gpuType is")},
+       gpu("gpuType", "is not used: pods get limits.gpuType")},
       {"type of a request alone", resources(R"("requests":{"gpu":"2","gpuType":"amd.com/gpu"})"), ""},
       {"other type of a request alone",
        resources(R"("requests":{"gpu":"2","gpuType":"amd.com/gpu"},"limits":{"gpuType":"nvidia.com/gpu"})"),
-       gpu("gpuType", "is not used: limits.gpuType is")},
+       gpu("gpuType", "is not used: pods get limits.gpuType")},
       {"a request beside the container's limit",
        resources(R"("requests":{"gpu":"4"})",
                  R"("mainContainer":{"resources":{"limits":{"nvidia.com/gpu":8}}})"),
-       gpu("gpu", "differs from the limit in mainContainer.resources, which pods get")},
+       gpu("gpu", "is not used: pods get the limit in mainContainer.resources, which differs")},
       {"same type", resources(R"("requests":{"gpuType":"nvidia.com/gpu"},"limits":{"gpu":"2"})"), ""},
   });
 }
@@ -260,12 +261,11 @@ TEST_CASE("volumeMounts: claims (dec-1)") {
        "E service.mount-name" + kMounts + "[0].name: Required value: the name of a claim\n"},
       {"with a dot", mounts(R"({"name":"my.pvc","mountPoint":"/c"})", "", R"({"name":"my.pvc"})"),
        "E service.mount-name" + kMounts +
-           "[0].name: Invalid value: \"my.pvc\": is the name of a volume, too: must consist of lower case "
+           "[0].name: Invalid value: \"my.pvc\": is also the name of a volume: must consist of lower case "
            "letters, "
            "digits or '-', and start and end with a letter or digit\n"},
       {"reserved", mounts(R"({"name":"shared-memory","mountPoint":"/c"})", "", R"({"name":"shared-memory"})"),
-       "W service.mount-reserved" + kMounts +
-           "[0].name: takes the place of the operator's own volume of this name\n"},
+       "W service.mount-reserved" + kMounts + "[0].name: replaces the operator's own volume of this name\n"},
       {"a user's volume in place of a claim",
        mounts(R"({"name":"x","mountPoint":"/c"})", R"("extraPodSpec":{"volumes":[{"name":"x"}]})"),
        unknown(0, "x", "; volumes of extraPodSpec are mounted in extraPodSpec.mainContainer.volumeMounts")},
@@ -323,7 +323,8 @@ TEST_CASE("volumeMounts: mount points (adm-Q11)") {
       {"relative", mounts(R"({"name":"c","mountPoint":"c"})"),
        "W service.mount-point-odd" + kMounts + "[0].mountPoint: is not an absolute path\n"},
       {"colon", mounts(R"({"name":"c","mountPoint":"/c:d"})"),
-       "W service.mount-point-odd" + kMounts + "[0].mountPoint: holds a ':'\n"},
+       "W service.mount-point-odd" + kMounts +
+           "[0].mountPoint: contains ':', which container runtimes refuse\n"},
   });
 }
 
@@ -366,7 +367,8 @@ TEST_CASE("names of variables (a1-Q10)") {
 TEST_CASE("service.env-order (pod-Q29)") {
   const auto told = [](std::string_view path, std::string_view name) {
     return fmt::format(
-        "W service.env-order {}.value: refers to \"{}\", which sorts behind it: not expanded\n", path, name);
+        "W service.env-order {}.value: does not see {}: variables are sorted by name, and it comes later\n",
+        path, name);
   };
   const auto envs = [](std::string_view list, std::string_view more = "") {
     return service(fmt::format(R"e("envs":[{}]{}{})e", list, more.empty() ? "" : ",", more),
@@ -391,9 +393,9 @@ TEST_CASE("service.env-order (pod-Q29)") {
 }
 
 TEST_CASE("service.env-identity and dgd.env-identity: what a pod is told of itself") {
-  const std::string words = "takes the place of the operator's own: the pod's identity\n";
-  const auto told = [&](std::string_view path) {
-    return fmt::format("W service.env-identity {}.name: {}", path, words);
+  const auto told = [](std::string_view path, std::string_view name) {
+    return fmt::format("W service.env-identity {}.name: the operator sets {}; yours replaces it\n", path,
+                       name);
   };
   const auto envs = [](std::string_view items, std::string_view members = R"("componentType":"worker")") {
     return service(fmt::format(R"({},"envs":[{}])", members, items));
@@ -403,20 +405,23 @@ TEST_CASE("service.env-identity and dgd.env-identity: what a pod is told of itse
     return fmt::format(R"({{"name":"{}","valueFrom":{{"fieldRef":{{"fieldPath":"{}"}}}}}})", name, path);
   };
   check({
-      {"namespace", envs(R"({"name":"DYN_NAMESPACE","value":"x"})"), told(at)},
+      {"namespace", envs(R"({"name":"DYN_NAMESPACE","value":"x"})"), told(at, "DYN_NAMESPACE")},
       {"the operator's own", envs(R"({"name":"DYN_NAMESPACE","value":"ns-g"})"), ""},
       {"global", envs(R"({"name":"DYN_NAMESPACE","value":"dynamo"})", R"("globalDynamoNamespace":true)"), ""},
       {"graph", envs(R"({"name":"DYN_PARENT_DGD_K8S_NAME","value":"g"})"), ""},
-      {"another graph", envs(R"({"name":"DYN_PARENT_DGD_K8S_NAME","value":"h"})"), told(at)},
+      {"another graph", envs(R"({"name":"DYN_PARENT_DGD_K8S_NAME","value":"h"})"),
+       told(at, "DYN_PARENT_DGD_K8S_NAME")},
       {"name", envs(field("POD_NAME", "metadata.name")), ""},
-      {"another field", envs(field("POD_NAME", "metadata.uid")), told(at)},
-      {"a text", envs(R"({"name":"POD_UID","value":"1"})"), told(at)},
+      {"another field", envs(field("POD_NAME", "metadata.uid")), told(at, "POD_NAME")},
+      {"a text", envs(R"({"name":"POD_UID","value":"1"})"), told(at, "POD_UID")},
       {"component", envs(R"({"name":"DYN_COMPONENT","value":"worker"})"), ""},
-      {"another component", envs(R"({"name":"DYN_COMPONENT","value":"decode"})"), told(at)},
+      {"another component", envs(R"({"name":"DYN_COMPONENT","value":"decode"})"), told(at, "DYN_COMPONENT")},
       {"not set there", envs(R"({"name":"DYN_NAMESPACE_PREFIX","value":"x"})"), ""},
       {"of frontends",
-       envs(R"({"name":"DYN_NAMESPACE_PREFIX","value":"x"})", R"("componentType":"frontend")"), told(at)},
-      {"discovery", envs(R"({"name":"DYN_DISCOVERY_BACKEND","value":"etcd"})"), told(at)},
+       envs(R"({"name":"DYN_NAMESPACE_PREFIX","value":"x"})", R"("componentType":"frontend")"),
+       told(at, "DYN_NAMESPACE_PREFIX")},
+      {"discovery", envs(R"({"name":"DYN_DISCOVERY_BACKEND","value":"etcd"})"),
+       told(at, "DYN_DISCOVERY_BACKEND")},
       {"no discovery by the operator",
        envs(R"({"name":"DYN_DISCOVERY_BACKEND","value":"file"})",
             R"("annotations":{"nvidia.com/dynamo-discovery-backend":"etcd"})"),
@@ -427,10 +432,10 @@ TEST_CASE("service.env-identity and dgd.env-identity: what a pod is told of itse
       {"of a sidecar",
        service(R"("frontendSidecar":{"image":"i","envs":[{"name":"DYN_COMPONENT","value":"frontend"},)"
                R"({"name":"POD_UID","value":"1"}]})"),
-       told("spec.services[a].frontendSidecar.envs[1]")},
+       told("spec.services[a].frontendSidecar.envs[1]", "POD_UID")},
       {"of the graph, once",
        graph(R"("services":{"a":{},"b":{}},"envs":[{"name":"DYN_NAMESPACE","value":"x"}])"),
-       "W dgd.env-identity spec.envs[0].name: " + words},
+       "W dgd.env-identity spec.envs[0].name: the operator sets DYN_NAMESPACE; yours replaces it\n"},
       {"of the graph, the operator's own", service("", R"("envs":[{"name":"DYN_NAMESPACE","value":"ns-g"}])"),
        ""},
   });
@@ -532,8 +537,8 @@ TEST_CASE("labels and annotations: syntax") {
 TEST_CASE("labels and annotations that the operator sets (child-Q17)") {
   const auto label = [](std::string_view place, std::string_view key) {
     return fmt::format(
-        "W service.label-owned spec.services[a].{}labels[{}]: is set by the operator: not used\n", place,
-        key);
+        "W service.label-owned spec.services[a].{}labels[{}]: is set by the operator; yours is not used\n",
+        place, key);
   };
   check({
       {"selector", service(R"("labels":{"nvidia.com/selector":"x"})"), label("", "nvidia.com/selector")},
@@ -543,8 +548,7 @@ TEST_CASE("labels and annotations that the operator sets (child-Q17)") {
       {"another one", service(R"("labels":{"nvidia.com/mine":"x"})"), ""},
       {"restart", service(R"("annotations":{"nvidia.com/restartAt":"x"})"),
        "W service.annotation-owned spec.services[a].annotations[nvidia.com/restartAt]: is set by the "
-       "operator: may be "
-       "overwritten\n"},
+       "operator, which may overwrite yours\n"},
   });
   CHECK(said(validateDcd, R"({"metadata":{"name":"a","ownerReferences":[{"kind":"DynamoGraphDeployment",)"
                           R"("name":"g"}]},"spec":{"labels":{"nvidia.com/dynamo-component":"x"},)"
@@ -554,8 +558,8 @@ TEST_CASE("labels and annotations that the operator sets (child-Q17)") {
 
 TEST_CASE("labels that the operator leaves to the user are not warned of (child-Q17)") {
   const auto label = [](std::string_view path, std::string_view key, bool always) {
-    return fmt::format("W service.label-owned {}[nvidia.com/{}]: is set by the operator: {}\n", path, key,
-                       always ? "not used" : "may be overwritten");
+    return fmt::format("W service.label-owned {}[nvidia.com/{}]: is set by the operator{}\n", path, key,
+                       always ? "; yours is not used" : ", which may overwrite yours");
   };
   const auto given = [](std::string_view key, std::string_view members = "") {
     return fmt::format(R"("labels":{{"nvidia.com/{}":"x"}}{}{})", key, members.empty() ? "" : ",", members);
