@@ -111,7 +111,7 @@ TEST_CASE("a mistake is told once") {
   };
   const auto sidecar = [](std::string_view key) {
     return fmt::format(
-        "E pod.request-limit spec.services[{}].extraPodSpec.containers[0].resources.requests[cpu]: "
+        "E pod.resource-limit spec.services[{}].extraPodSpec.containers[0].resources.requests[cpu]: "
         "Invalid value: \"2\": must be less than or equal to the limit of 1\n",
         key);
   };
