@@ -2,11 +2,15 @@
 
 #include "common/admission/request.h"
 #include "common/admission/rules.h"
+#include "common/api/kinds.h"
+#include "common/conversion/dgdr.h"
 #include "common/defaults/annotations.h"
 #include "common/defaults/apply.h"
 #include "common/defaults/dgdr.h"
 #include "common/json/patch.h"
 #include "common/render/size.h"
+#include "common/schema/registry.h"
+#include "common/schema/validator.h"
 #include "common/validation/dgdr.h"
 #include "common/validation/graph.h"
 #include "common/validation/validators.h"
@@ -39,16 +43,32 @@ void warnInstead(validation::Findings& findings) {
   findings.errors = std::move(locks);
 }
 
+/// Whether the schema of v1alpha1 refuses the types of `object`, which its client wrote in that version.
+bool mistypedInAlpha(const json::Value& object) {
+  json::Document document;
+  json::Value alpha;
+  if (conversion::convertDgdr(object, api::kV1alpha1, alpha, document.GetAllocator())) return false;
+  const schema::Node* node = schema::find(api::kV1alpha1, api::kDynamoGraphDeploymentRequest);
+  return !schema::wrongTypes(*node, alpha).empty();
+}
+
 }  // namespace
+
+bool defaultRequest(json::Value& object, std::string_view clientVersion, std::string_view operatorVersion,
+                    json::Allocator& allocator) {
+  const bool given = !json::findText(json::find(&object, "spec"), "image").empty();
+  if (given || (clientVersion == "v1alpha1" && mistypedInAlpha(object))) return false;
+  return defaultDgdr(object, operatorVersion, allocator);
+}
 
 Decision mutateDgdr(AdmissionRequest& request, const Policy& policy, json::Allocator& allocator) {
   Decision decision;
   const json::Value* spec = json::find(*request.object, "spec");
   const bool hadImage = json::findRaw(spec == nullptr ? *request.object : *spec, "image") != nullptr;
-  const bool changed =
-      request.updates()
-          ? replaceNullImage(*request.object, *request.old, allocator)
-          : request.creates() && defaultDgdr(*request.object, policy.operatorVersion, allocator);
+  const bool changed = request.updates()
+                           ? replaceNullImage(*request.object, *request.old, allocator)
+                           : request.creates() && defaultRequest(*request.object, request.clientVersion,
+                                                                 policy.operatorVersion, allocator);
   if (!changed) return decision;
   json::Patch patch;
   const json::Value* image = json::find(json::find(request.object, "spec"), "image");

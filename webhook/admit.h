@@ -41,6 +41,12 @@ struct Policy {
   std::shared_ptr<CurrentSettings> settings = std::make_shared<CurrentSettings>(admission::usualSettings());
 };
 
+/// The defaults of a new DynamoGraphDeploymentRequest in v1beta1, of a client of `clientVersion`; true when
+/// it changed `object`. One with values of wrong types is left to the schema of its version: a default in
+/// their place would hide them.
+bool defaultRequest(json::Value& object, std::string_view clientVersion, std::string_view operatorVersion,
+                    json::Allocator& allocator);
+
 /// Defaults of a DynamoGraphDeploymentRequest, on CREATE only (quirk dec-5); UPDATE takes a null away.
 Decision mutateDgdr(AdmissionRequest& request, const Policy& policy, json::Allocator& allocator);
 

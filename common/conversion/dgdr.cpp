@@ -291,10 +291,6 @@ std::optional<ConvertError> convertDgdr(const Value& object, std::string_view de
     converted = toV1alpha1(object, allocator, unseenAnnotations);
     return std::nullopt;
   }
-  const Value* config = json::find(json::find(json::find(&object, "spec"), "profilingConfig"), "config");
-  if (config != nullptr && !config->IsObject()) {
-    return failure(object, "spec.profilingConfig.config: Invalid value: must be an object");
-  }
   converted = toV1beta1(object, allocator, unseenAnnotations);
   return std::nullopt;
 }

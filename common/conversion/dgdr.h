@@ -18,7 +18,7 @@ struct ConvertError {
 /// An object that already has that version is returned as it is (quirk conv-Q7). Metadata is the source's
 /// but for our annotations. `converted` shares values (json::alias) with `object`, which must outlive it.
 /// `unseenAnnotations`: bytes of annotations that are null in `object` because the caller passes them on
-/// itself. Fails only for another kind or version, or a v1alpha1 profiler configuration that is no object.
+/// itself. Fails only for another kind or version: values of wrong types are kept for the schema to refuse.
 std::optional<ConvertError> convertDgdr(const json::Value& object, std::string_view desiredVersion,
                                         json::Value& converted, json::Allocator& allocator,
                                         std::size_t unseenAnnotations = 0);

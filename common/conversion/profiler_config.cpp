@@ -24,15 +24,6 @@ bool isText(const Value& value) {
   return value.IsString();
 }
 
-/// Token counts are int32 in v1beta1: 3000.7 or 3e10 stay in the configuration (quirk conv-Q16).
-bool isInt32(const Value& value) {
-  if (value.IsInt()) return true;
-  if (!value.IsDouble()) return false;
-  const double number = value.GetDouble();
-  return std::trunc(number) == number && number >= std::numeric_limits<std::int32_t>::min() &&
-         number <= std::numeric_limits<std::int32_t>::max();
-}
-
 Value toInt32(const Value& value) {
   return value.IsInt() ? json::alias(value) : Value{static_cast<std::int32_t>(value.GetDouble())};
 }
@@ -50,7 +41,7 @@ struct Scalar {
 };
 
 constexpr Scalar kSla[] = {{"ttft", {}, "ttft", isNumber}, {"itl", {}, "itl", isNumber}};
-constexpr Scalar kWorkload[] = {{"isl", {}, "isl", isInt32}, {"osl", {}, "osl", isInt32}};
+constexpr Scalar kWorkload[] = {{"isl", {}, "isl", isTokenCount}, {"osl", {}, "osl", isTokenCount}};
 constexpr Scalar kModelCache[] = {{"pvcName", {}, "pvcName", isText},
                                   {"modelPathInPvc", "pvcPath", "pvcModelPath", isText},
                                   {"pvcMountPath", "mountPath", "pvcMountPath", isText}};
@@ -100,6 +91,15 @@ void replaceScalars(const Scalar (&fields)[N], const Value* live, const Value* s
 }
 
 }  // namespace
+
+/// 3000.7 or 3e10 stay in the configuration (conv-Q16).
+bool isTokenCount(const Value& value) {
+  if (value.IsInt()) return true;
+  if (!value.IsDouble()) return false;
+  const double number = value.GetDouble();
+  return std::trunc(number) == number && number >= std::numeric_limits<std::int32_t>::min() &&
+         number <= std::numeric_limits<std::int32_t>::max();
+}
 
 void profilerConfigToSpec(const Value& config, Value& spec, Allocator& allocator) {
   if (const Value* sla = json::findObject(&config, "sla")) {

@@ -9,6 +9,9 @@ namespace dynamo::conversion {
 /// Sets sla, workload, modelCache and features.planner of a v1beta1 `spec` from `config` (an object).
 void profilerConfigToSpec(const json::Value& config, json::Value& spec, json::Allocator& allocator);
 
+/// Whether v1beta1 can hold the number of tokens: it is an int32 there.
+bool isTokenCount(const json::Value& value);
+
 /// The v1alpha1 configuration: `saved` (the configuration last seen, may be nullptr) without what v1beta1
 /// represents, plus the live fields of `spec`. Null when there is none.
 json::Value profilerConfigFromSpec(const json::Value& spec, const json::Value* saved,

@@ -19,7 +19,6 @@ constexpr int kFormat = 1;
 constexpr std::string_view kPodSpecPointer = "/spec/overrides/profilingJob/template/spec";
 /// The list whose items are compared one by one; every other list is one value.
 constexpr std::string_view kContainersPointer = "/spec/overrides/profilingJob/template/spec/containers";
-constexpr std::string_view kProfilerConfigPointer = "/spec/profilingConfig/config";
 
 const Value* present(const Value* value) {
   return value == nullptr || value->IsNull() ? nullptr : value;
@@ -256,12 +255,11 @@ class Comparison {
 };
 
 /// Conversion itself writes nothing else: the whole of spec or status is only ever left out, while it is what
-/// the base mapping made, and the profiler configuration is an object.
+/// the base mapping made.
 bool plausible(const Field& field, std::string_view prefix) {
   if (field.pointer == prefix) return field.guarded && !field.value;
   if (field.pointer[prefix.size()] != '/') return false;
-  if (field.pointer == kContainersPointer && !field.value) return false;
-  return field.pointer != kProfilerConfigPointer || !field.value || field.value->IsObject();
+  return field.pointer != kContainersPointer || field.value.has_value();
 }
 
 /// Bytewise, but list indexes by value: item 2 must be restored before item 10.
