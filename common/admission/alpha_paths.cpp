@@ -6,8 +6,6 @@
 #include <string_view>
 
 #include "common/api/dgdr.h"
-#include "common/api/kinds.h"
-#include "common/conversion/dgdr.h"
 #include "common/k8s/object.h"
 
 namespace dynamo::admission {
@@ -23,14 +21,17 @@ struct Place {
   std::string_view alpha;
 };
 
-const std::array<Place, 8>& places() {
-  static const std::array<Place, 8> kPlaces = {{
+const std::array<Place, 11>& places() {
+  static const std::array<Place, 11> kPlaces = {{
       {"spec.overrides.profilingJob.template.spec.tolerations", "spec.profilingConfig.tolerations"},
       {"spec.overrides.profilingJob.template.spec.containers[0].resources", "spec.profilingConfig.resources"},
       {"spec.image", "spec.profilingConfig.profilerImage"},
       {"spec.modelCache", "spec.profilingConfig.config.deployment.modelCache"},
       {"spec.sla", "spec.profilingConfig.config.sla"},
       {"spec.workload", "spec.profilingConfig.config.sla"},
+      {"spec.features.planner", "spec.profilingConfig.config.planner"},
+      {"spec.features.mocker.enabled", "spec.useMocker"},
+      {fmt::format("metadata.annotations[{}]", keys::kConfigMapRef), "spec.profilingConfig.configMapRef"},
       {fmt::format("metadata.annotations[{}]", keys::kOutputPvc), "spec.profilingConfig.outputPVC"},
       {fmt::format("metadata.annotations[{}]", keys::kDeploymentOverrides), "spec.deploymentOverrides"},
   }};
@@ -50,10 +51,7 @@ constexpr std::string_view kCache = "spec.profilingConfig.config.deployment.mode
 
 }  // namespace
 
-AlphaPaths::AlphaPaths(const Value& beta) {
-  json::Document document;
-  Value alpha;
-  if (conversion::convertDgdr(beta, api::kV1alpha1, alpha, document.GetAllocator())) return;
+AlphaPaths::AlphaPaths(const Value& alpha) {
   const Value* spec = k8s::specOf(alpha);
   const Value* profiling = json::findObject(spec, "profilingConfig");
   const Value* deployment = json::findObject(json::findObject(profiling, "config"), "deployment");

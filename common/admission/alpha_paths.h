@@ -12,7 +12,8 @@ namespace dynamo::admission {
 /// Names fields as the v1alpha1 client did who wrote a request, which is judged in v1beta1.
 class AlphaPaths {
  public:
-  explicit AlphaPaths(const json::Value& beta);
+  /// `alpha`: the request in v1alpha1.
+  explicit AlphaPaths(const json::Value& alpha);
 
   /// Replaces a path of v1beta1; one that v1alpha1 has too, or has not at all, stays.
   void operator()(std::string& field) const;

@@ -2,13 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include "common/admission/alpha_paths.h"
-#include "common/admission/never_starts.h"
+#include "common/admission/alpha_settings.h"
+#include "common/admission/graph_override.h"
+#include "common/admission/job_override.h"
 #include "common/api/dgdr.h"
-#include "common/json/build.h"
+#include "common/api/kinds.h"
+#include "common/conversion/dgdr.h"
 #include "common/json/parse.h"
 #include "common/k8s/names.h"
 #include "common/k8s/object.h"
@@ -26,8 +31,6 @@ using validation::Severity;
 
 namespace keys = api::dgdr;
 
-constexpr std::string_view kJob = "spec.overrides.profilingJob";
-
 std::string_view annotation(const Value& object, std::string_view key) {
   return json::findText(k8s::annotationsOf(object), key);
 }
@@ -36,119 +39,50 @@ std::string annotationPath(std::string_view key) {
   return fmt::format("metadata.annotations[{}]", key);
 }
 
-const Value* jobOf(const Value& object) {
-  return json::findObject(json::findObject(specOf(object), "overrides"), "profilingJob");
-}
-
-// The profiling Job
-
-// What of an override goes into the Job (pod-level claims: life-Q25); the rest is never looked at. All of it
-// is taken whole, but for the profiler's container and the pod around it.
-constexpr std::array<std::string_view, 6> kJobFields = {
-    "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished",
-    "completions",  "parallelism",           "suspend"};
-constexpr std::array<std::string_view, 15> kPodFields = {"tolerations",
-                                                         "nodeSelector",
-                                                         "topologySpreadConstraints",
-                                                         "affinity",
-                                                         "runtimeClassName",
-                                                         "dnsConfig",
-                                                         "terminationGracePeriodSeconds",
-                                                         "priorityClassName",
-                                                         "serviceAccountName",
-                                                         "dnsPolicy",
-                                                         "imagePullSecrets",
-                                                         "securityContext",
-                                                         "volumes",
-                                                         "resourceClaims",
-                                                         "initContainers"};
-constexpr std::array<std::string_view, 6> kContainerFields = {"image", "resources",    "securityContext",
-                                                              "env",   "volumeMounts", "envFrom"};
-
-template <std::size_t N>
-Value only(const std::array<std::string_view, N>& fields, const Value* from, json::Allocator& allocator) {
-  const json::Maker make{allocator};
-  Value kept = make.object();
-  for (const std::string_view field : fields) {
-    if (const Value* value = json::find(from, field)) make.set(kept, field, *value);
+/// Characters that no name, image or path is meant to have and that nobody sees: they come from templates and
+/// from text that was copied. Empty when there are none.
+std::string hiddenDoubt(std::string_view text) {
+  // No-break space, zero-width space, byte order mark.
+  constexpr std::array<std::string_view, 3> kUnseen = {"\xC2\xA0", "\xE2\x80\x8B", "\xEF\xBB\xBF"};
+  const auto isControl = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
+  if (std::any_of(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; })) {
+    return "holds a line break";
   }
-  return kept;
+  if (std::any_of(text.begin(), text.end(), isControl)) return "holds a control character";
+  if (!text.empty() && (text.front() == ' ' || text.back() == ' ')) return "has white space around it";
+  const bool unseen = std::any_of(kUnseen.begin(), kUnseen.end(), [&](std::string_view each) {
+    return text.find(each) != std::string_view::npos;
+  });
+  return unseen ? "holds a space that is not ASCII's" : std::string{};
 }
 
-// What the Job has of its own, as far as an override can collide with it, refer to it or leave it to the
-// operator.
-constexpr std::string_view kProfiler = "profiler";
-constexpr std::string_view kCopier = "output-copier";
-
-Value profilerOf(const Value* podSpec, json::Allocator& allocator) {
-  const json::Maker make{allocator};
-  const Value* containers = json::find(podSpec, "containers");
-  const bool given = containers != nullptr && containers->IsArray() && !containers->Empty();
-  Value profiler = only(kContainerFields, given ? &(*containers)[0] : nullptr, allocator);
-  make.set(profiler, "name", kProfiler);
-  if (json::findText(&profiler, "image").empty()) make.set(profiler, "image", kProfiler);
-  return profiler;
+bool isSpace(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-std::vector<std::string_view> volumesOf(const Value& request) {
-  std::vector<std::string_view> names{"profiling-output"};
-  const Value* cache = json::findObject(specOf(request), "modelCache");
-  if (!json::findText(cache, "pvcName").empty()) names.emplace_back("model-cache");
-  if (!annotation(request, keys::kConfigMapRef).empty()) names.emplace_back("profiling-config");
-  return names;
-}
-
-/// The volumes of the override keep their places.
-void addVolumes(Value& pod, const std::vector<std::string_view>& names, json::Allocator& allocator) {
-  const json::Maker make{allocator};
-  Value& volumes = json::ensureList(pod, "volumes", allocator);
-  for (const std::string_view name : names) {
-    if (json::findNamed(&volumes, name) != nullptr) continue;
-    make.push(volumes, make.object("name", name, "persistentVolumeClaim", make.object("claimName", name)));
-  }
-}
-
-/// The pod may not be root, unless the override says so; the rest of its context needs no judgement.
-void addSecurity(Value& pod, json::Allocator& allocator) {
-  Value& context = json::ensureObject(pod, "securityContext", allocator);
-  if (json::find(context, "runAsNonRoot") != nullptr) return;
-  json::set(context, "runAsNonRoot", Value{true}, allocator);
-}
-
-/// The Job with what is used of the override, at the same paths.
-Value mergedJob(const Value& request, const Value& job, json::Allocator& allocator) {
-  const json::Maker make{allocator};
-  const Value* podTemplate = json::findObject(&job, "template");
-  const Value* podSpec = json::findObject(podTemplate, "spec");
-  Value pod = only(kPodFields, podSpec, allocator);
-  make.set(pod, "restartPolicy", "Never");
-  make.set(pod, "containers",
-           make.list(profilerOf(podSpec, allocator), make.object("name", kCopier, "image", kCopier)));
-  addVolumes(pod, volumesOf(request), allocator);
-  addSecurity(pod, allocator);
-  Value whole = make.object("spec", std::move(pod));
-  if (const Value* metadata = json::findObject(podTemplate, "metadata")) {
-    make.set(whole, "metadata", *metadata);
-  }
-  Value used = only(kJobFields, &job, allocator);
-  make.set(used, "template", std::move(whole));
-  return used;
-}
-
-void jobOverride(const Value& object, Findings& findings) {
-  const Value* job = jobOf(object);
-  if (job == nullptr) return;
-  json::Document document;
-  const Value merged = mergedJob(object, *job, document.GetAllocator());
-  podrules::checkJob(merged, std::string{kJob}, findings);
-  refuseWhatNeverStarts(merged, fmt::format("{}.", kJob), findings);
+/// The API server refuses the profiling Job with such an image.
+void imageSpace(const Value& object, const Report& report) {
+  const std::string_view image = json::findText(specOf(object), "image");
+  if (image.empty() || (!isSpace(image.front()) && !isSpace(image.back()))) return;
+  report.invalid("spec.image", image, "must not have leading or trailing white space");
 }
 
 void image(const Value& object, const Report& report) {
   const std::string_view image = json::findText(specOf(object), "image");
-  if (const std::string doubt = podrules::imageDoubt(image); !image.empty() && !doubt.empty()) {
-    report.warn("spec.image", doubt);
-  }
+  if (image.empty() || isSpace(image.front()) || isSpace(image.back())) return;
+  std::string doubt = podrules::imageDoubt(image);
+  if (doubt.empty()) doubt = hiddenDoubt(image);
+  const bool beyond =
+      std::any_of(image.begin(), image.end(), [](char c) { return static_cast<unsigned char>(c) > 0x7F; });
+  if (doubt.empty() && beyond) doubt = "holds characters beyond ASCII, which no registry allows";
+  if (!doubt.empty()) report.warn("spec.image", doubt);
+}
+
+void model(const Value& object, const Report& report) {
+  const std::string_view model = json::findText(specOf(object), "model");
+  std::string doubt = hiddenDoubt(model);
+  if (doubt.empty() && model.find(' ') != std::string_view::npos) doubt = "holds white space";
+  if (!doubt.empty()) report.warn("spec.model", doubt);
 }
 
 void modelCache(const Value& object, const Report& report) {
@@ -163,6 +97,10 @@ void modelCacheOdd(const Value& object, const Report& report) {
   const bool given = !model.empty() || (!mount.empty() && mount != keys::kDefaultModelCacheMountPath);
   if (given && json::findText(cache, "pvcName").empty()) {
     report.warn("spec.modelCache", "has no effect without pvcName");
+  }
+  for (const auto& [field, path] : {std::pair{"pvcMountPath", mount}, std::pair{"pvcModelPath", model}}) {
+    const std::string doubt = hiddenDoubt(path);
+    if (!doubt.empty()) report.warn(fmt::format("spec.modelCache.{}", field), doubt);
   }
   if (!mount.empty() && mount.front() != '/') {
     report.warn("spec.modelCache.pvcMountPath", "is not an absolute path");
@@ -182,7 +120,7 @@ void workloadOnce(const Value& object, const Report& report) {
   const Value* workload = json::findObject(specOf(object), "workload");
   if (json::find(workload, "concurrency") == nullptr || json::find(workload, "requestRate") == nullptr)
     return;
-  report.warn("spec.workload.requestRate", "give it or concurrency: the profiler takes one of them");
+  report.warn("spec.workload.requestRate", "concurrency is given, too: the profiler takes one of the two");
 }
 
 void slaComplete(const Value& object, const Report& report) {
@@ -192,11 +130,11 @@ void slaComplete(const Value& object, const Report& report) {
   if (json::find(sla, "e2eLatency") != nullptr) {
     for (const std::string_view field : {"ttft", "itl"}) {
       if (json::find(sla, field) == nullptr) continue;
-      report.warn(fmt::format("spec.sla.{}", field), "is not used: e2eLatency is");
+      report.warn(fmt::format("spec.sla.{}", field), "has no effect beside e2eLatency");
     }
   } else if (first != each) {
     report.warn(fmt::format("spec.sla.{}", first ? "itl" : "ttft"),
-                fmt::format("is missing: the profiler wants it beside {}", first ? "ttft" : "itl"));
+                fmt::format("is missing: the profiler needs it beside {}", first ? "ttft" : "itl"));
   }
 }
 
@@ -205,6 +143,21 @@ void slaComplete(const Value& object, const Report& report) {
 void outputClaim(const Value& object, const Report& report) {
   const std::string_view name = annotation(object, keys::kOutputPvc);
   if (!name.empty()) report.check(annotationPath(keys::kOutputPvc), name, k8s::dns1123SubdomainProblem(name));
+}
+
+void configMapRef(const Value& object, const Report& report) {
+  json::Document reference;
+  const std::string_view text = annotation(object, keys::kConfigMapRef);
+  if (text.empty() || json::parse(text, reference) || !reference.IsObject()) return;
+  const std::string path = annotationPath(keys::kConfigMapRef);
+  const std::string_view name = json::findText(&reference, "name");
+  if (name.empty()) {
+    report.required(path + ".name", "name the ConfigMap");
+  } else {
+    report.check(path + ".name", name, k8s::dns1123SubdomainProblem(name));
+  }
+  const std::string_view key = json::findText(&reference, "key");
+  if (!key.empty()) report.check(path + ".key", key, k8s::configMapKeyProblem(key));
 }
 
 void deploymentOverrides(const Value& object, const Report& report) {
@@ -229,9 +182,15 @@ void deploymentOverrides(const Value& object, const Report& report) {
 using RequestCheck = validation::Check<Value>;
 
 constexpr std::array kChecks = {
+    RequestCheck{{"dgdr-image-space", Severity::Error, "the profiler's image has no white space around it"},
+                 imageSpace},
     RequestCheck{{"dgdr-image", Severity::Warning, "the profiler's image has a name that can be"}, image},
+    RequestCheck{{"dgdr-model-space", Severity::Warning, "a model's name has no white space"}, model},
     RequestCheck{{"dgdr-model-cache", Severity::Error, "a model cache is a claim"}, modelCache},
     RequestCheck{{"dgdr-output-claim", Severity::Error, "results are kept in a claim"}, outputClaim},
+    RequestCheck{
+        {"dgdr-config-map", Severity::Error, "a ConfigMap that is mounted can have its name and key"},
+        configMapRef},
     RequestCheck{{"dgdr-overrides-metadata", Severity::Error,
                   "the generated deployment gets a good name, labels and annotations"},
                  deploymentOverrides},
@@ -243,13 +202,54 @@ constexpr std::array kChecks = {
                  slaComplete},
 };
 
-constexpr auto kRules = validation::rulesIn(kChecks);
+/// What is not judged by a table: a part each.
+constexpr std::array kPartRules = {
+    validation::Rule{"dgdr-override-job", Severity::Warning,
+                     "what overrides.profilingJob asks for is taken over into the profiling Job"},
+    validation::Rule{"dgdr-override-graph", Severity::Warning,
+                     "what overrides.dgd asks for is taken over into the generated graph"},
+    validation::Rule{"dgdr-ineffective-field", Severity::Warning,
+                     "v1alpha1 settings that the profiler no longer reads"},
+};
+
+constexpr auto kRules = [] {
+  constexpr auto kTable = validation::rulesIn(kChecks);
+  std::array<validation::Rule, kTable.size() + kPartRules.size()> rules{};
+  std::copy(kPartRules.begin(), kPartRules.end(), std::copy(kTable.begin(), kTable.end(), rules.begin()));
+  return rules;
+}();
 
 Findings runAll(const Value& object) {
   Findings findings;
-  jobOverride(object, findings);
+  checkJobOverride(object, findings);
+  checkGraphOverride(object, findings);
   validation::runChecks<Value>(kChecks, object, findings);
   return findings;
+}
+
+/// Whether v1alpha1 shows more of the request than v1beta1's own fields hold.
+bool carriesAlpha(const Value& object) {
+  constexpr std::array kCarriers = {keys::kProfilingConfig, keys::kConfigMapRef, keys::kAlphaSpecRemainder};
+  return std::any_of(kCarriers.begin(), kCarriers.end(),
+                     [&](std::string_view key) { return !annotation(object, key).empty(); });
+}
+
+/// Findings as a client of v1alpha1 reads them, and what only such a client can have written. An update of
+/// something else repeats nothing of the latter.
+void speakAlpha(const validation::DgdrRequest& request, Findings& all) {
+  const bool written =
+      carriesAlpha(request.object) &&
+      (request.old == nullptr || (!k8s::isBeingDeleted(request.object) && validation::specChanged(request)));
+  if (!written && all.errors.empty() && all.warnings.empty()) return;
+  json::Document document;
+  Value alpha;
+  // What cannot be converted, as it has no kind, has no spellings of its own.
+  static_cast<void>(
+      conversion::convertDgdr(request.object, api::kV1alpha1, alpha, document.GetAllocator()));
+  const AlphaPaths toAlpha{alpha};
+  for (validation::FieldError& error : all.errors) toAlpha(error.field);
+  for (validation::Warning& warning : all.warnings) toAlpha(warning.field);
+  if (written) checkAlphaSettings(alpha, all);
 }
 
 }  // namespace
@@ -267,11 +267,7 @@ Findings validateRequest(const validation::DgdrRequest& request) {
     }
     all.add(std::move(more));
   }
-  if (request.clientVersion == "v1alpha1" && !(all.errors.empty() && all.warnings.empty())) {
-    const AlphaPaths toAlpha{request.object};
-    for (validation::FieldError& error : all.errors) toAlpha(error.field);
-    for (validation::Warning& warning : all.warnings) toAlpha(warning.field);
-  }
+  if (request.clientVersion == "v1alpha1") speakAlpha(request, all);
   all.sort();
   return all;
 }

@@ -38,6 +38,12 @@ constexpr bool isPrivateAnnotation(std::string_view key) {
   return false;
 }
 
+/// Labels by which the operator knows the generated deployment again; it sets them over the user's.
+inline constexpr std::array<std::string_view, 3> kTrackingLabels = {
+    "dgdr.nvidia.com/name", "dgdr.nvidia.com/namespace", "nvidia.com/managed-by"};
+/// Labels of the profiling Job's pods that an override cannot set, besides those.
+inline constexpr std::array<std::string_view, 2> kJobLabels = {"app", "dgdr"};
+
 /// Phases in which the spec is locked (quirk adm-Q6).
 inline constexpr std::array<std::string_view, 4> kLockedPhases = {"Profiling", "Ready", "Deploying",
                                                                   "Deployed"};

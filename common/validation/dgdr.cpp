@@ -83,12 +83,6 @@ void overridesNamespace(const DgdrRequest& request, const Report& report) {
                                showValue(own), showValue(wanted)));
 }
 
-/// Only for updates. What a client of v1alpha1 sees of the spec is more than v1beta1 has.
-bool specChanged(const DgdrRequest& request) {
-  if (!sameDgdrSpec(json::find(*request.old, "spec"), json::find(request.object, "spec"))) return true;
-  return fromAlpha(request) && !sameAlphaSpec(*request.old, request.object);
-}
-
 void specLocked(const DgdrRequest& request, const Report& report) {
   if (request.old == nullptr) return;
   const std::string_view phase = json::findText(json::find(request.old, "status"), "phase");
@@ -125,7 +119,7 @@ void positiveNumbers(const DgdrRequest& request, const Report& report) {
     const Value* value = json::find(json::find(spec, group), field);
     if (value == nullptr || !value->IsNumber() || value->GetDouble() > 0) continue;
     report.warn(fmt::format("spec.{}.{}", group, field),
-                fmt::format("{} is not greater than 0", showValue(*value)));
+                fmt::format("must be greater than 0, but is {}", showValue(*value)));
   }
 }
 
@@ -140,24 +134,34 @@ void overrideIsGraph(const DgdrRequest& request, const Report& report) {
               fmt::format("is not a {} of {}", api::kDynamoGraphDeployment, api::kV1alpha1));
 }
 
-/// What v1alpha1 clients wrote and v1beta1's profiler does not read (quirk conv-Q1).
-void ineffectiveAlphaFields(const DgdrRequest& request, const Report& report) {
-  if (!fromAlpha(request)) return;
-  if (request.old != nullptr && !specChanged(request)) return;
-  const Value* annotations = annotationsOf(request.object);
-  json::Document config;
-  if (!json::parse(json::findText(annotations, keys::kProfilingConfig), config)) {
-    for (const std::string_view key : {"hardware", "engine", "sweep"}) {
-      if (json::find(config, key) == nullptr) continue;
-      report.warn(fmt::format("spec.profilingConfig.config.{}", key),
-                  key == "hardware" ? "has no effect any more: use spec.hardware of v1beta1"
-                                    : "has no effect any more");
-    }
-  }
-  if (json::find(annotations, keys::kConfigMapRef) != nullptr) {
-    report.warn("spec.profilingConfig.configMapRef",
-                "is mounted but not used as a base: use spec.overrides.dgd of v1beta1");
-  }
+/// A block of any content turns the planner on.
+void plannerIsOn(const DgdrRequest& request, const Report& report) {
+  const Value* planner = json::findObject(json::find(specOf(request.object), "features"), "planner");
+  const auto off = [&](std::string_view key, bool meansOff) {
+    const Value* value = json::find(planner, key);
+    const bool said =
+        value != nullptr && (value->IsBool() ? value->GetBool() == meansOff
+                                             : json::text(*value) == (meansOff ? "true" : "false"));
+    if (!said) return;
+    report.warn(fmt::format("spec.features.planner.{}", key),
+                "does not turn the planner off, as the block alone turns it on: remove the block");
+  };
+  off("enabled", false);
+  off("enable", false);
+  off("disabled", true);
+}
+
+/// The bound on all GPUs may well be less than a node has, but then the nodes are not filled.
+void gpusOfNode(const DgdrRequest& request, const Report& report) {
+  const Value* hardware = json::findObject(specOf(request.object), "hardware");
+  const Value* node = json::find(hardware, "numGpusPerNode");
+  const Value* all = json::find(hardware, "totalGpus");
+  if (node == nullptr || all == nullptr || !node->IsInt64() || !all->IsInt64() || all->GetInt64() <= 0)
+    return;
+  if (node->GetInt64() <= all->GetInt64()) return;
+  report.warn(
+      "spec.hardware.numGpusPerNode",
+      fmt::format("one node has {} GPUs, more than the {} of totalGpus", node->GetInt64(), all->GetInt64()));
 }
 
 using DgdrCheck = Check<DgdrRequest>;
@@ -185,14 +189,19 @@ constexpr std::array kChecks = {
               positiveNumbers},
     DgdrCheck{{"dgdr-override-kind", Severity::Warning, "overrides.dgd should be a DynamoGraphDeployment"},
               overrideIsGraph},
-    DgdrCheck{
-        {"dgdr-ineffective-field", Severity::Warning, "v1alpha1 settings that the profiler no longer reads"},
-        ineffectiveAlphaFields},
+    DgdrCheck{{"dgdr-planner-on", Severity::Warning, "the planner is turned off by leaving its block out"},
+              plannerIsOn},
+    DgdrCheck{{"dgdr-gpus-of-node", Severity::Warning, "a node has no more GPUs than there are"}, gpusOfNode},
 };
 
 constexpr auto kRules = rulesIn(kChecks);
 
 }  // namespace
+
+bool specChanged(const DgdrRequest& request) {
+  if (!sameDgdrSpec(json::find(*request.old, "spec"), json::find(request.object, "spec"))) return true;
+  return fromAlpha(request) && !sameAlphaSpec(*request.old, request.object);
+}
 
 std::span<const Rule> dgdrRules() {
   return kRules;

@@ -236,7 +236,7 @@ class Words(Base):
             spec = {group: dict.fromkeys(fields, value) for group, fields in numbers.items()}
             done = self.ns.kubectl("create", "-f", "-", input=beta(unique(), **spec))
             self.assertEqual(done.returncode, 0, done.stderr)
-            lines = [f"Warning: {field}: {value} is not greater than 0" for field in told]
+            lines = [f"Warning: {field}: must be greater than 0, but is {value}" for field in told]
             self.assertEqual(done.stderr.splitlines(), lines + odd)
         fine = {group: dict.fromkeys(fields, 1) for group, fields in numbers.items()}
         self.assertEqual(self.ns.kubectl("create", "-f", "-", input=beta(unique(), **fine)).stderr.splitlines(), odd)

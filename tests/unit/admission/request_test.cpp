@@ -48,6 +48,11 @@ const std::string kName =
 
 TEST_CASE("the override of the profiling Job") {
   const std::string spec = "spec.overrides.profilingJob.template.spec.";
+  const auto ignored = [&](std::string_view field) {
+    return fmt::format(
+        "W dgdr-override-job {}{}: has no effect: it is not taken over into the profiling Job\n", spec,
+        field);
+  };
   check({
       {"nothing", job(""), ""},
       {"good",
@@ -90,7 +95,7 @@ TEST_CASE("the override of the profiling Job") {
       {"what the merge leaves out",
        job(R"(,"restartPolicy":"Always","schedulerName":"a b")", R"(,"ports":[{"containerPort":0}])",
            R"(,"selector":{})"),
-       ""},
+       ignored("restartPolicy") + ignored("schedulerName") + ignored("containers[0].ports")},
       {"what the operator gives: image and volumes",
        job(R"(,"initContainers":[{"name":"a","image":"i"}])",
            R"(,"image":"","volumeMounts":[{"name":"profiling-output","mountPath":"/x"}])"),
@@ -184,6 +189,94 @@ TEST_CASE("what the profiling Job takes whole of an override is whole") {
   });
 }
 
+TEST_CASE("what of the override is not taken over") {
+  const std::string at = "W dgdr-override-job spec.overrides.profilingJob.";
+  const std::string how = ": has no effect: it is not taken over into the profiling Job\n";
+  const std::string pod = at + "template.spec.";
+  const auto metadata = [](std::string_view members) {
+    return with(fmt::format(
+        R"("overrides":{{"profilingJob":{{"template":{{"metadata":{{{}}},"spec":{{"containers":[]}}}}}}}})",
+        members));
+  };
+  check({
+      {"of the Job", job("", "", R"(,"completionMode":"Indexed","manualSelector":true,"managedBy":"x.io/y")"),
+       at + "completionMode" + how + at + "manualSelector" + how + at + "managedBy" + how},
+      {"of the pod", job(R"(,"hostNetwork":true,"schedulerName":"s","nodeName":"n","priority":1)"),
+       pod + "hostNetwork" + how + pod + "schedulerName" + how + pod + "nodeName" + how + pod + "priority" +
+           how},
+      {"of the profiler", job("", R"(,"command":["a"],"args":["b"],"workingDir":"/w","lifecycle":{"a":1})"),
+       pod + "containers[0].command" + how + pod + "containers[0].args" + how + pod +
+           "containers[0].workingDir" + how + pod + "containers[0].lifecycle" + how},
+      {"of the pod's security",
+       job(R"(,"securityContext":{"fsGroup":1,"supplementalGroupsPolicy":"Strict"})"),
+       pod + "securityContext.supplementalGroupsPolicy" + how},
+      {"another container",
+       with(
+           R"("overrides":{"profilingJob":{"template":{"spec":{"containers":[{"name":"a"},{"name":"b"}]}}}})"),
+       pod + "containers[1]: has no effect: only the first container is taken over, into the profiler\n"},
+      {"metadata", metadata(R"("name":"n","labels":{"team":"a"},"annotations":{"a":"b"})"),
+       at + "template.metadata.name" + how},
+      {"labels of the operator", metadata(R"("labels":{"app":"x","nvidia.com/managed-by":"me"})"),
+       at + "template.metadata.labels[app]: has no effect: the operator sets this label itself\n" + at +
+           "template.metadata.labels[nvidia.com/managed-by]: has no effect: the operator sets this label "
+           "itself\n"},
+      {"what is as it is anyway, and what is empty",
+       job(R"(,"restartPolicy":"Never","hostAliases":[])", R"(,"command":[],"args":null,"ports":[])",
+           R"(,"selector":{})"),
+       ""},
+      {"all that is taken over",
+       job(R"(,"tolerations":[],"automountServiceAccountToken":true,"dnsPolicy":"Default",)"
+           R"("priorityClassName":"p","securityContext":{"runAsUser":1,"seLinuxOptions":{"level":"a"}})",
+           R"(,"image":"i:1","envFrom":[],"securityContext":{"privileged":true})",
+           R"(,"backoffLimit":1,"suspend":false,"ttlSecondsAfterFinished":1)"),
+       ""},
+  });
+}
+
+TEST_CASE("white space and characters that nobody sees") {
+  const std::string around = "must not have leading or trailing white space\n";
+  const std::string mount = R"("modelCache":{"pvcName":"c","pvcMountPath":)";
+  check({
+      {"image with a line break at its end", with(R"("image":"profiler:1\n")"),
+       "E dgdr-image-space spec.image: Invalid value: \"profiler:1 \": " + around},
+      {"image with a blank before it", with(R"("image":" profiler:1")"),
+       "E dgdr-image-space spec.image: Invalid value: \" profiler:1\": " + around},
+      {"image with a control character", with(R"("image":"profiler:\u0001")"),
+       "W dgdr-image spec.image: holds a control character\n"},
+      {"image with a dash of a word processor", with(R"("image":"profiler\u2013x:1")"),
+       "W dgdr-image spec.image: holds characters beyond ASCII, which no registry allows\n"},
+      {"image with a no-break space", with(R"("image":"profiler:1\u00a0")"),
+       "W dgdr-image spec.image: holds a space that is not ASCII's\n"},
+      {"model with a line break", dgdr(R"({"model":"Qwen/Qwen3\n"})"),
+       "W dgdr-model-space spec.model: holds a line break\n"},
+      {"model with a blank inside", dgdr(R"({"model":"Qwen/Qwen 3"})"),
+       "W dgdr-model-space spec.model: holds white space\n"},
+      {"model with an unseen space", dgdr(R"({"model":"Qwen\u200b/Qwen3"})"),
+       "W dgdr-model-space spec.model: holds a space that is not ASCII's\n"},
+      {"mount path", with(mount + R"("/models\n"})"),
+       "W dgdr-model-cache-odd spec.modelCache.pvcMountPath: holds a line break\n"},
+      {"mount path with a blank inside", with(mount + R"("/my models"})"), ""},
+  });
+}
+
+TEST_CASE("the ConfigMap of a v1alpha1 request") {
+  const std::string at = "metadata.annotations[nvidia.com/dgdr-config-map-ref]";
+  const auto ref = [](std::string_view members) {
+    return annotated("config-map-ref", fmt::format("{{{}}}", members));
+  };
+  check({
+      {"good", ref(R"(\"name\":\"base\",\"key\":\"disagg.yaml\")"), ""},
+      {"name", ref(R"(\"name\":\"Base\")"),
+       "E dgdr-config-map " + at + ".name: Invalid value: \"Base\": " + kName},
+      {"no name", ref(""), "E dgdr-config-map " + at + ".name: Required value: name the ConfigMap\n"},
+      {"no JSON", annotated("config-map-ref", "x"), ""},
+  });
+  CHECK(said(ref(R"(\"name\":\"a\",\"key\":\"../x\")"))
+            .starts_with("E dgdr-config-map " + at + ".key: Invalid value: \"../x\""));
+  CHECK(said(ref(R"(\"name\":\"Base\")"), {}, "v1alpha1")
+            .starts_with("E dgdr-config-map spec.profilingConfig.configMapRef.name: "));
+}
+
 TEST_CASE("image, model cache, traffic and targets") {
   check({
       {"image", with(R"("image":"profiler: 1")"), "W dgdr-image spec.image: holds white space\n"},
@@ -200,13 +293,13 @@ TEST_CASE("image, model cache, traffic and targets") {
       {"an absolute model path", with(R"("modelCache":{"pvcName":"c","pvcModelPath":"/x"})"),
        "W dgdr-model-cache-odd spec.modelCache.pvcModelPath: is a path inside the claim\n"},
       {"traffic twice", with(R"("workload":{"concurrency":1,"requestRate":2})"),
-       "W dgdr-workload-once spec.workload.requestRate: give it or concurrency: the profiler takes one of "
-       "them\n"},
+       "W dgdr-workload-once spec.workload.requestRate: concurrency is given, too: the profiler takes one of "
+       "the two\n"},
       {"half a target", with(R"("sla":{"ttft":1})"),
-       "W dgdr-sla-complete spec.sla.itl: is missing: the profiler wants it beside ttft\n"},
+       "W dgdr-sla-complete spec.sla.itl: is missing: the profiler needs it beside ttft\n"},
       {"both targets", with(R"("sla":{"ttft":1,"itl":1})"), ""},
       {"a target that is not used", with(R"("sla":{"e2eLatency":1,"itl":1})"),
-       "W dgdr-sla-complete spec.sla.itl: is not used: e2eLatency is\n"},
+       "W dgdr-sla-complete spec.sla.itl: has no effect beside e2eLatency\n"},
   });
 }
 
@@ -219,7 +312,7 @@ TEST_CASE("v1alpha1 clients read their own paths") {
   CHECK(alpha(with(R"("image":"a b")")) ==
         "W dgdr-image spec.profilingConfig.profilerImage: holds white space\n");
   CHECK(alpha(with(R"("sla":{"ttft":-1,"itl":1})")) ==
-        "W dgdr-positive-numbers spec.profilingConfig.config.sla.ttft: -1 is not greater than 0\n");
+        "W dgdr-positive-numbers spec.profilingConfig.config.sla.ttft: must be greater than 0, but is -1\n");
   CHECK(alpha(annotated("output-pvc", "Out")) ==
         "E dgdr-output-claim spec.profilingConfig.outputPVC: Invalid value: \"Out\": " + kName);
   CHECK(said(annotated("output-pvc", "Out")) ==
@@ -254,11 +347,17 @@ TEST_CASE("v1alpha1 clients read their own paths") {
   CHECK(cache(R"("pvcPath":"/abs")") == odd + "pvcPath" + inside);
   CHECK(cache(R"("pvcMountPath":"m")") == odd + "pvcMountPath" + relative);
   CHECK(cache(R"("mountPath":"m")") == odd + "mountPath" + relative);
-  CHECK(cache(R"("mountPath":"m","pvcMountPath":"n")") == odd + "pvcMountPath" + relative);
+  CHECK(cache(R"("mountPath":"m","pvcMountPath":"n")") ==
+        odd + "pvcMountPath" + relative +
+            "W dgdr-ineffective-field spec.profilingConfig.config.deployment.modelCache.mountPath: has no "
+            "effect: "
+            "pvcMountPath is given, too\n");
   CHECK(written(R"("profilingConfig":{"profilerImage":""},"deploymentOverrides":{"workersImage":"a b"})") ==
         "W dgdr-image spec.deploymentOverrides.workersImage: holds white space\n");
   CHECK(written(R"("profilingConfig":{"profilerImage":"a b"},"deploymentOverrides":{"workersImage":"w"})") ==
-        "W dgdr-image spec.profilingConfig.profilerImage: holds white space\n");
+        "W dgdr-image spec.profilingConfig.profilerImage: holds white space\n"
+        "W dgdr-ineffective-field spec.deploymentOverrides.workersImage: has no effect any more beside "
+        "profilerImage: use spec.overrides.dgd of v1beta1\n");
 }
 
 }  // namespace

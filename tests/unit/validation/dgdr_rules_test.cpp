@@ -87,7 +87,7 @@ TEST_CASE("dgdr-hardware-required (10.1-2)") {
     CHECK(judged(row.object).empty());
   }
   CHECK(judged(with(R"({"vramMb":0})"), {}, off) ==
-        "W dgdr-positive-numbers spec.hardware.vramMb: 0 is not greater than 0\n");
+        "W dgdr-positive-numbers spec.hardware.vramMb: must be greater than 0, but is 0\n");
 }
 
 TEST_CASE("all errors come together, by path") {
@@ -153,7 +153,8 @@ TEST_CASE("dgdr-positive-numbers (b1-Q9)") {
       return judged(dgdr(fmt::format(R"({{"model":"m","{}":{{"{}":{}}}}})", g, f, value)));
     };
     const auto warning = [&, g = group, f = field](std::string_view shown) {
-      return fmt::format("W dgdr-positive-numbers spec.{}.{}: {} is not greater than 0\n", g, f, shown);
+      return fmt::format("W dgdr-positive-numbers spec.{}.{}: must be greater than 0, but is {}\n", g, f,
+                         shown);
     };
     INFO(group << "." << field);
     CHECK(with("1").empty());
@@ -183,24 +184,45 @@ TEST_CASE("dgdr-override-kind (b1-Q11)") {
   });
 }
 
-TEST_CASE("dgdr-ineffective-field (conv-Q1)") {
-  const std::string object =
-      R"({"metadata":{"name":"r","annotations":{"nvidia.com/dgdr-config-map-ref":"{}",)"
-      R"("nvidia.com/dgdr-profiling-config":"{\"sweep\":{},\"engine\":{},\"hardware\":{},\"sla\":{}}"}},)"
-      R"("spec":{"model":"m"}})";
-  const std::string warnings =
-      "W dgdr-ineffective-field spec.profilingConfig.config.hardware: has no effect any more: use "
-      "spec.hardware of "
-      "v1beta1\n"
-      "W dgdr-ineffective-field spec.profilingConfig.config.engine: has no effect any more\n"
-      "W dgdr-ineffective-field spec.profilingConfig.config.sweep: has no effect any more\n"
-      "W dgdr-ineffective-field spec.profilingConfig.configMapRef: is mounted but not used as a base: use "
-      "spec.overrides.dgd of v1beta1\n";
-  CHECK(judged(object, {}, {}, "v1alpha1") == warnings);
-  // Once a field: v1beta1 clients did not write them, and an update of something else repeats nothing.
-  CHECK(judged(object).empty());
-  CHECK(judged(object, object, {}, "v1alpha1").empty());
-  CHECK(judged(object, dgdr(R"({"model":"n"})"), {}, "v1alpha1") == warnings);
+TEST_CASE("a planner that is written is on") {
+  const auto with = [](std::string_view planner) {
+    return dgdr(R"({"model":"m","features":{"planner":)" + std::string{planner} + "}}");
+  };
+  const auto told = [](std::string_view key) {
+    return fmt::format(
+        "W dgdr-planner-on spec.features.planner.{}: does not turn the planner off, as the block alone turns "
+        "it "
+        "on: remove the block\n",
+        key);
+  };
+  check({
+      {"empty", with("{}"), ""},
+      {"on", with(R"({"enabled":true,"disabled":false})"), ""},
+      {"a part of it off", with(R"({"enable_load_scaling":false})"), ""},
+      {"off", with(R"({"enabled":false})"), told("enabled")},
+      {"off as text", with(R"({"enabled":"false"})"), told("enabled")},
+      {"off in other words", with(R"({"enable":false,"disabled":true})"), told("enable") + told("disabled")},
+      {"no planner", dgdr(R"({"model":"m","features":{"mocker":{"enabled":false}}})"), ""},
+      {"another type", with("false"), ""},
+  });
+}
+
+TEST_CASE("GPUs of a node and of all nodes") {
+  const auto with = [](std::string_view node, std::string_view all) {
+    return dgdr(
+        fmt::format(R"({{"model":"m","hardware":{{"numGpusPerNode":{},"totalGpus":{}}}}})", node, all));
+  };
+  check({
+      {"fewer", with("8", "16"), ""},
+      {"as many", with("8", "8"), ""},
+      {"more", with("8", "4"),
+       "W dgdr-gpus-of-node spec.hardware.numGpusPerNode: one node has 8 GPUs, more than the 4 of "
+       "totalGpus\n"},
+      {"one of them", dgdr(R"({"model":"m","hardware":{"numGpusPerNode":8}})"), ""},
+      {"no number", with("8", "null"), ""},
+      {"none at all", with("8", "0"),
+       "W dgdr-positive-numbers spec.hardware.totalGpus: must be greater than 0, but is 0\n"},
+  });
 }
 
 TEST_CASE("the list of rules is complete and its ids are unique") {
@@ -212,8 +234,8 @@ TEST_CASE("the list of rules is complete and its ids are unique") {
     CHECK(ids.insert(rule.id).second);
   }
   CHECK(ids == std::set<std::string_view>{"dgdr-failed-is-final", "dgdr-hardware-required",
-                                          "dgdr-ineffective-field", "dgdr-model-required", "dgdr-name-length",
-                                          "dgdr-override-kind", "dgdr-overrides-namespace",
+                                          "dgdr-gpus-of-node", "dgdr-model-required", "dgdr-name-length",
+                                          "dgdr-override-kind", "dgdr-overrides-namespace", "dgdr-planner-on",
                                           "dgdr-positive-numbers", "dgdr-spec-locked",
                                           "dgdr-thorough-backend"});
 }

@@ -178,12 +178,6 @@ TEST_CASE("all of the spec that clients of v1alpha1 see is locked (adm-Q6)") {
   // To clients of v1beta1 annotations are metadata.
   const std::string old = converted(plain, "Profiling");
   CHECK(judged(converted(profiling(R"(,"outputPVC":"c")"), "Profiling"), old).empty());
-  const auto engine = [&](int a) {
-    return converted(profiling(fmt::format(R"(,"config":{{"engine":{{"a":{}}}}})", a)), "Pending");
-  };
-  CHECK(judged(engine(2), engine(1), {}, "v1alpha1") ==
-        "W dgdr-ineffective-field spec.profilingConfig.config.engine: has no effect any more\n");
-  CHECK(judged(engine(1), engine(1), {}, "v1alpha1").empty());
 }
 
 TEST_CASE("a foreign namespace in the overrides: kept warns, changed is refused") {

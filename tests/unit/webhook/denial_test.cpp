@@ -275,11 +275,12 @@ TEST_CASE("warnings reach the user whatever the object holds") {
 
 TEST_CASE("warnings stand beside allowed and denied answers") {
   CHECK(outcome(ask(kValidate, review("CREATE", dgdr(R"({"model":"m","sla":{"ttft":0,"itl":1}})")))) ==
-        "allowed [spec.sla.ttft: 0 is not greater than 0]");
+        "allowed [spec.sla.ttft: must be greater than 0, but is 0]");
   CHECK(outcome(ask(kValidate, review("CREATE", dgdr(R"({"sla":{"ttft":0,"itl":-1.5}})")))) ==
         "denied 422 Invalid: DynamoGraphDeploymentRequest.nvidia.com \"r\" is invalid: spec.model: Required "
-        "value: name a model [spec.sla.ttft: 0 is not greater than 0] [spec.sla.itl: -1.5 is not greater "
-        "than 0]");
+        "value: name a model [spec.sla.ttft: must be greater than 0, but is 0] [spec.sla.itl: must be "
+        "greater than "
+        "0, but is -1.5]");
 }
 
 TEST_CASE("rules about a change are locks, the others are not") {

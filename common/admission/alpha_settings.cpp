@@ -1,0 +1,173 @@
+#include "common/admission/alpha_settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "common/api/dgdr.h"
+#include "common/conversion/profiler_config.h"
+#include "common/k8s/object.h"
+#include "common/validation/check.h"
+
+namespace dynamo::admission {
+namespace {
+
+using json::Value;
+using validation::Report;
+
+constexpr std::string_view kRule = "dgdr-ineffective-field";
+constexpr std::string_view kConfig = "spec.profilingConfig.config";
+constexpr std::string_view kNotRead = "has no effect: nothing reads it";
+constexpr std::string_view kNoObject = "has no effect: it is not an object";
+
+constexpr std::array<std::string_view, 3> kConfigKeys = {"sla", "deployment", "planner"};
+constexpr std::array<std::string_view, 4> kSlaKeys = {"ttft", "itl", "isl", "osl"};
+constexpr std::array<std::string_view, 1> kDeploymentKeys = {"modelCache"};
+constexpr std::array<std::string_view, 3> kCacheKeys = {"pvcName", "modelPathInPvc", "pvcMountPath"};
+
+/// Keys that profilers before 1.0 read, and what took their place.
+struct Successor {
+  std::string_view path;  ///< below the configuration
+  std::string_view use;
+};
+constexpr std::array<Successor, 7> kSuccessors = {{{"hardware", "spec.hardware of v1beta1"},
+                                                   {"sweep", "spec.searchStrategy of v1beta1"},
+                                                   {"engine.backend", "spec.backend"},
+                                                   {"deployment.model", "spec.model"},
+                                                   {"deployment.namespace", "metadata.namespace"},
+                                                   {"deployment.dgd_image", "spec.overrides.dgd of v1beta1"},
+                                                   {"sla.e2eLatency", "spec.sla.e2eLatency of v1beta1"}}};
+constexpr std::array<std::string_view, 3> kFormerKeys = {"hardware", "engine", "sweep"};
+
+/// Spellings before 1.0, read where the new one is absent (conv-Q8).
+struct Spelling {
+  std::string_view old;
+  std::string_view now;
+};
+constexpr std::array<Spelling, 2> kSpellings = {
+    {{"pvcPath", "modelPathInPvc"}, {"mountPath", "pvcMountPath"}}};
+
+template <typename List>
+bool contains(const List& list, std::string_view item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+std::string at(std::string_view path) {
+  return fmt::format("{}.{}", kConfig, path);
+}
+
+std::string textFor(std::string_view path, std::span<const std::string_view> candidates) {
+  for (const Successor& successor : kSuccessors) {
+    if (successor.path == path) return fmt::format("has no effect any more: use {}", successor.use);
+  }
+  if (contains(kFormerKeys, path)) return "has no effect any more";
+  const std::string_view key = path.substr(path.rfind('.') + 1);
+  return std::string{kNotRead} + validation::Suggestions{candidates}(key);
+}
+
+/// Warns of the members of `object`, which stands at `path`, that are none of `known`.
+void warnOfOthers(const Value* object, std::string_view path, std::span<const std::string_view> known,
+                  const Report& report) {
+  validation::forEachMember(object, [&](std::string_view key, const Value&) {
+    if (contains(known, key)) return;
+    const std::string full = path.empty() ? std::string{key} : fmt::format("{}.{}", path, key);
+    report.warn(at(full), textFor(full, known));
+  });
+}
+
+/// The object `key` of `parent`; another type is told.
+const Value* group(const Value* parent, std::string_view key, std::string_view path, const Report& report) {
+  const Value* value = json::find(parent, key);
+  if (value == nullptr || value->IsObject()) return value;
+  report.warn(at(path), std::string{kNoObject});
+  return nullptr;
+}
+
+void targets(const Value& config, const Report& report) {
+  const Value* sla = group(&config, "sla", "sla", report);
+  warnOfOthers(sla, "sla", kSlaKeys, report);
+  for (const std::string_view key : {"ttft", "itl"}) {
+    const Value* value = json::find(sla, key);
+    if (value == nullptr || value->IsNumber()) continue;
+    report.warn(at(fmt::format("sla.{}", key)),
+                fmt::format("has no effect: {} is not a number", validation::showValue(*value)));
+  }
+  const auto tokens = [&](std::string_view key, int otherwise) {
+    const Value* value = json::find(sla, key);
+    if (value == nullptr || conversion::isTokenCount(*value)) return;
+    report.warn(at(fmt::format("sla.{}", key)),
+                fmt::format("has no effect: {} is not a whole number; the default {} counts",
+                            validation::showValue(*value), otherwise));
+  };
+  tokens("isl", api::dgdr::kDefaultInputSequenceLength);
+  tokens("osl", api::dgdr::kDefaultOutputSequenceLength);
+}
+
+void modelCache(const Value& config, const Report& report) {
+  const Value* deployment = group(&config, "deployment", "deployment", report);
+  warnOfOthers(deployment, "deployment", kDeploymentKeys, report);
+  constexpr std::string_view kPath = "deployment.modelCache";
+  const Value* cache = group(deployment, "modelCache", kPath, report);
+  validation::forEachMember(cache, [&](std::string_view key, const Value& value) {
+    const std::string path = fmt::format("{}.{}", kPath, key);
+    const auto* spelling = std::find_if(kSpellings.begin(), kSpellings.end(),
+                                        [&](const Spelling& each) { return each.old == key; });
+    const bool old = spelling != kSpellings.end();
+    if (old && json::find(cache, spelling->now) != nullptr) {
+      report.warn(at(path), fmt::format("has no effect: {} is given, too", spelling->now));
+    } else if (!old && !contains(kCacheKeys, key)) {
+      report.warn(at(path), textFor(path, kCacheKeys));
+    } else if (!value.IsString()) {
+      report.warn(at(path), fmt::format("has no effect: {} is not a string", validation::showValue(value)));
+    }
+  });
+}
+
+void planner(const Value& config, const Report& report) {
+  const Value* planner = group(&config, "planner", "planner", report);
+  if (planner != nullptr && planner->ObjectEmpty()) {
+    report.warn(at("planner"), "has no effect while it is empty");
+  }
+}
+
+void profilerConfig(const Value* config, const Report& report) {
+  if (config == nullptr || !config->IsObject()) return;  // the schema's business
+  warnOfOthers(config, {}, kConfigKeys, report);
+  targets(*config, report);
+  modelCache(*config, report);
+  planner(*config, report);
+}
+
+}  // namespace
+
+void checkAlphaSettings(const Value& alpha, validation::Findings& findings) {
+  const Report report{findings, kRule};
+  const Value* spec = k8s::specOf(alpha);
+  const Value* profiling = json::findObject(spec, "profilingConfig");
+  profilerConfig(json::find(profiling, "config"), report);
+  if (json::find(profiling, "configMapRef") != nullptr) {
+    report.warn("spec.profilingConfig.configMapRef",
+                "is mounted but not used as a base: use spec.overrides.dgd of v1beta1");
+  }
+  const Value* nodes = json::findObject(profiling, "nodeSelector");
+  if (nodes != nullptr && !nodes->ObjectEmpty()) {
+    report.warn("spec.profilingConfig.nodeSelector",
+                "has no effect any more: use spec.overrides.profilingJob of v1beta1");
+  }
+  if (json::findBool(spec, "enableGpuDiscovery") == false) {
+    report.warn("spec.enableGpuDiscovery", "has no effect any more: use spec.hardware of v1beta1");
+  }
+  const std::string_view workers =
+      json::findText(json::findObject(spec, "deploymentOverrides"), "workersImage");
+  const std::string_view profiler = json::findText(profiling, "profilerImage");
+  if (!workers.empty() && !profiler.empty() && workers != profiler) {
+    report.warn("spec.deploymentOverrides.workersImage",
+                "has no effect any more beside profilerImage: use spec.overrides.dgd of v1beta1");
+  }
+}
+
+}  // namespace dynamo::admission

@@ -1,0 +1,164 @@
+// spec.overrides.dgd: what could never be applied, and what has no effect.
+
+#include "common/admission/graph_override.h"
+
+#include <set>
+
+#include "common/admission/request.h"
+#include "common/validation/validators.h"
+#include "rows.h"
+#include "support.h"
+
+namespace dynamo::admission {
+namespace {
+
+using validation::test::dgdr;
+using validation::test::lines;
+using validation::test::object;
+
+std::string said(std::string_view text, std::string_view old = {}) {
+  const validation::DgdrPolicy policy;
+  const json::Document now = object(text);
+  if (old.empty()) return lines(validateRequest({now, nullptr, "v1beta1", policy}));
+  const json::Document before = object(old);
+  return lines(validateRequest({now, &before, "v1beta1", policy}));
+}
+
+/// A request whose override has these members beside apiVersion and kind.
+std::string override(std::string_view members) {
+  return dgdr(fmt::format(R"({{"model":"m","overrides":{{"dgd":{{"apiVersion":"nvidia.com/v1alpha1",)"
+                          R"("kind":"DynamoGraphDeployment"{}}}}}}})",
+                          members));
+}
+
+std::string service(std::string_view members) {
+  return override(fmt::format(R"(,"spec":{{"services":{{"Worker":{{{}}}}}}})", members));
+}
+
+void check(const std::vector<test::Row>& rows) {
+  test::check([](std::string_view text) { return said(text); }, rows);
+}
+
+std::string at(std::string_view rule, std::string_view path, std::string_view how) {
+  return fmt::format("{} spec.overrides.dgd.{}: {}\n", rule, path, how);
+}
+
+TEST_CASE("parts that a graph may be given") {
+  check({
+      {"nothing", override(""), ""},
+      {"a name", override(R"(,"metadata":{"name":"mine","labels":{"a":"b"},"annotations":{"c":"d"}})"), ""},
+      {"empty services", override(R"(,"spec":{"services":{}})"), ""},
+      {"replicas", service(R"("replicas":2)"), ""},
+      {"tolerations and nodes",
+       service(
+           R"("extraPodSpec":{"tolerations":[{"key":"a","operator":"Exists"}],"nodeSelector":{"a":"b"}})"),
+       ""},
+      {"an argument list alone", service(R"("extraPodSpec":{"mainContainer":{"args":["--a"]}})"), ""},
+      {"a mount of a volume that may be generated",
+       service(R"("extraPodSpec":{"mainContainer":{"volumeMounts":[{"name":"v","mountPath":"/v"}]}})"), ""},
+      {"a probe that may get its handler",
+       service(R"("extraPodSpec":{"mainContainer":{"livenessProbe":{"periodSeconds":5}}})"), ""},
+      {"a claim by name", override(R"(,"spec":{"pvcs":[{"name":"models"}]})"), ""},
+      {"the namespace of the request", override(R"(,"metadata":{"name":"a","namespace":"ns"})"), ""},
+  });
+}
+
+TEST_CASE("fields of the graph that are unknown or of a wrong type") {
+  check({
+      {"a typing error", service(R"("replica":2)"),
+       at("W schema.unknown-field", "spec.services[Worker].replica",
+          "has no effect: unknown field, did you mean \"replicas\"?")},
+      {"in a container", service(R"("extraPodSpec":{"mainContainer":{"arg":["a"]}})"),
+       at("W schema.unknown-field", "spec.services[Worker].extraPodSpec.mainContainer.arg",
+          "has no effect: unknown field, did you mean \"args\"?")},
+      {"above the services", override(R"(,"spec":{"service":{}})"),
+       at("W schema.unknown-field", "spec.service",
+          "has no effect: unknown field, did you mean \"services\"?")},
+      {"replicas as text", service(R"("replicas":"2")"),
+       at("E schema.type", "spec.services[Worker].replicas",
+          "Invalid value: \"string\": spec.overrides.dgd.spec.services[Worker].replicas in body must be of "
+          "type "
+          "integer: \"string\"")},
+      {"an unknown framework", override(R"(,"spec":{"backendFramework":"tgi"})"),
+       at("E schema.enum", "spec.backendFramework",
+          "Unsupported value: \"tgi\": supported values: \"sglang\", \"vllm\", \"trtllm\"")},
+      {"a key with a dot", override(R"(,"spec":{"services":{"a.b":{"replicas":true}}})"),
+       at("E schema.type", "spec.services[a.b].replicas",
+          "Invalid value: \"boolean\": spec.overrides.dgd.spec.services[a.b].replicas in body must be of "
+          "type "
+          "integer: \"boolean\"")},
+  });
+}
+
+TEST_CASE("metadata of the graph") {
+  const std::string none = "has no effect: only name, labels and annotations are taken";
+  check({
+      {"another namespace", override(R"(,"metadata":{"namespace":"other"})"),
+       at("W dgdr-override-graph", "metadata.namespace",
+          "has no effect: the deployment is made in the namespace of the request")},
+      {"other members", override(R"(,"metadata":{"finalizers":["a.b/c"],"uid":"u"})"),
+       at("W dgdr-override-graph", "metadata.finalizers", none) +
+           at("W dgdr-override-graph", "metadata.uid", none)},
+      {"a label of the operator", override(R"(,"metadata":{"labels":{"dgdr.nvidia.com/name":"x"}})"),
+       at("W dgdr-override-graph", "metadata.labels[dgdr.nvidia.com/name]",
+          "the operator sets it; yours is replaced")},
+      {"a status", override(R"(,"status":{"state":"successful"})"),
+       at("W dgdr-override-graph", "status", "has no effect")},
+  });
+}
+
+TEST_CASE("rules that need no generated part") {
+  const std::string pod = "spec.services[Worker].extraPodSpec.";
+  check({
+      {"quantity", service(R"("resources":{"limits":{"memory":"16GB"}})"),
+       at("E service.quantity", "spec.services[Worker].resources.limits.memory",
+          "Invalid value: \"16GB\": must be a quantity such as \"2\", \"500m\" or \"16Gi\"; did you mean the "
+          "suffix \"G\"?")},
+      {"toleration", service(R"("extraPodSpec":{"tolerations":[{"key":"a","operator":"In"}]})"),
+       at("E pod.toleration", pod + "tolerations[0].operator",
+          "Unsupported value: \"In\": supported values: \"Equal\", \"Exists\"")},
+      {"two sources of a volume",
+       service(R"("extraPodSpec":{"volumes":[{"name":"v","emptyDir":{},"hostPath":{"path":"/a"}}]})"),
+       at("E pod.volume-source", pod + "volumes[0].hostPath",
+          "Forbidden: only one volume type may be given, and emptyDir is")},
+      {"image with white space", service(R"("extraPodSpec":{"mainContainer":{"image":"i:1\n"}})"),
+       at("E pod.image", pod + "mainContainer.image",
+          "Invalid value: \"i:1 \": must not have leading or trailing white space")},
+      {"container of another name", service(R"("extraPodSpec":{"containers":[{"name":"A_b","image":"i"}]})"),
+       at("E pod.container-name", pod + "containers[0].name",
+          "Invalid value: \"A_b\": must consist of lower case letters, digits or '-', and start and end with "
+          "a letter "
+          "or digit")},
+      {"pod label", service(R"("extraPodMetadata":{"labels":{"a b":"c"}})"),
+       at("E service.labels", "spec.services[Worker].extraPodMetadata.labels[a b]",
+          "Invalid value: \"a b\": name part must consist of letters, digits, '-', '_' or '.', and start and "
+          "end "
+          "with a letter or digit")},
+      {"service's probe", service(R"("livenessProbe":{"httpGet":{"port":0}})"),
+       at("E pod.handler-port", "spec.services[Worker].livenessProbe.httpGet.port",
+          "Invalid value: 0: must be between 1 and 65535, inclusive")},
+  });
+}
+
+TEST_CASE("an update that leaves the override alone is not refused for it") {
+  const std::string bad = service(R"("replicas":"2")");
+  CHECK(said(bad, bad).starts_with("W schema.type spec.overrides.dgd.spec.services[Worker].replicas: "));
+  CHECK(said(service(R"("replicas":"3")"), service(R"("replicas":2)")).starts_with("E schema.type "));
+}
+
+TEST_CASE("what is no graph is not looked into") {
+  CHECK(said(dgdr(R"({"model":"m","overrides":{"dgd":{"apiVersion":"v1","kind":"Pod","spec":7}}})")) ==
+        "W dgdr-override-kind spec.overrides.dgd: is not a DynamoGraphDeployment of nvidia.com/v1alpha1\n");
+}
+
+TEST_CASE("the rules of parts are rules of graphs") {
+  std::set<std::string_view> listed;
+  for (const validation::Rule& rule : validation::dgdRules()) listed.insert(rule.id);
+  for (const std::string_view rule : rulesOfParts()) {
+    INFO(rule);
+    CHECK(listed.contains(rule));
+  }
+}
+
+}  // namespace
+}  // namespace dynamo::admission
