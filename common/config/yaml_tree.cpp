@@ -6,6 +6,7 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <array>
 #include <istream>
 #include <map>
 #include <streambuf>
@@ -118,6 +119,41 @@ class ViewBuffer : public std::streambuf {
   }
 };
 
+/// yaml-cpp's words for the commonest mistakes, and ours.
+struct Wording {
+  std::string_view theirs;
+  std::string_view ours;
+};
+constexpr std::array<Wording, 8> kWordings = {
+    {{"illegal map value", "a value with \": \" in it must be quoted, or the indentation is wrong"},
+     {"illegal map key", "a name cannot stand here: check the indentation"},
+     {"illegal block entry", "a list item (\"- \") cannot stand here: check the indentation"},
+     {"end of map not found", "the indentation fits no map above"},
+     {"end of sequence not found", "the indentation fits no list above"},
+     {"end of map flow not found", "\"{\" is not closed, or a comma is missing"},
+     {"end of sequence flow not found", "\"[\" is not closed, or a comma is missing"},
+     {"illegal EOF in scalar", "a quoted text is not closed"}}};
+
+/// Where a tab stands in the indentation of the line of an error or of one beside it: that is what it comes
+/// of, whatever the parser makes of it. nullopt when there is none.
+std::optional<Position> tabInIndentation(std::string_view text, std::uint32_t errorLine) {
+  std::optional<Position> found;
+  std::uint32_t line = 1;
+  for (std::size_t start = 0; start < text.size() && line <= errorLine + 1; ++line) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    const std::string_view content = text.substr(start, end - start);
+    const std::size_t first = std::min(content.find_first_not_of(" \t\r"), content.size());
+    const std::size_t tab = content.substr(0, first).find('\t');
+    const bool beside = line + 1 >= errorLine;
+    if (beside && tab != std::string_view::npos && first < content.size() && content[first] != '#') {
+      found = Position{line, static_cast<std::uint32_t>(tab + 1)};
+      if (line >= errorLine) break;
+    }
+    start = end + 1;
+  }
+  return found;
+}
+
 /// What yaml-cpp says, on one line: it quotes the character that it stumbles on, and the text's end as a
 /// control character.
 std::string printable(std::string text) {
@@ -125,7 +161,9 @@ std::string printable(std::string text) {
       text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; },
       ' ');
   while (!text.empty() && (text.back() == ' ' || text.back() == ':')) text.pop_back();
-  return text;
+  const auto* known =
+      std::find_if(kWordings.begin(), kWordings.end(), [&](const Wording& w) { return w.theirs == text; });
+  return known == kWordings.end() ? text : std::string{known->ours};
 }
 
 }  // namespace
@@ -154,7 +192,11 @@ std::optional<json::ParseError> readYaml(
   } catch (const Refused& refused) {
     return refused.error;
   } catch (const YAML::Exception& error) {
-    return errorAt(positionOfMark(error.mark), printable(error.msg));
+    const Position at = positionOfMark(error.mark);
+    if (const auto tab = tabInIndentation(text, at.line)) {
+      return errorAt(*tab, "a tab in the indentation: YAML is indented with spaces");
+    }
+    return errorAt(at, printable(error.msg));
   } catch (const std::exception& error) {
     return errorAt({}, printable(error.what()));
   }
