@@ -12,6 +12,9 @@ namespace {
 
 constexpr const char* kDecodeRule = "config-type";
 constexpr const char* kUnknownRule = "config-unknown-field";
+constexpr std::string_view kUnknown = "unknown field, ignored";
+constexpr std::size_t kMostOfName = 64;
+constexpr std::size_t kMostPlaces = 3;
 constexpr std::string_view kDurationText = "must be a duration string such as \"30s\" or \"1h30m\"";
 
 /// Compound values are only named: what was meant as a Secret's content may stand in them.
@@ -19,6 +22,10 @@ std::string shown(const json::Value& value) {
   if (value.IsObject()) return "(an object)";
   if (value.IsArray()) return "(a list)";
   return validation::showValue(value);
+}
+
+std::string_view lastOf(std::string_view path) {
+  return path.substr(path.rfind('.') + 1);
 }
 
 }  // namespace
@@ -29,6 +36,7 @@ std::string ObjectDecoder::pathOf(std::string_view name) const {
 
 const json::Value* ObjectDecoder::take(std::string_view name) {
   known_.push_back(name);
+  if (names_ != nullptr) names_->know(pathOf(name));
   return json::findRaw(object_, name);
 }
 
@@ -130,11 +138,32 @@ void ObjectDecoder::finish() {
   for (const auto& member : object_.GetObject()) {
     const std::string_view name = json::text(member.name);
     if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
+    const std::string path = pathOf(validation::oneLine(name, kMostOfName));
     const std::string_view closest = validation::nearest(name, known_);
-    findings_.warn(pathOf(validation::oneLine(name, 64)),
-                   !closest.empty() ? fmt::format("unknown field, ignored; did you mean \"{}\"?", closest)
-                                    : "unknown field, ignored",
-                   kUnknownRule);
+    if (!closest.empty()) {
+      findings_.warn(path, fmt::format("{}; did you mean \"{}\"?", kUnknown, closest), kUnknownRule);
+    } else if (names_ != nullptr) {
+      names_->unknown(path, std::string{name});
+    } else {
+      findings_.warn(path, std::string{kUnknown}, kUnknownRule);
+    }
+  }
+}
+
+void Names::report(validation::Findings& findings) const {
+  std::vector<std::string_view> last;
+  for (const std::string& path : known_) last.push_back(lastOf(path));
+  for (const auto& [path, name] : unknown_) {
+    const std::string_view meant = validation::nearest(name, last);
+    std::string places;
+    std::size_t count = 0;
+    for (const std::string& each : known_) {
+      if (meant.empty() || lastOf(each) != meant || ++count > kMostPlaces) continue;
+      places += fmt::format("{}\"{}\"", places.empty() ? "" : " or ", each);
+    }
+    findings.warn(
+        path, places.empty() ? std::string{kUnknown} : fmt::format("{}; did you mean {}?", kUnknown, places),
+        kUnknownRule);
   }
 }
 

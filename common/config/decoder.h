@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/json/value.h"
@@ -14,13 +15,32 @@
 
 namespace dynamo::config {
 
+/// The names of a whole document, and those that nobody asked for: a setting that stands in the wrong place
+/// is known by its name.
+class Names {
+ public:
+  void know(std::string path) { known_.push_back(std::move(path)); }
+  /// `path`: of a name that none of its neighbours is near to.
+  void unknown(std::string path, std::string name) {
+    unknown_.emplace_back(std::move(path), std::move(name));
+  }
+  /// Warns of the unknown ones, with the places where a setting of such a name stands.
+  void report(validation::Findings& findings) const;
+
+ private:
+  std::vector<std::string> known_;
+  std::vector<std::pair<std::string, std::string>> unknown_;
+};
+
 /// Decodes one object: absent and null leave a field as it is (durations: null
 /// is an error); a wrong type is an error at its path; names are compared byte by byte. finish() reports
 /// every name that no call asked for, with the closest of those asked for.
 class ObjectDecoder {
  public:
-  ObjectDecoder(const json::Value& object, std::string path, validation::Findings& findings)
-      : object_(object), path_(std::move(path)), findings_(findings) {}
+  /// With `names`, absent sections are gone through as well, so that all names are known in the end.
+  ObjectDecoder(const json::Value& object, std::string path, validation::Findings& findings,
+                Names* names = nullptr)
+      : object_(object), path_(std::move(path)), findings_(findings), names_(names) {}
 
   void read(std::string_view name, std::string& out);
   void read(std::string_view name, bool& out);
@@ -38,9 +58,10 @@ class ObjectDecoder {
   /// Decodes the object member `name` with `decode(ObjectDecoder&)`, unknown names included.
   template <typename Decode>
   void section(std::string_view name, Decode&& decode) {
+    static const json::Value kNothing{rapidjson::kObjectType};
     const json::Value* member = object(name);
-    if (member == nullptr) return;
-    ObjectDecoder inner{*member, pathOf(name), findings_};
+    if (member == nullptr && names_ == nullptr) return;
+    ObjectDecoder inner{member == nullptr ? kNothing : *member, pathOf(name), findings_, names_};
     decode(inner);
     inner.finish();
   }
@@ -56,6 +77,7 @@ class ObjectDecoder {
   const json::Value& object_;
   std::string path_;
   validation::Findings& findings_;
+  Names* names_;
   std::vector<std::string_view> known_;
 };
 

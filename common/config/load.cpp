@@ -43,14 +43,19 @@ const json::Value* onlyObject(const TextDocuments& text, LoadResult& result) {
   return nullptr;
 }
 
-void load(std::string_view text, Purpose purpose, LoadResult& result) {
-  TextDocuments documents = parseDocuments(text);
-  const json::Value* root = onlyObject(documents, result);
+/// Moves what only the controller needs to the warnings.
+void warnOfControllers(validation::Findings& findings) {
+  std::erase_if(findings.errors, [&](const FieldError& error) {
+    if (error.rule != kControllerRule) return false;
+    findings.warn(error.field, error.body(), error.rule);
+    return true;
+  });
+}
+
+/// `root`: nullptr when there is none; defaults hold then.
+void judge(const json::Value* root, Purpose purpose, LoadResult& result) {
   validation::Findings findings;
-  if (root != nullptr) {
-    result.config = decodeConfig(*root, findings);
-    result.positions = std::move(documents.documents.front().positions);
-  }
+  if (root != nullptr) result.config = decodeConfig(*root, findings);
   applyDefaults(result.config);
   if (!result.errors.empty()) return;  // nothing was decoded: rules would only confuse
   for (FieldError& error : validateConfig(result.config, purpose)) {
@@ -61,9 +66,30 @@ void load(std::string_view text, Purpose purpose, LoadResult& result) {
   for (validation::Warning& warning : configWarnings(result.config)) {
     findings.warnings.push_back(std::move(warning));
   }
+  if (purpose == Purpose::Check) warnOfControllers(findings);
   findings.sort();
   result.errors = std::move(findings.errors);
   result.warnings = std::move(findings.warnings);
+}
+
+void load(std::string_view text, Purpose purpose, LoadResult& result) {
+  TextDocuments documents = parseDocuments(text);
+  const json::Value* root = onlyObject(documents, result);
+  if (root != nullptr) result.positions = std::move(documents.documents.front().positions);
+  judge(root, purpose, result);
+}
+
+/// Throws nothing: what `work` throws is an error.
+template <typename Work>
+LoadResult guarded(std::string source, const Work& work) noexcept {
+  LoadResult result;
+  result.source = source.empty() ? "configuration" : std::move(source);
+  try {
+    work(result);
+  } catch (const std::exception& error) {
+    refuse(result, ErrorType::Invalid, fmt::format("could not be processed: {}", error.what()));
+  }
+  return result;
 }
 
 }  // namespace
@@ -84,14 +110,15 @@ std::vector<std::string> LoadResult::report() const {
 }
 
 LoadResult loadConfigText(std::string_view text, std::string source, Purpose purpose) noexcept {
-  LoadResult result;
-  result.source = source.empty() ? "configuration" : std::move(source);
-  try {
-    load(text, purpose, result);
-  } catch (const std::exception& error) {
-    refuse(result, ErrorType::Invalid, fmt::format("could not be processed: {}", error.what()));
-  }
-  return result;
+  return guarded(std::move(source), [&](LoadResult& result) { load(text, purpose, result); });
+}
+
+LoadResult loadConfigObject(const json::Value& root, Positions positions, std::string source,
+                            Purpose purpose) noexcept {
+  return guarded(std::move(source), [&](LoadResult& result) {
+    result.positions = std::move(positions);
+    judge(&root, purpose, result);
+  });
 }
 
 LoadResult loadConfigFile(const std::string& path, Purpose purpose) noexcept {
@@ -105,9 +132,9 @@ LoadResult loadConfigFile(const std::string& path, Purpose purpose) noexcept {
   return result;
 }
 
-std::optional<OperatorConfig> loadForCommand(const std::string& path, std::ostream& report) {
+std::optional<OperatorConfig> loadForCommand(const std::string& path, std::ostream& report, Purpose purpose) {
   if (path.empty()) return defaultConfig();
-  LoadResult loaded = loadConfigFile(path, Purpose::Offline);
+  LoadResult loaded = loadConfigFile(path, purpose);
   for (const std::string& line : loaded.report()) report << line << '\n';
   if (!loaded.ok()) return std::nullopt;
   return std::move(loaded.config);

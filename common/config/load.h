@@ -30,11 +30,16 @@ struct LoadResult {
 /// Throws nothing.
 LoadResult loadConfigText(std::string_view text, std::string source, Purpose purpose) noexcept;
 
+/// The same of a parsed document, whose values stand at `positions`.
+LoadResult loadConfigObject(const json::Value& root, Positions positions, std::string source,
+                            Purpose purpose) noexcept;
+
 /// The same for a file; one that cannot be read is an error. At most kMaxTextBytes are read.
 LoadResult loadConfigFile(const std::string& path, Purpose purpose) noexcept;
 
 /// What an offline command works with: defaults when `path` is empty. Findings go to `report`, one a line;
 /// nullopt when the file cannot be used.
-std::optional<OperatorConfig> loadForCommand(const std::string& path, std::ostream& report);
+std::optional<OperatorConfig> loadForCommand(const std::string& path, std::ostream& report,
+                                             Purpose purpose = Purpose::Offline);
 
 }  // namespace dynamo::config

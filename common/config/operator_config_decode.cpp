@@ -8,9 +8,6 @@
 namespace dynamo::config {
 namespace {
 
-constexpr std::string_view kApiVersion = "operator.config.dynamo.nvidia.com/v1alpha1";
-constexpr std::string_view kKind = "OperatorConfiguration";
-
 /// Absent is accepted: the file has no other use. Anything else than `expected` is another kind of file.
 void checkType(ObjectDecoder& root, std::string_view name, std::string_view expected,
                validation::Findings& findings) {
@@ -138,9 +135,10 @@ void decodeOwnFields(ObjectDecoder& root, OperatorConfig& config) {
 
 OperatorConfig decodeConfig(const json::Value& root, validation::Findings& findings) {
   OperatorConfig config;
-  ObjectDecoder decoder{root, {}, findings};
-  checkType(decoder, "apiVersion", kApiVersion, findings);
-  checkType(decoder, "kind", kKind, findings);
+  Names names;
+  ObjectDecoder decoder{root, {}, findings, &names};
+  checkType(decoder, "apiVersion", kConfigApiVersion, findings);
+  checkType(decoder, "kind", kConfigKind, findings);
   decoder.section("server", [&](ObjectDecoder& d) { decodeServer(d, config.server); });
   decoder.section("leaderElection", [&](ObjectDecoder& d) {
     d.read("enabled", config.leaderElection.enabled);
@@ -162,6 +160,7 @@ OperatorConfig decodeConfig(const json::Value& root, validation::Findings& findi
   decodeDefaults(decoder, config, findings);
   decodeOwnFields(decoder, config);
   decoder.finish();
+  names.report(findings);
   return config;
 }
 

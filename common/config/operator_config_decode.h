@@ -1,10 +1,16 @@
 #pragma once
 // JSON -> OperatorConfig.
 
+#include <string_view>
+
 #include "common/config/operator_config.h"
 #include "common/validation/finding.h"
 
 namespace dynamo::config {
+
+inline constexpr std::string_view kConfigGroup = "operator.config.dynamo.nvidia.com";
+inline constexpr std::string_view kConfigApiVersion = "operator.config.dynamo.nvidia.com/v1alpha1";
+inline constexpr std::string_view kConfigKind = "OperatorConfiguration";
 
 /// Decodes `root`, a JSON object, without defaults and without rules: wrong types are errors, unknown fields
 /// warnings.

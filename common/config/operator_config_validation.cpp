@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "common/config/listeners.h"
 #include "common/config/url.h"
 #include "common/k8s/names.h"
 #include "common/k8s/semver.h"
@@ -20,12 +21,14 @@ struct Context {
   const OperatorConfig& config;
   Purpose purpose;
 
-  bool controller() const { return purpose == Purpose::Controller; }
+  bool controller() const { return purpose == Purpose::Controller || purpose == Purpose::Check; }
   bool clusterWideController() const { return controller() && !config.restricted(); }
   bool checkpointOn(std::string_view type) const {
     return config.checkpoint.enabled && config.checkpoint.storageType == type;
   }
 };
+
+constexpr const char* kValueRule = "config-value";
 
 // A field that must not be empty when `needed`.
 struct RequiredRule {
@@ -33,7 +36,10 @@ struct RequiredRule {
   bool (*needed)(const Context&);
   const std::string& (*value)(const OperatorConfig&);
   std::string_view detail;
+  const char* rule = kValueRule;
 };
+
+constexpr std::string_view kRoleDetail = "the controller binds it, as no namespace.restricted is set";
 
 using C = const Context&;
 using O = const OperatorConfig&;
@@ -44,17 +50,18 @@ constexpr RequiredRule kRequired[] = {
      [](O o) -> S { return o.leaderElection.id; }, "leader election is enabled"},
     {"server.webhook.serviceName", [](C c) { return c.controller(); },
      [](O o) -> S { return o.server.webhook.serviceName; },
-     "the certificate and the conversion of the CRDs name this Service"},
+     "the certificate and the conversion of the CRDs name this Service", kControllerRule},
     {"mpi.sshSecretName", [](C c) { return c.controller(); }, [](O o) -> S { return o.mpi.sshSecretName; },
-     ""},
+     "the controller copies this Secret for TensorRT-LLM on several nodes", kControllerRule},
     {"mpi.sshSecretNamespace", [](C c) { return c.controller(); },
-     [](O o) -> S { return o.mpi.sshSecretNamespace; }, ""},
+     [](O o) -> S { return o.mpi.sshSecretNamespace; },
+     "the controller copies the Secret from this namespace", kControllerRule},
     {"rbac.plannerClusterRoleName", [](C c) { return c.clusterWideController(); },
-     [](O o) -> S { return o.rbac.plannerClusterRoleName; }, "no namespace.restricted is set"},
+     [](O o) -> S { return o.rbac.plannerClusterRoleName; }, kRoleDetail, kControllerRule},
     {"rbac.dgdrProfilingClusterRoleName", [](C c) { return c.clusterWideController(); },
-     [](O o) -> S { return o.rbac.dgdrProfilingClusterRoleName; }, "no namespace.restricted is set"},
+     [](O o) -> S { return o.rbac.dgdrProfilingClusterRoleName; }, kRoleDetail, kControllerRule},
     {"rbac.eppClusterRoleName", [](C c) { return c.clusterWideController(); },
-     [](O o) -> S { return o.rbac.eppClusterRoleName; }, "no namespace.restricted is set"},
+     [](O o) -> S { return o.rbac.eppClusterRoleName; }, kRoleDetail, kControllerRule},
     {"checkpoint.storage.s3.uri", [](C c) { return c.checkpointOn("s3"); },
      [](O o) -> S { return o.checkpoint.s3.uri; }, "the storage type is s3"},
     {"checkpoint.storage.oci.uri", [](C c) { return c.checkpointOn("oci"); },
@@ -169,15 +176,15 @@ constexpr DurationRule kDurations[] = {
 };
 
 void add(std::vector<FieldError>& errors, ErrorType type, std::string_view path, std::string shown,
-         std::string detail) {
-  errors.push_back({type, std::string{path}, std::move(shown), std::move(detail), "config-value"});
+         std::string detail, const char* rule = kValueRule) {
+  errors.push_back({type, std::string{path}, std::move(shown), std::move(detail), rule});
 }
 
 void checkTables(const Context& context, std::vector<FieldError>& errors) {
   const OperatorConfig& config = context.config;
   for (const RequiredRule& rule : kRequired) {
     if (!rule.needed(context) || !rule.value(config).empty()) continue;
-    add(errors, ErrorType::Required, rule.path, {}, std::string{rule.detail});
+    add(errors, ErrorType::Required, rule.path, {}, std::string{rule.detail}, rule.rule);
   }
   for (const ChoiceRule& rule : kChoices) {
     const std::string& value = rule.value(config);
@@ -229,10 +236,6 @@ void checkRest(const OperatorConfig& config, std::vector<FieldError>& errors) {
   }
 }
 
-bool isOneOf(std::string_view value, std::initializer_list<std::string_view> choices) {
-  return std::find(choices.begin(), choices.end(), value) != choices.end();
-}
-
 }  // namespace
 
 bool isNamespacedName(std::string_view text) {
@@ -256,52 +259,12 @@ std::vector<FieldError> validateConfig(const OperatorConfig& config, Purpose pur
   validation::Findings findings;
   checkTables({config, purpose}, findings.errors);
   checkRest(config, findings.errors);
+  // Flags of the webhook win over the file: it looks at what is left of it.
+  if (purpose != Purpose::Webhook) {
+    for (FieldError& error : listenersInConflict(listenersOf(config))) findings.error(std::move(error));
+  }
   findings.sort();
   return std::move(findings.errors);
-}
-
-std::vector<validation::Warning> ingressWarnings(const IngressConfig& ingress) {
-  std::vector<validation::Warning> warnings;
-  if (ingress.controllerClassName.empty()) return warnings;  // no Ingress is made
-  const auto check = [&](const char* path, const std::string& problem) {
-    if (problem.empty()) return;
-    warnings.push_back({path, "every default Ingress is refused: " + problem, "config-value"});
-  };
-  check("ingress.controllerClassName", k8s::dns1123SubdomainProblem(ingress.controllerClassName));
-  if (!ingress.controllerTlsSecretName.empty()) {
-    check("ingress.controllerTLSSecretName", k8s::dns1123SubdomainProblem(ingress.controllerTlsSecretName));
-  }
-  if (!ingress.hostSuffix.empty()) {
-    check("ingress.hostSuffix", k8s::hostProblem("graph." + ingress.hostSuffix));
-  }
-  return warnings;
-}
-
-std::vector<validation::Warning> configWarnings(const OperatorConfig& config) {
-  std::vector<validation::Warning> warnings = ingressWarnings(config.ingress);
-  const auto warn = [&](const char* path, std::string text) {
-    warnings.push_back({path, std::move(text), "config-value"});
-  };
-  if (!config.server.webhook.bindAddress.empty()) {
-    warn("server.webhook.bindAddress", "has no effect; the listener uses server.webhook.host");
-  }
-  const CheckpointConfig& checkpoint = config.checkpoint;
-  if (checkpoint.enabled && checkpoint.storageType == "pvc" &&
-      !k8s::dns1123SubdomainProblem(checkpoint.pvcName).empty()) {
-    warn("checkpoint.storage.pvc.pvcName", "no claim can have this name: every checkpoint is refused");
-  }
-  if (config.enableHttp2) warn("security.enableHTTP2", "has no effect; only HTTP/1.1 is served");
-  if (config.compatibilityAutoscaling) {
-    warn("compatibility.autoscaling", "has no effect yet; the deprecated field `autoscaling` is ignored");
-  }
-  // The reference accepts anything here and ignores it, so an old file must not stop the operator.
-  if (!isOneOf(config.logging.level, {"debug", "info", "warn", "error"})) {
-    warn("logging.level", "unknown level, \"info\" is used; supported: debug, info, warn, error");
-  }
-  if (!isOneOf(config.logging.format, {"json", "text"})) {
-    warn("logging.format", "unknown format, \"json\" is used; supported: json, text");
-  }
-  return warnings;
 }
 
 }  // namespace dynamo::config

@@ -13,9 +13,13 @@ namespace dynamo::config {
 /// Which program reads the configuration: a field is required only where something needs it.
 enum class Purpose {
   Offline,     ///< file commands: nothing is required
+  Check,       ///< the file itself is checked: what the controller requires is told as a warning
   Webhook,     ///< certificate and configuration come as files: nothing is required either
   Controller,  ///< makes certificates (service name), RoleBindings (rbac) and copies the SSH key (mpi)
 };
+
+/// The rule of settings that only the controller requires.
+inline constexpr const char* kControllerRule = "config-controller";
 
 /// "namespace/name", both given, nothing else.
 bool isNamespacedName(std::string_view text);

@@ -7,6 +7,7 @@
 #include "common/api/kinds.h"
 #include "common/config/load.h"
 #include "common/config/manifests.h"
+#include "common/config/pathway.h"
 #include "common/defaults/apply.h"
 #include "common/json/yaml_writer.h"
 #include "common/k8s/object.h"
@@ -22,12 +23,6 @@ namespace dynamo::controller {
 namespace {
 
 using json::Value;
-
-void choosePathway(const std::string& pathway, config::OrchestratorsConfig& orchestrators) {
-  if (pathway == "auto") return;
-  orchestrators.grove.enabled = pathway == "grove";
-  if (pathway != "grove") orchestrators.lwsEnabled = pathway == "lws";
-}
 
 /// What the API server and the webhook make of a manifest.
 void admit(Value& object, const RenderOptions& options, const render::Context& context,
@@ -80,7 +75,7 @@ int runRender(const RenderOptions& options) {
     std::cerr << "dynamo-controller: " << problem << '\n';
     return 2;
   }
-  choosePathway(options.pathway, config->orchestrators);
+  config::choosePathway(options.pathway, config->orchestrators);
   render::Facts facts;
   if (!options.factsFile.empty()) {
     if (const std::string error = render::loadFacts(options.factsFile, facts); !error.empty()) {

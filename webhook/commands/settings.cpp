@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <optional>
 #include <string_view>
 
+#include "common/config/listeners.h"
 #include "common/config/load.h"
 #include "common/config/operator_config_validation.h"
 #include "common/k8s/names.h"
@@ -139,6 +141,17 @@ std::variant<Settings, SettingsErrors> makeSettings(const ServeOptions& options)
                                      server.healthProbe.port);
   settings.metrics = collect.endpoint("--metrics-listen", options.metricsListen, server.metrics.bindAddress,
                                       server.metrics.port);
+  std::array<config::Listener, 3> listeners = config::listenersOf(settings.config);
+  const auto chosen = [](config::Listener& listener, const std::string& text, std::string_view flag,
+                         const Endpoint& endpoint) {
+    if (!text.empty()) listener = {flag, endpoint.address, endpoint.port, 0};
+  };
+  chosen(listeners[0], options.listen, "--listen", settings.server.listen);
+  chosen(listeners[1], options.metricsListen, "--metrics-listen", settings.metrics);
+  chosen(listeners[2], options.healthListen, "--health-listen", settings.health);
+  for (const validation::FieldError& error : config::listenersInConflict(listeners)) {
+    collect.errors.push_back(error.message());
+  }
   settings.server.threads = static_cast<unsigned>(server.webhook.threads);
   settings.server.limits.connections = static_cast<std::size_t>(server.webhook.maxConnections);
   settings.server.limits.conversionBudget = static_cast<std::size_t>(server.webhook.maxInFlightBytes);

@@ -154,7 +154,8 @@ TEST_CASE("wrong types are errors with path, value and what is allowed") {
       {"defaults: complete", R"(defaults: Invalid value: "complete": must be an object)"},
       {"a: 1\n---\nb: 2", "c.yaml: Invalid value: must hold one document"},
       {"- a", "c.yaml: Invalid value: must hold an object"},
-      {"server:\n  metrics: {\n", "c.yaml: Invalid value: line 3, column 1: end of map flow not found"},
+      {"server:\n  metrics: {\n",
+       "c.yaml: Invalid value: line 3, column 1: \"{\" is not closed, or a comma is missing"},
       {"mpi: {}\nmpi: {}", "c.yaml: Invalid value: line 2, column 1: duplicate name \"mpi\""},
   };
   for (const auto& [yaml, expected] : table) {
@@ -179,7 +180,9 @@ rbac: {plannerClusterRoleName: p, dgdrProfilingClusterRoleName: q}
           "c.yaml:6: error: discovery.backend: Unsupported value: \"consul\": supported values: "
           "\"kubernetes\", \"etcd\"",
           "c.yaml:1: error: mpi: Invalid value: 5: must be an object",
-          "c.yaml:7: error: rbac.eppClusterRoleName: Required value: no namespace.restricted is set",
+          "c.yaml:7: error: rbac.eppClusterRoleName: Required value: the controller binds it, as no "
+          "namespace.restricted "
+          "is set",
           "c.yaml:5: error: server.metrics.port: Invalid value: \"1\": must be an integer",
           "c.yaml:3: error: server.webhook.certProvisionMode: Unsupported value: \"foo\": supported values: "
           "\"auto\", \"manual\"",
@@ -200,6 +203,20 @@ TEST_CASE("unknown fields are warnings with a suggestion") {
       {"checkpoint: {storage: {s3: {url: x}}}",
        "c.yaml:1: warning: checkpoint.storage.s3.url: unknown field, ignored; did you mean \"uri\"?"},
       {"rbac: {paths: 1}", "c.yaml:1: warning: rbac.paths: unknown field, ignored"},
+      // Settings in the wrong place.
+      {"webhook: {port: 1}",
+       "c.yaml:1: warning: webhook: unknown field, ignored; did you mean \"server.webhook\"?"},
+      {"grove: {enabled: true}",
+       "c.yaml:1: warning: grove: unknown field, ignored; did you mean \"orchestrators.grove\"?"},
+      {"leaderElection: {leaseDuration: 15s}",
+       "c.yaml:1: warning: leaderElection.leaseDuration: unknown field, ignored; did you mean "
+       "\"namespace.scope.leaseDuration\"?"},
+      {"infrastructure: {hostSufix: a}",
+       "c.yaml:1: warning: infrastructure.hostSufix: unknown field, ignored; did you mean "
+       "\"ingress.hostSuffix\"?"},
+      {"server: {port: 1}",
+       "c.yaml:1: warning: server.port: unknown field, ignored; did you mean \"server.metrics.port\" or "
+       "\"server.healthProbe.port\" or \"server.webhook.port\"?"},
       {"\"a\\nb\": 1", "c.yaml:1: warning: a b: unknown field, ignored"},
   };
   for (const auto& [yaml, expected] : table) {

@@ -1,6 +1,10 @@
 // The rules of OperatorConfiguration.
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "common/config/load.h"
 
@@ -58,6 +62,12 @@ TEST_CASE("what a controller needs, the others do not") {
     CHECK(pathsOf(row.yaml, Purpose::Controller) == row.controller);
     CHECK(pathsOf(row.yaml, Purpose::Webhook).empty());
     CHECK(pathsOf(row.yaml, Purpose::Offline).empty());
+    // Of a file that is checked, the same is doubtful: it may be the webhook's alone.
+    const LoadResult checked = loadConfigText(row.yaml, "c.yaml", Purpose::Check);
+    CHECK(checked.ok());
+    std::set<std::string> told;
+    for (const auto& warning : checked.warnings) told.insert(warning.field);
+    CHECK(fmt::format("{}", fmt::join(told, " ")) == row.controller);
   }
 }
 
@@ -120,6 +130,63 @@ TEST_CASE("values are checked for every program") {
   for (const auto& [yaml, expected] : table) {
     CAPTURE(yaml);
     CHECK(pathsOf(std::string{yaml}, Purpose::Offline) == expected);
+  }
+}
+
+TEST_CASE("each listener has a port of its own") {
+  const auto said = [](std::string_view field, int port, std::string_view other) {
+    return fmt::format(
+        "server.{}.port: Invalid value: {}: is the port of server.{}.port, too: each listener needs "
+        "its own",
+        field, port, other);
+  };
+  const std::pair<std::string_view, std::string> table[] = {
+      {"{metrics: {port: 9443}}", said("metrics", 9443, "webhook")},
+      {"{webhook: {port: 8080}}", said("webhook", 8080, "metrics")},  // the other is the default
+      {"{healthProbe: {port: 8080}}", said("healthProbe", 8080, "metrics")},
+      {"{metrics: {port: 1}, webhook: {port: 1}}", said("metrics", 1, "webhook")},
+      {"{metrics: {port: 0}, healthProbe: {port: 8080}}", said("healthProbe", 8080, "metrics")},
+      {"{metrics: {port: 0}, healthProbe: {port: 0}, webhook: {port: 0}}", ""},
+      {"{metrics: {port: 1, bindAddress: 10.0.0.1}, webhook: {port: 1, host: 10.0.0.2}}", ""},
+      {"{metrics: {port: 1, bindAddress: 10.0.0.1}, webhook: {port: 1}}", said("metrics", 1, "webhook")},
+      {"{metrics: {port: 1, bindAddress: '::1'}, webhook: {port: 1, host: '[::1]'}}",
+       said("metrics", 1, "webhook")},
+      {"{metrics: {port: 1, bindAddress: localhost}, webhook: {port: 1, host: 127.0.0.1}}",
+       said("metrics", 1, "webhook")},
+  };
+  for (const auto& [server, expected] : table) {
+    CAPTURE(server);
+    const std::string yaml = "server: " + std::string{server};
+    for (const Purpose purpose : {Purpose::Offline, Purpose::Check}) {
+      const LoadResult result = loadConfigText(yaml, "c.yaml", purpose);
+      CHECK((result.errors.empty() ? "" : result.errors.front().message()) == expected);
+      CHECK(result.errors.size() <= 1);
+    }
+    CHECK(loadConfigText(yaml, "c.yaml", Purpose::Webhook).ok());  // its flags decide
+  }
+}
+
+TEST_CASE("names that no object can have are warnings") {
+  const std::pair<std::string_view, std::string_view> table[] = {
+      {"server: {webhook: {secretName: A_b}}", "server.webhook.secretName: no Secret can be named \"A_b\""},
+      {"server: {webhook: {serviceName: a.b}}",
+       "server.webhook.serviceName: no Service can be named \"a.b\""},
+      {"leaderElection: {id: A}", "leaderElection.id: no Lease can be named \"A\""},
+      {"leaderElection: {namespace: A}", "leaderElection.namespace: no namespace can be named \"A\""},
+      {"namespace: {restricted: Team_A}", "namespace.restricted: no namespace can be named \"Team_A\""},
+      {"mpi: {sshSecretName: A}", "mpi.sshSecretName: no Secret can be named \"A\""},
+      {"mpi: {sshSecretNamespace: a.b}", "mpi.sshSecretNamespace: no namespace can be named \"a.b\""},
+      {"checkpoint: {storage: {s3: {credentialsSecretRef: A}}}",
+       "checkpoint.storage.s3.credentialsSecretRef: no Secret can be named \"A\""},
+      {"checkpoint: {storage: {oci: {credentialsSecretRef: A}}}",
+       "checkpoint.storage.oci.credentialsSecretRef: no Secret can be named \"A\""},
+  };
+  for (const auto& [yaml, expected] : table) {
+    CAPTURE(yaml);
+    const LoadResult result = loadConfigText(yaml, "c.yaml", Purpose::Webhook);
+    CHECK(result.ok());
+    REQUIRE(result.warnings.size() == 1);
+    CHECK(result.warnings[0].message() == expected);
   }
 }
 

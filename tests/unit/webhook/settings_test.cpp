@@ -135,6 +135,26 @@ TEST_CASE("addresses to listen on") {  // cfg-Q14
   CHECK(settings.health.address.empty());
 }
 
+TEST_CASE("each listener has a port of its own, flags included") {
+  const auto why = [](std::string_view fields, const std::function<void(ServeOptions&)>& flags = {}) {
+    const auto result = made(fields, flags);
+    return std::holds_alternative<std::string>(result) ? std::get<std::string>(result) : std::string{};
+  };
+  CHECK(why("server: {metrics: {port: 9443}}") ==
+        "server.metrics.port: Invalid value: 9443: is the port of server.webhook.port, too: each listener "
+        "needs "
+        "its own|");
+  const auto moved = [](ServeOptions& options) { options.listen = "127.0.0.1:1002"; };
+  CHECK(why("server: {metrics: {port: 9443}}", moved).empty());
+  CHECK(
+      why("server: {metrics: {port: 1002}}", moved) ==
+      "server.metrics.port: Invalid value: 1002: is the port of --listen, too: each listener needs its own|");
+  CHECK(why("", [](ServeOptions& options) { options.healthListen = options.metricsListen = ":1"; }) ==
+        "--health-listen: Invalid value: 1: is the port of --metrics-listen, too: each listener needs its "
+        "own|");
+  CHECK(why("", [](ServeOptions& options) { options.healthListen = options.metricsListen = ":0"; }).empty());
+}
+
 TEST_CASE("without a file the limits are those of the server") {
   const auto result = makeSettings({});
   const Limits& limits = std::get<Settings>(result).server.limits;

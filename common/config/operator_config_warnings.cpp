@@ -1,0 +1,109 @@
+// Settings that are accepted, and what is doubtful about them.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/config/operator_config_validation.h"
+#include "common/k8s/names.h"
+
+namespace dynamo::config {
+namespace {
+
+constexpr const char* kRule = "config-value";
+
+using O = const OperatorConfig&;
+using S = const std::string&;
+
+// The name of an object of the cluster.
+struct NameRule {
+  std::string_view path;
+  const std::string& (*value)(const OperatorConfig&);
+  std::string_view what;
+  std::string (*problem)(std::string_view);
+};
+
+constexpr NameRule kNames[] = {
+    {"server.webhook.secretName", [](O o) -> S { return o.server.webhook.secretName; }, "Secret",
+     k8s::dns1123SubdomainProblem},
+    {"server.webhook.serviceName", [](O o) -> S { return o.server.webhook.serviceName; }, "Service",
+     k8s::dns1123LabelProblem},
+    {"leaderElection.id", [](O o) -> S { return o.leaderElection.id; }, "Lease",
+     k8s::dns1123SubdomainProblem},
+    {"leaderElection.namespace", [](O o) -> S { return o.leaderElection.namespaceName; }, "namespace",
+     k8s::dns1123LabelProblem},
+    {"namespace.restricted", [](O o) -> S { return o.namespaces.restricted; }, "namespace",
+     k8s::dns1123LabelProblem},
+    {"mpi.sshSecretName", [](O o) -> S { return o.mpi.sshSecretName; }, "Secret",
+     k8s::dns1123SubdomainProblem},
+    {"mpi.sshSecretNamespace", [](O o) -> S { return o.mpi.sshSecretNamespace; }, "namespace",
+     k8s::dns1123LabelProblem},
+    {"checkpoint.storage.s3.credentialsSecretRef",
+     [](O o) -> S { return o.checkpoint.s3.credentialsSecretRef; }, "Secret", k8s::dns1123SubdomainProblem},
+    {"checkpoint.storage.oci.credentialsSecretRef",
+     [](O o) -> S { return o.checkpoint.oci.credentialsSecretRef; }, "Secret", k8s::dns1123SubdomainProblem},
+};
+
+/// The reference takes any text, and some of these are never used: nothing is refused.
+void nameWarnings(const OperatorConfig& config, std::vector<validation::Warning>& warnings) {
+  for (const NameRule& rule : kNames) {
+    const std::string& value = rule.value(config);
+    if (value.empty() || rule.problem(value).empty()) continue;
+    warnings.push_back({std::string{rule.path},
+                        fmt::format("no {} can be named {}", rule.what, validation::showValue(value)),
+                        kRule});
+  }
+}
+
+bool isOneOf(std::string_view value, std::initializer_list<std::string_view> choices) {
+  return std::find(choices.begin(), choices.end(), value) != choices.end();
+}
+
+}  // namespace
+
+std::vector<validation::Warning> ingressWarnings(const IngressConfig& ingress) {
+  std::vector<validation::Warning> warnings;
+  if (ingress.controllerClassName.empty()) return warnings;  // no Ingress is made
+  const auto check = [&](const char* path, const std::string& problem) {
+    if (problem.empty()) return;
+    warnings.push_back({path, "every default Ingress is refused: " + problem, kRule});
+  };
+  check("ingress.controllerClassName", k8s::dns1123SubdomainProblem(ingress.controllerClassName));
+  if (!ingress.controllerTlsSecretName.empty()) {
+    check("ingress.controllerTLSSecretName", k8s::dns1123SubdomainProblem(ingress.controllerTlsSecretName));
+  }
+  if (!ingress.hostSuffix.empty()) {
+    check("ingress.hostSuffix", k8s::hostProblem("graph." + ingress.hostSuffix));
+  }
+  return warnings;
+}
+
+std::vector<validation::Warning> configWarnings(const OperatorConfig& config) {
+  std::vector<validation::Warning> warnings = ingressWarnings(config.ingress);
+  nameWarnings(config, warnings);
+  const auto warn = [&](const char* path, std::string text) {
+    warnings.push_back({path, std::move(text), kRule});
+  };
+  if (!config.server.webhook.bindAddress.empty()) {
+    warn("server.webhook.bindAddress", "has no effect; the listener uses server.webhook.host");
+  }
+  const CheckpointConfig& checkpoint = config.checkpoint;
+  if (checkpoint.enabled && checkpoint.storageType == "pvc" &&
+      !k8s::dns1123SubdomainProblem(checkpoint.pvcName).empty()) {
+    warn("checkpoint.storage.pvc.pvcName", "no claim can have this name: every checkpoint is refused");
+  }
+  if (config.enableHttp2) warn("security.enableHTTP2", "has no effect; only HTTP/1.1 is served");
+  if (config.compatibilityAutoscaling) {
+    warn("compatibility.autoscaling", "has no effect yet; the deprecated field `autoscaling` is ignored");
+  }
+  // The reference accepts anything here and ignores it, so an old file must not stop the operator.
+  if (!isOneOf(config.logging.level, {"debug", "info", "warn", "error"})) {
+    warn("logging.level", "unknown level, \"info\" is used; supported: debug, info, warn, error");
+  }
+  if (!isOneOf(config.logging.format, {"json", "text"})) {
+    warn("logging.format", "unknown format, \"json\" is used; supported: json, text");
+  }
+  return warnings;
+}
+
+}  // namespace dynamo::config
