@@ -73,15 +73,23 @@ void addServe(CLI::App& app, std::function<int()>& run, webhook::ServeOptions& o
   });
 }
 
+/// What the commands that read manifests have in common.
+void addFileFlags(CLI::App& command, webhook::FileOptions& options) {
+  addFiles(command, options.files);
+  command.add_option("-n,--namespace", options.namespaceName, "namespace of objects that name none")
+      ->capture_default_str();
+  command.add_option("--config", options.configFile, "OperatorConfiguration file");
+  command.add_option("--facts", options.factsFile, "facts of a cluster (YAML or JSON)");
+  command.add_option("--operator-version", options.operatorVersion, "Dynamo platform version")
+      ->capture_default_str();
+  command.add_option("--pathway", options.pathway, "auto, deployment, lws or grove")
+      ->check(CLI::IsMember({"auto", "deployment", "lws", "grove"}))
+      ->capture_default_str();
+}
+
 void addCheck(CLI::App& app, std::function<int()>& run, webhook::CheckOptions& options) {
   CLI::App* command = app.add_subcommand("check", "say what admission would say of manifests");
-  addFiles(*command, options.files);
-  command->add_option("-n,--namespace", options.namespaceName, "namespace of objects that name none")
-      ->capture_default_str();
-  command->add_option("--config", options.configFile, "OperatorConfiguration file");
-  command->add_option("--facts", options.factsFile, "facts of a cluster (YAML or JSON)");
-  command->add_option("--operator-version", options.operatorVersion, "Dynamo platform version")
-      ->capture_default_str();
+  addFileFlags(*command, options);
   command->add_option("-o,--output", options.output, "text, json or sarif")
       ->check(CLI::IsMember({"text", "json", "sarif"}))
       ->capture_default_str();
@@ -91,12 +99,7 @@ void addCheck(CLI::App& app, std::function<int()>& run, webhook::CheckOptions& o
 void addEffective(CLI::App& app, std::function<int()>& run, const char* name, const char* about,
                   int (*command)(const webhook::EffectiveOptions&), webhook::EffectiveOptions& options) {
   CLI::App* added = app.add_subcommand(name, about);
-  addFiles(*added, options.files);
-  added->add_option("-n,--namespace", options.namespaceName, "namespace of objects that name none")
-      ->capture_default_str();
-  added->add_option("--config", options.configFile, "OperatorConfiguration file");
-  added->add_option("--operator-version", options.operatorVersion, "Dynamo platform version")
-      ->capture_default_str();
+  addFileFlags(*added, options);
   added->add_option("-o,--output", options.output, "yaml or json")
       ->check(CLI::IsMember({"yaml", "json"}))
       ->capture_default_str();

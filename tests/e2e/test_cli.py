@@ -9,6 +9,8 @@ import subprocess
 import tempfile
 import unittest
 
+import yaml
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WEBHOOK = os.environ.get("DYNAMO_WEBHOOK", str(ROOT / "build/release/bin/dynamo-webhook"))
 
@@ -32,6 +34,24 @@ spec:
     config: {sla: {ttft: 200.5, itl: 20, isl: 3000}, extra: [1, "2", true]}
   deploymentOverrides: {workersImage: workers:1}
 """
+PLAIN_ALPHA = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeploymentRequest
+metadata: {name: alpha}
+spec:
+  model: Qwen/Qwen3-0.6B
+  backend: vllm
+  profilingConfig:
+    profilerImage: profiler:1
+    config: {sla: {ttft: 200.5, itl: 20, isl: 3000}}
+"""
+CONFIG = """\
+apiVersion: operator.config.dynamo.nvidia.com/v1alpha1
+kind: OperatorConfiguration
+server: {webhook: {serviceName: dynamo-webhook}}
+rbac: {plannerClusterRoleName: p, dgdrProfilingClusterRoleName: q, eppClusterRoleName: e}
+mpi: {sshSecretName: mpi, sshSecretNamespace: dynamo-system}
+"""
 THOROUGH = GOOD.replace("0.6B}", "0.6B, searchStrategy: thorough}")
 GRAPH = """apiVersion: nvidia.com/v1alpha1
 kind: DynamoGraphDeployment
@@ -51,7 +71,15 @@ class Check(unittest.TestCase):
     # manifest, exit status, what the output must hold
     TABLE = [
         ("clean", GOOD, 0, ["1 object: 0 errors, 0 warnings"]),
-        ("clean v1alpha1", ALPHA, 0, ["1 object: 0 errors, 0 warnings"]),
+        ("clean v1alpha1", PLAIN_ALPHA, 0, ["1 object: 0 errors, 0 warnings"]),
+        ("v1alpha1 with settings without effect", ALPHA, 0,
+         ["stdin:11:54: warning: DynamoGraphDeploymentRequest/alpha: spec.profilingConfig.config.extra: has no effect: nothing reads it",
+          "spec.profilingConfig.nodeSelector: has no effect any more: use spec.overrides.profilingJob of v1beta1",
+          "spec.deploymentOverrides.workersImage: has no effect any more beside profilerImage",
+          "1 object: 0 errors, 3 warnings"]),
+        ("v1alpha1 configuration as text", ALPHA.replace("{sla: {ttft: 200.5, itl: 20, isl: 3000}, extra: [1, \"2\", true]}", '"sla: {}"'), 1,
+         ['spec.profilingConfig.config: Invalid value: "string": spec.profilingConfig.config in body must be of type object: "string"']),
+        ("v1alpha1 without profilingConfig", PLAIN_ALPHA.split("  profilingConfig:")[0], 0, ["1 object: 0 errors, 0 warnings"]),
         ("rule of one kind", THOROUGH, 1,
          ['stdin:4:32: error: DynamoGraphDeploymentRequest/good: spec.searchStrategy: Invalid value: "thorough": '
           'needs one engine: set spec.backend to "sglang", "trtllm" or "vllm" [dgdr-thorough-backend]']),
@@ -62,7 +90,7 @@ class Check(unittest.TestCase):
         ("enum", GOOD.replace("0.6B}", "0.6B, backend: vLLM}"), 1,
          ['spec.backend: Unsupported value: "vLLM": supported values: "auto", "sglang", "trtllm", "vllm"']),
         ("warning only", GOOD.replace("0.6B}", "0.6B, sla: {ttft: 0, itl: 20}}"), 0,
-         ["warning: DynamoGraphDeploymentRequest/good: spec.sla.ttft: 0 is not greater than 0", "0 errors, 1 warning"]),
+         ["warning: DynamoGraphDeploymentRequest/good: spec.sla.ttft: must be greater than 0, but is 0", "0 errors, 1 warning"]),
         ("long name", GOOD.replace("good", "g" * 56), 1, ["metadata.name: Too long: may not be more than 55 bytes (it has 56)"]),
         ("other namespace", ALPHA.replace("{workersImage", "{namespace: elsewhere, workersImage"), 1,
          ['spec.deploymentOverrides.namespace: Forbidden: the deployment is made in the namespace of the request, "default", not in "elsewhere"']),
@@ -75,12 +103,51 @@ class Check(unittest.TestCase):
          ["spec.services[a b [31m]: Invalid value"]),
         ("unknown kind", "apiVersion: nvidia.com/v1\nkind: DynamoGraph\nmetadata: {name: m}\n", 1,
          ['kind: Unsupported value: "DynamoGraph"']),
+        ("a kind with a typing error", GRAPH.replace("Deployment", "Deploymnet"), 1,
+         ['kind: Unsupported value: "DynamoGraphDeploymnet": ', 'did you mean "DynamoGraphDeployment"?']),
+        ("unknown version", GRAPH.replace("v1alpha1", "v1alpha2"), 1,
+         ['stdin:1:1: error: DynamoGraphDeployment/g: apiVersion: Unsupported value: "nvidia.com/v1alpha2": '
+          'supported values: "nvidia.com/v1alpha1" [schema.kind]']),
+        ("another API group", GRAPH.replace("nvidia.com", "nvidia.co"), 1,
+         ['apiVersion: Unsupported value: "nvidia.co/v1alpha1": supported values: "nvidia.com/v1alpha1"']),
+        ("an API group of nobody", GOOD.replace("nvidia.com", "dynamo.example.com"), 1,
+         ['apiVersion: Unsupported value: "dynamo.example.com/v1beta1": '
+          'supported values: "nvidia.com/v1alpha1", "nvidia.com/v1beta1"']),
+        ("group and kind with typing errors", GRAPH.replace("nvidia.com", "nvida.com").replace("Deployment", "Deploymet"), 1,
+         ['apiVersion: Unsupported value: "nvida.com/v1alpha1"']),
+        ("no API group", GRAPH.replace("apiVersion: nvidia.com/v1alpha1\n", ""), 1, ["apiVersion: Required value"]),
+        ("no kind", GRAPH.replace("kind: DynamoGraphDeployment\n", ""), 1, ["kind: Required value"]),
+        ("no manifest", "replicas: 2\n", 1, ["apiVersion: Required value", "kind: Required value"]),
+        ("the GPU operator's kinds in our group", "apiVersion: nvidia.com/v1\nkind: ClusterPolicy\nmetadata: {name: p}\n", 0,
+         ["1 object of other API groups not checked"]),
+        ("somebody else's OperatorConfiguration", "apiVersion: acid.zalan.do/v1\nkind: OperatorConfiguration\nmetadata: {name: p}\n", 0,
+         ["1 object of other API groups not checked"]),
+        ("configuration", CONFIG, 0, ["1 object: 0 errors, 0 warnings"]),
+        ("configuration with a bad value", CONFIG + "discovery: {backend: consul}\n", 1,
+         ['stdin:6:13: error: OperatorConfiguration/(no name): discovery.backend: Unsupported value: "consul": '
+          'supported values: "kubernetes", "etcd" [config-value]']),
+        ("configuration with a wrong type", CONFIG + "gpu: {discoveryEnabled: 'no'}\n", 1,
+         ['gpu.discoveryEnabled: Invalid value: "no": must be true or false [config-type]']),
+        ("configuration with an unknown setting", CONFIG + "webhook: {port: 9443}\n", 0,
+         ['webhook: unknown field, ignored; did you mean "server.webhook"? [config-unknown-field]', "0 errors, 1 warning"]),
+        ("configuration with listeners on one port", CONFIG.replace("{webhook:", "{metrics: {port: 9443}, webhook:"), 1,
+         ["server.metrics.port: Invalid value: 9443: is the port of server.webhook.port, too: each listener needs its own"]),
+        ("configuration without what the controller needs", "\n".join(CONFIG.splitlines()[:2]) + "\n", 0,
+         ["warning: OperatorConfiguration/(no name): server.webhook.serviceName: Required value: ", "mpi.sshSecretName: Required value: ",
+          "mpi.sshSecretNamespace: Required value: ", "rbac.plannerClusterRoleName: Required value: ",
+          "rbac.dgdrProfilingClusterRoleName: Required value: ", "rbac.eppClusterRoleName: Required value: ", "0 errors, 6 warnings"]),
+        ("configuration of another version", CONFIG.replace("/v1alpha1", "/v1"), 1,
+         ['apiVersion: Unsupported value: "operator.config.dynamo.nvidia.com/v1"']),
+        ("configuration of a mistyped group", CONFIG.replace("operator.config", "operator.conf"), 1,
+         ['apiVersion: Unsupported value: "operator.conf.dynamo.nvidia.com/v1alpha1"']),
         ("other groups are left alone", SERVICE + "---\n" + GOOD, 0,
          ["1 object: 0 errors, 0 warnings; 1 object of other API groups not checked"]),
         ("list", "apiVersion: v1\nkind: List\nitems:\n- " + GOOD.replace("\n", "\n  ").rstrip() + "\n", 0, ["1 object:"]),
         ("json", json.dumps({"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeploymentRequest",
                              "metadata": {"name": "j"}, "spec": {"model": "m"}}), 0, ["1 object:"]),
         ("broken yaml", "a: [\n", 2, []),
+        ("a tab", GOOD.replace("spec: {model: Qwen/Qwen3-0.6B}", "spec:\n\tmodel: m"), 2,
+         ["-:5:1: a tab in the indentation: YAML is indented with spaces"]),
         ("duplicate key", GOOD.replace("model:", "model: a, model:"), 2, []),
     ]
 
@@ -90,7 +157,7 @@ class Check(unittest.TestCase):
                 done = run("check", "-f", "-", text=manifest)
                 self.assertEqual(done.returncode, status, done.stdout + done.stderr)
                 for text in texts:
-                    self.assertIn(text, done.stdout)
+                    self.assertIn(text, done.stderr if status == 2 else done.stdout)
                 if status == 2:
                     self.assertIn("stdin" if "stdin" in done.stderr else "-:", done.stderr)
 
@@ -130,10 +197,111 @@ class Check(unittest.TestCase):
                 self.assertEqual(done.returncode, status, done.stdout + done.stderr)
                 self.assertIn(told, done.stdout + done.stderr)
 
+    def test_pathway_decides(self):
+        """A worker of several nodes without a command: dec-4 refuses it for LeaderWorkerSets alone."""
+        nodes = GRAPH.replace("{replicas: 1}", "{multinode: {nodeCount: 2}, extraPodSpec: {mainContainer: {image: 'i:1'}}}")
+        for pathway, status, told in (("auto", 0, "without Grove: "), ("lws", 1, "Required value"), ("grove", 0, "0 errors, 0 warnings"),
+                                      ("deployment", 0, "")):
+            with self.subTest(pathway):
+                done = run("check", "--pathway", pathway, "-f", "-", text=nodes)
+                self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+                self.assertIn(told, done.stdout)
+        self.assertEqual(run("check", "--pathway", "ray", "-f", "-", text=nodes).returncode, 2)
+
+    def test_configuration_of_the_command_is_checked(self):
+        with tempfile.TemporaryDirectory() as folder:
+            config = pathlib.Path(folder, "config.yaml")
+            config.write_text("grove: {enabled: true}\n")
+            done = run("check", "--config", str(config), "-f", "-", text=GOOD)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            for told in ('grove: unknown field, ignored; did you mean "orchestrators.grove"?', "server.webhook.serviceName: Required value",
+                         "mpi.sshSecretName: Required value", "rbac.eppClusterRoleName: Required value"):
+                self.assertIn(told, done.stderr)
+            config.write_text("server: {healthProbe: {port: 9443}}\n")
+            done = run("check", "--config", str(config), "-f", "-", text=GOOD)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn("server.healthProbe.port: Invalid value: 9443: is the port of server.webhook.port, too", done.stderr)
+
     def test_missing_file(self):
         done = run("check", "-f", "/nonexistent/x.yaml")
         self.assertEqual(done.returncode, 2)
         self.assertIn("/nonexistent/x.yaml: No such file or directory", done.stderr)
+
+
+class Effective(unittest.TestCase):
+    def objects(self, command, *arguments, text):
+        done = run(command, "-f", "-", "-o", "json", *arguments, text=text)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_request_gets_defaults(self):
+        (spec,) = (found["spec"] for found in self.objects("effective", "--operator-version", "1.2.3", text=GOOD))
+        self.assertEqual(spec, {"model": "Qwen/Qwen3-0.6B", "backend": "auto", "searchStrategy": "rapid", "autoApply": True,
+                                "image": "nvcr.io/nvidia/ai-dynamo/dynamo-frontend:1.2.3"})
+
+    def test_graph_gets_defaults_and_loses_them_again(self):
+        graph = GRAPH.replace("{replicas: 1}", "{componentType: worker, extraPodSpec: {mainContainer: {image: 'i:1'}}}")
+        (made,) = self.objects("effective", "-n", "team", text=graph)
+        main = made["spec"]["services"]["Worker"]["extraPodSpec"]["mainContainer"]
+        self.assertIn("DYN_NAMESPACE", [entry["name"] for entry in main["env"]])
+        self.assertEqual(next(entry["value"] for entry in main["env"] if entry["name"] == "DYN_NAMESPACE"), "team-g")
+        self.assertIn("livenessProbe", main)
+        self.assertIn("nvidia.com/dynamo-defaulted", made["metadata"]["annotations"])
+        (again,) = self.objects("effective", "-n", "team", text=json.dumps(made))
+        self.assertEqual(again, made)
+        (intent,) = self.objects("intent", text=json.dumps(made))
+        self.assertEqual(intent["spec"]["services"]["Worker"]["extraPodSpec"], {"mainContainer": {"image": "i:1"}})
+        self.assertNotIn("nvidia.com/dynamo-defaulted", intent["metadata"].get("annotations", {}))
+
+    def test_configuration_changes_defaults(self):
+        with tempfile.TemporaryDirectory() as folder:
+            config = pathlib.Path(folder, "config.yaml")
+            config.write_text("defaults: {types: {frontend: {podSpec: {terminationGracePeriodSeconds: 7}}}}\n")
+            graph = GRAPH.replace("{replicas: 1}", "{componentType: frontend, extraPodSpec: {mainContainer: {image: 'i:1'}}}")
+            (made,) = self.objects("effective", "--config", str(config), text=graph)
+            self.assertEqual(made["spec"]["services"]["Worker"]["extraPodSpec"]["terminationGracePeriodSeconds"], 7)
+
+    def test_yaml_and_other_objects(self):
+        done = run("effective", "-f", "-", text=SERVICE + "---\n" + GOOD)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("kind: Service", done.stdout)
+        self.assertIn("searchStrategy: rapid", done.stdout)
+        self.assertEqual(run("effective", "-f", "-", text=done.stdout).stdout, done.stdout)
+
+    def test_flags_of_all_file_commands(self):
+        """Facts and configuration are read, and refused, by each of them alike; output is the same without them."""
+        for command in ("check", "effective", "intent"):
+            with self.subTest(command), tempfile.TemporaryDirectory() as folder:
+                facts = pathlib.Path(folder, "facts.yaml")
+                facts.write_text("apis: {grove: true}\n")
+                plain = run(command, "-f", "-", text=GOOD)
+                done = run(command, "-f", "-", "--facts", str(facts), "--pathway", "grove", "-n", "a", text=GOOD)
+                self.assertEqual((done.returncode, done.stdout), (plain.returncode, plain.stdout), done.stderr)
+                facts.write_text("apis: {grov: true}\n")
+                done = run(command, "-f", "-", "--facts", str(facts), text=GOOD)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn('unknown field "grov"', done.stderr)
+                done = run(command, "-f", "-", "--config", "/nonexistent.yaml", text=GOOD)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+
+
+class Defaults(unittest.TestCase):
+    def test_page(self):
+        done = run("defaults")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        page = yaml.safe_load(done.stdout)
+        self.assertLessEqual({"frontend", "worker", "planner", "epp"}, set(page["types"]))
+        self.assertEqual(page["common"]["podSpec"]["terminationGracePeriodSeconds"], 60)
+
+    def test_one_type_with_what_a_site_changes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            config = pathlib.Path(folder, "config.yaml")
+            config.write_text("defaults: {types: {frontend: {podSpec: {terminationGracePeriodSeconds: 7}}}}\n")
+            changed = yaml.safe_load(run("defaults", "--component", "frontend", "--config", str(config)).stdout)
+            usual = yaml.safe_load(run("defaults", "--component", "frontend").stdout)
+        self.assertEqual(changed["podSpec"]["terminationGracePeriodSeconds"], 7)
+        self.assertNotEqual(changed, usual)
+        self.assertEqual(changed["mainContainer"], usual["mainContainer"])
 
 
 class Convert(unittest.TestCase):

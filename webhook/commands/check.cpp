@@ -9,16 +9,17 @@
 #include "common/conversion/dgdr.h"
 #include "common/defaults/apply.h"
 #include "common/k8s/object.h"
-#include "common/render/facts.h"
 #include "common/schema/defaults.h"
 #include "common/schema/registry.h"
 #include "common/schema/validator.h"
-#include "webhook/commands/settings.h"
+#include "webhook/commands/manifest_kind.h"
 
 namespace dynamo::webhook {
 namespace {
 
 using json::Value;
+
+constexpr std::string_view kUnknownField = "schema.unknown-field";
 
 /// The API server ends a generated name with five characters.
 void ensureName(Value& object, json::Allocator& allocator) {
@@ -42,20 +43,37 @@ Value created(const schema::Node& node, const Value& object, const std::string& 
   return made;
 }
 
-/// The findings of the rules of a DynamoGraphDeploymentRequest of either version.
-validation::Findings dgdrFindings(const schema::Node& node, const Value& object, const std::string& space,
-                                  const Policy& policy) {
-  json::Document document;
-  auto& allocator = document.GetAllocator();
+/// Findings of rules, and what of the object the API server holds against its schema after that.
+struct Judged {
+  validation::Findings rules;
+  Value stored;
+};
+
+/// A DynamoGraphDeploymentRequest of either version. One of v1alpha1 goes to the webhook as v1beta1 and comes
+/// back with its defaults: what it lacked may be there then, and only that is held against the schema.
+Judged judgeRequest(const schema::Node& node, const Value& object, const std::string& space,
+                    const Policy& policy, json::Allocator& allocator) {
+  Judged judged;
   const Value request = created(node, object, space, allocator);
-  const std::string version{json::findText(&object, "apiVersion")};
+  const std::string_view version = json::findText(&object, "apiVersion");
   Value hub;
-  if (const auto error = conversion::convertDgdr(request, api::kV1beta1, hub, allocator)) return {};
+  if (conversion::convertDgdr(request, api::kV1beta1, hub, allocator)) {
+    judged.stored = json::share(object, allocator);
+    return judged;
+  }
+  hub = json::copy(hub, allocator);  // to be changed
   if (const schema::Node* hubNode = schema::find(api::kV1beta1, api::kDynamoGraphDeploymentRequest)) {
     schema::applyDefaults(*hubNode, hub, allocator);
   }
-  return admission::validateRequest(
-      {hub, nullptr, std::string_view{version}.substr(version.find('/') + 1), policy.dgdr});
+  const std::string_view client = version.substr(version.find('/') + 1);
+  defaultRequest(hub, client, policy.operatorVersion, allocator);
+  judged.rules = admission::validateRequest({hub, nullptr, client, policy.dgdr});
+  if (version == api::kV1beta1) {
+    judged.stored = json::share(object, allocator);
+  } else if (!conversion::convertDgdr(hub, version, judged.stored, allocator)) {
+    judged.stored = json::copy(judged.stored, allocator);
+  }
+  return judged;
 }
 
 /// The findings of every other kind, as a CREATE of the defaulted object would be judged.
@@ -113,78 +131,95 @@ bool samePath(std::string_view a, std::string_view b) {
   }
 }
 
+/// What validation.mode: warn does not soften: the API server and the operator itself refuse it.
+bool isOfServer(std::string_view rule) {
+  return rule.starts_with("schema.") || rule.starts_with("config-");
+}
+
 bool known(const std::vector<validation::FieldError>& errors, const validation::FieldError& error) {
   return std::any_of(errors.begin(), errors.end(),
                      [&](const auto& e) { return e.type == error.type && samePath(e.field, error.field); });
+}
+
+/// Of one object of our kinds.
+validation::Findings findingsOf(const schema::Node& node, const config::Manifest& manifest,
+                                const std::string& namespaceName, const Policy& policy) {
+  const Value& object = manifest.object;
+  json::Document document;
+  auto& allocator = document.GetAllocator();
+  const bool request = manifest.kind() == api::kDynamoGraphDeploymentRequest;
+  Judged judged;
+  if (request) {
+    judged = judgeRequest(node, object, namespaceName, policy, allocator);
+  } else {
+    if (admission::hasRules(manifest.kind())) {
+      judged.rules = otherFindings(node, object, namespaceName, policy);
+    }
+    judged.stored = json::share(object, allocator);
+  }
+  validation::Findings all;
+  // Unknown fields are those of what was written, as no schema keeps them.
+  for (validation::FieldError& error : schema::validate(node, object)) {
+    if (error.rule == kUnknownField) all.errors.push_back(std::move(error));
+  }
+  for (validation::FieldError& error : schema::validate(node, judged.stored)) {
+    if (error.rule != kUnknownField) all.errors.push_back(std::move(error));
+  }
+  Value given = json::share(object, allocator);
+  json::remove(given, "status");  // a create drops it
+  const auto add = [&](std::vector<validation::FieldError>&& errors) {
+    for (validation::FieldError& error : errors) {
+      if (!known(all.errors, error)) all.errors.push_back(std::move(error));
+    }
+  };
+  add(schema::wrongTypes(node, given));
+  add(std::move(judged.rules.errors));
+  all.warnings = std::move(judged.rules.warnings);
+  all.sort();
+  return all;
 }
 
 }  // namespace
 
 bool checkManifest(const config::Manifest& manifest, const std::string& namespaceName, const Policy& policy,
                    std::vector<FileFinding>& findings) {
-  const Value& object = manifest.object;
-  const std::string_view version = json::findText(&object, "apiVersion");
-  if (!version.starts_with("nvidia.com/")) return false;
-  const schema::Node* node = schema::find(version, manifest.kind());
-  if (node == nullptr) {
-    std::string kinds;
-    for (const schema::KindVersion& entry : schema::kindVersions()) {
-      kinds += (kinds.empty() ? "" : ", ") + std::string{entry.kind} + " " + std::string{entry.version};
+  const ManifestKind kind = kindOf(manifest);
+  validation::Findings found;
+  switch (kind.is) {
+    case ManifestKind::Is::Foreign:
+      return false;
+    case ManifestKind::Is::Wrong:
+      found.errors = kind.errors;
+      break;
+    case ManifestKind::Is::Configuration: {
+      config::LoadResult loaded = config::loadConfigObject(manifest.object, manifest.positions, manifest.file,
+                                                           config::Purpose::Check);
+      found.errors = std::move(loaded.errors);
+      found.warnings = std::move(loaded.warnings);
+      break;
     }
-    addError(manifest,
-             {validation::ErrorType::NotSupported, "kind", validation::showValue(manifest.kind()),
-              "supported values: " + kinds, "schema.kind"},
-             findings);
-    return true;
+    case ManifestKind::Is::Ours:
+      found = findingsOf(*kind.node, manifest, namespaceName, policy);
+      break;
   }
-  validation::Findings all;
-  all.errors = schema::validate(*node, object);
-  json::Document document;
-  Value given = json::share(object, document.GetAllocator());
-  json::remove(given, "status");  // a create drops it
-  for (validation::FieldError& error : schema::wrongTypes(*node, given)) {
-    if (!known(all.errors, error)) all.errors.push_back(std::move(error));
-  }
-  const bool request = manifest.kind() == api::kDynamoGraphDeploymentRequest;
-  if (request || admission::hasRules(manifest.kind())) {
-    validation::Findings rules = request ? dgdrFindings(*node, object, namespaceName, policy)
-                                         : otherFindings(*node, object, namespaceName, policy);
-    for (validation::FieldError& error : rules.errors) {
-      if (!known(all.errors, error)) all.errors.push_back(std::move(error));
-    }
-    all.warnings = std::move(rules.warnings);
-  }
-  all.sort();
-  for (const validation::FieldError& error : all.errors) addError(manifest, error, findings);
-  for (const validation::Warning& warning : all.warnings) addWarning(manifest, warning, findings);
+  for (const validation::FieldError& error : found.errors) addError(manifest, error, findings);
+  for (const validation::Warning& warning : found.warnings) addWarning(manifest, warning, findings);
   return true;
 }
 
 int runCheck(const CheckOptions& options) {
-  const std::optional<config::OperatorConfig> config = config::loadForCommand(options.configFile, std::cerr);
-  if (!config) return 2;
-  if (const std::string problem = config::operatorVersionProblem(options.operatorVersion); !problem.empty()) {
-    std::cerr << "dynamo-webhook: " << problem << '\n';
-    return 2;
-  }
-  render::Facts facts;
-  if (!options.factsFile.empty()) {
-    if (const std::string error = render::loadFacts(options.factsFile, facts); !error.empty()) {
-      std::cerr << "dynamo-webhook: " << error << '\n';
-      return 2;
-    }
-  }
-  const Policy policy = makePolicy(*config, options.operatorVersion, {}, std::move(facts));
+  const std::optional<Policy> policy = policyOf(options, config::Purpose::Check, std::cerr);
+  if (!policy) return 2;
   const config::Manifests manifests = config::readManifests(options.files);
   for (const std::string& error : manifests.errors) std::cerr << "dynamo-webhook: " << error << '\n';
   Summary summary;
   for (const config::Manifest& manifest : manifests.objects) {
-    const bool ours = checkManifest(manifest, options.namespaceName, policy, summary.findings);
+    const bool ours = checkManifest(manifest, options.namespaceName, *policy, summary.findings);
     ++(ours ? summary.objects : summary.skipped);
   }
-  if (policy.warnOnly) {
+  if (policy->warnOnly) {
     for (FileFinding& finding : summary.findings)
-      finding.isError = finding.isError && finding.rule.starts_with("schema.");
+      finding.isError = finding.isError && isOfServer(finding.rule);
   }
   std::cout << (options.output == "json"    ? toJson(summary)
                 : options.output == "sarif" ? toSarif(summary)

@@ -6,17 +6,13 @@
 
 #include "common/config/manifests.h"
 #include "webhook/admit.h"
+#include "webhook/commands/file_options.h"
 #include "webhook/commands/report.h"
 
 namespace dynamo::webhook {
 
-struct CheckOptions {
-  std::vector<std::string> files;
-  std::string namespaceName = "default";
-  std::string configFile;
-  std::string factsFile;
-  std::string operatorVersion = "1.0.0";
-  std::string output = "text";  ///< "text", "json" or "sarif"
+struct CheckOptions : FileOptions {
+  CheckOptions() { output = "text"; }  ///< "text", "json" or "sarif"
 };
 
 /// Prints the findings. Exit status: 0 clean or warnings only, 1 errors found, 2 a file or the configuration
@@ -24,7 +20,8 @@ struct CheckOptions {
 int runCheck(const CheckOptions& options);
 
 /// The findings of one manifest: schema, then the rules of its kind over the object with schema defaults, as
-/// a CREATE would be judged. False when it is of another API group.
+/// a CREATE would be judged; of an OperatorConfiguration, what the programs would say that read it. False
+/// when it is somebody else's.
 bool checkManifest(const config::Manifest& manifest, const std::string& namespaceName, const Policy& policy,
                    std::vector<FileFinding>& findings);
 

@@ -4,14 +4,12 @@
 #include <iostream>
 
 #include "common/api/kinds.h"
-#include "common/config/load.h"
 #include "common/config/manifests.h"
 #include "common/defaults/apply.h"
 #include "common/defaults/dgdr.h"
 #include "common/json/yaml_writer.h"
 #include "common/schema/defaults.h"
 #include "common/schema/registry.h"
-#include "webhook/commands/settings.h"
 
 namespace dynamo::webhook {
 namespace {
@@ -35,29 +33,25 @@ int printEach(const EffectiveOptions& options, const std::function<void(Value&, 
 }  // namespace
 
 int runEffective(const EffectiveOptions& options) {
-  const std::optional<config::OperatorConfig> config = config::loadForCommand(options.configFile, std::cerr);
-  if (!config) return 2;
-  if (const std::string problem = config::operatorVersionProblem(options.operatorVersion); !problem.empty()) {
-    std::cerr << "dynamo-webhook: " << problem << '\n';
-    return 2;
-  }
-  const Policy policy = makePolicy(*config, options.operatorVersion);
+  const std::optional<Policy> policy = policyOf(options, config::Purpose::Offline, std::cerr);
+  if (!policy) return 2;
   return printEach(options, [&](Value& object, json::Allocator& allocator) {
     const schema::Node* node =
         schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));
     if (node == nullptr) return;
     schema::applyDefaults(*node, object, allocator);
     if (json::findText(&object, "apiVersion") == api::kV1beta1) {
-      defaults::defaultDgdr(object, policy.operatorVersion, allocator);
+      defaults::defaultDgdr(object, policy->operatorVersion, allocator);
     }
-    const auto settings = policy.settings->get();
+    const auto settings = policy->settings->get();
     defaults::applyDefaults(
         object, nullptr,
-        {settings->defaults, settings->config, policy.operatorVersion, options.namespaceName}, allocator);
+        {settings->defaults, settings->config, policy->operatorVersion, options.namespaceName}, allocator);
   });
 }
 
 int runIntent(const EffectiveOptions& options) {
+  if (!policyOf(options, config::Purpose::Offline, std::cerr)) return 2;
   return printEach(options, [](Value& object, json::Allocator&) { defaults::reduceToIntent(object); });
 }
 

@@ -1,0 +1,26 @@
+#include "webhook/commands/file_options.h"
+
+#include <ostream>
+#include <utility>
+
+#include "common/config/load.h"
+#include "common/config/pathway.h"
+#include "common/render/facts.h"
+#include "webhook/commands/settings.h"
+
+namespace dynamo::webhook {
+
+std::optional<Policy> policyOf(const FileOptions& options, config::Purpose purpose, std::ostream& report) {
+  const auto refuse = [&](const std::string& problem) {
+    if (!problem.empty()) report << "dynamo-webhook: " << problem << '\n';
+    return !problem.empty();
+  };
+  std::optional<config::OperatorConfig> config = config::loadForCommand(options.configFile, report, purpose);
+  if (!config || refuse(config::operatorVersionProblem(options.operatorVersion))) return std::nullopt;
+  render::Facts facts;
+  if (!options.factsFile.empty() && refuse(render::loadFacts(options.factsFile, facts))) return std::nullopt;
+  config::choosePathway(options.pathway, config->orchestrators);
+  return makePolicy(*config, options.operatorVersion, {}, std::move(facts));
+}
+
+}  // namespace dynamo::webhook

@@ -1,0 +1,27 @@
+#pragma once
+// What a manifest is to the offline commands.
+
+#include <optional>
+#include <vector>
+
+#include "common/config/manifests.h"
+#include "common/schema/node.h"
+#include "common/validation/finding.h"
+
+namespace dynamo::webhook {
+
+struct ManifestKind {
+  enum class Is {
+    Ours,           ///< an object of one of our kinds
+    Configuration,  ///< an OperatorConfiguration
+    Foreign,        ///< somebody else's
+    Wrong,          ///< no API server has such a kind, and one of ours was probably meant
+  };
+  Is is = Is::Foreign;
+  const schema::Node* node = nullptr;          ///< of ours
+  std::vector<validation::FieldError> errors;  ///< of what is wrong
+};
+
+ManifestKind kindOf(const config::Manifest& manifest);
+
+}  // namespace dynamo::webhook
