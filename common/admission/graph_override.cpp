@@ -12,6 +12,7 @@
 #include "common/api/dgdr.h"
 #include "common/api/kinds.h"
 #include "common/json/build.h"
+#include "common/k8s/names.h"
 #include "common/k8s/object.h"
 #include "common/podrules/pod.h"
 #include "common/podrules/rules.h"
@@ -31,6 +32,7 @@ using validation::Findings;
 
 constexpr std::string_view kOverride = "spec.overrides.dgd";
 constexpr std::string_view kRule = "dgdr-override-graph";
+constexpr std::string_view kNameRule = "dgdr-override-name";
 constexpr std::string_view kUnknownField = "schema.unknown-field";
 constexpr std::string_view kNoEffect = "has no effect";
 
@@ -154,6 +156,10 @@ void checkMetadata(const Value& request, const Value& graph, Findings& findings)
       report.warn(at, "has no effect: only name, labels and annotations are taken");
     }
   });
+  if (const std::string_view name = json::findText(metadata, "name"); !name.empty()) {
+    validation::Report{findings, kNameRule}.check(below("metadata.name"), name,
+                                                  k8s::dns1123SubdomainProblem(name));
+  }
   validation::forEachMember(json::findObject(metadata, "labels"), [&](std::string_view key, const Value&) {
     if (!contains(api::dgdr::kTrackingLabels, key)) return;
     report.warn(fmt::format("{}.metadata.labels[{}]", kOverride, key),

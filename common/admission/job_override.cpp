@@ -26,7 +26,7 @@ namespace keys = api::dgdr;
 
 constexpr std::string_view kJob = "spec.overrides.profilingJob";
 constexpr std::string_view kRule = "dgdr-override-job";
-constexpr std::string_view kNotTaken = "has no effect: it is not taken over into the profiling Job";
+constexpr std::string_view kNotTaken = "has no effect: the profiling Job does not take it over";
 
 // What of an override goes into the Job; the rest is never looked at. All of it is taken whole, but for the
 // profiler's container and the pod around it. Claims of the pod are taken because those of the container are
@@ -161,7 +161,7 @@ void ignoredOfContainers(const Value* podSpec, const std::string& path, const Re
     if (i == 0) {
       warnOfOthers(&container, at, kContainerFields, "name", report);
     } else {
-      report.warn(at, "has no effect: only the first container is taken over, into the profiler");
+      report.warn(at, "has no effect: only the first container is taken over");
     }
   });
 }

@@ -208,6 +208,7 @@ constexpr std::array kPartRules = {
                      "what overrides.profilingJob asks for is taken over into the profiling Job"},
     validation::Rule{"dgdr-override-graph", Severity::Warning,
                      "what overrides.dgd asks for is taken over into the generated graph"},
+    validation::Rule{"dgdr-override-name", Severity::Error, "the generated graph gets a good name"},
     validation::Rule{"dgdr-ineffective-field", Severity::Warning,
                      "v1alpha1 settings that the profiler no longer reads"},
 };
@@ -244,12 +245,19 @@ void speakAlpha(const validation::DgdrRequest& request, Findings& all) {
   json::Document document;
   Value alpha;
   // What cannot be converted, as it has no kind, has no spellings of its own.
-  static_cast<void>(
-      conversion::convertDgdr(request.object, api::kV1alpha1, alpha, document.GetAllocator()));
+  static_cast<void>(conversion::convertDgdr(request.object, api::kV1alpha1, alpha, document.GetAllocator()));
   const AlphaPaths toAlpha{alpha};
   for (validation::FieldError& error : all.errors) toAlpha(error.field);
   for (validation::Warning& warning : all.warnings) toAlpha(warning.field);
-  if (written) checkAlphaSettings(alpha, all);
+  if (!written) return;
+  Findings more;
+  checkAlphaSettings(alpha, more);
+  // What is given and does not count is not missing.
+  std::erase_if(all.warnings, [&](const validation::Warning& warning) {
+    return std::any_of(more.warnings.begin(), more.warnings.end(),
+                       [&](const validation::Warning& other) { return other.field == warning.field; });
+  });
+  all.add(std::move(more));
 }
 
 }  // namespace

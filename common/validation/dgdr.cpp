@@ -144,7 +144,7 @@ void plannerIsOn(const DgdrRequest& request, const Report& report) {
                                              : json::text(*value) == (meansOff ? "true" : "false"));
     if (!said) return;
     report.warn(fmt::format("spec.features.planner.{}", key),
-                "does not turn the planner off, as the block alone turns it on: remove the block");
+                "does not turn the planner off: remove the whole block");
   };
   off("enabled", false);
   off("enable", false);

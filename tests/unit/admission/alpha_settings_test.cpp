@@ -98,6 +98,8 @@ TEST_CASE("values of wrong types in the profiler configuration") {
       {"latencies as text", config(R"("sla":{"ttft":"200ms","itl":true})"),
        ofConfig("sla.ttft", "has no effect: \"200ms\" is not a number") +
            ofConfig("sla.itl", "has no effect: true is not a number")},
+      {"one that counts and one that does not", config(R"("sla":{"ttft":"200","itl":20})"),
+       ofConfig("sla.ttft", "has no effect: \"200\" is not a number")},
       {"no objects", config(R"("sla":"fast","deployment":[],"planner":true)"),
        ofConfig("sla", "has no effect: it is not an object") +
            ofConfig("deployment", "has no effect: it is not an object") +
@@ -129,8 +131,8 @@ TEST_CASE("fields of v1alpha1 without effect") {
       {"the workers' image alone", R"("profilingConfig":{},"deploymentOverrides":{"workersImage":"w:1"})",
        ""},
       {"a planner that is off", config(R"("planner":{"enabled":false})"),
-       "W dgdr-planner-on spec.profilingConfig.config.planner.enabled: does not turn the planner off, as the "
-       "block alone turns it on: remove the block\n"},
+       "W dgdr-planner-on spec.profilingConfig.config.planner.enabled: does not turn the planner off: "
+       "remove the whole block\n"},
   });
 }
 

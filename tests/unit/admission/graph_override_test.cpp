@@ -102,6 +102,11 @@ TEST_CASE("metadata of the graph") {
       {"a label of the operator", override(R"(,"metadata":{"labels":{"dgdr.nvidia.com/name":"x"}})"),
        at("W dgdr-override-graph", "metadata.labels[dgdr.nvidia.com/name]",
           "the operator sets it; yours is replaced")},
+      {"a name that cannot be", override(R"(,"metadata":{"name":"My_Graph"})"),
+       at("E dgdr-override-name", "metadata.name",
+          "Invalid value: \"My_Graph\": must consist of lower case letters, digits, '-' or '.', and start "
+          "and end "
+          "with a letter or digit")},
       {"a status", override(R"(,"status":{"state":"successful"})"),
        at("W dgdr-override-graph", "status", "has no effect")},
   });

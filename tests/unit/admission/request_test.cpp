@@ -49,9 +49,8 @@ const std::string kName =
 TEST_CASE("the override of the profiling Job") {
   const std::string spec = "spec.overrides.profilingJob.template.spec.";
   const auto ignored = [&](std::string_view field) {
-    return fmt::format(
-        "W dgdr-override-job {}{}: has no effect: it is not taken over into the profiling Job\n", spec,
-        field);
+    return fmt::format("W dgdr-override-job {}{}: has no effect: the profiling Job does not take it over\n",
+                       spec, field);
   };
   check({
       {"nothing", job(""), ""},
@@ -191,7 +190,7 @@ TEST_CASE("what the profiling Job takes whole of an override is whole") {
 
 TEST_CASE("what of the override is not taken over") {
   const std::string at = "W dgdr-override-job spec.overrides.profilingJob.";
-  const std::string how = ": has no effect: it is not taken over into the profiling Job\n";
+  const std::string how = ": has no effect: the profiling Job does not take it over\n";
   const std::string pod = at + "template.spec.";
   const auto metadata = [](std::string_view members) {
     return with(fmt::format(
@@ -213,7 +212,7 @@ TEST_CASE("what of the override is not taken over") {
       {"another container",
        with(
            R"("overrides":{"profilingJob":{"template":{"spec":{"containers":[{"name":"a"},{"name":"b"}]}}}})"),
-       pod + "containers[1]: has no effect: only the first container is taken over, into the profiler\n"},
+       pod + "containers[1]: has no effect: only the first container is taken over\n"},
       {"metadata", metadata(R"("name":"n","labels":{"team":"a"},"annotations":{"a":"b"})"),
        at + "template.metadata.name" + how},
       {"labels of the operator", metadata(R"("labels":{"app":"x","nvidia.com/managed-by":"me"})"),

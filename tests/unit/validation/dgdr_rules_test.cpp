@@ -190,9 +190,8 @@ TEST_CASE("a planner that is written is on") {
   };
   const auto told = [](std::string_view key) {
     return fmt::format(
-        "W dgdr-planner-on spec.features.planner.{}: does not turn the planner off, as the block alone turns "
-        "it "
-        "on: remove the block\n",
+        "W dgdr-planner-on spec.features.planner.{}: does not turn the planner off: remove the whole "
+        "block\n",
         key);
   };
   check({
