@@ -50,7 +50,9 @@ def _requoted(text, container):
     single = "bash -c '" in text
     for key in ("command", "args"):
         items = container.get(key) or []
-        wrong, right = (" ".join(quote(item) for item in items) for quote in (reference_quote, lambda i: shell_quote(i, single)))
+        wrong, right = (
+            " ".join(quote(item) for item in items) for quote in (reference_quote, lambda i: shell_quote(i, single))
+        )
         if items and wrong != right:
             text = text.replace(wrong, right, 1)
     if single:  # a text of a shell that stands in quotes as it is

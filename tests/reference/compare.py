@@ -34,14 +34,17 @@ NOT_IN_LEDGER = "not in the ledger"
 MOST_SHOWN = 400
 # A field in what kubectl prints of a denial, before the kind of the error.
 FIELD = re.compile(
-    r"((?:spec|metadata)\S*): (?:Invalid value|Required value|Forbidden|Duplicate value|Unsupported value|Too long|Too many|Not found)"
+    r"((?:spec|metadata)\S*): "
+    r"(?:Invalid value|Required value|Forbidden|Duplicate value|Unsupported value|Too long|Too many|Not found)"
 )
 
 
 def decision(recording):
     """The decision on an input; of a denial the fields, not the words."""
     if not recording.admitted:
-        errors = [line for message in recording.messages for line in message.splitlines() if not line.startswith("Warning: ")]
+        errors = [
+            line for message in recording.messages for line in message.splitlines() if not line.startswith("Warning: ")
+        ]
         return " ".join(["denied", *FIELD.findall("\n".join(errors))])
     return "admitted, then failed" if recording.failed else "admitted"
 
@@ -122,18 +125,26 @@ class Comparison:
 
     def summary(self):
         kinds = collections.Counter(item.kind for item, _ in self.unexplained)
-        counts = {**kinds, "refused by the API server": len(self.refused), "not recorded": len(self.missing), "gone from the ledger": len(self.gone())}
+        counts = {
+            **kinds,
+            "refused by the API server": len(self.refused),
+            "not recorded": len(self.missing),
+            "gone from the ledger": len(self.gone()),
+        }
         told = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
         return (
-            f"same decision on {self.same_decision} of {self.cases - self.refused_at_once} inputs, {self.refused_at_once} refused at "
-            f"once that the reference failed to deploy; {self.equal} of {self.children} children equal, {len(self.entries)} differences "
-            f"accepted, {sum(counts.values())} not{f' ({told})' if told else ''}"
+            f"same decision on {self.same_decision} of {self.cases - self.refused_at_once} inputs, {self.refused_at_once} "
+            f"refused at once that the reference failed to deploy; {self.equal} of {self.children} children equal, "
+            f"{len(self.entries)} differences accepted, {sum(counts.values())} not{f' ({told})' if told else ''}"
         )
 
     def details(self):
         """What is not as it should be, as text."""
         for case, refusal in self.refused:
-            yield f"{case}: the API server refuses {refusal.get('kind', 'what is rendered')} {refusal.get('name', '')}: {refusal.get('message') or refusal.get('render')}"
+            if "render" in refusal:
+                yield f"{case}: rendering failed: {refusal['render']}"
+            else:
+                yield f"{case}: the API server refuses {refusal['kind']} {refusal['name']}: {refusal['message']}"
         for case in self.missing:
             yield f"{case}: not recorded"
         for item, why in self.unexplained:
@@ -170,7 +181,11 @@ def main():
         parser.add_argument(flag, action="store_true")
     options = parser.parse_args()
     lines = accepted_lines.load(options.accept) if options.accept else []
-    ledger = sum((ledgers.load(path) for path in options.ledger), collections.Counter()) if options.ledger and not options.write else None
+    ledger = (
+        sum((ledgers.load(path) for path in options.ledger), collections.Counter())
+        if options.ledger and not options.write
+        else None
+    )
     theirs = sorted(pathlib.Path(options.theirs).glob("*.json"))
     comparison = compare(theirs, options.ours, lines, ledger, options.hashes)
     if options.write:

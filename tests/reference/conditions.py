@@ -168,7 +168,11 @@ def cache_at_default_path(context):
     """The first compilation cache is mounted at the engine's default path, and ours names that path."""
     caches = [mount for mount in context.service.get("volumeMounts") or [] if mount.get("useAsCompilationCache")]
     ours = context.found.ours
-    return bool(caches) and not caches[0].get("mountPoint") and ours == {"name": _key(context.found.path[-1]), "value": CACHE_PATH}
+    return (
+        bool(caches)
+        and not caches[0].get("mountPoint")
+        and ours == {"name": _key(context.found.path[-1]), "value": CACHE_PATH}
+    )
 
 
 def variable_of_the_graph(context):
@@ -332,7 +336,11 @@ def no_component_type(context):
 def dots_read_dashes(context):
     """A dotted graph: ours names the Service as it is called."""
     theirs, ours = context.found.theirs, context.found.ours
-    return isinstance(theirs, str) and "." in context.graph_name and ours == theirs.replace(context.graph_name, _dashed(context))
+    return (
+        isinstance(theirs, str)
+        and "." in context.graph_name
+        and ours == theirs.replace(context.graph_name, _dashed(context))
+    )
 
 
 def dotted_graph(context):
@@ -452,4 +460,6 @@ def failed_at_once(context):
 def epp_plugin_without_weight(context):
     """An endpoint picker's configuration with a plugin that gives no weight, which the reference makes zero and denies."""
     configs = [(service.get("eppConfig") or {}).get("config") for service in context.services.values()]
-    return context.found.theirs.startswith("denied") and any("weight" not in json.dumps(config) for config in configs if config)
+    return context.found.theirs.startswith("denied") and any(
+        "weight" not in json.dumps(config) for config in configs if config
+    )

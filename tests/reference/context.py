@@ -81,7 +81,9 @@ class Context:
     @property
     def is_worker(self):
         """In the template of a multinode component's workers."""
-        return "workerTemplate" in self.found.path or bool(self.clique and self.is_multinode and self.clique.endswith("-wkr"))
+        return "workerTemplate" in self.found.path or bool(
+            self.clique and self.is_multinode and self.clique.endswith("-wkr")
+        )
 
     def child(self, side):
         """This child in the recording of "theirs" or "ours"; ABSENT where it has none."""
@@ -112,7 +114,7 @@ class Context:
         kind, path = self.found.kind, self.found.path
         for prefix in TEMPLATES.get(kind, []):
             if path[: len(prefix)] == prefix:
-                return path[len(prefix):]
+                return path[len(prefix) :]
         if kind == "PodCliqueSet" and path[:3] == CLIQUES and len(path) > 4:
             rest = path[4:]
             if rest[0] in ("labels", "annotations"):

@@ -78,7 +78,9 @@ def _of_lists(theirs, ours, path):
     if _are_unique(their_keys) and _are_unique(our_keys):
         yield from _of_members(dict(zip(their_keys, theirs)), dict(zip(our_keys, ours)), path, _element)
         # Also where one side has more: what both have stands in one order.
-        common = [[key for key in keys if key in others] for keys, others in ((their_keys, our_keys), (our_keys, their_keys))]
+        common = [
+            [key for key in keys if key in others] for keys, others in ((their_keys, our_keys), (our_keys, their_keys))
+        ]
         if common[0] != common[1] and path[-1:] not in UNORDERED:
             yield (*path, ORDER), *common
     elif len(theirs) != len(ours):

@@ -90,7 +90,11 @@ def worker_hashes(objects):
         for holder in (item, template if isinstance(template, dict) else {}):
             found.add(((holder.get("metadata") or {}).get("labels") or {}).get(HASH_LABEL))
         for owner in item["metadata"].get("ownerReferences") or []:
-            suffix = re.search(r"-([0-9a-f]{8})$", owner.get("name", "")) if owner.get("kind") == "DynamoComponentDeployment" else None
+            suffix = (
+                re.search(r"-([0-9a-f]{8})$", owner.get("name", ""))
+                if owner.get("kind") == "DynamoComponentDeployment"
+                else None
+            )
             found.add(suffix and suffix[1])
     return {value for value in found if value and re.fullmatch(r"[0-9a-f]{8}", value)}
 
@@ -151,7 +155,12 @@ def _meaning(text):
 def _fold_scripts(value):
     if isinstance(value, dict):
         command = value.get("command")
-        if value.get("name") == LEADER_WAIT and isinstance(command, list) and len(command) == 3 and isinstance(command[2], str):
+        if (
+            value.get("name") == LEADER_WAIT
+            and isinstance(command, list)
+            and len(command) == 3
+            and isinstance(command[2], str)
+        ):
             hosts = sorted(set(re.findall(r"\$[^\"'\s,\\]+", command[2])))
             command[2] = " ".join(["SCRIPT", *hosts, *re.findall(rf"\b{LEADER_PORT}\b", command[2])[:1]])
         for member in value.values():

@@ -47,7 +47,9 @@ def _try(api, namespace, document):
     if status < 300:
         return got, None
     causes = (got.get("details") or {}).get("causes") or []
-    return None, "\n".join(f"{cause.get('field', '')}: {cause['message']}" for cause in causes) or got.get("message", f"HTTP {status}")
+    return None, "\n".join(f"{cause.get('field', '')}: {cause['message']}" for cause in causes) or got.get(
+        "message", f"HTTP {status}"
+    )
 
 
 def _record(api, out, command, path):

@@ -36,7 +36,10 @@ from differences import parsed
 HERE = pathlib.Path(__file__).resolve().parent
 DEVIATIONS = HERE / "review-deviations.txt"
 LEDGER = HERE / "reviews.ledger"
-HEADER = "# REVIEW PATH DIRECTION FIELD VALUE what ours says: every accepted difference. Written by `replay_reviews.py --write`.\n"
+HEADER = (
+    "# REVIEW PATH DIRECTION FIELD VALUE what ours says: every accepted difference. "
+    "Written by `replay_reviews.py --write`.\n"
+)
 NOTHING = "<absent>"
 LINE = re.compile(
     r"(?P<path>/\S+)\s+(?P<direction>stricter|laxer|converted)\s+(?P<field>\S+)\s+(?P<value>\S+)\s+(?:(?P<condition>[a-z-]+)\s+)?"
@@ -57,7 +60,9 @@ class Difference(NamedTuple):
     said: str  # in which words
 
     def entry(self):
-        return "\t".join([str(self.number), self.path, self.direction, self.field, self.value, self.said.replace("\n", " ") or "-"])
+        return "\t".join(
+            [str(self.number), self.path, self.direction, self.field, self.value, self.said.replace("\n", " ") or "-"]
+        )
 
 
 class Deviation(NamedTuple):
@@ -94,7 +99,9 @@ def same_in_old_object(review, field):
 
 def load_deviations(path=DEVIATIONS):
     lines = path.read_text(encoding="utf-8").splitlines()
-    return [_deviation(f"{path}:{number}", line) for number, line in enumerate(lines, 1) if line and not line.startswith("#")]
+    return [
+        _deviation(f"{path}:{number}", line) for number, line in enumerate(lines, 1) if line and not line.startswith("#")
+    ]
 
 
 def load_ledger(path=LEDGER):
@@ -129,7 +136,9 @@ def _of_decision(number, path, ours):
         return
     causes = ((ours.get("status") or {}).get("details") or {}).get("causes") or [{}]
     for cause in causes:
-        yield Difference(number, path, "stricter", cause.get("field", "-"), cause.get("reason", "-"), cause.get("message", ""))
+        yield Difference(
+            number, path, "stricter", cause.get("field", "-"), cause.get("reason", "-"), cause.get("message", "")
+        )
 
 
 def judge(answers, deviations, ledger=None):
@@ -215,7 +224,9 @@ def _comparable(value, key=""):
         return [_comparable(item) for item in value]
     if not isinstance(value, dict):
         return value
-    members = {name: _comparable(member, name) for name, member in value.items() if (key, name) != ("metadata", "annotations")}
+    members = {
+        name: _comparable(member, name) for name, member in value.items() if (key, name) != ("metadata", "annotations")
+    }
     return {name: member for name, member in members.items() if member not in (None, {}, [], "", False)}
 
 

@@ -5,8 +5,8 @@ missing or added, all children of a kind missing, another service account, anoth
 args. The seed is fixed: every run makes the same changes to the same recordings.
 
 What the comparison leaves out on purpose (folding.py) is not changed: specs of custom resources that the operator
-makes for itself, bookkeeping annotations, the wording of the script that waits for a leader, the order of cliques and scaling groups, and
-values that are empty and may as well be absent. Worker hashes count.
+makes for itself, bookkeeping annotations, the wording of the script that waits for a leader, the order of cliques and
+scaling groups, and values that are empty and may as well be absent. Worker hashes count.
 """
 
 import collections
@@ -243,7 +243,9 @@ def _change_places(dump, chance, wanted, change):
 
 
 def _change_account(dump, chance):
-    return _change_places(dump, chance, lambda _, place: place.path[-1] in ("serviceAccountName", "serviceAccount"), lambda _: NAME)
+    return _change_places(
+        dump, chance, lambda _, place: place.path[-1] in ("serviceAccountName", "serviceAccount"), lambda _: NAME
+    )
 
 
 def _change_label(dump, chance):
@@ -256,7 +258,9 @@ def _lose_variables(dump, chance):
 
 def _change_arguments(dump, chance):
     kinds = ("LeaderWorkerSet", "PodCliqueSet")
-    return _change_places(dump, chance, lambda child, place: child["kind"] in kinds and place.path[-1] == "args", lambda _: [NAME])
+    return _change_places(
+        dump, chance, lambda child, place: child["kind"] in kinds and place.path[-1] == "args", lambda _: [NAME]
+    )
 
 
 CHANGES = {

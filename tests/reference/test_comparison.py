@@ -47,7 +47,11 @@ class Differences(unittest.TestCase):
             ({}, {"env": [{"name": "A"}]}, [("env[A]", ABSENT, {"name": "A"})]),
             ([main], [{**main, "image": "b"}], [("[main].image", "a", "b")]),
             ([main, side], [side, main], [(ORDER, ["main", "side"], ["side", "main"])]),
-            ([main, side], [side, {"name": "new"}, main], [("[new]", ABSENT, {"name": "new"}), (ORDER, ["main", "side"], ["side", "main"])]),
+            (
+                [main, side],
+                [side, {"name": "new"}, main],
+                [("[new]", ABSENT, {"name": "new"}), (ORDER, ["main", "side"], ["side", "main"])],
+            ),
             ({"cliques": [main, side]}, {"cliques": [side, main]}, []),
             ([main], [main, main], [("-", [main], [main, main])]),
             (["a", "b"], ["b", "a"], [("[0]", "a", "b"), ("[1]", "b", "a")]),
@@ -138,7 +142,11 @@ class Lines(unittest.TestCase):
     def test_no_line_names_a_recorded_input(self):
         with tempfile.TemporaryDirectory() as folder:
             graphs = recordings.unpack("graphs", folder)
-            names = {name for path in graphs.glob("input/*.yaml") for name in re.findall(r"^  name: (\S+)|^    (\w+):$", path.read_text(), re.M)}
+            names = {
+                name
+                for path in graphs.glob("input/*.yaml")
+                for name in re.findall(r"^  name: (\S+)|^    (\w+):$", path.read_text(), re.M)
+            }
         names = {name.lower() for pair in names for name in pair if name} - {"epp"}  # a type of component, too
         for line in deviations.load(HERE / "deviations.txt"):
             words = set(re.findall(r"[\w-]+", " ".join(line.path)))
@@ -170,7 +178,9 @@ class Archives(unittest.TestCase):
             self.assertEqual(same.returncode, 0, same.stdout + same.stderr)
             self.assertIn("29 of 29 scenarios equal (211 steps); 0 differences", same.stdout)
             changed = other / "deploy-basic.json"
-            changed.write_text(changed.read_text(encoding="utf-8").replace('"replicas": 3', '"replicas": 4'), encoding="utf-8")
+            changed.write_text(
+                changed.read_text(encoding="utf-8").replace('"replicas": 3', '"replicas": 4'), encoding="utf-8"
+            )
             different = subprocess.run(command, capture_output=True, text=True)
             self.assertEqual(different.returncode, 1, different.stdout + different.stderr)
             self.assertIn("28 of 29 scenarios equal", different.stdout)

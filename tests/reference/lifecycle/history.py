@@ -35,12 +35,12 @@ def went(before, story, lost):
     for what, item in [*(("", item) for item in before), *((what, item) for _, what, item in story)]:
         if item["kind"] not in CUSTOM:
             continue
-        name = f"{item['kind']}/{item['metadata']['name']}"
+        seen = told[f"{item['kind']}/{item['metadata']['name']}"]
         for key, value in _values(item, components, lost).items():
-            if value and value not in told[name][key]:
-                told[name][key].append(value)
+            if value and value not in seen[key]:
+                seen[key].append(value)
         if what == "DELETED":
-            told[name]["deleted"] = ["yes"]
+            seen["deleted"] = ["yes"]
     for values in told.values():  # in which order services end a parallel restart is chance
         if any("," in value for value in values["restarting"]):
             values["restarting"][1:-1] = []

@@ -38,11 +38,7 @@ OTHER = {
     "Event": ("/api/v1", "events"),
 }
 WHERE = {**CUSTOM, **CHILD, **OTHER}
-HASH_LABEL, HASH_NOTE, RESTART = (
-    "nvidia.com/dynamo-worker-hash",
-    "nvidia.com/current-worker-hash",
-    "nvidia.com/restartAt",
-)
+HASH_LABEL, HASH_NOTE, RESTART = ("nvidia.com/dynamo-worker-hash", "nvidia.com/current-worker-hash", "nvidia.com/restartAt")
 # Annotations that are bookkeeping of one operator or of kubectl.
 FORGET = {
     "nvidia.com/last-applied-hash",

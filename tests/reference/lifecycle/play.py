@@ -177,7 +177,9 @@ class Play(Actions):
         for kind in MADE_BY_USERS:
             self.cluster.call("DELETE", self.cluster.path(kind, self.ns))
         end = time.monotonic() + 15
-        while self.watch.here(self.ns, [kind for kind in MADE_BY_USERS if "Component" not in kind]) and time.monotonic() < end:
+        while (
+            self.watch.here(self.ns, [kind for kind in MADE_BY_USERS if "Component" not in kind]) and time.monotonic() < end
+        ):
             time.sleep(0.2)
         for name in self.nodes:
             self.cluster.call("DELETE", self.cluster.path("Node", None, name))

@@ -79,7 +79,9 @@ def _of_step(theirs, ours):
                 for found in diff(prune(theirs[part][name]), prune(ours[part][name]), prefix):
                     yield kind, short, *found
             else:
-                yield kind, short, prefix or "object", *("present" if name in side[part] else ABSENT for side in (theirs, ours))
+                yield kind, short, prefix or "object", *(
+                    "present" if name in side[part] else ABSENT for side in (theirs, ours)
+                )
     for event in sorted(set(theirs["events"]) ^ set(ours["events"])):
         kind, rest = event.split(" ", 1)
         path = f"events.{rest.replace(' ', '.')}"
