@@ -131,5 +131,10 @@ def stripped(container):
         return None
     text = " ".join(_items(container))
     text = ADDED.sub("", text).replace(RAY, "")
-    text = re.sub(r"^(?:/bin/)?sh -c (?:exec )?|ray start --\S+ --\S+ && ", "", text)
+    text = re.sub(r"^(?:(?:/bin/)?sh -c )?(?:ray start --head --port=\d+ && )?(?:(?:/bin/)?sh -c )?(?:exec )?", "", text)
     return re.sub(r"\s+", " ", text.replace('"', "").replace("\\", "")).strip()
+
+
+def is_ray_worker(container):
+    """Whether all that a container does is to join the leader's Ray cluster, in place of the user's command."""
+    return bool(re.fullmatch(r"/bin/sh -c ray start --address=\S+:6379 --block", " ".join(_items(container))))

@@ -381,22 +381,26 @@ def command_corrected(context):
 def sizes_in_other_words(context):
     """The user gives a parallel size in words that the reference does not read; without the flags of several nodes
     both command lines are the user's own."""
-    if not context.is_multinode or not commands.has_other_sizes(context.main_container):
-        return False
+    return context.is_multinode and commands.has_other_sizes(context.main_container) and _runs_the_users_command(context)
+
+
+def _runs_the_users_command(context):
+    """Whether both sides run what the user says, one of them with the flags of several nodes."""
     container = context.container_path()
-    sides = [commands.stripped(context.at(side, container)) for side in ("theirs", "ours")]
-    return commands.stripped(context.main_container) in sides and sides[0] == sides[1]
+    theirs, ours = (context.at(side, container) for side in ("theirs", "ours"))
+    users = commands.stripped(context.main_container)
+    return commands.stripped(theirs) == users and (commands.stripped(ours) == users or _joins_ray(context, ours))
+
+
+def _joins_ray(context, container):
+    return context.is_worker and isinstance(container, dict) and commands.is_ray_worker(container)
 
 
 def gpus_counted_otherwise(context):
     """The GPUs of a node are given by a request or by the main container alone, which the reference does not count;
     without the flags of several nodes both command lines are the user's own."""
     counted = _requests(context).get("gpu") or (context.main_container.get("resources") or {}).get("limits")
-    if not context.is_multinode or _limits(context).get("gpu") or not counted:
-        return False
-    container = context.container_path()
-    sides = [commands.stripped(context.at(side, container)) for side in ("theirs", "ours")]
-    return commands.stripped(context.main_container) in sides and sides[0] == sides[1]
+    return context.is_multinode and not _limits(context).get("gpu") and bool(counted) and _runs_the_users_command(context)
 
 
 def gpus_by_custom_limit(context):

@@ -38,9 +38,9 @@ def label(key, kind="Deployment"):
     return kind, "g-w", f"metadata.labels[{key}]"
 
 
-def dumped(name, args):
+def dumped(name, args, command=("python3",)):
     """A LeaderWorkerSet whose leader and workers run these args."""
-    template = {"spec": {"containers": [{"name": "main", "command": ["python3"], "args": args}]}}
+    template = {"spec": {"containers": [{"name": "main", "command": list(command), "args": args}]}}
     spec = {"leaderWorkerTemplate": {"leaderTemplate": template, "workerTemplate": template}}
     owners = [{"kind": "DynamoComponentDeployment", "name": "g-w"}]
     return {"kind": "LeaderWorkerSet", "metadata": {"name": name, "ownerReferences": owners}, "spec": spec}
@@ -190,6 +190,10 @@ ROWS = [
     row("sizes_in_other_words", False, multinode(**pod(**VLLM)), ("LeaderWorkerSet", "g-w-0", f"{LEADER}.args"), **sized(["other"])),
     row("sizes_in_other_words", False, multinode(**pod(command=["python3"], args=["-m", "dynamo.vllm"])), ("LeaderWorkerSet", "g-w-0", f"{LEADER}.args"),
         **sized(["-m", "dynamo.vllm"])),
+    row("sizes_in_other_words", True, multinode(**pod(**VLLM)), ("LeaderWorkerSet", "g-w-0", f"{WORKER}.containers[main].args"),
+        their_objects=[dumped("g-w-0", VLLM["args"])], our_objects=[dumped("g-w-0", ["ray start --address=$A:6379 --block"], ["/bin/sh", "-c"])]),
+    row("sizes_in_other_words", False, multinode(**pod(**VLLM)), ("LeaderWorkerSet", "g-w-0", f"{LEADER}.args"),
+        their_objects=[dumped("g-w-0", VLLM["args"])], our_objects=[dumped("g-w-0", ["ray start --address=$A:6379 --block"], ["/bin/sh", "-c"])]),
     row("gpus_counted_otherwise", True, multinode(resources={"requests": {"gpu": "8"}}, **pod(**VLLM)),
         ("LeaderWorkerSet", "g-w-0", f"{LEADER}.args"), **sized(VLLM["args"])),
     row("gpus_counted_otherwise", False, multinode(resources={"limits": {"gpu": "8"}}, **pod(**VLLM)),
