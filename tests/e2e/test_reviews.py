@@ -1,7 +1,8 @@
 """Recorded reviews: our answers against the reference's. Each difference has a line with its reason, and is exactly
-the one in the ledger (tests/reference)."""
+the one in the ledger (tests/reference). With DYNAMO_REGENERATE=1 the ledger is written anew, to be read in review."""
 
 import json
+import os
 import pathlib
 import ssl
 import sys
@@ -23,10 +24,14 @@ class Replay(unittest.TestCase):
         webhook = Webhook(folder)
         webhook.start()
         cls.addClassCleanup(webhook.stop)
-        cls.deviations, cls.ledger = replay_reviews.load_deviations(), replay_reviews.load_ledger()
         tls = ssl.create_default_context(cadata=webhook.ca.decode())
         url = f"https://127.0.0.1:{webhook.port}"
         cls.answers = list(replay_reviews.ask(url, recordings.reviews(), tls))
+        cls.deviations = replay_reviews.load_deviations()
+        if os.environ.get("DYNAMO_REGENERATE"):
+            accepted = replay_reviews.judge(cls.answers, cls.deviations).accepted
+            replay_reviews.write_ledger(found.entry() for found in accepted)
+        cls.ledger = replay_reviews.load_ledger()
 
     def test_every_difference_is_accepted_and_none_is_gone(self):
         outcome = replay_reviews.judge(self.answers, self.deviations, self.ledger)
