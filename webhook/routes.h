@@ -48,7 +48,8 @@ struct Observers {
   /// Of what was judged.
   std::function<void(const AdmissionRoute&, const AdmissionOutcome&, double seconds)> admission;
   std::function<void(const ConversionOutcome&, double seconds)> conversion;
-  // Of what was refused alone, so that what is allowed pays nothing for it; of objects that cannot be read too.
+  // Of what was refused alone, so that what is allowed pays nothing for it; of objects that cannot be read
+  // too.
   std::function<void(const AdmissionRoute&, const AdmissionOutcome&)> denied;
   std::function<void(const ConversionOutcome&)> conversionFailed;
   // Of each request, once each, whatever becomes of it.

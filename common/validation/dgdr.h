@@ -38,7 +38,7 @@ std::span<const Rule> dgdrRules();
 /// Only for updates. What a client of v1alpha1 sees of the spec is more than v1beta1 has.
 bool specChanged(const DgdrRequest& request);
 
-/// Equal for the lock on the spec: what the typed API treats alike is alike (admission.md 10.3).
+/// Equal for the lock on the spec: what the typed API treats alike is alike.
 bool sameDgdrSpec(const json::Value* before, const json::Value* after);
 
 /// The same of what clients of v1alpha1 see of two v1beta1 objects with the same spec: some of their fields
