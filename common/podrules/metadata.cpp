@@ -14,15 +14,14 @@ namespace {
 
 using json::Value;
 
-bool hasContainer(const Value* podSpec, std::string_view name) {
-  bool found = false;
+std::set<std::string_view> containerNames(const Value* podSpec) {
+  std::set<std::string_view> names;
   const At nowhere{""};
   for (const std::string_view list : {"containers", "initContainers"}) {
-    forEach(json::find(podSpec, list), nowhere, [&](const Value& container, const At&) {
-      found = found || json::findText(&container, "name") == name;
-    });
+    forEach(json::find(podSpec, list), nowhere,
+            [&](const Value& container, const At&) { names.insert(json::findText(&container, "name")); });
   }
-  return found;
+  return names;
 }
 
 /// "localhost/<file>" and the names that need no file.
@@ -54,12 +53,14 @@ std::string deletionCostProblem(std::string_view cost) {
 void podAnnotations(const Report& report, const Value* map, const Value* podSpec, const At& at) {
   constexpr std::string_view kAppArmor = "container.apparmor.security.beta.kubernetes.io/";
   constexpr std::string_view kSeccomp = "container.seccomp.security.alpha.kubernetes.io/";
+  std::optional<std::set<std::string_view>> containers;
   forEachMember(map, at, [&](std::string_view key, const Value& given, const At& place) {
     const std::string_view value = json::text(given);
     if (key.starts_with(kAppArmor)) {
+      if (!containers) containers = containerNames(podSpec);
       report.check(place, value, appArmorProblem(value), rule::kPodAnnotation);
       const std::string_view name = key.substr(kAppArmor.size());
-      if (hasContainer(podSpec, name)) return;
+      if (containers->contains(name)) return;
       report.notFound(place, name, "the pod has no container of this name", rule::kPodAnnotation);
     } else if (key.starts_with(kSeccomp) || key == "seccomp.security.alpha.kubernetes.io/pod") {
       report.check(place, value, seccompProblem(value), rule::kPodAnnotation);

@@ -57,15 +57,9 @@ Amounts limitsOf(const Value& container) {
   return amountsOf(container, "limits");
 }
 
-void add(Amounts& sum, const Amounts& more) {
-  for (const auto& [name, amount] : more) sum[name] += amount;
-}
-
-void raise(Amounts& most, const Amounts& other) {
-  for (const auto& [name, amount] : other) {
-    Amount& known = most.try_emplace(name, amount).first->second;
-    known = std::max(known, amount);
-  }
+void raise(Amounts& most, std::string_view name, Amount amount) {
+  Amount& known = most.try_emplace(name, amount).first->second;
+  known = std::max(known, amount);
 }
 
 /// What all containers need at a time. Init containers run one by one, beside the sidecars before them.
@@ -74,20 +68,20 @@ Amounts total(const Value& podSpec, Amounts (*of)(const Value&)) {
   Amounts sidecars;
   Amounts starting;
   const At nowhere{""};
-  forEach(json::find(podSpec, "containers"), nowhere,
-          [&](const Value& container, const At&) { add(sum, of(container)); });
+  forEach(json::find(podSpec, "containers"), nowhere, [&](const Value& container, const At&) {
+    for (const auto& [name, amount] : of(container)) sum[name] += amount;
+  });
   forEach(json::find(podSpec, "initContainers"), nowhere, [&](const Value& container, const At&) {
-    Amounts own = of(container);
-    if (json::findText(&container, "restartPolicy") == "Always") {
-      add(sum, own);
-      add(sidecars, own);
-      raise(starting, sidecars);
-    } else {
-      add(own, sidecars);
-      raise(starting, own);
+    const bool sidecar = json::findText(&container, "restartPolicy") == "Always";
+    for (const auto& [name, amount] : of(container)) {
+      Amount& beside = sidecars[name];
+      raise(starting, name, beside + amount);
+      if (!sidecar) continue;
+      beside += amount;
+      sum[name] += amount;
     }
   });
-  raise(sum, starting);
+  for (const auto& [name, amount] : starting) raise(sum, name, amount);
   return sum;
 }
 
