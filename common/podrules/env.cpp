@@ -184,18 +184,18 @@ void fieldRef(const Report& report, const Value& reference, const At& at, bool v
 }
 
 void resourceFieldRef(const Report& report, const Value& reference, const At& at, bool volume) {
+  const std::string_view resource = json::findText(&reference, "resource");
+  const bool known = isContainerResource(resource);
   if (volume && json::findText(&reference, "containerName").empty()) {
     report.required(at / "containerName", rule::kResourceFieldRef);
+  } else if (resource.empty()) {
+    report.required(at / "resource", rule::kResourceFieldRef);
+  } else if (!known) {
+    report.invalid(at / "resource", resource,
+                   "must be limits. or requests. with cpu, memory, ephemeral-storage or hugepages-<size>",
+                   rule::kResourceFieldRef);
   }
-  const std::string_view resource = json::findText(&reference, "resource");
-  if (resource.empty()) return report.required(at / "resource", rule::kResourceFieldRef);
-  if (!isContainerResource(resource)) {
-    return report.invalid(
-        at / "resource", resource,
-        "must be limits. or requests. with cpu, memory, ephemeral-storage or hugepages-<size>",
-        rule::kResourceFieldRef);
-  }
-  divisor(report, reference, resource, at / "divisor");
+  if (known) divisor(report, reference, resource, at / "divisor");
 }
 
 void env(const Report& report, const Value* list, const At& at, const PodFacts& facts) {
