@@ -223,8 +223,8 @@ class Refusals(Base):
 class Warnings(Base):
     def test_words(self):
         table = [
-            (beta(unique(), sla={"ttft": 0}), "Warning: spec.sla.ttft: 0 is not greater than 0"),
-            (beta(unique(), workload={"isl": -5}), "Warning: spec.workload.isl: -5 is not greater than 0"),
+            (beta(unique(), sla={"ttft": 0}), "Warning: spec.sla.ttft: must be greater than 0, but is 0"),
+            (beta(unique(), workload={"isl": -5}), "Warning: spec.workload.isl: must be greater than 0, but is -5"),
             (beta(unique(), overrides={"dgd": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}}),
              "Warning: spec.overrides.dgd: is not a DynamoGraphDeployment of nvidia.com/v1alpha1"),
             (alpha(unique(), config={"hardware": {"x": 1}}),

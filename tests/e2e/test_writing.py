@@ -230,8 +230,8 @@ class Words(Base):
         numbers = {"hardware": ("vramMb", "totalGpus", "numGpusPerNode"),
                    "workload": ("isl", "osl", "concurrency", "requestRate"), "sla": ("ttft", "itl", "e2eLatency")}
         told = [f"spec.{group}.{field}" for group, fields in numbers.items() for field in fields]
-        odd = ["Warning: spec.workload.requestRate: give it or concurrency: the profiler takes one of them",
-               "Warning: spec.sla.ttft: is not used: e2eLatency is", "Warning: spec.sla.itl: is not used: e2eLatency is"]
+        odd = ["Warning: spec.workload.requestRate: concurrency is given, too: the profiler takes one of the two",
+               "Warning: spec.sla.ttft: has no effect beside e2eLatency", "Warning: spec.sla.itl: has no effect beside e2eLatency"]
         for value in (0, -1):
             spec = {group: dict.fromkeys(fields, value) for group, fields in numbers.items()}
             done = self.ns.kubectl("create", "-f", "-", input=beta(unique(), **spec))
