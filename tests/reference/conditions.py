@@ -315,7 +315,10 @@ def graph_owns_the_model(context):
         return False
     if context.found.direction == "theirs":
         return owner.get("kind") == "DynamoComponentDeployment"
-    return (owner.get("kind"), owner.get("name")) == (context.manifest["kind"], context.graph_name)
+    wanted = {"kind": context.manifest["kind"], "name": context.graph_name, "blockOwnerDeletion": True, "controller": True}
+    if context.is_standalone:  # there may be several, and none of them controls it
+        return {**owner, "blockOwnerDeletion": True} == {key: wanted[key] for key in wanted if key != "controller"}
+    return owner == wanted
 
 
 def epp_without_discovery(context):

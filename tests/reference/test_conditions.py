@@ -19,6 +19,7 @@ MAIN = "spec.template.spec.containers[main]"
 VLLM = {"command": ["python3"], "args": ["-m", "dynamo.vllm", "--tensor-parallel-size=16"]}
 FLAGS = "--distributed-executor-backend mp --nnodes 2 --master-addr L --master-port 29500 --node-rank 0"
 MODEL = "dynamo-model-fb68f5a6"  # Qwen/Qwen3-0.6B
+GRAPH_OWNS = {"kind": "DynamoGraphDeployment", "name": "g", "blockOwnerDeletion": True, "controller": True}
 DISCOVERY = {"nvidia.com/dynamo-discovery-backend": "etcd"}
 
 
@@ -142,8 +143,11 @@ ROWS = [
         ("Deployment", "g-w", "spec.template.spec.imagePullSecrets[mine]"), theirs={"name": "mine"}),
     row("standalone_component", True, {"serviceName": "w"}, kind="DynamoComponentDeployment"),
     row("standalone_component", False),
-    row("graph_owns_the_model", True, {}, ("Service", MODEL, "metadata.ownerReferences[g]"), ours={"kind": "DynamoGraphDeployment", "name": "g"}),
-    row("graph_owns_the_model", False, {}, ("Service", MODEL, "metadata.ownerReferences[h]"), ours={"kind": "DynamoGraphDeployment", "name": "h"}),
+    row("graph_owns_the_model", True, {}, ("Service", MODEL, "metadata.ownerReferences[g]"), ours=GRAPH_OWNS),
+    row("graph_owns_the_model", False, {}, ("Service", MODEL, "metadata.ownerReferences[g]"), ours={**GRAPH_OWNS, "controller": False}),
+    row("graph_owns_the_model", True, {"serviceName": "w"}, ("Service", MODEL, "metadata.ownerReferences[g]"), kind="DynamoComponentDeployment",
+        ours={"kind": "DynamoComponentDeployment", "name": "g"}),
+    row("graph_owns_the_model", False, {}, ("Service", MODEL, "metadata.ownerReferences[h]"), ours={**GRAPH_OWNS, "name": "h"}),
     row("graph_owns_the_model", True, {}, ("Service", MODEL, "metadata.ownerReferences[ANY]"), {"kind": "DynamoComponentDeployment", "name": "ANY"}),
     row("graph_owns_the_model", False, {}, ("Service", "g-w", "metadata.ownerReferences[ANY]"), {"kind": "DynamoComponentDeployment", "name": "ANY"}),
     row("epp_without_discovery", True, {"componentType": "epp"}, ("Service", "g-w", "-"), ours={}, annotations=DISCOVERY),
