@@ -1,5 +1,7 @@
 // Shapes of denials and warnings: what kubectl prints of them depends on every part.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
