@@ -94,7 +94,7 @@ class DecisionLog(unittest.TestCase):
         self.assertTrue(line.pop("ts"))
         self.assertEqual(line, {
             "level": "warn", "logger": "http", "msg": "request refused", "remote": remote, "path": "/convert",
-            "status": 400, "reason": "the body is not JSON that a review may have"})
+            "status": 400, "reason": "the body cannot be read as a review"})
 
     def test_an_api_server_that_does_not_trust_the_certificate(self):
         cluster.plane.kubectl("apply", "-f", "-", input=json.dumps(registration(another_ca())), check=True)

@@ -164,7 +164,7 @@ Reply answerAdmission(Request& request, const AdmissionKind& kind, const Admit& 
   json::Allocator allocator{arena.data(), arena.size()};
   json::Document review{&allocator, kParseStack};
   if (const auto error = json::parseInsitu(request.body, review, kMaxMembers))
-    return refuse(error->message(), "the body is not JSON that a review may have");
+    return refuse(error->message(), "the body cannot be read as a review");
   AdmissionRequest decoded;
   if (auto refusal = decode(review, decoded)) return std::move(*refusal);
   Decision decision;

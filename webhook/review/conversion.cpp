@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kGroupPrefix = "apiextensions.k8s.io/";
 constexpr std::string_view kReviewKind = "ConversionReview";
-constexpr std::string_view kNotJson = "the body is not JSON that a review may have";
+constexpr std::string_view kUnreadable = "the body cannot be read as a review";
 
 // Of the levels that an admission review may have one is added by the list of objects, one by the mapping:
 // what was admitted is converted.
@@ -100,11 +100,11 @@ class Answer {
 Reply answerConversion(Request& request, const ObserveConversion& observe) {
   const std::size_t size = request.body.size();
   if (const auto error = json::guard(request.body, kMaxReviewDepth)) {
-    return badRequest(fmt::format("byte {}: {}", error->offset, error->reason), kNotJson);
+    return badRequest(fmt::format("byte {}: {}", error->offset, error->reason), kUnreadable);
   }
   ConversionEnvelope envelope;
   ConversionReader reader{request.body};
-  if (!reader.readEnvelope(envelope)) return badRequest(reader.error(), kNotJson);
+  if (!reader.readEnvelope(envelope)) return badRequest(reader.error(), kUnreadable);
   if (!envelope.apiVersion.starts_with(kGroupPrefix) || envelope.kind != kReviewKind) {
     return badRequest(
         fmt::format("want {}v1 {}, got {} {}", kGroupPrefix, kReviewKind,
@@ -131,7 +131,7 @@ Reply answerConversion(Request& request, const ObserveConversion& observe) {
     }
     answer.add(converted, reader.passedOn());
   }
-  if (!reader.error().empty()) return badRequest(reader.error(), kNotJson);
+  if (!reader.error().empty()) return badRequest(reader.error(), kUnreadable);
   Reply reply;
   reply.body = failure.empty() ? answer.finish() : answer.fail(failure);
   reply.own = envelope.uid == kSelfCheckUid;

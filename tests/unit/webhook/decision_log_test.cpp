@@ -106,6 +106,36 @@ TEST_CASE("a failed conversion tells which object of the list, and no value") {
   CHECK(lines(asks(kConvert, {body})) == Lines{"WARN  conversion: conversion failed uid=c object=1"});
 }
 
+TEST_CASE("a malformed review is refused with a sentence for the log that quotes nothing") {
+  struct Row {
+    std::string_view path;
+    std::string body;
+    std::string_view refusal;
+  };
+  const Row rows[] = {
+      {kValidate, "{\"" + kSecret, "the body cannot be read as a review"},
+      {kValidate, R"({"kind":")" + kSecret + "\"}", "the body is no AdmissionReview of admission.k8s.io/v1"},
+      {kValidate, R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"})",
+       "the review has no request"},
+      {kValidate, R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{}})",
+       "the review has no uid"},
+      {kConvert, "[", "the body cannot be read as a review"},
+      {kConvert, R"({"request":{"uid":"u","objects":[]},"kind":")" + kSecret + "\"}",
+       "the body is no ConversionReview of apiextensions.k8s.io"},
+      {kConvert,
+       R"({"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","request":{"objects":[]}})",
+       "the review has no uid"},
+      {kValidate, review("CREATE", goodDgdr()), ""},
+      {kValidate, review("CREATE", dgdr("{}")), ""},
+  };
+  for (const Row& row : rows) {
+    INFO(row.body);
+    const Reply reply = ask(row.path, row.body);
+    CHECK(reply.refusal == row.refusal);
+    CHECK(reply.status == (row.refusal.empty() ? 200 : 400));
+  }
+}
+
 TEST_CASE("what connections do wrong") {
   struct Row {
     std::function<void(const ServerEvents&)> act;

@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "webhook/routes.h"
 
@@ -100,7 +102,8 @@ TEST_CASE("denials are logged unless the file or a flag says otherwise, and the 
 }
 
 TEST_CASE("who may ask for admission") {
-  const auto guards = [](const char* fields, std::string ca, std::vector<std::string> names) -> std::string {
+  const auto guards = [](const char* fields, const std::string& ca,
+                         const std::vector<std::string>& names) -> std::string {
     const auto result = made(fields, [&](ServeOptions& options) {
       options.clientCaFile = ca;
       options.clientNames = names;
