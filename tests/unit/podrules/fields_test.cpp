@@ -11,8 +11,8 @@ namespace {
 /// Forbidden as a whole.
 constexpr std::string_view kClosed = "EphemeralContainer";
 
-std::string contents(const std::string& path) {
-  std::ifstream file{DYNAMO_SOURCE_DIR + path};
+std::string contents(std::string_view path) {
+  std::ifstream file{dynamo::test::sourceFile(path)};
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
@@ -25,7 +25,7 @@ struct Settled {
 
 std::map<std::string, Settled> table() {
   std::map<std::string, Settled> rows;
-  std::istringstream lines{contents("/tests/unit/podrules/fields.txt")};
+  std::istringstream lines{contents("tests/unit/podrules/fields.txt")};
   for (std::string line; std::getline(lines, line);) {
     if (line.empty() || line[0] == '#') continue;
     std::istringstream columns{line};
@@ -77,7 +77,7 @@ std::set<std::string> schemaFields(const json::Value& types) {
 }
 
 TEST_CASE("every field of the pod schema is settled") {
-  const json::Document schema = parsed(contents("/common/schema/k8s/types.json"));
+  const json::Document schema = parsed(contents("common/schema/k8s/types.json"));
   const std::set<std::string> fields = schemaFields(*json::find(schema, "types"));
   const std::map<std::string, Settled> rows = table();
   CHECK(fields.size() > 400);
