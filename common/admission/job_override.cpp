@@ -109,10 +109,11 @@ void addVolumes(Value& pod, const std::vector<std::string_view>& names, json::Al
 }
 
 /// The pod may not be root, unless the override says so; the rest of its context needs no judgement.
-void addSecurity(Value& pod, json::Allocator& allocator) {
-  Value& context = json::ensureObject(pod, "securityContext", allocator);
-  if (json::find(context, "runAsNonRoot") != nullptr) return;
-  json::set(context, "runAsNonRoot", Value{true}, allocator);
+void setSecurity(Value& pod, const Value* podSpec, json::Allocator& allocator) {
+  Value context = only(kSecurityFields, json::findObject(podSpec, "securityContext"), allocator);
+  if (json::find(context, "runAsNonRoot") == nullptr)
+    json::set(context, "runAsNonRoot", Value{true}, allocator);
+  json::set(pod, "securityContext", std::move(context), allocator);
 }
 
 /// The Job with what is used of the override, at the same paths.
@@ -125,7 +126,7 @@ Value mergedJob(const Value& request, const Value& job, json::Allocator& allocat
   make.set(pod, "containers",
            make.list(profilerOf(podSpec, allocator), make.object("name", kCopier, "image", kCopier)));
   addVolumes(pod, volumesOf(request), allocator);
-  addSecurity(pod, allocator);
+  setSecurity(pod, podSpec, allocator);
   Value whole = make.object("spec", std::move(pod));
   if (const Value* metadata = json::findObject(podTemplate, "metadata")) {
     make.set(whole, "metadata", *metadata);

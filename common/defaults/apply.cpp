@@ -267,27 +267,13 @@ bool isOurs(const Value& object) {
   return kind == api::kDynamoGraphDeployment;
 }
 
-/// As the API server does on a create. Server-side apply hands nulls through: a service that is named and
-/// null is a mistake, which must not be mended by taking it away (quirk adm-Q4).
-void fillSchemaDefaults(Value& object, Allocator& allocator) {
-  Value& spec = *json::find(object, "spec");
-  std::vector<std::string> nulls;
-  if (const Value* services = json::findObject(&spec, "services")) {
-    for (const auto& service : services->GetObject()) {
-      if (service.value.IsNull()) nulls.emplace_back(json::text(service.name));
-    }
-  }
-  schema::applyDefaults(specNodeOf(object), spec, allocator);
-  for (const std::string& name : nulls) json::set(*json::find(spec, "services"), name, Value{}, allocator);
-}
-
 }  // namespace
 
 DefaultResult applyDefaults(Value& object, const Value* old, const DefaultContext& context,
                             Allocator& allocator) {
   DefaultResult result;
   if (!isOurs(object) || json::findObject(&object, "spec") == nullptr) return result;
-  fillSchemaDefaults(object, allocator);
+  schema::applyDefaults(specNodeOf(object), *json::find(object, "spec"), allocator);
   Request request{object, old, context, allocator};
   std::string stamp;
   if (old != nullptr) {

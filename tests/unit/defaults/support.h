@@ -29,6 +29,16 @@ inline std::string at(const json::Value& object, std::string_view pointer) {
   return value == nullptr ? "-" : json::dump(*value);
 }
 
+/// The schema refuses them, so none is ever stored.
+inline void dropNullServices(json::Value& object) {
+  json::Value* spec = json::find(object, "spec");
+  json::Value* services = spec == nullptr ? nullptr : json::find(*spec, "services");
+  if (services == nullptr || !services->IsObject()) return;
+  for (auto each = services->MemberBegin(); each != services->MemberEnd();) {
+    each = each->value.IsNull() ? services->EraseMember(each) : each + 1;
+  }
+}
+
 /// A webhook with a configuration of its own.
 class Admission {
  public:
@@ -64,16 +74,6 @@ class Admission {
       if (warnings != nullptr) warnings->push_back(warning.message());
     }
     return object;
-  }
-
-  /// As API servers do, but on server-side apply, where validation refuses them: none is ever stored.
-  static void dropNullServices(json::Value& object) {
-    json::Value* spec = json::find(object, "spec");
-    json::Value* services = spec == nullptr ? nullptr : json::find(*spec, "services");
-    if (services == nullptr || !services->IsObject()) return;
-    for (auto each = services->MemberBegin(); each != services->MemberEnd();) {
-      each = each->value.IsNull() ? services->EraseMember(each) : each + 1;
-    }
   }
 
   json::Document overlay_;
