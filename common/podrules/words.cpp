@@ -64,9 +64,23 @@ bool isExpanded(std::string_view program, const Value* args) {
   });
 }
 
+/// Whether any word or value may hold a reference: hardly any does.
+bool holdsDollar(const Value& container) {
+  const auto any = [&container](std::string_view list, const auto& textOf) {
+    const Value* items = json::find(container, list);
+    if (items == nullptr || !items->IsArray()) return false;
+    return std::any_of(items->Begin(), items->End(),
+                       [&](const Value& item) { return textOf(item).find('$') != std::string_view::npos; });
+  };
+  const auto word = [](const Value& item) { return json::text(item); };
+  const auto value = [](const Value& item) { return json::findText(&item, "value"); };
+  return any("command", word) || any("args", word) || any("env", value);
+}
+
 }  // namespace
 
 void references(const Report& report, const Value& container, const At& at) {
+  if (!holdsDollar(container)) return;
   std::set<std::string_view> known;
   const At envAt = at / "env";
   const Value* env = json::find(container, "env");

@@ -10,9 +10,6 @@
 namespace dynamo::validation {
 namespace {
 
-constexpr std::string_view kCommand = "extraPodSpec.mainContainer.command";
-constexpr std::string_view kArguments = "extraPodSpec.mainContainer.args";
-
 bool hasBlank(std::string_view text) {
   return text.find_first_of(" \t\n") != std::string_view::npos;
 }
@@ -34,8 +31,8 @@ std::string nameOfFlag(std::string_view text) {
 void shellArguments(const Service& service, const Report& report) {
   const Process process = processOf(service);
   if (!process.script) return;
-  const auto& [script, field] = process.items[*process.script];
-  const std::string place = service.at(process.ofArguments(*process.script) ? kArguments : kCommand);
+  const std::string_view script = process.items[*process.script];
+  const std::string place = process.list(*process.script);
   if (script.starts_with('-')) {
     report.warn(place,
                 fmt::format("a shell runs them, and {} is no program: set command", nameOfFlag(script)));
@@ -47,21 +44,21 @@ void shellArguments(const Service& service, const Report& report) {
 void shellWithoutScript(const Service& service, const Report& report) {
   const Process process = processOf(service);
   if (!process.shell || process.arguments != 1 || process.items.size() < 2) return;
-  if (process.script || !hasBlank(process.items[1].text)) return;
-  report.warn(service.at(kCommand), "needs -c: without it a shell takes the text for a file's name");
+  if (process.script || !hasBlank(process.items[1])) return;
+  report.warn(process.list(0), "needs -c: without it a shell takes the text for a file's name");
 }
 
 /// "python3 --model m": the interpreter is told what to run before the flags of that.
 void interpreterArguments(const Service& service, const Report& report) {
   const Process process = processOf(service);
-  if (process.arguments == 0 || !render::isPython(process.items.front().text)) return;
+  if (process.arguments == 0 || !render::isPython(process.items.front())) return;
   for (std::size_t i = 1; i < process.items.size(); ++i) {
-    const std::string_view word = process.items[i].text;
+    const std::string_view word = process.items[i];
     if (!word.starts_with('-') || word.starts_with("-m") || word.starts_with("-c")) return;
     if (word == "-W" || word == "-X" || word == "--check-hash-based-pycs") ++i;
     if (!word.starts_with("--") || word == "--check-hash-based-pycs") continue;
     if (word == "--help" || word == "--version") return;
-    report.warn(process.items[i].field,
+    report.warn(process.field(i),
                 fmt::format("python has no {}: put -m and a module before it", nameOfFlag(word)));
     return;
   }
@@ -69,8 +66,8 @@ void interpreterArguments(const Service& service, const Report& report) {
 
 void joinedCommand(const Service& service, const Report& report) {
   const Process process = processOf(service);
-  if (process.arguments == 0 || !hasBlank(process.items.front().text)) return;
-  report.warn(process.items.front().field, "has a blank: give each word as an item of its own");
+  if (process.arguments == 0 || !hasBlank(process.items.front())) return;
+  report.warn(process.field(0), "has a blank: give each word as an item of its own");
 }
 
 /// "--model m" reaches the program as one word. Values may hold blanks, and a shell's script does.
@@ -78,11 +75,11 @@ void joinedArguments(const Service& service, const Report& report) {
   const Process process = processOf(service);
   if (process.arguments == 0 || process.shell) return;
   for (std::size_t i = process.arguments; i < process.items.size(); ++i) {
-    const auto& [text, field] = process.items[i];
+    const std::string_view text = process.items[i];
     const std::size_t blank = text.find(' ');
     if (!text.starts_with("--") || blank == std::string_view::npos) continue;
     if (text.substr(0, blank).find('=') != std::string_view::npos) continue;
-    report.warn(field, "has a blank: give flag and value as two items");
+    report.warn(process.field(i), "has a blank: give flag and value as two items");
   }
 }
 

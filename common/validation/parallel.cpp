@@ -68,12 +68,12 @@ constexpr std::array<Engine, 3> kEngines = {{
 /// A word of a command, and the item of the container that it stands in.
 struct Word {
   std::string text;
-  const std::string* field;
+  std::size_t item;  ///< of the process
 };
 
 struct Size {
   long long value = 1;
-  const std::string* field = nullptr;
+  std::size_t item = 0;  ///< of the process, where the value is more than 1
 };
 
 struct Sizes {
@@ -108,7 +108,7 @@ void readOverride(const Word& word, std::string_view text, Sizes& sizes) {
     if (text.find(key) == std::string_view::npos) continue;
     const auto number = numberOf(key, text);
     sizes.certain = sizes.certain && number.has_value();
-    *size = {number.value_or(1), word.field};
+    *size = {number.value_or(1), word.item};
   }
 }
 
@@ -135,7 +135,7 @@ Sizes sizesIn(const std::vector<Word>& words, const Engine& engine) {
       if (!has(names, name)) continue;
       const auto number = numberIn(value);
       sizes.certain = sizes.certain && number.has_value();
-      *size = {number.value_or(1), words[i].field};
+      *size = {number.value_or(1), words[i].item};
     }
   }
   if (ownRank) sizes.data = {};
@@ -156,15 +156,15 @@ bool starts(const std::vector<Word>& words, const Engine& engine) {
 std::vector<std::vector<Word>> commandsOf(const Process& process) {
   std::vector<std::vector<Word>> commands;
   if (process.script) {
-    const Process::Item& script = process.items[*process.script];
-    for (std::vector<std::string>& words : commandsIn(script.text)) {
+    for (std::vector<std::string>& words : commandsIn(process.items[*process.script])) {
       std::vector<Word>& command = commands.emplace_back();
-      for (std::string& word : words) command.push_back({std::move(word), &script.field});
+      for (std::string& word : words) command.push_back({std::move(word), *process.script});
     }
     return commands;
   }
   std::vector<Word>& command = commands.emplace_back();
-  for (const Process::Item& item : process.items) command.push_back({std::string{item.text}, &item.field});
+  for (std::size_t i = 0; i < process.items.size(); ++i)
+    command.push_back({std::string{process.items[i]}, i});
   return commands;
 }
 
@@ -221,23 +221,26 @@ std::optional<long long> gpusOf(const Service& service) {
   return all > 0 ? std::optional{all} : std::nullopt;
 }
 
-void judge(const Sizes& sizes, long long gpus, const Service& service, const Report& report) {
+void judge(const Sizes& sizes, long long gpus, const Process& process, const Report& report) {
+  const Service& service = *process.service;
   long long needed = 1;
   std::vector<std::string> factors;
-  const std::string* field = nullptr;
+  std::optional<std::size_t> item;
   for (const auto& [size, name] : {std::pair{&sizes.tensor, "tensor"}, std::pair{&sizes.pipeline, "pipeline"},
                                    std::pair{&sizes.data, "data"}}) {
-    if (size->value == 1 || size->field == nullptr) continue;
+    if (size->value == 1) continue;
     if (__builtin_mul_overflow(needed, size->value, &needed)) needed = INT64_MAX;
     factors.push_back(fmt::format("{}-parallel size {}", name, size->value));
-    if (field == nullptr) field = size->field;
+    if (!item) item = size->item;
   }
   long long available = 0;
   if (__builtin_mul_overflow(gpus, std::max(service.nodes, 1LL), &available) || needed <= available) return;
-  report.warn(*field, fmt::format("{} needs {} GPUs, but {} {}", fmt::join(factors, " x "), needed,
-                                  service.multinode() ? fmt::format("its {} nodes have", service.nodes)
-                                                      : std::string{"the pod has"},
-                                  available));
+  if (!item) return;
+  report.warn(process.field(*item),
+              fmt::format("{} needs {} GPUs, but {} {}", fmt::join(factors, " x "), needed,
+                          service.multinode() ? fmt::format("its {} nodes have", service.nodes)
+                                              : std::string{"the pod has"},
+                          available));
 }
 
 }  // namespace
@@ -245,12 +248,16 @@ void judge(const Sizes& sizes, long long gpus, const Service& service, const Rep
 void parallelSizes(const Service& service, const Report& report) {
   if (service.mainContainer() == nullptr) return;
   const Process process = processOf(service);
+  const auto namesModule = [](std::string_view text) {
+    return text.find("dynamo.") != std::string_view::npos;
+  };
+  if (std::none_of(process.items.begin(), process.items.end(), namesModule)) return;
   for (const std::vector<Word>& command : commandsOf(process)) {
     for (const Engine& engine : kEngines) {
       if (!starts(command, engine)) continue;
       const Sizes sizes = sizesIn(command, engine);
       if (!sizes.certain) continue;
-      if (const auto gpus = gpusOf(service)) judge(sizes, *gpus, service, report);
+      if (const auto gpus = gpusOf(service)) judge(sizes, *gpus, process, report);
     }
   }
 }

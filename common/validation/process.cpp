@@ -27,16 +27,16 @@ bool isShellOption(std::string_view word) {
 }
 
 /// The item behind the shell's options where one of them is -c.
-std::optional<std::size_t> scriptIn(const std::vector<Process::Item>& items) {
+std::optional<std::size_t> scriptIn(const std::vector<std::string_view>& items) {
   bool text = false;
   std::size_t i = 1;
-  for (; i < items.size() && isShellOption(items[i].text); ++i) {
-    const std::string_view word = items[i].text;
+  for (; i < items.size() && isShellOption(items[i]); ++i) {
+    const std::string_view word = items[i];
     if (word.starts_with("--")) continue;
     text = text || word.find('c') != std::string_view::npos;
     if (word.ends_with('o')) ++i;  // -o pipefail
   }
-  if (i < items.size() && items[i].text == "--") ++i;
+  if (i < items.size() && items[i] == "--") ++i;
   return text && i < items.size() ? std::optional{i} : std::nullopt;
 }
 
@@ -47,28 +47,34 @@ std::vector<std::string_view> defaultCommand(std::string_view type) {
   return {"/bin/sh", "-c"};
 }
 
-void append(std::vector<Process::Item>& items, const Value* list, const std::string& field) {
+void append(std::vector<std::string_view>& items, const Value* list) {
   if (list == nullptr || !list->IsArray()) return;
-  for (rapidjson::SizeType i = 0; i < list->Size(); ++i) {
-    items.push_back({json::text((*list)[i]), fmt::format("{}[{}]", field, i)});
-  }
+  for (const Value& item : list->GetArray()) items.push_back(json::text(item));
 }
 
 }  // namespace
 
 Process processOf(const Service& service) {
   Process process;
-  const std::string command = service.at("extraPodSpec.mainContainer.command");
-  append(process.items, json::find(service.mainContainer(), "command"), command);
-  if (process.items.empty()) {
-    for (const std::string_view word : defaultCommand(service.type)) process.items.push_back({word, command});
-  }
+  process.service = &service;
+  append(process.items, json::find(service.mainContainer(), "command"));
+  process.ownCommand = !process.items.empty();
+  if (!process.ownCommand) process.items = defaultCommand(service.type);
   process.arguments = process.items.size();
-  append(process.items, json::find(service.mainContainer(), "args"),
-         service.at("extraPodSpec.mainContainer.args"));
-  process.shell = process.arguments > 0 && isShell(process.items.front().text);
+  append(process.items, json::find(service.mainContainer(), "args"));
+  process.shell = process.arguments > 0 && isShell(process.items.front());
   if (process.shell) process.script = scriptIn(process.items);
   return process;
+}
+
+std::string Process::list(std::size_t item) const {
+  return service->at(item < arguments ? "extraPodSpec.mainContainer.command"
+                                      : "extraPodSpec.mainContainer.args");
+}
+
+std::string Process::field(std::size_t item) const {
+  if (item >= arguments) return fmt::format("{}[{}]", list(item), item - arguments);
+  return ownCommand ? fmt::format("{}[{}]", list(item), item) : list(item);
 }
 
 std::vector<std::vector<std::string>> commandsIn(std::string_view script) {

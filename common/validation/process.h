@@ -12,20 +12,20 @@
 namespace dynamo::validation {
 
 struct Process {
-  struct Item {
-    std::string_view text;
-    std::string field;  ///< "spec.services[a].extraPodSpec.mainContainer.args[0]"
-  };
+  const Service* service = nullptr;
+  std::vector<std::string_view> items;  ///< the command, then the arguments
+  std::size_t arguments = 0;            ///< index of the first argument
+  bool ownCommand = false;              ///< the command is the service's, not the operator's
+  bool shell = false;                   ///< the first item is a shell
+  std::optional<std::size_t> script;    ///< the item that the shell runs as its text
 
-  std::vector<Item> items;            ///< the command, then the arguments
-  std::size_t arguments = 0;          ///< index of the first argument
-  bool shell = false;                 ///< the first item is a shell
-  std::optional<std::size_t> script;  ///< the item that the shell runs as its text
-
-  bool ofArguments(std::size_t index) const { return index >= arguments; }
+  /// "spec.services[a].extraPodSpec.mainContainer.args[0]"; the list itself for the operator's command.
+  std::string field(std::size_t item) const;
+  /// The list that holds the item.
+  std::string list(std::size_t item) const;
 };
 
-/// With the operator's command where the service has none.
+/// With the operator's command where the service has none. `service` must outlive it.
 Process processOf(const Service& service);
 
 /// The commands of a shell's text, each as its words without quotes. Nothing is expanded.

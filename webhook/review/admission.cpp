@@ -90,25 +90,20 @@ std::string checkObjects(const AdmissionRequest& request, const AdmissionKind& k
   return problem;
 }
 
-bool fitWhole(const std::vector<validation::Warning>& warnings) {
-  std::size_t bytes = 0;
-  for (const validation::Warning& warning : warnings) {
-    bytes += warning.message().size();
-    if (bytes > kMostOfWarnings) return false;
-  }
-  return true;
-}
-
 /// The warnings as they are sent, the most important first: all of them whole, or long ones shortened and
 /// the last ones counted.
 std::vector<std::string> warningsSent(const std::vector<validation::Warning>& warnings) {
-  const std::size_t most = fitWhole(warnings) ? kMostOfWarnings : kMostOfWarning;
-  std::vector<std::string> sent;
+  std::vector<std::string> whole;
+  whole.reserve(warnings.size());
   std::size_t bytes = 0;
-  for (std::size_t left = warnings.size(); left > 0; --left) {
-    std::string text = validation::cutAtWord(warnings[sent.size()].message(), most);
+  for (const validation::Warning& warning : warnings) bytes += whole.emplace_back(warning.message()).size();
+  if (bytes <= kMostOfWarnings) return whole;
+  std::vector<std::string> sent;
+  bytes = 0;
+  for (std::size_t left = whole.size(); left > 0; --left) {
+    std::string text = validation::cutAtWord(whole[sent.size()], kMostOfWarning);
     bytes += text.size();
-    if (bytes > kMostOfWarnings - (left == 1 ? 0 : kMoreWarnings) && most == kMostOfWarning) {
+    if (bytes > kMostOfWarnings - (left == 1 ? 0 : kMoreWarnings)) {
       sent.push_back(fmt::format("and {} more warnings", left));
       break;
     }
