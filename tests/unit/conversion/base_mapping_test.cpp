@@ -6,11 +6,13 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <stdexcept>
 #include <string>
 
 #include "common/api/dgdr.h"
 #include "common/api/kinds.h"
 #include "common/conversion/dgdr.h"
+#include "common/json/parse.h"
 #include "tests/unit/conversion/generator.h"
 
 namespace dynamo::test {
@@ -190,7 +192,7 @@ Value mapped(const Row (&rows)[N], const Value& object, Allocator& allocator) {
       continue;
     }
     json::Document value{&allocator};
-    value.Parse(row.value);
+    if (json::parse(row.value, value)) throw std::logic_error{row.value};
     Pointer{row.to}.Set(made, json::copy(value, allocator), allocator);
   }
   return made;

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
 
 #include "common/api/dgdr.h"
@@ -169,7 +170,7 @@ void apply(const Pointer& at, const char* value, Value& object, Allocator& alloc
     return;
   }
   json::Document parsed{&allocator};
-  parsed.Parse(value);
+  if (json::parse(value, parsed)) throw std::logic_error{value};
   at.Set(object, Value{parsed, allocator}, allocator);
 }
 
