@@ -84,6 +84,11 @@ constexpr std::array<std::string_view, 45> kOfParts = {"dgd.discovery-backend",
                                                        "service.shared-memory-size",
                                                        "service.vllm-executor"};
 
+bool isOfParts(std::string_view rule) {
+  return std::binary_search(kOfParts.begin(), kOfParts.end(), rule);
+}
+static_assert(std::is_sorted(kOfParts.begin(), kOfParts.end()));
+
 /// Pod rules that look at a second part of the pod, which the profiler may generate.
 constexpr std::array kOfWholePods = {podrules::rule::kMountVolume, podrules::rule::kMountPropagation,
                                      podrules::rule::kProbePortUnknown, podrules::rule::kResourceClaim,
@@ -225,14 +230,13 @@ void checkRules(const Value& request, const Value& graph, Findings& findings) {
   Value& metadata = json::ensureObject(named, "metadata", allocator);
   const std::string_view own = json::findText(json::find(request, "metadata"), "namespace");
   json::set(metadata, "namespace", json::string(own, allocator), allocator);
-  Findings found = validation::validateDgd({named, nullptr, {}, kPolicy});
+  Findings found = validation::validateDgd({named, nullptr, {}, kPolicy, isOfParts});
   for (FieldError& error : found.errors) {
-    if (isMissing(error) || !contains(kOfParts, error.rule)) continue;
+    if (isMissing(error)) continue;
     error.field = below(error.field);
     findings.error(std::move(error));
   }
   for (validation::Warning& warning : found.warnings) {
-    if (!contains(kOfParts, warning.rule)) continue;
     findings.warn(below(warning.field), std::move(warning.text), std::move(warning.rule));
   }
 }

@@ -140,14 +140,25 @@ const Kind& componentKind() {
 Findings runAll(const Kind& kind, const Request& request) {
   const Graph graph{request, kind.kind};
   Findings findings;
-  for (const GraphTable table : kind.graph) runChecks(table(), graph, findings);
+  const auto skips = [&request](const Rule& rule) {
+    return request.wants != nullptr && !request.wants(rule.id);
+  };
+  const auto runTables = [&](const std::vector<GraphTable>& tables) {
+    for (const GraphTable table : tables) {
+      for (const GraphCheck& check : table()) {
+        if (!skips(check.rule)) check.run(graph, Report{findings, check.rule.id});
+      }
+    }
+  };
+  runTables(kind.graph);
   for (const ServiceTable table : kind.service) {
     for (const ServiceCheck& check : table()) {
+      if (skips(check.rule)) continue;
       const Report report{findings, check.rule.id};
       for (const Service& service : graph.services) check.run(service, report);
     }
   }
-  for (const GraphTable table : kind.remarks) runChecks(table(), graph, findings);
+  runTables(kind.remarks);
   return findings;
 }
 

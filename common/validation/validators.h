@@ -57,9 +57,11 @@ struct Request {
   const json::Value* old = nullptr;  ///< nullptr on CREATE
   std::string_view username;         ///< userInfo.username; may be empty
   const GraphPolicy& policy;
+  /// Which rules are wanted, by id; nullptr: all.
+  bool (*wants)(std::string_view rule) = nullptr;
 
   /// The old object written once more: what it breaks was broken before.
-  Request again() const { return {*old, old, username, policy}; }
+  Request again() const { return {*old, old, username, policy, wants}; }
 };
 
 // All findings, errors sorted by path, of every independent defect. On UPDATE a defect that the old object

@@ -28,11 +28,10 @@ struct Watched {
 /// The lines that `act` makes be written, without their times.
 std::vector<std::string> lines(const std::function<void(Watched&)>& act, bool denials = true,
                                log::Level level = log::Level::Info) {
-  log::configure({level, log::Format::Text, true});
+  log::configure({level, log::Format::Text});
   const std::string text = log::test::captured([&] {
     Watched watched{denials};
     act(watched);
-    log::drain();
   });
   log::configure({});
   std::vector<std::string> out;
