@@ -152,6 +152,7 @@ void ObjectDecoder::finish() {
 
 void Names::report(validation::Findings& findings) const {
   std::vector<std::string_view> last;
+  last.reserve(known_.size());
   for (const std::string& path : known_) last.push_back(lastOf(path));
   for (const auto& [path, name] : unknown_) {
     const std::string_view meant = validation::nearest(name, last);
