@@ -96,7 +96,7 @@ std::vector<std::vector<std::string>> commandsIn(std::string_view script) {
     } else if (quote != 0 || c == '\'' || c == '"') {
       const bool ends = c == quote;
       if (ends || quote == 0) {
-        quote = ends ? 0 : c;
+        quote = ends ? '\0' : c;
       } else {
         word += c;
       }

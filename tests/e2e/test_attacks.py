@@ -36,7 +36,8 @@ BESIDE = 2  # times the 99th percentile of the webhook that nobody attacks, whic
 RATE = 300
 # Idle, and what connections and bodies may hold besides: 20 KiB each; 64 bodies of 7 MiB with what is read of them;
 # what is rendered of a graph; replies that nobody reads, 64 MiB, and who does not.
-MOST_MIB = {"idle_connections": 500, "largest_bodies": 1100, "hostile_graphs": 300, "unread_replies": 300}
+MOST_MIB = {"idle_connections": 500, "largest_bodies": 1100, "hostile_graphs": 300, "unread_replies": 300,
+            "last_replies": 300}
 USUAL_MIB = 160
 # What the kernel holds for the webhook's sockets: bodies that it has not read yet; replies that nobody takes, their 64 MiB
 # and what is needed to hold them.

@@ -152,7 +152,7 @@ void logStartErrors(const SettingsErrors& errors) {
   for (const std::string& line : errors) std::fprintf(stderr, "dynamo-webhook: %s\n", line.c_str());
 }
 
-int run(Settings settings, const Signals& signals) {
+int run(const Settings& settings, const Signals& signals) {
   Telemetry telemetry{settings.policy.operatorVersion};
   certs::CertificateWatcher watcher{settings.certDir, settings.tls,
                                     hostNameOf(settings.config.server.webhook.serviceName),
@@ -237,7 +237,7 @@ int runServe(const ServeOptions& options) {
     return 1;
   }
   for (const std::string& warning : settings.warnings) kServerLog.warn(warning);
-  const int status = run(std::move(settings), signals);
+  const int status = run(settings, signals);
   log::drain();
   return status;
 }
