@@ -166,16 +166,17 @@ int run(const Settings& settings, const Signals& signals) {
   DecisionLog decisionLog{settings.logDenials};
   Observers observers = telemetry.observers();
   decisionLog.watch(observers);
-  settings.server.events = decisionLog.events();
+  ServerOptions options = settings.server;
+  options.events = decisionLog.events();
   const Routes routes{settings.policy, std::move(observers)};
   const FindRoute find = [&routes](std::string_view path) { return routes.find(path); };
   const bool guards = !settings.clientCaFile.empty();
   if (guards) {
-    settings.server.admits = [names = settings.clientNames](const X509& certificate) {
+    options.admits = [names = settings.clientNames](const X509& certificate) {
       return names.empty() || certs::hasAnyName(certificate, names);
     };
   }
-  auto started = Server::start(settings.server, find, [&watcher] { return watcher.context(); });
+  auto started = Server::start(std::move(options), find, [&watcher] { return watcher.context(); });
   if (const auto* error = std::get_if<StartError>(&started)) {
     logStartErrors({error->message});
     return 1;
