@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <openssl/evp.h>
 
+#include <initializer_list>
 #include <utility>
 
 #include "certs/client_ca.h"
@@ -60,13 +61,16 @@ struct CertificateWatcher::Reading {
     if (auto* text = std::get_if<std::string>(&key)) wipe(*text);
   }
 
-  Digest digest() const {
+  /// Of the pair.
+  Digest pairDigest() const { return digestOf({&certificate, &key}); }
+  Digest digest() const { return digestOf({&certificate, &key, &clientCa}); }
+
+ private:
+  static Digest digestOf(std::initializer_list<const Result<std::string>*> files) {
     Digest result{};
     const DigestContextPtr context{EVP_MD_CTX_new()};
     EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
-    update(context.get(), certificate);
-    update(context.get(), key);
-    update(context.get(), clientCa);
+    for (const auto* file : files) update(context.get(), *file);
     EVP_DigestFinal_ex(context.get(), result.data(), nullptr);
     return result;
   }
@@ -102,7 +106,17 @@ std::optional<CertificateEvent> CertificateWatcher::poll(Time now) {
   if (const auto* error = std::get_if<Error>(&files.key)) return reject(digest, *error);
 
   auto authorities = authoritiesOf(files.clientCa, clientCaFile_);
-  if (auto* error = std::get_if<Error>(&authorities)) return reject(digest, std::move(*error));
+  // CAs that went bad must not keep a renewed pair from being served: the good ones stay, and the next look
+  // tells of the bad ones.
+  auto* const badAuthorities = std::get_if<Error>(&authorities);
+  const Digest pairDigest = files.pairDigest();
+  if (badAuthorities != nullptr && (!servedPair_ || servedPair_ == pairDigest)) {
+    return reject(digest, std::move(*badAuthorities));
+  }
+  if (badAuthorities == nullptr) {
+    auto& good = std::get<std::vector<CertificatePtr>>(authorities);
+    authorities_.swap(good);
+  }
 
   PemPair pem{std::get<std::string>(files.certificate), std::get<std::string>(files.key)};
   auto pair =
@@ -110,7 +124,7 @@ std::optional<CertificateEvent> CertificateWatcher::poll(Time now) {
   wipe(pem.privateKey);
   if (auto* error = std::get_if<Error>(&pair)) return reject(digest, std::move(*error));
   const ServingPair& loaded = std::get<ServingPair>(pair);
-  auto context = makeServerContext(loaded, options_, std::get<std::vector<CertificatePtr>>(authorities));
+  auto context = makeServerContext(loaded, options_, authorities_);
   if (auto* error = std::get_if<Error>(&context)) {
     error->text = fmt::format("{}: {}", (directory_ / kCertificateFile).string(), error->text);
     return reject(digest, std::move(*error));
@@ -124,7 +138,9 @@ std::optional<CertificateEvent> CertificateWatcher::poll(Time now) {
     if (served_ && served_->named && now <= served_->notAfter) return reject(digest, std::move(*unnamed));
   }
 
-  servedDigest_ = digest;
+  servedPair_ = pairDigest;
+  servedDigest_.reset();
+  if (badAuthorities == nullptr) servedDigest_ = digest;
   badDigest_.reset();
   std::optional<Served> served{
       Served{std::move(std::get<ServerContext>(context)), loaded.notAfter, loaded.chainNotAfter, !unnamed}};

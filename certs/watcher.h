@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "certs/directory_watch.h"
 #include "certs/error.h"
@@ -47,7 +48,8 @@ class CertificateWatcher {
 
   /// Reads tls.crt and tls.key, and the CAs of clients, without which nothing is served where they are
   /// wanted; when their content differs from what is served, validates the pair in full and then swaps the
-  /// context. Content is compared, not file times: a Secret volume swaps a symlink. One event for each
+  /// context. CAs that went bad leave the good ones in force and do not hold
+  /// up a new pair. Content is compared, not file times: a Secret volume swaps a symlink. One event for each
   /// distinct bad content and problem, however often it is polled. An unusable pair is looked at again each
   /// time, so one that only was too early is taken once its time has come (cert-Q5). One that lacks the host
   /// name does not replace a valid one that has it.
@@ -85,7 +87,9 @@ class CertificateWatcher {
   std::string hostName_;
   std::filesystem::path clientCaFile_;
   DirectoryWatch watch_;
-  std::optional<Digest> servedDigest_;
+  std::optional<Digest> servedDigest_;  ///< none while the CAs of clients are older than their file
+  std::optional<Digest> servedPair_;
+  std::vector<CertificatePtr> authorities_;  ///< the last good ones
   std::optional<Digest> badDigest_;
   Problem badProblem_ = Problem::None;
 

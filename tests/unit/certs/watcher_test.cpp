@@ -120,6 +120,37 @@ TEST_CASE("a swapped Secret is served and old connections live on") {
   CHECK(describe(watcher.poll(kNow + days{1})) == "Loaded");
 }
 
+TEST_CASE("CAs of clients that went bad hold up no new pair, and the good ones stay") {
+  const TemporaryDirectory directory;
+  const auto clients = directory.path() / "clients.crt";
+  SecretVolume volume{directory.path() / "mount"};
+  const CertificateData first = makeData();
+  const CertificateData second = makeData(kNow + days{1});
+  volume.project(first.serving);
+  CertificateWatcher watcher{directory.path() / "mount", {}, {}, clients};
+  const auto look = [&] { return describe(watcher.poll(kNow + days{1})); };
+  CHECK(look() == "Waiting Missing");  // no one is let in by CAs that nobody has read
+
+  writeText(clients, first.ca.certificate);
+  REQUIRE(look() == "Loaded");
+  writeText(clients, "no certificate");
+  CHECK(look().starts_with("Rejected"));
+  CHECK(look() == "nothing");
+  CHECK(watcher.failing());
+
+  volume.project(second.serving);
+  CHECK(look() == "Loaded");
+  CHECK(served(watcher) == second.serving.certificate);
+  CHECK(SSL_CTX_get_verify_mode(watcher.context().get()) == SSL_VERIFY_PEER);
+  CHECK(look().starts_with("Rejected"));
+  CHECK(watcher.failing());
+
+  writeText(clients, second.ca.certificate);
+  CHECK(look() == "Loaded");
+  CHECK_FALSE(watcher.failing());
+  CHECK(look() == "nothing");
+}
+
 TEST_CASE("a rewrite of the same content is no event") {
   const TemporaryDirectory directory;
   SecretVolume volume{directory.path()};
