@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
+#include "common/k8s/program.h"
 #include "common/podrules/parts.h"
 #include "common/podrules/rules.h"
 
@@ -17,15 +17,6 @@ using json::Value;
 
 constexpr std::string_view kNameStart = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
 constexpr std::string_view kName = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
-constexpr std::array<std::string_view, 5> kShells = {"ash", "bash", "dash", "sh", "zsh"};
-
-std::string_view programOf(std::string_view word) {
-  return word.substr(word.rfind('/') + 1);
-}
-
-bool isShell(std::string_view word) {
-  return std::find(kShells.begin(), kShells.end(), programOf(word)) != kShells.end();
-}
 
 /// "-c", "-lc": what follows is a text in a language of its own.
 bool announcesText(std::string_view word) {
@@ -56,8 +47,8 @@ void tell(const Report& report, const At& at, std::string_view name) {
 
 /// Whether another program expands what the kubelet does not: a shell, or env with a text.
 bool isExpanded(std::string_view program, const Value* args) {
-  if (isShell(program)) return true;
-  if (programOf(program) != "env" || args == nullptr || !args->IsArray()) return false;
+  if (k8s::isShell(program)) return true;
+  if (k8s::programName(program) != "env" || args == nullptr || !args->IsArray()) return false;
   return std::any_of(args->Begin(), args->End(), [](const Value& word) {
     const std::string_view text = json::text(word);
     return text.starts_with("-S") || text.starts_with("--split-string");

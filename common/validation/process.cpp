@@ -6,18 +6,12 @@
 #include <array>
 
 #include "common/api/dynamo.h"
+#include "common/k8s/program.h"
 
 namespace dynamo::validation {
 namespace {
 
 using json::Value;
-
-constexpr std::array<std::string_view, 5> kShells = {"ash", "bash", "dash", "sh", "zsh"};
-
-bool isShell(std::string_view program) {
-  const std::string_view name = program.substr(program.rfind('/') + 1);
-  return std::find(kShells.begin(), kShells.end(), name) != kShells.end();
-}
 
 bool isShellOption(std::string_view word) {
   constexpr std::array<std::string_view, 4> kLong = {"--login", "--noprofile", "--norc", "--posix"};
@@ -62,7 +56,7 @@ Process processOf(const Service& service) {
   if (!process.ownCommand) process.items = defaultCommand(service.type);
   process.arguments = process.items.size();
   append(process.items, json::find(service.mainContainer(), "args"));
-  process.shell = process.arguments > 0 && isShell(process.items.front());
+  process.shell = process.arguments > 0 && k8s::isShell(process.items.front());
   if (process.shell) process.script = scriptIn(process.items);
   return process;
 }
