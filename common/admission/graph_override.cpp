@@ -36,59 +36,6 @@ constexpr std::string_view kNameRule = "dgdr-override-name";
 constexpr std::string_view kUnknownField = "schema.unknown-field";
 constexpr std::string_view kNoEffect = "has no effect";
 
-/// Rules of graphs that hold of a part whatever stands around it. A new rule is not added by itself: most
-/// need the whole graph.
-constexpr std::array<std::string_view, 45> kOfParts = {"dgd.discovery-backend",
-                                                       "dgd.enable-grove",
-                                                       "dgd.enable-metrics",
-                                                       "dgd.env-identity",
-                                                       "dgd.env-name",
-                                                       "dgd.env-name-strict",
-                                                       "dgd.env-repeated",
-                                                       "dgd.grove-clique-names",
-                                                       "dgd.grove-name-length",
-                                                       "dgd.kai-queue",
-                                                       "dgd.name-length",
-                                                       "dgd.name-start",
-                                                       "dgd.origin-version",
-                                                       "dgd.pvc-access-mode",
-                                                       "dgd.pvc-name",
-                                                       "dgd.pvc-repeated",
-                                                       "dgd.pvc-size",
-                                                       "dgd.restart-parallel",
-                                                       "dgd.service-name",
-                                                       "dgd.service-name-length",
-                                                       "dgd.service-names-distinct",
-                                                       "dgd.vllm-executor",
-                                                       "service.amount-odd",
-                                                       "service.annotation-owned",
-                                                       "service.annotations",
-                                                       "service.checkpoint-multinode",
-                                                       "service.component-type",
-                                                       "service.container-name",
-                                                       "service.deployment-strategy",
-                                                       "service.discovery-backend",
-                                                       "service.env-from-secret",
-                                                       "service.env-identity",
-                                                       "service.env-name",
-                                                       "service.env-repeated",
-                                                       "service.gpu-odd",
-                                                       "service.ingress-host-name",
-                                                       "service.label-owned",
-                                                       "service.labels",
-                                                       "service.mount-name",
-                                                       "service.quantity",
-                                                       "service.replicas-negative",
-                                                       "service.request-limit",
-                                                       "service.resource-name",
-                                                       "service.shared-memory-size",
-                                                       "service.vllm-executor"};
-
-bool isOfParts(std::string_view rule) {
-  return std::binary_search(kOfParts.begin(), kOfParts.end(), rule);
-}
-static_assert(std::is_sorted(kOfParts.begin(), kOfParts.end()));
-
 /// Pod rules that look at a second part of the pod, which the profiler may generate.
 constexpr std::array kOfWholePods = {podrules::rule::kMountVolume, podrules::rule::kMountPropagation,
                                      podrules::rule::kProbePortUnknown, podrules::rule::kResourceClaim,
@@ -177,10 +124,10 @@ void checkMetadata(const Value& request, const Value& graph, Findings& findings)
 Value templateOf(const Value& service, json::Allocator& allocator) {
   const json::Maker make{allocator};
   const Value* given = json::findObject(&service, "extraPodSpec");
-  Value pod = given == nullptr ? make.object() : json::copy(*given, allocator);
+  Value pod = given == nullptr ? make.object() : json::share(*given, allocator);
   json::remove(pod, "mainContainer");
   const Value* written = json::findObject(given, "mainContainer");
-  Value main = written == nullptr ? make.object() : json::copy(*written, allocator);
+  Value main = written == nullptr ? make.object() : json::share(*written, allocator);
   if (json::findText(&main, "name").empty()) make.set(main, "name", "main");
   if (json::findText(&main, "image").empty()) make.set(main, "image", "main");
   for (const std::string_view probe : {"livenessProbe", "readinessProbe"}) {
@@ -230,7 +177,7 @@ void checkRules(const Value& request, const Value& graph, Findings& findings) {
   Value& metadata = json::ensureObject(named, "metadata", allocator);
   const std::string_view own = json::findText(json::find(request, "metadata"), "namespace");
   json::set(metadata, "namespace", json::string(own, allocator), allocator);
-  Findings found = validation::validateDgd({named, nullptr, {}, kPolicy, isOfParts});
+  Findings found = validation::validateDgdParts({named, nullptr, {}, kPolicy});
   for (FieldError& error : found.errors) {
     if (isMissing(error)) continue;
     error.field = below(error.field);
@@ -248,10 +195,6 @@ void onceEach(Findings& findings) {
 }
 
 }  // namespace
-
-std::span<const std::string_view> rulesOfParts() {
-  return kOfParts;
-}
 
 void checkGraphOverride(const Value& request, Findings& findings) {
   const Value* graph = json::findObject(json::findObject(k8s::specOf(request), "overrides"), "dgd");

@@ -2,9 +2,6 @@
 // `spec.overrides.dgd` of a DynamoGraphDeploymentRequest: a part of a DynamoGraphDeployment that the profiler
 // merges into the graph it generates, hours after the request was admitted.
 
-#include <span>
-#include <string_view>
-
 #include "common/json/value.h"
 #include "common/validation/finding.h"
 
@@ -14,8 +11,5 @@ namespace dynamo::admission {
 /// the profiler generates around it is judged: what is missing may be generated. An override that is no
 /// DynamoGraphDeployment is not looked into.
 void checkGraphOverride(const json::Value& request, validation::Findings& findings);
-
-/// The rules of graphs that hold of a part alone.
-std::span<const std::string_view> rulesOfParts();
 
 }  // namespace dynamo::admission

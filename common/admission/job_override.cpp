@@ -68,7 +68,7 @@ Value only(const std::array<std::string_view, N>& fields, const Value* from, jso
   const json::Maker make{allocator};
   Value kept = make.object();
   for (const std::string_view field : fields) {
-    if (const Value* value = json::find(from, field)) make.set(kept, field, *value);
+    if (const Value* value = json::find(from, field)) make.set(kept, field, json::share(*value, allocator));
   }
   return kept;
 }

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <concepts>
+
 #include "common/api/dynamo.h"
 #include "common/json/parse.h"
 #include "common/validation/graph.h"
@@ -104,78 +108,132 @@ constexpr std::array kGraphChecks = {
     GraphCheck{{"dgd.epp-several", Severity::Warning, "a graph uses one endpoint picker"}, oneEndpointPicker},
 };
 
-using GraphTable = std::span<const GraphCheck> (*)();
-using ServiceTable = std::span<const ServiceCheck> (*)();
-
+/// The rules of one kind. Remarks come last, as warnings are listed in the order of the rules.
 struct Kind {
   Graph::Kind kind;
-  std::vector<GraphTable> graph;
-  std::vector<ServiceTable> service;
-  std::vector<GraphTable> remarks;
+  std::vector<GraphCheck> graph;
+  std::vector<ServiceCheck> service;
+  std::vector<GraphCheck> remarks;
 };
+
+template <typename Checks, std::same_as<Checks>... More>
+auto joined(const Checks& first, const More&... more) {
+  std::vector<typename Checks::value_type> all;
+  for (const Checks& checks : {first, more...}) all.insert(all.end(), checks.begin(), checks.end());
+  return all;
+}
 
 const Kind& graphKind() {
   static const Kind kKind{
       Graph::Kind::Graph,
-      {graphLockChecks, graphChecks, graphNameChecks, graphAnnotationChecks, restartChecks, claimChecks,
-       graphEnvChecks},
-      {graphServiceNameChecks, serviceChecks, serviceCommandChecks, endpointPickerChecks, serviceLockChecks,
-       serviceMultinodeChecks, serviceCheckpointChecks, serviceMountChecks, claimServiceChecks,
-       serviceResourceChecks, serviceEnvChecks, serviceIngressChecks, serviceMetadataChecks, serviceRemarks},
-      {claimRemarks}};
+      joined(graphLockChecks(), graphChecks(), graphNameChecks(), graphAnnotationChecks(), restartChecks(),
+             claimChecks(), graphEnvChecks()),
+      joined(graphServiceNameChecks(), serviceChecks(), serviceCommandChecks(), endpointPickerChecks(),
+             serviceLockChecks(), serviceMultinodeChecks(), serviceCheckpointChecks(), serviceMountChecks(),
+             claimServiceChecks(), serviceResourceChecks(), serviceEnvChecks(), serviceIngressChecks(),
+             serviceMetadataChecks(), serviceRemarks()),
+      joined(claimRemarks())};
   return kKind;
 }
 
 const Kind& componentKind() {
-  static const Kind kKind{
-      Graph::Kind::Component,
-      {componentLockChecks, componentNameChecks},
-      {componentChecks, serviceChecks, serviceCommandChecks, endpointPickerChecks, serviceMultinodeChecks,
-       serviceCheckpointChecks, serviceMountChecks, serviceResourceChecks, serviceEnvChecks,
-       serviceIngressChecks, serviceMetadataChecks, serviceRemarks},
-      {}};
+  static const Kind kKind{Graph::Kind::Component,
+                          joined(componentLockChecks(), componentNameChecks()),
+                          joined(componentChecks(), serviceChecks(), serviceCommandChecks(),
+                                 endpointPickerChecks(), serviceMultinodeChecks(), serviceCheckpointChecks(),
+                                 serviceMountChecks(), serviceResourceChecks(), serviceEnvChecks(),
+                                 serviceIngressChecks(), serviceMetadataChecks(), serviceRemarks()),
+                          {}};
   return kKind;
 }
 
-Findings runAll(const Kind& kind, const Request& request) {
-  const Graph graph{request, kind.kind};
-  Findings findings;
-  const auto skips = [&request](const Rule& rule) {
-    return request.wants != nullptr && !request.wants(rule.id);
-  };
-  const auto runTables = [&](const std::vector<GraphTable>& tables) {
-    for (const GraphTable table : tables) {
-      for (const GraphCheck& check : table()) {
-        if (!skips(check.rule)) check.run(graph, Report{findings, check.rule.id});
-      }
-    }
-  };
-  runTables(kind.graph);
-  for (const ServiceTable table : kind.service) {
-    for (const ServiceCheck& check : table()) {
-      if (skips(check.rule)) continue;
-      const Report report{findings, check.rule.id};
-      for (const Service& service : graph.services) check.run(service, report);
-    }
-  }
-  runTables(kind.remarks);
-  return findings;
-}
-
 const Kind& graphLocks() {
-  static const Kind kLocks{Graph::Kind::Graph, {graphLockChecks}, {serviceLockChecks}, {}};
+  static const Kind kLocks{Graph::Kind::Graph, joined(graphLockChecks()), joined(serviceLockChecks()), {}};
   return kLocks;
 }
 
+/// Rules of graphs that hold for a part, whatever stands around it. A new rule must be added here on purpose:
+/// most rules need the whole graph.
+constexpr std::array<std::string_view, 45> kPartRules = {"dgd.discovery-backend",
+                                                         "dgd.enable-grove",
+                                                         "dgd.enable-metrics",
+                                                         "dgd.env-identity",
+                                                         "dgd.env-name",
+                                                         "dgd.env-name-strict",
+                                                         "dgd.env-repeated",
+                                                         "dgd.grove-clique-names",
+                                                         "dgd.grove-name-length",
+                                                         "dgd.kai-queue",
+                                                         "dgd.name-length",
+                                                         "dgd.name-start",
+                                                         "dgd.origin-version",
+                                                         "dgd.pvc-access-mode",
+                                                         "dgd.pvc-name",
+                                                         "dgd.pvc-repeated",
+                                                         "dgd.pvc-size",
+                                                         "dgd.restart-parallel",
+                                                         "dgd.service-name",
+                                                         "dgd.service-name-length",
+                                                         "dgd.service-names-distinct",
+                                                         "dgd.vllm-executor",
+                                                         "service.amount-odd",
+                                                         "service.annotation-owned",
+                                                         "service.annotations",
+                                                         "service.checkpoint-multinode",
+                                                         "service.component-type",
+                                                         "service.container-name",
+                                                         "service.deployment-strategy",
+                                                         "service.discovery-backend",
+                                                         "service.env-from-secret",
+                                                         "service.env-identity",
+                                                         "service.env-name",
+                                                         "service.env-repeated",
+                                                         "service.gpu-odd",
+                                                         "service.ingress-host-name",
+                                                         "service.label-owned",
+                                                         "service.labels",
+                                                         "service.mount-name",
+                                                         "service.quantity",
+                                                         "service.replicas-negative",
+                                                         "service.request-limit",
+                                                         "service.resource-name",
+                                                         "service.shared-memory-size",
+                                                         "service.vllm-executor"};
+static_assert(std::is_sorted(kPartRules.begin(), kPartRules.end()));
+
+const Kind& graphParts() {
+  static const Kind kParts = [] {
+    Kind parts = graphKind();
+    const auto needsWhole = [](const auto& check) {
+      return !std::binary_search(kPartRules.begin(), kPartRules.end(), check.rule.id);
+    };
+    std::erase_if(parts.graph, needsWhole);
+    std::erase_if(parts.service, needsWhole);
+    std::erase_if(parts.remarks, needsWhole);
+    return parts;
+  }();
+  return kParts;
+}
+
 Findings validate(const Kind& kind, const Request& request) {
-  return judge(request, [&kind](const Request& one) { return runAll(kind, one); });
+  return judge(request, [&kind](const Request& one) {
+    const Graph graph{one, kind.kind};
+    Findings findings;
+    runChecks(std::span{kind.graph}, graph, findings);
+    for (const ServiceCheck& check : kind.service) {
+      const Report report{findings, check.rule.id};
+      for (const Service& service : graph.services) check.run(service, report);
+    }
+    runChecks(std::span{kind.remarks}, graph, findings);
+    return findings;
+  });
 }
 
 std::vector<Rule> rulesOf(const Kind& kind) {
   std::vector<Rule> rules;
-  for (const GraphTable table : kind.graph) addRules(table(), rules);
-  for (const ServiceTable table : kind.service) addRules(table(), rules);
-  for (const GraphTable table : kind.remarks) addRules(table(), rules);
+  addRules(std::span{kind.graph}, rules);
+  addRules(std::span{kind.service}, rules);
+  addRules(std::span{kind.remarks}, rules);
   return rules;
 }
 
@@ -191,6 +249,14 @@ Findings validateDgd(const Request& request) {
 
 Findings validateDgdLocks(const Request& request) {
   return validate(graphLocks(), request);
+}
+
+Findings validateDgdParts(const Request& request) {
+  return validate(graphParts(), request);
+}
+
+std::span<const std::string_view> dgdPartRules() {
+  return kPartRules;
 }
 
 Findings validateDcd(const Request& request) {

@@ -57,16 +57,16 @@ struct Request {
   const json::Value* old = nullptr;  ///< nullptr on CREATE
   std::string_view username;         ///< userInfo.username; may be empty
   const GraphPolicy& policy;
-  /// Which rules are wanted, by id; nullptr: all.
-  bool (*wants)(std::string_view rule) = nullptr;
 
   /// The old object written once more: what it breaks was broken before.
-  Request again() const { return {*old, old, username, policy, wants}; }
+  Request again() const { return {*old, old, username, policy}; }
 };
 
 // All findings, errors sorted by path, of every independent defect. On UPDATE a defect that the old object
 // has too is a warning, and an object that is being deleted is not looked at.
 Findings validateDgd(const Request& request);
+/// validateDgd() by the rules that hold for a part of a graph, whatever stands around it.
+Findings validateDgdParts(const Request& request);
 Findings validateDcd(const Request& request);
 Findings validateScalingAdapter(const Request& request);
 Findings validateModel(const Request& request);
@@ -74,6 +74,8 @@ Findings validateCheckpoint(const Request& request);
 
 // The rules, for `dynamo-webhook rules` and the documentation.
 std::span<const Rule> dgdRules();
+/// Ids of the rules of validateDgdParts(), sorted.
+std::span<const std::string_view> dgdPartRules();
 std::span<const Rule> dcdRules();
 std::span<const Rule> scalingAdapterRules();
 std::span<const Rule> modelRules();

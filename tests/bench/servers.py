@@ -95,8 +95,9 @@ def make_certificates(directory):
     return certs
 
 
-def make_peers(directory, webhook, bin_dir):
-    """All peers, ours first. Writes their configuration into `directory`."""
+def make_peers(directory, webhook, bin_dir, previous=None):
+    """All peers, ours first; `previous` is the binary of an earlier build. Writes their configuration into
+    `directory`."""
     certs = directory / "certs"
     (directory / "answer.json").write_text(reviews.allowed_answer())
     (directory / "operator.yaml").write_text(OPERATOR_CONFIG)
@@ -110,12 +111,16 @@ def make_peers(directory, webhook, bin_dir):
                                           user="user root;" if os.geteuid() == 0 else ""))
         return [nginx, "-p", directory, "-c", conf]
 
-    return [
-        Peer("ours", "ours", webhook, lambda port, health, metrics: [
-            webhook, "serve", "--listen", f"127.0.0.1:{port}", "--cert-dir", certs,
+    def dynamo_webhook(key, title, binary):
+        return Peer(key, title, binary, lambda port, health, metrics: [
+            binary, "serve", "--listen", f"127.0.0.1:{port}", "--cert-dir", certs,
             "--health-listen", f"127.0.0.1:{health}", "--metrics-listen", f"127.0.0.1:{metrics}",
             "--config", directory / "operator.yaml", "--facts", directory / "facts.yaml", "--operator-version", "1.0.0"],
-            decides=True, has_readyz=True, version=[webhook, "--version"]),
+            decides=True, has_readyz=True, version=[binary, "--version"])
+
+    return [
+        dynamo_webhook("ours", "ours", webhook),
+        *([dynamo_webhook("previous", "previous build", previous)] if previous else []),
         Peer("beast", "plain Beast", beast,
              lambda port, *_: [beast, port, certs, directory / "answer.json"], version=[beast, "--version"]),
         Peer("controller-runtime", "controller-runtime", runtime,

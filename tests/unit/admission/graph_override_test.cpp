@@ -159,7 +159,7 @@ TEST_CASE("what is no graph is not looked into") {
 TEST_CASE("the rules of parts are rules of graphs") {
   std::set<std::string_view> listed;
   for (const validation::Rule& rule : validation::dgdRules()) listed.insert(rule.id);
-  for (const std::string_view rule : rulesOfParts()) {
+  for (const std::string_view rule : validation::dgdPartRules()) {
     INFO(rule);
     CHECK(listed.contains(rule));
   }
