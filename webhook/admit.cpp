@@ -9,11 +9,11 @@
 #include "common/defaults/dgdr.h"
 #include "common/json/patch.h"
 #include "common/render/size.h"
+#include "common/rules/graph/graph.h"
+#include "common/rules/request/dgdr.h"
+#include "common/rules/validators.h"
 #include "common/schema/registry.h"
 #include "common/schema/validator.h"
-#include "common/validation/dgdr.h"
-#include "common/validation/graph.h"
-#include "common/validation/validators.h"
 
 namespace dynamo::webhook {
 
@@ -23,17 +23,17 @@ using defaults::replaceNullImage;
 namespace {
 
 /// The operator may do with its stamp what it likes (adm-Q2).
-void dropWarningsOfOperator(const AdmissionRequest& request, const validation::GraphPolicy& policy,
-                            std::vector<validation::Warning>& warnings) {
-  if (!validation::isOperator(request.username, policy)) return;
+void dropWarningsOfOperator(const AdmissionRequest& request, const rules::GraphPolicy& policy,
+                            std::vector<field::Warning>& warnings) {
+  if (!rules::isOperator(request.username, policy)) return;
   std::erase_if(warnings,
                 [](const auto& warning) { return warning.rule == defaults::kOriginVersionRemoved; });
 }
 
 /// validation.mode: warn. A lock is no defect of the object: it still refuses.
-void warnInstead(validation::Findings& findings) {
-  std::vector<validation::FieldError> locks;
-  for (validation::FieldError& error : findings.errors) {
+void warnInstead(field::Findings& findings) {
+  std::vector<field::FieldError> locks;
+  for (field::FieldError& error : findings.errors) {
     if (admission::isLock(error.rule)) {
       locks.push_back(std::move(error));
     } else {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "common/admission/validate.h"
-#include "common/validation/dgdr.h"
+#include "common/rules/request/dgdr.h"
 #include "webhook/review/admission.h"
 
 namespace dynamo::webhook {
@@ -36,7 +36,7 @@ class CurrentSettings {
 struct Policy {
   std::string operatorVersion;
   bool warnOnly = false;  ///< validation.mode: warn
-  validation::DgdrPolicy dgdr;
+  rules::DgdrPolicy dgdr;
   /// Of every other kind; shared with all threads.
   std::shared_ptr<CurrentSettings> settings = std::make_shared<CurrentSettings>(admission::usualSettings());
 };

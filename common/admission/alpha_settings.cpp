@@ -10,14 +10,14 @@
 
 #include "common/api/dgdr.h"
 #include "common/conversion/profiler_config.h"
+#include "common/field/check.h"
 #include "common/k8s/object.h"
-#include "common/validation/check.h"
 
 namespace dynamo::admission {
 namespace {
 
+using field::Report;
 using json::Value;
-using validation::Report;
 
 constexpr std::string_view kRule = "dgdr-ineffective-field";
 constexpr std::string_view kConfig = "spec.profilingConfig.config";
@@ -66,13 +66,13 @@ std::string textFor(std::string_view path, std::span<const std::string_view> can
   }
   if (contains(kFormerKeys, path)) return "has no effect any more";
   const std::string_view key = path.substr(path.rfind('.') + 1);
-  return std::string{kNotRead} + validation::Suggestions{candidates}(key);
+  return std::string{kNotRead} + field::Suggestions{candidates}(key);
 }
 
 /// Warns of the members of `object`, which stands at `path`, that are none of `known`.
 void warnOfOthers(const Value* object, std::string_view path, std::span<const std::string_view> known,
                   const Report& report) {
-  validation::forEachMember(object, [&](std::string_view key, const Value&) {
+  field::forEachMember(object, [&](std::string_view key, const Value&) {
     if (contains(known, key)) return;
     const std::string full = path.empty() ? std::string{key} : fmt::format("{}.{}", path, key);
     report.warn(at(full), textFor(full, known));
@@ -94,14 +94,14 @@ void targets(const Value& config, const Report& report) {
     const Value* value = json::find(sla, key);
     if (value == nullptr || value->IsNumber()) continue;
     report.warn(at(fmt::format("sla.{}", key)),
-                fmt::format("has no effect: {} is not a number", validation::showValue(*value)));
+                fmt::format("has no effect: {} is not a number", field::showValue(*value)));
   }
   const auto tokens = [&](std::string_view key, int otherwise) {
     const Value* value = json::find(sla, key);
     if (value == nullptr || conversion::isTokenCount(*value)) return;
     report.warn(at(fmt::format("sla.{}", key)),
                 fmt::format("has no effect: {} is not a whole number; the default {} counts",
-                            validation::showValue(*value), otherwise));
+                            field::showValue(*value), otherwise));
   };
   tokens("isl", api::dgdr::kDefaultInputSequenceLength);
   tokens("osl", api::dgdr::kDefaultOutputSequenceLength);
@@ -112,7 +112,7 @@ void modelCache(const Value& config, const Report& report) {
   warnOfOthers(deployment, "deployment", kDeploymentKeys, report);
   constexpr std::string_view kPath = "deployment.modelCache";
   const Value* cache = group(deployment, "modelCache", kPath, report);
-  validation::forEachMember(cache, [&](std::string_view key, const Value& value) {
+  field::forEachMember(cache, [&](std::string_view key, const Value& value) {
     const std::string path = fmt::format("{}.{}", kPath, key);
     const auto* spelling = std::find_if(kSpellings.begin(), kSpellings.end(),
                                         [&](const Spelling& each) { return each.old == key; });
@@ -122,7 +122,7 @@ void modelCache(const Value& config, const Report& report) {
     } else if (!old && !contains(kCacheKeys, key)) {
       report.warn(at(path), textFor(path, kCacheKeys));
     } else if (!value.IsString()) {
-      report.warn(at(path), fmt::format("has no effect: {} is not a string", validation::showValue(value)));
+      report.warn(at(path), fmt::format("has no effect: {} is not a string", field::showValue(value)));
     }
   });
 }
@@ -144,7 +144,7 @@ void profilerConfig(const Value* config, const Report& report) {
 
 }  // namespace
 
-void checkAlphaSettings(const Value& alpha, validation::Findings& findings) {
+void checkAlphaSettings(const Value& alpha, field::Findings& findings) {
   const Report report{findings, kRule};
   const Value* spec = k8s::specOf(alpha);
   const Value* profiling = json::findObject(spec, "profilingConfig");

@@ -10,18 +10,18 @@
 #include "common/api/kinds.h"
 #include "common/defaults/record.h"
 #include "common/k8s/names.h"
-#include "common/podrules/pod.h"
-#include "common/podrules/rules.h"
 #include "common/render/children.h"
 #include "common/render/deployment_config.h"
 #include "common/render/names.h"
 #include "common/render/object.h"
+#include "common/rules/pod/pod.h"
+#include "common/rules/pod/rules.h"
 
 namespace dynamo::admission {
 namespace {
 
+using field::Findings;
 using json::Value;
-using validation::Findings;
 
 Value* memberOf(Value* object, std::string_view name) {
   return object == nullptr ? nullptr : json::find(*object, name);
@@ -73,7 +73,7 @@ render::Context trialOf(const render::Context& context, std::optional<bool> grov
 /// Nobody reads more, and each is looked for in the user's lists.
 constexpr std::size_t kMostFindings = 100;
 
-bool sameFinding(const validation::FieldError& a, const validation::FieldError& b) {
+bool sameFinding(const field::FieldError& a, const field::FieldError& b) {
   return a.field == b.field && a.rule == b.rule && a.detail == b.detail;
 }
 
@@ -97,34 +97,34 @@ bool isUsers(std::string_view probe, const Source& source) {
 /// That a default probe lacks its port is told at the user's ports. `rendered` is the port's path in the
 /// template.
 void tellOfDefaultProbe(const Source& source, const Value& podTemplate, std::string_view rendered,
-                        validation::Warning& warning) {
+                        field::Warning& warning) {
   const std::string main = source.path + ".extraPodSpec.mainContainer.";
-  if (warning.rule != podrules::rule::kProbePortUnknown || !warning.field.starts_with(main)) return;
+  if (warning.rule != rules::pod::id::kProbePortUnknown || !warning.field.starts_with(main)) return;
   const std::string_view below = std::string_view{warning.field}.substr(main.size());
   if (isUsers(below.substr(0, below.find('.')), source)) return;
-  const Value* port = validation::valueAt(podTemplate, rendered);
+  const Value* port = field::valueAt(podTemplate, rendered);
   if (port == nullptr) return;
   warning.field = main + "ports";
-  warning.text = fmt::format("lacks {}, which the default probes use", validation::showValue(*port));
+  warning.text = fmt::format("lacks {}, which the default probes use", field::showValue(*port));
 }
 
 void checkTemplates(Value& child, std::string_view service, const Source& source, json::Allocator& allocator,
                     Findings& findings) {
   const bool job = json::findText(&child, "kind") == "Job";
-  const auto workload = job ? podrules::Workload::Job : podrules::Workload::Service;
+  const auto workload = job ? rules::pod::Workload::Job : rules::pod::Workload::Service;
   Value made;
   for (const Value* each : templatesOf(child, service, allocator, made)) {
     Findings found;
-    podrules::checkPodTemplate(*each, "", workload, found);
+    rules::pod::checkPodTemplate(*each, "", workload, found);
     refuseWhatNeverStarts(*each, "", found);
-    for (validation::FieldError& error : found.errors) {
+    for (field::FieldError& error : found.errors) {
       if (findings.errors.size() >= kMostFindings) return;
       error.field = sourcePath(source, *each, error.field);
       const bool known = std::any_of(findings.errors.begin(), findings.errors.end(),
                                      [&](const auto& other) { return sameFinding(other, error); });
       if (!known) findings.errors.push_back(std::move(error));
     }
-    for (validation::Warning& warning : found.warnings) {
+    for (field::Warning& warning : found.warnings) {
       if (findings.warnings.size() >= kMostFindings) break;
       const std::string rendered = std::move(warning.field);
       warning.field = sourcePath(source, *each, rendered);
@@ -210,13 +210,13 @@ void warnOfSetsOfNone(const Value& object, const render::Context& context, Findi
       if (isSetOfNone(json::find(services, service))) places.push_back("spec.services[" + service + "]");
     }
   }
-  const auto unused = [&](const validation::FieldError& error) {
+  const auto unused = [&](const field::FieldError& error) {
     return std::any_of(places.begin(), places.end(), [&](const std::string& place) {
       return error.field.starts_with(place) &&
              (error.field.size() == place.size() || error.field[place.size()] == '.');
     });
   };
-  for (const validation::FieldError& error : findings.errors) {
+  for (const field::FieldError& error : findings.errors) {
     if (unused(error)) findings.warn(error.field, "once it has replicas: " + error.body(), error.rule);
   }
   std::erase_if(findings.errors, unused);
@@ -232,7 +232,7 @@ Findings dryRenderGraph(const Value& graph, const render::Context& context) {
   if (!withGrove.errors.empty() && !without.errors.empty()) return withGrove;
   Findings& good = withGrove.errors.empty() ? withGrove : without;
   const Findings& bad = withGrove.errors.empty() ? without : withGrove;
-  for (const validation::FieldError& error : bad.errors) {
+  for (const field::FieldError& error : bad.errors) {
     good.warn(error.field,
               fmt::format("{} Grove: {}", withGrove.errors.empty() ? "without" : "with", error.body()),
               error.rule);
@@ -267,17 +267,17 @@ Findings dryRenderCheckpoint(const Value& checkpoint, const render::Context& con
   // The Job's pod: it has volumes and probes that the template need not have, and loses others.
   const Value& made = *json::find(render::specOf(children.items.front().object), "template");
   Findings found;
-  podrules::checkPodTemplate(made, "", podrules::Workload::Job, found);
+  rules::pod::checkPodTemplate(made, "", rules::pod::Workload::Job, found);
   refuseWhatNeverStarts(made, "", found);
-  for (validation::FieldError& error : found.errors) {
+  for (field::FieldError& error : found.errors) {
     std::string field = checkpointSourcePath(*given, made, error.field);
     const bool appended = !field.ends_with(error.field);
-    if (appended && error.rule == podrules::rule::kMountPath)
+    if (appended && error.rule == rules::pod::id::kMountPath)
       error.detail += ": the operator mounts something there";
     error.field = std::move(field);
     findings.error(std::move(error));
   }
-  for (validation::Warning& warning : found.warnings) {
+  for (field::Warning& warning : found.warnings) {
     warning.field = checkpointSourcePath(*given, made, warning.field);
     findings.warnings.push_back(std::move(warning));
   }

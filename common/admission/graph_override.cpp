@@ -11,24 +11,24 @@
 #include "common/admission/source_path.h"
 #include "common/api/dgdr.h"
 #include "common/api/kinds.h"
+#include "common/field/check.h"
 #include "common/json/build.h"
 #include "common/k8s/names.h"
 #include "common/k8s/object.h"
-#include "common/podrules/pod.h"
-#include "common/podrules/rules.h"
 #include "common/render/size.h"
+#include "common/rules/pod/pod.h"
+#include "common/rules/pod/rules.h"
+#include "common/rules/validators.h"
 #include "common/schema/registry.h"
 #include "common/schema/validator.h"
-#include "common/validation/check.h"
-#include "common/validation/validators.h"
 
 namespace dynamo::admission {
 namespace {
 
+using field::ErrorType;
+using field::FieldError;
+using field::Findings;
 using json::Value;
-using validation::ErrorType;
-using validation::FieldError;
-using validation::Findings;
 
 constexpr std::string_view kOverride = "spec.overrides.dgd";
 constexpr std::string_view kRule = "dgdr-override-graph";
@@ -37,9 +37,9 @@ constexpr std::string_view kUnknownField = "schema.unknown-field";
 constexpr std::string_view kNoEffect = "has no effect";
 
 /// Pod rules that look at a second part of the pod, which the profiler may generate.
-constexpr std::array kOfWholePods = {podrules::rule::kMountVolume, podrules::rule::kMountPropagation,
-                                     podrules::rule::kProbePortUnknown, podrules::rule::kResourceClaim,
-                                     podrules::rule::kSleep};
+constexpr std::array kOfWholePods = {rules::pod::id::kMountVolume, rules::pod::id::kMountPropagation,
+                                     rules::pod::id::kProbePortUnknown, rules::pod::id::kResourceClaim,
+                                     rules::pod::id::kSleep};
 
 /// The metadata that the generated graph gets; the operator chooses its namespace.
 constexpr std::array<std::string_view, 3> kMetadata = {"name", "labels", "annotations"};
@@ -67,11 +67,11 @@ std::string bracketed(const Value& graph, std::string path) {
   if (!path.starts_with(kServices)) return path;
   const std::string_view rest = std::string_view{path}.substr(kServices.size());
   std::string_view key;
-  validation::forEachMember(json::findObject(k8s::specOf(graph), "services"),
-                            [&](std::string_view name, const Value&) {
-                              const bool whole = rest.size() == name.size() || rest[name.size()] == '.';
-                              if (rest.starts_with(name) && whole && name.size() >= key.size()) key = name;
-                            });
+  field::forEachMember(json::findObject(k8s::specOf(graph), "services"),
+                       [&](std::string_view name, const Value&) {
+                         const bool whole = rest.size() == name.size() || rest[name.size()] == '.';
+                         if (rest.starts_with(name) && whole && name.size() >= key.size()) key = name;
+                       });
   if (key.empty()) return path;
   return fmt::format("spec.services[{}]{}", key, rest.substr(key.size()));
 }
@@ -96,10 +96,10 @@ void checkStructure(const Value& graph, Findings& findings) {
 }
 
 void checkMetadata(const Value& request, const Value& graph, Findings& findings) {
-  const validation::Report report{findings, kRule};
+  const field::Report report{findings, kRule};
   const Value* metadata = json::findObject(&graph, "metadata");
   const std::string_view own = json::findText(json::find(request, "metadata"), "namespace");
-  validation::forEachMember(metadata, [&](std::string_view key, const Value& value) {
+  field::forEachMember(metadata, [&](std::string_view key, const Value& value) {
     const std::string at = fmt::format("{}.metadata.{}", kOverride, key);
     if (key == "namespace") {
       if (json::text(value) == own || own.empty()) return;
@@ -109,10 +109,10 @@ void checkMetadata(const Value& request, const Value& graph, Findings& findings)
     }
   });
   if (const std::string_view name = json::findText(metadata, "name"); !name.empty()) {
-    validation::Report{findings, kNameRule}.check(below("metadata.name"), name,
-                                                  k8s::dns1123SubdomainProblem(name));
+    field::Report{findings, kNameRule}.check(below("metadata.name"), name,
+                                             k8s::dns1123SubdomainProblem(name));
   }
-  validation::forEachMember(json::findObject(metadata, "labels"), [&](std::string_view key, const Value&) {
+  field::forEachMember(json::findObject(metadata, "labels"), [&](std::string_view key, const Value&) {
     if (!contains(api::dgdr::kTrackingLabels, key)) return;
     report.warn(fmt::format("{}.metadata.labels[{}]", kOverride, key),
                 "the operator sets it; yours is replaced");
@@ -143,47 +143,46 @@ Value templateOf(const Value& service, json::Allocator& allocator) {
 
 void checkPods(const Value& graph, Findings& findings) {
   const Value* spec = k8s::specOf(graph);
-  validation::forEachMember(
-      json::findObject(spec, "services"), [&](std::string_view key, const Value& service) {
-        if (!service.IsObject()) return;
-        json::Document document;
-        const Value made = templateOf(service, document.GetAllocator());
-        const Source source{&service, fmt::format("spec.services[{}]", key), json::find(spec, "envs")};
-        Findings found;
-        podrules::checkPodTemplate(made, "", podrules::Workload::Service, found);
-        for (FieldError& error : found.errors) {
-          if (findings.errors.size() >= kMostFindings) return;
-          if (isMissing(error) || contains(kOfWholePods, error.rule)) continue;
-          const std::string path = sourcePath(source, made, error.field);
-          if (path == source.path) continue;  // of what was made up
-          error.field = below(path);
-          findings.error(std::move(error));
-        }
-        for (validation::Warning& warning : found.warnings) {
-          if (findings.warnings.size() >= kMostFindings) return;
-          const std::string path = sourcePath(source, made, warning.field);
-          if (contains(kOfWholePods, warning.rule) || path == source.path) continue;
-          findings.warn(below(path), std::move(warning.text), std::move(warning.rule));
-        }
-      });
+  field::forEachMember(json::findObject(spec, "services"), [&](std::string_view key, const Value& service) {
+    if (!service.IsObject()) return;
+    json::Document document;
+    const Value made = templateOf(service, document.GetAllocator());
+    const Source source{&service, fmt::format("spec.services[{}]", key), json::find(spec, "envs")};
+    Findings found;
+    rules::pod::checkPodTemplate(made, "", rules::pod::Workload::Service, found);
+    for (FieldError& error : found.errors) {
+      if (findings.errors.size() >= kMostFindings) return;
+      if (isMissing(error) || contains(kOfWholePods, error.rule)) continue;
+      const std::string path = sourcePath(source, made, error.field);
+      if (path == source.path) continue;  // of what was made up
+      error.field = below(path);
+      findings.error(std::move(error));
+    }
+    for (field::Warning& warning : found.warnings) {
+      if (findings.warnings.size() >= kMostFindings) return;
+      const std::string path = sourcePath(source, made, warning.field);
+      if (contains(kOfWholePods, warning.rule) || path == source.path) continue;
+      findings.warn(below(path), std::move(warning.text), std::move(warning.rule));
+    }
+  });
 }
 
 /// The rules of graphs over the override as if it were one.
 void checkRules(const Value& request, const Value& graph, Findings& findings) {
-  static const validation::GraphPolicy kPolicy;
+  static const rules::GraphPolicy kPolicy;
   json::Document document;
   auto& allocator = document.GetAllocator();
   Value named = json::share(graph, allocator);
   Value& metadata = json::ensureObject(named, "metadata", allocator);
   const std::string_view own = json::findText(json::find(request, "metadata"), "namespace");
   json::set(metadata, "namespace", json::string(own, allocator), allocator);
-  Findings found = validation::validateDgdParts({named, nullptr, {}, kPolicy});
+  Findings found = rules::validateDgdParts({named, nullptr, {}, kPolicy});
   for (FieldError& error : found.errors) {
     if (isMissing(error)) continue;
     error.field = below(error.field);
     findings.error(std::move(error));
   }
-  for (validation::Warning& warning : found.warnings) {
+  for (field::Warning& warning : found.warnings) {
     findings.warn(below(warning.field), std::move(warning.text), std::move(warning.rule));
   }
 }

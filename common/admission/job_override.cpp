@@ -9,18 +9,18 @@
 
 #include "common/admission/never_starts.h"
 #include "common/api/dgdr.h"
+#include "common/field/check.h"
 #include "common/json/build.h"
 #include "common/k8s/object.h"
-#include "common/podrules/pod.h"
-#include "common/validation/check.h"
+#include "common/rules/pod/pod.h"
 
 namespace dynamo::admission {
 namespace {
 
+using field::Findings;
+using field::Report;
 using json::Value;
 using k8s::specOf;
-using validation::Findings;
-using validation::Report;
 
 namespace keys = api::dgdr;
 
@@ -142,14 +142,14 @@ Value mergedJob(const Value& request, const Value& job, json::Allocator& allocat
 template <typename Fields>
 void warnOfOthers(const Value* object, std::string_view path, const Fields& fields, std::string_view besides,
                   const Report& report) {
-  validation::forEachMember(object, [&](std::string_view name, const Value& value) {
+  field::forEachMember(object, [&](std::string_view name, const Value& value) {
     if (name == besides || contains(fields, name) || json::isEmpty(value)) return;
     report.warn(fmt::format("{}.{}", path, name), std::string{kNotTaken});
   });
 }
 
 void ignoredLabels(const Value* metadata, const std::string& path, const Report& report) {
-  validation::forEachMember(json::findObject(metadata, "labels"), [&](std::string_view key, const Value&) {
+  field::forEachMember(json::findObject(metadata, "labels"), [&](std::string_view key, const Value&) {
     if (!contains(keys::kTrackingLabels, key) && !contains(keys::kJobLabels, key)) return;
     report.warn(fmt::format("{}.labels[{}]", path, key),
                 "has no effect: the operator sets this label itself");
@@ -157,7 +157,7 @@ void ignoredLabels(const Value* metadata, const std::string& path, const Report&
 }
 
 void ignoredOfContainers(const Value* podSpec, const std::string& path, const Report& report) {
-  validation::forEachObject(json::find(podSpec, "containers"), [&](const Value& container, std::size_t i) {
+  field::forEachObject(json::find(podSpec, "containers"), [&](const Value& container, std::size_t i) {
     const std::string at = fmt::format("{}.containers[{}]", path, i);
     if (i == 0) {
       warnOfOthers(&container, at, kContainerFields, "name", report);
@@ -177,7 +177,7 @@ void ignored(const Value& job, const Report& report) {
   ignoredLabels(metadata, path + ".metadata", report);
   const Value* podSpec = json::findObject(podTemplate, "spec");
   const std::string spec = path + ".spec";
-  validation::forEachMember(podSpec, [&](std::string_view name, const Value& value) {
+  field::forEachMember(podSpec, [&](std::string_view name, const Value& value) {
     const bool asItIs = name == "restartPolicy" && json::text(value) == kRestartPolicy;
     if (name == "containers" || asItIs || contains(kPodFields, name) || json::isEmpty(value)) return;
     report.warn(fmt::format("{}.{}", spec, name), std::string{kNotTaken});
@@ -194,7 +194,7 @@ void checkJobOverride(const Value& request, Findings& findings) {
   if (job == nullptr) return;
   json::Document document;
   const Value merged = mergedJob(request, *job, document.GetAllocator());
-  podrules::checkJob(merged, std::string{kJob}, findings);
+  rules::pod::checkJob(merged, std::string{kJob}, findings);
   refuseWhatNeverStarts(merged, fmt::format("{}.", kJob), findings);
   ignored(*job, Report{findings, kRule});
 }

@@ -2,8 +2,8 @@
 
 #include <string_view>
 
+#include "common/field/finding.h"
 #include "common/json/value.h"
-#include "common/validation/finding.h"
 
 namespace dynamo::admission {
 
@@ -13,7 +13,6 @@ bool neverStarts(std::string_view rule);
 
 /// Makes errors of the warnings about such pods. `holder` is what was judged, and the
 /// findings' paths are those in it after `prefix`.
-void refuseWhatNeverStarts(const json::Value& holder, std::string_view prefix,
-                           validation::Findings& findings);
+void refuseWhatNeverStarts(const json::Value& holder, std::string_view prefix, field::Findings& findings);
 
 }  // namespace dynamo::admission

@@ -14,20 +14,20 @@
 #include "common/api/dgdr.h"
 #include "common/api/kinds.h"
 #include "common/conversion/dgdr.h"
+#include "common/field/check.h"
 #include "common/json/parse.h"
 #include "common/k8s/names.h"
 #include "common/k8s/object.h"
-#include "common/podrules/pod.h"
-#include "common/validation/check.h"
+#include "common/rules/pod/pod.h"
 
 namespace dynamo::admission {
 namespace {
 
+using field::Findings;
+using field::Report;
+using field::Severity;
 using json::Value;
 using k8s::specOf;
-using validation::Findings;
-using validation::Report;
-using validation::Severity;
 
 namespace keys = api::dgdr;
 
@@ -70,7 +70,7 @@ void imageSpace(const Value& object, const Report& report) {
 void image(const Value& object, const Report& report) {
   const std::string_view image = json::findText(specOf(object), "image");
   if (image.empty() || isSpace(image.front()) || isSpace(image.back())) return;
-  std::string doubt = podrules::imageDoubt(image);
+  std::string doubt = rules::pod::imageDoubt(image);
   if (doubt.empty()) doubt = hiddenDoubt(image);
   const bool beyond =
       std::any_of(image.begin(), image.end(), [](char c) { return static_cast<unsigned char>(c) > 0x7F; });
@@ -167,19 +167,17 @@ void deploymentOverrides(const Value& object, const Report& report) {
   const std::string path = annotationPath(keys::kDeploymentOverrides);
   const std::string_view name = json::findText(&overrides, "name");
   if (!name.empty()) report.check(path + ".name", name, k8s::dns1123SubdomainProblem(name));
-  validation::forEachMember(json::findObject(&overrides, "labels"),
-                            [&](std::string_view key, const Value& value) {
-                              const std::string at = fmt::format("{}.labels[{}]", path, key);
-                              report.check(at, key, k8s::qualifiedNameProblem(key));
-                              report.check(at, json::text(value), k8s::labelValueProblem(json::text(value)));
-                            });
-  validation::forEachMember(
-      json::findObject(&overrides, "annotations"), [&](std::string_view key, const Value&) {
-        report.check(fmt::format("{}.annotations[{}]", path, key), key, k8s::annotationKeyProblem(key));
-      });
+  field::forEachMember(json::findObject(&overrides, "labels"), [&](std::string_view key, const Value& value) {
+    const std::string at = fmt::format("{}.labels[{}]", path, key);
+    report.check(at, key, k8s::qualifiedNameProblem(key));
+    report.check(at, json::text(value), k8s::labelValueProblem(json::text(value)));
+  });
+  field::forEachMember(json::findObject(&overrides, "annotations"), [&](std::string_view key, const Value&) {
+    report.check(fmt::format("{}.annotations[{}]", path, key), key, k8s::annotationKeyProblem(key));
+  });
 }
 
-using RequestCheck = validation::Check<Value>;
+using RequestCheck = field::Check<Value>;
 
 constexpr std::array kChecks = {
     RequestCheck{{"dgdr-image-space", Severity::Error, "the profiler's image has no white space around it"},
@@ -204,18 +202,18 @@ constexpr std::array kChecks = {
 
 /// What is not judged by a table: a part each.
 constexpr std::array kPartRules = {
-    validation::Rule{"dgdr-override-job", Severity::Warning,
-                     "what overrides.profilingJob asks for is taken over into the profiling Job"},
-    validation::Rule{"dgdr-override-graph", Severity::Warning,
-                     "what overrides.dgd asks for is taken over into the generated graph"},
-    validation::Rule{"dgdr-override-name", Severity::Error, "the generated graph gets a good name"},
-    validation::Rule{"dgdr-ineffective-field", Severity::Warning,
-                     "v1alpha1 settings that the profiler no longer reads"},
+    field::Rule{"dgdr-override-job", Severity::Warning,
+                "what overrides.profilingJob asks for is taken over into the profiling Job"},
+    field::Rule{"dgdr-override-graph", Severity::Warning,
+                "what overrides.dgd asks for is taken over into the generated graph"},
+    field::Rule{"dgdr-override-name", Severity::Error, "the generated graph gets a good name"},
+    field::Rule{"dgdr-ineffective-field", Severity::Warning,
+                "v1alpha1 settings that the profiler no longer reads"},
 };
 
 constexpr auto kRules = [] {
-  constexpr auto kTable = validation::rulesIn(kChecks);
-  std::array<validation::Rule, kTable.size() + kPartRules.size()> rules{};
+  constexpr auto kTable = field::rulesIn(kChecks);
+  std::array<field::Rule, kTable.size() + kPartRules.size()> rules{};
   std::copy(kPartRules.begin(), kPartRules.end(), std::copy(kTable.begin(), kTable.end(), rules.begin()));
   return rules;
 }();
@@ -224,7 +222,7 @@ Findings runAll(const Value& object) {
   Findings findings;
   checkJobOverride(object, findings);
   checkGraphOverride(object, findings);
-  validation::runChecks<Value>(kChecks, object, findings);
+  field::runChecks<Value>(kChecks, object, findings);
   return findings;
 }
 
@@ -237,41 +235,41 @@ bool carriesAlpha(const Value& object) {
 
 /// Findings as a client of v1alpha1 reads them, and what only such a client can have written. An update of
 /// something else repeats nothing of the latter.
-void speakAlpha(const validation::DgdrRequest& request, Findings& all) {
+void speakAlpha(const rules::DgdrRequest& request, Findings& all) {
   const bool written =
       carriesAlpha(request.object) &&
-      (request.old == nullptr || (!k8s::isBeingDeleted(request.object) && validation::specChanged(request)));
+      (request.old == nullptr || (!k8s::isBeingDeleted(request.object) && rules::specChanged(request)));
   if (!written && all.errors.empty() && all.warnings.empty()) return;
   json::Document document;
   Value alpha;
   // What cannot be converted, as it has no kind, has no spellings of its own.
   static_cast<void>(conversion::convertDgdr(request.object, api::kV1alpha1, alpha, document.GetAllocator()));
   const AlphaPaths toAlpha{alpha};
-  for (validation::FieldError& error : all.errors) toAlpha(error.field);
-  for (validation::Warning& warning : all.warnings) toAlpha(warning.field);
+  for (field::FieldError& error : all.errors) toAlpha(error.field);
+  for (field::Warning& warning : all.warnings) toAlpha(warning.field);
   if (!written) return;
   Findings more;
   checkAlphaSettings(alpha, more);
   // What is given and does not count is not missing.
-  std::erase_if(all.warnings, [&](const validation::Warning& warning) {
+  std::erase_if(all.warnings, [&](const field::Warning& warning) {
     return std::any_of(more.warnings.begin(), more.warnings.end(),
-                       [&](const validation::Warning& other) { return other.field == warning.field; });
+                       [&](const field::Warning& other) { return other.field == warning.field; });
   });
   all.add(std::move(more));
 }
 
 }  // namespace
 
-std::span<const validation::Rule> requestRules() {
+std::span<const field::Rule> requestRules() {
   return kRules;
 }
 
-Findings validateRequest(const validation::DgdrRequest& request) {
-  Findings all = validation::validateDgdr(request);
+Findings validateRequest(const rules::DgdrRequest& request) {
+  Findings all = rules::validateDgdr(request);
   if (request.old == nullptr || !k8s::isBeingDeleted(request.object)) {
     Findings more = runAll(request.object);
     if (request.old != nullptr && !more.errors.empty()) {
-      more = validation::ratchet(std::move(more), runAll(*request.old), request.object, *request.old);
+      more = field::ratchet(std::move(more), runAll(*request.old), request.object, *request.old);
     }
     all.add(std::move(more));
   }

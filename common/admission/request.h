@@ -4,15 +4,15 @@
 
 #include <span>
 
-#include "common/validation/dgdr.h"
+#include "common/rules/request/dgdr.h"
 
 namespace dynamo::admission {
 
 /// Sorted findings; paths are those of the version that the client wrote. On UPDATE, what the old object has
 /// too is a warning; an object that is being deleted is admitted as it is.
-validation::Findings validateRequest(const validation::DgdrRequest& request);
+field::Findings validateRequest(const rules::DgdrRequest& request);
 
-/// The rules that are not in validation::dgdrRules(); those of the Job's pod are pod rules.
-std::span<const validation::Rule> requestRules();
+/// The rules that are not in rules::dgdrRules(); those of the Job's pod are pod rules.
+std::span<const field::Rule> requestRules();
 
 }  // namespace dynamo::admission

@@ -6,16 +6,16 @@
 #include "common/admission/never_starts.h"
 #include "common/admission/request.h"
 #include "common/api/kinds.h"
-#include "common/podrules/pod.h"
 #include "common/render/rules.h"
+#include "common/rules/pod/pod.h"
+#include "common/rules/request/dgdr.h"
+#include "common/rules/validators.h"
 #include "common/schema/validator.h"
-#include "common/validation/dgdr.h"
-#include "common/validation/validators.h"
 
 namespace dynamo::admission {
 namespace {
 
-using validation::Rule;
+using field::Rule;
 
 std::vector<Rule> all(std::initializer_list<std::span<const Rule>> lists) {
   std::vector<Rule> rules;
@@ -25,9 +25,9 @@ std::vector<Rule> all(std::initializer_list<std::span<const Rule>> lists) {
 
 /// Of pods, as admission tells them.
 std::vector<Rule> podRules() {
-  std::vector<Rule> rules = all({podrules::podRules()});
+  std::vector<Rule> rules = all({rules::pod::podRules()});
   for (Rule& rule : rules) {
-    if (neverStarts(rule.id)) rule.severity = validation::Severity::Error;
+    if (neverStarts(rule.id)) rule.severity = field::Severity::Error;
   }
   return rules;
 }
@@ -37,12 +37,12 @@ std::vector<Rule> podRules() {
 const std::vector<RuleGroup>& ruleGroups() {
   static const std::vector<RuleGroup> kGroups = {
       {"schema", all({schema::rules()})},
-      {api::kDynamoGraphDeployment, all({validation::dgdRules()})},
-      {api::kDynamoComponentDeployment, all({validation::dcdRules()})},
-      {api::kDynamoGraphDeploymentScalingAdapter, all({validation::scalingAdapterRules()})},
-      {api::kDynamoModel, all({validation::modelRules()})},
-      {api::kDynamoCheckpoint, all({validation::checkpointRules()})},
-      {api::kDynamoGraphDeploymentRequest, all({validation::dgdrRules(), requestRules()})},
+      {api::kDynamoGraphDeployment, all({rules::dgdRules()})},
+      {api::kDynamoComponentDeployment, all({rules::dcdRules()})},
+      {api::kDynamoGraphDeploymentScalingAdapter, all({rules::scalingAdapterRules()})},
+      {api::kDynamoModel, all({rules::modelRules()})},
+      {api::kDynamoCheckpoint, all({rules::checkpointRules()})},
+      {api::kDynamoGraphDeploymentRequest, all({rules::dgdrRules(), requestRules()})},
       {"render", all({render::rules()})},
       {"pod", podRules()}};
   return kGroups;
@@ -53,7 +53,7 @@ bool isLock(std::string_view rule) {
     std::set<std::string_view> locks;
     for (const RuleGroup& group : ruleGroups()) {
       for (const Rule& each : group.rules) {
-        if (each.severity == validation::Severity::Lock) locks.insert(each.id);
+        if (each.severity == field::Severity::Lock) locks.insert(each.id);
       }
     }
     return locks;

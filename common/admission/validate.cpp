@@ -6,22 +6,22 @@
 #include "common/admission/dry_render.h"
 #include "common/api/kinds.h"
 #include "common/defaults/record.h"
+#include "common/field/check.h"
 #include "common/k8s/object.h"
 #include "common/render/object.h"
 #include "common/render/size.h"
+#include "common/rules/graph/locks.h"
 #include "common/schema/registry.h"
 #include "common/schema/validator.h"
-#include "common/validation/check.h"
-#include "common/validation/locks.h"
 
 namespace dynamo::admission {
 namespace {
 
+using field::FieldError;
+using field::Findings;
 using json::Value;
-using validation::FieldError;
-using validation::Findings;
 
-using Rules = Findings (*)(const validation::Request&);
+using Rules = Findings (*)(const rules::Request&);
 using DryRender = Findings (*)(const Value&, const render::Context&);
 
 struct Kind {
@@ -31,11 +31,11 @@ struct Kind {
 };
 
 constexpr std::array<Kind, 5> kKinds = {{
-    {api::kDynamoGraphDeployment, validation::validateDgd, dryRenderGraph},
-    {api::kDynamoComponentDeployment, validation::validateDcd, dryRenderComponentDeployment},
-    {api::kDynamoGraphDeploymentScalingAdapter, validation::validateScalingAdapter, nullptr},
-    {api::kDynamoModel, validation::validateModel, nullptr},
-    {api::kDynamoCheckpoint, validation::validateCheckpoint, dryRenderCheckpoint},
+    {api::kDynamoGraphDeployment, rules::validateDgd, dryRenderGraph},
+    {api::kDynamoComponentDeployment, rules::validateDcd, dryRenderComponentDeployment},
+    {api::kDynamoGraphDeploymentScalingAdapter, rules::validateScalingAdapter, nullptr},
+    {api::kDynamoModel, rules::validateModel, nullptr},
+    {api::kDynamoCheckpoint, rules::validateCheckpoint, dryRenderCheckpoint},
 }};
 
 const Kind* kindOf(std::string_view name) {
@@ -87,7 +87,7 @@ bool repeats(const FieldError& known, const FieldError& error) {
   if (related(known.field, error.field)) return true;
   const std::string_view component = componentOf(error.field);
   // A name that two places share is told of one of them.
-  if (known.type == validation::ErrorType::Duplicate && error.type == known.type &&
+  if (known.type == field::ErrorType::Duplicate && error.type == known.type &&
       known.badValue == error.badValue && componentOf(known.field) == component) {
     return true;
   }
@@ -114,21 +114,21 @@ void tellOfDefaultVolumes(const Value& object, Findings& findings) {
   if (!hasRule(findings.errors, kTaken)) return;
   const defaults::Record record{&object};
   for (FieldError& error : findings.errors) {
-    const Value* volume = error.rule == kTaken ? validation::valueAt(object, error.field) : nullptr;
+    const Value* volume = error.rule == kTaken ? field::valueAt(object, error.field) : nullptr;
     if (volume == nullptr) continue;
     const std::string_view name = json::text(*volume);
     const std::string_view component = componentOf(error.field);
     const Value* written = json::find(json::find(recordOf(record, component), "extraPodSpec"), "volumes");
     if (written == nullptr || (written->IsObject() && json::find(*written, name) == nullptr)) continue;
     const std::string mounts = std::string{component.empty() ? "spec" : component} + ".volumeMounts";
-    const Value* list = validation::valueAt(object, mounts);
+    const Value* list = field::valueAt(object, mounts);
     if (list == nullptr || !list->IsArray()) continue;
     for (rapidjson::SizeType i = list->Size(); i > 0; --i) {
       if (json::findText(&(*list)[i - 1], "name") != name) continue;
       error.field = mounts + '[' + std::to_string(i - 1) + "].name";
       error.detail = "is the name of a default volume of the component";
     }
-    std::erase_if(findings.warnings, [&](const validation::Warning& warning) {
+    std::erase_if(findings.warnings, [&](const field::Warning& warning) {
       return warning.rule == "service.mount-reserved" && warning.field == error.field;
     });
   }
@@ -139,7 +139,7 @@ void dropSaidOfDefaults(const Value& object, Findings& findings) {
   constexpr std::string_view kDropped = "service.probes-dropped";
   if (!hasRule(findings.warnings, kDropped)) return;
   const defaults::Record record{&object};
-  std::erase_if(findings.warnings, [&](const validation::Warning& warning) {
+  std::erase_if(findings.warnings, [&](const field::Warning& warning) {
     if (warning.rule != kDropped) return false;
     const Value* trie = recordOf(record, componentOf(warning.field));
     const Value* main = json::findObject(json::findObject(trie, "extraPodSpec"), "mainContainer");
@@ -176,10 +176,10 @@ void append(Findings& all, Findings&& more) {
   }
   // Two warnings of one field doubt the same in other words: its name, its amount, its path.
   const auto told = all.warnings.size();
-  for (validation::Warning& warning : more.warnings) {
+  for (field::Warning& warning : more.warnings) {
     const bool known =
         std::any_of(all.warnings.begin(), all.warnings.begin() + static_cast<std::ptrdiff_t>(told),
-                    [&](const validation::Warning& w) { return w.field == warning.field; });
+                    [&](const field::Warning& w) { return w.field == warning.field; });
     if (!known) all.warnings.push_back(std::move(warning));
   }
 }
@@ -191,8 +191,8 @@ Settings::Settings(config::OperatorConfig configuration, std::string_view operat
     : config(std::move(configuration)),
       defaults(config.defaults.get()),
       facts(std::move(known)),
-      policy(validation::graphPolicy(config, operatorAccount,
-                                     {facts.groveApi, facts.lwsApi, facts.inferencePoolApi})) {}
+      policy(rules::graphPolicy(config, operatorAccount,
+                                {facts.groveApi, facts.lwsApi, facts.inferencePoolApi})) {}
 
 std::shared_ptr<const Settings> usualSettings() {
   static const auto kSettings = std::make_shared<const Settings>(config::defaultConfig(), "");
@@ -214,19 +214,19 @@ Findings wrongTypes(const Value& object, const Value* old) {
   if (now.errors.empty() || old == nullptr) return now;
   Findings before;
   before.errors = typeErrors(*old);
-  return validation::ratchet(std::move(now), before, object, *old);
+  return field::ratchet(std::move(now), before, object, *old);
 }
 
 Findings validate(const Subject& subject, const Settings& settings) {
   const Kind* kind = kindOf(subject.kind);
   if (kind == nullptr || (subject.old != nullptr && k8s::isBeingDeleted(subject.object))) return {};
-  const validation::Request request{subject.object, subject.old, subject.username, settings.policy};
+  const rules::Request request{subject.object, subject.old, subject.username, settings.policy};
   Findings findings;
   if (subject.kind == api::kDynamoGraphDeployment) {
     findings = sizeOf(subject.object, subject.old);
     // Looking at more of such a graph is what the bound is for; locks are not about the graph.
     if (!findings.errors.empty() || (!saysNothing(findings) && !render::judgeable(subject.object))) {
-      if (subject.old != nullptr) findings.add(validation::validateDgdLocks(request));
+      if (subject.old != nullptr) findings.add(rules::validateDgdLocks(request));
       findings.sort();
       return findings;
     }
@@ -240,12 +240,11 @@ Findings validate(const Subject& subject, const Settings& settings) {
   dropSaidOfDefaults(subject.object, findings);
   // Rendering reads every field: not before the types are right. Nobody reads more of what is wrong than
   // this.
-  if (kind->dryRender != nullptr && small && typed &&
-      findings.errors.size() < validation::Report::kMostOfRule) {
+  if (kind->dryRender != nullptr && small && typed && findings.errors.size() < field::Report::kMostOfRule) {
     Findings rendered = kind->dryRender(subject.object, settings.context());
     if (subject.old != nullptr && !rendered.errors.empty()) {
       const Findings before = kind->dryRender(*subject.old, settings.context());
-      rendered = validation::ratchet(std::move(rendered), before, subject.object, *subject.old);
+      rendered = field::ratchet(std::move(rendered), before, subject.object, *subject.old);
     }
     warnOfSetsOfNone(subject.object, settings.context(), rendered);
     append(findings, std::move(rendered));

@@ -7,9 +7,9 @@
 
 #include "common/config/operator_config.h"
 #include "common/defaults/component_defaults.h"
+#include "common/field/finding.h"
 #include "common/render/context.h"
-#include "common/validation/finding.h"
-#include "common/validation/validators.h"
+#include "common/rules/validators.h"
 
 namespace dynamo::admission {
 
@@ -18,7 +18,7 @@ struct Settings {
   config::OperatorConfig config;
   defaults::ComponentDefaults defaults;
   render::Facts facts;
-  validation::GraphPolicy policy;
+  rules::GraphPolicy policy;
 
   /// `operatorAccount`: "namespace/name" of the controller's service account; empty when unknown.
   Settings(config::OperatorConfig configuration, std::string_view operatorAccount, render::Facts known = {});
@@ -38,11 +38,11 @@ struct Subject {
 
 /// Sorted findings. On UPDATE, what the old object has too is a warning; an object that is being deleted is
 /// admitted as it is.
-validation::Findings validate(const Subject& subject, const Settings& settings);
+field::Findings validate(const Subject& subject, const Settings& settings);
 
 /// Members of a type that the schema does not allow. The API server refuses them before it asks us; for
 /// everyone else the rules must not read past them in silence. Ratcheted when there is an old object.
-validation::Findings wrongTypes(const json::Value& object, const json::Value* old);
+field::Findings wrongTypes(const json::Value& object, const json::Value* old);
 
 /// Whether validate() knows the kind.
 bool hasRules(std::string_view kind);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "common/validation/suggest.h"
+#include "common/field/suggest.h"
 
 namespace dynamo::config {
 namespace {
@@ -21,7 +21,7 @@ constexpr std::string_view kDurationText = "must be a duration string such as \"
 std::string shown(const json::Value& value) {
   if (value.IsObject()) return "(an object)";
   if (value.IsArray()) return "(a list)";
-  return validation::showValue(value);
+  return field::showValue(value);
 }
 
 std::string_view lastOf(std::string_view path) {
@@ -42,7 +42,7 @@ const json::Value* ObjectDecoder::take(std::string_view name) {
 
 void ObjectDecoder::wrongType(std::string_view name, const json::Value& value, std::string_view expected) {
   findings_.error(
-      {validation::ErrorType::TypeInvalid, pathOf(name), shown(value), std::string{expected}, kDecodeRule});
+      {field::ErrorType::TypeInvalid, pathOf(name), shown(value), std::string{expected}, kDecodeRule});
 }
 
 void ObjectDecoder::read(std::string_view name, std::string& out) {
@@ -138,8 +138,8 @@ void ObjectDecoder::finish() {
   for (const auto& member : object_.GetObject()) {
     const std::string_view name = json::text(member.name);
     if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
-    const std::string path = pathOf(validation::oneLine(name, kMostOfName));
-    const std::string_view closest = validation::nearest(name, known_);
+    const std::string path = pathOf(field::oneLine(name, kMostOfName));
+    const std::string_view closest = field::nearest(name, known_);
     if (!closest.empty()) {
       findings_.warn(path, fmt::format("{}; did you mean \"{}\"?", kUnknown, closest), kUnknownRule);
     } else if (names_ != nullptr) {
@@ -150,12 +150,12 @@ void ObjectDecoder::finish() {
   }
 }
 
-void Names::report(validation::Findings& findings) const {
+void Names::report(field::Findings& findings) const {
   std::vector<std::string_view> last;
   last.reserve(known_.size());
   for (const std::string& path : known_) last.push_back(lastOf(path));
   for (const auto& [path, name] : unknown_) {
-    const std::string_view meant = validation::nearest(name, last);
+    const std::string_view meant = field::nearest(name, last);
     std::string places;
     std::size_t count = 0;
     for (const std::string& each : known_) {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "common/field/finding.h"
 #include "common/json/value.h"
 #include "common/k8s/duration.h"
-#include "common/validation/finding.h"
 
 namespace dynamo::config {
 
@@ -25,7 +25,7 @@ class Names {
     unknown_.emplace_back(std::move(path), std::move(name));
   }
   /// Warns of the unknown ones, with the places where a setting of such a name stands.
-  void report(validation::Findings& findings) const;
+  void report(field::Findings& findings) const;
 
  private:
   std::vector<std::string> known_;
@@ -38,7 +38,7 @@ class Names {
 class ObjectDecoder {
  public:
   /// With `names`, absent sections are gone through as well, so that all names are known in the end.
-  ObjectDecoder(const json::Value& object, std::string path, validation::Findings& findings,
+  ObjectDecoder(const json::Value& object, std::string path, field::Findings& findings,
                 Names* names = nullptr)
       : object_(object), path_(std::move(path)), findings_(findings), names_(names) {}
 
@@ -76,7 +76,7 @@ class ObjectDecoder {
 
   const json::Value& object_;
   std::string path_;
-  validation::Findings& findings_;
+  field::Findings& findings_;
   Names* names_;
   std::vector<std::string_view> known_;
 };

@@ -6,17 +6,17 @@
 
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
+#include "common/field/suggest.h"
 #include "common/schema/registry.h"
 #include "common/schema/validator.h"
-#include "common/validation/suggest.h"
 
 namespace dynamo::config {
 namespace {
 
+using field::ErrorType;
+using field::FieldError;
+using field::Findings;
 using json::Value;
-using validation::ErrorType;
-using validation::FieldError;
-using validation::Findings;
 
 constexpr std::string_view kRule = "config-defaults";
 
@@ -61,7 +61,7 @@ void environment(const Nodes& nodes, const Value& map, const std::string& path, 
     if (entry.value.IsObject()) {
       judge(nodes.variable, entry.value, at, findings);
     } else if (!entry.value.IsString() && !entry.value.IsNull()) {
-      findings.error({ErrorType::TypeInvalid, at, validation::showValue(entry.value),
+      findings.error({ErrorType::TypeInvalid, at, field::showValue(entry.value),
                       "must be a string or a source such as {fieldRef: …}", std::string{kRule}});
     }
   }
@@ -89,9 +89,9 @@ void component(const Nodes& nodes, ObjectDecoder& d, const std::string& path, Fi
 void typeName(std::string_view name, Findings& findings) {
   const auto& types = api::kComponentTypes;
   if (std::find(types.begin(), types.end(), name) != types.end()) return;
-  const std::string_view near = validation::nearest(name, types);
+  const std::string_view near = field::nearest(name, types);
   if (near.empty()) return;
-  findings.warn(fmt::format("defaults.types.{}", validation::oneLine(name, 64)),
+  findings.warn(fmt::format("defaults.types.{}", field::oneLine(name, 64)),
                 fmt::format("no type of the operator's; did you mean \"{}\"?", near), std::string{kRule});
 }
 
@@ -99,7 +99,7 @@ void userLists(ObjectDecoder& d, Findings& findings) {
   std::string word;
   d.read("userLists", word);
   if (word.empty() || word == "complete" || word == "leave") return;
-  findings.error({ErrorType::NotSupported, "defaults.userLists", validation::showValue(word),
+  findings.error({ErrorType::NotSupported, "defaults.userLists", field::showValue(word),
                   R"(supported values: "complete", "leave")", std::string{kRule}});
 }
 

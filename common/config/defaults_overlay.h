@@ -7,7 +7,6 @@ namespace dynamo::config {
 
 /// Unknown fields are warnings (cfg-Q16), values of another type or form than the schemas say are errors:
 /// each graph would be refused for them. Nothing need be given: the built-in defaults lie below.
-void checkDefaultsOverlay(ObjectDecoder& defaults, const json::Value& overlay,
-                          validation::Findings& findings);
+void checkDefaultsOverlay(ObjectDecoder& defaults, const json::Value& overlay, field::Findings& findings);
 
 }  // namespace dynamo::config

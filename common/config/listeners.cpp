@@ -10,8 +10,8 @@
 namespace dynamo::config {
 namespace {
 
-using validation::ErrorType;
-using validation::FieldError;
+using field::ErrorType;
+using field::FieldError;
 
 /// "" for every address; "0.0.0.0" means IPv6 as well.
 std::string listenAddress(std::string_view address) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/config/operator_config.h"
-#include "common/validation/finding.h"
+#include "common/field/finding.h"
 
 namespace dynamo::config {
 
@@ -24,6 +24,6 @@ struct Listener {
 std::array<Listener, 3> listenersOf(const OperatorConfig& config);
 
 /// Two listeners of one program on one port of overlapping addresses, told at the one whose port was chosen.
-std::vector<validation::FieldError> listenersInConflict(std::span<const Listener> listeners);
+std::vector<field::FieldError> listenersInConflict(std::span<const Listener> listeners);
 
 }  // namespace dynamo::config

@@ -9,14 +9,14 @@
 #include <system_error>
 
 #include "common/config/operator_config_decode.h"
-#include "common/config/text.h"
-#include "common/config/yaml.h"
+#include "common/text/input.h"
+#include "common/text/yaml.h"
 
 namespace dynamo::config {
 namespace {
 
-using validation::ErrorType;
-using validation::FieldError;
+using field::ErrorType;
+using field::FieldError;
 
 /// Whether `path` is `ancestor` or lies below it.
 bool isWithin(std::string_view path, std::string_view ancestor) {
@@ -30,7 +30,7 @@ void refuse(LoadResult& result, ErrorType type, std::string detail) {
 }
 
 /// The configuration object of the text; nullptr when there is none, with an error unless the text is empty.
-const json::Value* onlyObject(const TextDocuments& text, LoadResult& result) {
+const json::Value* onlyObject(const text::TextDocuments& text, LoadResult& result) {
   if (text.error) {
     refuse(result, ErrorType::Invalid, text.error->message());
   } else if (text.documents.size() > 1) {
@@ -44,7 +44,7 @@ const json::Value* onlyObject(const TextDocuments& text, LoadResult& result) {
 }
 
 /// Moves what only the controller needs to the warnings.
-void warnOfControllers(validation::Findings& findings) {
+void warnOfControllers(field::Findings& findings) {
   std::erase_if(findings.errors, [&](const FieldError& error) {
     if (error.rule != kControllerRule) return false;
     findings.warn(error.field, error.body(), error.rule);
@@ -54,7 +54,7 @@ void warnOfControllers(validation::Findings& findings) {
 
 /// `root`: nullptr when there is none; defaults hold then.
 void judge(const json::Value* root, Purpose purpose, LoadResult& result) {
-  validation::Findings findings;
+  field::Findings findings;
   if (root != nullptr) result.config = decodeConfig(*root, findings);
   applyDefaults(result.config);
   if (!result.errors.empty()) return;  // nothing was decoded: rules would only confuse
@@ -63,7 +63,7 @@ void judge(const json::Value* root, Purpose purpose, LoadResult& result) {
                                        [&](const FieldError& e) { return isWithin(error.field, e.field); });
     if (!undecoded) findings.error(std::move(error));
   }
-  for (validation::Warning& warning : configWarnings(result.config)) {
+  for (field::Warning& warning : configWarnings(result.config)) {
     findings.warnings.push_back(std::move(warning));
   }
   if (purpose == Purpose::Check) warnOfControllers(findings);
@@ -73,7 +73,7 @@ void judge(const json::Value* root, Purpose purpose, LoadResult& result) {
 }
 
 void load(std::string_view text, Purpose purpose, LoadResult& result) {
-  TextDocuments documents = parseDocuments(text);
+  text::TextDocuments documents = text::parseDocuments(text);
   const json::Value* root = onlyObject(documents, result);
   if (root != nullptr) result.positions = std::move(documents.documents.front().positions);
   judge(root, purpose, result);
@@ -105,7 +105,7 @@ std::vector<std::string> LoadResult::report() const {
     }
   };
   for (const FieldError& error : errors) add("error", error.field, error.body());
-  for (const validation::Warning& warning : warnings) add("warning", warning.field, warning.text);
+  for (const field::Warning& warning : warnings) add("warning", warning.field, warning.text);
   return lines;
 }
 
@@ -113,7 +113,7 @@ LoadResult loadConfigText(std::string_view text, std::string source, Purpose pur
   return guarded(std::move(source), [&](LoadResult& result) { load(text, purpose, result); });
 }
 
-LoadResult loadConfigObject(const json::Value& root, Positions positions, std::string source,
+LoadResult loadConfigObject(const json::Value& root, text::Positions positions, std::string source,
                             Purpose purpose) noexcept {
   return guarded(std::move(source), [&](LoadResult& result) {
     result.positions = std::move(positions);
@@ -123,7 +123,7 @@ LoadResult loadConfigObject(const json::Value& root, Positions positions, std::s
 
 LoadResult loadConfigFile(const std::string& path, Purpose purpose) noexcept {
   std::ifstream file{path, std::ios::binary};
-  const std::string text = readText(file);
+  const std::string text = text::readText(file);
   if (file.is_open() && !file.bad()) return loadConfigText(text, path, purpose);
   const int reason = errno;
   LoadResult result;

@@ -9,16 +9,16 @@
 
 #include "common/config/operator_config.h"
 #include "common/config/operator_config_validation.h"
-#include "common/config/positions.h"
+#include "common/text/positions.h"
 
 namespace dynamo::config {
 
 struct LoadResult {
-  OperatorConfig config;                       ///< with defaults; usable only if there are no errors
-  std::vector<validation::FieldError> errors;  ///< sorted by path; a text that is no YAML is one error
-  std::vector<validation::Warning> warnings;   ///< unknown fields, settings without effect
-  std::string source;                          ///< the file's name
-  Positions positions;
+  OperatorConfig config;                  ///< with defaults; usable only if there are no errors
+  std::vector<field::FieldError> errors;  ///< sorted by path; a text that is no YAML is one error
+  std::vector<field::Warning> warnings;   ///< unknown fields, settings without effect
+  std::string source;                     ///< the file's name
+  text::Positions positions;
 
   bool ok() const { return errors.empty(); }
   /// One line a finding, errors first: "config.yaml:12: error: server.metrics.port: Invalid value: …".
@@ -31,10 +31,10 @@ struct LoadResult {
 LoadResult loadConfigText(std::string_view text, std::string source, Purpose purpose) noexcept;
 
 /// The same of a parsed document, whose values stand at `positions`.
-LoadResult loadConfigObject(const json::Value& root, Positions positions, std::string source,
+LoadResult loadConfigObject(const json::Value& root, text::Positions positions, std::string source,
                             Purpose purpose) noexcept;
 
-/// The same for a file; one that cannot be read is an error. At most kMaxTextBytes are read.
+/// The same for a file; one that cannot be read is an error. At most text::kMaxTextBytes are read.
 LoadResult loadConfigFile(const std::string& path, Purpose purpose) noexcept;
 
 /// What an offline command works with: defaults when `path` is empty. Findings go to `report`, one a line;

@@ -10,11 +10,11 @@ namespace {
 
 /// Absent is accepted: the file has no other use. Anything else than `expected` is another kind of file.
 void checkType(ObjectDecoder& root, std::string_view name, std::string_view expected,
-               validation::Findings& findings) {
+               field::Findings& findings) {
   std::string value;
   root.read(name, value);
   if (value.empty() || value == expected) return;
-  findings.error({validation::ErrorType::NotSupported, std::string{name}, validation::showValue(value),
+  findings.error({field::ErrorType::NotSupported, std::string{name}, field::showValue(value),
                   fmt::format("supported values: \"{}\"", expected), "config-type"});
 }
 
@@ -109,7 +109,7 @@ void decodeClusterServices(ObjectDecoder& root, OperatorConfig& config) {
   });
 }
 
-void decodeDefaults(ObjectDecoder& root, OperatorConfig& config, validation::Findings& findings) {
+void decodeDefaults(ObjectDecoder& root, OperatorConfig& config, field::Findings& findings) {
   const json::Value* overlay = root.object("defaults");
   if (overlay == nullptr) return;
   auto document = std::make_shared<json::Document>();
@@ -133,7 +133,7 @@ void decodeOwnFields(ObjectDecoder& root, OperatorConfig& config) {
 
 }  // namespace
 
-OperatorConfig decodeConfig(const json::Value& root, validation::Findings& findings) {
+OperatorConfig decodeConfig(const json::Value& root, field::Findings& findings) {
   OperatorConfig config;
   Names names;
   ObjectDecoder decoder{root, {}, findings, &names};

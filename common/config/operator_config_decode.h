@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "common/config/operator_config.h"
-#include "common/validation/finding.h"
+#include "common/field/finding.h"
 
 namespace dynamo::config {
 
@@ -14,6 +14,6 @@ inline constexpr std::string_view kConfigKind = "OperatorConfiguration";
 
 /// Decodes `root`, a JSON object, without defaults and without rules: wrong types are errors, unknown fields
 /// warnings.
-OperatorConfig decodeConfig(const json::Value& root, validation::Findings& findings);
+OperatorConfig decodeConfig(const json::Value& root, field::Findings& findings);
 
 }  // namespace dynamo::config

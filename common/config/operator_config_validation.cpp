@@ -14,8 +14,8 @@ namespace dynamo::config {
 namespace {
 
 using namespace std::chrono_literals;
-using validation::ErrorType;
-using validation::FieldError;
+using field::ErrorType;
+using field::FieldError;
 
 struct Context {
   const OperatorConfig& config;
@@ -196,8 +196,7 @@ void checkTables(const Context& context, std::vector<FieldError>& errors) {
     for (const std::string_view choice : rule.choices) {
       if (!choice.empty()) allowed += fmt::format("{}\"{}\"", allowed.empty() ? "" : ", ", choice);
     }
-    add(errors, ErrorType::NotSupported, rule.path, validation::showValue(value),
-        "supported values: " + allowed);
+    add(errors, ErrorType::NotSupported, rule.path, field::showValue(value), "supported values: " + allowed);
   }
   for (const RangeRule& rule : kRanges) {
     const std::int64_t value = rule.value(config);
@@ -208,12 +207,12 @@ void checkTables(const Context& context, std::vector<FieldError>& errors) {
   for (const AddressRule& rule : kAddresses) {
     const std::string& value = rule.value(config);
     if (isListenAddress(value)) continue;
-    add(errors, ErrorType::Invalid, rule.path, validation::showValue(value),
+    add(errors, ErrorType::Invalid, rule.path, field::showValue(value),
         "must be an IP address or the name of a host");
   }
   for (const DurationRule& rule : kDurations) {
     if (!rule.broken(config)) continue;
-    add(errors, ErrorType::Invalid, rule.path, validation::showValue(k8s::formatDuration(rule.value(config))),
+    add(errors, ErrorType::Invalid, rule.path, field::showValue(k8s::formatDuration(rule.value(config))),
         std::string{rule.detail});
   }
 }
@@ -227,7 +226,7 @@ void checkRest(const OperatorConfig& config, std::vector<FieldError>& errors) {
     const std::string& account = config.scalingAllowedServiceAccounts[i];
     if (isNamespacedName(account)) continue;
     add(errors, ErrorType::Invalid, fmt::format("scaling.allowedServiceAccounts[{}]", i),
-        validation::showValue(account), "must be namespace/name of a service account");
+        field::showValue(account), "must be namespace/name of a service account");
   }
   for (std::size_t i = 0; i < config.namespaces.excludedNameSubstrings.size(); ++i) {
     if (!config.namespaces.excludedNameSubstrings[i].empty()) continue;
@@ -247,7 +246,7 @@ bool isNamespacedName(std::string_view text) {
 std::string operatorVersionProblem(std::string_view version) {
   if (k8s::parseVersion(version)) return {};
   return fmt::format("--operator-version: Invalid value: {}: want a version such as 1.0.0",
-                     validation::showValue(version));
+                     field::showValue(version));
 }
 
 std::string_view withoutBrackets(std::string_view address) {
@@ -256,7 +255,7 @@ std::string_view withoutBrackets(std::string_view address) {
 }
 
 std::vector<FieldError> validateConfig(const OperatorConfig& config, Purpose purpose) {
-  validation::Findings findings;
+  field::Findings findings;
   checkTables({config, purpose}, findings.errors);
   checkRest(config, findings.errors);
   // Flags of the webhook win over the file: it looks at what is left of it.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/config/operator_config.h"
-#include "common/validation/finding.h"
+#include "common/field/finding.h"
 
 namespace dynamo::config {
 
@@ -31,13 +31,13 @@ std::string operatorVersionProblem(std::string_view version);
 std::string_view withoutBrackets(std::string_view address);
 
 /// All errors of a configuration after applyDefaults(), sorted by path.
-std::vector<validation::FieldError> validateConfig(const OperatorConfig& config, Purpose purpose);
+std::vector<field::FieldError> validateConfig(const OperatorConfig& config, Purpose purpose);
 
 /// What makes the Ingress of every frontend that has none of its own one that the API server refuses. Never
 /// an error: the rest of a graph runs.
-std::vector<validation::Warning> ingressWarnings(const IngressConfig& ingress);
+std::vector<field::Warning> ingressWarnings(const IngressConfig& ingress);
 
 /// Settings that are accepted but do not do what one may expect.
-std::vector<validation::Warning> configWarnings(const OperatorConfig& config);
+std::vector<field::Warning> configWarnings(const OperatorConfig& config);
 
 }  // namespace dynamo::config

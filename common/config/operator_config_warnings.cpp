@@ -45,13 +45,12 @@ constexpr NameRule kNames[] = {
 };
 
 /// The reference takes any text, and some of these are never used: nothing is refused.
-void nameWarnings(const OperatorConfig& config, std::vector<validation::Warning>& warnings) {
+void nameWarnings(const OperatorConfig& config, std::vector<field::Warning>& warnings) {
   for (const NameRule& rule : kNames) {
     const std::string& value = rule.value(config);
     if (value.empty() || rule.problem(value).empty()) continue;
     warnings.push_back({std::string{rule.path},
-                        fmt::format("no {} can be named {}", rule.what, validation::showValue(value)),
-                        kRule});
+                        fmt::format("no {} can be named {}", rule.what, field::showValue(value)), kRule});
   }
 }
 
@@ -61,8 +60,8 @@ bool isOneOf(std::string_view value, std::initializer_list<std::string_view> cho
 
 }  // namespace
 
-std::vector<validation::Warning> ingressWarnings(const IngressConfig& ingress) {
-  std::vector<validation::Warning> warnings;
+std::vector<field::Warning> ingressWarnings(const IngressConfig& ingress) {
+  std::vector<field::Warning> warnings;
   if (ingress.controllerClassName.empty()) return warnings;  // no Ingress is made
   const auto check = [&](const char* path, const std::string& problem) {
     if (problem.empty()) return;
@@ -78,8 +77,8 @@ std::vector<validation::Warning> ingressWarnings(const IngressConfig& ingress) {
   return warnings;
 }
 
-std::vector<validation::Warning> configWarnings(const OperatorConfig& config) {
-  std::vector<validation::Warning> warnings = ingressWarnings(config.ingress);
+std::vector<field::Warning> configWarnings(const OperatorConfig& config) {
+  std::vector<field::Warning> warnings = ingressWarnings(config.ingress);
   nameWarnings(config, warnings);
   const auto warn = [&](const char* path, std::string text) {
     warnings.push_back({path, std::move(text), kRule});

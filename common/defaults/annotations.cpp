@@ -26,7 +26,7 @@ void setAnnotation(Value& object, std::string_view key, std::string_view text, A
 
 }  // namespace
 
-void carryAnnotations(Value& object, const Value& old, std::vector<validation::Warning>& warnings,
+void carryAnnotations(Value& object, const Value& old, std::vector<field::Warning>& warnings,
                       Allocator& allocator) {
   const bool replaced = find(object, api::annotation::kDefaulted) == nullptr &&
                         find(old, api::annotation::kDefaulted) != nullptr;

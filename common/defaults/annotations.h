@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "common/defaults/record.h"
+#include "common/field/finding.h"
 #include "common/json/value.h"
-#include "common/validation/finding.h"
 
 namespace dynamo::defaults {
 
@@ -15,7 +15,7 @@ inline constexpr std::string_view kOriginVersionRemoved = "origin-version-remove
 
 /// Puts back what `object` dropped of operator-owned annotations that `old` has (`kubectl replace` drops all
 /// of them; quirk adm-Q2). Dropping the origin version alone is worth a warning.
-void carryAnnotations(json::Value& object, const json::Value& old, std::vector<validation::Warning>& warnings,
+void carryAnnotations(json::Value& object, const json::Value& old, std::vector<field::Warning>& warnings,
                       json::Allocator& allocator);
 
 /// Sets the origin version where there is none, not even an empty one; its digest, or empty when it stayed.

@@ -9,8 +9,8 @@
 
 #include "common/config/operator_config.h"
 #include "common/defaults/component_defaults.h"
+#include "common/field/finding.h"
 #include "common/json/value.h"
-#include "common/validation/finding.h"
 
 namespace dynamo::defaults {
 
@@ -22,7 +22,7 @@ struct DefaultContext {
 };
 
 struct DefaultResult {
-  std::vector<validation::Warning> warnings;
+  std::vector<field::Warning> warnings;
 };
 
 /// Makes of `object`, as a request brings it, what is to be stored: schema defaults in place of nulls,

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "common/config/yaml.h"
+#include "common/text/yaml.h"
 
 namespace dynamo::defaults {
 
@@ -28,7 +28,7 @@ void mergePatch(json::Value& target, const json::Value& patch, json::Allocator& 
 }
 
 ComponentDefaults::ComponentDefaults(const json::Value* overlay) {
-  config::TextDocuments parsed = config::parseDocuments(builtInDefaults());
+  text::TextDocuments parsed = text::parseDocuments(builtInDefaults());
   if (parsed.error || parsed.documents.size() != 1) throw std::logic_error{"components.yaml does not parse"};
   auto& allocator = document_.GetAllocator();
   const json::Value& builtIn = parsed.documents.front().value;

@@ -118,8 +118,8 @@ Children renderCheckpoint(const Value& checkpoint, const Context& context, Alloc
   layOver(pod, json::findObject(given, "spec"), allocator);
   Value* main = mainOf(pod);
   if (main == nullptr) {
-    children.errors.push_back({validation::ErrorType::Required, "spec.job.podTemplateSpec.spec.containers",
-                               "", "at least one container", "render.checkpoint-container"});
+    children.errors.push_back({field::ErrorType::Required, "spec.job.podTemplateSpec.spec.containers", "",
+                               "at least one container", "render.checkpoint-container"});
     return children;
   }
   prepareContainer(*main, pod, hash, context.config.checkpoint, make);

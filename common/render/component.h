@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "common/field/finding.h"
 #include "common/json/value.h"
 #include "common/render/context.h"
 #include "common/render/framework.h"
 #include "common/render/multinode.h"
-#include "common/validation/finding.h"
 
 namespace dynamo::render {
 
@@ -64,7 +64,7 @@ struct Component {
   std::string at(std::string_view field) const { return path + '.' + std::string{field}; }
 };
 
-using Errors = std::vector<validation::FieldError>;
+using Errors = std::vector<field::FieldError>;
 
 /// The annotation of the component, else of the graph (already handed down), else `fallback`: what decides
 /// discovery. Every value but "etcd" and "" means kubernetes (quirk pod-Q26).

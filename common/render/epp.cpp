@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "common/api/dynamo.h"
-#include "common/json/yaml_writer.h"
 #include "common/k8s/duration.h"
 #include "common/render/names.h"
 #include "common/render/object.h"
+#include "common/text/yaml_writer.h"
 
 namespace dynamo::render {
 namespace {
@@ -122,7 +122,7 @@ void renderEndpointPicker(const Value& graph, const std::vector<Component>& comp
   if (json::findObject(eppConfig, "configMapRef") == nullptr) {
     const Value* config = json::findObject(eppConfig, "config");
     if (config == nullptr) {
-      children.errors.push_back({validation::ErrorType::Required, component.at("eppConfig"), "",
+      children.errors.push_back({field::ErrorType::Required, component.at("eppConfig"), "",
                                  "config or configMapRef", "render.epp-config"});
     } else {
       Value map =
@@ -130,7 +130,7 @@ void renderEndpointPicker(const Value& graph, const std::vector<Component>& comp
       setMetadata(map, "labels", labels(), allocator);
       setOwner(map, graph, allocator);
       make.set(map, "data",
-               make.object(api::kEppConfigKey, json::toYaml(endpointPickerConfig(*config, allocator))));
+               make.object(api::kEppConfigKey, text::toYaml(endpointPickerConfig(*config, allocator))));
       children.items.push_back({std::move(map), component.service});
     }
   }

@@ -7,11 +7,11 @@
 #include <map>
 
 #include "common/api/dynamo.h"
-#include "common/config/manifests.h"
-#include "common/config/yaml.h"
 #include "common/render/hash.h"
 #include "common/render/object.h"
 #include "common/render/pull_secrets.h"
+#include "common/text/manifests.h"
+#include "common/text/yaml.h"
 
 namespace dynamo::render {
 namespace {
@@ -130,18 +130,18 @@ std::string readFacts(const Value& document, Facts& facts) {
 }
 
 std::string parseFacts(std::string_view text, Facts& facts) {
-  const config::TextDocuments parsed = config::parseDocuments(text);
+  const text::TextDocuments parsed = text::parseDocuments(text);
   if (parsed.error) return parsed.error->message();
-  for (const config::TextDocument& document : parsed.documents) {
+  for (const text::TextDocument& document : parsed.documents) {
     if (std::string error = readFacts(document.value, facts); !error.empty()) return error;
   }
   return {};
 }
 
 std::string loadFacts(const std::string& file, Facts& facts) {
-  const config::Manifests read = config::readManifests({file});
+  const text::Manifests read = text::readManifests({file});
   if (!read.errors.empty()) return read.errors.front();
-  for (const config::Manifest& manifest : read.objects) {
+  for (const text::Manifest& manifest : read.objects) {
     if (const std::string error = readFacts(manifest.object, facts); !error.empty())
       return fmt::format("{}: {}", file, error);
   }

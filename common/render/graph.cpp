@@ -71,7 +71,7 @@ class Graph {
     for (const Component& component : components_) {
       if (!component.multinode()) continue;
       lacks = true;
-      children_.errors.push_back({validation::ErrorType::Invalid, component.at("multinode"), "",
+      children_.errors.push_back({field::ErrorType::Invalid, component.at("multinode"), "",
                                   "needs Grove or LeaderWorkerSet, but neither is installed and enabled",
                                   "dgd.multinode-orchestrator"});
     }
@@ -177,7 +177,7 @@ class Graph {
     std::string problem = deploymentConfigProblem(config, component.service);
     if (problem.empty()) return;
     children_.errors.push_back(
-        {validation::ErrorType::Invalid, source->path, "", std::move(problem), "render.deployment-config"});
+        {field::ErrorType::Invalid, source->path, "", std::move(problem), "render.deployment-config"});
   }
 
   const Value& graph_;
@@ -191,8 +191,8 @@ class Graph {
 /// A defect is told once, however many roles and levels meet it.
 void tellOnce(Errors& errors, Errors&& more) {
   std::set<std::pair<std::string, std::string>> told;
-  for (const validation::FieldError& error : errors) told.emplace(error.field, error.rule);
-  for (validation::FieldError& error : more) {
+  for (const field::FieldError& error : errors) told.emplace(error.field, error.rule);
+  for (field::FieldError& error : more) {
     if (told.emplace(error.field, error.rule).second) errors.push_back(std::move(error));
   }
 }

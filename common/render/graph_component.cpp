@@ -76,7 +76,7 @@ void tellFramework(const Component& component, Errors& errors) {
   const Value* command = json::find(component.mainContainer(), "command");
   const bool inCommand = command != nullptr && json::dump(*command).find("dynamo.") != std::string::npos;
   errors.push_back(
-      {validation::ErrorType::Invalid,
+      {field::ErrorType::Invalid,
        component.at(inCommand ? "extraPodSpec.mainContainer.command" : "extraPodSpec.mainContainer.args"), "",
        component.framework.error, "render.framework"});
 }
@@ -99,7 +99,7 @@ std::vector<Component> graphComponents(const Value& graph, const Context& contex
   for (const auto& entry : services->GetObject()) {
     const std::string_view name = json::text(entry.name);
     if (!entry.value.IsObject()) {
-      errors.push_back({validation::ErrorType::Required, "spec.services[" + std::string{name} + "]", "",
+      errors.push_back({field::ErrorType::Required, "spec.services[" + std::string{name} + "]", "",
                         "a service must not be null", "render.service"});
       continue;
     }

@@ -42,9 +42,8 @@ class Target {
 
   void put(std::string_view resource, std::string_view text, std::string_view field) {
     if (!k8s::parseQuantity(text)) {
-      errors_.push_back({validation::ErrorType::Invalid, path_ + '.' + std::string{field},
-                         validation::showValue(text), "must be a quantity, such as 500m, 2 or 16Gi",
-                         "render.quantity"});
+      errors_.push_back({field::ErrorType::Invalid, path_ + '.' + std::string{field}, field::showValue(text),
+                         "must be a quantity, such as 500m, 2 or 16Gi", "render.quantity"});
       return;
     }
     Value& resources = json::ensureObject(container_, "resources", allocator_);

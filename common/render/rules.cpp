@@ -5,9 +5,9 @@
 namespace dynamo::render {
 namespace {
 
-using validation::Severity;
+using field::Severity;
 
-constexpr std::array<validation::Rule, 13> kRules = {{
+constexpr std::array<field::Rule, 13> kRules = {{
     {"render.checkpoint", Severity::Error,
      "checkpointing is configured in the operator when a component uses it"},
     {"render.checkpoint-container", Severity::Error, "a checkpoint's pod template has a container"},
@@ -27,7 +27,7 @@ constexpr std::array<validation::Rule, 13> kRules = {{
 
 }  // namespace
 
-std::span<const validation::Rule> rules() {
+std::span<const field::Rule> rules() {
   return kRules;
 }
 

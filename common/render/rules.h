@@ -1,11 +1,11 @@
 #pragma once
 #include <span>
 
-#include "common/validation/rule.h"
+#include "common/field/rule.h"
 
 namespace dynamo::render {
 
 /// What rendering refuses (`render::Errors`); the API server's own rules of pods are podrules' business.
-std::span<const validation::Rule> rules();
+std::span<const field::Rule> rules();
 
 }  // namespace dynamo::render

@@ -62,14 +62,14 @@ Size sizeOf(const Value& graph) {
   return size;
 }
 
-validation::FieldError error(validation::ErrorType type, std::string_view field, std::string detail) {
+field::FieldError error(field::ErrorType type, std::string_view field, std::string detail) {
   return {type, std::string{field}, "", std::move(detail), std::string{kRule}};
 }
 
 }  // namespace
 
 Errors tooLarge(const Value& graph) {
-  using validation::ErrorType;
+  using field::ErrorType;
   const Size size = sizeOf(graph);
   if (size.services > kMostServices) {
     return {error(ErrorType::TooMany, kServices,

@@ -34,7 +34,7 @@ std::string_view mountPathOf(const Component& component, const Value& mount, con
   const bool cache = json::findBool(&mount, "useAsCompilationCache").value_or(false);
   if (cache && component.framework.name == kVllm) return api::kVllmCachePath;
   errors.push_back(
-      {validation::ErrorType::Required, path + ".mountPoint", "",
+      {field::ErrorType::Required, path + ".mountPoint", "",
        cache ? "only vllm has a default path for its compilation cache" : "where to mount the claim",
        "render.mount-point"});
   return {};
@@ -51,7 +51,7 @@ void addClaims(const Component& component, PodDraft& pod, Errors& errors, Alloca
     const std::string_view name = json::findText(&(*mounts)[i], "name");
     if (name.empty()) {
       errors.push_back(
-          {validation::ErrorType::Required, path + ".name", "", "the name of a claim", "render.mount-name"});
+          {field::ErrorType::Required, path + ".name", "", "the name of a claim", "render.mount-name"});
       continue;
     }
     const std::string_view mountPath = mountPathOf(component, (*mounts)[i], path, errors);

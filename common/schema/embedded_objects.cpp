@@ -26,7 +26,7 @@ void Walker::checkEmbedded(const Value& object) {
     const std::string field = path_.bracketed();
     path_.pop();
     const auto invalid = [&](const Value& value, std::string detail) {
-      add(ErrorType::Invalid, field, validation::showValue(value), std::move(detail), "schema.embedded");
+      add(ErrorType::Invalid, field, field::showValue(value), std::move(detail), "schema.embedded");
     };
     const Value* value = json::findRaw(object, name);
     const std::string_view text = json::text(value);

@@ -53,7 +53,7 @@ void Walker::checkString(const Node& node, const Value& value) {
   if (onlyUnknown_) return;
   const std::string_view text = json::text(value);
   const auto invalid = [&](const std::string& what, std::string rule) {
-    addHere(ErrorType::Invalid, validation::showValue(value), path_.dotted() + " in body " + what,
+    addHere(ErrorType::Invalid, field::showValue(value), path_.dotted() + " in body " + what,
             std::move(rule));
   };
   if (node.maxLength && length(text) > *node.maxLength) {
@@ -66,13 +66,13 @@ void Walker::checkString(const Node& node, const Value& value) {
   }
   const auto& values = node.enumValues;
   if (!values.empty() && std::find(values.begin(), values.end(), text) == values.end()) {
-    addHere(ErrorType::NotSupported, validation::showValue(value), supported(values), "schema.enum");
+    addHere(ErrorType::NotSupported, field::showValue(value), supported(values), "schema.enum");
   }
 }
 
 void Walker::checkDateTime(const Value& value) {
   if (onlyUnknown_ || isDateTime(json::text(value))) return;
-  const std::string shown = validation::showValue(value);
+  const std::string shown = field::showValue(value);
   addHere(ErrorType::TypeInvalid, shown,
           fmt::format("{} in body must be of type date-time: {}", path_.dotted(), shown), "schema.type");
 }
@@ -81,7 +81,7 @@ void Walker::checkDateTime(const Value& value) {
 void Walker::checkInt32(const Value& value) {
   const double number = value.GetDouble();
   if (onlyUnknown_ || (number >= INT32_MIN && number <= INT32_MAX)) return;
-  addHere(ErrorType::Invalid, validation::showValue(value), "must fit in 32 bits", "schema.type");
+  addHere(ErrorType::Invalid, field::showValue(value), "must fit in 32 bits", "schema.type");
 }
 
 void Walker::checkNumber(const Node& node, const Value& value) {

@@ -5,9 +5,9 @@
 #include <array>
 #include <cmath>
 
+#include "common/field/suggest.h"
 #include "common/schema/registry.h"
 #include "common/schema/walker.h"
-#include "common/validation/suggest.h"
 
 namespace dynamo::schema {
 namespace {
@@ -17,19 +17,19 @@ using json::Value;
 // The API server takes doubles up to here for integers when they have no fraction.
 constexpr double kMaxExactInteger = 9007199254740991.0;
 
-constexpr std::array<validation::Rule, 11> kRules = {{
-    {"schema.kind", validation::Severity::Error, "the kind and version exist"},
-    {"schema.unknown-field", validation::Severity::Error,
+constexpr std::array<field::Rule, 11> kRules = {{
+    {"schema.kind", field::Severity::Error, "the kind and version exist"},
+    {"schema.unknown-field", field::Severity::Error,
      "every field is known (kubectl refuses others in strict mode)"},
-    {"schema.type", validation::Severity::Error, "every value has its type"},
-    {"schema.required", validation::Severity::Error, "required fields are there"},
-    {"schema.enum", validation::Severity::Error, "a value is one of those that are listed"},
-    {"schema.bounds", validation::Severity::Error, "numbers and lengths keep their bounds"},
-    {"schema.pattern", validation::Severity::Error, "a text has its form"},
-    {"schema.duplicate", validation::Severity::Error, "keys of list maps and items of sets stand once"},
-    {"schema.embedded", validation::Severity::Error, "an embedded object has apiVersion and kind"},
-    {"schema.metadata", validation::Severity::Error, "metadata is well-formed"},
-    {"schema.cel", validation::Severity::Error, "the schema's own rules hold (schema.cel.<rule>)"},
+    {"schema.type", field::Severity::Error, "every value has its type"},
+    {"schema.required", field::Severity::Error, "required fields are there"},
+    {"schema.enum", field::Severity::Error, "a value is one of those that are listed"},
+    {"schema.bounds", field::Severity::Error, "numbers and lengths keep their bounds"},
+    {"schema.pattern", field::Severity::Error, "a text has its form"},
+    {"schema.duplicate", field::Severity::Error, "keys of list maps and items of sets stand once"},
+    {"schema.embedded", field::Severity::Error, "an embedded object has apiVersion and kind"},
+    {"schema.metadata", field::Severity::Error, "metadata is well-formed"},
+    {"schema.cel", field::Severity::Error, "the schema's own rules hold (schema.cel.<rule>)"},
 }};
 
 std::string_view nameOf(Type type) {
@@ -94,14 +94,13 @@ bool fits(Type type, const Value& value) {
 
 }  // namespace
 
-std::vector<validation::FieldError> validate(const Node& schema, const Value& object,
-                                             const Options& options) {
+std::vector<field::FieldError> validate(const Node& schema, const Value& object, const Options& options) {
   Walker walker{options};
   walker.checkRoot(schema, object);
   return std::move(walker).take();
 }
 
-std::vector<validation::FieldError> wrongTypes(const Node& schema, const Value& object) {
+std::vector<field::FieldError> wrongTypes(const Node& schema, const Value& object) {
   const Options all{nullptr, false, true};
   Walker walker{all, true};
   walker.check(schema, object);
@@ -230,7 +229,7 @@ void Walker::reportUnknown(const Node& node, std::string_view name) {
   std::vector<std::string_view> names;
   names.reserve(node.properties.size());
   for (const Property& property : node.properties) names.push_back(property.name);
-  const std::string_view near = validation::nearest(name, names);
+  const std::string_view near = field::nearest(name, names);
   path_.pushField(name);
   addHere(ErrorType::Invalid, {},
           near.empty() ? "unknown field" : fmt::format("unknown field, did you mean \"{}\"?", near),
@@ -238,7 +237,7 @@ void Walker::reportUnknown(const Node& node, std::string_view name) {
   path_.pop();
 }
 
-std::span<const validation::Rule> rules() {
+std::span<const field::Rule> rules() {
   return kRules;
 }
 

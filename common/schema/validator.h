@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "common/field/finding.h"
+#include "common/field/rule.h"
 #include "common/json/value.h"
 #include "common/schema/node.h"
-#include "common/validation/finding.h"
-#include "common/validation/rule.h"
 
 namespace dynamo::schema {
 
@@ -24,15 +24,15 @@ struct Options {
 /// What in `object`, its status included, is of another type than the schema says: rule "schema.type" alone.
 /// An int32 that needs more bits is, too.
 /// A third of the cost of validate().
-std::vector<validation::FieldError> wrongTypes(const Node& schema, const json::Value& object);
+std::vector<field::FieldError> wrongTypes(const Node& schema, const json::Value& object);
 
 /// Every finding about the whole object `object`, in the order of the object. Schema defaults need not have
 /// been applied: a missing member with a default counts as present, a null as absent. Paths are the API
 /// server's own: map keys as ".key" from the schema, as "[key]" from list types, rules and embedded objects.
 /// `FieldError::rule` is one of rules(), or schema.cel.<rule> for rules of the schema itself.
-std::vector<validation::FieldError> validate(const Node& schema, const json::Value& object,
-                                             const Options& options = {});
+std::vector<field::FieldError> validate(const Node& schema, const json::Value& object,
+                                        const Options& options = {});
 
-std::span<const validation::Rule> rules();
+std::span<const field::Rule> rules();
 
 }  // namespace dynamo::schema

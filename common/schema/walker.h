@@ -18,10 +18,10 @@ class Walker {
 
   void check(const Node& node, const json::Value& value);
   void checkRoot(const Node& root, const json::Value& object);
-  std::vector<validation::FieldError> take() && { return std::move(findings_); }
+  std::vector<field::FieldError> take() && { return std::move(findings_); }
 
  private:
-  using ErrorType = validation::ErrorType;
+  using ErrorType = field::ErrorType;
 
   void checkObject(const Node& node, const json::Value& object);
   void checkMember(const Node& node, const Property* property, std::string_view name,
@@ -54,7 +54,7 @@ class Walker {
   const bool typesOnly_;
   Path path_;
   bool onlyUnknown_ = false;  ///< inside a status that a create drops
-  std::vector<validation::FieldError> findings_;
+  std::vector<field::FieldError> findings_;
 };
 
 }  // namespace dynamo::schema

@@ -6,17 +6,17 @@
 
 #include "common/api/kinds.h"
 #include "common/config/load.h"
-#include "common/config/manifests.h"
 #include "common/config/pathway.h"
 #include "common/defaults/apply.h"
-#include "common/json/yaml_writer.h"
+#include "common/field/finding.h"
 #include "common/k8s/object.h"
 #include "common/render/children.h"
 #include "common/render/facts.h"
 #include "common/render/object.h"
 #include "common/schema/defaults.h"
 #include "common/schema/registry.h"
-#include "common/validation/finding.h"
+#include "common/text/manifests.h"
+#include "common/text/yaml_writer.h"
 #include "controller/commands/tree.h"
 
 namespace dynamo::controller {
@@ -62,7 +62,7 @@ void print(const Value& root, const render::Children& children, const std::strin
     std::cout << json::dump(make.object("apiVersion", "v1", "kind", "List", "items", std::move(items)))
               << '\n';
   } else {
-    for (const render::Child& child : children.items) std::cout << "---\n" << json::toYaml(child.object);
+    for (const render::Child& child : children.items) std::cout << "---\n" << text::toYaml(child.object);
   }
 }
 
@@ -85,18 +85,18 @@ int runRender(const RenderOptions& options) {
   }
   const defaults::ComponentDefaults defaults{config->defaults.get()};
   const render::Context context{*config, defaults, facts};
-  config::Manifests manifests = config::readManifests(options.files);
+  text::Manifests manifests = text::readManifests(options.files);
   for (const std::string& error : manifests.errors) std::cerr << "dynamo-controller: " << error << '\n';
   bool good = true;
-  for (config::Manifest& manifest : manifests.objects) {
+  for (text::Manifest& manifest : manifests.objects) {
     auto& allocator = manifest.object.GetAllocator();
     admit(manifest.object, options, context, allocator);
     if (!hasChildren(manifest.kind())) continue;
     const render::Children children = childrenOf(manifest.object, context, allocator);
     print(manifest.object, children, options.output);
-    for (const validation::FieldError& error : children.errors) {
+    for (const field::FieldError& error : children.errors) {
       const std::string line = fmt::format("{} {}: {}", manifest.kind(), manifest.name(), error.message());
-      std::cerr << validation::oneLine(line) << '\n';
+      std::cerr << field::oneLine(line) << '\n';
       good = false;
     }
   }

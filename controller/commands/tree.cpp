@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "common/field/finding.h"
 #include "common/render/object.h"
-#include "common/validation/finding.h"
 
 namespace dynamo::controller {
 namespace {
@@ -30,7 +30,7 @@ std::string lineOf(const Value& object) {
   std::string line = fmt::format("{} {}", json::findText(&object, "kind"), render::nameOf(object));
   const Value* replicas = json::find(render::specOf(object), "replicas");
   if (replicas != nullptr && replicas->IsInt64()) line += fmt::format("  replicas {}", replicas->GetInt64());
-  return validation::oneLine(line);
+  return field::oneLine(line);
 }
 
 void append(std::string& out, const Value& owner, const render::Children& children,

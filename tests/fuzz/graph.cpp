@@ -45,7 +45,7 @@ Value admit(const Value& request, const Value* old, json::Allocator& allocator) 
   return object;
 }
 
-std::string told(const std::vector<validation::FieldError>& errors) {
+std::string told(const std::vector<field::FieldError>& errors) {
   std::string text;
   for (const auto& error : errors) text += error.message() + "\n";
   return text;
@@ -53,7 +53,7 @@ std::string told(const std::vector<validation::FieldError>& errors) {
 
 std::string refusals(const Value& object, const Value* old) {
   const std::string_view kind = json::findText(&object, "kind");
-  const validation::DgdrPolicy policy;
+  const rules::DgdrPolicy policy;
   const auto findings = kind == api::kDynamoGraphDeploymentRequest
                             ? admission::validateRequest({object, old, "v1beta1", policy})
                             : admission::validate({kind, object, old, "user"}, settings());

@@ -45,7 +45,7 @@ Value created(const schema::Node& node, const Value& object, const std::string& 
 
 /// Findings of rules, and what of the object the API server holds against its schema after that.
 struct Judged {
-  validation::Findings rules;
+  field::Findings rules;
   Value stored;
 };
 
@@ -77,8 +77,8 @@ Judged judgeRequest(const schema::Node& node, const Value& object, const std::st
 }
 
 /// The findings of every other kind, as a CREATE of the defaulted object would be judged.
-validation::Findings otherFindings(const schema::Node& node, const Value& object, const std::string& space,
-                                   const Policy& policy) {
+field::Findings otherFindings(const schema::Node& node, const Value& object, const std::string& space,
+                              const Policy& policy) {
   json::Document document;
   auto& allocator = document.GetAllocator();
   Value defaulted = created(node, object, space, allocator);
@@ -88,7 +88,7 @@ validation::Findings otherFindings(const schema::Node& node, const Value& object
   return admission::validate({json::findText(&object, "kind"), defaulted, nullptr, {}}, *settings);
 }
 
-FileFinding located(const config::Manifest& manifest, const std::string& field) {
+FileFinding located(const text::Manifest& manifest, const std::string& field) {
   FileFinding finding;
   finding.file = manifest.file == "-" ? "stdin" : manifest.file;
   finding.at = manifest.locate(field);
@@ -98,7 +98,7 @@ FileFinding located(const config::Manifest& manifest, const std::string& field) 
   return finding;
 }
 
-void addError(const config::Manifest& manifest, const validation::FieldError& error,
+void addError(const text::Manifest& manifest, const field::FieldError& error,
               std::vector<FileFinding>& findings) {
   FileFinding finding = located(manifest, error.field);
   finding.rule = error.rule;
@@ -106,7 +106,7 @@ void addError(const config::Manifest& manifest, const validation::FieldError& er
   findings.push_back(std::move(finding));
 }
 
-void addWarning(const config::Manifest& manifest, const validation::Warning& warning,
+void addWarning(const text::Manifest& manifest, const field::Warning& warning,
                 std::vector<FileFinding>& findings) {
   FileFinding finding = located(manifest, warning.field);
   finding.isError = false;
@@ -136,14 +136,14 @@ bool isOfServer(std::string_view rule) {
   return rule.starts_with("schema.") || rule.starts_with("config-");
 }
 
-bool known(const std::vector<validation::FieldError>& errors, const validation::FieldError& error) {
+bool known(const std::vector<field::FieldError>& errors, const field::FieldError& error) {
   return std::any_of(errors.begin(), errors.end(),
                      [&](const auto& e) { return e.type == error.type && samePath(e.field, error.field); });
 }
 
 /// Of one object of our kinds.
-validation::Findings findingsOf(const schema::Node& node, const config::Manifest& manifest,
-                                const std::string& namespaceName, const Policy& policy) {
+field::Findings findingsOf(const schema::Node& node, const text::Manifest& manifest,
+                           const std::string& namespaceName, const Policy& policy) {
   const Value& object = manifest.object;
   json::Document document;
   auto& allocator = document.GetAllocator();
@@ -157,18 +157,18 @@ validation::Findings findingsOf(const schema::Node& node, const config::Manifest
     }
     judged.stored = json::share(object, allocator);
   }
-  validation::Findings all;
+  field::Findings all;
   // Unknown fields are those of what was written, as no schema keeps them.
-  for (validation::FieldError& error : schema::validate(node, object)) {
+  for (field::FieldError& error : schema::validate(node, object)) {
     if (error.rule == kUnknownField) all.errors.push_back(std::move(error));
   }
-  for (validation::FieldError& error : schema::validate(node, judged.stored)) {
+  for (field::FieldError& error : schema::validate(node, judged.stored)) {
     if (error.rule != kUnknownField) all.errors.push_back(std::move(error));
   }
   Value given = json::share(object, allocator);
   json::remove(given, "status");  // a create drops it
-  const auto add = [&](std::vector<validation::FieldError>&& errors) {
-    for (validation::FieldError& error : errors) {
+  const auto add = [&](std::vector<field::FieldError>&& errors) {
+    for (field::FieldError& error : errors) {
       if (!known(all.errors, error)) all.errors.push_back(std::move(error));
     }
   };
@@ -181,10 +181,10 @@ validation::Findings findingsOf(const schema::Node& node, const config::Manifest
 
 }  // namespace
 
-bool checkManifest(const config::Manifest& manifest, const std::string& namespaceName, const Policy& policy,
+bool checkManifest(const text::Manifest& manifest, const std::string& namespaceName, const Policy& policy,
                    std::vector<FileFinding>& findings) {
   const ManifestKind kind = kindOf(manifest);
-  validation::Findings found;
+  field::Findings found;
   switch (kind.is) {
     case ManifestKind::Is::Foreign:
       return false;
@@ -202,18 +202,18 @@ bool checkManifest(const config::Manifest& manifest, const std::string& namespac
       found = findingsOf(*kind.node, manifest, namespaceName, policy);
       break;
   }
-  for (const validation::FieldError& error : found.errors) addError(manifest, error, findings);
-  for (const validation::Warning& warning : found.warnings) addWarning(manifest, warning, findings);
+  for (const field::FieldError& error : found.errors) addError(manifest, error, findings);
+  for (const field::Warning& warning : found.warnings) addWarning(manifest, warning, findings);
   return true;
 }
 
 int runCheck(const CheckOptions& options) {
   const std::optional<Policy> policy = policyOf(options, config::Purpose::Check, std::cerr);
   if (!policy) return 2;
-  const config::Manifests manifests = config::readManifests(options.files);
+  const text::Manifests manifests = text::readManifests(options.files);
   for (const std::string& error : manifests.errors) std::cerr << "dynamo-webhook: " << error << '\n';
   Summary summary;
-  for (const config::Manifest& manifest : manifests.objects) {
+  for (const text::Manifest& manifest : manifests.objects) {
     const bool ours = checkManifest(manifest, options.namespaceName, *policy, summary.findings);
     ++(ours ? summary.objects : summary.skipped);
   }

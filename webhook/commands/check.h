@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/config/manifests.h"
+#include "common/text/manifests.h"
 #include "webhook/admit.h"
 #include "webhook/commands/file_options.h"
 #include "webhook/commands/report.h"
@@ -22,7 +22,7 @@ int runCheck(const CheckOptions& options);
 /// The findings of one manifest: schema, then the rules of its kind over the object with schema defaults, as
 /// a CREATE would be judged; of an OperatorConfiguration, what the programs would say that read it. False
 /// when it is somebody else's.
-bool checkManifest(const config::Manifest& manifest, const std::string& namespaceName, const Policy& policy,
+bool checkManifest(const text::Manifest& manifest, const std::string& namespaceName, const Policy& policy,
                    std::vector<FileFinding>& findings);
 
 }  // namespace dynamo::webhook

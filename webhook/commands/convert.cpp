@@ -7,11 +7,11 @@
 #include <optional>
 
 #include "common/api/kinds.h"
-#include "common/config/manifests.h"
 #include "common/conversion/dgdr.h"
-#include "common/json/yaml_writer.h"
+#include "common/field/finding.h"
 #include "common/schema/registry.h"
-#include "common/validation/finding.h"
+#include "common/text/manifests.h"
+#include "common/text/yaml_writer.h"
 
 namespace dynamo::webhook {
 namespace {
@@ -25,7 +25,7 @@ std::string prettyJson(const json::Value& value) {
 }
 
 /// Whether the kind is one of ours, in whatever version, or in none.
-bool isOurs(const config::Manifest& manifest) {
+bool isOurs(const text::Manifest& manifest) {
   const std::string_view version = json::findText(&manifest.object, "apiVersion");
   if (!version.empty() && version.substr(0, version.find('/')) != api::kGroup) return false;
   const auto kinds = schema::kindVersions();
@@ -33,7 +33,7 @@ bool isOurs(const config::Manifest& manifest) {
 }
 
 /// Objects of other kinds are passed on as they are.
-std::optional<conversion::ConvertError> convert(config::Manifest& manifest, std::string_view to,
+std::optional<conversion::ConvertError> convert(text::Manifest& manifest, std::string_view to,
                                                 json::Value& converted) {
   json::Document& object = manifest.object;
   const std::string_view version = json::findText(&object, "apiVersion");
@@ -42,7 +42,7 @@ std::optional<conversion::ConvertError> convert(config::Manifest& manifest, std:
     return conversion::ConvertError{
         fmt::format("{} {}: apiVersion: {}", manifest.kind(), manifest.name(),
                     version.empty() ? "Required value"
-                                    : fmt::format("Unsupported value: {}", validation::showValue(version)))};
+                                    : fmt::format("Unsupported value: {}", field::showValue(version)))};
   }
   if (ours && manifest.kind() == api::kDynamoGraphDeploymentRequest) {
     return conversion::convertDgdr(object, to, converted, object.GetAllocator());
@@ -56,15 +56,15 @@ std::optional<conversion::ConvertError> convert(config::Manifest& manifest, std:
 int runConvert(const ConvertOptions& options) {
   const std::string prefix = std::string{api::kGroup} + "/";
   const std::string to = options.to.starts_with(prefix) ? options.to : prefix + options.to;
-  config::Manifests manifests = config::readManifests(options.files);
+  text::Manifests manifests = text::readManifests(options.files);
   std::vector<std::string> texts;
-  for (config::Manifest& manifest : manifests.objects) {
+  for (text::Manifest& manifest : manifests.objects) {
     json::Value converted;
     if (const auto error = convert(manifest, to, converted)) {
-      manifests.errors.push_back(validation::oneLine(manifest.file + ": " + error->message));
+      manifests.errors.push_back(field::oneLine(manifest.file + ": " + error->message));
       continue;
     }
-    texts.push_back(options.output == "json" ? prettyJson(converted) : json::toYaml(converted));
+    texts.push_back(options.output == "json" ? prettyJson(converted) : text::toYaml(converted));
   }
   for (const std::string& error : manifests.errors) std::cerr << "dynamo-webhook: " << error << '\n';
   if (!manifests.errors.empty()) return 2;

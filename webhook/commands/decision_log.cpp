@@ -42,10 +42,10 @@ bool distrusts(int alert) {
 }
 
 /// Each rule once, in the order of the errors.
-std::string rulesOf(const std::vector<validation::FieldError>& errors) {
+std::string rulesOf(const std::vector<field::FieldError>& errors) {
   std::vector<std::string_view> seen;
   std::string out;
-  for (const validation::FieldError& error : errors) {
+  for (const field::FieldError& error : errors) {
     if (std::find(seen.begin(), seen.end(), error.rule) != seen.end()) continue;
     seen.emplace_back(error.rule);
     if (!out.empty()) out += ',';

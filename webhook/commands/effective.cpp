@@ -4,12 +4,12 @@
 #include <iostream>
 
 #include "common/api/kinds.h"
-#include "common/config/manifests.h"
 #include "common/defaults/apply.h"
 #include "common/defaults/dgdr.h"
-#include "common/json/yaml_writer.h"
 #include "common/schema/defaults.h"
 #include "common/schema/registry.h"
+#include "common/text/manifests.h"
+#include "common/text/yaml_writer.h"
 
 namespace dynamo::webhook {
 namespace {
@@ -17,14 +17,14 @@ namespace {
 using json::Value;
 
 int printEach(const EffectiveOptions& options, const std::function<void(Value&, json::Allocator&)>& change) {
-  config::Manifests manifests = config::readManifests(options.files);
+  text::Manifests manifests = text::readManifests(options.files);
   for (const std::string& error : manifests.errors) std::cerr << "dynamo-webhook: " << error << '\n';
-  for (config::Manifest& manifest : manifests.objects) {
+  for (text::Manifest& manifest : manifests.objects) {
     change(manifest.object, manifest.object.GetAllocator());
     if (options.output == "json") {
       std::cout << json::dump(manifest.object) << '\n';
     } else {
-      std::cout << "---\n" << json::toYaml(manifest.object);
+      std::cout << "---\n" << text::toYaml(manifest.object);
     }
   }
   return manifests.errors.empty() && std::cout.flush() ? 0 : 2;

@@ -5,8 +5,8 @@
 #include <system_error>
 #include <utility>
 
-#include "common/config/text.h"
 #include "common/render/facts.h"
+#include "common/text/input.h"
 
 namespace dynamo::webhook {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 std::optional<std::string> contentOf(const std::string& path, std::string& error) {
   std::ifstream file{path, std::ios::binary};
   if (!file && errno == ENOENT) return std::nullopt;
-  std::string text = config::readText(file);
+  std::string text = text::readText(file);
   if (!file.is_open() || file.bad()) error = std::generic_category().message(errno);
   return text;
 }

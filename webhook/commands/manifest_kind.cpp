@@ -9,14 +9,14 @@
 
 #include "common/api/kinds.h"
 #include "common/config/operator_config_decode.h"
+#include "common/field/suggest.h"
 #include "common/schema/registry.h"
-#include "common/validation/suggest.h"
 
 namespace dynamo::webhook {
 namespace {
 
-using validation::ErrorType;
-using validation::FieldError;
+using field::ErrorType;
+using field::FieldError;
 using Is = ManifestKind::Is;
 
 constexpr const char* kRule = "schema.kind";
@@ -47,7 +47,7 @@ std::string versionsOf(std::string_view kind, bool known) {
 }
 
 FieldError unsupported(std::string field, std::string_view value, std::string supported) {
-  return {ErrorType::NotSupported, std::move(field), validation::showValue(value),
+  return {ErrorType::NotSupported, std::move(field), field::showValue(value),
           "supported values: " + std::move(supported), kRule};
 }
 
@@ -67,14 +67,14 @@ ManifestKind unknownOfGroup(std::string_view version, std::string_view kind,
   for (const schema::KindVersion& entry : schema::kindVersions()) {
     all += fmt::format("{}{} {}", all.empty() ? "" : ", ", entry.kind, entry.version);
   }
-  const std::string_view near = validation::nearest(kind, kinds);
+  const std::string_view near = field::nearest(kind, kinds);
   if (!near.empty()) all += fmt::format("; did you mean \"{}\"?", near);
   return wrong(unsupported("kind", kind, std::move(all)));
 }
 
 }  // namespace
 
-ManifestKind kindOf(const config::Manifest& manifest) {
+ManifestKind kindOf(const text::Manifest& manifest) {
   const std::string_view version = json::findText(&manifest.object, "apiVersion");
   const std::string_view kind = manifest.kind();
   const std::string_view group = version.substr(0, version.find('/'));
@@ -94,12 +94,12 @@ ManifestKind kindOf(const config::Manifest& manifest) {
   }
   constexpr std::array<std::string_view, 1> kGroups = {api::kGroup};
   constexpr std::array<std::string_view, 1> kConfigGroups = {config::kConfigGroup};
-  if (kind == config::kConfigKind && !validation::nearest(group, kConfigGroups).empty()) {
+  if (kind == config::kConfigKind && !field::nearest(group, kConfigGroups).empty()) {
     return {Is::Configuration, nullptr, {}};
   }
   const bool exact = std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
   const bool meant =
-      exact || (!validation::nearest(group, kGroups).empty() && !validation::nearest(kind, kinds).empty());
+      exact || (!field::nearest(group, kGroups).empty() && !field::nearest(kind, kinds).empty());
   if (!meant) return {};
   return wrong(unsupported("apiVersion", version, versionsOf(kind, exact)));
 }

@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
-#include "common/config/manifests.h"
+#include "common/field/finding.h"
 #include "common/schema/node.h"
-#include "common/validation/finding.h"
+#include "common/text/manifests.h"
 
 namespace dynamo::webhook {
 
@@ -18,10 +18,10 @@ struct ManifestKind {
     Wrong,          ///< no API server has such a kind, and one of ours was probably meant
   };
   Is is = Is::Foreign;
-  const schema::Node* node = nullptr;          ///< of ours
-  std::vector<validation::FieldError> errors;  ///< of what is wrong
+  const schema::Node* node = nullptr;     ///< of ours
+  std::vector<field::FieldError> errors;  ///< of what is wrong
 };
 
-ManifestKind kindOf(const config::Manifest& manifest);
+ManifestKind kindOf(const text::Manifest& manifest);
 
 }  // namespace dynamo::webhook

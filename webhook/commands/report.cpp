@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "common/field/finding.h"
 #include "common/json/value.h"
-#include "common/validation/finding.h"
 #include "webhook/review/status.h"
 #include "webhook/version.h"
 
@@ -74,7 +74,7 @@ std::string toText(const Summary& summary) {
     const std::string line = fmt::format("{}:{}:{}: {}: {}/{}: {}: {} [{}]", finding.file, finding.at.line,
                                          finding.at.column, severity(finding), finding.kind, finding.name,
                                          finding.field, finding.message, finding.rule);
-    text += validation::oneLine(line) + "\n";  // names and keys of maps may hold anything
+    text += field::oneLine(line) + "\n";  // names and keys of maps may hold anything
   }
   const auto plural = [](std::size_t n, const char* word) {
     return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");

@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "common/config/positions.h"
+#include "common/text/positions.h"
 
 namespace dynamo::webhook {
 
 /// One finding of one object of one file.
 struct FileFinding {
   std::string file;
-  config::Position at;
+  text::Position at;
   std::string kind;
   std::string name;
   bool isError = true;

@@ -9,16 +9,16 @@
 #include "common/config/load.h"
 #include "common/defaults/component_defaults.h"
 #include "common/json/build.h"
-#include "common/json/yaml_writer.h"
+#include "common/text/yaml_writer.h"
 
 namespace dynamo::webhook {
 namespace {
 
 using admission::RuleGroup;
-using validation::Rule;
+using field::Rule;
 
 std::string_view severityOf(const Rule& rule) {
-  return rule.severity == validation::Severity::Warning ? "warning" : "error";
+  return rule.severity == field::Severity::Warning ? "warning" : "error";
 }
 
 void printText(const std::vector<RuleGroup>& all) {
@@ -69,7 +69,7 @@ int runDefaults(const DefaultsOptions& options) {
     return std::cout.flush() ? 0 : 2;
   }
   const defaults::ComponentDefaults page{config->defaults.get()};
-  std::cout << json::toYaml(options.component.empty() ? page.page() : page.of(options.component));
+  std::cout << text::toYaml(options.component.empty() ? page.page() : page.of(options.component));
   return std::cout.flush() ? 0 : 2;
 }
 

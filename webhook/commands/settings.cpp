@@ -149,7 +149,7 @@ std::variant<Settings, SettingsErrors> makeSettings(const ServeOptions& options)
   chosen(listeners[0], options.listen, "--listen", settings.server.listen);
   chosen(listeners[1], options.metricsListen, "--metrics-listen", settings.metrics);
   chosen(listeners[2], options.healthListen, "--health-listen", settings.health);
-  for (const validation::FieldError& error : config::listenersInConflict(listeners)) {
+  for (const field::FieldError& error : config::listenersInConflict(listeners)) {
     collect.errors.push_back(error.message());
   }
   settings.server.threads = static_cast<unsigned>(server.webhook.threads);

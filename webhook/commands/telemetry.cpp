@@ -14,10 +14,10 @@
 namespace dynamo::webhook {
 namespace {
 
+using field::ErrorType;
 using observability::DenialReason;
-using validation::ErrorType;
 
-DenialReason reasonOf(const validation::FieldError& first) {
+DenialReason reasonOf(const field::FieldError& first) {
   if (admission::isLock(first.rule)) return DenialReason::Immutable;
   switch (first.type) {
     case ErrorType::Required:
@@ -104,7 +104,7 @@ struct Telemetry::State {
       return;
     }
     counted->second.denied(seconds, reasonOf(outcome.errors->front()));
-    for (const validation::FieldError& error : *outcome.errors) rules.denied(error.rule);
+    for (const field::FieldError& error : *outcome.errors) rules.denied(error.rule);
   }
 
   void finished(std::string_view path, const RequestEnd& end) {

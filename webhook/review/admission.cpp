@@ -50,8 +50,8 @@ std::optional<Reply> decode(json::Document& review, AdmissionRequest& request) {
   const std::string_view version = json::findText(&review, "apiVersion");
   const std::string_view kind = json::findText(&review, "kind");
   if (version != kReviewVersion || kind != kReviewKind) {
-    return refuse(fmt::format("want {} {}, got {} {}", kReviewVersion, kReviewKind,
-                              validation::showValue(version), validation::showValue(kind)),
+    return refuse(fmt::format("want {} {}, got {} {}", kReviewVersion, kReviewKind, field::showValue(version),
+                              field::showValue(kind)),
                   "the body is no AdmissionReview of admission.k8s.io/v1");
   }
   Value* body = json::find(review, "request");
@@ -81,7 +81,7 @@ std::string checkObjects(const AdmissionRequest& request, const AdmissionKind& k
     // A rule that lists several versions would send raw objects of another one: never guess.
     if (version != kind.apiVersion || name != kind.kind) {
       return fmt::format("request.{}: want {} {}, got {} {}", what, kind.apiVersion, kind.kind,
-                         validation::showValue(version), validation::showValue(name));
+                         field::showValue(version), field::showValue(name));
     }
     return {};
   };
@@ -92,16 +92,16 @@ std::string checkObjects(const AdmissionRequest& request, const AdmissionKind& k
 
 /// The warnings as they are sent, the most important first: all of them whole, or long ones shortened and
 /// the last ones counted.
-std::vector<std::string> warningsSent(const std::vector<validation::Warning>& warnings) {
+std::vector<std::string> warningsSent(const std::vector<field::Warning>& warnings) {
   std::vector<std::string> whole;
   whole.reserve(warnings.size());
   std::size_t bytes = 0;
-  for (const validation::Warning& warning : warnings) bytes += whole.emplace_back(warning.message()).size();
+  for (const field::Warning& warning : warnings) bytes += whole.emplace_back(warning.message()).size();
   if (bytes <= kMostOfWarnings) return whole;
   std::vector<std::string> sent;
   bytes = 0;
   for (std::size_t left = whole.size(); left > 0; --left) {
-    std::string text = validation::cutAtWord(whole[sent.size()], kMostOfWarning);
+    std::string text = field::cutAtWord(whole[sent.size()], kMostOfWarning);
     bytes += text.size();
     if (bytes > kMostOfWarnings - (left == 1 ? 0 : kMoreWarnings)) {
       sent.push_back(fmt::format("and {} more warnings", left));
@@ -112,7 +112,7 @@ std::vector<std::string> warningsSent(const std::vector<validation::Warning>& wa
   return sent;
 }
 
-void writeWarnings(json::TextWriter& writer, const validation::Findings& findings) {
+void writeWarnings(json::TextWriter& writer, const field::Findings& findings) {
   if (findings.warnings.empty()) return;
   writer.key("warnings");
   writer.StartArray();
@@ -168,7 +168,7 @@ Reply answerAdmission(Request& request, const AdmissionKind& kind, const Admit& 
     if (decision.badRequest.empty()) decision = admit(decoded, review.GetAllocator());
   } else if (decoded.operation != "DELETE" && decoded.operation != "CONNECT") {
     decision.badRequest =
-        fmt::format("request.operation: Unsupported value: {}", validation::showValue(decoded.operation));
+        fmt::format("request.operation: Unsupported value: {}", field::showValue(decoded.operation));
   }
   const bool own = decoded.uid == kSelfCheckUid;
   if (observe && !own) {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "common/field/finding.h"
 #include "common/json/patch.h"
 #include "common/json/value.h"
-#include "common/validation/finding.h"
 #include "webhook/http/exchange.h"
 
 namespace dynamo::webhook {
@@ -36,7 +36,7 @@ struct AdmissionRequest {
 
 /// What a handler decides. Errors deny; a patch goes with an allowed answer only.
 struct Decision {
-  validation::Findings findings;
+  field::Findings findings;
   std::string patch;       ///< RFC 6902 text; empty: nothing changes
   std::string badRequest;  ///< not empty: the object cannot be read at all (400)
 };
@@ -54,8 +54,8 @@ struct AdmissionOutcome {
   std::string_view operation;
   bool allowed = false;
   bool judged = true;  ///< false: denied because the object cannot be read
-  const std::vector<validation::FieldError>* errors = nullptr;  ///< of a denial; empty when it was not judged
-  const AdmissionRequest* request = nullptr;                    ///< never nullptr
+  const std::vector<field::FieldError>* errors = nullptr;  ///< of a denial; empty when it was not judged
+  const AdmissionRequest* request = nullptr;               ///< never nullptr
 };
 using ObserveAdmission = std::function<void(const AdmissionOutcome&)>;
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "common/conversion/dgdr.h"
+#include "common/field/finding.h"
 #include "common/json/parse.h"
-#include "common/validation/finding.h"
 #include "webhook/review/admission.h"
 #include "webhook/review/arena.h"
 #include "webhook/review/envelope.h"
@@ -73,7 +73,7 @@ class Answer {
   std::string fail(std::string_view message) {
     writer_.truncate(objectsAt_);
     writer_.raw(R"(],"result":{"status":"Failure","message":)");
-    writer_.string(validation::oneLine(message, kMostOfMessage));  // it names objects and keys of maps
+    writer_.string(field::oneLine(message, kMostOfMessage));  // it names objects and keys of maps
     writer_.raw(R"(,"code":422}}})");
     return writer_.take();
   }
@@ -106,10 +106,9 @@ Reply answerConversion(Request& request, const ObserveConversion& observe) {
   ConversionReader reader{request.body};
   if (!reader.readEnvelope(envelope)) return badRequest(reader.error(), kUnreadable);
   if (!envelope.apiVersion.starts_with(kGroupPrefix) || envelope.kind != kReviewKind) {
-    return badRequest(
-        fmt::format("want {}v1 {}, got {} {}", kGroupPrefix, kReviewKind,
-                    validation::showValue(envelope.apiVersion), validation::showValue(envelope.kind)),
-        "the body is no ConversionReview of apiextensions.k8s.io");
+    return badRequest(fmt::format("want {}v1 {}, got {} {}", kGroupPrefix, kReviewKind,
+                                  field::showValue(envelope.apiVersion), field::showValue(envelope.kind)),
+                      "the body is no ConversionReview of apiextensions.k8s.io");
   }
   if (envelope.uid.empty()) return badRequest("request.uid: Required value", "the review has no uid");
 

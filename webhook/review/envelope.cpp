@@ -6,9 +6,9 @@
 #include <array>
 #include <utility>
 
+#include "common/field/finding.h"
 #include "common/json/parse.h"
 #include "common/json/take.h"
-#include "common/validation/finding.h"
 
 namespace dynamo::webhook {
 namespace {
@@ -122,7 +122,7 @@ bool ConversionReader::readName(Scope scope, std::string_view& name) {
   std::vector<std::string_view>& seen = names_[scope == Scope::Review ? 0 : 1];
   if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
     at_ = begin_ + (at - begin_);
-    return fail(fmt::format("duplicate name {}", validation::showValue(name)));
+    return fail(fmt::format("duplicate name {}", field::showValue(name)));
   }
   if (seen.size() == kMaxNames) return fail("too many members");
   seen.push_back(name);

@@ -17,10 +17,10 @@ constexpr std::size_t kMostOfBody = 512;
 
 /// `text` in one line, with its beginning and its end, which names the field.
 std::string shortened(std::string_view text, std::size_t limit) {
-  if (text.size() <= limit) return validation::oneLine(text, limit);
+  if (text.size() <= limit) return field::oneLine(text, limit);
   std::size_t end = text.size() - limit / 2;
   while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) ++end;
-  return validation::oneLine(text.substr(0, end), limit / 2) + validation::oneLine(text.substr(end), limit);
+  return field::oneLine(text.substr(0, end), limit / 2) + field::oneLine(text.substr(end), limit);
 }
 
 /// An error as it is told.
@@ -31,11 +31,11 @@ struct Told {
 };
 
 /// As many as a message holds, one at least.
-std::vector<Told> toldOf(const std::vector<validation::FieldError>& errors) {
+std::vector<Told> toldOf(const std::vector<field::FieldError>& errors) {
   std::vector<Told> told;
   std::size_t bytes = 0;
-  for (const validation::FieldError& error : errors) {
-    Told one{validation::causeReason(error.type), shortened(error.field, kMostOfPath),
+  for (const field::FieldError& error : errors) {
+    Told one{field::causeReason(error.type), shortened(error.field, kMostOfPath),
              shortened(error.body(), kMostOfBody)};
     bytes += one.field.size() + one.body.size() + 4;  // ": " and ", "
     if (told.size() == kMaxErrors || (bytes > kMostOfMessage && !told.empty())) break;
@@ -52,8 +52,8 @@ std::string invalidMessage(const Subject& subject, const std::vector<Told>& told
   }
   if (more > 0) list += fmt::format(", and {} more", more);
   const bool bracketed = told.size() + more > 1;
-  return fmt::format("{}.{} {} is invalid: {}{}{}", subject.kind, api::kGroup,
-                     validation::showValue(subject.name), bracketed ? "[" : "", list, bracketed ? "]" : "");
+  return fmt::format("{}.{} {} is invalid: {}{}{}", subject.kind, api::kGroup, field::showValue(subject.name),
+                     bracketed ? "[" : "", list, bracketed ? "]" : "");
 }
 
 void writeCause(json::TextWriter& writer, std::string_view reason, std::string_view message,
@@ -73,7 +73,7 @@ void writeMember(json::TextWriter& writer, std::string_view key, std::string_vie
 }
 
 void writeInvalid(json::TextWriter& writer, const Subject& subject,
-                  const std::vector<validation::FieldError>& errors) {
+                  const std::vector<field::FieldError>& errors) {
   const std::vector<Told> told = toldOf(errors);
   const std::size_t more = errors.size() - told.size();
   writer.StartObject();
@@ -99,7 +99,7 @@ void writeInvalid(json::TextWriter& writer, const Subject& subject,
 void writeFailure(json::TextWriter& writer, int code, std::string_view reason, std::string_view message) {
   writer.StartObject();
   writeMember(writer, "status", "Failure");
-  writeMember(writer, "message", validation::oneLine(message, kMostOfMessage));
+  writeMember(writer, "message", field::oneLine(message, kMostOfMessage));
   writeMember(writer, "reason", reason);
   writer.key("code");
   writer.Int(code);

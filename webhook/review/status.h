@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "common/field/finding.h"
 #include "common/json/text_writer.h"
-#include "common/validation/finding.h"
 
 namespace dynamo::webhook {
 
@@ -26,7 +26,7 @@ struct Subject {
 
 /// 422 Invalid with one cause an error, as the API server's own schema errors look.
 void writeInvalid(json::TextWriter& writer, const Subject& subject,
-                  const std::vector<validation::FieldError>& errors);
+                  const std::vector<field::FieldError>& errors);
 
 /// A failure without causes: code and reason ("BadRequest", "InternalError", …). The message becomes one
 /// line.

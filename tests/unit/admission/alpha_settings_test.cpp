@@ -8,8 +8,8 @@
 namespace dynamo::admission {
 namespace {
 
-using validation::test::lines;
-using validation::test::object;
+using rules::test::lines;
+using rules::test::object;
 
 json::Document converted(std::string_view spec) {
   const json::Document alpha = object(fmt::format(
@@ -24,7 +24,7 @@ json::Document converted(std::string_view spec) {
 }
 
 std::string said(std::string_view spec, std::string_view old = {}, std::string_view version = "v1alpha1") {
-  const validation::DgdrPolicy policy;
+  const rules::DgdrPolicy policy;
   const json::Document now = converted(spec);
   if (old.empty()) return lines(validateRequest({now, nullptr, version, policy}));
   const json::Document before = converted(old);

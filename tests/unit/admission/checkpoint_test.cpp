@@ -11,9 +11,9 @@
 namespace dynamo::admission {
 namespace {
 
-using validation::test::graph;
-using validation::test::lines;
-using validation::test::object;
+using rules::test::graph;
+using rules::test::lines;
+using rules::test::object;
 
 Settings settings() {
   config::OperatorConfig config = config::defaultConfig();

@@ -8,9 +8,9 @@
 namespace dynamo::admission {
 namespace {
 
-using validation::test::graph;
-using validation::test::lines;
-using validation::test::object;
+using rules::test::graph;
+using rules::test::lines;
+using rules::test::object;
 
 /// What is said of `text` once defaults are written into it; an update of `old` unless that is empty.
 std::string said(std::string_view text, std::string_view old = {}) {

@@ -5,19 +5,19 @@
 #include <set>
 
 #include "common/admission/request.h"
-#include "common/validation/validators.h"
+#include "common/rules/validators.h"
 #include "rows.h"
 #include "support.h"
 
 namespace dynamo::admission {
 namespace {
 
-using validation::test::dgdr;
-using validation::test::lines;
-using validation::test::object;
+using rules::test::dgdr;
+using rules::test::lines;
+using rules::test::object;
 
 std::string said(std::string_view text, std::string_view old = {}) {
-  const validation::DgdrPolicy policy;
+  const rules::DgdrPolicy policy;
   const json::Document now = object(text);
   if (old.empty()) return lines(validateRequest({now, nullptr, "v1beta1", policy}));
   const json::Document before = object(old);
@@ -158,8 +158,8 @@ TEST_CASE("what is no graph is not looked into") {
 
 TEST_CASE("the rules of parts are rules of graphs") {
   std::set<std::string_view> listed;
-  for (const validation::Rule& rule : validation::dgdRules()) listed.insert(rule.id);
-  for (const std::string_view rule : validation::dgdPartRules()) {
+  for (const field::Rule& rule : rules::dgdRules()) listed.insert(rule.id);
+  for (const std::string_view rule : rules::dgdPartRules()) {
     INFO(rule);
     CHECK(listed.contains(rule));
   }

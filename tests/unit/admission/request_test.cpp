@@ -9,12 +9,12 @@
 namespace dynamo::admission {
 namespace {
 
-using validation::test::dgdr;
-using validation::test::lines;
-using validation::test::object;
+using rules::test::dgdr;
+using rules::test::lines;
+using rules::test::object;
 
 std::string said(std::string_view text, std::string_view old = {}, std::string_view version = "v1beta1") {
-  const validation::DgdrPolicy policy;
+  const rules::DgdrPolicy policy;
   const json::Document now = object(text);
   if (old.empty()) return lines(validateRequest({now, nullptr, version, policy}));
   const json::Document before = object(old);

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <regex>
 
-#include "common/validation/suggest.h"
+#include "common/field/suggest.h"
 #include "tests/unit/source_dir.h"
 
 namespace dynamo::config {
@@ -286,7 +286,7 @@ TEST_CASE("the closest name is suggested") {
   };
   for (const auto& [name, expected] : table) {
     CAPTURE(name);
-    CHECK(validation::nearest(name, names) == expected);
+    CHECK(field::nearest(name, names) == expected);
   }
 }
 

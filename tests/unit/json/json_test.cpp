@@ -11,7 +11,7 @@
 #include "common/json/parse.h"
 #include "common/json/patch.h"
 #include "common/json/value.h"
-#include "common/json/yaml_writer.h"
+#include "common/text/yaml_writer.h"
 
 namespace dynamo::json {
 namespace {

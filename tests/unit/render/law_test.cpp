@@ -59,7 +59,7 @@ struct Operator {
     return object;
   }
 
-  std::vector<validation::FieldError> refusals(const Value& object, const Value* old) const {
+  std::vector<field::FieldError> refusals(const Value& object, const Value* old) const {
     return admission::validate({json::findText(&object, "kind"), object, old, "user"}, settings).errors;
   }
 

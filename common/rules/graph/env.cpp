@@ -1,0 +1,253 @@
+// Environment variables that services and graphs list (quirks pod-Q29, child-Q31, a1-Q10). Their sources are
+// judged in the rendered pods.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+
+#include "common/api/dynamo.h"
+#include "common/k8s/names.h"
+#include "common/render/deployment_config.h"
+#include "common/render/names.h"
+#include "common/rules/graph/graph.h"
+
+namespace dynamo::rules {
+namespace {
+
+using json::Value;
+
+constexpr std::array<std::string_view, 2> kServiceLists = {"envs", "frontendSidecar.envs"};
+
+const Value* listAt(const Service& service, std::string_view place) {
+  if (place == "envs") return service.member("envs");
+  return json::find(json::findObject(&service.spec, "frontendSidecar"), "envs");
+}
+
+template <typename Each>
+void forEachVariable(const Value* list, std::string_view path, Each each) {
+  forEachObject(list, [&](const Value& variable, std::size_t i) {
+    each(variable, json::findText(&variable, "name"), fmt::format("{}[{}]", path, i));
+  });
+}
+
+/// For the graph's envs and for those of its services.
+using ListCheck = void (*)(const Value* list, std::string_view path, const Report& report);
+
+template <ListCheck check>
+void ofGraph(const Graph& graph, const Report& report) {
+  check(json::find(graph.spec, "envs"), "spec.envs", report);
+}
+
+template <ListCheck check>
+void ofService(const Service& service, const Report& report) {
+  for (const std::string_view place : kServiceLists) check(listAt(service, place), service.at(place), report);
+}
+
+void names(const Value* list, std::string_view path, const Report& report) {
+  forEachVariable(list, path, [&](const Value&, std::string_view name, const std::string& at) {
+    if (name.empty()) return report.required(at + ".name", "the name of a variable");
+    const std::string problem = k8s::envNameProblem(name);
+    if (!problem.empty()) report.invalid(at + ".name", k8s::shownEnvName(name), problem);
+  });
+}
+
+void strictNames(const Value* list, std::string_view path, const Report& report) {
+  forEachVariable(list, path, [&](const Value&, std::string_view name, const std::string& at) {
+    if (name.empty() || !k8s::envNameProblem(name).empty()) return;
+    const std::string problem = k8s::strictEnvNameProblem(name);
+    if (!problem.empty()) report.warn(at + ".name", problem);
+  });
+}
+
+void repeated(const Value* list, std::string_view path, const Report& report) {
+  std::set<std::string_view> seen;
+  forEachVariable(list, path, [&](const Value&, std::string_view name, const std::string& at) {
+    if (name.empty() || seen.insert(name).second) return;
+    report.warn(at + ".name",
+                fmt::format("{} is set above; the last value counts", showValue(k8s::shownEnvName(name))));
+  });
+}
+
+/// A variable by which the operator tells a pod who it is; ports and switches are users' to tune.
+struct Identity {
+  std::string_view name;
+  std::string_view fieldPath;  ///< empty: a text
+};
+constexpr std::array<Identity, 9> kIdentities = {{{"DYN_NAMESPACE", ""},
+                                                  {"DYN_COMPONENT", ""},
+                                                  {"DYN_PARENT_DGD_K8S_NAME", ""},
+                                                  {"DYN_PARENT_DGD_K8S_NAMESPACE", ""},
+                                                  {"DYN_NAMESPACE_PREFIX", ""},
+                                                  {"DYN_DISCOVERY_BACKEND", ""},
+                                                  {"POD_NAME", "metadata.name"},
+                                                  {"POD_NAMESPACE", "metadata.namespace"},
+                                                  {"POD_UID", "metadata.uid"}}};
+
+/// What the operator gives a text of kIdentities in a container of `type`; nullopt: nothing.
+std::optional<std::string> operatorsText(std::string_view name, const Service& service,
+                                         std::string_view type) {
+  const Graph& graph = service.graph;
+  const auto dynamoNamespace = [&] {
+    const bool global = json::findBool(&service.spec, "globalDynamoNamespace").value_or(false);
+    return render::dynamoNamespace(global, graph.namespaceName, graph.graphName);
+  };
+  if (name == "DYN_NAMESPACE") return dynamoNamespace();
+  if (name == "DYN_COMPONENT") return std::string{type};
+  if (name == "DYN_PARENT_DGD_K8S_NAME") return graph.graphName;
+  if (name == "DYN_PARENT_DGD_K8S_NAMESPACE") return std::string{graph.namespaceName};
+  if (name == "DYN_NAMESPACE_PREFIX" && type == api::kFrontend) return dynamoNamespace();
+  if (name == "DYN_DISCOVERY_BACKEND" && service.discovery != "etcd") return "kubernetes";
+  return std::nullopt;
+}
+
+/// Whether the variable takes the place of one that the operator gives another value.
+bool replacesIdentity(const Value& variable, const Service& service, std::string_view type) {
+  const std::string_view name = json::findText(&variable, "name");
+  const auto* known = std::find_if(kIdentities.begin(), kIdentities.end(),
+                                   [&](const Identity& each) { return each.name == name; });
+  if (known == kIdentities.end()) return false;
+  if (known->fieldPath.empty()) {
+    const auto text = operatorsText(name, service, type);
+    return text && *text != json::findText(&variable, "value");
+  }
+  const Value* field = json::findObject(json::findObject(&variable, "valueFrom"), "fieldRef");
+  return json::findText(field, "fieldPath") != known->fieldPath;
+}
+
+void tellOfIdentity(const std::string& variable, std::string_view name, const Report& report) {
+  report.warn(variable + ".name", fmt::format("the operator sets {}; yours replaces it", name));
+}
+
+void graphIdentity(const Graph& graph, const Report& report) {
+  forEachVariable(json::find(graph.spec, "envs"), "spec.envs",
+                  [&](const Value& variable, std::string_view name, const std::string& at) {
+                    const auto replaces = [&](const Service& service) {
+                      return replacesIdentity(variable, service, service.type);
+                    };
+                    if (!std::any_of(graph.services.begin(), graph.services.end(), replaces)) return;
+                    tellOfIdentity(at, name, report);
+                  });
+}
+
+void identity(const Service& service, const Report& report) {
+  // The operator writes these itself where a graph is above.
+  if (!service.graph.isGraph() && service.graph.graphOwner != nullptr) return;
+  for (const std::string_view place : kServiceLists) {
+    const std::string_view type = place == "envs" ? service.type : api::kFrontend;
+    forEachVariable(listAt(service, place), service.at(place),
+                    [&](const Value& variable, std::string_view name, const std::string& at) {
+                      if (replacesIdentity(variable, service, type)) tellOfIdentity(at, name, report);
+                    });
+  }
+}
+
+/// The names in $(NAME) of `text`; "$$" is a dollar sign.
+std::vector<std::string_view> references(std::string_view text) {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+    if (text[i] != '$') continue;
+    if (text[i + 1] == '(') {
+      const std::size_t close = text.find(')', i);
+      if (close == std::string_view::npos) break;
+      names.push_back(text.substr(i + 2, close - i - 2));
+      i = close;
+    } else if (text[i + 1] == '$') {
+      ++i;
+    }
+  }
+  return names;
+}
+
+/// The kubelet expands references to variables before this one only; the operator sorts them by name.
+void order(const Service& service, const Report& report) {
+  const std::array<std::pair<const Value*, std::string>, 3> lists = {
+      std::pair{json::find(service.graph.spec, "envs"), std::string{"spec.envs"}},
+      std::pair{service.member("envs"), service.at("envs")},
+      std::pair{json::find(service.mainContainer(), "env"), service.at("extraPodSpec.mainContainer.env")}};
+  std::set<std::string_view> known;
+  for (const auto& [list, path] : lists) {
+    forEachVariable(list, path,
+                    [&](const Value&, std::string_view name, const std::string&) { known.insert(name); });
+  }
+  for (const auto& [list, path] : lists) {
+    forEachVariable(list, path, [&](const Value& variable, std::string_view name, const std::string& at) {
+      for (const std::string_view wanted : references(json::findText(&variable, "value"))) {
+        if (wanted <= name || !known.contains(wanted)) continue;
+        report.warn(at + ".value",
+                    fmt::format("does not see {}: variables are sorted by name, and it comes later",
+                                k8s::shownEnvName(wanted)));
+      }
+    });
+  }
+}
+
+/// Read where component deployments are made; else it is just a variable.
+/// What is wrong inside, rendering tells.
+void deploymentConfig(const Service& service, const Report& report) {
+  if (!service.graph.isGraph() || !service.graph.withoutGrove()) return;
+  const auto source = render::deploymentConfigSource(service.member("envs"), service.at("envs"),
+                                                     json::find(service.graph.spec, "envs"));
+  json::Document config;
+  if (!source || render::readDeploymentConfig(source->text, config)) return;
+  report.warn(source->path, "is no JSON object: its settings have no effect");
+}
+
+void secretNames(const Service& service, const Report& report) {
+  for (const std::string_view place : {"envFromSecret", "frontendSidecar.envFromSecret"}) {
+    const Value* holder =
+        place == "envFromSecret" ? &service.spec : json::findObject(&service.spec, "frontendSidecar");
+    const Value* secret = json::find(holder, "envFromSecret");
+    if (secret == nullptr || !secret->IsString()) continue;
+    if (secret->GetStringLength() == 0) {
+      report.required(service.at(place), "the name of a Secret");
+    } else {
+      report.check(service.at(place), json::text(secret), k8s::dns1123SubdomainProblem(json::text(secret)));
+    }
+  }
+}
+
+constexpr std::array kGraphChecks = {
+    GraphCheck{{"dgd.env-name", Severity::Error, "variables have names that the API server accepts"},
+               ofGraph<names>},
+    GraphCheck{{"dgd.env-name-strict", Severity::Warning, "API servers before 1.32 refuse the name"},
+               ofGraph<strictNames>},
+    GraphCheck{{"dgd.env-repeated", Severity::Warning, "of variables with one name the last counts"},
+               ofGraph<repeated>},
+    GraphCheck{{"dgd.env-identity", Severity::Warning,
+                "variables that tell a pod its name, namespace and graph are the operator's"},
+               graphIdentity},
+};
+
+constexpr std::array kServiceChecks = {
+    ServiceCheck{{"service.env-name", Severity::Error, "variables have names that the API server accepts"},
+                 ofService<names>},
+    ServiceCheck{{"service.env-from-secret", Severity::Error, "envFromSecret names a Secret"}, secretNames},
+    ServiceCheck{{"service.env-order", Severity::Warning,
+                  "variables are sorted by name: a reference to a later one is not expanded"},
+                 order},
+    ServiceCheck{{"service.deployment-config", Severity::Warning,
+                  "DYN_DEPLOYMENT_CONFIG has no effect unless it is a JSON object"},
+                 deploymentConfig},
+    ServiceCheck{{"service.env-repeated", Severity::Warning, "of variables with one name the last counts"},
+                 ofService<repeated>},
+    ServiceCheck{{"service.env-identity", Severity::Warning,
+                  "variables that tell a pod its name, namespace and graph are the operator's"},
+                 identity},
+    ServiceCheck{{"service.env-name-strict", Severity::Warning, "API servers before 1.32 refuse the name"},
+                 ofService<strictNames>},
+};
+
+}  // namespace
+
+std::span<const GraphCheck> graphEnvChecks() {
+  return kGraphChecks;
+}
+
+std::span<const ServiceCheck> serviceEnvChecks() {
+  return kServiceChecks;
+}
+
+}  // namespace dynamo::rules

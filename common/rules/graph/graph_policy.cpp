@@ -1,0 +1,29 @@
+#include "common/config/operator_config_validation.h"
+#include "common/rules/validators.h"
+
+namespace dynamo::rules {
+
+GraphPolicy graphPolicy(const config::OperatorConfig& config, std::string_view operatorAccount,
+                        const ClusterApis& apis) {
+  GraphPolicy policy;
+  policy.groveDisabled = !config.orchestrators.grove.enabled.value_or(apis.grove.value_or(true));
+  policy.lwsDisabled =
+      !config.orchestrators.lwsEnabled.value_or(true) || !apis.leaderWorkerSet.value_or(true);
+  policy.checkpointEnabled = config.checkpoint.enabled;
+  const config::CheckpointConfig& storage = config.checkpoint;
+  policy.checkpointStorage = {storage.storageType, storage.pvcName, storage.pvcBasePath,
+                              storage.storageType == "s3"    ? storage.s3.uri
+                              : storage.storageType == "oci" ? storage.oci.uri
+                                                             : std::string{}};
+  const std::vector<Warning> ingress = config::ingressWarnings(config.ingress);
+  if (!ingress.empty()) policy.ingressFault = ingress.front().field;
+  policy.discoveryBackend = config.discoveryBackend;
+  policy.virtualServices = !config.ingress.virtualServiceGateway.empty();
+  policy.scalingAllowed = config.scalingAllowedServiceAccounts;
+  if (!operatorAccount.empty()) policy.scalingAllowed.emplace_back(operatorAccount);
+  policy.operatorAccount = operatorAccount;
+  policy.inferenceApiPresent = apis.inferencePool;
+  return policy;
+}
+
+}  // namespace dynamo::rules

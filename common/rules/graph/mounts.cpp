@@ -1,0 +1,254 @@
+// volumeMounts of services (quirks dec-1, pod-Q11a, pod-Q11b, adm-Q11).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <vector>
+
+#include "common/api/dynamo.h"
+#include "common/json/build.h"
+#include "common/k8s/names.h"
+#include "common/rules/graph/graph.h"
+
+namespace dynamo::rules {
+namespace {
+
+using json::Value;
+
+/// Volumes that the operator itself adds, under conditions, and that others may stand for.
+constexpr std::array kReserved = {api::kSharedMemory, api::kCheckpointVolume, api::kPodInfoVolume,
+                                  api::kEppConfigVolume};
+
+struct Mount {
+  std::string path;  ///< "spec.services[a].volumeMounts[0]"
+  std::string_view name;
+  std::string_view point;  ///< as given
+  bool cache = false;
+
+  std::string at(std::string_view field) const { return path + '.' + std::string{field}; }
+};
+
+template <typename Each>
+void forEachMount(const Service& service, Each each) {
+  forEachObject(service.member("volumeMounts"), [&](const Value& value, std::size_t i) {
+    each(Mount{fmt::format("{}.volumeMounts[{}]", service.path, i), json::findText(&value, "name"),
+               json::findText(&value, "mountPoint"),
+               json::findBool(&value, "useAsCompilationCache").value_or(false)});
+  });
+}
+
+std::set<std::string_view> namesIn(const Value* list) {
+  std::set<std::string_view> names;
+  forEachObject(list, [&](const Value& item, std::size_t) { names.insert(json::findText(&item, "name")); });
+  return names;
+}
+
+/// Where the claim is mounted; empty when nobody says.
+std::string_view effectivePoint(const Service& service, const Mount& mount) {
+  const bool hasDefault = mount.cache && service.framework.name == render::kVllm;
+  return mount.point.empty() && hasDefault ? api::kVllmCachePath : mount.point;
+}
+
+void names(const Service& service, const Report& report) {
+  forEachMount(service, [&](const Mount& mount) {
+    if (mount.name.empty()) return report.required(mount.at("name"), "the name of a claim");
+    if (const std::string problem = k8s::dns1123LabelProblem(mount.name); !problem.empty()) {
+      report.invalid(mount.at("name"), mount.name, fmt::format("is also the name of a volume: {}", problem));
+    }
+  });
+}
+
+void claimsDeclared(const Service& service, const Report& report) {
+  if (!service.graph.isGraph()) return;
+  std::vector<std::string_view> declared;
+  forEachObject(json::find(service.graph.spec, "pvcs"), [&](const Value& claim, std::size_t) {
+    const std::string_view name = json::findText(&claim, "name");
+    if (!name.empty()) declared.push_back(name);
+  });
+  const std::set<std::string_view> known{declared.begin(), declared.end()};
+  const std::set<std::string_view> volumes = namesIn(json::find(service.podSpec(), "volumes"));
+  Suggestions didYouMean{declared};
+  forEachMount(service, [&](const Mount& mount) {
+    if (mount.name.empty() || known.contains(mount.name)) return;
+    if (volumes.contains(mount.name)) {
+      return report.notFound(mount.at("name"), mount.name,
+                             "no such claim in spec.pvcs; volumes of extraPodSpec are mounted in "
+                             "extraPodSpec.mainContainer.volumeMounts");
+    }
+    report.notFound(mount.at("name"), mount.name,
+                    fmt::format("no such claim in spec.pvcs{}", didYouMean(mount.name)));
+  });
+}
+
+void points(const Service& service, const Report& report) {
+  forEachMount(service, [&](const Mount& mount) {
+    // A compilation cache without a path is rendering's to tell: it matters only where there are pods.
+    if (mount.cache || !effectivePoint(service, mount).empty()) return;
+    report.required(mount.at("mountPoint"),
+                    "where the claim is mounted, unless useAsCompilationCache is true");
+  });
+}
+
+void pointsDistinct(const Service& service, const Report& report) {
+  std::set<std::string_view> taken;
+  forEachObject(json::find(service.mainContainer(), "volumeMounts"),
+                [&](const Value& mount, std::size_t) { taken.insert(json::findText(&mount, "mountPath")); });
+  forEachMount(service, [&](const Mount& mount) {
+    const std::string_view point = effectivePoint(service, mount);
+    if (point.empty() || taken.insert(point).second) return;
+    report.duplicate(mount.at("mountPoint"), point, "something else is mounted there");
+  });
+}
+
+void userVolumes(const Service& service, const Report& report) {
+  std::set<std::string_view> mounted;
+  const std::set<std::string_view> claims = namesIn(json::find(service.graph.spec, "pvcs"));
+  forEachMount(service, [&](const Mount& mount) {
+    // A name that is no claim's has its own error.
+    if (!service.graph.isGraph() || claims.contains(mount.name)) mounted.insert(mount.name);
+  });
+  mounted.erase("");
+  forEachObject(json::find(service.podSpec(), "volumes"), [&](const Value& volume, std::size_t i) {
+    const std::string_view name = json::findText(&volume, "name");
+    if (!mounted.contains(name)) return;
+    report.duplicate(service.at(fmt::format("extraPodSpec.volumes[{}].name", i)), name,
+                     "volumeMounts make a volume of this name");
+  });
+}
+
+void reservedNames(const Service& service, const Report& report) {
+  const bool checkpoints = service.checkpointed() && service.graph.policy.checkpointEnabled;
+  forEachMount(service, [&](const Mount& mount) {
+    // Refused where the operator has the volume; with other storage it takes nobody's place.
+    if (checkpoints && (mount.name == api::kCheckpointVolume || mount.name == api::kPodInfoVolume)) return;
+    if (std::find(kReserved.begin(), kReserved.end(), mount.name) == kReserved.end()) return;
+    report.warn(mount.at("name"), "replaces the operator's own volume of this name");
+  });
+}
+
+/// Something of the operator's in the main container of `service`.
+struct OwnMount {
+  std::string_view path;
+  std::string_view volume;  ///< empty: mounted whatever else there is
+};
+
+std::vector<OwnMount> ownMounts(const Service& service) {
+  std::vector<OwnMount> own;
+  if (service.multinode() && service.framework.name == render::kTrtllm) own.push_back({api::kMpiSshPath, {}});
+  const GraphPolicy& policy = service.graph.policy;
+  if (!service.checkpointed() || !policy.checkpointEnabled) return own;
+  own.push_back({api::kPodInfoPath, api::kPodInfoVolume});
+  const CheckpointStorage& storage = policy.checkpointStorage;
+  if (storage.type != "s3" && storage.type != "oci")
+    own.push_back({storage.basePath, api::kCheckpointVolume});
+  return own;
+}
+
+void ownNames(const Service& service, const Report& report) {
+  const std::vector<OwnMount> own = ownMounts(service);
+  forEachMount(service, [&](const Mount& mount) {
+    for (const OwnMount& each : own) {
+      if (mount.name != each.volume || mount.name.empty()) continue;
+      report.duplicate(mount.at("name"), mount.name, "checkpoints need the operator's volume of this name");
+    }
+  });
+}
+
+void ownPoints(const Service& service, const Report& report) {
+  for (const OwnMount& own : ownMounts(service)) {
+    const Value* mounts = json::find(service.mainContainer(), "volumeMounts");
+    // A mount of the volume stands for the operator's.
+    if (!own.volume.empty() && json::findNamed(mounts, own.volume) != nullptr) continue;
+    constexpr std::string_view kWhy = "the operator mounts something there";
+    forEachObject(mounts, [&](const Value& mount, std::size_t i) {
+      if (json::findText(&mount, "mountPath") != own.path) return;
+      report.duplicate(service.at(fmt::format("extraPodSpec.mainContainer.volumeMounts[{}].mountPath", i)),
+                       own.path, std::string{kWhy});
+    });
+    forEachMount(service, [&](const Mount& mount) {
+      if (effectivePoint(service, mount) != own.path || mount.name == own.volume) return;
+      report.duplicate(mount.at("mountPoint"), own.path, std::string{kWhy});
+    });
+  }
+}
+
+/// A volume of the user's own, or a mount elsewhere, is taken for the operator's.
+void ownReplaced(const Service& service, const Report& report) {
+  for (const OwnMount& own : ownMounts(service)) {
+    if (own.volume.empty()) continue;
+    const auto& claim = service.graph.policy.checkpointStorage.pvcName;
+    forEachObject(json::find(service.podSpec(), "volumes"), [&](const Value& volume, std::size_t i) {
+      if (json::findText(&volume, "name") != own.volume) return;
+      const Value* source = json::findObject(&volume, "persistentVolumeClaim");
+      if (own.volume == api::kCheckpointVolume && json::findText(source, "claimName") == claim) return;
+      report.warn(service.at(fmt::format("extraPodSpec.volumes[{}].name", i)),
+                  "replaces the operator's own volume of this name");
+    });
+    forEachObject(
+        json::find(service.mainContainer(), "volumeMounts"), [&](const Value& mount, std::size_t i) {
+          const std::string_view path = json::findText(&mount, "mountPath");
+          if (json::findText(&mount, "name") != own.volume || path == own.path) return;
+          report.warn(service.at(fmt::format("extraPodSpec.mainContainer.volumeMounts[{}].mountPath", i)),
+                      fmt::format("takes the place of the operator's own mount at {}", own.path));
+        });
+  }
+}
+
+void oddPoints(const Service& service, const Report& report) {
+  forEachMount(service, [&](const Mount& mount) {
+    if (mount.point.empty()) return;
+    if (mount.point.front() != '/') report.warn(mount.at("mountPoint"), "is not an absolute path");
+    if (mount.point.find(':') != std::string_view::npos)
+      report.warn(mount.at("mountPoint"), "contains ':', which container runtimes refuse");
+  });
+}
+
+void oneCache(const Service& service, const Report& report) {
+  bool seen = false;
+  forEachMount(service, [&](const Mount& mount) {
+    if (mount.cache && seen) {
+      report.warn(mount.at("useAsCompilationCache"), "only the first one is used as the cache");
+    }
+    seen = seen || mount.cache;
+  });
+}
+
+constexpr std::array kChecks = {
+    ServiceCheck{{"service.mount-name", Severity::Error, "a mounted claim's name is a volume's name, too"},
+                 names},
+    ServiceCheck{{"service.mount-claim", Severity::Error, "a graph declares the claims it mounts"},
+                 claimsDeclared},
+    ServiceCheck{
+        {"service.mount-point", Severity::Error, "a mount says where, unless it is vllm's compilation cache"},
+        points},
+    ServiceCheck{{"service.mount-point-taken", Severity::Error, "one thing is mounted at one path"},
+                 pointsDistinct},
+    ServiceCheck{
+        {"service.volume-taken", Severity::Error, "volumes do not have the names of claims that are mounted"},
+        userVolumes},
+    ServiceCheck{{"service.mount-own-name", Severity::Error,
+                  "claims do not have the names of volumes that checkpoints need"},
+                 ownNames},
+    ServiceCheck{{"service.mount-own-point", Severity::Error, "nothing is mounted where the operator does"},
+                 ownPoints},
+    ServiceCheck{{"service.mount-own-replaced", Severity::Warning,
+                  "volumes and mounts for checkpoints are the operator's"},
+                 ownReplaced},
+    ServiceCheck{{"service.mount-reserved", Severity::Warning,
+                  "a claim has the name of one of the operator's volumes"},
+                 reservedNames},
+    ServiceCheck{
+        {"service.mount-point-odd", Severity::Warning, "mount points should be absolute, without ':'"},
+        oddPoints},
+    ServiceCheck{{"service.cache-mounts", Severity::Warning, "one mount is the compilation cache"}, oneCache},
+};
+
+}  // namespace
+
+std::span<const ServiceCheck> serviceMountChecks() {
+  return kChecks;
+}
+
+}  // namespace dynamo::rules

@@ -1,0 +1,78 @@
+// Services on several nodes (quirks pod-Q23, pod-Q31, pod-Q38, pod-Q40).
+
+#include <fmt/format.h>
+
+#include "common/render/backend.h"
+#include "common/render/component.h"
+#include "common/render/shell.h"
+#include "common/rules/graph/graph.h"
+
+namespace dynamo::rules {
+namespace {
+
+using json::Value;
+
+constexpr std::string_view kMainContainer = "extraPodSpec.mainContainer.";
+
+void gpuCount(const Service& service, const Report& report) {
+  if (!service.multinode() || service.framework.name != render::kTrtllm) return;
+  const render::GpuCount counted = render::countedGpus(service.spec);
+  if (counted.number > 0) return;
+  report.required(service.at(counted.field.empty() ? "resources.limits.gpu" : counted.field),
+                  "multinode TensorRT-LLM starts one process for each GPU");
+}
+
+/// Where nothing runs at all, rendering tells that (quirk dec-4).
+void flagsPlaced(const Service& service, const Report& report) {
+  const std::string& framework = service.framework.name;
+  const Value* main = service.mainContainer();
+  if (!service.multinode() || main == nullptr) return;
+  if (framework != render::kVllm && framework != render::kSglang) return;
+  const bool args = !isEmptyList(json::find(main, "args"));
+  const auto command = textsOf(json::find(main, "command"));
+  // Nor does a shell without text.
+  if (!args && (command.empty() || command.back() == "-c")) return;
+  if (render::takesFlags(*main, framework)) return;
+  const Value* handedDown = service.graph.isGraph() ? service.graph.annotations : nullptr;
+  if (framework == render::kVllm &&
+      !render::vllmNeedsFlags(*main, service.spec, {service.annotations(), handedDown})) {
+    return;
+  }
+  report.warn(
+      service.at(fmt::format("{}{}", kMainContainer, args ? "args" : "command")),
+      fmt::format("runs no python -m dynamo.{}: the flags that join the nodes cannot be added", framework));
+}
+
+/// The leader answers for the workers: vLLM's and SGLang's lose all probes, TensorRT-LLM's keep one of the
+/// sshd.
+void droppedProbes(const Service& service, const Report& report) {
+  const std::string& framework = service.framework.name;
+  if (!service.multinode() || framework == render::kNoop) return;
+  for (const std::string_view probe : {"livenessProbe", "readinessProbe", "startupProbe"}) {
+    for (const std::string_view prefix : {std::string_view{}, kMainContainer}) {
+      const Value* holder = prefix.empty() ? &service.spec : service.mainContainer();
+      if ((prefix.empty() && probe == "startupProbe") || json::findObject(holder, probe) == nullptr) continue;
+      report.warn(service.at(fmt::format("{}{}", prefix, probe)),
+                  "is used in the leader's pod only; worker pods have none");
+    }
+  }
+}
+
+constexpr std::array kChecks = {
+    ServiceCheck{{"service.trtllm-gpus", Severity::Error, "multinode TensorRT-LLM needs a number of GPUs"},
+                 gpuCount},
+    ServiceCheck{{"service.node-flags", Severity::Warning,
+                  "the command of an engine on several nodes has a place for its flags"},
+                 flagsPlaced},
+    ServiceCheck{{"service.probes-dropped", Severity::Warning,
+                  "probes of multinode services hold for the leader only"},
+                 droppedProbes},
+};
+
+}  // namespace
+
+std::span<const ServiceCheck> serviceMultinodeChecks() {
+  return kChecks;
+}
+
+}  // namespace dynamo::rules

@@ -1,0 +1,253 @@
+// Node and pod affinity, label selectors.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/json/ascii.h"
+#include "common/k8s/names.h"
+#include "common/rules/pod/parts.h"
+#include "common/rules/pod/rules.h"
+
+namespace dynamo::rules::pod {
+namespace {
+
+using json::Value;
+
+constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
+constexpr std::string_view kPreferred = "preferredDuringSchedulingIgnoredDuringExecution";
+
+std::size_t sizeOf(const Value* list) {
+  return list != nullptr && list->IsArray() ? list->Size() : 0;
+}
+
+enum class Values { AtLeastOne, None, One };
+
+struct Operator {
+  std::string_view name;
+  Values values;
+  bool ofNodesOnly;
+};
+
+constexpr Operator kOperators[] = {
+    {"In", Values::AtLeastOne, false}, {"NotIn", Values::AtLeastOne, false},
+    {"Exists", Values::None, false},   {"DoesNotExist", Values::None, false},
+    {"Gt", Values::One, true},         {"Lt", Values::One, true},
+};
+
+/// The operator of an expression, checked with the number of its values.
+const Operator* operatorOf(const Report& report, const Value& expression, const At& at, bool ofNodes,
+                           std::string_view rule) {
+  const std::string_view name = json::findText(&expression, "operator");
+  const Value* values = json::find(expression, "values");
+  const auto* found = std::find_if(std::begin(kOperators), std::end(kOperators), [&](const Operator& known) {
+    return known.name == name && (ofNodes || !known.ofNodesOnly);
+  });
+  if (name.empty()) {
+    report.required(at / "operator", rule);
+    return nullptr;
+  }
+  if (found == std::end(kOperators)) {
+    if (ofNodes) {
+      report.oneOf(at / "operator", name, {"DoesNotExist", "Exists", "Gt", "In", "Lt", "NotIn"}, rule);
+    } else {
+      report.oneOf(at / "operator", name, {"DoesNotExist", "Exists", "In", "NotIn"}, rule);
+    }
+    return nullptr;
+  }
+  if (found->values == Values::AtLeastOne && sizeOf(values) == 0) {
+    report.required(at / "values", rule, fmt::format("at least one value, for the operator is {}", name));
+  } else if (found->values == Values::One && sizeOf(values) != 1) {
+    report.required(at / "values", rule, fmt::format("exactly one value, for the operator is {}", name));
+  } else if (found->values == Values::None && sizeOf(values) > 0) {
+    report.forbidden(at / "values", fmt::format("may not be given when the operator is {}", name), rule);
+  }
+  return found;
+}
+
+void labelKey(const Report& report, const Value& expression, const At& at, std::string_view rule) {
+  const std::string_view key = json::findText(&expression, "key");
+  if (key.empty()) return report.required(at, rule);
+  report.check(at, key, k8s::qualifiedNameProblem(key), rule);
+}
+
+bool isInteger(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  return !text.empty() && std::all_of(text.begin(), text.end(), json::isDigit);
+}
+
+/// The node affinity that a term belongs to.
+struct Terms {
+  const At& affinity;  ///< where doubts are told: warnings are too short for the path of a value
+  bool required;       ///< in preferences the API server takes any value
+};
+
+void nodeValue(const Report& report, std::string_view value, bool integer, const At& at, const Terms& terms) {
+  const std::string problem = k8s::labelValueProblem(value);
+  if (!problem.empty() && terms.required) {
+    report.invalid(at, value, problem, id::kNodeAffinity);
+  } else if (!problem.empty() || (integer && !isInteger(value))) {
+    report.warn(terms.affinity,
+                fmt::format("{} matches no node{}", field::showValue(value),
+                            problem.empty() ? ": not an integer" : "'s label"),
+                id::kNodeAffinityDoubtful);
+  }
+}
+
+void nodeExpression(const Report& report, const Value& expression, const At& at, const Terms& terms) {
+  const Operator* known = operatorOf(report, expression, at, true, id::kNodeAffinity);
+  const bool integer = known != nullptr && known->values == Values::One;
+  labelKey(report, expression, at / "key", id::kNodeAffinity);
+  const At values = at / "values";
+  forEachText(json::find(expression, "values"), values, [&](std::string_view value, const At& place) {
+    nodeValue(report, value, integer, place, terms);
+  });
+}
+
+void nodeField(const Report& report, const Value& field, const At& at) {
+  const std::string_view key = json::findText(&field, "key");
+  if (key.empty()) report.required(at / "key", id::kNodeAffinity);
+  report.oneOf(at / "key", key, {"metadata.name"}, id::kNodeAffinity);
+  const std::string_view comparison = json::findText(&field, "operator");
+  if (comparison.empty()) report.required(at / "operator", id::kNodeAffinity);
+  report.oneOf(at / "operator", comparison, {"In", "NotIn"}, id::kNodeAffinity);
+  const Value* values = json::find(field, "values");
+  const At valuesAt = at / "values";
+  const bool one = comparison == "In" || comparison == "NotIn";
+  if (one && sizeOf(values) != 1) report.required(valuesAt, id::kNodeAffinity, "exactly one value");
+  if (key != "metadata.name") return;
+  forEachText(values, valuesAt, [&](std::string_view value, const At& place) {
+    report.check(place, value, k8s::dns1123SubdomainProblem(value), id::kNodeAffinity);
+  });
+}
+
+void nodeTerm(const Report& report, const Value* term, const At& at, const Terms& terms) {
+  forEach(json::find(term, "matchExpressions"), at / "matchExpressions",
+          [&](const Value& one, const At& place) { nodeExpression(report, one, place, terms); });
+  forEach(json::find(term, "matchFields"), at / "matchFields",
+          [&](const Value& one, const At& place) { nodeField(report, one, place); });
+}
+
+void weight(const Report& report, const Value& term, const At& at, std::string_view rule) {
+  const Value* given = json::find(term, "weight");
+  if (given == nullptr) return report.required(at, rule, "between 1 and 100");
+  const auto number = integer(given);
+  if (number && (*number < 1 || *number > 100)) {
+    report.invalid(at, *given, "must be between 1 and 100, inclusive", rule);
+  }
+}
+
+void nodeAffinity(const Report& report, const Value* affinity, const At& at) {
+  if (affinity == nullptr) return;
+  if (const Value* required = json::findObject(affinity, kRequired)) {
+    const At requiredAt = at / kRequired;
+    const At termsAt = requiredAt / "nodeSelectorTerms";
+    const Value* terms = json::find(*required, "nodeSelectorTerms");
+    if (sizeOf(terms) == 0) report.required(termsAt, id::kNodeAffinity, "at least one term");
+    forEach(terms, termsAt, [&](const Value& one, const At& place) {
+      nodeTerm(report, &one, place, {at, true});
+    });
+  }
+  forEach(json::find(affinity, kPreferred), at / kPreferred, [&](const Value& one, const At& place) {
+    weight(report, one, place / "weight", id::kNodeAffinity);
+    nodeTerm(report, json::findObject(&one, "preference"), place / "preference", {at, false});
+  });
+}
+
+void podTerm(const Report& report, const Value& term, const At& at) {
+  const std::string_view key = json::findText(&term, "topologyKey");
+  if (key.empty()) {
+    report.required(at / "topologyKey", id::kPodAffinity);
+  } else {
+    report.check(at / "topologyKey", key, k8s::qualifiedNameProblem(key), id::kPodAffinity);
+  }
+  labelSelector(report, json::findObject(&term, "labelSelector"), at / "labelSelector");
+  labelSelector(report, json::findObject(&term, "namespaceSelector"), at / "namespaceSelector");
+  forEachText(json::find(term, "namespaces"), at / "namespaces", [&](std::string_view name, const At& place) {
+    report.check(place, name, k8s::dns1123LabelProblem(name), id::kPodAffinity);
+  });
+  matchLabelKeys(report, term, at);
+  for (const std::string_view field : {"matchLabelKeys", "mismatchLabelKeys"}) {
+    if (sizeOf(json::find(term, field)) > 0) report.needsVersion(at / field, "1.31");
+  }
+}
+
+void podAffinity(const Report& report, const Value* affinity, const At& at) {
+  forEach(json::find(affinity, kRequired), at / kRequired,
+          [&](const Value& one, const At& place) { podTerm(report, one, place); });
+  forEach(json::find(affinity, kPreferred), at / kPreferred, [&](const Value& one, const At& place) {
+    weight(report, one, place / "weight", id::kPodAffinity);
+    const Value* term = json::findObject(&one, "podAffinityTerm");
+    const At termAt = place / "podAffinityTerm";
+    if (term == nullptr) return report.required(termAt, id::kPodAffinity);
+    podTerm(report, *term, termAt);
+  });
+}
+
+std::set<std::string_view> keysOf(const Value* selector) {
+  std::set<std::string_view> keys;
+  const At nowhere{""};
+  forEachMember(json::find(selector, "matchLabels"), nowhere,
+                [&](std::string_view key, const Value&, const At&) { keys.insert(key); });
+  forEach(json::find(selector, "matchExpressions"), nowhere,
+          [&](const Value& one, const At&) { keys.insert(json::findText(&one, "key")); });
+  return keys;
+}
+
+}  // namespace
+
+void labelSelector(const Report& report, const Value* selector, const At& at) {
+  const At matchLabels = at / "matchLabels";
+  forEachMember(json::find(selector, "matchLabels"), matchLabels,
+                [&](std::string_view key, const Value& value, const At& place) {
+                  report.check(place, key, k8s::qualifiedNameProblem(key), id::kSelector);
+                  report.check(place, json::text(value), k8s::labelValueProblem(json::text(value)),
+                               id::kSelector);
+                });
+  forEach(json::find(selector, "matchExpressions"), at / "matchExpressions",
+          [&](const Value& one, const At& place) {
+            operatorOf(report, one, place, false, id::kSelector);
+            labelKey(report, one, place / "key", id::kSelector);
+            const At values = place / "values";
+            forEachText(json::find(one, "values"), values, [&](std::string_view value, const At& valueAt) {
+              report.check(valueAt, value, k8s::labelValueProblem(value), id::kSelector);
+            });
+          });
+}
+
+void matchLabelKeys(const Report& report, const Value& term, const At& at) {
+  const Value* selector = json::findObject(&term, "labelSelector");
+  const std::set<std::string_view> selected = keysOf(selector);
+  std::set<std::string_view> mismatched;
+  bool repeated = false;
+  for (const std::string_view field : {"mismatchLabelKeys", "matchLabelKeys"}) {
+    const Value* keys = json::find(term, field);
+    const At place = at / field;
+    if (sizeOf(keys) > 0 && selector == nullptr) {
+      report.forbidden(place, "may not be given without labelSelector", id::kMatchLabelKeys);
+      continue;
+    }
+    forEachText(keys, place, [&](std::string_view key, const At& keyAt) {
+      report.check(keyAt, key, k8s::qualifiedNameProblem(key), id::kMatchLabelKeys);
+      if (field == "mismatchLabelKeys") {
+        mismatched.insert(key);
+        return;
+      }
+      if (mismatched.contains(key)) {
+        report.invalid(keyAt, key, "must not be in mismatchLabelKeys, too", id::kMatchLabelKeys);
+      }
+      repeated = repeated || selected.contains(key);
+    });
+  }
+  if (repeated) {
+    report.warn(at, "matchLabelKeys repeat the labelSelector", id::kMatchLabelKeysDoubtful);
+  }
+}
+
+void affinity(const Report& report, const Value* affinity, const At& at) {
+  nodeAffinity(report, json::findObject(affinity, "nodeAffinity"), at / "nodeAffinity");
+  podAffinity(report, json::findObject(affinity, "podAffinity"), at / "podAffinity");
+  podAffinity(report, json::findObject(affinity, "podAntiAffinity"), at / "podAntiAffinity");
+}
+
+}  // namespace dynamo::rules::pod

@@ -1,0 +1,134 @@
+// Containers and init containers.
+
+#include <algorithm>
+
+#include "common/k8s/names.h"
+#include "common/rules/pod/parts.h"
+#include "common/rules/pod/rules.h"
+
+namespace dynamo::rules::pod {
+namespace {
+
+using json::Value;
+
+bool isSpace(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+void image(const Report& report, std::string_view image, const At& at) {
+  if (image.empty()) return report.required(at, id::kImage);
+  if (isSpace(image.front()) || isSpace(image.back())) {
+    return report.invalid(at, image, "must not have leading or trailing white space", id::kImage);
+  }
+  const std::string doubt = imageDoubt(image);
+  if (!doubt.empty()) report.warn(at, doubt, id::kImageDoubtful);
+}
+
+bool isSidecar(const Value& container) {
+  return json::findText(&container, "restartPolicy") == "Always";
+}
+
+/// What only containers that stay may have.
+void lasting(const Report& report, const Value& container, const At& at, const PodFacts& facts) {
+  struct Named {
+    std::string_view field;
+    ProbeKind kind;
+  };
+  for (const Named& named :
+       {Named{"livenessProbe", ProbeKind::Liveness}, Named{"readinessProbe", ProbeKind::Readiness},
+        Named{"startupProbe", ProbeKind::Startup}}) {
+    const Value* value = json::find(container, named.field);
+    probe(report, value, at / named.field, named.kind);
+    probePortKnown(report, value, at / named.field, container);
+  }
+  lifecycle(report, json::find(container, "lifecycle"), at / "lifecycle", facts);
+}
+
+void passing(const Report& report, const Value& container, const At& at) {
+  for (const std::string_view field : {"livenessProbe", "readinessProbe", "startupProbe", "lifecycle"}) {
+    if (json::find(container, field) == nullptr) continue;
+    report.forbidden(at / field, "may not be set in init containers without restartPolicy Always",
+                     id::kInitForbidden);
+  }
+}
+
+}  // namespace
+
+std::string imageDoubt(std::string_view image) {
+  if (std::any_of(image.begin(), image.end(), isSpace)) return "holds white space";
+  if (image.find("://") != std::string_view::npos) return "is a URL: leave out the scheme";
+  if (image.find('$') != std::string_view::npos) return "holds '$': variables are not expanded in an image";
+  const std::size_t digest = image.find('@');
+  const std::string_view named = image.substr(0, digest);
+  const std::size_t slash = named.rfind('/');
+  const std::size_t colon = named.find(':', slash == std::string_view::npos ? 0 : slash);
+  std::string_view repository = named.substr(0, colon);
+  if (colon != std::string_view::npos) {
+    const std::string_view tag = named.substr(colon + 1);
+    if (tag.empty()) return "has no tag after ':'";
+    if (tag.find('+') != std::string_view::npos) return "has '+' in its tag, which no registry allows";
+  }
+  // Only the registry, the first part with a dot or a port, may be in upper case.
+  const std::size_t first = repository.find('/');
+  if (first != std::string_view::npos &&
+      repository.substr(0, first).find_first_of(".:") != std::string_view::npos) {
+    repository.remove_prefix(first);
+  }
+  const bool upper =
+      std::any_of(repository.begin(), repository.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+  return upper ? "has upper case letters in its repository, which no registry allows" : "";
+}
+
+void container(const Report& report, const Value& container, const At& at, ContainerKind kind,
+               const PodFacts& facts) {
+  const std::string_view name = json::findText(&container, "name");
+  if (name.empty()) {
+    report.required(at / "name", id::kContainerName);
+  } else {
+    report.check(at / "name", name, k8s::dns1123LabelProblem(name), id::kContainerName);
+  }
+  image(report, json::findText(&container, "image"), at / "image");
+  report.oneOf(at / "imagePullPolicy", json::findText(&container, "imagePullPolicy"),
+               {"Always", "IfNotPresent", "Never"}, id::kEnum);
+  report.oneOf(at / "terminationMessagePolicy", json::findText(&container, "terminationMessagePolicy"),
+               {"FallbackToLogsOnError", "File"}, id::kEnum);
+  ports(report, json::find(container, "ports"), at / "ports");
+  env(report, json::find(container, "env"), at / "env", facts);
+  envFrom(report, json::find(container, "envFrom"), at / "envFrom");
+  references(report, container, at);
+  mounts(report, container, at, facts);
+  resources(report, json::find(container, "resources"), at / "resources", facts);
+  resizePolicy(report, json::find(container, "resizePolicy"), at / "resizePolicy", facts);
+  containerSecurity(report, json::find(container, "securityContext"), at / "securityContext", facts);
+  containerRestart(report, container, at, kind);
+  if (kind == ContainerKind::Main || isSidecar(container)) {
+    lasting(report, container, at, facts);
+  } else {
+    passing(report, container, at);
+  }
+}
+
+void containers(const Report& report, const Value& podSpec, const At& at, const PodFacts& facts) {
+  const At mainAt = at / "containers";
+  const At initAt = at / "initContainers";
+  const Value* main = json::find(podSpec, "containers");
+  const Value* init = json::find(podSpec, "initContainers");
+  if (main == nullptr || (main->IsArray() && main->Empty())) report.required(mainAt, id::kContainers);
+
+  Seen<> names;
+  const auto each = [&](ContainerKind kind) {
+    return [&, kind](const Value& one, const At& place) {
+      container(report, one, place, kind, facts);
+      const std::string_view name = json::findText(&one, "name");
+      if (!name.empty() && !names.add(name)) {
+        report.duplicate(place / "name", name, id::kContainerUnique);
+      }
+    };
+  };
+  forEach(main, mainAt, each(ContainerKind::Main));
+  forEach(init, initAt, each(ContainerKind::Init));
+  hostPorts(report, main, mainAt, facts.hostNetwork, false);
+  hostPorts(report, init, initAt, facts.hostNetwork, true);
+}
+
+}  // namespace dynamo::rules::pod

@@ -1,0 +1,240 @@
+// Environment variables and their sources. Values are never shown: they may be secrets.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "common/k8s/names.h"
+#include "common/k8s/quantity.h"
+#include "common/rules/pod/parts.h"
+#include "common/rules/pod/rules.h"
+
+namespace dynamo::rules::pod {
+namespace {
+
+using json::Value;
+
+constexpr std::array<std::string_view, 5> kSources = {"fieldRef", "resourceFieldRef", "configMapKeyRef",
+                                                      "secretKeyRef", "fileKeyRef"};
+constexpr std::array<std::string_view, 9> kEnvFields = {
+    "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName",
+    "status.hostIP", "status.hostIPs",     "status.podIP", "status.podIPs"};
+constexpr std::array<std::string_view, 5> kVolumeFields = {
+    "metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"};
+constexpr std::array<std::string_view, 12> kByteDivisors = {"1",  "1k",  "1M",  "1G",  "1T",  "1P",
+                                                            "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi"};
+
+void variableName(const Report& report, std::string_view name, const At& at) {
+  if (name.empty()) return report.required(at, id::kEnvName);
+  const std::string problem = k8s::envNameProblem(name);
+  if (problem.empty()) {
+    const std::string doubt = k8s::strictEnvNameProblem(name);
+    if (!doubt.empty()) report.warn(at, "Kubernetes before 1.32 refuses this name", id::kEnvNameStrict);
+    return;
+  }
+  report.invalid(at, k8s::shownEnvName(name), problem, id::kEnvName);
+}
+
+/// {name, key} of a ConfigMap or Secret.
+void keyRef(const Report& report, const Value& reference, const At& at) {
+  const std::string_view name = json::findText(&reference, "name");
+  if (name.empty()) {
+    report.required(at / "name", id::kKeyRef);
+  } else {
+    report.check(at / "name", name, k8s::dns1123SubdomainProblem(name), id::kKeyRef);
+  }
+  const std::string_view key = json::findText(&reference, "key");
+  if (key.empty()) {
+    report.required(at / "key", id::kKeyRef);
+  } else {
+    report.check(at / "key", key, k8s::configMapKeyProblem(key), id::kKeyRef);
+  }
+}
+
+/// A volume without any source is an emptyDir.
+bool isEmptyDir(const Value& volume) {
+  if (json::find(volume, "emptyDir") != nullptr) return true;
+  return std::none_of(volume.MemberBegin(), volume.MemberEnd(),
+                      [](const auto& member) { return member.value.IsObject(); });
+}
+
+/// {volumeName, path, key} of a file with variables.
+void fileKeyRef(const Report& report, const Value& reference, const At& at, const PodFacts& facts) {
+  report.needsGate(at, "EnvFiles");
+  const std::string_view key = json::findText(&reference, "key");
+  if (key.empty()) {
+    report.required(at / "key", id::kEnvFile);
+  } else {
+    report.check(at / "key", k8s::shownEnvName(key), k8s::envNameProblem(key), id::kEnvFile);
+  }
+  const std::string_view path = json::findText(&reference, "path");
+  if (path.empty()) report.required(at / "path", id::kEnvFile);
+  if (hasBackstep(path)) report.invalid(at / "path", path, "must not contain '..'", id::kEnvFile);
+  const std::string_view name = json::findText(&reference, "volumeName");
+  const At place = at / "volumeName";
+  if (name.empty()) return report.required(place, id::kEnvFile);
+  const Value* volume = facts.volume(name);
+  if (volume == nullptr) {
+    report.notFound(place, name, "the pod has no volume of this name", id::kEnvFile);
+  } else if (!isEmptyDir(*volume)) {
+    report.invalid(place, name, "must be a volume of type emptyDir", id::kEnvFile);
+  }
+}
+
+void source(const Report& report, const Value& entry, const At& at, const PodFacts& facts) {
+  const Value* from = json::findObject(&entry, "valueFrom");
+  if (from == nullptr) return;
+  std::string_view first;
+  for (const std::string_view field : kSources) {
+    const Value* given = json::find(*from, field);
+    if (given == nullptr) continue;
+    const At place = at / field;
+    if (!first.empty()) {
+      report.forbidden(place, fmt::format("only one source may be given, and {} is", first), id::kEnvSource);
+      continue;
+    }
+    first = field;
+    if (field == "fieldRef") fieldRef(report, *given, place, false);
+    if (field == "resourceFieldRef") resourceFieldRef(report, *given, place, false);
+    if (field == "configMapKeyRef" || field == "secretKeyRef") keyRef(report, *given, place);
+    if (field == "fileKeyRef") fileKeyRef(report, *given, place, facts);
+  }
+  if (first.empty()) {
+    report.required(at, id::kEnvSource,
+                    "a source: one of fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef");
+  } else if (!json::findText(&entry, "value").empty()) {
+    report.forbidden(at, "may not be given together with a value", id::kEnvSource);
+  }
+}
+
+/// "metadata.labels['key']" taken apart; nullopt when there is no subscript.
+std::optional<std::pair<std::string_view, std::string_view>> subscript(std::string_view path) {
+  if (!path.ends_with("']")) return std::nullopt;
+  path.remove_suffix(2);
+  const std::size_t open = path.find("['");
+  if (open == std::string_view::npos || open == 0) return std::nullopt;
+  return std::pair{path.substr(0, open), path.substr(open + 2)};
+}
+
+template <std::size_t N>
+bool has(const std::array<std::string_view, N>& list, std::string_view item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+bool isHugepages(std::string_view resource) {
+  return resource.starts_with("limits.hugepages-") || resource.starts_with("requests.hugepages-");
+}
+
+bool isContainerResource(std::string_view resource) {
+  constexpr std::array<std::string_view, 6> kNames = {"limits.cpu",
+                                                      "limits.memory",
+                                                      "requests.cpu",
+                                                      "requests.memory",
+                                                      "limits.ephemeral-storage",
+                                                      "requests.ephemeral-storage"};
+  return has(kNames, resource) || isHugepages(resource);
+}
+
+void divisor(const Report& report, const Value& reference, std::string_view resource, const At& at) {
+  const Value* given = json::find(reference, "divisor");
+  const auto text = given == nullptr ? std::nullopt : k8s::quantityText(*given);
+  if (!text) return;
+  const std::string problem = k8s::quantityProblem(*text);
+  if (!problem.empty()) return report.check(at, *text, problem, id::kQuantity);
+  const std::string canonical = k8s::canonicalQuantity(*text);
+  if (canonical == "0") return;
+  const bool cpu = resource.ends_with(".cpu");
+  const bool good = cpu ? canonical == "1m" || canonical == "1"
+                        : has(kByteDivisors, std::string_view{canonical}) || canonical == "1Ei";
+  if (good) return;
+  report.invalid(at, *text, cpu ? "must be 1m or 1" : "must be 1, or 1 with a suffix k to E or Ki to Ei",
+                 id::kResourceFieldRef);
+}
+
+}  // namespace
+
+void fieldRef(const Report& report, const Value& reference, const At& at, bool volume) {
+  const std::string_view version = json::findText(&reference, "apiVersion");
+  report.oneOf(at / "apiVersion", version, {"v1"}, id::kFieldRef);
+  const std::string_view path = json::findText(&reference, "fieldPath");
+  const At place = at / "fieldPath";
+  if (path.empty()) return report.required(place, id::kFieldRef);
+  if (const auto parts = subscript(path)) {
+    const auto& [field, key] = *parts;
+    if (field == "metadata.labels") {
+      report.check(place, path, k8s::qualifiedNameProblem(key), id::kFieldRef);
+    } else if (field == "metadata.annotations") {
+      report.check(place, path, k8s::annotationKeyProblem(key), id::kFieldRef);
+    } else {
+      report.invalid(place, path, "only metadata.labels and metadata.annotations take a ['key']",
+                     id::kFieldRef);
+    }
+    return;
+  }
+  if (volume ? has(kVolumeFields, path) : has(kEnvFields, path)) return;
+  report.invalid(place, path,
+                 volume
+                     ? "must be metadata.name, .namespace, .uid, .labels, .annotations or one of their keys"
+                     : "must be metadata.name, .namespace, .uid, .labels['key'] or .annotations['key'], "
+                       "spec.nodeName, spec.serviceAccountName, status.hostIP, .hostIPs, .podIP or .podIPs",
+                 id::kFieldRef);
+}
+
+void resourceFieldRef(const Report& report, const Value& reference, const At& at, bool volume) {
+  const std::string_view resource = json::findText(&reference, "resource");
+  const bool known = isContainerResource(resource);
+  if (volume && json::findText(&reference, "containerName").empty()) {
+    report.required(at / "containerName", id::kResourceFieldRef);
+  } else if (resource.empty()) {
+    report.required(at / "resource", id::kResourceFieldRef);
+  } else if (!known) {
+    report.invalid(at / "resource", resource,
+                   "must be limits. or requests. with cpu, memory, ephemeral-storage or hugepages-<size>",
+                   id::kResourceFieldRef);
+  }
+  if (known) divisor(report, reference, resource, at / "divisor");
+}
+
+void env(const Report& report, const Value* list, const At& at, const PodFacts& facts) {
+  Seen<> names;
+  forEach(list, at, [&](const Value& entry, const At& place) {
+    const std::string_view name = json::findText(&entry, "name");
+    variableName(report, name, place / "name");
+    source(report, entry, place / "valueFrom", facts);
+    if (!name.empty() && !names.add(name)) {
+      report.warn(place / "name", "is set twice; the last value is used", id::kEnvRepeated);
+    }
+  });
+}
+
+void envFrom(const Report& report, const Value* list, const At& at) {
+  forEach(list, at, [&](const Value& entry, const At& place) {
+    const std::string_view prefix = json::findText(&entry, "prefix");
+    if (!prefix.empty()) variableName(report, prefix, place / "prefix");
+    const Value* configMap = json::find(entry, "configMapRef");
+    const Value* secret = json::find(entry, "secretRef");
+    if (configMap != nullptr && secret != nullptr) {
+      return report.forbidden(place / "secretRef", "only one source may be given, and configMapRef is",
+                              id::kEnvFrom);
+    }
+    const Value* given = configMap != nullptr ? configMap : secret;
+    if (given == nullptr) {
+      return report.required(place, id::kEnvFrom, "a source: one of configMapRef, secretRef");
+    }
+    const At reference = place / (configMap != nullptr ? "configMapRef" : "secretRef");
+    const std::string_view name = json::findText(given, "name");
+    if (name.empty()) return report.required(reference / "name", id::kEnvFrom);
+    const std::string problem = k8s::dns1123SubdomainProblem(name);
+    if (!problem.empty() && name.ends_with('-')) {
+      // Here alone the API server takes names for prefixes of generated ones.
+      report.warn(reference / "name", fmt::format("{} is not a valid object name", field::showValue(name)),
+                  id::kObjectName);
+    } else {
+      report.check(reference / "name", name, problem, id::kEnvFrom);
+    }
+  });
+}
+
+}  // namespace dynamo::rules::pod

@@ -1,0 +1,184 @@
+// Projected volumes: files of several sources in one volume.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "common/k8s/names.h"
+#include "common/rules/pod/parts.h"
+#include "common/rules/pod/rules.h"
+
+namespace dynamo::rules::pod {
+namespace {
+
+using json::Value;
+
+void outside(const Report& report, const Value& source, std::string_view field, const At& at, long long min,
+             long long max) {
+  const Value* given = json::find(source, field);
+  const auto value = integer(given);
+  if (!value || (*value >= min && *value <= max)) return;
+  report.invalid(at / field, *given, fmt::format("must be between {} and {}, inclusive", min, max),
+                 id::kVolumeField);
+}
+
+/// A token may take the path of another file: the API server lets it.
+Paths token(const Report& report, const Value& source, const At& at) {
+  localPath(report, source, "path", at);
+  constexpr long long kMinSeconds = 600;
+  constexpr long long kMaxSeconds = 1LL << 32;
+  outside(report, source, "expirationSeconds", at, kMinSeconds, kMaxSeconds);
+  return {};
+}
+
+/// What is wrong with "example.com/signer".
+std::string signerProblem(std::string_view name) {
+  constexpr std::size_t kMaxName = 571;
+  constexpr std::string_view kForm = "must be a domain and a name, such as example.com/signer";
+  const std::size_t slash = name.find('/');
+  if (slash == std::string_view::npos || name.find('/', slash + 1) != std::string_view::npos) {
+    return std::string{kForm};
+  }
+  const std::string_view domain = name.substr(0, slash);
+  if (domain.find('.') == std::string_view::npos) return "must have a domain of two or more labels";
+  if (domain.size() > k8s::kMaxSubdomainLength) return "must have a domain of at most 253 bytes";
+  for (std::string_view rest = domain; !rest.empty();) {
+    const std::size_t dot = rest.find('.');
+    if (!k8s::dns1123LabelProblem(rest.substr(0, dot)).empty()) return "must have a domain of DNS labels";
+    if (dot == std::string_view::npos) break;
+    rest.remove_prefix(dot + 1);
+    if (rest.empty()) return "must have a domain of DNS labels";
+  }
+  for (std::string_view rest = name.substr(slash + 1);;) {
+    const std::size_t dot = rest.find('.');
+    if (!k8s::dns1123SubdomainProblem(rest.substr(0, dot)).empty()) {
+      return "must have lower case letters, digits, '-' and '.' after '/'";
+    }
+    if (dot == std::string_view::npos) break;
+    rest.remove_prefix(dot + 1);
+  }
+  return name.size() > kMaxName ? fmt::format("must be no more than {} bytes", kMaxName) : "";
+}
+
+void signer(const Report& report, const Value& source, const At& at) {
+  const std::string_view name = json::findText(&source, "signerName");
+  if (name.empty()) return report.required(at, id::kVolumeField);
+  report.check(at, name, signerProblem(name), id::kVolumeField);
+}
+
+/// A bundle of a signer has the signer's name before its own, with ':' for '/'.
+std::string bundleProblem(std::string_view name) {
+  const std::size_t colon = name.rfind(':');
+  if (colon == 0) return "must not start with ':'";
+  return k8s::dns1123SubdomainProblem(colon == std::string_view::npos ? name : name.substr(colon + 1));
+}
+
+Paths trustBundle(const Report& report, const Value& source, const At& at) {
+  report.needsGate(at, "ClusterTrustBundleProjection");
+  const Value* name = json::find(source, "name");
+  const Value* signerName = json::find(source, "signerName");
+  if (name != nullptr && signerName != nullptr) {
+    report.forbidden(at / "signerName", "may not be given together with name", id::kVolumeField);
+  } else if (name != nullptr) {
+    const std::string_view bundle = json::text(*name);
+    if (bundle.empty()) report.required(at / "name", id::kVolumeField);
+    if (!bundle.empty()) report.check(at / "name", bundle, bundleProblem(bundle), id::kVolumeField);
+    if (json::find(source, "labelSelector") != nullptr) {
+      report.forbidden(at / "labelSelector", "may not be given together with name", id::kVolumeField);
+    }
+  } else if (signerName != nullptr) {
+    signer(report, source, at / "signerName");
+    labelSelector(report, json::findObject(&source, "labelSelector"), at / "labelSelector");
+  } else {
+    report.required(at, id::kVolumeField, "one of name, signerName");
+  }
+  localPath(report, source, "path", at);
+  return {json::findText(&source, "path")};
+}
+
+Paths certificate(const Report& report, const Value& source, const At& at) {
+  report.needsGate(at, "PodCertificateRequest");
+  signer(report, source, at / "signerName");
+  const std::string_view keyType = json::findText(&source, "keyType");
+  if (keyType.empty()) report.required(at / "keyType", id::kVolumeField);
+  report.oneOf(at / "keyType", keyType,
+               {"ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519", "RSA3072", "RSA4096"}, id::kVolumeField);
+  constexpr long long kHour = 3600;
+  constexpr long long kDay = 24 * kHour;
+  const std::string_view name = json::findText(&source, "signerName");
+  const std::string_view domain = name.substr(0, name.find('/'));
+  const bool kubernetes = domain == "kubernetes.io" || domain.ends_with(".kubernetes.io");
+  outside(report, source, "maxExpirationSeconds", at, kHour, kubernetes ? kDay : 91 * kDay);
+  Paths paths;
+  for (const std::string_view field : {"credentialBundlePath", "keyPath", "certificateChainPath"}) {
+    const std::string_view path = json::findText(&source, field);
+    if (path.empty()) continue;
+    report.check(at / field, path, localPathProblem(path), id::kVolumePath);
+    paths.push_back(path);
+  }
+  if (paths.empty()) {
+    report.required(at, id::kVolumeField, "one of credentialBundlePath, keyPath, certificateChainPath");
+  }
+  return paths;
+}
+
+Paths keys(const Report& report, const Value& source, const At& at) {
+  objectName(report, source, "name", at);
+  return keyItems(report, source, at / "items");
+}
+
+Paths fields(const Report& report, const Value& source, const At& at) {
+  return downwardItems(report, source, at / "items");
+}
+
+struct Source {
+  std::string_view name;
+  Paths (*check)(const Report&, const Value&, const At&);
+};
+
+constexpr std::array kSources = {
+    Source{"configMap", keys},
+    Source{"secret", keys},
+    Source{"downwardAPI", fields},
+    Source{"serviceAccountToken", token},
+    Source{"clusterTrustBundle", trustBundle},
+    Source{"podCertificate", certificate},
+};
+
+/// Checks one source and returns the paths that it asks for.
+Paths projection(const Report& report, const Value& source, const At& at) {
+  Paths paths;
+  std::string_view first;
+  for (const auto& member : source.GetObject()) {
+    const std::string_view type = json::text(member.name);
+    if (!member.value.IsObject()) continue;
+    const At part = at / type;
+    if (!first.empty()) {
+      report.forbidden(part, fmt::format("only one type may be given in a source, and {} is", first),
+                       id::kVolumeSource);
+      continue;
+    }
+    first = type;
+    const auto* known =
+        std::find_if(kSources.begin(), kSources.end(), [&](const Source& each) { return each.name == type; });
+    if (known != kSources.end()) paths = known->check(report, member.value, part);
+  }
+  return paths;
+}
+
+}  // namespace
+
+void projected(const Report& report, const Value& source, const At& at) {
+  fileMode(report, source, "defaultMode", at);
+  Seen<> seen;
+  const At sources = at / "sources";
+  forEach(json::find(source, "sources"), sources, [&](const Value& one, const At& place) {
+    for (const std::string_view path : projection(report, one, place)) {
+      if (path.empty() || seen.add(path)) continue;
+      report.invalid(place, path, "must not be the path of two files in one volume", id::kVolumePath);
+    }
+  });
+}
+
+}  // namespace dynamo::rules::pod

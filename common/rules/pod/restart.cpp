@@ -1,0 +1,129 @@
+// When a container restarts, what a resize does to it and which signal ends it.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "common/rules/pod/parts.h"
+#include "common/rules/pod/rules.h"
+
+namespace dynamo::rules::pod {
+namespace {
+
+using json::Value;
+
+constexpr std::string_view kRestartGate = "ContainerRestartRules";
+
+std::size_t sizeOf(const Value* list) {
+  return list != nullptr && list->IsArray() ? list->Size() : 0;
+}
+
+void exitCodes(const Report& report, const Value* codes, const At& at) {
+  constexpr std::size_t kMaxCodes = 255;
+  if (codes == nullptr) return report.required(at, id::kContainerRestart);
+  const std::string_view comparison = json::findText(codes, "operator");
+  if (comparison.empty()) report.required(at / "operator", id::kContainerRestart);
+  report.oneOf(at / "operator", comparison, {"In", "NotIn"}, id::kContainerRestart);
+  if (sizeOf(json::find(codes, "values")) > kMaxCodes) {
+    report.refused(at / "values", fmt::format("must not have more than {} items", kMaxCodes),
+                   id::kContainerRestart);
+  }
+}
+
+void restartRules(const Report& report, const Value* rules, const At& at) {
+  constexpr std::size_t kMaxRules = 20;
+  if (sizeOf(rules) > kMaxRules) {
+    report.refused(at, fmt::format("must not have more than {} items", kMaxRules), id::kContainerRestart);
+  }
+  forEach(rules, at, [&](const Value& one, const At& place) {
+    const std::string_view action = json::findText(&one, "action");
+    if (action.empty()) report.required(place / "action", id::kContainerRestart);
+    report.oneOf(place / "action", action, {"Restart"}, id::kContainerRestart);
+    exitCodes(report, json::findObject(&one, "exitCodes"), place / "exitCodes");
+  });
+}
+
+constexpr std::array<std::string_view, 35> kSignals = {
+    "SIGABRT", "SIGALRM", "SIGBUS",  "SIGCHLD", "SIGCLD",    "SIGCONT", "SIGFPE",   "SIGHUP",   "SIGILL",
+    "SIGINT",  "SIGIO",   "SIGIOT",  "SIGKILL", "SIGPIPE",   "SIGPOLL", "SIGPROF",  "SIGPWR",   "SIGQUIT",
+    "SIGSEGV", "SIGSTOP", "SIGSYS",  "SIGTERM", "SIGSTKFLT", "SIGTRAP", "SIGTSTP",  "SIGTTIN",  "SIGTTOU",
+    "SIGURG",  "SIGUSR1", "SIGUSR2", "SIGXCPU", "SIGVTALRM", "SIGXFSZ", "SIGWINCH", "SIGRTMIN",
+};
+
+/// "+3" after SIGRTMIN, "-3" after SIGRTMAX.
+bool isStep(std::string_view text, char sign, int limit) {
+  int step = 0;
+  if (text.size() < 2 || text.front() != sign || text[1] < '1' || text[1] > '9') return false;
+  const auto parsed = std::from_chars(text.data() + 1, text.data() + text.size(), step);
+  return parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size() && step <= limit;
+}
+
+bool isLinuxSignal(std::string_view name) {
+  constexpr std::string_view kFirst = "SIGRTMIN";
+  constexpr std::string_view kLast = "SIGRTMAX";
+  constexpr int kStepsUp = 15;
+  constexpr int kStepsDown = 14;
+  if (std::find(kSignals.begin(), kSignals.end(), name) != kSignals.end() || name == kLast) return true;
+  if (name.starts_with(kFirst)) return isStep(name.substr(kFirst.size()), '+', kStepsUp);
+  return name.starts_with(kLast) && isStep(name.substr(kLast.size()), '-', kStepsDown);
+}
+
+}  // namespace
+
+void containerRestart(const Report& report, const Value& container, const At& at, ContainerKind kind) {
+  const Value* policy = json::find(container, "restartPolicy");
+  const Value* rules = json::find(container, "restartPolicyRules");
+  if (policy == nullptr && rules == nullptr) return;
+  const At policyAt = at / "restartPolicy";
+  const At rulesAt = at / "restartPolicyRules";
+  const bool sidecar = kind == ContainerKind::Init && json::text(policy) == "Always";
+  if (sidecar && sizeOf(rules) > 0) {
+    report.forbidden(rulesAt, "may not be set when restartPolicy is Always", id::kContainerRestart);
+  }
+  if (sidecar) return;
+  report.needsGate(policy != nullptr ? policyAt : rulesAt, kRestartGate);
+  // Without a policy the rules of an init container are not even looked at.
+  if (policy == nullptr && kind == ContainerKind::Init) return;
+  if (policy == nullptr && sizeOf(rules) > 0) {
+    report.required(policyAt, id::kContainerRestart, "must be set when restartPolicyRules are");
+  }
+  report.oneOfGiven(policyAt, policy, {"Always", "Never", "OnFailure"}, id::kContainerRestart);
+  restartRules(report, rules, rulesAt);
+}
+
+void resizePolicy(const Report& report, const Value* list, const At& at, const PodFacts& facts) {
+  if (sizeOf(list) == 0) return;
+  report.needsVersion(at, "1.33");
+  Seen<> seen;
+  forEach(list, at, [&](const Value& one, const At& place) {
+    const std::string_view resource = json::findText(&one, "resourceName");
+    const std::string_view policy = json::findText(&one, "restartPolicy");
+    if (resource.empty()) report.required(place / "resourceName", id::kResizePolicy);
+    report.oneOf(place / "resourceName", resource, {"cpu", "memory"}, id::kResizePolicy);
+    if (!seen.add(resource)) report.duplicate(place / "resourceName", resource, id::kResizePolicy);
+    if (policy.empty()) report.required(place / "restartPolicy", id::kResizePolicy);
+    report.oneOf(place / "restartPolicy", policy, {"NotRequired", "RestartContainer"}, id::kResizePolicy);
+    if (facts.restartsNever && policy == "RestartContainer") {
+      report.invalid(place / "restartPolicy", policy, "must be NotRequired when restartPolicy is Never",
+                     id::kResizePolicy);
+    }
+  });
+}
+
+void stopSignal(const Report& report, const Value* lifecycle, const At& at, const PodFacts& facts) {
+  const Value* given = json::find(lifecycle, "stopSignal");
+  if (given == nullptr || !given->IsString()) return;
+  report.needsGate(at, "ContainerStopSignals");
+  const std::string_view signal = json::text(*given);
+  if (!facts.os) {
+    report.forbidden(at, "may not be set unless the pod has os.name", id::kStopSignal);
+  } else if (*facts.os == "windows") {
+    report.oneOfGiven(at, given, {"SIGKILL", "SIGTERM"}, id::kStopSignal);
+  } else if (*facts.os == "linux" && !isLinuxSignal(signal)) {
+    report.invalid(at, signal, "must be the name of a signal of Linux, such as SIGTERM", id::kStopSignal);
+  }
+}
+
+}  // namespace dynamo::rules::pod

@@ -1,0 +1,256 @@
+// Types of volumes that are older than CSI: what each needs, and which ones kubelets mount no more.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "common/json/ascii.h"
+#include "common/k8s/names.h"
+#include "common/rules/pod/parts.h"
+#include "common/rules/pod/rules.h"
+
+namespace dynamo::rules::pod {
+namespace {
+
+using json::Value;
+
+constexpr long long kMaxByte = 255;
+
+bool isAlphanumeric(char c) {
+  return json::isDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+void byte(const Report& report, const Value& source, std::string_view field, const At& at) {
+  const Value* given = json::find(source, field);
+  const auto number = integer(given);
+  if (!number || (*number >= 0 && *number <= kMaxByte)) return;
+  report.invalid(at / field, *given, fmt::format("must be between 0 and {}, inclusive", kMaxByte),
+                 id::kVolumeField);
+}
+
+bool isEmptyList(const Value* list) {
+  return list == nullptr || (list->IsArray() && list->Empty());
+}
+
+/// {name} of a Secret, where its name is required.
+void secretName(const Report& report, const Value& source, const At& at) {
+  const Value* reference = json::findObject(&source, "secretRef");
+  const At place = at / "secretRef";
+  if (reference != nullptr && json::findText(reference, "name").empty()) {
+    report.required(place / "name", id::kVolumeField);
+  }
+}
+
+/// "eui." and "naa." with so many letters and digits behind them.
+bool isWorldWideName(std::string_view name, std::size_t digits) {
+  constexpr std::size_t kPrefix = 4;
+  return name.size() == kPrefix + digits && std::all_of(name.begin() + kPrefix, name.end(), isAlphanumeric);
+}
+
+/// iqn.<year>-<month>.<domain>:<text>
+bool isQualifiedIscsiName(std::string_view name) {
+  constexpr std::string_view kForm = "iqn.0000-00.";
+  if (name.size() <= kForm.size()) return false;
+  for (std::size_t i = 0; i < kForm.size(); ++i) {
+    if (kForm[i] == '0' ? !json::isDigit(name[i]) : name[i] != kForm[i]) return false;
+  }
+  const std::string_view rest = name.substr(kForm.size());
+  const std::size_t colon = rest.find(':');
+  if (colon == std::string_view::npos || colon == 0 || colon + 1 == rest.size()) return false;
+  const std::string_view domain = rest.substr(0, colon);
+  const bool plain = std::all_of(domain.begin(), domain.end(),
+                                 [](char c) { return isAlphanumeric(c) || c == '-' || c == '.'; });
+  return plain && rest.find_first_of(",;*&$| \t\n\f\r", colon + 1) == std::string_view::npos;
+}
+
+std::string iscsiNameProblem(std::string_view name) {
+  constexpr std::size_t kEui = 16;
+  constexpr std::size_t kNaa = 32;
+  const bool good = (name.starts_with("iqn") && isQualifiedIscsiName(name)) ||
+                    (name.starts_with("eui") && isWorldWideName(name, kEui)) ||
+                    (name.starts_with("naa") && isWorldWideName(name, kNaa));
+  return good ? "" : "must be an iSCSI name, such as iqn.2003-01.com.example:disk1";
+}
+
+void iscsi(const Report& report, const Value& source, const At& at) {
+  const std::string_view target = json::findText(&source, "iqn");
+  if (!target.empty()) report.check(at / "iqn", target, iscsiNameProblem(target), id::kVolumeField);
+  const Value* initiator = json::find(source, "initiatorName");
+  if (initiator != nullptr && initiator->IsString()) {
+    const std::string_view name = json::text(*initiator);
+    report.check(at / "initiatorName", name, iscsiNameProblem(name), id::kVolumeField);
+  }
+  byte(report, source, "lun", at);
+  const bool secret = json::findBool(&source, "chapAuthDiscovery") == true ||
+                      json::findBool(&source, "chapAuthSession") == true;
+  if (secret && json::find(source, "secretRef") == nullptr) {
+    report.required(at / "secretRef", id::kVolumeField, "must be set for CHAP authentication");
+  }
+}
+
+void fibreChannel(const Report& report, const Value& source, const At& at) {
+  const bool targets = !isEmptyList(json::find(source, "targetWWNs"));
+  const bool ids = !isEmptyList(json::find(source, "wwids"));
+  if (targets == ids) {
+    report.required(at / "targetWWNs", id::kVolumeField, "exactly one of targetWWNs, wwids");
+  }
+  if (!targets) return;
+  if (json::find(source, "lun") == nullptr) {
+    report.required(at / "lun", id::kVolumeField, "must be set with targetWWNs");
+  }
+  byte(report, source, "lun", at);
+}
+
+void partition(const Report& report, const Value& source, const At& at) {
+  byte(report, source, "partition", at);
+}
+
+/// Pairs of host and port, comma-separated: brackets around IPv6 addresses.
+bool areHostPorts(std::string_view text) {
+  while (true) {
+    const std::size_t comma = text.find(',');
+    const std::string_view pair = text.substr(0, comma);
+    const std::size_t colon = pair.rfind(':');
+    if (colon == std::string_view::npos) return false;
+    std::string_view host = pair.substr(0, colon);
+    if (host.starts_with('[')) {
+      if (!host.ends_with(']')) return false;
+      host = host.substr(1, host.size() - 2);
+    } else if (host.find(':') != std::string_view::npos) {
+      return false;
+    }
+    if (host.find_first_of("[]") != std::string_view::npos) return false;
+    if (pair.find_first_of("[]", colon) != std::string_view::npos) return false;
+    if (comma == std::string_view::npos) return true;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+void quobyte(const Report& report, const Value& source, const At& at) {
+  constexpr std::size_t kMaxTenant = 64;
+  const std::string_view registry = json::findText(&source, "registry");
+  if (json::findText(&source, "tenant").size() > kMaxTenant && !registry.empty()) {
+    report.tooLong(at / "tenant", kMaxTenant, id::kVolumeField);
+  } else if (!registry.empty() && !areHostPorts(registry)) {
+    report.invalid(at / "registry", registry, "must be host:port, or several with commas between",
+                   id::kVolumeField);
+  }
+}
+
+void flocker(const Report& report, const Value& source, const At& at) {
+  const std::string_view name = json::findText(&source, "datasetName");
+  if (name.empty() == json::findText(&source, "datasetUUID").empty()) {
+    report.required(at, id::kVolumeField, "exactly one of datasetName, datasetUUID");
+  }
+  if (name.find('/') != std::string_view::npos) {
+    report.invalid(at / "datasetName", name, "must not contain '/'", id::kVolumeField);
+  }
+}
+
+void flexVolume(const Report& report, const Value& source, const At& at) {
+  const At options = at / "options";
+  forEachMember(json::find(source, "options"), options,
+                [&](std::string_view key, const Value&, const At& place) {
+                  const std::string domain = "." + k8s::lowerAscii(key.substr(0, key.find('/')));
+                  if (!domain.ends_with(".kubernetes.io") && !domain.ends_with(".k8s.io")) return;
+                  report.invalid(place, key, "must not be in kubernetes.io or k8s.io", id::kVolumeField);
+                });
+}
+
+void azureDisk(const Report& report, const Value& source, const At& at) {
+  report.oneOfGiven(at / "cachingMode", json::find(source, "cachingMode"), {"None", "ReadOnly", "ReadWrite"},
+                    id::kEnum);
+  const Value* given = json::find(source, "kind");
+  report.oneOfGiven(at / "kind", given, {"Dedicated", "Managed", "Shared"}, id::kEnum);
+  const std::string_view uri = json::findText(&source, "diskURI");
+  // Disks are blobs unless they say otherwise.
+  const std::string_view start = json::text(given) == "Managed" ? "/subscriptions/" : "https://";
+  if (uri.empty() || uri.starts_with(start)) return;
+  report.invalid(at / "diskURI", uri, fmt::format("must start with {}", start), id::kVolumeField);
+}
+
+void gitRepo(const Report& report, const Value& source, const At& at) {
+  const std::string_view directory = json::findText(&source, "directory");
+  if (directory.starts_with('/')) {
+    report.invalid(at / "directory", directory, "must be a relative path", id::kVolumePath);
+  }
+  if (hasBackstep(directory)) {
+    report.invalid(at / "directory", directory, "must not contain '..'", id::kVolumePath);
+  }
+}
+
+void storageOs(const Report& report, const Value& source, const At& at) {
+  for (const std::string_view field : {"volumeName", "volumeNamespace"}) {
+    const std::string_view name = json::findText(&source, field);
+    if (!name.empty()) report.check(at / field, name, k8s::dns1123LabelProblem(name), id::kVolumeField);
+  }
+  secretName(report, source, at);
+}
+
+void image(const Report& report, const Value& source, const At& at) {
+  report.needsGate(at, "ImageVolume");
+  report.oneOf(at / "pullPolicy", json::findText(&source, "pullPolicy"), {"Always", "IfNotPresent", "Never"},
+               id::kEnum);
+}
+
+struct Plugin {
+  std::string_view name;
+  std::array<std::string_view, 3> required;  ///< texts
+  std::string_view removed;                  ///< the version whose kubelets are the first to refuse it
+  void (*check)(const Report&, const Value&, const At&);
+};
+
+constexpr std::array kPlugins = {
+    Plugin{"awsElasticBlockStore", {"volumeID"}, {}, partition},
+    Plugin{"azureDisk", {"diskName", "diskURI"}, {}, azureDisk},
+    Plugin{"azureFile", {"secretName", "shareName"}, {}, nullptr},
+    Plugin{"cephfs", {}, "1.31", nullptr},
+    Plugin{"cinder", {"volumeID"}, {}, secretName},
+    Plugin{"fc", {}, {}, fibreChannel},
+    Plugin{"flexVolume", {"driver"}, {}, flexVolume},
+    Plugin{"flocker", {}, "1.25", flocker},
+    Plugin{"gcePersistentDisk", {"pdName"}, {}, partition},
+    Plugin{"gitRepo", {"repository"}, "1.33", gitRepo},
+    Plugin{"glusterfs", {"endpoints", "path"}, "1.26", nullptr},
+    Plugin{"image", {"reference"}, {}, image},
+    Plugin{"iscsi", {"targetPortal", "iqn"}, {}, iscsi},
+    Plugin{"photonPersistentDisk", {"pdID"}, "1.16", nullptr},
+    Plugin{"portworxVolume", {"volumeID"}, {}, nullptr},
+    Plugin{"quobyte", {"registry", "volume"}, "1.25", quobyte},
+    Plugin{"rbd", {"image"}, "1.31", nullptr},
+    Plugin{"scaleIO", {"gateway", "system", "volumeName"}, "1.22", nullptr},
+    Plugin{"storageos", {"volumeName"}, "1.25", storageOs},
+    Plugin{"vsphereVolume", {"volumePath"}, {}, nullptr},
+};
+
+}  // namespace
+
+void volumePlugin(const Report& report, std::string_view type, const Value& source, const At& at) {
+  const auto* known = std::find_if(kPlugins.begin(), kPlugins.end(),
+                                   [&](const Plugin& plugin) { return plugin.name == type; });
+  if (known == kPlugins.end()) return;
+  for (const std::string_view field : known->required) {
+    if (field.empty() || !json::findText(&source, field).empty()) continue;
+    report.required(at / field, id::kVolumeField);
+  }
+  const bool ceph = type == "cephfs" || type == "rbd";
+  if (ceph && isEmptyList(json::find(source, "monitors"))) {
+    report.required(at / "monitors", id::kVolumeField);
+  }
+  if (known->check != nullptr) known->check(report, source, at);
+  if (known->removed.empty()) return;
+  report.warn(at, fmt::format("kubelets since {} do not mount volumes of this type", known->removed),
+              id::kVolumeRemoved);
+}
+
+void iscsiNames(const Report& report, std::string_view volume, const Value& source, const At& at) {
+  constexpr std::size_t kMaxTogether = 64;
+  const std::size_t bytes = volume.size() + 1 + json::findText(&source, "targetPortal").size();
+  if (json::find(source, "initiatorName") == nullptr || bytes <= kMaxTogether) return;
+  report.invalid(at / "name", volume,
+                 fmt::format("must not exceed {} bytes together with iscsi.targetPortal", kMaxTogether),
+                 id::kVolumeField);
+}
+
+}  // namespace dynamo::rules::pod

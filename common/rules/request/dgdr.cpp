@@ -1,0 +1,214 @@
+#include "common/rules/request/dgdr.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "common/api/dgdr.h"
+#include "common/api/kinds.h"
+#include "common/field/check.h"
+#include "common/field/judge.h"
+#include "common/json/parse.h"
+#include "common/k8s/object.h"
+
+namespace dynamo::rules {
+namespace {
+
+using json::Value;
+using k8s::annotationsOf;
+using k8s::specOf;
+
+namespace keys = api::dgdr;
+
+bool fromAlpha(const DgdrRequest& request) {
+  return request.clientVersion == "v1alpha1";
+}
+
+void modelRequired(const DgdrRequest& request, const Report& report) {
+  const Value* model = json::find(specOf(request.object), "model");
+  if (model != nullptr && (!model->IsString() || model->GetStringLength() > 0)) return;
+  report.required("spec.model", "name a model");
+}
+
+void thoroughNeedsBackend(const DgdrRequest& request, const Report& report) {
+  const Value* spec = specOf(request.object);
+  if (json::findText(spec, "searchStrategy") != "thorough" || json::findText(spec, "backend") != "auto")
+    return;
+  if (fromAlpha(request)) {
+    report.invalid("spec.backend", "auto",
+                   R"(the request has searchStrategy "thorough", of v1beta1, and needs one engine: )"
+                   R"(set "sglang", "trtllm" or "vllm")");
+    return;
+  }
+  report.invalid("spec.searchStrategy", "thorough",
+                 R"(needs one engine: set spec.backend to "sglang", "trtllm" or "vllm")");
+}
+
+void hardwareGiven(const DgdrRequest& request, const Report& report) {
+  if (!request.policy.hardwareRequired) return;
+  const Value* hardware = json::findObject(specOf(request.object), "hardware");
+  const bool given = !json::findText(hardware, "gpuSku").empty() ||
+                     json::find(hardware, "vramMb") != nullptr ||
+                     json::find(hardware, "numGpusPerNode") != nullptr;
+  if (given) return;
+  report.required("spec.hardware",
+                  fromAlpha(request)
+                      ? "GPU discovery is off and v1alpha1 has no such field: write the request in "
+                        "nvidia.com/v1beta1, or turn on gpu.discoveryEnabled of the operator"
+                      : "GPU discovery is off: set gpuSku, vramMb or numGpusPerNode");
+}
+
+void nameFitsJob(const DgdrRequest& request, const Report& report) {
+  const std::string_view name = json::findText(json::find(&request.object, "metadata"), "name");
+  // An existing object keeps its name; only CREATE can be told.
+  if (name.size() <= keys::kMaxNameLength) return;
+  report.tooLong("metadata.name",
+                 fmt::format("may not be more than {} bytes (it has {}): the profiling Job is named after it",
+                             keys::kMaxNameLength, name.size()));
+}
+
+void overridesNamespace(const DgdrRequest& request, const Report& report) {
+  if (request.policy.allowOtherNamespaces) return;
+  const std::string_view text = json::findText(annotationsOf(request.object), keys::kDeploymentOverrides);
+  json::Document overrides;
+  if (text.empty() || json::parse(text, overrides)) return;
+  const std::string_view wanted = json::findText(&overrides, "namespace");
+  const std::string_view own = json::findText(json::find(&request.object, "metadata"), "namespace");
+  if (wanted.empty() || wanted == own) return;
+  report.forbidden(fromAlpha(request) ? "spec.deploymentOverrides.namespace"
+                                      : fmt::format("metadata.annotations[{}]", keys::kDeploymentOverrides),
+                   fmt::format("the deployment is made in the namespace of the request, {}, not in {}",
+                               showValue(own), showValue(wanted)));
+}
+
+void specLocked(const DgdrRequest& request, const Report& report) {
+  if (request.old == nullptr) return;
+  const std::string_view phase = json::findText(json::find(request.old, "status"), "phase");
+  if (std::find(keys::kLockedPhases.begin(), keys::kLockedPhases.end(), phase) == keys::kLockedPhases.end()) {
+    return;
+  }
+  if (!specChanged(request)) return;
+  report.forbidden(
+      "spec", fmt::format("may not be changed in phase {}: delete the request and create it anew", phase));
+}
+
+void failedIsFinal(const DgdrRequest& request, const Report& report) {
+  if (request.old == nullptr) return;
+  if (json::findText(json::find(request.old, "status"), "phase") != "Failed") return;
+  if (!specChanged(request)) return;
+  report.warn("spec", "the request has failed and is not run again: delete it and create it anew");
+}
+
+/// Counts, latencies and token numbers that the schema leaves unbounded (quirk b1-Q9).
+constexpr std::array<std::array<std::string_view, 2>, 10> kPositive = {{{"hardware", "vramMb"},
+                                                                        {"hardware", "totalGpus"},
+                                                                        {"hardware", "numGpusPerNode"},
+                                                                        {"workload", "isl"},
+                                                                        {"workload", "osl"},
+                                                                        {"workload", "concurrency"},
+                                                                        {"workload", "requestRate"},
+                                                                        {"sla", "ttft"},
+                                                                        {"sla", "itl"},
+                                                                        {"sla", "e2eLatency"}}};
+
+void positiveNumbers(const DgdrRequest& request, const Report& report) {
+  const Value* spec = specOf(request.object);
+  for (const auto& [group, field] : kPositive) {
+    const Value* value = json::find(json::find(spec, group), field);
+    if (value == nullptr || !value->IsNumber() || value->GetDouble() > 0) continue;
+    report.warn(fmt::format("spec.{}.{}", group, field),
+                fmt::format("must be greater than 0, but is {}", showValue(*value)));
+  }
+}
+
+void overrideIsGraph(const DgdrRequest& request, const Report& report) {
+  const Value* graph = json::findObject(json::find(specOf(request.object), "overrides"), "dgd");
+  if (graph == nullptr) return;
+  if (json::findText(graph, "kind") == api::kDynamoGraphDeployment &&
+      json::findText(graph, "apiVersion") == api::kV1alpha1) {
+    return;
+  }
+  report.warn("spec.overrides.dgd",
+              fmt::format("is not a {} of {}", api::kDynamoGraphDeployment, api::kV1alpha1));
+}
+
+/// A block of any content turns the planner on.
+void plannerIsOn(const DgdrRequest& request, const Report& report) {
+  const Value* planner = json::findObject(json::find(specOf(request.object), "features"), "planner");
+  const auto off = [&](std::string_view key, bool meansOff) {
+    const Value* value = json::find(planner, key);
+    const bool said =
+        value != nullptr && (value->IsBool() ? value->GetBool() == meansOff
+                                             : json::text(*value) == (meansOff ? "true" : "false"));
+    if (!said) return;
+    report.warn(fmt::format("spec.features.planner.{}", key),
+                "does not turn the planner off: remove the whole block");
+  };
+  off("enabled", false);
+  off("enable", false);
+  off("disabled", true);
+}
+
+/// The bound on all GPUs may well be less than a node has, but then the nodes are not filled.
+void gpusOfNode(const DgdrRequest& request, const Report& report) {
+  const Value* hardware = json::findObject(specOf(request.object), "hardware");
+  const Value* node = json::find(hardware, "numGpusPerNode");
+  const Value* all = json::find(hardware, "totalGpus");
+  if (node == nullptr || all == nullptr || !node->IsInt64() || !all->IsInt64() || all->GetInt64() <= 0)
+    return;
+  if (node->GetInt64() <= all->GetInt64()) return;
+  report.warn(
+      "spec.hardware.numGpusPerNode",
+      fmt::format("one node has {} GPUs, more than the {} of totalGpus", node->GetInt64(), all->GetInt64()));
+}
+
+using DgdrCheck = Check<DgdrRequest>;
+
+constexpr std::array kChecks = {
+    DgdrCheck{{"dgdr-spec-locked", Severity::Lock,
+               "the spec is locked in phases Profiling, Ready, Deploying and Deployed"},
+              specLocked},
+    DgdrCheck{{"dgdr-model-required", Severity::Error, "a model must be named"}, modelRequired},
+    DgdrCheck{
+        {"dgdr-thorough-backend", Severity::Error, "searchStrategy thorough needs a backend other than auto"},
+        thoroughNeedsBackend},
+    DgdrCheck{{"dgdr-hardware-required", Severity::Error,
+               "without GPU discovery in a restricted namespace, hardware must be given"},
+              hardwareGiven},
+    DgdrCheck{{"dgdr-name-length", Severity::Error, "the name must leave room for the profiling Job's name"},
+              nameFitsJob},
+    DgdrCheck{{"dgdr-overrides-namespace", Severity::Error,
+               "the generated deployment stays in the request's namespace unless configured otherwise"},
+              overridesNamespace},
+    DgdrCheck{{"dgdr-failed-is-final", Severity::Warning, "a failed request is not run again after an edit"},
+              failedIsFinal},
+    DgdrCheck{{"dgdr-positive-numbers", Severity::Warning,
+               "counts, latencies and token numbers should be positive"},
+              positiveNumbers},
+    DgdrCheck{{"dgdr-override-kind", Severity::Warning, "overrides.dgd should be a DynamoGraphDeployment"},
+              overrideIsGraph},
+    DgdrCheck{{"dgdr-planner-on", Severity::Warning, "the planner is turned off by leaving its block out"},
+              plannerIsOn},
+    DgdrCheck{{"dgdr-gpus-of-node", Severity::Warning, "a node has no more GPUs than there are"}, gpusOfNode},
+};
+
+constexpr auto kRules = rulesIn(kChecks);
+
+}  // namespace
+
+bool specChanged(const DgdrRequest& request) {
+  if (!sameDgdrSpec(json::find(*request.old, "spec"), json::find(request.object, "spec"))) return true;
+  return fromAlpha(request) && !sameAlphaSpec(*request.old, request.object);
+}
+
+std::span<const Rule> dgdrRules() {
+  return kRules;
+}
+
+Findings validateDgdr(const DgdrRequest& request) {
+  return judgeBy(kChecks, request);
+}
+
+}  // namespace dynamo::rules

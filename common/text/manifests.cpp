@@ -1,0 +1,90 @@
+#include "common/text/manifests.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "common/text/input.h"
+#include "common/text/yaml.h"
+
+namespace dynamo::text {
+namespace {
+
+/// nullopt when it cannot be read.
+std::optional<std::string> textOf(const std::string& file, std::string& error) {
+  std::ifstream opened;
+  if (file != "-") {
+    opened.open(file, std::ios::binary);
+    if (!opened) {
+      error = fmt::format("{}: {}", file, std::strerror(errno));
+      return std::nullopt;
+    }
+  }
+  std::istream& input = file == "-" ? std::cin : opened;
+  std::string text = text::readText(input);
+  if (input.bad()) {
+    error = fmt::format("{}: cannot be read", file);
+    return std::nullopt;
+  }
+  return text;
+}
+
+bool isList(const json::Value& value) {
+  const json::Value* items = json::find(&value, "items");
+  return json::findText(&value, "kind").ends_with("List") && items != nullptr && items->IsArray();
+}
+
+void addObjects(const std::string& file, TextDocument document, std::vector<Manifest>& objects) {
+  if (!isList(document.value)) {
+    objects.push_back({file, std::move(document.value), std::move(document.positions), ""});
+    return;
+  }
+  const json::Value& items = *json::find(document.value, "items");
+  for (rapidjson::SizeType i = 0; i < items.Size(); ++i) {
+    json::Document object;
+    object.CopyFrom(items[i], object.GetAllocator());
+    // The analyzer does not see that the document takes its allocator along.
+    // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks)
+    objects.push_back({file, std::move(object), document.positions, fmt::format("items[{}].", i)});
+  }
+}
+
+}  // namespace
+
+Position Manifest::locate(const std::string& path) const {
+  return positions.locate(pathPrefix + path);
+}
+
+std::string_view Manifest::kind() const {
+  return json::findText(&object, "kind");
+}
+std::string_view Manifest::name() const {
+  return json::findText(json::find(&object, "metadata"), "name");
+}
+
+Manifests readManifests(const std::vector<std::string>& files) {
+  Manifests manifests;
+  for (const std::string& file : files) {
+    std::string error;
+    const auto text = textOf(file, error);
+    if (!text) {
+      manifests.errors.push_back(error);
+      continue;
+    }
+    TextDocuments parsed = parseDocuments(*text);
+    for (TextDocument& document : parsed.documents) {
+      addObjects(file, std::move(document), manifests.objects);
+    }
+    if (parsed.error) {
+      manifests.errors.push_back(
+          fmt::format("{}:{}:{}: {}", file, parsed.error->line, parsed.error->column, parsed.error->reason));
+    }
+  }
+  return manifests;
+}
+
+}  // namespace dynamo::text

@@ -1,0 +1,26 @@
+#pragma once
+// The table tests/e2e/podrules-cases.json, which tests/e2e/test_podrules.py holds against a real API server.
+
+#include <fstream>
+#include <sstream>
+
+#include "judged.h"
+#include "support.h"
+#include "tests/unit/source_dir.h"
+
+namespace dynamo::rules::pod::test {
+
+/// Every row of the table, those of Ingresses or all others.
+inline json::Document cases(bool ingresses = false) {
+  const std::string path = dynamo::test::sourceFile("tests/e2e/podrules-cases.json");
+  std::ifstream file{path};
+  std::stringstream text;
+  text << file.rdbuf();
+  json::Document rows = parsed(text.str());
+  for (auto row = rows.Begin(); row != rows.End();) {
+    row = (json::findText(&*row, "kind") == "Ingress") == ingresses ? row + 1 : rows.Erase(row);
+  }
+  return rows;
+}
+
+}  // namespace dynamo::rules::pod::test
