@@ -69,8 +69,8 @@ std::string escaped(std::string_view json) {
 }
 
 std::string scalar(const Value& value) {
-  if (value.IsString() && isPlain(text(value))) return std::string{text(value)};
-  std::string written = dump(value);
+  if (value.IsString() && isPlain(json::text(value))) return std::string{json::text(value)};
+  std::string written = json::dump(value);
   const bool odd = std::any_of(written.begin(), written.end(),
                                [](char c) { return static_cast<unsigned char>(c) >= 0x7f; });
   return odd ? escaped(written) : written;
@@ -123,7 +123,7 @@ void write(const Value& value, std::size_t indent, std::string& out) {
 
 }  // namespace
 
-std::string toYaml(const Value& value) {
+std::string toYaml(const json::Value& value) {
   std::string out;
   write(value, 0, out);
   return out;

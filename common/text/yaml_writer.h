@@ -9,6 +9,6 @@ namespace dynamo::text {
 
 /// `value` as a YAML document without the leading "---". Members keep their order; strings are quoted
 /// whenever a YAML 1.1 or 1.2 reader could take them for something else.
-std::string toYaml(const Value& value);
+std::string toYaml(const json::Value& value);
 
 }  // namespace dynamo::text

@@ -28,7 +28,7 @@ def told_by_mistakes():
 def told_by_unit_tests():
     """Ids as tests expect them: "E <id> path: words", "W <id> ..."."""
     text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests/unit").rglob("*")
-                   if path.suffix in (".cpp", ".h")) + (HERE / "podrules-cases.json").read_text(encoding="utf-8")
+                   if path.suffix in (".cpp", ".h")) + (HERE / "pod-rules-cases.json").read_text(encoding="utf-8")
     return set(re.findall(r'[EW] ([a-z]+[.-][a-z.-]+)[ "]', text))
 
 

@@ -104,7 +104,7 @@ class Includes(unittest.TestCase):
         for name in ("webhook/review/conversion.cpp", "webhook/review/conversion.h", "common/json/value.h"):
             self.assertIn(root / name, ours)
         ours, _ = includes.closure(root / "tests/unit/admission/request_test.cpp")
-        self.assertIn(root / "tests/unit/validation/support.h", ours, "found in a folder of the target's")
+        self.assertIn(root / "tests/unit/rules/support.h", ours, "found in a folder of the target's")
         self.assertTrue(any(header.startswith("rapidjson/") for header in others), "named by a header of ours only")
 
 

@@ -3,7 +3,7 @@
 // and in the Jobs and claims around them. Nothing here depends on a cluster's state or configuration. A
 // value of a newer field is an error if every API server either refuses it or drops the field; the field
 // itself is a warning when it needs a feature gate that is off by default, or is younger than 1.30. How each
-// field of the pod schema is settled: tests/unit/podrules/fields.txt.
+// field of the pod schema is settled: tests/unit/rules/pod/fields.txt.
 //
 // Every function takes JSON as it would be sent to the API server, before its defaulting, and the path that
 // the findings' fields start with ("" is allowed). A value of a wrong JSON type is skipped: types are the

@@ -1,5 +1,5 @@
 // Names of resources and hosts; the other grammars are held against a real API server
-// (tests/e2e/podrules-cases.json).
+// (tests/e2e/pod-rules-cases.json).
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// The table tests/e2e/podrules-cases.json, which tests/e2e/test_podrules.py holds against a real API server.
+// The table tests/e2e/pod-rules-cases.json, which tests/e2e/test_pod_rules.py holds against a real API server.
 
 #include <fstream>
 #include <sstream>
@@ -12,7 +12,7 @@ namespace dynamo::rules::pod::test {
 
 /// Every row of the table, those of Ingresses or all others.
 inline json::Document cases(bool ingresses = false) {
-  const std::string path = dynamo::test::sourceFile("tests/e2e/podrules-cases.json");
+  const std::string path = dynamo::test::sourceFile("tests/e2e/pod-rules-cases.json");
   std::ifstream file{path};
   std::stringstream text;
   text << file.rdbuf();

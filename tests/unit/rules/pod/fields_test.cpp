@@ -25,7 +25,7 @@ struct Settled {
 
 std::map<std::string, Settled> table() {
   std::map<std::string, Settled> rows;
-  std::istringstream lines{contents("tests/unit/podrules/fields.txt")};
+  std::istringstream lines{contents("tests/unit/rules/pod/fields.txt")};
   for (std::string line; std::getline(lines, line);) {
     if (line.empty() || line[0] == '#') continue;
     std::istringstream columns{line};

@@ -1,5 +1,5 @@
-// Rows like those of tests/e2e/podrules-cases.json in, one a line; out, a line for each: what the pod rules
-// say of it. For tests/e2e/test_podrules_generated.py, which asks a real API server the same.
+// Rows like those of tests/e2e/pod-rules-cases.json in, one a line; out, a line for each: what the pod rules
+// say of it. For tests/e2e/test_pod_rules_generated.py, which asks a real API server the same.
 
 #include <iostream>
 #include <string>
@@ -26,7 +26,7 @@ int main() {
   while (std::getline(std::cin, line)) {
     dynamo::json::Document row;
     if (const auto error = dynamo::json::parse(line, row)) {
-      std::cerr << "podrules_judge: " << error->message() << "\n";
+      std::cerr << "pod_rules_judge: " << error->message() << "\n";
       return 1;
     }
     std::cout << answer(row) << "\n";

@@ -1,5 +1,5 @@
 #pragma once
-// What the pod rules say of a row of tests/e2e/podrules-cases.json.
+// What the pod rules say of a row of tests/e2e/pod-rules-cases.json.
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 """The pod rules against a real API server, with generated pods: both refuse the same ones.
 
-Pods are drawn with a fixed seed (DYNAMO_SEED, 1) from every field of the pod schema: podrules_values.py has the values.
+Pods are drawn with a fixed seed (DYNAMO_SEED, 1) from every field of the pod schema: pod_rules_values.py has the values.
 DYNAMO_PODS is how many (2000; 0: every value at every place, and 20,000 pairs). DYNAMO_SHOW=1 prints disagreements as rows
-for podrules-cases.json.
+for pod-rules-cases.json.
 
 Two API servers judge. One has the feature gates on that pod fields are behind: what it refuses, as a Deployment or as
 the pod in it, must be an error of ours, and nothing else; the fields that it names must be those that we name. The other
@@ -25,14 +25,14 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "cluster")]
 
 from control_plane import ControlPlane  # noqa: E402
 from plausible_check import Api  # noqa: E402
-from podrules_generated import Drawer, row  # noqa: E402
+from pod_rules_generated import Drawer, row  # noqa: E402
 
 COUNT = int(os.environ.get("DYNAMO_PODS") or 2000)
 EVERYTHING = os.environ.get("DYNAMO_PODS") == "0"
 PAIRS = 20000
 SEED = int(os.environ.get("DYNAMO_SEED") or 1)
-JUDGE = os.environ.get("DYNAMO_JUDGE") or ROOT / "build/release/bin/podrules_judge"
-NAMESPACE = "podrules"
+JUDGE = os.environ.get("DYNAMO_JUDGE") or ROOT / "build/release/bin/pod_rules_judge"
+NAMESPACE = "pod-rules"
 GATES = ("ClusterTrustBundleProjection", "ContainerRestartRules", "ContainerStopSignals", "CrossNamespaceVolumeDataSource",
          "EnvFiles", "HostnameOverride", "ImageVolume", "PodCertificateRequest", "SELinuxMount")
 GATED = "pod.feature-gate"

@@ -1,5 +1,5 @@
-"""The table podrules-cases.json against a real API server: it refuses what the pod rules call an error, and
-nothing else. tests/unit/podrules reads the same table, with the exact findings (`says`).
+"""The table pod-rules-cases.json against a real API server: it refuses what the pod rules call an error, and
+nothing else. tests/unit/rules/pod reads the same table, with the exact findings (`says`).
 
 A row: `name`, `refused` (by the API server), `kind` (Deployment unless given), `container` (members of the main
 container), `podSpec` (members of its pod spec), `metadata` (of the template), `template` (in place of all of
@@ -17,8 +17,8 @@ sys.path.insert(0, str(HERE.parent / "cluster"))
 
 from control_plane import ApiError, ControlPlane  # noqa: E402
 
-CASES = json.loads((HERE / "podrules-cases.json").read_text(encoding="utf-8"))
-NAMESPACE = "podrules"
+CASES = json.loads((HERE / "pod-rules-cases.json").read_text(encoding="utf-8"))
+NAMESPACE = "pod-rules"
 LABELS = {"app": "a"}
 API = {
     "Deployment": ("apps/v1", "deployments"),

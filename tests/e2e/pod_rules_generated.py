@@ -1,4 +1,4 @@
-"""Pods drawn from every field of the pod schema, for test_podrules_generated.py.
+"""Pods drawn from every field of the pod schema, for test_pod_rules_generated.py.
 
 A draw is a place in the schema (names of fields from the template down) and a value there. A pod has one or two.
 """
@@ -7,7 +7,7 @@ import copy
 import json
 import pathlib
 
-from podrules_values import BASES, OF_TYPE, POD, RELATED, VALUES
+from pod_rules_values import BASES, OF_TYPE, POD, RELATED, VALUES
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TYPES = json.loads((ROOT / "common/schema/k8s/types.json").read_text(encoding="utf-8"))["types"]
@@ -79,7 +79,7 @@ def put(template, path, value):
 
 
 def row(draws):
-    """The row of a table like podrules-cases.json."""
+    """The row of a table like pod-rules-cases.json."""
     template = {"fresh": set(), "spec": copy.deepcopy(POD)}
     for path, value in draws:
         put(template, path, value)

@@ -1,4 +1,4 @@
-"""Values of every field of the pod schema, right and wrong ones: data for test_podrules_generated.py.
+"""Values of every field of the pod schema, right and wrong ones: data for test_pod_rules_generated.py.
 
 Which of them API servers refuse is theirs to say. A field that is not here gets the values of its JSON type. All
 values fit the schema: what does not fit it never reaches the pod rules.
