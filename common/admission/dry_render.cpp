@@ -9,10 +9,10 @@
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
 #include "common/defaults/record.h"
-#include "common/k8s/names.h"
+#include "common/model/graph.h"
+#include "common/model/pathway.h"
 #include "common/render/children.h"
 #include "common/render/deployment_config.h"
-#include "common/render/names.h"
 #include "common/render/object.h"
 #include "common/rules/pod/pod.h"
 #include "common/rules/pod/rules.h"
@@ -182,17 +182,14 @@ Findings renderOnce(const Value& graph, const render::Context& context) {
 
 /// nullopt: nobody has said what is installed.
 std::optional<bool> groveFor(const Value& graph, const render::Context& context) {
-  const std::string choice =
-      k8s::lowerAscii(json::findText(render::annotationsOf(graph), api::annotation::kEnableGrove));
-  if (choice == "false") return false;
-  const std::optional<bool> configured = context.config.orchestrators.grove.enabled;
-  return configured ? configured : context.facts.groveApi;
+  if (model::refusesGrove(render::annotationsOf(graph))) return false;
+  return model::groveEnabled(context.config.orchestrators, context.facts.groveApi);
 }
 
 bool isSetOfNone(const Value* component) {
   const Value* replicas = json::find(component, "replicas");
   return replicas != nullptr && replicas->IsInt64() && replicas->GetInt64() == 0 &&
-         render::nodeCount(*component) > 1;
+         model::nodeCount(*component) > 1;
 }
 
 }  // namespace

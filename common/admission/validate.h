@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "common/config/operator_config.h"
-#include "common/defaults/component_defaults.h"
 #include "common/field/finding.h"
+#include "common/model/component_defaults.h"
 #include "common/render/context.h"
 #include "common/rules/validators.h"
 
@@ -16,7 +16,7 @@ namespace dynamo::admission {
 /// What the rules know besides the request. Never changed: new facts make new settings.
 struct Settings {
   config::OperatorConfig config;
-  defaults::ComponentDefaults defaults;
+  model::ComponentDefaults defaults;
   render::Facts facts;
   rules::GraphPolicy policy;
 

@@ -11,6 +11,7 @@
 #include "common/defaults/record.h"
 #include "common/defaults/units.h"
 #include "common/json/build.h"
+#include "common/model/graph.h"
 #include "common/schema/defaults.h"
 #include "common/schema/registry.h"
 
@@ -263,7 +264,7 @@ class Request {
 
 bool isOurs(const Value& object) {
   const std::string_view kind = json::findText(&object, "kind");
-  if (kind == api::kDynamoComponentDeployment) return graphOwner(object) == nullptr;
+  if (kind == api::kDynamoComponentDeployment) return model::graphOwner(object) == nullptr;
   return kind == api::kDynamoGraphDeployment;
 }
 

@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "common/config/operator_config.h"
-#include "common/defaults/component_defaults.h"
 #include "common/field/finding.h"
 #include "common/json/value.h"
+#include "common/model/component_defaults.h"
 
 namespace dynamo::defaults {
 
 struct DefaultContext {
-  const ComponentDefaults& components;
+  const model::ComponentDefaults& components;
   const config::OperatorConfig& config;
   std::string_view operatorVersion;  ///< stamped on graphs verbatim; "" and "unknown" are not
   std::string_view namespaceName;    ///< of the request; for objects without metadata.namespace

@@ -1,19 +1,35 @@
 #pragma once
 // Writes the defaults of one component into it, where the user has nothing.
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/config/operator_config.h"
 #include "common/defaults/claims.h"
-#include "common/defaults/component_defaults.h"
-#include "common/defaults/identity.h"
 #include "common/json/value.h"
+#include "common/model/component_defaults.h"
 #include "common/schema/node.h"
 
 namespace dynamo::defaults {
 
+/// What the defaults of a component depend on besides itself and the configuration. The names of variables
+/// point into spec.envs of the graph.
+struct Surroundings {
+  std::string graph;                       ///< name of the graph; empty while only generateName is known
+  std::string namespaceName;               ///< of Kubernetes; empty: unknown
+  std::string discovery;                   ///< the graph's annotation as written
+  std::vector<std::string_view> envNames;  ///< of spec.envs of a graph, sorted
+
+  bool operator==(const Surroundings&) const = default;
+};
+
+/// Of a DynamoGraphDeployment, or of a DynamoComponentDeployment on its own. `fallbackNamespace` replaces a
+/// metadata.namespace that is absent.
+Surroundings surroundingsOf(const json::Value& object, std::string_view fallbackNamespace);
+
 struct Derivation {
-  const ComponentDefaults& components;
+  const model::ComponentDefaults& components;
   const config::OperatorConfig& config;
   const Surroundings& around;
   const schema::Node* node;  ///< of the component: written values get the schema's defaults at once

@@ -5,6 +5,7 @@
 #include "common/api/dynamo.h"
 #include "common/defaults/derive.h"
 #include "common/defaults/digest.h"
+#include "common/model/graph.h"
 
 namespace dynamo::defaults {
 namespace {
@@ -24,6 +25,20 @@ std::string_view discoveryOf(const Value& component) {
 }
 
 }  // namespace
+
+Surroundings surroundingsOf(const Value& object, std::string_view fallbackNamespace) {
+  const model::Graph graph = model::resolveGraph(object, fallbackNamespace);
+  Surroundings around{std::string{graph.graphName}, std::string{graph.namespaceName}, {}, {}};
+  if (!graph.isGraph) return around;
+  around.discovery = json::findText(graph.annotations, api::annotation::kDiscoveryBackend);
+  const Value* variables = json::find(graph.spec, "envs");
+  if (variables == nullptr || !variables->IsArray()) return around;
+  std::vector<std::string_view>& names = around.envNames;
+  for (const Value& variable : variables->GetArray()) names.push_back(json::findText(&variable, "name"));
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return around;
+}
 
 bool sameIntent(const Value& a, const Value& b) {
   if (!a.IsObject() || !b.IsObject()) return json::equal(a, b);

@@ -8,16 +8,12 @@
 
 #include "common/defaults/claims.h"
 #include "common/json/value.h"
+#include "common/model/completion.h"
 #include "common/schema/node.h"
 
 namespace dynamo::defaults {
 
-/// A value to write, and the member (or the item's key) that it is known by.
-struct Unit {
-  std::string name;
-  json::Value value;
-};
-
+using model::Unit;
 using Path = std::span<const std::string_view>;
 
 class Writer {

@@ -21,7 +21,7 @@ void updateForSglang(const Component& component, Role role, PodDraft& pod, json:
     return fmt::format("--dist-init-addr {}:{} --nnodes {} --node-rank {}", address, kDistInitPort,
                        hosts.nodes, leader ? "0" : hosts.rank());
   };
-  injectFlags(pod.main, {flags(hosts.leaderDirect()), flags(hosts.leaderShell())}, !leader, kSglang,
+  injectFlags(pod.main, {flags(hosts.leaderDirect()), flags(hosts.leaderShell())}, !leader, model::kSglang,
               allocator);
 }
 

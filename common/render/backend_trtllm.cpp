@@ -123,7 +123,7 @@ std::string leaderScript(const Component& component, const Value& main) {
       "ob1 "
       "--mca plm_rsh_args \"-p {} -o StrictHostKeyChecking=no -i $HOME/.ssh/id_rsa\" -x {} bash -c "
       "'trtllm-llmapi-launch {}'",
-      component.nodes() * countedGpus(component.spec).number, fmt::join(hosts, ","), api::kMpiSshPort,
+      component.nodes * countedGpus(component.spec).number, fmt::join(hosts, ","), api::kMpiSshPort,
       fmt::join(names, " -x "), originalCommand(main)));
   return fmt::format("{}", fmt::join(steps, " && "));
 }
@@ -144,9 +144,9 @@ std::string workerScript() {
 void updateForTrtllm(const Component& component, Role role, const Context& context, PodDraft& pod,
                      Errors& errors, Allocator& allocator) {
   if (!component.multinode() || role == Role::Checkpoint) return;
-  if (component.nodes() > kMaxNodes) {
+  if (component.nodes > kMaxNodes) {
     errors.push_back(
-        {field::ErrorType::Invalid, component.at("multinode.nodeCount"), fmt::format("{}", component.nodes()),
+        {field::ErrorType::Invalid, component.at("multinode.nodeCount"), fmt::format("{}", component.nodes),
          fmt::format("must be at most {} for TensorRT-LLM: every host stands in one command", kMaxNodes),
          "render.trtllm-nodes"});
     return;

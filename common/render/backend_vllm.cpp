@@ -70,14 +70,14 @@ bool injectMultiprocessing(const Component& component, Role role, Value& main, A
                        hosts.nodes, leader, kMasterPort, rank);
   };
   return injectFlags(main, {flags(hosts.leaderDirect()), flags(hosts.leaderShell())}, role == Role::Worker,
-                     kVllm, allocator);
+                     model::kVllm, allocator);
 }
 
 /// Puts `flags` into the first item of `list` that runs vLLM by itself, as the text of a shell.
 bool injectIntoItem(Value* list, std::string_view flags, const json::Maker& make) {
   if (list == nullptr || !list->IsArray()) return false;
   for (Value& item : list->GetArray()) {
-    const auto changed = injectIntoText(json::text(item), flags, kVllm);
+    const auto changed = injectIntoText(json::text(item), flags, model::kVllm);
     if (!changed) continue;
     item = make.value(*changed);
     return true;
@@ -101,7 +101,7 @@ void injectDataParallel(const Component& component, const Sizes& sizes, Role rol
         local, rank, leader, kDataParallelPort);
   };
   injectFlags(main, {flags(component.hosts.leaderDirect()), flags(component.hosts.leaderShell())},
-              role == Role::Worker, kVllm, allocator);
+              role == Role::Worker, model::kVllm, allocator);
 }
 
 void wrapInRay(const Component& component, Role role, Value& main, Allocator& allocator) {
@@ -182,7 +182,7 @@ void updateForVllm(const Component& component, Role role, PodDraft& pod, Allocat
   const json::Maker make{allocator};
   if (component.multinode() && role != Role::Checkpoint) {
     const Sizes sizes = sizesOf(pod.main, component.spec);
-    const bool multiprocessing = usesMultiprocessing({component.annotations()});
+    const bool multiprocessing = usesMultiprocessing({component.annotations});
     const Mode mode = modeOf(sizes, multiprocessing);
     const bool joined =
         mode == Mode::Multiprocessing && injectMultiprocessing(component, role, pod.main, allocator);

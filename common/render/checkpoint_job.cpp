@@ -2,10 +2,10 @@
 
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
+#include "common/model/names.h"
 #include "common/render/checkpoint.h"
 #include "common/render/env.h"
 #include "common/render/hash.h"
-#include "common/render/names.h"
 #include "common/render/object.h"
 #include "common/render/pod.h"
 
@@ -80,10 +80,10 @@ void renderAutoCheckpoint(const Component& component, const Context& context, Ch
     }
   }
   const json::Maker make{allocator};
-  Component alone = component.clone(allocator);
-  json::remove(alone.spec, "checkpoint");
+  Component alone = component;
   alone.checkpoint = {};
   alone.framework = {std::string{json::findText(identity, "backendFramework")}, {}};
+  alone.nodes = 1;
   alone.hosts.nodes = 1;
   Pod pod = renderPod(alone, Role::Checkpoint, context, children.errors, allocator);
   if (!pod.good) return;
@@ -92,16 +92,16 @@ void renderAutoCheckpoint(const Component& component, const Context& context, Ch
   Value object =
       makeObject(api::kV1alpha1, api::kDynamoCheckpoint, use.hash, component.namespaceName, allocator);
   setMetadata(object, "labels",
-              make.object(api::label::kGraph, component.graph, api::label::kComponent, component.service,
+              make.object(api::label::kGraph, component.graph, api::label::kComponent, component.key,
                           api::label::kCheckpointHash, use.hash),
               allocator);
   Value podTemplate = make.object("metadata",
-                                  make.object("labels", make.object(api::label::kComponent, component.service,
+                                  make.object("labels", make.object(api::label::kComponent, component.key,
                                                                     api::label::kGraph, component.graph)),
                                   "spec", std::move(pod.spec));
   make.set(object, "spec",
            make.object("identity", *identity, "job", make.object("podTemplateSpec", std::move(podTemplate))));
-  children.items.push_back({std::move(object), component.service});
+  children.items.push_back({std::move(object), component.key});
 }
 
 Children renderCheckpoint(const Value& checkpoint, const Context& context, Allocator& allocator) {

@@ -2,13 +2,17 @@
 // The main container of a component, and the frontend sidecar.
 
 #include "common/json/value.h"
+#include "common/model/completion.h"
 #include "common/render/component.h"
 
 namespace dynamo::render {
 
-/// In this order: type defaults, mainContainer, envs, probes, resources, envFrom, standard environment.
-/// Presence wins: a given 0 or false replaces a default, empty texts, lists and maps do not (quirk pod-Q6).
-json::Value mainContainer(const Component& component, const Context& context, Errors& errors,
+/// The defaults of a component for its pods: the model's, and the suffix of its workers' namespace.
+model::Completion complete(const Component& component, const Context& context, json::Allocator& allocator);
+
+/// In this order: defaults, mainContainer, envs, probes, resources, envFrom. Presence wins: a given 0 or
+/// false replaces a default, empty texts, lists and maps do not (pod-Q6).
+json::Value mainContainer(const Component& component, model::Completion& completion, Errors& errors,
                           json::Allocator& allocator);
 
 /// The container of `frontendSidecar`.

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "common/config/operator_config.h"
-#include "common/defaults/component_defaults.h"
 #include "common/json/value.h"
+#include "common/model/component_defaults.h"
 
 namespace dynamo::render {
 
@@ -38,7 +38,7 @@ struct Facts {
 
 struct Context {
   const config::OperatorConfig& config;
-  const defaults::ComponentDefaults& defaults;
+  const model::ComponentDefaults& defaults;
   const Facts& facts;
   /// Decides the pathway in place of configuration and facts; the graph's annotation still comes first.
   std::optional<bool> grove = std::nullopt;

@@ -25,8 +25,7 @@ Value intOrString(std::string_view text, const json::Maker& make) {
 
 Value strategy(const Component& component, const Value& annotations, const json::Maker& make) {
   const bool restoring = component.checkpoint.enabled && component.checkpoint.ready;
-  const std::string_view wanted =
-      json::findText(component.annotations(), api::annotation::kDeploymentStrategy);
+  const std::string_view wanted = json::findText(component.annotations, api::annotation::kDeploymentStrategy);
   if (restoring || wanted == "Recreate") return make.object("type", "Recreate");
   const auto limit = [&](std::string_view key) {
     const std::string_view text = json::findText(&annotations, key);
@@ -42,7 +41,7 @@ Value strategy(const Component& component, const Value& annotations, const json:
 void ensureServiceAccount(const Component& component, const Facts& facts, Value& podSpec,
                           Allocator& allocator) {
   if (!json::findText(&podSpec, "serviceAccountName").empty()) return;
-  const auto found = facts.componentAccounts.find(component.namespaceName);
+  const auto found = facts.componentAccounts.find(std::string{component.namespaceName});
   const std::string_view name = found == facts.componentAccounts.end() || found->second.empty()
                                     ? "default"
                                     : std::string_view{found->second.front()};
@@ -70,7 +69,7 @@ void renderDeployment(const Value& owner, const Component& component, const Cont
   setMetadata(deployment, "annotations", std::move(annotations), allocator);
   setOwner(deployment, owner, allocator);
   make.set(deployment, "spec", std::move(spec));
-  children.items.push_back({std::move(deployment), component.service});
+  children.items.push_back({std::move(deployment), component.key});
 }
 
 }  // namespace dynamo::render

@@ -4,7 +4,7 @@
 
 #include "common/api/dynamo.h"
 #include "common/k8s/duration.h"
-#include "common/render/names.h"
+#include "common/model/names.h"
 #include "common/render/object.h"
 #include "common/text/yaml_writer.h"
 
@@ -110,12 +110,12 @@ Value endpointPickerConfig(const Value& config, Allocator& allocator) {
 void renderEndpointPicker(const Value& graph, const std::vector<Component>& components, Children& children,
                           Allocator& allocator) {
   const auto found = std::find_if(components.begin(), components.end(),
-                                  [](const Component& c) { return c.type() == api::kEpp; });
+                                  [](const Component& c) { return c.type == api::kEpp; });
   if (found == components.end()) return;
   const Component& component = *found;
   const json::Maker make{allocator};
   const auto labels = [&] {
-    return make.object(api::label::kGraph, component.graph, api::label::kComponent, component.service,
+    return make.object(api::label::kGraph, component.graph, api::label::kComponent, component.key,
                        api::label::kComponentType, api::kEpp);
   };
   const Value* eppConfig = json::findObject(&component.spec, "eppConfig");
@@ -125,20 +125,20 @@ void renderEndpointPicker(const Value& graph, const std::vector<Component>& comp
       children.errors.push_back({field::ErrorType::Required, component.at("eppConfig"), "",
                                  "config or configMapRef", "render.epp-config"});
     } else {
-      Value map =
-          makeObject("v1", "ConfigMap", component.graph + "-epp-config", component.namespaceName, allocator);
+      Value map = makeObject("v1", "ConfigMap", std::string{component.graph} + "-epp-config",
+                             component.namespaceName, allocator);
       setMetadata(map, "labels", labels(), allocator);
       setOwner(map, graph, allocator);
       make.set(map, "data",
                make.object(api::kEppConfigKey, text::toYaml(endpointPickerConfig(*config, allocator))));
-      children.items.push_back({std::move(map), component.service});
+      children.items.push_back({std::move(map), component.key});
     }
   }
-  Value pool = makeObject("inference.networking.k8s.io/v1", "InferencePool", component.graph + "-pool",
-                          component.namespaceName, allocator);
+  Value pool = makeObject("inference.networking.k8s.io/v1", "InferencePool",
+                          std::string{component.graph} + "-pool", component.namespaceName, allocator);
   setMetadata(pool, "labels", labels(), allocator);
   setOwner(pool, graph, allocator);
-  const std::string picker = dashed(componentName(component.graph, component.service));
+  const std::string picker = model::dashed(model::componentName(component.graph, component.key));
   make.set(
       pool, "spec",
       make.object(
@@ -147,7 +147,7 @@ void renderEndpointPicker(const Value& graph, const std::vector<Component>& comp
                                                  api::label::kNamespace, component.dynamoNamespace)),
           "endpointPickerRef",
           make.object("kind", "Service", "name", picker, "port", make.object("number", api::kEppGrpcPort))));
-  children.items.push_back({std::move(pool), component.service});
+  children.items.push_back({std::move(pool), component.key});
 }
 
 }  // namespace dynamo::render

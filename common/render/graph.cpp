@@ -8,12 +8,13 @@
 #include "common/defaults/apply.h"
 #include "common/k8s/names.h"
 #include "common/k8s/quantity.h"
+#include "common/model/names.h"
+#include "common/model/pathway.h"
 #include "common/render/checkpoint_job.h"
 #include "common/render/deployment_config.h"
 #include "common/render/epp.h"
 #include "common/render/graph_component.h"
 #include "common/render/hash.h"
-#include "common/render/names.h"
 #include "common/render/network.h"
 #include "common/render/object.h"
 #include "common/render/rbac.h"
@@ -84,13 +85,13 @@ class Graph {
     };
     const config::RbacConfig& rbac = context_.config.rbac;
     if (any([](const Component& c) {
-          return c.type() == api::kPlanner ||
+          return c.type == api::kPlanner ||
                  json::findText(c.podSpec(), "serviceAccountName") == api::kPlannerServiceAccount;
         })) {
       renderClusterRoleAccount(api::kPlannerServiceAccount, rbac.plannerClusterRoleName, namespaceOf(graph_),
                                context_, children_, make_.allocator());
     }
-    if (any([](const Component& c) { return c.type() == api::kEpp; })) {
+    if (any([](const Component& c) { return c.type == api::kEpp; })) {
       renderClusterRoleAccount(api::kEppServiceAccount, rbac.eppClusterRoleName, namespaceOf(graph_),
                                context_, children_, make_.allocator());
     }
@@ -121,33 +122,34 @@ class Graph {
     const Value* adapter = json::findObject(&component.spec, "scalingAdapter");
     if (adapter == nullptr || !json::findBool(adapter, "enabled").value_or(false)) return;
     Value object = makeObject(api::kV1alpha1, api::kDynamoGraphDeploymentScalingAdapter,
-                              componentName(component.graph, component.service), component.namespaceName,
+                              model::componentName(component.graph, component.key), component.namespaceName,
                               make_.allocator());
     setMetadata(object, "labels",
-                make_.object(api::label::kGraph, component.graph, api::label::kComponent, component.service),
+                make_.object(api::label::kGraph, component.graph, api::label::kComponent, component.key),
                 make_.allocator());
     setOwner(object, graph_, make_.allocator());
     const Value* replicas = json::find(component.spec, "replicas");
     make_.set(object, "spec",
               make_.object("replicas", replicas == nullptr ? Value{1} : make_.value(*replicas), "dgdRef",
-                           make_.object("name", component.graph, "serviceName", component.service)));
-    children_.items.push_back({std::move(object), component.service});
+                           make_.object("name", component.graph, "serviceName", component.key)));
+    children_.items.push_back({std::move(object), component.key});
   }
 
   void grove() {
     for (Component& component : components_) {
       // Pods of a Grove graph carry the backend that holds for them, as it was written.
-      Value& annotations = json::ensureObject(component.spec, "annotations", make_.allocator());
-      if (json::findText(&annotations, api::annotation::kDiscoveryBackend).empty()) {
-        make_.set(annotations, api::annotation::kDiscoveryBackend, context_.config.discoveryBackend);
-      }
+      if (!json::findText(component.annotations, api::annotation::kDiscoveryBackend).empty()) continue;
+      Value annotations = make_.object();
+      layOver(annotations, component.annotations, make_.allocator());
+      make_.set(annotations, api::annotation::kDiscoveryBackend, context_.config.discoveryBackend);
+      component.annotations = keep(std::move(annotations), make_.allocator());
     }
     renderPodCliqueSet(graph_, components_, context_, children_, make_.allocator());
     for (const Component& component : components_) {
-      const std::string name = componentName(component.graph, component.service);
+      const std::string name = model::componentName(component.graph, component.key);
       Value labels = make_.object();
-      layOver(labels, json::findObject(&component.spec, "labels"), make_.allocator());
-      renderComponentService(graph_, component, dashed(name), std::move(labels), make_.object(), false,
+      layOver(labels, component.labels, make_.allocator());
+      renderComponentService(graph_, component, model::dashed(name), std::move(labels), make_.object(), false,
                              children_, make_.allocator());
       renderRoutes(graph_, component, name, context_, children_, make_.allocator());
     }
@@ -162,19 +164,18 @@ class Graph {
       tellDeploymentConfig(component);
       children_.items.push_back(
           {componentDeployment(graph_, component, hash, context_, observed_, make_.allocator()),
-           component.service});
+           component.key});
     }
   }
 
   /// Told where the user wrote it: the component has a copy.
   void tellDeploymentConfig(const Component& component) {
     const Value* services = json::findObject(specOf(graph_), "services");
-    const auto source =
-        deploymentConfigSource(json::find(json::findObject(services, component.service), "envs"),
-                               component.at("envs"), json::find(specOf(graph_), "envs"));
+    const auto source = deploymentConfigSource(json::find(json::findObject(services, component.key), "envs"),
+                                               component.at("envs"), json::find(specOf(graph_), "envs"));
     json::Document config;
     if (!source || !readDeploymentConfig(source->text, config)) return;
-    std::string problem = deploymentConfigProblem(config, component.service);
+    std::string problem = deploymentConfigProblem(config, component.key);
     if (problem.empty()) return;
     children_.errors.push_back(
         {field::ErrorType::Invalid, source->path, "", std::move(problem), "render.deployment-config"});
@@ -200,14 +201,14 @@ void tellOnce(Errors& errors, Errors&& more) {
 }  // namespace
 
 bool lwsEnabled(const Context& context) {
-  return context.config.orchestrators.lwsEnabled.value_or(true) && context.facts.lwsApi.value_or(true);
+  return model::lwsEnabled(context.config.orchestrators, context.facts.lwsApi);
 }
 
 bool usesGrove(const Value& graph, const Context& context) {
-  const bool enabled = context.grove.value_or(
-      context.config.orchestrators.grove.enabled.value_or(context.facts.groveApi.value_or(true)));
-  if (!enabled) return false;
-  return k8s::lowerAscii(json::findText(annotationsOf(graph), api::annotation::kEnableGrove)) != "false";
+  const std::optional<bool> enabled =
+      context.grove ? context.grove
+                    : model::groveEnabled(context.config.orchestrators, context.facts.groveApi);
+  return model::usesGrove(annotationsOf(graph), enabled);
 }
 
 Children renderGraph(const Value& graph, const Context& context, const Observed& observed,

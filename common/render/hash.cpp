@@ -92,6 +92,10 @@ std::string sha256Hex(std::string_view text) {
   return hex;
 }
 
+std::string modelHash(std::string_view model) {
+  return sha256Hex(model).substr(0, kShortHash);
+}
+
 void appendGoString(std::string& out, std::string_view text) {
   out += '"';
   for (std::size_t i = 0; i < text.size(); ++i) {

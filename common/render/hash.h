@@ -20,6 +20,9 @@ std::string workerHash(const json::Value& graph);
 /// The text that workerHash hashes: Go's JSON of the worker services.
 std::string workerHashInput(const json::Value& graph);
 
+/// The first 8 hex digits of a model's SHA-256: label value and part of the model Service's name.
+std::string modelHash(std::string_view model);
+
 /// The hash of a checkpoint's identity, 16 hex digits.
 std::string identityHash(const json::Value& identity);
 

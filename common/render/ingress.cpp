@@ -1,5 +1,5 @@
 #include "common/api/dynamo.h"
-#include "common/render/names.h"
+#include "common/model/names.h"
 #include "common/render/network.h"
 #include "common/render/object.h"
 
@@ -70,7 +70,7 @@ Value defaultIngress(std::string_view graph, const config::IngressConfig& config
 
 void renderRoutes(const Value& owner, const Component& component, std::string_view name,
                   const Context& context, Children& children, Allocator& allocator) {
-  if (component.type() != api::kFrontend) return;
+  if (component.type != api::kFrontend) return;
   const json::Maker make{allocator};
   const Value* given = json::findObject(&component.spec, "ingress");
   // A component deployment has what its graph gave it; one of its own has what it says.
@@ -78,13 +78,13 @@ void renderRoutes(const Value& owner, const Component& component, std::string_vi
   const Value ingress = given != nullptr ? make.value(*given)
                                          : defaultIngress(component.graph, context.config.ingress, allocator);
   if (!json::findBool(&ingress, "enabled").value_or(false)) return;
-  const std::string service = dashed(name);
+  const std::string service = model::dashed(name);
   const auto add = [&](std::string_view apiVersion, std::string_view kind, Value&& spec) {
     Value object = makeObject(apiVersion, kind, name, component.namespaceName, allocator);
     setUserMetadata(object, ingress, make);
     setOwner(object, owner, allocator);
     make.set(object, "spec", std::move(spec));
-    children.items.push_back({std::move(object), component.service});
+    children.items.push_back({std::move(object), component.key});
   };
   if (json::find(ingress, "ingressControllerClassName") != nullptr) {
     add("networking.k8s.io/v1", "Ingress", ingressSpec(ingress, service, make));

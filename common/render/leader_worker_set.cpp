@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "common/api/dynamo.h"
-#include "common/defaults/identity.h"
+#include "common/model/graph.h"
+#include "common/model/names.h"
 #include "common/render/metadata.h"
-#include "common/render/names.h"
 #include "common/render/object.h"
 #include "common/render/workloads.h"
 
@@ -42,7 +42,7 @@ Value podTemplate(const Value& owner, const Component& component, const Pod& pod
                   std::string_view set, long long index, Allocator& allocator) {
   const json::Maker make{allocator};
   // A graph's service keeps those of extraPodMetadata, as with Grove (quirk pod-Q20).
-  const bool standalone = defaults::graphOwner(owner) == nullptr;
+  const bool standalone = model::graphOwner(owner) == nullptr;
   Value labels =
       podLabels(component, {}, allocator, standalone ? UserLabels::OfComponent : UserLabels::OfPods);
   make.set(labels, api::label::kInstanceId, fmt::format("{}", index));
@@ -59,13 +59,13 @@ Value podTemplate(const Value& owner, const Component& component, const Pod& pod
 void renderOne(const Value& owner, const Component& component, const Templates& pods, long long index,
                Children& children, Allocator& allocator) {
   const json::Maker make{allocator};
-  const std::string name = fmt::format("{}-{}", dashed(nameOf(owner)), index);
+  const std::string name = fmt::format("{}-{}", model::dashed(nameOf(owner)), index);
   Value group =
       makeObject("scheduling.volcano.sh/v1beta1", "PodGroup", name, component.namespaceName, allocator);
   setMetadata(group, "labels", make.object(api::label::kInstanceId, fmt::format("{}", index)), allocator);
   setOwner(group, owner, allocator);
-  make.set(group, "spec", make.object("minMember", component.nodes()));
-  children.items.push_back({std::move(group), component.service});
+  make.set(group, "spec", make.object("minMember", component.nodes));
+  children.items.push_back({std::move(group), component.key});
 
   Value set =
       makeObject("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", name, component.namespaceName, allocator);
@@ -76,11 +76,11 @@ void renderOne(const Value& owner, const Component& component, const Templates& 
   make.set(
       set, "spec",
       make.object("replicas", 1, "startupPolicy", "LeaderCreated", "leaderWorkerTemplate",
-                  make.object("size", component.nodes(), "leaderTemplate",
+                  make.object("size", component.nodes, "leaderTemplate",
                               podTemplate(owner, component, pods.leader, "leader", name, index, allocator),
                               "workerTemplate",
                               podTemplate(owner, component, pods.worker, "worker", name, index, allocator))));
-  children.items.push_back({std::move(set), component.service});
+  children.items.push_back({std::move(set), component.key});
 }
 
 }  // namespace

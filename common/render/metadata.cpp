@@ -2,8 +2,9 @@
 
 #include "common/api/dynamo.h"
 #include "common/json/build.h"
+#include "common/model/names.h"
 #include "common/render/checkpoint.h"
-#include "common/render/names.h"
+#include "common/render/hash.h"
 #include "common/render/object.h"
 
 namespace dynamo::render {
@@ -21,7 +22,7 @@ const Value* extra(const Component& component, std::string_view field) {
 }
 
 void setIdentity(const Component& component, Value& labels, const json::Maker& make) {
-  make.set(labels, api::label::kComponent, component.service);
+  make.set(labels, api::label::kComponent, component.key);
   make.set(labels, api::label::kNamespace, component.dynamoNamespace);
   make.set(labels, api::label::kGraph, component.graph);
   if (!component.workerHash.empty()) make.set(labels, api::label::kWorkerHash, component.workerHash);
@@ -35,7 +36,7 @@ void setIdentity(const Component& component, Value& labels, const json::Maker& m
 Value componentLabels(const Component& component, Allocator& allocator) {
   const json::Maker make{allocator};
   Value labels = make.object();
-  layOver(labels, json::findObject(&component.spec, "labels"), allocator);
+  layOver(labels, component.labels, allocator);
   setIdentity(component, labels, make);
   return labels;
 }
@@ -44,16 +45,16 @@ Value podLabels(const Component& component, std::string_view selector, Allocator
                 UserLabels stronger) {
   const json::Maker make{allocator};
   Value labels = make.object();
-  const Value* annotations = component.annotations();
+  const Value* annotations = component.annotations;
   if (json::findText(annotations, api::annotation::kEnableMetrics) != "false") {
     make.set(labels, api::label::kMetricsEnabled, "true");
   }
-  const Value* own = json::findObject(&component.spec, "labels");
+  const Value* own = component.labels;
   layOver(labels, own, allocator);
   layOver(labels, extra(component, "labels"), allocator);
   if (stronger == UserLabels::OfComponent) layOver(labels, own, allocator);
   setIdentity(component, labels, make);
-  if (!component.type().empty()) make.set(labels, api::label::kComponentType, component.type());
+  if (!component.type.empty()) make.set(labels, api::label::kComponentType, component.type);
   const std::string_view subType = json::findText(&component.spec, "subComponentType");
   if (!subType.empty()) make.set(labels, api::label::kSubComponentType, subType);
   json::remove(labels, api::label::kSelector);
@@ -70,7 +71,7 @@ Value podLabels(const Component& component, std::string_view selector, Allocator
 Value componentAnnotations(const Component& component, Allocator& allocator) {
   const json::Maker make{allocator};
   Value annotations = make.object();
-  layOver(annotations, component.annotations(), allocator);
+  layOver(annotations, component.annotations, allocator);
   layOver(annotations, extra(component, "annotations"), allocator);
   if (const auto model = modelOf(component); !model.empty())
     make.set(annotations, api::annotation::kBaseModel, model);
@@ -82,7 +83,7 @@ Value podAnnotations(const Component& component, const Pod& pod, const Value* ba
   Value annotations = make.object();
   layOver(annotations, base, allocator);
   layOver(annotations, extra(component, "annotations"), allocator);
-  const Value* own = component.annotations();
+  const Value* own = component.annotations;
   if (const Value* restart = json::find(own, api::annotation::kRestartAt)) {
     make.set(annotations, api::annotation::kRestartAt, *restart);
   }

@@ -1,5 +1,8 @@
 #include "common/render/object.h"
 
+#include <new>
+#include <utility>
+
 namespace dynamo::render {
 
 using json::Allocator;
@@ -38,6 +41,10 @@ void layOver(Value& to, const Value* from, Allocator& allocator) {
       json::set(to, json::text(member.name), std::move(value), allocator);
     }
   }
+}
+
+const Value* keep(Value&& value, Allocator& allocator) {
+  return new (allocator.Malloc(sizeof(Value))) Value{std::move(value)};
 }
 
 Value& metadata(Value& object, Allocator& allocator) {

@@ -25,6 +25,9 @@ void setOwner(json::Value& object, const json::Value& owner, json::Allocator& al
 /// Copies the members of `from` (nullptr: none) over those of `to`.
 void layOver(json::Value& to, const json::Value* from, json::Allocator& allocator);
 
+/// Moves `value` into `allocator`, which keeps it.
+const json::Value* keep(json::Value&& value, json::Allocator& allocator);
+
 json::Value& metadata(json::Value& object, json::Allocator& allocator);
 /// Sets metadata.<field> unless `map` is empty.
 void setMetadata(json::Value& object, std::string_view field, json::Value&& map, json::Allocator& allocator);

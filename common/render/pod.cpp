@@ -1,8 +1,8 @@
 #include "common/render/pod.h"
 
 #include "common/api/dynamo.h"
-#include "common/defaults/epp.h"
 #include "common/json/build.h"
+#include "common/model/completion.h"
 #include "common/render/backend.h"
 #include "common/render/checkpoint.h"
 #include "common/render/container.h"
@@ -17,45 +17,6 @@ namespace {
 using json::Allocator;
 using json::Value;
 
-/// Step 14 to 17: the type's pod, the user's laid over it, security context, service account.
-Value basePod(const Component& component, const Context& context, Allocator& allocator) {
-  const Value* page = json::findObject(&context.defaults.of(component.type()), "podSpec");
-  Value spec = page == nullptr ? Value{rapidjson::kObjectType} : json::copy(*page, allocator);
-  defaults::fillAll(spec, placeholdersOf(component, component.type()), allocator);
-  if (component.type() == api::kEpp) {
-    Value volumes{rapidjson::kArrayType};
-    volumes.PushBack(defaults::eppConfigVolume(component.spec, component.graph, allocator), allocator);
-    for (Value& volume : json::ensureList(spec, "volumes", allocator).GetArray())
-      volumes.PushBack(volume, allocator);
-    json::set(spec, "volumes", std::move(volumes), allocator);
-  }
-  const Value* user = component.podSpec();
-  for (rapidjson::SizeType i = 0; user != nullptr && i < user->MemberCount(); ++i) {
-    const auto& member = user->MemberBegin()[i];
-    const std::string_view name = json::text(member.name);
-    const Value& given = member.value;
-    if (given.IsNull() || name == "mainContainer" || name == "containers") continue;
-    const Value* fallback = json::find(spec, name);
-    if (json::isEmpty(given) && !given.IsObject()) continue;
-    if (json::isEmpty(given) && fallback != nullptr && name != "securityContext") continue;
-    Value laid = json::copy(given, allocator);
-    if (name == "volumes" && given.IsArray() && fallback != nullptr) {
-      for (const Value& volume : fallback->GetArray()) {
-        if (json::findNamed(&given, json::findText(&volume, "name")) == nullptr) {
-          laid.PushBack(json::copy(volume, allocator), allocator);
-        }
-      }
-    }
-    json::set(spec, name, std::move(laid), allocator);
-  }
-  if (component.discovery == "kubernetes" && json::findText(&spec, "serviceAccountName").empty()) {
-    json::set(spec, "serviceAccountName",
-              json::string(component.graph + std::string{api::kDiscoveryAccountSuffix}, allocator),
-              allocator);
-  }
-  return spec;
-}
-
 void moveVolumes(PodDraft& pod, Allocator& allocator) {
   if (pod.volumes.Empty()) return;
   Value& volumes = json::ensureList(pod.spec, "volumes", allocator);
@@ -65,9 +26,9 @@ void moveVolumes(PodDraft& pod, Allocator& allocator) {
 void updateForBackend(const Component& component, Role role, const Context& context, PodDraft& pod,
                       Errors& errors, Allocator& allocator) {
   const std::string& framework = component.framework.name;
-  if (framework == kVllm) updateForVllm(component, role, pod, allocator);
-  if (framework == kSglang) updateForSglang(component, role, pod, allocator);
-  if (framework == kTrtllm) updateForTrtllm(component, role, context, pod, errors, allocator);
+  if (framework == model::kVllm) updateForVllm(component, role, pod, allocator);
+  if (framework == model::kSglang) updateForSglang(component, role, pod, allocator);
+  if (framework == model::kTrtllm) updateForTrtllm(component, role, context, pod, errors, allocator);
 }
 
 }  // namespace
@@ -76,9 +37,10 @@ Pod renderPod(const Component& component, Role role, const Context& context, Err
               Allocator& allocator) {
   const std::size_t before = errors.size();
   PodDraft draft;
-  draft.main = mainContainer(component, context, errors, allocator);
-  draft.spec = basePod(component, context, allocator);
-  addVolumes(component, context, draft, errors, allocator);
+  model::Completion completion = complete(component, context, allocator);
+  draft.main = mainContainer(component, completion, errors, allocator);
+  draft.spec = model::completedPodSpec(component.spec, completion, allocator);
+  addVolumes(component, completion, draft, errors, allocator);
   updateForBackend(component, role, context, draft, errors, allocator);
   if (role != Role::Checkpoint) injectCheckpoint(component, context, draft, errors, allocator);
   moveVolumes(draft, allocator);

@@ -7,9 +7,9 @@
 #include "common/api/dynamo.h"
 #include "common/k8s/duration.h"
 #include "common/k8s/names.h"
+#include "common/model/names.h"
 #include "common/render/hash.h"
 #include "common/render/metadata.h"
-#include "common/render/names.h"
 #include "common/render/object.h"
 #include "common/render/workloads.h"
 
@@ -40,7 +40,7 @@ class Cliques {
         groups_(make_.list()) {}
 
   void add(const Component& component) {
-    const std::string base = k8s::lowerAscii(component.service);
+    const std::string base = k8s::lowerAscii(component.key);
     const Value* given = json::find(component.spec, "replicas");
     if (!component.multinode()) {
       addClique(component, {base, Role::Main, given == nullptr ? Value{1} : make_.value(*given)});
@@ -49,7 +49,7 @@ class Cliques {
     const std::string leader = base + "-ldr";
     const std::string worker = base + "-wkr";
     addClique(component, {leader, Role::Leader, Value{1}});
-    addClique(component, {worker, Role::Worker, make_.value(component.nodes() - 1)});
+    addClique(component, {worker, Role::Worker, make_.value(component.nodes - 1)});
     Value group = make_.object("name", base, "cliqueNames", make_.list(leader, worker), "minAvailable", 1);
     if (given != nullptr) make_.set(group, "replicas", *given);
     make_.push(groups_, std::move(group));
@@ -70,19 +70,20 @@ class Cliques {
   void addClique(const Component& component, CliqueRole role) {
     Pod pod = renderPod(component, role.role, context_, children_.errors, make_.allocator());
     if (!pod.good) return;
-    Value labels = podLabels(component, componentName(component.graph, component.service), make_.allocator());
+    Value labels =
+        podLabels(component, model::componentName(component.graph, component.key), make_.allocator());
     const Value* identity = json::findObject(json::findObject(&component.spec, "checkpoint"), "identity");
     if (component.checkpoint.enabled && !component.checkpoint.ready && identity != nullptr) {
       make_.set(labels, api::label::kCheckpointHash, identityHash(*identity));
     }
     addQueue(pod.spec, labels);
-    Value annotations = podAnnotations(component, pod, component.annotations(), make_.allocator());
+    Value annotations = podAnnotations(component, pod, component.annotations, make_.allocator());
     Value spec = make_.object("roleName", role.name, "replicas", std::move(role.replicas), "minAvailable", 1,
                               "podSpec", std::move(pod.spec));
     // mpirun of the leader needs its workers' ssh servers.
-    if (role.role == Role::Leader && component.framework.name == kTrtllm) {
+    if (role.role == Role::Leader && component.framework.name == model::kTrtllm) {
       ordered_ = true;
-      make_.set(spec, "startsAfter", make_.list(k8s::lowerAscii(component.service) + "-wkr"));
+      make_.set(spec, "startsAfter", make_.list(k8s::lowerAscii(component.key) + "-wkr"));
     }
     Value clique = make_.object("name", role.name, "labels", std::move(labels), "spec", std::move(spec));
     if (!annotations.ObjectEmpty()) make_.set(clique, "annotations", std::move(annotations));
@@ -93,7 +94,7 @@ class Cliques {
     const std::string_view scheduler = json::findText(&podSpec, "schedulerName");
     if (!kaiEnabled(context_) || (!scheduler.empty() && scheduler != "kai-scheduler")) return;
     make_.set(podSpec, "schedulerName", "kai-scheduler");
-    make_.set(labels, api::label::kKaiQueue, kaiQueue(annotationsOf(graph_)));
+    make_.set(labels, api::label::kKaiQueue, model::kaiQueue(annotationsOf(graph_)));
   }
 
   const Value& graph_;
@@ -116,8 +117,8 @@ void renderPodCliqueSet(const Value& graph, const std::vector<Component>& compon
                                    [](const Component& c) { return c.framework.error.empty(); });
   if (!decided || children.errors.size() != before) return;
   const json::Maker make{allocator};
-  Value set =
-      makeObject("grove.io/v1alpha1", "PodCliqueSet", dashed(nameOf(graph)), namespaceOf(graph), allocator);
+  Value set = makeObject("grove.io/v1alpha1", "PodCliqueSet", model::dashed(nameOf(graph)),
+                         namespaceOf(graph), allocator);
   setOwner(set, graph, allocator);
   make.set(set, "spec", make.object("replicas", 1, "template", cliques.take()));
   children.items.push_back({std::move(set), ""});

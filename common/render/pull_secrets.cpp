@@ -36,10 +36,10 @@ std::string registryOfAuth(std::string_view address) {
 
 void addPullSecrets(const Component& component, std::string_view image, const Facts& facts,
                     json::Value& podSpec, json::Allocator& allocator) {
-  const json::Value* annotations = component.annotations();
+  const json::Value* annotations = component.annotations;
   if (image.empty() || json::findText(annotations, api::annotation::kDisablePullSecretDiscovery) == "true")
     return;
-  const auto byNamespace = facts.pullSecrets.find(component.namespaceName);
+  const auto byNamespace = facts.pullSecrets.find(std::string{component.namespaceName});
   if (byNamespace == facts.pullSecrets.end()) return;
   const auto secrets = byNamespace->second.find(registryOf(image));
   if (secrets == byNamespace->second.end()) return;

@@ -1,5 +1,6 @@
 #include "common/api/dynamo.h"
-#include "common/render/names.h"
+#include "common/model/names.h"
+#include "common/render/hash.h"
 #include "common/render/network.h"
 #include "common/render/object.h"
 
@@ -27,14 +28,14 @@ void renderComponentService(const Value& owner, const Component& component, std:
                             Allocator& allocator) {
   const json::Maker make{allocator};
   const bool discovered = component.discovery == "kubernetes";
-  const std::string_view type = component.type();
+  const std::string_view type = component.type;
   if (!discovered && type != api::kFrontend && type != api::kEpp) return;
   if (discovered) {
     make.set(labels, api::label::kDiscoveryBackend, "kubernetes");
     make.set(labels, api::label::kDiscoveryEnabled, "true");
   }
-  Value selector = make.object(api::label::kNamespace, component.dynamoNamespace, api::label::kComponent,
-                               component.service);
+  Value selector =
+      make.object(api::label::kNamespace, component.dynamoNamespace, api::label::kComponent, component.key);
   if (!type.empty()) make.set(selector, api::label::kComponentType, type);
   if (leaderOnly && component.multinode()) make.set(selector, api::label::kRole, "leader");
   Value service = makeObject("v1", "Service", name, component.namespaceName, allocator);
@@ -43,7 +44,7 @@ void renderComponentService(const Value& owner, const Component& component, std:
   setOwner(service, owner, allocator);
   make.set(service, "spec",
            make.object("ports", make.list(portOf(type, make)), "selector", std::move(selector)));
-  children.items.push_back({std::move(service), component.service});
+  children.items.push_back({std::move(service), component.key});
 }
 
 void renderModelService(const Value& owner, std::string_view model, bool controller, Children& children,

@@ -8,7 +8,6 @@
 #include "common/api/dynamo.h"
 #include "common/json/build.h"
 #include "common/k8s/mounts.h"
-#include "common/k8s/quantity.h"
 
 namespace dynamo::render {
 namespace {
@@ -32,7 +31,7 @@ std::string_view mountPathOf(const Component& component, const Value& mount, con
   const std::string_view given = json::findText(&mount, "mountPoint");
   if (!given.empty()) return given;
   const bool cache = json::findBool(&mount, "useAsCompilationCache").value_or(false);
-  if (cache && component.framework.name == kVllm) return api::kVllmCachePath;
+  if (cache && component.framework.name == model::kVllm) return api::kVllmCachePath;
   errors.push_back(
       {field::ErrorType::Required, path + ".mountPoint", "",
        cache ? "only vllm has a default path for its compilation cache" : "where to mount the claim",
@@ -65,24 +64,20 @@ void addClaims(const Component& component, PodDraft& pod, Errors& errors, Alloca
   }
 }
 
-bool isZeroQuantity(const Value& size) {
-  const auto parsed =
-      k8s::parseQuantity(size.IsString() ? json::text(size) : std::string_view{json::dump(size)});
-  return parsed && parsed->nano == 0;
-}
-
-void addSharedMemory(const Component& component, const Context& context, PodDraft& pod,
+void addSharedMemory(const Component& component, const model::Completion& completion, PodDraft& pod,
                      Allocator& allocator) {
   const Value* given = json::findObject(&component.spec, "sharedMemory");
-  const Value* fallback = json::findObject(&context.defaults.of(component.type()), "sharedMemory");
-  const Value* asked = given == nullptr ? fallback : given;
-  if (asked == nullptr || json::findBool(asked, "disabled").value_or(false)) return;
+  if (given == nullptr && completion.sharedMemory.empty()) return;
+  if (json::findBool(given, "disabled").value_or(false)) return;
+  const Value* size = json::find(given, "size");
+  for (const model::Unit& unit : completion.sharedMemory) {
+    if (unit.name == "disabled") return;
+    size = &unit.value;
+  }
   const bool taken = k8s::mountsAt(json::find(pod.main, "volumeMounts"), "mountPath", api::kSharedMemoryPath);
   if (taken && !isMounted(component, pod, api::kSharedMemory)) return;
   const json::Maker make{allocator};
   if (!hasVolume(pod, api::kSharedMemory)) {
-    const Value* size = json::find(asked, "size");
-    if (size == nullptr || isZeroQuantity(*size)) size = json::find(fallback, "size");
     Value source = make.object("medium", "Memory");
     if (size != nullptr) make.set(source, "sizeLimit", *size);
     make.push(pod.volumes, make.object("name", api::kSharedMemory, "emptyDir", std::move(source)));
@@ -94,10 +89,10 @@ void addSharedMemory(const Component& component, const Context& context, PodDraf
 
 }  // namespace
 
-void addVolumes(const Component& component, const Context& context, PodDraft& pod, Errors& errors,
-                Allocator& allocator) {
+void addVolumes(const Component& component, const model::Completion& completion, PodDraft& pod,
+                Errors& errors, Allocator& allocator) {
   addClaims(component, pod, errors, allocator);
-  addSharedMemory(component, context, pod, allocator);
+  addSharedMemory(component, completion, pod, allocator);
 }
 
 }  // namespace dynamo::render

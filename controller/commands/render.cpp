@@ -6,10 +6,10 @@
 
 #include "common/api/kinds.h"
 #include "common/config/load.h"
-#include "common/config/pathway.h"
 #include "common/defaults/apply.h"
 #include "common/field/finding.h"
 #include "common/k8s/object.h"
+#include "common/model/pathway.h"
 #include "common/render/children.h"
 #include "common/render/facts.h"
 #include "common/render/object.h"
@@ -75,7 +75,7 @@ int runRender(const RenderOptions& options) {
     std::cerr << "dynamo-controller: " << problem << '\n';
     return 2;
   }
-  config::choosePathway(options.pathway, config->orchestrators);
+  model::choosePathway(options.pathway, config->orchestrators);
   render::Facts facts;
   if (!options.factsFile.empty()) {
     if (const std::string error = render::loadFacts(options.factsFile, facts); !error.empty()) {
@@ -83,7 +83,7 @@ int runRender(const RenderOptions& options) {
       return 2;
     }
   }
-  const defaults::ComponentDefaults defaults{config->defaults.get()};
+  const model::ComponentDefaults defaults{config->defaults.get()};
   const render::Context context{*config, defaults, facts};
   text::Manifests manifests = text::readManifests(options.files);
   for (const std::string& error : manifests.errors) std::cerr << "dynamo-controller: " << error << '\n';

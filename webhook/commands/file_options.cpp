@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "common/config/load.h"
-#include "common/config/pathway.h"
+#include "common/model/pathway.h"
 #include "common/render/facts.h"
 #include "webhook/commands/settings.h"
 
@@ -19,7 +19,7 @@ std::optional<Policy> policyOf(const FileOptions& options, config::Purpose purpo
   if (!config || refuse(config::operatorVersionProblem(options.operatorVersion))) return std::nullopt;
   render::Facts facts;
   if (!options.factsFile.empty() && refuse(render::loadFacts(options.factsFile, facts))) return std::nullopt;
-  config::choosePathway(options.pathway, config->orchestrators);
+  model::choosePathway(options.pathway, config->orchestrators);
   return makePolicy(*config, options.operatorVersion, {}, std::move(facts));
 }
 

@@ -7,8 +7,8 @@
 
 #include "common/admission/rules.h"
 #include "common/config/load.h"
-#include "common/defaults/component_defaults.h"
 #include "common/json/build.h"
+#include "common/model/component_defaults.h"
 #include "common/text/yaml_writer.h"
 
 namespace dynamo::webhook {
@@ -65,10 +65,10 @@ int runDefaults(const DefaultsOptions& options) {
   if (!config) return 2;
   // The page as it is written, comments included, unless a site changed it.
   if (config->defaults == nullptr && options.component.empty()) {
-    std::cout << defaults::builtInDefaults();
+    std::cout << model::builtInDefaults();
     return std::cout.flush() ? 0 : 2;
   }
-  const defaults::ComponentDefaults page{config->defaults.get()};
+  const model::ComponentDefaults page{config->defaults.get()};
   std::cout << text::toYaml(options.component.empty() ? page.page() : page.of(options.component));
   return std::cout.flush() ? 0 : 2;
 }

@@ -10,7 +10,8 @@
 #include "common/api/dynamo.h"
 #include "common/k8s/names.h"
 #include "common/k8s/semver.h"
-#include "common/render/names.h"
+#include "common/model/names.h"
+#include "common/render/hash.h"
 #include "common/rules/graph/graph.h"
 
 namespace dynamo::rules {
@@ -94,7 +95,7 @@ void graphMetrics(const Graph& graph, const Report& report) {
 
 /// Its pods carry the queue as a label.
 void kaiQueue(const Graph& graph, const Report& report) {
-  if (!k8s::labelValueProblem(render::kaiQueue(graph.annotations)).empty()) {
+  if (!k8s::labelValueProblem(model::kaiQueue(graph.annotations)).empty()) {
     report.warn(annotationPath("metadata.", api::annotation::kKaiQueue), "no queue of KAI has such a name");
   }
 }
@@ -165,10 +166,10 @@ std::string valueOf(const Service& service, std::string_view key) {
   const Graph& graph = service.graph;
   const std::string_view model = json::findText(json::findObject(&service.spec, "modelRef"), "name");
   const bool global = json::findBool(&service.spec, "globalDynamoNamespace").value_or(false);
-  if (key == api::label::kGraph) return graph.graphName;
+  if (key == api::label::kGraph) return std::string{graph.graphName};
   if (key == api::label::kComponent) return service.key;
   if (key == api::label::kNamespace) {
-    return render::dynamoNamespace(global, graph.namespaceName, graph.graphName);
+    return model::dynamoNamespace(global, graph.namespaceName, graph.graphName);
   }
   if (key == api::label::kComponentType) return std::string{service.type};
   if (key == api::label::kSubComponentType) {
@@ -188,7 +189,7 @@ std::string_view fateOf(const Service& service, std::string_view key, std::strin
   if (key == api::label::kCheckpointHash) return service.checkpointed() ? kNotAlwaysUsed : "";
   if (key == api::label::kWorkerHash) {
     if (!api::isWorkerType(service.type)) return {};
-    if (graph.isGraph()) return withoutGrove;
+    if (graph.isGraph) return withoutGrove;
     return ofPods ? kNotAlwaysUsed : "";
   }
   if (key == api::label::kDiscoveryBackend || key == api::label::kDiscoveryEnabled) {
@@ -210,13 +211,13 @@ void ownedLabels(const Service& service, const Report& report) {
   const bool own = service.graph.graphOwner == nullptr;
   if (own) look(mapAt(service, kMetadataPlaces[0], "labels"), service.at(""), false);
   look(mapAt(service, kMetadataPlaces[1], "labels"), service.at(kMetadataPlaces[1]), true);
-  if (own && !service.graph.isGraph()) {
+  if (own && !service.graph.isGraph) {
     look(json::findObject(service.graph.metadata, "labels"), "metadata.", false);
   }
 }
 
 void ownedAnnotations(const Service& service, const Report& report) {
-  if (!service.graph.isGraph()) return;
+  if (!service.graph.isGraph) return;
   for (const std::string_view place : {kMetadataPlaces[0], kMetadataPlaces[1]}) {
     const Value* map = mapAt(service, place, "annotations");
     for (const std::string_view key : {api::annotation::kRestartAt, api::annotation::kBaseModel}) {

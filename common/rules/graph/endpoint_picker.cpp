@@ -21,7 +21,7 @@ const Value* configOf(const Service& service) {
 }
 
 void apiPresent(const Service& service, const Report& report) {
-  if (!isPicker(service) || !service.graph.isGraph()) return;
+  if (!isPicker(service) || !service.graph.isGraph) return;
   if (service.graph.policy.inferenceApiPresent.value_or(true)) return;
   report.forbidden(service.path,
                    "an endpoint picker needs the API inference.networking.k8s.io, which the cluster lacks");

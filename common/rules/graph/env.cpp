@@ -10,8 +10,8 @@
 
 #include "common/api/dynamo.h"
 #include "common/k8s/names.h"
+#include "common/model/names.h"
 #include "common/render/deployment_config.h"
-#include "common/render/names.h"
 #include "common/rules/graph/graph.h"
 
 namespace dynamo::rules {
@@ -92,11 +92,11 @@ std::optional<std::string> operatorsText(std::string_view name, const Service& s
   const Graph& graph = service.graph;
   const auto dynamoNamespace = [&] {
     const bool global = json::findBool(&service.spec, "globalDynamoNamespace").value_or(false);
-    return render::dynamoNamespace(global, graph.namespaceName, graph.graphName);
+    return model::dynamoNamespace(global, graph.namespaceName, graph.graphName);
   };
   if (name == "DYN_NAMESPACE") return dynamoNamespace();
   if (name == "DYN_COMPONENT") return std::string{type};
-  if (name == "DYN_PARENT_DGD_K8S_NAME") return graph.graphName;
+  if (name == "DYN_PARENT_DGD_K8S_NAME") return std::string{graph.graphName};
   if (name == "DYN_PARENT_DGD_K8S_NAMESPACE") return std::string{graph.namespaceName};
   if (name == "DYN_NAMESPACE_PREFIX" && type == api::kFrontend) return dynamoNamespace();
   if (name == "DYN_DISCOVERY_BACKEND" && service.discovery != "etcd") return "kubernetes";
@@ -134,7 +134,7 @@ void graphIdentity(const Graph& graph, const Report& report) {
 
 void identity(const Service& service, const Report& report) {
   // The operator writes these itself where a graph is above.
-  if (!service.graph.isGraph() && service.graph.graphOwner != nullptr) return;
+  if (!service.graph.isGraph && service.graph.graphOwner != nullptr) return;
   for (const std::string_view place : kServiceLists) {
     const std::string_view type = place == "envs" ? service.type : api::kFrontend;
     forEachVariable(listAt(service, place), service.at(place),
@@ -187,7 +187,7 @@ void order(const Service& service, const Report& report) {
 /// Read where component deployments are made; else it is just a variable.
 /// What is wrong inside, rendering tells.
 void deploymentConfig(const Service& service, const Report& report) {
-  if (!service.graph.isGraph() || !service.graph.withoutGrove()) return;
+  if (!service.graph.isGraph || !service.graph.withoutGrove()) return;
   const auto source = render::deploymentConfigSource(service.member("envs"), service.at("envs"),
                                                      json::find(service.graph.spec, "envs"));
   json::Document config;

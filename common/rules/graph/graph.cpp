@@ -1,41 +1,13 @@
 #include "common/rules/graph/graph.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "common/api/dynamo.h"
-#include "common/defaults/identity.h"
 #include "common/k8s/names.h"
-#include "common/render/component.h"
-#include "common/render/names.h"
+#include "common/model/pathway.h"
 
 namespace dynamo::rules {
-namespace {
-
 using json::Value;
-
-std::string_view graphNameOf(const Graph& graph) {
-  if (graph.isGraph()) return graph.name;
-  if (graph.graphOwner != nullptr) return json::findText(graph.graphOwner, "name");
-  for (const Value* labels :
-       {json::findObject(graph.metadata, "labels"), json::findObject(graph.spec, "labels")}) {
-    const std::string_view name = json::findText(labels, api::label::kGraph);
-    if (!name.empty()) return name;
-  }
-  return graph.name;
-}
-
-Service makeService(const Graph& graph, const Value& spec, std::string path, std::string_view key) {
-  Service service{graph, spec, std::move(path), std::string{key}, {}, 1, {}, {}};
-  service.type = json::findText(&spec, "componentType");
-  service.nodes = render::nodeCount(spec);
-  service.framework = render::detectFramework(spec, json::findText(graph.spec, "backendFramework"));
-  service.discovery = render::discoveryBackend(
-      service.annotations(), graph.isGraph() ? graph.annotations : nullptr, graph.policy.discoveryBackend);
-  return service;
-}
-
-}  // namespace
 
 bool Service::hasService() const {
   return discovery == "kubernetes" || type == api::kFrontend || type == api::kEpp;
@@ -45,42 +17,18 @@ bool Service::checkpointed() const {
   return json::findBool(json::findObject(&spec, "checkpoint"), "enabled").value_or(false);
 }
 
-Graph::Graph(const Request& request, Kind of)
-    : object(request.object),
+Graph::Graph(const Request& request, Kind kind)
+    : model::Graph(model::resolveGraphAs(request.object, kind == Kind::Graph)),
       old(request.old),
       username(request.username),
-      policy(request.policy),
-      kind(of),
-      metadata(json::findObject(&object, "metadata")),
-      spec(json::findObject(&object, "spec")),
-      annotations(json::findObject(metadata, "annotations")),
-      name(json::findText(metadata, "name")),
-      namespaceName(json::findText(metadata, "namespace")),
-      graphOwner(of == Kind::Component ? defaults::graphOwner(object) : nullptr) {
-  graphName = graphNameOf(*this);
-  if (!isGraph()) {
-    static const Value kNothing{rapidjson::kObjectType};
-    const std::string_view given = json::findText(spec, "serviceName");
-    services.push_back(
-        makeService(*this, spec == nullptr ? kNothing : *spec, "spec", given.empty() ? name : given));
-    return;
+      policy(request.policy) {
+  for (model::Component& component : model::resolveComponents(*this, policy.discoveryBackend)) {
+    services.push_back({std::move(component), *this});
   }
-  std::vector<std::pair<std::string_view, const Value*>> given;
-  forEachMember(json::findObject(spec, "services"), [&](std::string_view key, const Value& value) {
-    if (value.IsObject()) given.emplace_back(key, &value);
-  });
-  std::sort(given.begin(), given.end());
-  for (const auto& [key, value] : given) {
-    services.push_back(makeService(*this, *value, "spec.services[" + std::string{key} + "]", key));
-  }
-}
-
-bool Graph::refusesGrove() const {
-  return equalsIgnoringCase(json::findText(annotations, api::annotation::kEnableGrove), "false");
 }
 
 bool Graph::withoutGrove() const {
-  return !isGraph() || policy.groveDisabled || refusesGrove();
+  return !isGraph || policy.groveDisabled || model::refusesGrove(annotations);
 }
 
 std::optional<long long> integerAt(const Value* object, std::string_view field) {

@@ -10,37 +10,25 @@
 
 #include "common/field/check.h"
 #include "common/json/value.h"
-#include "common/render/framework.h"
+#include "common/model/graph.h"
 #include "common/rules/validators.h"
 
 namespace dynamo::rules {
 
 struct Graph;
 
-/// A service of a graph, or a component deployment's spec.
-struct Service {
+/// A service of a graph, or the component of a component deployment, beside the others.
+struct Service : model::Component {
   const Graph& graph;
-  const json::Value& spec;
-  std::string path;  ///< "spec.services[a]" or "spec"
-  std::string key;   ///< the service key; of a component deployment, its serviceName or its name
-  std::string_view type;
-  long long nodes = 1;
-  render::Framework framework;
-  std::string discovery;  ///< "kubernetes" or "etcd"
 
-  std::string at(std::string_view field) const { return path + '.' + std::string{field}; }
-  const json::Value* member(std::string_view field) const { return json::find(spec, field); }
   const json::Value* annotations() const { return json::findObject(&spec, "annotations"); }
-  const json::Value* podSpec() const { return json::findObject(&spec, "extraPodSpec"); }
-  const json::Value* mainContainer() const { return json::findObject(podSpec(), "mainContainer"); }
-  bool multinode() const { return nodes > 1; }
   /// A Service (of Kubernetes) is made for it (quirk child-Q9).
   bool hasService() const;
   bool checkpointed() const;
 };
 
-/// Null services are left out here. Not to be copied: services refer to it.
-struct Graph {
+/// The object of a request, resolved. Null services are left out. Not to be copied: services refer to it.
+struct Graph : model::Graph {
   enum class Kind { Graph, Component };
 
   Graph(const Request& request, Kind kind);
@@ -48,26 +36,13 @@ struct Graph {
   Graph& operator=(const Graph&) = delete;
   ~Graph() = default;
 
-  const json::Value& object;
   const json::Value* old;  ///< nullptr on CREATE
   std::string_view username;
   const GraphPolicy& policy;
-  Kind kind;
-  const json::Value* metadata;
-  const json::Value* spec;
-  const json::Value* annotations;  ///< of the object
-  std::string_view name;
-  std::string_view namespaceName;
-  std::string graphName;          ///< of the DynamoGraphDeployment; a standalone component's own (pod-Q27)
   std::vector<Service> services;  ///< sorted by key
 
-  bool isGraph() const { return kind == Kind::Graph; }
   /// Grove runs no pod of it: by configuration, by its annotation, or because it is a component deployment.
   bool withoutGrove() const;
-  /// The annotation enable-grove says "false".
-  bool refusesGrove() const;
-
-  const json::Value* graphOwner = nullptr;  ///< first owner that is a DynamoGraphDeployment
 };
 
 using GraphCheck = Check<Graph>;

@@ -1,4 +1,5 @@
 #include "common/config/operator_config_validation.h"
+#include "common/model/pathway.h"
 #include "common/rules/validators.h"
 
 namespace dynamo::rules {
@@ -6,9 +7,8 @@ namespace dynamo::rules {
 GraphPolicy graphPolicy(const config::OperatorConfig& config, std::string_view operatorAccount,
                         const ClusterApis& apis) {
   GraphPolicy policy;
-  policy.groveDisabled = !config.orchestrators.grove.enabled.value_or(apis.grove.value_or(true));
-  policy.lwsDisabled =
-      !config.orchestrators.lwsEnabled.value_or(true) || !apis.leaderWorkerSet.value_or(true);
+  policy.groveDisabled = !model::groveEnabled(config.orchestrators, apis.grove).value_or(true);
+  policy.lwsDisabled = !model::lwsEnabled(config.orchestrators, apis.leaderWorkerSet);
   policy.checkpointEnabled = config.checkpoint.enabled;
   const config::CheckpointConfig& storage = config.checkpoint;
   policy.checkpointStorage = {storage.storageType, storage.pvcName, storage.pvcBasePath,

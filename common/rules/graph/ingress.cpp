@@ -95,7 +95,7 @@ void withoutEffect(const Service& service, const Report& report) {
 /// Its graph gives a frontend that says nothing the one of the configuration (render/ingress.cpp).
 void configuredOne(const Service& service, const Report& report) {
   const std::string& fault = service.graph.policy.ingressFault;
-  if (fault.empty() || service.type != api::kFrontend || !service.graph.isGraph()) return;
+  if (fault.empty() || service.type != api::kFrontend || !service.graph.isGraph) return;
   if (json::findObject(&service.spec, "ingress") != nullptr) return;
   report.warn(service.at("ingress"), fmt::format("will be refused: configuration {} is no name", fault));
 }

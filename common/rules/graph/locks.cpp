@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "common/api/dynamo.h"
-#include "common/render/names.h"
+#include "common/model/names.h"
 #include "common/rules/graph/graph.h"
 
 namespace dynamo::rules {
@@ -74,7 +74,7 @@ void servicesLocked(const Graph& graph, const Report& report) {
 
 void topologyLocked(const Service& service, const Report& report) {
   const Value* before = oldService(service);
-  if (before == nullptr || (render::nodeCount(*before) > 1) == service.multinode()) return;
+  if (before == nullptr || (model::nodeCount(*before) > 1) == service.multinode()) return;
   report.forbidden(service.at("multinode"), "may not change between one node and several after creation");
 }
 

@@ -47,7 +47,7 @@ std::set<std::string_view> namesIn(const Value* list) {
 
 /// Where the claim is mounted; empty when nobody says.
 std::string_view effectivePoint(const Service& service, const Mount& mount) {
-  const bool hasDefault = mount.cache && service.framework.name == render::kVllm;
+  const bool hasDefault = mount.cache && service.framework.name == model::kVllm;
   return mount.point.empty() && hasDefault ? api::kVllmCachePath : mount.point;
 }
 
@@ -61,7 +61,7 @@ void names(const Service& service, const Report& report) {
 }
 
 void claimsDeclared(const Service& service, const Report& report) {
-  if (!service.graph.isGraph()) return;
+  if (!service.graph.isGraph) return;
   std::vector<std::string_view> declared;
   forEachObject(json::find(service.graph.spec, "pvcs"), [&](const Value& claim, std::size_t) {
     const std::string_view name = json::findText(&claim, "name");
@@ -107,7 +107,7 @@ void userVolumes(const Service& service, const Report& report) {
   const std::set<std::string_view> claims = namesIn(json::find(service.graph.spec, "pvcs"));
   forEachMount(service, [&](const Mount& mount) {
     // A name that is no claim's has its own error.
-    if (!service.graph.isGraph() || claims.contains(mount.name)) mounted.insert(mount.name);
+    if (!service.graph.isGraph || claims.contains(mount.name)) mounted.insert(mount.name);
   });
   mounted.erase("");
   forEachObject(json::find(service.podSpec(), "volumes"), [&](const Value& volume, std::size_t i) {
@@ -136,7 +136,7 @@ struct OwnMount {
 
 std::vector<OwnMount> ownMounts(const Service& service) {
   std::vector<OwnMount> own;
-  if (service.multinode() && service.framework.name == render::kTrtllm) own.push_back({api::kMpiSshPath, {}});
+  if (service.multinode() && service.framework.name == model::kTrtllm) own.push_back({api::kMpiSshPath, {}});
   const GraphPolicy& policy = service.graph.policy;
   if (!service.checkpointed() || !policy.checkpointEnabled) return own;
   own.push_back({api::kPodInfoPath, api::kPodInfoVolume});

@@ -15,7 +15,7 @@ using json::Value;
 constexpr std::string_view kMainContainer = "extraPodSpec.mainContainer.";
 
 void gpuCount(const Service& service, const Report& report) {
-  if (!service.multinode() || service.framework.name != render::kTrtllm) return;
+  if (!service.multinode() || service.framework.name != model::kTrtllm) return;
   const render::GpuCount counted = render::countedGpus(service.spec);
   if (counted.number > 0) return;
   report.required(service.at(counted.field.empty() ? "resources.limits.gpu" : counted.field),
@@ -27,14 +27,14 @@ void flagsPlaced(const Service& service, const Report& report) {
   const std::string& framework = service.framework.name;
   const Value* main = service.mainContainer();
   if (!service.multinode() || main == nullptr) return;
-  if (framework != render::kVllm && framework != render::kSglang) return;
+  if (framework != model::kVllm && framework != model::kSglang) return;
   const bool args = !isEmptyList(json::find(main, "args"));
   const auto command = textsOf(json::find(main, "command"));
   // Nor does a shell without text.
   if (!args && (command.empty() || command.back() == "-c")) return;
   if (render::takesFlags(*main, framework)) return;
-  const Value* handedDown = service.graph.isGraph() ? service.graph.annotations : nullptr;
-  if (framework == render::kVllm &&
+  const Value* handedDown = service.graph.isGraph ? service.graph.annotations : nullptr;
+  if (framework == model::kVllm &&
       !render::vllmNeedsFlags(*main, service.spec, {service.annotations(), handedDown})) {
     return;
   }
@@ -47,7 +47,7 @@ void flagsPlaced(const Service& service, const Report& report) {
 /// sshd.
 void droppedProbes(const Service& service, const Report& report) {
   const std::string& framework = service.framework.name;
-  if (!service.multinode() || framework == render::kNoop) return;
+  if (!service.multinode() || framework == model::kNoop) return;
   for (const std::string_view probe : {"livenessProbe", "readinessProbe", "startupProbe"}) {
     for (const std::string_view prefix : {std::string_view{}, kMainContainer}) {
       const Value* holder = prefix.empty() ? &service.spec : service.mainContainer();

@@ -10,7 +10,7 @@
 #include "common/api/dynamo.h"
 #include "common/json/ascii.h"
 #include "common/k8s/names.h"
-#include "common/render/names.h"
+#include "common/model/names.h"
 #include "common/rules/graph/graph.h"
 
 namespace dynamo::rules {
@@ -45,13 +45,13 @@ std::string clause(const Derived& name) {
 /// The label value or name that leaves the graph's name the least room.
 std::optional<Derived> worstOfGraph(const Graph& graph) {
   std::vector<Derived> all;
-  all.push_back(derived(fmt::format("label {}", api::label::kGraph), graph.graphName));
+  all.push_back(derived(fmt::format("label {}", api::label::kGraph), std::string{graph.graphName}));
   const auto any = [&](auto what) { return std::any_of(graph.services.begin(), graph.services.end(), what); };
   const bool ownNamespace =
       any([](const Service& s) { return !json::findBool(&s.spec, "globalDynamoNamespace").value_or(false); });
   if (ownNamespace && !graph.namespaceName.empty()) {
     all.push_back(derived(fmt::format("label {}", api::label::kNamespace),
-                          render::dynamoNamespace(false, graph.namespaceName, graph.graphName)));
+                          model::dynamoNamespace(false, graph.namespaceName, graph.graphName)));
   }
   const auto worst = std::max_element(all.begin(), all.end(),
                                       [](const Derived& a, const Derived& b) { return a.length < b.length; });
@@ -77,11 +77,11 @@ void graphNameStart(const Graph& graph, const Report& report) {
     const bool set = graph.withoutGrove() && service.multinode() && !graph.policy.lwsDisabled;
     if (!service.hasService() && !set) continue;
     const std::string child =
-        graph.isGraph() ? render::componentName(graph.name, service.key) : std::string{graph.name};
+        graph.isGraph ? model::componentName(graph.name, service.key) : std::string{graph.name};
     report.invalid(
         "metadata.name", graph.name,
         fmt::format("must start with a letter: {} {} is named after it",
-                    service.hasService() ? "Service" : "LeaderWorkerSet", showValue(render::dashed(child))));
+                    service.hasService() ? "Service" : "LeaderWorkerSet", showValue(model::dashed(child))));
     return;
   }
 }
@@ -96,7 +96,7 @@ void keySyntax(const Service& service, const Report& report) {
     return;
   }
   if (service.graph.name.empty()) return;
-  const std::string name = render::componentName(service.graph.name, service.key);
+  const std::string name = model::componentName(service.graph.name, service.key);
   const std::string problem = k8s::dns1123SubdomainProblem(name);
   if (problem.empty()) return;
   report.invalid(service.path, service.key,
@@ -106,7 +106,7 @@ void keySyntax(const Service& service, const Report& report) {
 void keysDistinct(const Graph& graph, const Report& report) {
   std::map<std::string, std::string_view, std::less<>> seen;
   for (const Service& service : graph.services) {
-    const std::string name = render::dashed(k8s::lowerAscii(service.key));
+    const std::string name = model::dashed(k8s::lowerAscii(service.key));
     const auto [first, isNew] = seen.emplace(name, service.key);
     if (isNew) continue;
     report.duplicate(service.path, service.key,
@@ -147,7 +147,7 @@ std::optional<Derived> tooLongOfDeployment(const Service& service, Derived name)
     name.shown += index;
     name.length += index.size();
   }
-  name.shown = render::dashed(name.shown);
+  name.shown = model::dashed(name.shown);
   return tooLong(name) ? std::optional{name} : std::nullopt;
 }
 
@@ -155,7 +155,7 @@ void keyLength(const Service& service, const Report& report) {
   const Graph& graph = service.graph;
   // Where Grove may run the graph, its own rule is tighter.
   if (graph.name.empty() || !graph.withoutGrove()) return;
-  Derived name = derived("", render::componentName(graph.name, service.key));
+  Derived name = derived("", model::componentName(graph.name, service.key));
   if (api::isWorkerType(service.type)) {
     name.shown += kHashShown;
     name.length += kHashLength;

@@ -60,9 +60,9 @@ struct Engine {
 };
 
 constexpr std::array<Engine, 3> kEngines = {{
-    {render::kVllm, kVllmTensor, kVllmPipeline, kVllmData, kVllmUnknown, kVllmOwnRank},
-    {render::kSglang, kSglangTensor, kSglangPipeline, kSglangData, kSglangUnknown, kSglangOwnRank},
-    {render::kTrtllm, kTrtllmTensor, kTrtllmPipeline, {}, kTrtllmUnknown, {}},
+    {model::kVllm, kVllmTensor, kVllmPipeline, kVllmData, kVllmUnknown, kVllmOwnRank},
+    {model::kSglang, kSglangTensor, kSglangPipeline, kSglangData, kSglangUnknown, kSglangOwnRank},
+    {model::kTrtllm, kTrtllmTensor, kTrtllmPipeline, {}, kTrtllmUnknown, {}},
 }};
 
 /// A word of a command, and the item of the container that it stands in.
@@ -128,7 +128,7 @@ Sizes sizesIn(const std::vector<Word>& words, const Engine& engine) {
                                                           : std::string_view{};
     sizes.certain = sizes.certain && !has(engine.unknown, name);
     ownRank = ownRank || has(engine.ownRank, name);
-    if (name == kTrtllmOverride && engine.name == render::kTrtllm) readOverride(words[i], value, sizes);
+    if (name == kTrtllmOverride && engine.name == model::kTrtllm) readOverride(words[i], value, sizes);
     for (const auto& [names, size] :
          {std::pair{engine.tensor, &sizes.tensor}, std::pair{engine.pipeline, &sizes.pipeline},
           std::pair{engine.data, &sizes.data}}) {

@@ -10,7 +10,7 @@
 #include "common/api/dynamo.h"
 #include "common/k8s/names.h"
 #include "common/k8s/quantity.h"
-#include "common/render/names.h"
+#include "common/model/names.h"
 #include "common/rules/graph/graph.h"
 
 namespace dynamo::rules {
@@ -22,9 +22,9 @@ void dynamoNamespace(const Service& service, const Report& report) {
   const std::string_view given = json::findText(&service.spec, "dynamoNamespace");
   const bool global = json::findBool(&service.spec, "globalDynamoNamespace").value_or(false);
   const std::string used =
-      render::dynamoNamespace(global, service.graph.namespaceName, service.graph.graphName);
+      model::dynamoNamespace(global, service.graph.namespaceName, service.graph.graphName);
   // The operator itself fills it in on component deployments.
-  if (given.empty() || (!service.graph.isGraph() && given == used)) return;
+  if (given.empty() || (!service.graph.isGraph && given == used)) return;
   report.warn(service.at("dynamoNamespace"),
               fmt::format("is deprecated and ignored: {} is used", showValue(used)));
 }

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "common/api/dynamo.h"
-#include "common/defaults/component_defaults.h"
 #include "common/json/build.h"
+#include "common/model/component_defaults.h"
 #include "common/schema/defaults.h"
 #include "common/schema/registry.h"
 
@@ -132,7 +132,7 @@ Value serverSideApply(const Value& stored, const Value& manifest, Allocator& all
 Value clientSideApply(const Value& stored, const Value& manifest, Allocator& allocator) {
   Value request = json::copy(stored, allocator);
   // The patch is made against the last manifest: a null there was never stored and is not sent.
-  defaults::mergePatch(*json::find(request, "spec"), *json::find(&manifest, "spec"), allocator);
+  model::mergePatch(*json::find(request, "spec"), *json::find(&manifest, "spec"), allocator);
   schema::applyDefaults(*specNode(stored), *json::find(request, "spec"), allocator);
   return request;
 }

@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 
 #include "common/defaults/digest.h"
-#include "common/defaults/placeholders.h"
 #include "common/defaults/record.h"
+#include "common/model/placeholders.h"
 #include "tests/unit/defaults/support.h"
 
 namespace dynamo {
@@ -140,7 +140,7 @@ TEST_CASE("records of a strange shape do no harm") {
           "a":{"componentType":"worker","envs":[{"name":"x"}]}}}})",
       allocator);
   Value object = json::copy(bare, allocator);
-  defaults::mergePatch(object, test::parse(R"({"metadata":{"annotations":{}}})", allocator), allocator);
+  model::mergePatch(object, test::parse(R"({"metadata":{"annotations":{}}})", allocator), allocator);
   json::set(*json::find(*json::find(object, "metadata"), "annotations"), "nvidia.com/dynamo-defaulted",
             json::string(text, allocator), allocator);
   CHECK(json::equal(*json::find(defaults::intent(object, allocator), "spec"), *json::find(bare, "spec")));
@@ -152,7 +152,7 @@ TEST_CASE("placeholders in a page") {
   struct Row {
     const char* page;
     const char* wanted;  ///< "-": a name is missing
-    defaults::Placeholders names;
+    model::Placeholders names;
   };
   const Row row = GENERATE(values<Row>({
       {R"({"a":["${graph}-pool",1,null],"${graph}":"${namespace}"})",
@@ -168,7 +168,7 @@ TEST_CASE("placeholders in a page") {
   }));
   INFO(row.page);
   Allocator allocator;
-  const auto made = defaults::instantiate(test::parse(row.page, allocator), row.names, allocator);
+  const auto made = model::instantiate(test::parse(row.page, allocator), row.names, allocator);
   CHECK((made ? json::dump(*made) : "-") == row.wanted);
 }
 

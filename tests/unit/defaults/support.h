@@ -77,7 +77,7 @@ class Admission {
   }
 
   json::Document overlay_;
-  defaults::ComponentDefaults components_;
+  model::ComponentDefaults components_;
 };
 
 }  // namespace dynamo::test

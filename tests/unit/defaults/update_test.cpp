@@ -28,7 +28,7 @@ std::string graphText(const std::string& service) {
 
 Value patched(const Value& object, const std::string& patch, Allocator& allocator) {
   Value made = json::copy(object, allocator);
-  defaults::mergePatch(made, test::parse(patch, allocator), allocator);
+  model::mergePatch(made, test::parse(patch, allocator), allocator);
   return made;
 }
 
@@ -228,7 +228,7 @@ TEST_CASE("stamps on CREATE") {
   CHECK(test::at(scene.admission.create(given, scene.allocator), kOrigin) == R"("")");
   for (const char* version : {"", "unknown"}) {
     Value object = json::copy(scene.manifest, scene.allocator);
-    const defaults::ComponentDefaults components;
+    const model::ComponentDefaults components;
     defaults::applyDefaults(object, nullptr, {components, scene.admission.config, version, "ns"},
                             scene.allocator);
     CHECK(test::at(object, kOrigin) == "-");

@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "common/model/names.h"
 #include "common/render/hash.h"
-#include "common/render/names.h"
 #include "support.h"
 
 namespace dynamo::render::test {

@@ -1,4 +1,4 @@
-#include "common/render/names.h"
+#include "common/model/names.h"
 
 #include <catch2/catch.hpp>
 
@@ -8,7 +8,7 @@
 #include "common/render/rbac.h"
 #include "support.h"
 
-namespace dynamo::render::test {
+namespace dynamo::model::test {
 namespace {
 
 TEST_CASE("names of component deployments") {
@@ -93,4 +93,4 @@ TEST_CASE("registries of images and of pull secrets (quirk pod-Q28)") {
 }
 
 }  // namespace
-}  // namespace dynamo::render::test
+}  // namespace dynamo::model::test

@@ -332,7 +332,7 @@ TEST_CASE("a site's overlay changes any default") {
       R"({"common":{"podSpec":{"securityContext":null},"sharedMemory":{"size":"1Gi"}},
       "types":{"frontend":{"mainContainer":{"env":{"EXTRA":"${graph}","DYNAMO_PORT":null}}}}})");
   Setup setup;
-  const defaults::ComponentDefaults site{&overlay};
+  const model::ComponentDefaults site{&overlay};
   json::Document graph = graphOf(R"({"componentType":"frontend"})");
   const Children children = renderAll(graph, {setup.config, site, setup.facts}, {}, graph.GetAllocator());
   const Value* pod = podSpecOf(children, "main");
@@ -350,7 +350,7 @@ TEST_CASE("placeholders are filled in everywhere in an overlay, as admission doe
       "volumes":[{"name":"v","configMap":{"name":"${graph}-${componentType}"}}]},"sharedMemory":{"disabled":true},
       "mainContainer":{"env":{"FROM":{"configMapKeyRef":{"name":"${dynamoNamespace}","key":"k"}}}}}})");
   Setup setup;
-  const defaults::ComponentDefaults site{&overlay};
+  const model::ComponentDefaults site{&overlay};
   json::Document graph = graphOf(R"({"componentType":"worker","frontendSidecar":{"image":"i"}})");
   const Children children = renderAll(graph, {setup.config, site, setup.facts}, {}, graph.GetAllocator());
   const Value* pod = podSpecOf(children, "main");

@@ -17,7 +17,7 @@ enum class Pathway { Deployment, LeaderWorkerSet, Grove };
 
 struct Setup {
   config::OperatorConfig config = config::defaultConfig();
-  defaults::ComponentDefaults defaults{};
+  model::ComponentDefaults defaults{};
   Facts facts;
 
   explicit Setup(Pathway pathway = Pathway::Grove);

@@ -5,7 +5,7 @@
 
 #include "common/json/value.h"
 
-namespace dynamo::defaults {
+namespace dynamo::model {
 
 /// The text of components.yaml.
 std::string_view builtInDefaults();
@@ -35,4 +35,4 @@ class ComponentDefaults {
 /// RFC 7386: lays `patch` over `target`.
 void mergePatch(json::Value& target, const json::Value& patch, json::Allocator& allocator);
 
-}  // namespace dynamo::defaults
+}  // namespace dynamo::model

@@ -1,12 +1,11 @@
-#include "common/render/names.h"
+#include "common/model/names.h"
 
 #include <algorithm>
 
 #include "common/api/dynamo.h"
 #include "common/k8s/names.h"
-#include "common/render/hash.h"
 
-namespace dynamo::render {
+namespace dynamo::model {
 
 std::string dashed(std::string_view name) {
   std::string made{name};
@@ -25,19 +24,6 @@ std::string componentDeploymentName(std::string_view graph, std::string_view ser
   return name;
 }
 
-std::string dynamoNamespace(bool global, std::string_view namespaceName, std::string_view graph) {
-  return global ? "dynamo" : std::string{namespaceName} + '-' + dashed(graph);
-}
-
-long long nodeCount(const json::Value& component) {
-  const json::Value* count = json::find(json::findObject(&component, "multinode"), "nodeCount");
-  return count != nullptr && count->IsInt64() ? count->GetInt64() : 1;
-}
-
-std::string modelHash(std::string_view model) {
-  return sha256Hex(model).substr(0, 8);
-}
-
 std::string_view kaiQueue(const json::Value* annotations) {
   constexpr std::string_view kSpace = " \t\n\r\v\f";
   const std::string_view text = json::findText(annotations, api::annotation::kKaiQueue);
@@ -46,4 +32,4 @@ std::string_view kaiQueue(const json::Value* annotations) {
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
-}  // namespace dynamo::render
+}  // namespace dynamo::model

@@ -1,11 +1,11 @@
-#include "common/defaults/epp.h"
+#include "common/model/epp.h"
 
 #include <string>
 
 #include "common/api/dynamo.h"
 #include "common/json/build.h"
 
-namespace dynamo::defaults {
+namespace dynamo::model {
 
 json::Value eppConfigVolume(const json::Value& component, std::string_view graph,
                             json::Allocator& allocator) {
@@ -19,4 +19,4 @@ json::Value eppConfigVolume(const json::Value& component, std::string_view graph
                      make.object("name", name, "items", make.list(std::move(file))));
 }
 
-}  // namespace dynamo::defaults
+}  // namespace dynamo::model

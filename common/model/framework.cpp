@@ -1,4 +1,4 @@
-#include "common/render/framework.h"
+#include "common/model/framework.h"
 
 #include <fmt/format.h>
 #include <re2/re2.h>
@@ -8,7 +8,7 @@
 
 #include "common/api/dynamo.h"
 
-namespace dynamo::render {
+namespace dynamo::model {
 namespace {
 
 using json::Value;
@@ -63,4 +63,4 @@ Framework detectFramework(const Value& component, std::string_view explicitName)
   return result;
 }
 
-}  // namespace dynamo::render
+}  // namespace dynamo::model

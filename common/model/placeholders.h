@@ -7,7 +7,7 @@
 
 #include "common/json/value.h"
 
-namespace dynamo::defaults {
+namespace dynamo::model {
 
 struct Placeholders {
   std::string_view dynamoNamespace;
@@ -28,4 +28,4 @@ void fillAll(json::Value& value, const Placeholders& placeholders, json::Allocat
 std::optional<json::Value> instantiate(const json::Value& page, const Placeholders& placeholders,
                                        json::Allocator& allocator);
 
-}  // namespace dynamo::defaults
+}  // namespace dynamo::model

@@ -1,10 +1,10 @@
-#include "common/defaults/component_defaults.h"
+#include "common/model/component_defaults.h"
 
 #include <stdexcept>
 
 #include "common/text/yaml.h"
 
-namespace dynamo::defaults {
+namespace dynamo::model {
 
 void mergePatch(json::Value& target, const json::Value& patch, json::Allocator& allocator) {
   if (!patch.IsObject()) {
@@ -62,4 +62,4 @@ const json::Value& ComponentDefaults::of(std::string_view componentType) const {
   return type != nullptr ? *type : types_.FindMember("")->value;  // there since the constructor
 }
 
-}  // namespace dynamo::defaults
+}  // namespace dynamo::model

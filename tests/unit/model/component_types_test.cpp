@@ -159,9 +159,9 @@ TEST_CASE("the sample of the guide's probes does what it says") {  // dec-2
   const auto loaded = config::loadConfigFile(test::sourceFile("deploy/samples/documented-probes.yaml"),
                                              config::Purpose::Webhook);
   REQUIRE(loaded.report().empty());
-  const defaults::ComponentDefaults site{loaded.config.defaults.get()};
-  const defaults::ComponentDefaults builtIn;
-  const auto probe = [](const defaults::ComponentDefaults& page, std::string_view name) {
+  const model::ComponentDefaults site{loaded.config.defaults.get()};
+  const model::ComponentDefaults builtIn;
+  const auto probe = [](const model::ComponentDefaults& page, std::string_view name) {
     return json::dump(*json::find(json::find(page.of("frontend"), "mainContainer"), name));
   };
   const std::string numbers =

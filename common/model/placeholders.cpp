@@ -1,10 +1,10 @@
-#include "common/defaults/placeholders.h"
+#include "common/model/placeholders.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-namespace dynamo::defaults {
+namespace dynamo::model {
 
 std::string fill(std::string_view text, const Placeholders& placeholders) {
   const std::array<std::pair<std::string_view, std::string_view>, 4> known = {{
@@ -78,4 +78,4 @@ std::optional<json::Value> instantiate(const json::Value& page, const Placeholde
   return value;
 }
 
-}  // namespace dynamo::defaults
+}  // namespace dynamo::model

@@ -6,10 +6,10 @@
 
 #include "common/json/value.h"
 
-namespace dynamo::defaults {
+namespace dynamo::model {
 
 /// The volume "epp-config" of a component of type epp: the ConfigMap that
 /// eppConfig.configMapRef names, else "<graph>-epp-config".
 json::Value eppConfigVolume(const json::Value& component, std::string_view graph, json::Allocator& allocator);
 
-}  // namespace dynamo::defaults
+}  // namespace dynamo::model

@@ -1,10 +1,10 @@
-#include "common/render/framework.h"
+#include "common/model/framework.h"
 
 #include <catch2/catch.hpp>
 
 #include "support.h"
 
-namespace dynamo::render::test {
+namespace dynamo::model::test {
 namespace {
 
 TEST_CASE("which engine a component runs") {
@@ -44,4 +44,4 @@ TEST_CASE("which engine a component runs") {
 }
 
 }  // namespace
-}  // namespace dynamo::render::test
+}  // namespace dynamo::model::test

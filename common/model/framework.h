@@ -6,7 +6,7 @@
 
 #include "common/json/value.h"
 
-namespace dynamo::render {
+namespace dynamo::model {
 
 inline constexpr std::string_view kVllm = "vllm";
 inline constexpr std::string_view kSglang = "sglang";
@@ -22,4 +22,4 @@ struct Framework {
 /// empty. Other types than workers have none.
 Framework detectFramework(const json::Value& component, std::string_view explicitName);
 
-}  // namespace dynamo::render
+}  // namespace dynamo::model

@@ -1,0 +1,337 @@
+#include "common/model/completion.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "common/api/dynamo.h"
+#include "common/json/build.h"
+#include "common/k8s/mounts.h"
+#include "common/k8s/quantity.h"
+#include "common/model/env.h"
+#include "common/model/epp.h"
+#include "common/model/placeholders.h"
+
+namespace dynamo::model {
+namespace {
+
+using json::Allocator;
+using json::Value;
+
+constexpr std::array<std::string_view, 4> kHandlers = {"exec", "httpGet", "tcpSocket", "grpc"};
+
+bool isZeroQuantity(const Value& size) {
+  const auto parsed =
+      k8s::parseQuantity(size.IsString() ? json::text(size) : std::string_view{json::dump(size)});
+  return parsed && parsed->nano == 0;
+}
+
+/// `given` over `fallback`, member by member; a given handler replaces the default one (pod-Q5).
+Value mergedProbe(const Value& fallback, const Value& given, Allocator& allocator) {
+  Value probe = json::copy(fallback, allocator);
+  const bool handled = std::any_of(kHandlers.begin(), kHandlers.end(), [&](std::string_view handler) {
+    return json::find(given, handler) != nullptr;
+  });
+  if (handled) {
+    for (const std::string_view handler : kHandlers) json::remove(probe, handler);
+  }
+  for (const auto& member : given.GetObject()) {
+    if (!member.value.IsNull()) {
+      json::set(probe, json::text(member.name), json::copy(member.value, allocator), allocator);
+    }
+  }
+  return probe;
+}
+
+bool isMergedProbe(std::string_view name) {
+  return name == "livenessProbe" || name == "readinessProbe";
+}
+
+class Completer {
+ public:
+  Completer(const Value& spec, const CompletionInput& input, Allocator& allocator)
+      : spec_(spec),
+        input_(input),
+        allocator_(allocator),
+        page_(input.defaults.of(input.type)),
+        names_{input.dynamoNamespace, input.graph, input.namespaceName, input.type} {}
+
+  Completion run() {
+    sharedMemory();
+    podSpec();
+    volumes();
+    mainContainer();
+    list(json::find(containerPage(), "volumeMounts"), json::find(userContainer(), "volumeMounts"),
+         "volumeMounts", "mountPath", done_.mainContainer, done_.volumeMounts, {});
+    environment();
+    return std::move(done_);
+  }
+
+ private:
+  const Value* podPage() const { return json::findObject(&page_, "podSpec"); }
+  const Value* containerPage() const { return json::findObject(&page_, "mainContainer"); }
+  const Value* userPod() const { return json::findObject(&spec_, "extraPodSpec"); }
+  const Value* userContainer() const { return json::findObject(userPod(), "mainContainer"); }
+
+  void sharedMemory() {
+    const Value* page = json::findObject(&page_, "sharedMemory");
+    if (page == nullptr) return;
+    const Value* given = json::find(spec_, "sharedMemory");
+    if (given == nullptr) {
+      if (bringsSharedMemory()) return;
+      const std::string_view name = json::findBool(page, "disabled").value_or(false) ? "disabled" : "size";
+      if (const Value* value = json::find(page, name)) {
+        done_.sharedMemory.push_back({std::string{name}, json::copy(*value, allocator_)});
+      }
+      return;
+    }
+    // A block of the user's without a size is a mistake that validation reports; its pods get the default.
+    const Value* size = json::find(given, "size");
+    const Value* fallback = json::find(page, "size");
+    if (fallback == nullptr || (size != nullptr && !isZeroQuantity(*size))) return;
+    done_.sharedMemory.push_back({"size", json::copy(*fallback, allocator_), Unit::How::Empty});
+  }
+
+  /// Whether the user fills /dev/shm, so that the default volume, if nothing else mounts it, is not made, or
+  /// brings that volume.
+  bool bringsSharedMemory() const {
+    if (json::findNamed(json::find(userPod(), "volumes"), api::kSharedMemory) != nullptr) return true;
+    const bool filled =
+        k8s::mountsAt(json::find(userContainer(), "volumeMounts"), "mountPath", api::kSharedMemoryPath) ||
+        k8s::mountsAt(json::find(spec_, "volumeMounts"), "mountPoint", api::kSharedMemoryPath);
+    return filled && !k8s::podMountsVolume(userPod(), api::kSharedMemory);
+  }
+
+  /// The default `page` for the member `name`, unless `given` is a value that stays.
+  void member(const Value& page, std::string_view name, const Value* given, bool emptyStays,
+              std::vector<Unit>& units) {
+    if (given != nullptr && (emptyStays || !json::isEmpty(*given))) return;
+    if (page.IsString() && page.GetStringLength() == 0) return;
+    if (std::optional<Value> value = instantiate(page, names_, allocator_)) {
+      units.push_back(
+          {std::string{name}, std::move(*value), given == nullptr ? Unit::How::Absent : Unit::How::Empty});
+    }
+  }
+
+  void podSpec() {
+    if (const Value* page = podPage()) {
+      for (const auto& each : page->GetObject()) {
+        const std::string_view name = json::text(each.name);
+        if (name == "volumes" || name == "containers" || name == "mainContainer") continue;
+        const Value* given = json::find(userPod(), name);
+        // `securityContext: {}` asks for a pod without one.
+        member(each.value, name, given, name == "securityContext" && given != nullptr && given->IsObject(),
+               done_.podSpec);
+      }
+    }
+    const bool hasAccount = !json::findText(podPage(), "serviceAccountName").empty();
+    const Value* given = json::find(userPod(), "serviceAccountName");
+    if (hasAccount || input_.discovery != "kubernetes" || input_.graph.empty() ||
+        (given != nullptr && !json::isEmpty(*given))) {
+      return;
+    }
+    const std::string account = std::string{input_.graph} + std::string{api::kDiscoveryAccountSuffix};
+    done_.podSpec.push_back({"serviceAccountName", json::string(account, allocator_),
+                             given == nullptr ? Unit::How::Absent : Unit::How::Empty});
+  }
+
+  void mainContainer() {
+    const Value* page = containerPage();
+    if (page == nullptr) return;
+    for (const auto& each : page->GetObject()) {
+      const std::string_view name = json::text(each.name);
+      if (name == "env" || name == "volumeMounts") continue;
+      // The component's own probes replace those of its container as a whole.
+      if (isMergedProbe(name) && json::find(spec_, name) != nullptr) continue;
+      const Value* given = json::find(userContainer(), name);
+      const bool merged =
+          isMergedProbe(name) && given != nullptr && given->IsObject() && !given->ObjectEmpty();
+      member(each.value, name, given, false, done_.mainContainer);
+      if (!merged || !each.value.IsObject()) continue;
+      std::optional<Value> fallback = instantiate(each.value, names_, allocator_);
+      if (!fallback) continue;
+      done_.mainContainer.push_back(
+          {std::string{name}, mergedProbe(*fallback, *given, allocator_), Unit::How::Completed});
+    }
+  }
+
+  void volumes() {
+    std::optional<Value> first;
+    if (input_.type == api::kEpp) {
+      const Value* given = json::findObject(&spec_, "eppConfig");
+      // Else the ConfigMap is named after the graph.
+      if (input_.graph.empty() && json::findObject(given, "configMapRef") == nullptr) {
+        incomplete_ = true;
+      } else {
+        first = eppConfigVolume(spec_, input_.graph, allocator_);
+      }
+    }
+    list(json::find(podPage(), "volumes"), json::find(userPod(), "volumes"), "volumes", "name", done_.podSpec,
+         done_.volumes, std::move(first));
+    incomplete_ = false;
+  }
+
+  /// The default items of the list `name`: as one unit of its object when the component has no list, else
+  /// each item whose name, and path, is not in it (pod-Q7). `key` tells items apart; `first` comes before
+  /// those of `page`.
+  void list(const Value* page, const Value* given, std::string_view name, std::string_view key,
+            std::vector<Unit>& whole, std::vector<Unit>& items, std::optional<Value>&& first) {
+    std::vector<Value> all;
+    bool known = !incomplete_;
+    if (first) all.push_back(std::move(*first));
+    if (page != nullptr && page->IsArray()) {
+      for (const Value& item : page->GetArray()) {
+        std::optional<Value> made = instantiate(item, names_, allocator_);
+        if (made) {
+          all.push_back(std::move(*made));
+        } else {
+          known = false;
+        }
+      }
+    }
+    if (given == nullptr) {
+      if (!known || all.empty()) return;
+      Value list{rapidjson::kArrayType};
+      for (Value& item : all) list.PushBack(item, allocator_);
+      whole.push_back({std::string{name}, std::move(list)});
+      return;
+    }
+    if (!given->IsArray()) return;
+    for (Value& item : all) {
+      if (json::findNamed(given, json::findText(&item, "name")) != nullptr) continue;
+      const std::string_view own = json::findText(&item, key);
+      const bool taken = key != "name" && std::any_of(given->Begin(), given->End(), [&](const Value& other) {
+                           return json::findText(&other, key) == own;
+                         });
+      if (!taken && !own.empty()) items.push_back({std::string{own}, std::move(item)});
+    }
+  }
+
+  struct Variable {
+    std::string_view name;
+    const Value* page;  ///< value or valueFrom; nullptr: `text` is it
+    std::string_view text;
+  };
+
+  /// The lowest of the layers, each name once, sorted: the order must not depend on the configuration.
+  std::vector<Variable> variables() const {
+    std::vector<Variable> all;
+    const Value* page = json::findObject(containerPage(), "env");
+    const auto standard = [&](std::string_view name, std::string_view value) {
+      if (!value.empty() && json::find(page, name) == nullptr) all.push_back({name, nullptr, value});
+    };
+    const config::InfrastructureConfig& infrastructure = input_.config.infrastructure;
+    standard("NATS_SERVER", infrastructure.natsAddress);
+    standard("ETCD_ENDPOINTS", infrastructure.etcdAddress);
+    standard("MODEL_EXPRESS_URL", infrastructure.modelExpressUrl);
+    standard("PROMETHEUS_ENDPOINT", infrastructure.prometheusEndpoint);
+    if (input_.discovery != "etcd") standard("DYN_DISCOVERY_BACKEND", "kubernetes");
+    if (page != nullptr) {
+      for (const auto& each : page->GetObject()) all.push_back({json::text(each.name), &each.value, {}});
+    }
+    std::sort(all.begin(), all.end(), [](const Variable& a, const Variable& b) { return a.name < b.name; });
+    return all;
+  }
+
+  void environment() {
+    const Value* user = json::find(userContainer(), "env");
+    const Value* own = json::find(spec_, "envs");
+    const json::Maker make{allocator_};
+    for (const Variable& variable : variables()) {
+      const std::string_view name = variable.name;
+      if (std::binary_search(input_.graphEnv.begin(), input_.graphEnv.end(), name) ||
+          json::findNamed(own, name) != nullptr || json::findNamed(user, name) != nullptr) {
+        continue;
+      }
+      Value entry = make.object("name", name);
+      if (variable.page == nullptr) {
+        make.set(entry, "value", variable.text);
+      } else {
+        std::optional<Value> value = instantiate(*variable.page, names_, allocator_);
+        if (!value) continue;
+        // Go clients leave an empty value out; the entry must not look changed after they wrote the object.
+        const bool text = value->IsString() && value->GetStringLength() > 0;
+        if (text) make.set(entry, "value", std::move(*value));
+        if (value->IsObject()) make.set(entry, "valueFrom", std::move(*value));
+      }
+      done_.env.push_back({std::string{name}, std::move(entry)});
+    }
+  }
+
+  const Value& spec_;
+  const CompletionInput& input_;
+  Allocator& allocator_;
+  const Value& page_;
+  Placeholders names_;
+  Completion done_;
+  bool incomplete_ = false;
+};
+
+void lay(std::vector<Unit>& units, Value& object, Allocator& allocator) {
+  for (Unit& unit : units) json::set(object, unit.name, std::move(unit.value), allocator);
+}
+
+void append(std::vector<Unit>& units, std::string_view name, Value& object, Allocator& allocator) {
+  if (units.empty()) return;
+  Value& list = json::ensureList(object, name, allocator);
+  for (Unit& unit : units) list.PushBack(unit.value, allocator);
+}
+
+}  // namespace
+
+CompletionInput completionInput(const Component& component, const ComponentDefaults& defaults,
+                                const config::OperatorConfig& config) {
+  return {defaults,
+          config,
+          component.type,
+          component.graph,
+          component.namespaceName,
+          component.dynamoNamespace,
+          component.discovery,
+          {}};
+}
+
+Completion complete(const Value& spec, const CompletionInput& input, Allocator& allocator) {
+  return Completer{spec, input, allocator}.run();
+}
+
+Value completedPodSpec(const Value& spec, Completion& completion, Allocator& allocator) {
+  Value pod{rapidjson::kObjectType};
+  if (const Value* user = json::findObject(&spec, "extraPodSpec")) {
+    for (const auto& member : user->GetObject()) {
+      const std::string_view name = json::text(member.name);
+      if (name == "mainContainer" || name == "containers") continue;
+      if (json::isEmpty(member.value) && !member.value.IsObject()) continue;
+      json::set(pod, name, json::copy(member.value, allocator), allocator);
+    }
+  }
+  lay(completion.podSpec, pod, allocator);
+  append(completion.volumes, "volumes", pod, allocator);
+  return pod;
+}
+
+Value completedContainer(const Value& spec, const Value* envs, Completion& completion, Allocator& allocator) {
+  Value container{rapidjson::kObjectType};
+  const Value* user = json::findObject(json::findObject(&spec, "extraPodSpec"), "mainContainer");
+  if (user != nullptr) {
+    for (const auto& member : user->GetObject()) {
+      const std::string_view name = json::text(member.name);
+      if (name == "env" || (json::isEmpty(member.value) && !member.value.IsObject())) continue;
+      json::set(container, name, json::copy(member.value, allocator), allocator);
+    }
+  }
+  lay(completion.mainContainer, container, allocator);
+  append(completion.volumeMounts, "volumeMounts", container, allocator);
+  Value defaults{rapidjson::kArrayType};
+  for (Unit& unit : completion.env) defaults.PushBack(unit.value, allocator);
+  json::set(container, "env", mergeEnv({&defaults, json::find(user, "env"), envs}, allocator), allocator);
+  return container;
+}
+
+Value defaultContainer(const CompletionInput& input, Allocator& allocator) {
+  const Value nothing{rapidjson::kObjectType};
+  Completion completion = complete(nothing, input, allocator);
+  return completedContainer(nothing, nullptr, completion, allocator);
+}
+
+}  // namespace dynamo::model
