@@ -12,7 +12,7 @@ using json::Value;
 
 constexpr long long kMaxId = 2147483647;
 
-void id(const Report& report, const Value* value, const At& at) {
+void securityId(const Report& report, const Value* value, const At& at) {
   const auto number = integer(value);
   if (!number || (*number >= 0 && *number <= kMaxId)) return;
   report.invalid(at, *value, fmt::format("must be between 0 and {}, inclusive", kMaxId), id::kSecurityId);
@@ -27,7 +27,7 @@ void rootDoubt(const Report& report, const Value& context, const At& at) {
 
 void common(const Report& report, const Value& context, const At& at) {
   for (const std::string_view field : {"runAsUser", "runAsGroup"}) {
-    id(report, json::find(context, field), at / field);
+    securityId(report, json::find(context, field), at / field);
   }
   seccompProfile(report, json::find(context, "seccompProfile"), at / "seccompProfile");
   appArmorProfile(report, json::find(context, "appArmorProfile"), at / "appArmorProfile");
@@ -120,11 +120,11 @@ void newerChoice(const Report& report, const Value& context, std::string_view fi
 void podSecurity(const Report& report, const Value* context, const At& at) {
   if (context == nullptr || !context->IsObject()) return;
   common(report, *context, at);
-  id(report, json::find(*context, "fsGroup"), at / "fsGroup");
+  securityId(report, json::find(*context, "fsGroup"), at / "fsGroup");
   const Value* groups = json::find(*context, "supplementalGroups");
   const At groupsAt = at / "supplementalGroups";
   for (rapidjson::SizeType i = 0; groups != nullptr && groups->IsArray() && i < groups->Size(); ++i) {
-    id(report, &(*groups)[i], groupsAt[i]);
+    securityId(report, &(*groups)[i], groupsAt[i]);
   }
   report.oneOfGiven(at / "fsGroupChangePolicy", json::find(context, "fsGroupChangePolicy"),
                     {"Always", "OnRootMismatch"}, id::kEnum);
