@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "support.h"
+#include "tests/unit/model/support.h"
 
 namespace dynamo::model::test {
 namespace {

@@ -1,5 +1,3 @@
-#include "common/model/names.h"
-
 #include <catch2/catch.hpp>
 
 #include "common/render/hash.h"
@@ -8,21 +6,8 @@
 #include "common/render/rbac.h"
 #include "support.h"
 
-namespace dynamo::model::test {
+namespace dynamo::render::test {
 namespace {
-
-TEST_CASE("names of component deployments") {
-  CHECK(componentDeploymentName("g", "VllmDecodeWorker", "worker", "abc12345") ==
-        "g-vllmdecodeworker-abc12345");
-  CHECK(componentDeploymentName("g", "Frontend", "frontend", "abc12345") == "g-frontend");
-  CHECK(componentDeploymentName("g", "w", "worker", "") == "g-w");
-  CHECK(componentDeploymentName("g", "w", "Worker", "abc12345") == "g-w");
-}
-
-TEST_CASE("the namespace of Dynamo's discovery") {
-  CHECK(dynamoNamespace(true, "n", "a.b") == "dynamo");
-  CHECK(dynamoNamespace(false, "n", "a.b") == "n-a-b");
-}
 
 TEST_CASE("labels of discovery's access are shortened, its names are not") {
   const std::string suffix = "-k8s-service-discovery";
@@ -93,4 +78,4 @@ TEST_CASE("registries of images and of pull secrets (quirk pod-Q28)") {
 }
 
 }  // namespace
-}  // namespace dynamo::model::test
+}  // namespace dynamo::render::test
