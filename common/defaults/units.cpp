@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "common/defaults/digest.h"
 
@@ -16,13 +17,16 @@ bool isUnit(std::string_view name) {
 }
 
 /// The item of `list` (named `listName`) with that key; nullptr when there is none.
-Value* findItem(Value& list, std::string_view listName, std::string_view name) {
+const Value* findItem(const Value& list, std::string_view listName, std::string_view name) {
   const std::string_view key = itemKey(listName);
-  for (Value& item : list.GetArray()) {
+  for (const Value& item : list.GetArray()) {
     const Value* text = json::find(item, key);
     if (text != nullptr && text->IsString() && json::text(*text) == name) return &item;
   }
   return nullptr;
+}
+Value* findItem(Value& list, std::string_view listName, std::string_view name) {
+  return const_cast<Value*>(findItem(std::as_const(list), listName, name));
 }
 
 /// Member or item `name` of `parent`, which is the place `parentName`.
@@ -30,7 +34,8 @@ Value* childOf(Value& parent, std::string_view parentName, std::string_view name
   return parent.IsArray() ? findItem(parent, parentName, name) : json::find(parent, name);
 }
 const Value* childOf(const Value* parent, std::string_view parentName, std::string_view name) {
-  return parent == nullptr ? nullptr : childOf(const_cast<Value&>(*parent), parentName, name);
+  if (parent == nullptr) return nullptr;
+  return parent->IsArray() ? findItem(*parent, parentName, name) : json::find(*parent, name);
 }
 
 Claim claimOf(const Claim& claim, const Value& parent, std::string_view parentName, std::string_view name) {

@@ -74,15 +74,15 @@ inline Value& ensureList(Value& object, std::string_view key, Allocator& allocat
 }
 
 /// The item of `list` whose `name` is `name`; nullptr when there is none or `list` is no list.
-inline Value* findNamed(Value* list, std::string_view name) {
+inline const Value* findNamed(const Value* list, std::string_view name) {
   if (list == nullptr || !list->IsArray()) return nullptr;
-  for (Value& item : list->GetArray()) {
+  for (const Value& item : list->GetArray()) {
     if (findText(&item, "name") == name) return &item;
   }
   return nullptr;
 }
-inline const Value* findNamed(const Value* list, std::string_view name) {
-  return findNamed(const_cast<Value*>(list), name);
+inline Value* findNamed(Value* list, std::string_view name) {
+  return const_cast<Value*>(findNamed(static_cast<const Value*>(list), name));
 }
 
 /// "", [], {} and null: what counts as not given in lists of members that a Go type would omit.
