@@ -32,35 +32,38 @@ constexpr Member kDeploymentMembers[] = {{"name", Kind::Text, false},
                                          {"state", Kind::Text, true, keys::kInitializing},
                                          {"created", Kind::Bool, false}};
 
-bool isTextMap(const Value& value) {
-  return value.IsObject() && std::all_of(value.MemberBegin(), value.MemberEnd(),
-                                         [](const auto& member) { return member.value.IsString(); });
-}
-
-bool fits(const Value& value, Kind kind) {
-  return kind == Kind::Text ? value.IsString() : kind == Kind::Bool ? value.IsBool() : isTextMap(value);
-}
-
-bool isZero(const Value& value) {
-  return value.IsFalse() || (value.IsString() && value.GetStringLength() == 0) ||
-         (value.IsObject() && value.ObjectEmpty());
-}
-
-/// The known members of `source`, in their order, empty ones left out but for what is always written; nullopt
-/// when one has another type: then the whole counts as malformed.
-template <std::size_t N>
-std::optional<Value> typed(const Value* source, const Member (&members)[N], Allocator& allocator) {
-  if (source == nullptr || !source->IsObject()) return std::nullopt;
-  Value object{rapidjson::kObjectType};
-  for (const Member& member : members) {
-    const Value* value = json::find(*source, member.name);
-    if (value != nullptr && !fits(*value, member.kind)) return std::nullopt;
-    const bool empty = value == nullptr || isZero(*value);
-    if (empty && !member.always) continue;
-    object.AddMember(Value{json::ref(member.name)},
-                     empty ? Value{json::ref(member.whenEmpty)} : json::alias(*value), allocator);
+bool isTextMap(View view) {
+  if (!view.isObject()) return false;
+  for (std::uint32_t i = 0; i < view.size(); ++i) {
+    if (!view.member(i).view.isString()) return false;
   }
-  return object;
+  return true;
+}
+
+bool fits(View view, Kind kind) {
+  return kind == Kind::Text   ? view.isString()
+         : kind == Kind::Bool ? view.boolean().has_value()
+                              : isTextMap(view);
+}
+
+bool isZero(View view) {
+  return view.boolean() == false || view.isEmptyText() || (view.isObject() && view.size() == 0);
+}
+
+/// The known members of `source`, in their order. Empty ones are left out, except for what is always written.
+/// Nothing when one has another type: then the whole counts as malformed.
+template <std::size_t N>
+View typed(View source, const Member (&members)[N], Allocator& allocator) {
+  if (!source.isObject()) return {};
+  Draft object = Draft::object(allocator, N);
+  for (const Member& member : members) {
+    const View given = source.find(member.name);
+    if (given && !fits(given, member.kind)) return {};
+    const bool empty = !given || isZero(given);
+    if (empty && !member.always) continue;
+    object.add(member.name, empty ? keep(Value{json::ref(member.whenEmpty)}, allocator) : given, allocator);
+  }
+  return object.view();
 }
 
 bool namesAlike(std::string_view a, std::string_view b) {
@@ -68,74 +71,61 @@ bool namesAlike(std::string_view a, std::string_view b) {
 }
 
 /// A map of texts as Go's decoder reads it: null is the empty text.
-Value filled(const Value& map, Allocator& allocator) {
-  Value made = json::alias(map);
-  if (!map.IsObject()) return made;
-  json::own(made, allocator);
-  for (auto& member : made.GetObject()) {
-    if (member.value.IsNull()) member.value = Value{""};
+View filled(View map, Allocator& allocator) {
+  if (!map.isObject()) return map;
+  Draft made = Draft::object(allocator, map.size());
+  for (std::uint32_t i = 0; i < map.size(); ++i) {
+    const NamedView member = map.member(i);
+    made.add(member.name, member.view.isNull() ? keep(Value{""}, allocator) : member.view, allocator);
   }
-  return made;
+  return made.view();
 }
 
 /// The object of an annotation with the members' own names, as Go's decoder reads it: in any case, null as
 /// absent. Anyone may have written it.
 template <std::size_t N>
-std::optional<Value> decoded(const Value* source, const Member (&members)[N], Allocator& allocator) {
-  if (source == nullptr || !source->IsObject()) return std::nullopt;
-  Value object{rapidjson::kObjectType};
-  for (const auto& member : source->GetObject()) {
-    const auto known = std::find_if(std::begin(members), std::end(members), [&](const Member& each) {
-      return namesAlike(each.name, json::text(member.name));
-    });
-    if (known == std::end(members) || member.value.IsNull()) continue;
-    json::set(object, known->name,
-              known->kind == Kind::TextMap ? filled(member.value, allocator) : json::alias(member.value),
-              allocator);
+View decoded(View source, const Member (&members)[N], Allocator& allocator) {
+  if (!source.isObject()) return {};
+  Draft object = Draft::object(allocator, N);
+  for (std::uint32_t i = 0; i < source.size(); ++i) {
+    const NamedView member = source.member(i);
+    const auto known = std::find_if(std::begin(members), std::end(members),
+                                    [&](const Member& each) { return namesAlike(each.name, member.name); });
+    if (known == std::end(members) || member.view.isNull()) continue;
+    object.set(known->name, known->kind == Kind::TextMap ? filled(member.view, allocator) : member.view,
+               allocator);
   }
-  return typed(&object, members, allocator);
+  return typed(object.view(), members, allocator);
 }
 
-const Value* keep(std::optional<Value> value, Allocator& allocator) {
-  if (!value) return nullptr;
-  auto* place = static_cast<Value*>(allocator.Malloc(sizeof(Value)));
-  return new (place) Value{std::move(*value)};
-}
-
-std::optional<std::string_view> nonEmpty(const Value* object, std::string_view key) {
-  const std::string_view text = json::findText(object, key);
+std::optional<std::string_view> nonEmpty(View object, std::string_view key) {
+  const std::string_view text = object.findText(key);
   return text.empty() ? std::nullopt : std::optional{text};
 }
 
-/// The annotation `key` parsed; nullptr when absent, not JSON or not an object.
-const Value* parsed(const Value* annotations, std::string_view key, Allocator& allocator) {
+/// The annotation `key` parsed; nothing when absent, not JSON or not an object.
+View parsed(const Value* annotations, std::string_view key, Allocator& allocator) {
   const std::string_view text = json::findText(annotations, key);
-  if (text.empty()) return nullptr;
+  if (text.empty()) return {};
   json::Document document{&allocator};
-  if (json::parse(text, document) || !document.IsObject()) return nullptr;
-  Value value;
-  value.Swap(document);
-  return keep(std::move(value), allocator);
+  if (json::parse(text, document) || !document.IsObject()) return {};
+  return keep(std::move(static_cast<Value&>(document)), allocator);
 }
 
 }  // namespace
 
-Carried carriedOf(const Value& alpha, Allocator& allocator) {
-  const Value* spec = json::find(alpha, "spec");
-  const Value* status = json::find(alpha, "status");
-  const Value* profiling = json::find(spec, "profilingConfig");
+Carried carriedOf(View alpha, Allocator& allocator) {
+  const View spec = alpha.find("spec");
+  const View status = alpha.find("status");
+  const View profiling = spec.find("profilingConfig");
   Carried carried;
-  carried.configMapRef =
-      keep(typed(json::find(profiling, "configMapRef"), kConfigMapRefMembers, allocator), allocator);
+  carried.configMapRef = typed(profiling.find("configMapRef"), kConfigMapRefMembers, allocator);
   carried.outputPvc = nonEmpty(profiling, "outputPVC");
-  carried.profilingConfig = json::findObject(profiling, "config");
-  carried.enableGpuDiscovery = json::findBool(spec, "enableGpuDiscovery").value_or(false);
-  auto overrides = typed(json::find(spec, "deploymentOverrides"), kOverridesMembers, allocator);
-  if (overrides && !overrides->ObjectEmpty()) {
-    carried.deploymentOverrides = keep(std::move(overrides), allocator);
-  }
-  carried.deploymentStatus =
-      keep(typed(json::find(status, "deployment"), kDeploymentMembers, allocator), allocator);
+  carried.profilingConfig = profiling.findObject("config");
+  carried.enableGpuDiscovery = spec.find("enableGpuDiscovery").boolean().value_or(false);
+  const View overrides = typed(spec.find("deploymentOverrides"), kOverridesMembers, allocator);
+  if (overrides.size() != 0) carried.deploymentOverrides = overrides;
+  carried.deploymentStatus = typed(status.find("deployment"), kDeploymentMembers, allocator);
   carried.statusBackend = nonEmpty(status, "backend");
   carried.profilingResults = nonEmpty(status, "profilingResults");
   return carried;
@@ -148,14 +138,11 @@ Carried readCarried(const Value* annotations, Allocator& allocator) {
   };
   Carried carried;
   carried.configMapRef =
-      keep(decoded(parsed(annotations, keys::kConfigMapRef, allocator), kConfigMapRefMembers, allocator),
-           allocator);
+      decoded(parsed(annotations, keys::kConfigMapRef, allocator), kConfigMapRefMembers, allocator);
   carried.deploymentOverrides =
-      keep(decoded(parsed(annotations, keys::kDeploymentOverrides, allocator), kOverridesMembers, allocator),
-           allocator);
+      decoded(parsed(annotations, keys::kDeploymentOverrides, allocator), kOverridesMembers, allocator);
   carried.deploymentStatus =
-      keep(decoded(parsed(annotations, keys::kDeploymentStatus, allocator), kDeploymentMembers, allocator),
-           allocator);
+      decoded(parsed(annotations, keys::kDeploymentStatus, allocator), kDeploymentMembers, allocator);
   carried.profilingConfig = parsed(annotations, keys::kProfilingConfig, allocator);
   carried.outputPvc = text(keys::kOutputPvc);
   carried.statusBackend = text(keys::kStatusBackend);
@@ -166,8 +153,8 @@ Carried readCarried(const Value* annotations, Allocator& allocator) {
 
 std::vector<std::pair<std::string_view, std::string>> writeCarried(const Carried& carried) {
   std::vector<std::pair<std::string_view, std::string>> annotations;
-  const auto object = [&](std::string_view key, const Value* value) {
-    if (value != nullptr) annotations.emplace_back(key, json::dump(*value));
+  const auto object = [&](std::string_view key, View view) {
+    if (view) annotations.emplace_back(key, dump(view));
   };
   const auto text = [&](std::string_view key, std::optional<std::string_view> value) {
     if (value && !value->empty()) annotations.emplace_back(key, std::string{*value});

@@ -8,24 +8,25 @@
 #include <utility>
 #include <vector>
 
+#include "common/conversion/draft.h"
 #include "common/json/value.h"
 
 namespace dynamo::conversion {
 
-/// Decoded annotations; absent and malformed ones are nullptr / nullopt / false.
+/// Decoded annotations; absent and malformed ones are nothing, nullopt or false.
 struct Carried {
-  const json::Value* configMapRef = nullptr;         ///< {name, key?}
-  const json::Value* deploymentOverrides = nullptr;  ///< {name?, namespace?, labels?, annotations?}
-  const json::Value* profilingConfig = nullptr;      ///< any object
-  const json::Value* deploymentStatus = nullptr;     ///< {name?, namespace?, state, created?}
+  View configMapRef;         ///< {name, key?}
+  View deploymentOverrides;  ///< {name?, namespace?, labels?, annotations?}
+  View profilingConfig;      ///< any object
+  View deploymentStatus;     ///< {name?, namespace?, state, created?}
   std::optional<std::string_view> outputPvc;
   std::optional<std::string_view> statusBackend;
   std::optional<std::string_view> profilingResults;
   bool enableGpuDiscovery = false;
 };
 
-/// From the fields of a v1alpha1 object. The values point into the object or into `allocator`.
-Carried carriedOf(const json::Value& alpha, json::Allocator& allocator);
+/// From the fields of a v1alpha1 object. The views are of the object or of what is made in `allocator`.
+Carried carriedOf(View alpha, json::Allocator& allocator);
 
 /// From the annotations of a v1beta1 object; they are parsed into `allocator`.
 Carried readCarried(const json::Value* annotations, json::Allocator& allocator);

@@ -33,38 +33,38 @@ constexpr std::string_view kPhase = "/status/phase";
 constexpr std::string_view kState = "/status/state";
 
 /// apiVersion, kind and metadata of the answer; annotations without ours, `own` added.
-Value shell(const Value& object, std::string_view version, const std::vector<Annotation>& own,
+Draft shell(const Value& object, std::string_view version, const std::vector<Annotation>& own,
             Allocator& allocator) {
-  Value metadata{rapidjson::kObjectType};
-  const Value* annotations = annotationsOf(object);
-  if (const Value* source = json::findObject(&object, "metadata")) {
-    for (const auto& member : source->GetObject()) {
-      if (json::text(member.name) == "annotations") continue;
-      metadata.AddMember(json::alias(member.name), json::alias(member.value), allocator);
-    }
+  const View source = View{&object}.findObject("metadata");
+  Draft metadata = Draft::object(allocator, source.size() + 1);
+  for (std::uint32_t i = 0; i < source.size(); ++i) {
+    const NamedView member = source.member(i);
+    if (member.name != "annotations") metadata.add(member.name, member.view, allocator);
   }
-  Value kept{rapidjson::kObjectType};
-  if (annotations != nullptr) {
-    for (const auto& member : annotations->GetObject()) {
-      if (keys::isPrivateAnnotation(json::text(member.name))) continue;
-      kept.AddMember(json::alias(member.name), json::alias(member.value), allocator);
-    }
+  const View annotations = source.findObject("annotations");
+  const auto most = annotations.size() + static_cast<std::uint32_t>(own.size());
+  Draft kept = Draft::object(allocator, most);
+  for (std::uint32_t i = 0; i < annotations.size(); ++i) {
+    const NamedView member = annotations.member(i);
+    if (!keys::isPrivateAnnotation(member.name)) kept.add(member.name, member.view, allocator);
   }
   for (const Annotation& annotation : own) {
-    kept.AddMember(Value{json::ref(annotation.key)}, json::string(annotation.value, allocator), allocator);
+    kept.add(annotation.key, keep(json::string(annotation.value, allocator), allocator), allocator);
   }
-  if (!kept.ObjectEmpty()) {
-    metadata.AddMember("annotations", kept, allocator);
-  }
-  Value result{rapidjson::kObjectType};
-  result.AddMember("apiVersion", Value{json::ref(version)}, allocator);
-  result.AddMember("kind", Value{json::ref(api::kDynamoGraphDeploymentRequest)}, allocator);
-  result.AddMember("metadata", metadata, allocator);
+  if (kept.view().size() != 0) metadata.add("annotations", std::move(kept), allocator);
+  Draft result = Draft::object(allocator, 5);
+  result.add("apiVersion", keep(Value{json::ref(version)}, allocator), allocator);
+  result.add("kind", keep(Value{json::ref(api::kDynamoGraphDeploymentRequest)}, allocator), allocator);
+  result.add("metadata", std::move(metadata), allocator);
   return result;
 }
 
-void moveMember(Value& from, Value& to, const char* key, Allocator& allocator) {
-  if (Value* value = json::findRaw(from, key)) to.AddMember(json::ref(key), *value, allocator);
+/// The whole object, of its shell and what `mapped` has of spec and status.
+View assembled(Draft result, const Draft& mapped, Allocator& allocator) {
+  for (const std::string_view name : {"spec", "status"}) {
+    if (const View part = mapped.view().findRaw(name)) result.add(name, part, allocator);
+  }
+  return result.view();
 }
 
 /// An object without a status is new, perhaps made from another one: that one's status is not its own.
@@ -84,9 +84,7 @@ template <typename ReadsAs>
 void dropOvertaken(std::vector<Field>& saved, std::string_view pointer, std::string_view shown,
                    const ReadsAs& readsAs) {
   std::erase_if(saved, [&](const Field& field) {
-    const bool isText = field.value && field.value->IsString();
-    return field.pointer == pointer &&
-           !readsAs(isText ? json::text(*field.value) : std::string_view{}, shown);
+    return field.pointer == pointer && !readsAs(field.value.text(), shown);
   });
 }
 
@@ -97,19 +95,18 @@ bool restoresWorkload(const std::vector<Field>& saved) {
 }
 
 /// Whether `beta` has fields of a workload that v1alpha1 lacks.
-bool savesWorkload(const Value& beta) {
-  const Value* workload = json::findObject(json::find(&beta, "spec"), "workload");
-  return workload != nullptr &&
-         std::any_of(workload->MemberBegin(), workload->MemberEnd(), [](const auto& member) {
-           const auto step = kRepresentedInV1beta1.down(
-               kRepresentedInV1beta1.down(kRepresentedInV1beta1.down({}, "spec"), "workload"),
-               json::text(member.name));
-           return step.place() == Represented::Place::TargetOnly;
-         });
+bool savesWorkload(View beta) {
+  const View workload = beta.find("spec").findObject("workload");
+  const auto at = kRepresentedInV1beta1.down(kRepresentedInV1beta1.down({}, "spec"), "workload");
+  for (std::uint32_t i = 0; i < workload.size(); ++i) {
+    const auto step = kRepresentedInV1beta1.down(at, workload.member(i).name);
+    if (step.place() == Represented::Place::TargetOnly) return true;
+  }
+  return false;
 }
 
 /// What the base mapping of the converted object would get wrong of `object`.
-std::vector<Field> remainderOf(const Value& mapped, const Value& object, const Represented& represented) {
+std::vector<Field> remainderOf(View mapped, View object, const Represented& represented) {
   std::vector<Field> fields;
   fields.reserve(kUsualFields);
   for (const std::string_view name : {"spec", "status"}) {
@@ -120,22 +117,21 @@ std::vector<Field> remainderOf(const Value& mapped, const Value& object, const R
 
 /// profilerImage and workersImage share spec.image (quirk conv-Q3): a workersImage that gave the image is
 /// restored only while the image is still that one.
-void guardWorkersImage(const Value& beta, const Value& alpha, std::vector<Field>& fields) {
-  const Value* spec = json::find(alpha, "spec");
-  if (!json::findText(json::find(spec, "profilingConfig"), "profilerImage").empty()) return;
-  const Value* image = json::find(json::find(&beta, "spec"), "image");
-  if (image == nullptr) return;
+void guardWorkersImage(View beta, View alpha, std::vector<Field>& fields) {
+  if (!alpha.find("spec").find("profilingConfig").findText("profilerImage").empty()) return;
+  const View image = beta.find("spec").find("image");
+  if (!image) return;
   for (Field& field : fields) {
     if (field.pointer != kWorkersImage) continue;
     field.guarded = true;
-    field.seen = json::alias(*image);
+    field.seen = image;
     field.guardPointer = kProfilerImage;
   }
 }
 
 /// An object in the other version, and what that version cannot hold of it.
 struct Mapped {
-  Value object{rapidjson::kObjectType};  ///< spec and status
+  Draft object;  ///< spec and status
   Carried carried;
   std::vector<Field> remainder;  ///< guarded: of what the other version speaks for
 };
@@ -145,8 +141,7 @@ bool saysNoMore(const Mapped& mapped, const Mapped& plain) {
   return std::all_of(mapped.remainder.begin(), mapped.remainder.end(), [&](const Field& field) {
     return !field.guarded ||
            std::any_of(plain.remainder.begin(), plain.remainder.end(), [&](const Field& other) {
-             return other.guarded && other.pointer == field.pointer &&
-                    json::equal(other.seen ? &*other.seen : nullptr, field.seen ? &*field.seen : nullptr);
+             return other.guarded && other.pointer == field.pointer && equal(other.seen, field.seen);
            });
   });
 }
@@ -185,7 +180,7 @@ Mapped faithful(std::vector<Field>& saved, const Represented& represented, const
 template <typename Map>
 Mapped keepingStatus(std::vector<Field> saved, const Represented& represented, const Map& map) {
   Mapped mapped = faithful(saved, represented, map);
-  const bool hidden = json::find(mapped.object, "status") == nullptr;
+  const bool hidden = !mapped.object.view().find("status");
   const auto ofStatus = [](const Field& field) { return field.pointer.starts_with("/status/"); };
   if (!hidden || std::none_of(mapped.remainder.begin(), mapped.remainder.end(), ofStatus)) return mapped;
   std::erase_if(saved, [](const Field& field) { return field.pointer == "/status"; });
@@ -193,67 +188,57 @@ Mapped keepingStatus(std::vector<Field> saved, const Represented& represented, c
   return faithful(saved, represented, map);
 }
 
-Value toV1beta1(const Value& alpha, Allocator& allocator, std::size_t unseenAnnotations) {
+View toV1beta1(const Value& alpha, Allocator& allocator, std::size_t unseenAnnotations) {
   const auto map = [&](const std::vector<Field>& saved) {
     Mapped mapped;
-    mapToV1beta1(alpha, mapped.object, allocator);
+    mapped.object = mapToV1beta1(&alpha, allocator);
     if (restoresWorkload(saved)) defaultWorkload(mapped.object, allocator);
     restore(saved, mapped.object, allocator);
-    Carried& carried = mapped.carried = carriedOf(alpha, allocator);
-    const std::string_view dgdName = json::findText(json::find(&mapped.object, "status"), "dgdName");
-    if (carried.deploymentStatus != nullptr &&
-        json::equal(*carried.deploymentStatus, minimalDeployment(dgdName, allocator))) {
-      carried.deploymentStatus = nullptr;  // the name alone tells as much
+    const View beta = mapped.object.view();
+    Carried& carried = mapped.carried = carriedOf(&alpha, allocator);
+    const std::string_view dgdName = beta.find("status").findText("dgdName");
+    if (carried.deploymentStatus && equal(carried.deploymentStatus, minimalDeployment(dgdName, allocator))) {
+      carried.deploymentStatus = {};  // the name alone tells as much
     }
-    if (const Value* spec = json::findObject(&mapped.object, "spec");
-        spec != nullptr && carried.profilingConfig != nullptr) {
+    if (const View spec = beta.findObject("spec"); spec && carried.profilingConfig) {
       // A configuration that the typed fields tell completely need not be kept beside them.
-      const Value told = profilerConfigFromSpec(*spec, nullptr, allocator);
-      if (json::equal(told, *carried.profilingConfig)) carried.profilingConfig = nullptr;
+      const View told = profilerConfigFromSpec(spec, {}, allocator);
+      if (equal(told, carried.profilingConfig)) carried.profilingConfig = {};
     }
-    Value back{rapidjson::kObjectType};
-    mapToV1alpha1(mapped.object, carried, back, allocator);
-    mapped.remainder = remainderOf(back, alpha, kRepresentedInV1alpha1);
+    const Draft back = mapToV1alpha1(beta, carried, allocator);
+    mapped.remainder = remainderOf(back.view(), &alpha, kRepresentedInV1alpha1);
     return mapped;
   };
   std::vector<Field> saved =
       savedFields(alpha, keys::kBetaSpecRemainder, keys::kBetaStatusRemainder, allocator);
   dropOvertaken(saved, kPhase, json::findText(json::find(&alpha, "status"), "state"), readsAsState);
   Mapped mapped = keepingStatus(std::move(saved), kRepresentedInV1beta1, map);
-  guardWorkersImage(mapped.object, alpha, mapped.remainder);
-  Value result = shell(
-      alpha, api::kV1beta1,
+  guardWorkersImage(mapped.object.view(), &alpha, mapped.remainder);
+  const std::vector<Annotation> annotations =
       fitAnnotations(annotationsOf(alpha), unseenAnnotations, writeCarried(mapped.carried),
-                     std::move(mapped.remainder), keys::kAlphaSpecRemainder, keys::kAlphaStatusRemainder),
-      allocator);
-  moveMember(mapped.object, result, "spec", allocator);
-  moveMember(mapped.object, result, "status", allocator);
-  return result;
+                     std::move(mapped.remainder), keys::kAlphaSpecRemainder, keys::kAlphaStatusRemainder);
+  return assembled(shell(alpha, api::kV1beta1, annotations, allocator), mapped.object, allocator);
 }
 
-Value toV1alpha1(const Value& beta, Allocator& allocator, std::size_t unseenAnnotations) {
+View toV1alpha1(const Value& beta, Allocator& allocator, std::size_t unseenAnnotations) {
   const Carried carried = readCarried(annotationsOf(beta), allocator);
   const auto map = [&](const std::vector<Field>& saved) {
     Mapped mapped;
-    mapToV1alpha1(beta, carried, mapped.object, allocator);
+    mapped.object = mapToV1alpha1(&beta, carried, allocator);
     restore(saved, mapped.object, allocator);
-    Value back{rapidjson::kObjectType};
-    mapToV1beta1(mapped.object, back, allocator);
-    if (savesWorkload(beta)) defaultWorkload(back, allocator);
-    mapped.remainder = remainderOf(back, beta, kRepresentedInV1beta1);
+    Draft back = mapToV1beta1(mapped.object.view(), allocator);
+    if (savesWorkload(&beta)) defaultWorkload(back, allocator);
+    mapped.remainder = remainderOf(back.view(), &beta, kRepresentedInV1beta1);
     return mapped;
   };
   std::vector<Field> saved =
       savedFields(beta, keys::kAlphaSpecRemainder, keys::kAlphaStatusRemainder, allocator);
   dropOvertaken(saved, kState, json::findText(json::find(&beta, "status"), "phase"), readsAsPhase);
   Mapped mapped = keepingStatus(std::move(saved), kRepresentedInV1alpha1, map);
-  Value result = shell(beta, api::kV1alpha1,
-                       fitAnnotations(annotationsOf(beta), unseenAnnotations, {}, std::move(mapped.remainder),
-                                      keys::kBetaSpecRemainder, keys::kBetaStatusRemainder),
-                       allocator);
-  moveMember(mapped.object, result, "spec", allocator);
-  moveMember(mapped.object, result, "status", allocator);
-  return result;
+  const std::vector<Annotation> annotations =
+      fitAnnotations(annotationsOf(beta), unseenAnnotations, {}, std::move(mapped.remainder),
+                     keys::kBetaSpecRemainder, keys::kBetaStatusRemainder);
+  return assembled(shell(beta, api::kV1alpha1, annotations, allocator), mapped.object, allocator);
 }
 
 ConvertError failure(const Value& object, std::string_view what) {
@@ -266,9 +251,8 @@ ConvertError failure(const Value& object, std::string_view what) {
 
 }  // namespace
 
-std::optional<ConvertError> convertDgdr(const Value& object, std::string_view desiredVersion,
-                                        Value& converted, Allocator& allocator,
-                                        std::size_t unseenAnnotations) {
+std::optional<ConvertError> convertDgdr(const Value& object, std::string_view desiredVersion, View& converted,
+                                        Allocator& allocator, std::size_t unseenAnnotations) {
   if (!object.IsObject()) return failure(object, "the item is not an object");
   if (json::findText(&object, "kind") != api::kDynamoGraphDeploymentRequest) {
     return failure(object, fmt::format("kind: Unsupported value: \"{}\": supported values: \"{}\"",
@@ -284,14 +268,20 @@ std::optional<ConvertError> convertDgdr(const Value& object, std::string_view de
                     json::excerpt(version), json::excerpt(desiredVersion), api::kV1alpha1, api::kV1beta1));
   }
   if (version == desiredVersion) {
-    converted = json::alias(object);
-    return std::nullopt;
-  }
-  if (version == api::kV1beta1) {
+    converted = &object;
+  } else if (version == api::kV1beta1) {
     converted = toV1alpha1(object, allocator, unseenAnnotations);
-    return std::nullopt;
+  } else {
+    converted = toV1beta1(object, allocator, unseenAnnotations);
   }
-  converted = toV1beta1(object, allocator, unseenAnnotations);
+  return std::nullopt;
+}
+
+std::optional<ConvertError> convertDgdr(const Value& object, std::string_view desiredVersion,
+                                        Value& converted, Allocator& allocator) {
+  View view;
+  if (auto error = convertDgdr(object, desiredVersion, view, allocator)) return error;
+  converted = toValue(view, allocator);
   return std::nullopt;
 }
 

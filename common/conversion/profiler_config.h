@@ -2,19 +2,20 @@
 // The v1alpha1 profiler configuration (`spec.profilingConfig.config`, free JSON) against the typed v1beta1
 // fields: sla, workload, model cache and planner have both (quirks conv-Q8, conv-Q12, conv-Q16).
 
+#include "common/conversion/draft.h"
 #include "common/json/value.h"
 
 namespace dynamo::conversion {
 
 /// Sets sla, workload, modelCache and features.planner of a v1beta1 `spec` from `config` (an object).
-void profilerConfigToSpec(const json::Value& config, json::Value& spec, json::Allocator& allocator);
+void profilerConfigToSpec(View config, Draft& spec, json::Allocator& allocator);
 
-/// Whether v1beta1 can hold the number of tokens: it is an int32 there.
+/// Whether v1beta1 can hold the number of tokens: it is an int32 there. A number such as 3000.7 or 3e10 stays
+/// in the configuration (conv-Q16).
 bool isTokenCount(const json::Value& value);
 
-/// The v1alpha1 configuration: `saved` (the configuration last seen, may be nullptr) without what v1beta1
-/// represents, plus the live fields of `spec`. Null when there is none.
-json::Value profilerConfigFromSpec(const json::Value& spec, const json::Value* saved,
-                                   json::Allocator& allocator);
+/// The v1alpha1 configuration: `saved` (the configuration last seen, if any) without what v1beta1 represents,
+/// plus the live fields of `spec`. Nothing when there is none.
+View profilerConfigFromSpec(View spec, View saved, json::Allocator& allocator);
 
 }  // namespace dynamo::conversion

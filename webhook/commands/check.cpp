@@ -61,7 +61,6 @@ Judged judgeRequest(const schema::Node& node, const Value& object, const std::st
     judged.stored = json::share(object, allocator);
     return judged;
   }
-  hub = json::copy(hub, allocator);  // to be changed
   if (const schema::Node* hubNode = schema::find(api::kV1beta1, api::kDynamoGraphDeploymentRequest)) {
     schema::applyDefaults(*hubNode, hub, allocator);
   }
@@ -70,8 +69,9 @@ Judged judgeRequest(const schema::Node& node, const Value& object, const std::st
   judged.rules = admission::validateRequest({hub, nullptr, client, policy.dgdr});
   if (version == api::kV1beta1) {
     judged.stored = json::share(object, allocator);
-  } else if (!conversion::convertDgdr(hub, version, judged.stored, allocator)) {
-    judged.stored = json::copy(judged.stored, allocator);
+  } else {
+    // As every object of a known version, it converts.
+    static_cast<void>(conversion::convertDgdr(hub, version, judged.stored, allocator));
   }
   return judged;
 }

@@ -18,6 +18,8 @@
 namespace dynamo::webhook {
 namespace {
 
+using conversion::View;
+
 constexpr std::string_view kGroupPrefix = "apiextensions.k8s.io/";
 constexpr std::string_view kReviewKind = "ConversionReview";
 constexpr std::string_view kUnreadable = "the body cannot be read as a review";
@@ -47,21 +49,21 @@ class Answer {
   }
 
   /// `passedOn` stands for the nulls that the reader has put in its place.
-  void add(const json::Value& object, const PassedOn& passedOn) {
+  void add(View object, const PassedOn& passedOn) {
     ++objects_;
-    const auto plain = [this](const json::Value& value) { value.Accept(writer_); };
-    const auto textOr = [&](const std::string& text, const json::Value& value) {
-      text.empty() ? plain(value) : writer_.raw(text);
+    const auto plain = [this](View view) { write(view, writer_); };
+    const auto textOr = [&](const std::string& text, View view) {
+      text.empty() ? plain(view) : writer_.raw(text);
     };
-    const auto annotation = [&](std::string_view name, const json::Value& value) {
-      name == kLastApplied ? textOr(passedOn[kLastAppliedText], value) : plain(value);
+    const auto annotation = [&](std::string_view name, View view) {
+      name == kLastApplied ? textOr(passedOn[kLastAppliedText], view) : plain(view);
     };
-    const auto metadata = [&](std::string_view name, const json::Value& value) {
-      if (name == "managedFields") return textOr(passedOn[kManagedFields], value);
-      name == "annotations" && value.IsObject() ? members(value, annotation) : plain(value);
+    const auto metadata = [&](std::string_view name, View view) {
+      if (name == "managedFields") return textOr(passedOn[kManagedFields], view);
+      name == "annotations" && view.isObject() ? members(view, annotation) : plain(view);
     };
-    members(object, [&](std::string_view name, const json::Value& value) {
-      name == "metadata" && value.IsObject() ? members(value, metadata) : plain(value);
+    members(object, [&](std::string_view name, View view) {
+      name == "metadata" && view.isObject() ? members(view, metadata) : plain(view);
     });
   }
   std::size_t objects() const { return objects_; }
@@ -80,12 +82,12 @@ class Answer {
 
  private:
   template <class Write>
-  void members(const json::Value& object, const Write& write) {
+  void members(View object, const Write& write) {
     writer_.StartObject();
-    for (const auto& member : object.GetObject()) {
-      const std::string_view name = json::text(member.name);
-      writer_.key(name);
-      write(name, member.value);
+    for (std::uint32_t i = 0; i < object.size(); ++i) {
+      const auto member = object.member(i);
+      writer_.key(member.name);
+      write(member.name, member.view);
     }
     writer_.EndObject();
   }
@@ -122,7 +124,7 @@ Reply answerConversion(Request& request, const ObserveConversion& observe) {
     allocator.Clear();
     json::Document object{&allocator, kParseStack};
     if (!reader.next(object)) break;
-    json::Value converted;
+    View converted;
     if (const auto error = conversion::convertDgdr(object, envelope.desiredVersion, converted, allocator,
                                                    reader.passedOn()[kLastAppliedText].size())) {
       failure = fmt::format("object {}: {}", answer.objects(), error->message);
