@@ -50,13 +50,13 @@ void dropFields(std::vector<Field>& fields, std::string_view prefix) {
   std::erase_if(fields, [&](const Field& field) { return field.pointer.starts_with(prefix); });
 }
 
-/// Gives up fields, the largest first, until annotations are `excess` bytes shorter. All at once: an object
-/// may hold tens of thousands.
+/// Drops fields, the largest first, until the annotations are `excess` bytes shorter. Drops them in one pass,
+/// because an object may hold tens of thousands.
 void dropLargest(std::vector<Field>& fields, std::size_t excess, std::string_view specKey,
                  std::string_view statusKey) {
   const std::size_t frame = encode({}).size();
   std::size_t ofSpec = 0;
-  std::vector<std::pair<std::size_t, std::size_t>> sizes;  // and the field's index
+  std::vector<std::pair<std::size_t, std::size_t>> sizes;  // size and index of each field
   for (std::size_t i = 0; i < fields.size(); ++i) {
     sizes.emplace_back(encode({&fields[i]}).size() - frame, i);
     ofSpec += fields[i].pointer.starts_with("/spec") ? 1U : 0U;
@@ -70,7 +70,7 @@ void dropLargest(std::vector<Field>& fields, std::size_t excess, std::string_vie
     if (gone >= excess) break;
     const bool spec = fields[index].pointer.starts_with("/spec");
     std::size_t& left = spec ? ofSpec : ofStatus;
-    // With the last one goes the annotation, with the others a comma.
+    // The last field takes the whole annotation with it, every other one a comma.
     gone += size + (--left == 0 ? frame + (spec ? specKey : statusKey).size() : 1);
     dropped[index] = true;
   }
@@ -90,7 +90,7 @@ std::vector<Annotation> fitAnnotations(const json::Value* present, std::size_t u
   const std::size_t used = sizeOfUserAnnotations(present) + unseen;
   const std::size_t budget = used < k8s::kMaxAnnotationBytes ? k8s::kMaxAnnotationBytes - used : 0;
   std::vector<Annotation> annotations = assemble(carried, fields, specKey, statusKey);
-  // Parts in the order in which they are given up: results that can be made again first, identity last.
+  // Parts are dropped in this order: first results that can be made again, last what tells the identity.
   for (int step = 0; sizeOf(annotations) > budget; ++step) {
     if (step == 0) {
       dropFields(fields, "/status/profilingResults/pareto");

@@ -1,6 +1,6 @@
 #pragma once
-// Annotations of an object share 256 KiB; a conversion that breaks the limit makes the object unreadable and
-// undeletable in that version, so remainders are given up in a fixed order (conv-Q17).
+// The annotations of an object share 256 KiB. If a conversion exceeded the limit, the object could be neither
+// read nor deleted in that version. So annotations that do not fit are left out in a fixed order (conv-Q17).
 
 #include <cstddef>
 #include <string>
@@ -18,8 +18,8 @@ struct Annotation {
   std::string value;
 };
 
-/// The annotations to write: `carried` and the remainder split into spec and status, as much as fits beside
-/// the user's annotations in `present`, and `unseen` bytes more of them.
+/// The annotations to write: `carried`, and the remainder as one annotation for spec and one for status. They
+/// fit beside the user's annotations, which are those in `present` and `unseen` bytes more.
 std::vector<Annotation> fitAnnotations(const json::Value* present, std::size_t unseen,
                                        std::vector<std::pair<std::string_view, std::string>> carried,
                                        std::vector<Field> fields, std::string_view specKey,

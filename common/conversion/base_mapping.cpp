@@ -103,7 +103,7 @@ View nonEmptyList(View value) {
   return value.isList() && value.size() == 0 ? View{} : value;
 }
 
-/// Resources that v1alpha1 shows: claims alone are not.
+/// Resources that v1alpha1 shows. It does not show resources that have only claims.
 View shownResources(View podSpec) {
   const View containers = podSpec.find("containers");
   if (!containers.isList() || containers.size() == 0) return {};
@@ -197,7 +197,7 @@ Draft mapToV1beta1(View alpha, Allocator& allocator) {
     shown.put("profilingResults", std::move(results));
   }
   shown.take("dgdName", state.find("deployment").find("name"));
-  // The annotation of an object without a status is another object's (savedFields).
+  // An object without a status may have the annotation of the object that it was copied from (savedFields).
   if (state) {
     const View annotations = alpha.find("metadata").find("annotations");
     shown.take("profilingJobName", annotations.find(api::dgdr::kProfilingJobName));

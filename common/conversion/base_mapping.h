@@ -1,6 +1,6 @@
 #pragma once
-// The meaning of the fields that both versions of DynamoGraphDeploymentRequest know: the reference's mapping.
-// What it loses is restored by the remainder (remainder.h).
+// Maps the fields that both versions of DynamoGraphDeploymentRequest know, as the reference does. What this
+// mapping loses is restored by the remainder (remainder.h).
 
 #include <string_view>
 

@@ -81,8 +81,8 @@ View filled(View map, Allocator& allocator) {
   return made.view();
 }
 
-/// The object of an annotation with the members' own names, as Go's decoder reads it: in any case, null as
-/// absent. Anyone may have written it.
+/// The object of an annotation, which anyone may have written, as Go's decoder reads it: names match in upper
+/// and lower case and become the members' own, and null counts as absent.
 template <std::size_t N>
 View decoded(View source, const Member (&members)[N], Allocator& allocator) {
   if (!source.isObject()) return {};

@@ -1,6 +1,6 @@
 #pragma once
-// The v1alpha1 data that travels on v1beta1 objects under the reference's own annotation keys: the controller
-// and mixed-version clusters read them there.
+// The v1alpha1 data that v1beta1 objects carry under the reference's own annotation keys. The controller
+// reads it there, and so does the reference in clusters with both operators.
 
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace dynamo::conversion {
 
-/// Decoded annotations; absent and malformed ones are nothing, nullopt or false.
+/// Decoded annotations. An absent or malformed one is an empty view, nullopt or false.
 struct Carried {
   View configMapRef;         ///< {name, key?}
   View deploymentOverrides;  ///< {name?, namespace?, labels?, annotations?}

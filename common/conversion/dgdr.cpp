@@ -26,13 +26,13 @@ using k8s::annotationsOf;
 namespace keys = api::dgdr;
 
 constexpr std::string_view kProfilerImage = "/spec/profilingConfig/profilerImage";
-constexpr std::size_t kUsualFields = 16;  // that one version cannot hold of the other
+constexpr std::size_t kUsualFields = 16;  // of a remainder
 constexpr std::string_view kWorkersImage = "/spec/deploymentOverrides/workersImage";
 constexpr std::string_view kBelowWorkload = "/spec/workload/";
 constexpr std::string_view kPhase = "/status/phase";
 constexpr std::string_view kState = "/status/state";
 
-/// apiVersion, kind and metadata of the answer; annotations without ours, `own` added.
+/// apiVersion, kind and metadata of the result. Our annotations are replaced by `own`.
 Draft shell(const Value& object, std::string_view version, const std::vector<Annotation>& own,
             Allocator& allocator) {
   const View source = View{&object}.findObject("metadata");
@@ -59,7 +59,7 @@ Draft shell(const Value& object, std::string_view version, const std::vector<Ann
   return result;
 }
 
-/// The whole object, of its shell and what `mapped` has of spec and status.
+/// The whole result: its shell with spec and status of `mapped`.
 View assembled(Draft result, const Draft& mapped, Allocator& allocator) {
   for (const std::string_view name : {"spec", "status"}) {
     if (const View part = mapped.view().findRaw(name)) result.add(name, part, allocator);
@@ -67,7 +67,8 @@ View assembled(Draft result, const Draft& mapped, Allocator& allocator) {
   return result.view();
 }
 
-/// An object without a status is new, perhaps made from another one: that one's status is not its own.
+/// The fields to restore. An object without a status is new and may be a copy of another object: then the
+/// saved status is that of the other object and is not restored.
 std::vector<Field> savedFields(const Value& object, std::string_view specKey, std::string_view statusKey,
                                Allocator& allocator) {
   const Value* annotations = annotationsOf(object);
@@ -79,7 +80,7 @@ std::vector<Field> savedFields(const Value& object, std::string_view specKey, st
   return fields;
 }
 
-/// Leaves out a saved phase or state that does not read as what the live object shows (conv-Q15).
+/// Drops a saved phase or state that the live object contradicts (conv-Q15).
 template <typename ReadsAs>
 void dropOvertaken(std::vector<Field>& saved, std::string_view pointer, std::string_view shown,
                    const ReadsAs& readsAs) {
@@ -105,7 +106,7 @@ bool savesWorkload(View beta) {
   return false;
 }
 
-/// What the base mapping of the converted object would get wrong of `object`.
+/// What the base mapping gets wrong on the way back: `mapped` is what it makes of the converted object.
 std::vector<Field> remainderOf(View mapped, View object, const Represented& represented) {
   std::vector<Field> fields;
   fields.reserve(kUsualFields);
@@ -136,7 +137,8 @@ struct Mapped {
   std::vector<Field> remainder;  ///< guarded: of what the other version speaks for
 };
 
-/// Whether `mapped` says of the live object only what `plain` says, too.
+/// Whether every guard of `mapped` is one of `plain`, too: then what was restored changes nothing that the
+/// live object says.
 bool saysNoMore(const Mapped& mapped, const Mapped& plain) {
   return std::all_of(mapped.remainder.begin(), mapped.remainder.end(), [&](const Field& field) {
     return !field.guarded ||
@@ -146,12 +148,12 @@ bool saysNoMore(const Mapped& mapped, const Mapped& plain) {
   });
 }
 
-/// So many entries of one annotation are judged one by one; conversion itself writes a few.
+/// Up to this many saved fields are tried one by one. Conversion itself writes only a few.
 constexpr std::ptrdiff_t kMostJudged = 16;
 
-/// Maps with what was saved in annotations, which anyone may write: the live object wins. What it speaks for
-/// is restored only as conversion saved it, behind a guard, and only to what reads the same in the live
-/// version.
+/// Maps and restores what was saved in annotations. Anyone may write those, so the live object wins: a field
+/// that it speaks for is restored only behind a guard, as conversion saves it, and only to a value that reads
+/// the same in the live version.
 template <typename Map>
 Mapped faithful(std::vector<Field>& saved, const Represented& represented, const Map& map) {
   const auto spokenFor = [&](const Field& field) {
@@ -175,8 +177,8 @@ Mapped faithful(std::vector<Field>& saved, const Represented& represented, const
   return map(saved);
 }
 
-/// faithful(), but that a status is left out, as it was before, only where nothing is lost with it: an object
-/// without one is read as a new one (savedFields).
+/// Like faithful(), but keeps the status when leaving it out, as the object did before, would lose saved
+/// fields: an object without a status is read as a new one (savedFields).
 template <typename Map>
 Mapped keepingStatus(std::vector<Field> saved, const Represented& represented, const Map& map) {
   Mapped mapped = faithful(saved, represented, map);
@@ -198,10 +200,10 @@ View toV1beta1(const Value& alpha, Allocator& allocator, std::size_t unseenAnnot
     Carried& carried = mapped.carried = carriedOf(&alpha, allocator);
     const std::string_view dgdName = beta.find("status").findText("dgdName");
     if (carried.deploymentStatus && equal(carried.deploymentStatus, minimalDeployment(dgdName, allocator))) {
-      carried.deploymentStatus = {};  // the name alone tells as much
+      carried.deploymentStatus = {};  // the name says the same
     }
     if (const View spec = beta.findObject("spec"); spec && carried.profilingConfig) {
-      // A configuration that the typed fields tell completely need not be kept beside them.
+      // A configuration that the typed fields represent completely is not kept beside them.
       const View told = profilerConfigFromSpec(spec, {}, allocator);
       if (equal(told, carried.profilingConfig)) carried.profilingConfig = {};
     }

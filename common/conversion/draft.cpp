@@ -10,7 +10,7 @@ namespace dynamo::conversion {
 using json::Allocator;
 using json::Value;
 
-/// A member of an object, or an item of a list: that has no name.
+/// A member of an object, or an item of a list, which has no name.
 struct Part {
   std::string_view name;
   Draft value;
@@ -50,7 +50,7 @@ namespace {
 
 static_assert(!Allocator::kNeedFree && alignof(Part) <= alignof(std::uint64_t));
 
-// Longer than any text that RapidJSON keeps inside a Value, which goes with the Value.
+// Text longer than this is never inside a Value, so it stays in place when the Value moves.
 constexpr std::size_t kAlwaysOutside = sizeof(Value);
 
 Value nameOf(std::string_view name, Allocator& allocator) {
@@ -98,7 +98,7 @@ bool equal(View a, View b) {
   if (a.isSame(b)) return true;
   if (!a || !b) return false;
   if (a.value() != nullptr && b.value() != nullptr) return json::equal(*a.value(), *b.value());
-  // One is an object or a list that was made.
+  // At least one is an object or list that a draft has made.
   const bool objects = a.isObject() && b.isObject();
   if (!(objects || (a.isList() && b.isList())) || a.size() != b.size()) return false;
   for (std::uint32_t i = 0; i < a.size(); ++i) {
@@ -106,7 +106,7 @@ bool equal(View a, View b) {
       if (!equal(a.item(i), b.item(i))) return false;
       continue;
     }
-    // Members usually stand in the same order.
+    // Members usually have the same order.
     const NamedView left = a.member(i);
     const NamedView right = b.member(i);
     const View match = right.name == left.name ? right.view : b.findRaw(left.name);

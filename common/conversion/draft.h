@@ -22,14 +22,14 @@ namespace dynamo::conversion {
 struct Made;
 struct NamedView;
 
-/// A JSON value to read, or nothing: then every question is answered with no, empty or absent.
+/// A JSON value to read. An empty view shows none: it has no type, members, items or text.
 class View {
  public:
   View() = default;
   View(const json::Value* value) : value_(value) {}
   explicit View(const Made* made) : made_(made) {}
 
-  /// Whether there is a value; null is one.
+  /// Whether the view shows a value. Null is a value.
   explicit operator bool() const { return value_ != nullptr || made_ != nullptr; }
   bool isNull() const { return value_ != nullptr && value_->IsNull(); }
   bool isObject() const;
@@ -38,7 +38,7 @@ class View {
   bool isEmptyText() const { return isString() && value_->GetStringLength() == 0; }
   std::string_view text() const { return json::text(value_); }
   std::optional<bool> boolean() const;
-  /// What only a document can hold; nullptr for an object or list that a draft has made.
+  /// The value of a document; nullptr when the view is empty or of an object or list that a draft has made.
   const json::Value* value() const { return value_; }
 
   /// How many members or items there are.
@@ -59,7 +59,7 @@ class View {
   }
   std::string_view findText(std::string_view name) const { return findRaw(name).text(); }
 
-  /// Whether both refer to the same place, or both to nothing.
+  /// Whether both views are of the same place, or both empty.
   bool isSame(View other) const { return value_ == other.value_ && made_ == other.made_; }
 
  private:
@@ -72,14 +72,14 @@ struct NamedView {
   View view;
 };
 
-/// json::equal() of what the views show; nothing equals nothing only.
+/// json::equal() of what the views show. An empty view equals only an empty one.
 bool equal(View a, View b);
 
-/// `view` shows a value.
+/// The view must not be empty.
 void write(View view, json::TextWriter& writer);
 std::string dump(View view);
 
-/// A value that stands alone: of the source it refers to the text of long strings only (json::share).
+/// A value with a structure of its own. It shares only the text of long strings (json::share).
 json::Value toValue(View view, json::Allocator& allocator);
 
 /// Gives `value` a place in `allocator`.
@@ -136,8 +136,8 @@ class Draft {
   static Made* make(bool list, std::uint32_t expected, json::Allocator& allocator);
   Made& made();
 
-  View shared_;          ///< what this is while it is not of its own
-  Made* own_ = nullptr;  ///< only this draft holds it as something that can be changed
+  View shared_;          ///< what the draft shows while it has nothing of its own
+  Made* own_ = nullptr;  ///< no other draft can change it
 };
 
 }  // namespace dynamo::conversion

@@ -51,7 +51,7 @@ View represented(View group, const Scalar& field) {
   return value && field.represents(value) ? value : View{};
 }
 
-/// Removes from `group` what a typed field spoke for before it was cleared, in both spellings.
+/// Removes the value of a typed field that is not set, in both spellings, from `group`.
 void strip(Draft& group, const Scalar& field) {
   for (const std::string_view key : {field.configKey, field.oldKey}) {
     const View value = key.empty() ? View{} : group.view().find(key);
@@ -59,7 +59,8 @@ void strip(Draft& group, const Scalar& field) {
   }
 }
 
-/// Puts the live value of `field` into `group`: as the saved configuration wrote it, when it says the same.
+/// Puts the live value of `field` into `group`, in the spelling of the saved configuration when both are
+/// equal.
 void put(View live, const Scalar& field, View savedGroup, Draft& group, Allocator& allocator) {
   const View saved = represented(savedGroup, field);
   const bool oldName = saved && !savedGroup.find(field.configKey);

@@ -1,6 +1,6 @@
 #pragma once
-// The v1alpha1 profiler configuration (`spec.profilingConfig.config`, free JSON) against the typed v1beta1
-// fields: sla, workload, model cache and planner have both (quirks conv-Q8, conv-Q12, conv-Q16).
+// Converts between the v1alpha1 profiler configuration (`spec.profilingConfig.config`, free JSON) and the
+// typed v1beta1 fields for sla, workload, model cache and planner (quirks conv-Q8, conv-Q12, conv-Q16).
 
 #include "common/conversion/draft.h"
 #include "common/json/value.h"

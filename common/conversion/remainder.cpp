@@ -17,7 +17,7 @@ class Comparison {
 
   /// `inside`: the live object has what holds the member, and an update may remove it.
   void member(View live, View wanted, std::string_view name, const Represented::Step& from, bool inside) {
-    // The usual case. It does not matter then whether the other version speaks for the member.
+    // The usual case, whether or not the other version represents the member.
     if (live.isSame(wanted) || (live && wanted && !live.isObject() && equal(live, wanted))) return;
     way_.push_back({name, 0, inside});
     compare(live, wanted, represented_.down(from, name));
@@ -29,7 +29,7 @@ class Comparison {
 
   struct Segment {
     std::string_view name;
-    std::uint32_t index;  ///< of an item, whose name is empty and has no characters at all
+    std::uint32_t index;  ///< used when the name has no data: for an item of a list
     bool inside;
   };
 
@@ -79,13 +79,13 @@ class Comparison {
   void compareItems(View live, View wanted, const Represented::Step& step) {
     const std::uint32_t had = live.size();
     for (std::uint32_t i = 0; i < wanted.size(); ++i) {
-      // The first item by its members: the other version speaks for some of them.
+      // Also the first item is compared by members, because the other version represents some of them.
       const View each = wanted.item(i);
       const bool merged = i < had || (i == 0 && each.isObject() && each.size() != 0);
       if (merged) {
         item(i < had ? live.item(i) : View{&none()}, each, i, step);
       } else {
-        recordItem({}, each, i, i == 0);  // the other version may speak for the first
+        recordItem({}, each, i, i == 0);  // the other version may represent the first
       }
     }
     for (auto i = had; i > wanted.size(); --i) recordItem(live.item(i - 1), {}, i - 1, true);

@@ -1,8 +1,7 @@
 #pragma once
-// What one version cannot hold of the other travels in an annotation as a list of fields. Each says what to
-// restore. Where the live object has a say, it also names the live value that must still be there: a live
-// object that was changed wins. The text is sparse and deterministic, and may have been tampered with
-// (conv-Q14).
+// What one version cannot hold of the other is saved in an annotation as a list of fields (conv-Q14). Each
+// field says what to restore. A guarded field also says which live value must still be there: when the live
+// object was changed, it wins. Anyone may change the annotation.
 
 #include <string>
 #include <string_view>
@@ -21,12 +20,12 @@ inline constexpr std::string_view kContainersPointer =
 /// One field to restore.
 struct Field {
   std::string pointer;       ///< RFC 6901, into the object
-  View value;                ///< nothing: the field was absent
+  View value;                ///< empty: the field was absent
   bool guarded = false;      ///< restore only while the live value is `seen`
-  View seen;                 ///< nothing: absent
-  std::string guardPointer;  ///< where `seen` is looked for; empty: at `pointer`
-  bool inside = false;       ///< restore only while the object that lacks it is there
-  bool skipped = false;      ///< not to be restored
+  View seen;                 ///< empty: it was absent
+  std::string guardPointer;  ///< where `seen` must be; empty: at `pointer`
+  bool inside = false;       ///< restore only while the object around it is there
+  bool skipped = false;      ///< do not restore
 };
 
 /// Appends the fields that turn the member `name` ("spec" or "status") of `live` into that of `wanted`; both

@@ -16,8 +16,8 @@ using json::Value;
 
 constexpr int kFormat = 1;
 
-/// Whether conversion may have written the field. It leaves out the whole of spec or status only behind a
-/// guard: while it is what the base mapping made.
+/// Whether conversion may have written the field. It removes the whole spec or status only behind a guard,
+/// and never the list of containers.
 bool plausible(const Field& field, std::string_view prefix) {
   if (field.pointer == prefix) return field.guarded && !field.value;
   if (field.pointer[prefix.size()] != '/') return false;
@@ -28,7 +28,7 @@ bool plausible(const Field& field, std::string_view prefix) {
 
 std::string encode(std::vector<const Field*> fields) {
   const auto less = [](const Field* a, const Field* b) { return pointerLess(a->pointer, b->pointer); };
-  // The API server writes names in order, and they are compared in order: there is little to sort.
+  // The API server sorts names, so the fields are usually in order already.
   if (!std::is_sorted(fields.begin(), fields.end(), less)) {
     std::stable_sort(fields.begin(), fields.end(), less);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Which fields of a version the other version speaks for: the live object wins there.
+// Which fields of a version the other version represents. For those the live object wins over saved values.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ class Represented {
   /// A place on the way down from the root.
   struct Step {
     std::uint64_t candidates = ~std::uint64_t{0};  ///< paths that lead on from here, by index
-    std::size_t length = 0;                        ///< of the pointer that leads here
+    std::size_t length = 0;                        ///< length of the pointer that leads here
     bool below = false;                            ///< at a represented field or below one
 
     /// Above: some represented field lies below.
@@ -37,7 +37,7 @@ class Represented {
   std::size_t count_;
 };
 
-/// Fields of v1beta1 that v1alpha1 speaks for, and the other way round.
+/// Fields of v1beta1 that v1alpha1 represents, and the other way round.
 extern const Represented kRepresentedInV1beta1;
 extern const Represented kRepresentedInV1alpha1;
 

@@ -1,5 +1,5 @@
-// One pass over the raw text, before RapidJSON sees it: by blocks, of which it looks at the bytes that can be
-// at fault.
+// Checks the raw text in one pass, before RapidJSON sees it. The pass goes block by block and looks closely
+// only at the bytes that can be wrong.
 
 #include <algorithm>
 #include <bit>
@@ -17,11 +17,11 @@
 namespace dynamo::json {
 namespace {
 
-/// One bit a byte of a block of text, the first byte's the lowest.
+/// One bit for each byte of a block of text. The lowest bit stands for the first byte.
 using Mask = std::uint64_t;
 constexpr std::ptrdiff_t kBlock = 64;
 
-/// Where something stands in a block, in strings or not.
+/// Where the interesting bytes of a block are, whether inside strings or not.
 struct Block {
   Mask quotes = 0;
   Mask slashes = 0;
@@ -37,7 +37,7 @@ bool isBracket(char c) {
   return brace == '{' || brace == '}';
 }
 
-/// Of up to a block of text.
+/// The masks of `text`, which is at most one block long.
 Block classify(std::string_view text) {
   Block block;
   Mask bit = 1;
@@ -82,7 +82,7 @@ Mask upTo(std::ptrdiff_t length) {
   return length == kBlock ? ~Mask{0} : (Mask{1} << static_cast<unsigned>(length)) - 1;
 }
 
-/// Each bit the sum of those up to it: of quotes, whether a byte is in a string.
+/// Bit i of the result is the XOR of bits 0 to i. For a mask of quotes it says which bytes are in a string.
 Mask prefixXor(Mask mask) {
   for (unsigned shift = 1; shift < kBlock; shift *= 2) mask ^= mask << shift;
   return mask;
@@ -143,7 +143,7 @@ class Guard {
     return result;
   }
 
-  /// The bytes behind a backslash that is not itself behind one.
+  /// The bytes that a backslash escapes. A backslash that is escaped itself escapes nothing.
   Mask escapedIn(Mask slashes) {
     Mask escaped = escapedNext_;
     escapedNext_ = 0;
@@ -157,7 +157,7 @@ class Guard {
     return escaped;
   }
 
-  /// Which of the bytes `among` are `c`.
+  /// The bytes of `among` that equal `c`.
   static Mask named(const char* block, Mask among, char c) {
     Mask found = 0;
     for (; among != 0; among &= among - 1) {
@@ -166,7 +166,7 @@ class Guard {
     return found;
   }
 
-  /// Follows the brackets of a block. False, and nothing is followed, when they may go too deep.
+  /// Counts the brackets of a block. Returns false, and counts nothing, when they may nest too deeply.
   bool shallow(const char* block, Mask brackets) {
     std::size_t depth = depth_;
     for (; brackets != 0; brackets &= brackets - 1) {
@@ -174,14 +174,14 @@ class Guard {
       if (opens) {
         if (++depth > maxDepth_) return false;
       } else if (depth != 0) {
-        --depth;  // one too many is left to the parser
+        --depth;  // the parser refuses a closing bracket too many
       }
     }
     depth_ = depth;
     return true;
   }
 
-  /// False: a number of the block is not known to be in range.
+  /// Whether every number of the block is so short that it must be in range.
   bool shortNumbers(const char* block, Mask numbers, std::ptrdiff_t length) const {
     while (numbers != 0) {
       const int start = std::countr_zero(numbers);
@@ -193,11 +193,11 @@ class Guard {
     return true;
   }
 
-  /// Looks at each byte that is `due`, in the order of the text: the first error is told.
+  /// Checks each byte of `due` in the order of the text. Returns the first error.
   const char* closely(const char* block, Mask due, Mask inString) {
     for (; due != 0; due &= due - 1) {
       const int index = std::countr_zero(due);
-      if (block + index < p_) continue;  // seen with what stands before it
+      if (block + index < p_) continue;  // checked together with an earlier byte
       p_ = block + index;
       const bool within = ((inString >> static_cast<unsigned>(index)) & 1U) != 0;
       if (const char* reason = within ? inside() : outside()) return reason;
@@ -205,7 +205,7 @@ class Guard {
     return nullptr;
   }
 
-  /// A byte of a string: of the u of an escape, of a control character or beyond ASCII.
+  /// At a byte of a string: the u of an escape, a control character or a byte beyond ASCII.
   const char* inside() {
     const auto c = static_cast<unsigned char>(*p_);
     if (c == 'u') return escape();
@@ -216,8 +216,8 @@ class Guard {
     return nullptr;
   }
 
-  /// A byte between strings, where only printable ASCII and white space are JSON. NUL matters most: RapidJSON
-  /// takes it for the end of the text.
+  /// At a byte between strings. Only printable ASCII and white space are JSON there. NUL is the most
+  /// important one to refuse: RapidJSON takes it for the end of the text.
   const char* outside() {
     switch (*p_) {
       case '{':
@@ -225,12 +225,12 @@ class Guard {
         return ++depth_ > maxDepth_ ? "nested too deeply" : nullptr;
       case '}':
       case ']':
-        if (depth_ != 0) --depth_;  // one too many is left to the parser
+        if (depth_ != 0) --depth_;  // the parser refuses a closing bracket too many
         return nullptr;
       case '\t':
       case '\n':
       case '\r':
-      case '.':  // this one and the next are left to the parser, too
+      case '.':  // the parser refuses a misplaced '.' or '/'
       case '/':
         return nullptr;
       default:
@@ -238,7 +238,7 @@ class Guard {
     }
   }
 
-  /// At the u of an escape.
+  /// At the u of an escape: checks its digits and, of a surrogate, the other half.
   const char* escape() {
     const char* slash = p_ - 1;
     p_ = slash;
@@ -285,7 +285,8 @@ class Guard {
       }
       if (negative) exponent = -exponent;
     }
-    // Beyond these bounds Go refuses (overflow) or RapidJSON 1.1.0 does, in words of its own (or miscounts).
+    // Go refuses what overflows. RapidJSON 1.1.0 refuses longer exponents with another message, or reads them
+    // wrongly.
     const std::ptrdiff_t length = p_ - start;
     if (length > static_cast<std::ptrdiff_t>(kMaxNumberLength) || exponent > 308 || exponent < -400 ||
         digits > 308 || digits + exponent > 309 ||
@@ -296,19 +297,19 @@ class Guard {
     return nullptr;
   }
 
-  /// The token from `start` to here is beyond the largest float64, or so small that it would be zero.
+  /// Whether the token from `start` to here is beyond the largest float64, or so small that it reads as zero.
   bool outOfRange(const char* start) const {
     double value = 0;
     return std::from_chars(start, p_, value).ec == std::errc::result_out_of_range;
   }
 
   const char* begin_;
-  const char* p_;  ///< what stands before it has been judged
+  const char* p_;  ///< everything before it has been checked
   const char* end_;
   std::size_t maxDepth_;
   std::size_t depth_ = 0;
-  Mask openString_ = 0;   ///< all ones: the last block ended in a string
-  Mask escapedNext_ = 0;  ///< 1: it ended in a backslash
+  Mask openString_ = 0;   ///< all ones when the last block ended inside a string
+  Mask escapedNext_ = 0;  ///< 1 when the last block ended with a backslash that escapes the next byte
 };
 
 }  // namespace

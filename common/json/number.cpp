@@ -9,8 +9,9 @@
 
 namespace rapidjson::internal {
 
-/// The double nearest to `digits`, an unsigned number without its point, which stood after `decimalPosition`
-/// of them, times ten to `exponent`. The other arguments are for guesses that we do not need.
+/// Returns the double nearest to the unsigned number that `digits` and `exponent` write. `digits` has no
+/// point: it stood after the first `decimalPosition` digits. The other arguments are a first guess, which is
+/// not needed here.
 double StrtodFullPrecision(double, int, const char* digits, std::size_t length, std::size_t decimalPosition,
                            int exponent) {
   const long shift = static_cast<long>(decimalPosition) - static_cast<long>(length) + exponent;
@@ -18,7 +19,7 @@ double StrtodFullPrecision(double, int, const char* digits, std::size_t length, 
   double value = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
   if (read.ec != std::errc::result_out_of_range) return value;
-  // guard() has refused what is beyond float64.
+  // The result is zero: guard() has refused what is beyond float64.
   const bool small = static_cast<long>(decimalPosition) + exponent <= 0;
   return small ? 0 : std::numeric_limits<double>::infinity();
 }

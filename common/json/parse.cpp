@@ -11,8 +11,8 @@
 namespace dynamo::json {
 namespace {
 
-// Full precision, so that doubles survive a round trip. Not iterative, which is slower: guard() bounds the
-// depth.
+// Full precision, so that doubles survive a round trip. Recursive parsing is faster than iterative parsing,
+// and safe because guard() bounds the depth.
 constexpr unsigned kFlags = rapidjson::kParseFullPrecisionFlag;
 
 void locate(std::string_view text, ParseError& error) {
@@ -22,7 +22,8 @@ void locate(std::string_view text, ParseError& error) {
   error.column = before.size() - (newline == std::string_view::npos ? 0 : newline + 1) + 1;
 }
 
-/// Less than zero when `a` comes before `b`; most names differ in their first byte.
+/// Less than zero when `a` comes before `b`. Most names differ in their first byte, so that is compared
+/// first.
 int compareNames(std::string_view a, std::string_view b) {
   if (!a.empty() && !b.empty() && a.front() != b.front()) {
     return static_cast<unsigned char>(a.front()) < static_cast<unsigned char>(b.front()) ? -1 : 1;
@@ -30,9 +31,9 @@ int compareNames(std::string_view a, std::string_view b) {
   return a.compare(b);
 }
 
-/// The name that stands twice in `object`, if any.
+/// A name that two members of `object` have, if there is one.
 const Value* duplicateIn(const Value& object) {
-  bool ascending = true;  // as the API server writes them: then one pass decides
+  bool ascending = true;  // the API server sorts names; then one pass is enough
   std::string_view before;
   for (auto m = object.MemberBegin(); m != object.MemberEnd(); ++m) {
     const std::string_view name = text(m->name);
@@ -55,13 +56,13 @@ bool isContainer(const Value& value) {
   return value.IsObject() || value.IsArray();
 }
 
-/// An object whose names are at fault.
+/// An object with a duplicate name or too many members.
 struct Fault {
-  const Value* twice = nullptr;    ///< the name that it has twice; nullptr: it has too many
-  std::vector<std::string> steps;  ///< the way to it, from the last to the first
+  const Value* twice = nullptr;    ///< the duplicate name; nullptr when it has too many members
+  std::vector<std::string> steps;  ///< the path to it, last step first
 };
 
-/// The way is noted on the way back: most texts have no fault, and then it costs nothing.
+/// The path is collected only when a fault was found: most texts have none.
 bool findFault(const Value& value, std::size_t mostMembers, Fault& fault) {
   if (value.IsObject()) {
     if (value.MemberCount() > mostMembers) return true;
@@ -141,8 +142,8 @@ std::optional<ParseError> parseInsitu(std::string& text, Document& document, std
     locate(text, *error);
     return error;
   }
-  // Parsing overwrites the text that an error would be located in. Reviews are one line: then the offset is
-  // the column; only a text of several lines is worth a copy.
+  // Parsing overwrites the text in which an error would be located. A review is one line, so its offset is
+  // the column. Only a text of several lines is copied.
   const std::string lines = text.find('\n') == std::string::npos ? std::string{} : text;
   makeRoom(text);
   document.ParseInsitu<kFlags>(text.data());

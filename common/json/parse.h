@@ -1,5 +1,6 @@
 #pragma once
-// Parsing of untrusted JSON: what the API server's parser and ours would read differently is refused.
+// Parsing of untrusted JSON. A text that the API server's parser and this one would read differently is
+// refused.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +12,8 @@
 
 namespace dynamo::json {
 
-/// Deepest nesting accepted. Real objects stay below 40; every recursive walk of ours relies on this bound.
+/// Deepest nesting accepted. Real objects stay below 40. Every recursive walk over values relies on this
+/// bound.
 inline constexpr std::size_t kMaxDepth = 256;
 /// Longest number token accepted. RapidJSON 1.1.0 mishandles huge exponents (CVE-2024-38517, -39684), so
 /// number tokens are checked before it sees them.
@@ -29,8 +31,8 @@ struct ParseError {
 };
 
 /// Checks what RapidJSON 1.1.0 gets wrong or does not check: depth, number tokens (Go's float64 range),
-/// UTF-8 and unpaired surrogate escapes. One pass; does not check the rest of the grammar. Who lets more
-/// depth pass must bear it when walking what was read.
+/// UTF-8 and unpaired surrogate escapes. It does not check the rest of the grammar. A caller that accepts a
+/// larger depth must be able to walk values of that depth.
 std::optional<ParseError> guard(std::string_view text, std::size_t maxDepth = kMaxDepth);
 
 /// Refuses an object that names a member twice, at any depth: the API server never sends one, and parsers
@@ -41,20 +43,20 @@ std::optional<std::string> findDuplicateName(const Value& value);
 /// Integers within int64 are exact; others become what the API server makes of them (uint64 or double).
 std::optional<ParseError> parse(std::string_view text, Document& document);
 
-/// Parses a text that the reference reads by itself: as parse() does, but of members with one name the last
-/// counts. False: it was refused.
+/// Parses a text as the Go decoder of the reference does: like parse(), but when an object has several
+/// members of one name, the last one counts. Returns false when the text is refused.
 bool parseAsGo(std::string_view text, Document& document);
 
-/// Parsing in place reads strings in aligned blocks of this size: up to so many bytes behind the text,
-/// without using them.
+/// Parsing in place reads strings in aligned blocks of this size. It may read up to this many bytes after the
+/// end of the text, and ignores them.
 inline constexpr std::size_t kReadAhead = 16;
 
-/// Makes the bytes that parsing in place may read behind `text` part of its allocation. Who reserves them
-/// beforehand spares the copy.
+/// Makes sure that the allocation of `text` includes the bytes that parsing in place may read after its end.
+/// Copies the text unless they were reserved before.
 void makeRoom(std::string& text);
 
-/// The same in place: strings of `document` point into `text`, which must live as long, be NUL-terminated
-/// (a std::string is) and is overwritten. Refuses an object with more than `mostMembers`.
+/// Like parse(), but in place: `text` is overwritten, and the strings of `document` point into it, so it must
+/// live as long as they do. Refuses an object with more than `mostMembers` members.
 std::optional<ParseError> parseInsitu(std::string& text, Document& document,
                                       std::size_t mostMembers = SIZE_MAX);
 

@@ -1,4 +1,5 @@
-// A translation unit of its own: how reviews are parsed must not get slower by it.
+// In a translation unit of its own, so that a second instance of the parser cannot slow down the one that
+// reads reviews.
 #include <algorithm>
 #include <utility>
 #include <vector>

@@ -42,7 +42,8 @@ void Patch::remove(std::string_view pointer) {
 
 void diff(const Value& before, const Value& after, const std::string& base, Patch& patch) {
   if (before.IsObject() && after.IsObject()) {
-    auto next = after.MemberBegin();  // as defaults are added at the end, names usually meet in order
+    // Defaults are added at the end, so the names are usually in the same order.
+    auto next = after.MemberBegin();
     for (const auto& member : before.GetObject()) {
       const std::string_view name = text(member.name);
       const bool inOrder = next != after.MemberEnd() && isNamed(next->name, name);

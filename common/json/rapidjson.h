@@ -10,15 +10,16 @@
   ((x) ? static_cast<void>(0) : throw std::logic_error("JSON value used as another type: " #x))
 #define RAPIDJSON_HAS_STDSTRING 1
 
-// The reader skips through strings by 16 bytes. It would let control characters from 0x1A on pass: guard()
-// has refused them. The writer's same mistake would write them: it goes without.
+// With this switch the reader scans strings 16 bytes at a time. It would then accept control characters from
+// 0x1A on, but guard() has refused them before. RapidJSON's writer would write them unescaped, so it is
+// compiled without the switch.
 #ifdef __SSE2__
 #define RAPIDJSON_SSE2
 #endif
 
-// RapidJSON 1.1.0 shifts the wrong words of a long number, and reads words that nobody has written, where the
-// shift is a multiple of 64 bits; and 184467440737095516155 is zero to it. Its conversion of digits to
-// doubles, a header of its own, is left out; number.cpp stands in for it.
+// RapidJSON 1.1.0 converts some long numbers wrongly: where a shift is a multiple of 64 bits it moves the
+// wrong words and reads uninitialized ones, and it reads 184467440737095516155 as zero. This switch leaves
+// out its header for the conversion of digits to doubles; number.cpp replaces it.
 #define RAPIDJSON_STRTOD_
 namespace rapidjson::internal {
 double StrtodFullPrecision(double approximate, int power, const char* digits, std::size_t length,

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kNull = "null";
 
-/// What may stand behind a backslash; guard() has looked at the digits behind \u.
+/// The characters that may follow a backslash. guard() has checked the digits after \u.
 constexpr std::array<bool, 256> kEscapes = [] {
   std::array<bool, 256> escapes{};
   for (const char c : {'"', '\\', '/', 'b', 'f', 'n', 'r', 't', 'u'}) {
@@ -25,8 +25,9 @@ constexpr std::array<bool, 256> kEscapes = [] {
   return escapes;
 }();
 
-// Each of these moves over something that starts at `p`, and returns where it ends: nullptr when it is not
-// what it has to be. What is passed on stays in registers, this being the hot loop of large objects.
+// Each of these functions skips one thing that starts at `p` and returns its end, or nullptr when the text is
+// something else. They take and return plain pointers, which stay in registers: this is the hot loop for
+// large objects.
 
 const char* afterSpace(const char* p, const char* end) {
   while (p != end && *p <= ' ' && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')) ++p;
@@ -86,10 +87,10 @@ const char* afterNumber(const char* p, const char* end) {
   return afterDigits(p, end);
 }
 
-/// A whole value; guard() has bounded the depth.
+/// Skips a whole value. guard() has bounded the depth.
 const char* afterValue(const char* p, const char* end);
 
-/// At the opening bracket.
+/// Skips an object (`named`) or list; `p` is at the opening bracket.
 const char* afterList(const char* p, const char* end, bool named) {
   const char closing = named ? '}' : ']';
   p = afterSpace(p + 1, end);
@@ -131,18 +132,18 @@ const char* afterValue(const char* p, const char* end) {
   }
 }
 
-/// Moves over JSON; every step says whether it was what it had to be.
+/// Skips JSON step by step. Each step returns false when the text is something else.
 class Scanner {
  public:
   explicit Scanner(std::span<char> text) : text_(text.data()), p_(text.data()), end_(p_ + text.size()) {}
 
-  /// Where the next value starts, or the last one has ended.
+  /// The start of the next value, or the end of the last one.
   char* at() const { return text_ + (p_ - text_); }
   void space() { p_ = afterSpace(p_, end_); }
   bool character(char c) { return moved(after(c, p_, end_)); }
   bool value() { return moved(afterValue(p_, end_)); }
 
-  /// The inside of a string, as it is written.
+  /// Gives the text between the quotes of a string, still escaped.
   bool string(std::string_view& inside) {
     space();
     const char* start = p_ + 1;
@@ -175,9 +176,9 @@ class Taker {
   }
 
  private:
-  /// Goes through the members of an object, looking for step `depth` of `wanted` paths. Whether to go on:
-  /// false when the text is no object, and, where `last` says that nobody needs its end, once nothing more
-  /// can be found.
+  /// Goes through the members of an object and looks for step `depth` of the `wanted` paths. Returns whether
+  /// to go on: false when the text is no object. When `last` is set the end of the object is not needed, and
+  /// false is also returned once nothing more can be found.
   bool walk(std::uint64_t wanted, std::size_t depth, bool last) {
     if (!scanner_.character('{')) return false;
     if (scanner_.character('}')) return true;
@@ -204,7 +205,7 @@ class Taker {
     char* start = scanner_.at();
     if (!scanner_.value()) return false;
     char* end = scanner_.at();
-    if (static_cast<std::size_t>(end - start) < kNull.size()) return true;  // not worth it
+    if (static_cast<std::size_t>(end - start) < kNull.size()) return true;  // null does not fit in its place
     if (!taken_.empty()) taken_[index].assign(start, end);
     std::fill(std::copy(kNull.begin(), kNull.end(), start), end, ' ');
     return true;

@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t kNumberRoom = 32;  // the longest double has 25 characters
 constexpr std::size_t kBlock = 16;
 constexpr std::size_t kEscapeRoom = 6;     // \\u001F
-constexpr std::size_t kAround = 4;         // of a string: a comma, its quotes and a colon
-constexpr std::size_t kMostEscapes = 512;  // bytes made room for at a time
+constexpr std::size_t kAround = 4;         // a comma, the quotes of a string and a colon
+constexpr std::size_t kMostEscapes = 512;  // room reserved at a time
 
 bool isPlain(unsigned char c) {
   return c >= 0x20 && c != '"' && c != '\\';
@@ -41,7 +41,7 @@ char* escape(char* out, unsigned char c) {
 }
 
 #ifdef __SSE2__
-/// Copies a block; its bytes that must be escaped, the first one's the lowest bit.
+/// Copies a block. Returns one bit for each byte that must be escaped, the lowest for the first byte.
 unsigned copyBlock(const char* from, char* to) {
   const __m128i block = _mm_loadu_si128(static_cast<const __m128i*>(static_cast<const void*>(from)));
   _mm_storeu_si128(static_cast<__m128i*>(static_cast<void*>(to)), block);
@@ -53,13 +53,13 @@ unsigned copyBlock(const char* from, char* to) {
 }
 #endif
 
-/// Writes the plain bytes that `text` starts with, in blocks: `out` has room for a block more. Returns their
-/// number; what is shorter than a block is left.
+/// Copies the plain bytes at the start of `text` block by block and returns how many there are. `out` has
+/// room for one block more. A text shorter than a block is left to the caller.
 std::size_t copyPlainBlocks(std::string_view text, char* out) {
   std::size_t done = 0;
 #ifdef __SSE2__
   if (text.size() < kBlock) return 0;
-  const std::size_t last = text.size() - kBlock;  // overlaps the one before it: all of that was plain
+  const std::size_t last = text.size() - kBlock;  // may overlap the block before it, which was all plain
   while (true) {
     if (const unsigned mask = copyBlock(text.data() + done, out + done); mask != 0) {
       return done + static_cast<std::size_t>(std::countr_zero(mask));
@@ -80,8 +80,8 @@ bool anySpecial(std::uint64_t word) {
   return (control | zeroIn(word ^ (kOnes * '"')) | zeroIn(word ^ (kOnes * '\\'))) != 0;
 }
 
-/// Most names have fewer bytes than a block: two overlapping words see all of them. False: something must be
-/// escaped, or the text is too short.
+/// Copies a text shorter than a block, as most names are, with two overlapping words. Returns false when a
+/// byte must be escaped or the text is shorter than the smallest word.
 bool copyShortPlain(std::string_view text, char* out) {
   const auto copy = [&]<class Word>(Word) {
     if (text.size() < sizeof(Word)) return false;
@@ -89,7 +89,7 @@ bool copyShortPlain(std::string_view text, char* out) {
     Word last = 0;
     std::memcpy(&first, text.data(), sizeof first);
     std::memcpy(&last, text.data() + text.size() - sizeof last, sizeof last);
-    // Bytes that a smaller word lacks count as blanks.
+    // The bytes that a smaller word does not have are filled with blanks, which need no escape.
     constexpr std::uint64_t kBlanks = sizeof(Word) == sizeof(std::uint64_t) ? 0 : 0x2020202000000000U;
     if (anySpecial(first | kBlanks) || anySpecial(last | kBlanks)) return false;
     std::memcpy(out, &first, sizeof first);
@@ -136,7 +136,7 @@ void TextWriter::quote(char* out, std::string_view value) {
     endAt(out);
     return;
   }
-  std::size_t room = value.size();  // for the rest of the text, besides a block and what stands around it
+  std::size_t room = value.size();  // for the rest of the text, besides one block and kAround
   while (true) {
     std::size_t plain = copyPlainBlocks(value, out);
     for (; plain < value.size() && isPlain(static_cast<unsigned char>(value[plain])); ++plain) {
@@ -146,7 +146,7 @@ void TextWriter::quote(char* out, std::string_view value) {
     if (plain == value.size()) break;
     room -= plain;
     if (room < value.size() - plain + kEscapeRoom) {
-      // Where one byte is escaped, as in JSON within a string, others are.
+      // A text with one escaped byte usually has more of them, as JSON inside a string has.
       endAt(out);
       room = value.size() - plain + std::max(kEscapeRoom, std::min(value.size(), kMostEscapes));
       reserve(room + kBlock + kAround);

@@ -1,6 +1,6 @@
 #pragma once
-// JSON text, written into a std::string: a handler for RapidJSON's Value::Accept, and for hand-made answers.
-// RapidJSON's own Writer looks at every byte of a string by itself; this one at sixteen at a time.
+// Writes JSON text into a std::string, from a RapidJSON value (it is a handler for Value::Accept) or call by
+// call. RapidJSON's own Writer handles strings one byte at a time, this one sixteen bytes at a time.
 
 #include <cstdint>
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace dynamo::json {
 
-/// Writes values one after the other; commas and colons come by themselves. NaN and infinity are not
-/// JSON: no document of ours holds them (guard refuses numbers out of range).
+/// Writes values one after the other and adds commas and colons. The caller never passes NaN or infinity,
+/// which are not JSON: no parsed document holds them, because guard() refuses numbers out of range.
 class TextWriter {
  public:
-  /// `expected`: bytes that the text will have, about.
+  /// `expected`: about how many bytes the text will have.
   explicit TextWriter(std::size_t expected = 256) { text_.resize(expected); }
 
   // RapidJSON's Handler.
@@ -38,7 +38,7 @@ class TextWriter {
   }
   bool key(std::string_view name) { return Key(name.data(), static_cast<rapidjson::SizeType>(name.size())); }
 
-  /// Text that is JSON already, or a part of it that ends where a value may follow.
+  /// Appends text that is JSON already: a value, or a part of one after which a value may follow.
   void raw(std::string_view text) {
     reserve(text.size());
     append(text);
@@ -54,13 +54,13 @@ class TextWriter {
   void reserve(std::size_t count) {
     if (text_.size() - size_ < count) text_.resize(grown() + count);
   }
-  /// Twice the size; of lists of many MiB, which come with a good guess, a quarter more.
+  /// Twice the size. For texts of many MiB, whose size was guessed well, only a quarter more.
   std::size_t grown() const {
     constexpr std::size_t kLarge = std::size_t{16} << 20U;
     return text_.size() + (text_.size() < kLarge ? text_.size() : text_.size() / 4);
   }
-  // These write into what has been reserved. Not by way of size_ for every byte: a byte may be any object's,
-  // so that the next one could not be written before size_ has been read again.
+  // These write into reserved room. They keep the position in a local variable: a write through char* might
+  // change size_ as far as the compiler knows, so it would have to read size_ again after every byte.
   char* end() { return text_.data() + size_; }
   void endAt(const char* out) { size_ = static_cast<std::size_t>(out - text_.data()); }
   void put(char c) { text_[size_++] = c; }
@@ -68,8 +68,8 @@ class TextWriter {
     text.copy(end(), text.size());
     size_ += text.size();
   }
-  /// Behind a comma, when a value stands before this one: no string ends in an opening bracket or a colon,
-  /// for every string ends in its quote.
+  /// Where the next value starts: after a comma when a value precedes it. The last character tells: a value
+  /// never ends with an opening bracket or a colon, because a string ends with its quote.
   char* separated() {
     char* out = end();
     if (size_ == 0) return out;
@@ -96,10 +96,10 @@ class TextWriter {
     put(bracket);
     return true;
   }
-  /// Writes to `out`, in room for the text, a block and what stands around a string.
+  /// Writes the string to `out`, where there is room for the text, one block and kAround characters.
   void quote(char* out, std::string_view value);
 
-  std::string text_;  ///< its first size_ bytes are written
+  std::string text_;  ///< the first size_ bytes are the text; the rest is room
   std::size_t size_ = 0;
 };
 

@@ -27,7 +27,7 @@ constexpr std::size_t utf8Length(std::string_view text) {
   return 0;
 }
 
-/// A name as it stands in an error: at most 64 bytes of it, on one line.
+/// A name as it is shown in an error: on one line, and cut after about 64 bytes.
 inline std::string excerpt(std::string_view name) {
   constexpr std::size_t kMost = 64;
   std::string shown;

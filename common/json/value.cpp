@@ -39,12 +39,12 @@ Value& ensureObject(Value& object, std::string_view key, Allocator& allocator) {
 
 namespace {
 
-// Longer than any text that RapidJSON keeps inside a Value: only such text stays where it is when the Value
-// moves.
+// RapidJSON keeps short text inside the Value, where it moves with the Value. Text longer than this is always
+// outside, so it can be shared.
 constexpr std::size_t kAlwaysOutside = sizeof(Value);
 
-/// Tells a document of a value, as a parser would: objects and lists get the room that they need, where
-/// AddMember() would give each object that of sixteen members.
+/// Passes a value to a document as a parser does. Objects and lists then get exactly the room that they need;
+/// AddMember() would reserve sixteen members for each object.
 template <bool kShare>
 struct Teller {
   const Value& whole;
@@ -86,7 +86,7 @@ struct Teller {
 template <bool kShare>
 Value rebuild(const Value& value, Allocator& allocator) {
   using Rebuilt = rapidjson::GenericDocument<rapidjson::UTF8<>, Allocator, Allocator>;
-  constexpr std::size_t kStack = 4096;  // deep enough for a service; more comes from the heap
+  constexpr std::size_t kStack = 4096;  // enough for a service; a deeper value takes more from the heap
   alignas(std::max_align_t) std::array<char, kStack> room;
   Allocator stack{room.data(), room.size()};
   Rebuilt document{&allocator, kStack / 4, &stack};
@@ -156,9 +156,9 @@ bool equal(const Value& a, const Value& b) {
     }
     return true;
   }
-  if (!a.IsObject()) return true;  // null, true and false: the type says it all
+  if (!a.IsObject()) return true;  // null, true and false are types of their own
   if (a.MemberCount() != b.MemberCount()) return false;
-  // The API server sends sorted names, so members usually meet at the same index.
+  // The API server sorts names, so equal members usually have the same index.
   auto other = b.MemberBegin();
   for (auto member = a.MemberBegin(); member != a.MemberEnd(); ++member, ++other) {
     const Value* match =

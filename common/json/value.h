@@ -1,6 +1,6 @@
 #pragma once
-// JSON values and the few accessors that keep absent, null, empty and zero apart.
-// Objects stay RapidJSON documents from wire to wire, so unknown and future fields survive.
+// JSON values, and accessors that keep absent, null, empty and zero apart.
+// Objects stay RapidJSON documents from the request to the answer, so unknown and future fields survive.
 
 #include <cstdint>
 #include <cstring>
@@ -34,7 +34,7 @@ inline Value string(std::string_view s, Allocator& allocator) {
   return Value{s.data() == nullptr ? "" : s.data(), static_cast<rapidjson::SizeType>(s.size()), allocator};
 }
 
-/// text(name) == key; most names that are not equal differ in length or at an end.
+/// Whether the name equals `key`. Most names that differ do so in length, or in the first or last byte.
 inline bool isNamed(const Value& name, std::string_view key) {
   const std::size_t length = name.GetStringLength();
   if (length != key.size()) return false;
@@ -101,13 +101,12 @@ Value copy(const Value& value, Allocator& allocator);
 /// `value`, the buffer it was parsed in) must outlive the copy.
 Value share(const Value& value, Allocator& allocator);
 
-/// `value` once more: an object or array has the same members or items in the same place, so it costs
-/// nothing, and equal() tells at a glance that both are one. Nothing inside may be changed but by way of
-/// own(), and what owns `value` must outlive the alias.
+/// A second Value for `value`: an object or array has its members or items in the same place, so nothing is
+/// copied. What owns `value` must outlive the alias. Nothing inside may be changed before own().
 Value alias(const Value& value);
 
-/// Gives an object or array, an alias perhaps, a place of its own for its members or items, themselves
-/// aliases: it may be changed then, and each of them once it is owned.
+/// Gives an object or array, which may be an alias, a place of its own for its members or items. It can then
+/// be changed. Its members or items are aliases: each of them can be changed once it is owned, too.
 void own(Value& value, Allocator& allocator);
 
 /// Compact JSON text; members keep their order.
