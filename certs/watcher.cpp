@@ -81,8 +81,7 @@ CertificateWatcher::CertificateWatcher(std::filesystem::path directory, TlsOptio
     : directory_{std::move(directory)},
       options_{options},
       hostName_{std::move(hostName)},
-      clientCaFile_{std::move(clientCaFile)},
-      watch_{directory_} {}
+      clientCaFile_{std::move(clientCaFile)} {}
 
 std::optional<CertificateEvent> CertificateWatcher::reject(const Digest& digest, Error error) {
   if (badDigest_ == digest && badProblem_ == error.problem) return std::nullopt;
@@ -94,7 +93,6 @@ std::optional<CertificateEvent> CertificateWatcher::reject(const Digest& digest,
 }
 
 std::optional<CertificateEvent> CertificateWatcher::poll(Time now) {
-  watch_.refresh();
   const Reading files{DirectorySnapshot{directory_}, clientCaFile_};
   const Digest digest = files.digest();
   if (servedDigest_ == digest) {

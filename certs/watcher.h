@@ -10,18 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "certs/directory_watch.h"
 #include "certs/error.h"
 #include "certs/openssl.h"
 #include "certs/tls_context.h"
 
 namespace dynamo::certs {
-
-/// Longest time a change stays unseen when no wake-up arrives.
-inline constexpr std::chrono::seconds kPollInterval{10};
-/// Wait this long after a wake-up before polling: in a plain directory tls.crt and tls.key are two renames,
-/// and a poll between them would report a mismatch that heals itself.
-inline constexpr std::chrono::milliseconds kSettleTime{200};
 
 enum class WatchEvent {
   Loaded,    // a new pair is served from now on; `error` (WrongName) when it lacks the name that is asked for
@@ -37,8 +30,8 @@ struct CertificateEvent {
 };
 
 /// Serves the pair of a directory and reloads it without sockets, threads or timers of its own: the owner
-/// waits for wakeDescriptor() or kPollInterval and calls poll(). poll() belongs to one thread; context(),
-/// notAfter() and ready() may be called from any.
+/// watches the directory (common/runtime/directory_watch.h) and calls poll(). poll() belongs to one thread;
+/// context(), notAfter() and ready() may be called from any.
 class CertificateWatcher {
  public:
   /// `hostName`: what API servers ask for, `<service>.<namespace>.svc`; empty: not known. `clientCaFile`: CAs
@@ -67,9 +60,6 @@ class CertificateWatcher {
   /// The last poll found files that are not served. For the thread that polls.
   bool failing() const { return badDigest_.has_value(); }
 
-  /// Readable when the directory changed; see DirectoryWatch. -1: rely on kPollInterval alone.
-  int wakeDescriptor() const { return watch_.descriptor(); }
-
  private:
   using Digest = std::array<std::uint8_t, 32>;
   struct Served {
@@ -86,7 +76,6 @@ class CertificateWatcher {
   TlsOptions options_;
   std::string hostName_;
   std::filesystem::path clientCaFile_;
-  DirectoryWatch watch_;
   std::optional<Digest> servedDigest_;  ///< none while the CAs of clients are older than their file
   std::optional<Digest> servedPair_;
   std::vector<CertificatePtr> authorities_;  ///< the last good ones

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "certs/command.h"
+#include "common/runtime/memory.h"
+#include "common/runtime/resources.h"
 #include "webhook/commands/check.h"
 #include "webhook/commands/convert.h"
 #include "webhook/commands/effective.h"
 #include "webhook/commands/rules.h"
 #include "webhook/commands/serve.h"
-#include "webhook/http/memory.h"
-#include "webhook/http/resources.h"
 #include "webhook/version.h"
 
 namespace {
@@ -49,16 +49,16 @@ void addServe(CLI::App& app, std::function<int()>& run, webhook::ServeOptions& o
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--tls-min-version", options.tlsMinVersion, "1.3 (default) or 1.2");
-  command->add_option("--log-level", options.logLevel, "debug, info, warn or error");
-  command->add_option("--log-format", options.logFormat, "json or text");
+  command->add_option("--log-level", options.log.level, "debug, info, warn or error");
+  command->add_option("--log-format", options.log.format, "json or text");
   // Not add_flag() with the value itself, which CLI11 sets to false where neither is given.
   command->add_flag_function(
       "--log-denials,!--no-log-denials", [&options](std::int64_t given) { options.logDenials = given > 0; },
       "log what is denied, without values (default)");
   // The reference's flags: accepted, so that its arguments keep working.
-  command->add_option("--zap-log-level", options.zapLogLevel,
+  command->add_option("--zap-log-level", options.log.zapLevel,
                       "debug, info, error, panic or an integer over 0");
-  command->add_option("--zap-encoder", options.zapEncoder, "json or console");
+  command->add_option("--zap-encoder", options.log.zapEncoder, "json or console");
   for (const char* flag : {"--zap-devel", "--zap-stacktrace-level", "--zap-time-encoding", "--kubeconfig"}) {
     command
         ->add_option_function<std::string>(
@@ -67,7 +67,7 @@ void addServe(CLI::App& app, std::function<int()>& run, webhook::ServeOptions& o
   }
   command->callback([&] {
     run = [&options] {
-      webhook::raiseDescriptorLimit();
+      runtime::raiseDescriptorLimit();
       return webhook::runServe(options);
     };
   });
@@ -169,7 +169,7 @@ std::vector<std::string> arguments(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  webhook::keepHeapSmall();
+  runtime::keepHeapSmall();
   CLI::App app{"Admission and conversion webhook of the NVIDIA Dynamo operator", "dynamo-webhook"};
   app.set_version_flag("--version", std::string{webhook::kVersion});
   app.require_subcommand(1);

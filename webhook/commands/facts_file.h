@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/render/context.h"
+#include "common/runtime/watched_file.h"
 
 namespace dynamo::webhook {
 
@@ -15,21 +16,16 @@ struct FactsReading {
   std::string error;
 };
 
-/// Reads the file again and again without threads or timers of its own. Content is compared, not file times:
-/// a ConfigMap volume swaps a symlink.
 class FactsFile {
  public:
   /// An empty path: there never are facts.
-  explicit FactsFile(std::string path) : path_(std::move(path)) {}
+  explicit FactsFile(std::string path);
 
   /// nullopt while nothing has changed since the last call.
   std::optional<FactsReading> poll();
 
  private:
-  std::string path_;
-  std::optional<std::string> seen_;  ///< content; nullopt: missing
-  std::string failure_;              ///< why it could not be read
-  bool first_ = true;
+  runtime::WatchedFile file_;
 };
 
 }  // namespace dynamo::webhook

@@ -12,8 +12,6 @@
 namespace dynamo::webhook {
 namespace {
 
-constexpr std::chrono::seconds kCheckAgain{1};
-
 struct Canned {
   std::string_view path;
   std::string_view body;
@@ -40,10 +38,10 @@ constexpr std::array kCanned = {
 
 }  // namespace
 
-std::string Readiness::checkListener() const {
-  const auto answer = [this](const Canned& canned) -> std::variant<SelfCheckReply, SelfCheckError> {
-    const Route* const route = inProcess_ ? inProcess_(canned.path) : nullptr;
-    if (route == nullptr || !route->guarded) return selfCheck(listen_, canned.path, canned.body);
+std::string askCannedReviews(const runtime::Endpoint& listen, const FindRoute& inProcess) {
+  const auto answer = [&](const Canned& canned) -> std::variant<SelfCheckReply, SelfCheckError> {
+    const Route* const route = inProcess ? inProcess(canned.path) : nullptr;
+    if (route == nullptr || !route->guarded) return selfCheck(listen, canned.path, canned.body);
     Request request{std::string{canned.body}};
     Reply reply = route->handle(request);
     return SelfCheckReply{reply.status, std::move(reply.body)};
@@ -58,18 +56,6 @@ std::string Readiness::checkListener() const {
     }
   }
   return {};
-}
-
-std::string Readiness::problem() {
-  if (draining_) return "shutting down";
-  if (!certificateValid_()) return "no valid certificate is served";
-  const std::lock_guard lock{mutex_};
-  if (!checked_ || std::chrono::steady_clock::now() - *checked_ >= kCheckAgain) {
-    lastProblem_ = checkListener();
-    checked_ =
-        std::chrono::steady_clock::now();  // its end: a check that takes long is not asked for in a row
-  }
-  return lastProblem_;
 }
 
 }  // namespace dynamo::webhook

@@ -1,21 +1,17 @@
 #include "webhook/commands/serve.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <memory>
-#include <thread>
 
 #include "certs/client_ca.h"
 #include "certs/names.h"
 #include "certs/watcher.h"
+#include "common/runtime/readiness.h"
+#include "common/runtime/signals.h"
 #include "webhook/commands/decision_log.h"
 #include "webhook/commands/facts_file.h"
 #include "webhook/commands/readiness.h"
@@ -39,35 +35,6 @@ constexpr milliseconds kStopDeadline{15'000};
 certs::Time now() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
 }
-
-/// SIGTERM, SIGINT and SIGHUP as a descriptor. Made before any thread, so that every thread inherits the
-/// mask.
-class Signals {
- public:
-  Signals() {
-    sigset_t set;
-    sigemptyset(&set);
-    for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, number);
-    pthread_sigmask(SIG_BLOCK, &set, nullptr);
-    std::signal(SIGPIPE, SIG_IGN);
-    descriptor_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-  }
-  ~Signals() { close(descriptor_); }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-
-  int descriptor() const { return descriptor_; }
-  /// The number of a pending signal, 0 if none.
-  int take() const {
-    signalfd_siginfo info{};
-    return read(descriptor_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)
-               ? static_cast<int>(info.ssi_signo)
-               : 0;
-  }
-
- private:
-  int descriptor_ = -1;
-};
 
 void reportCertificate(const certs::CertificateEvent& event, Telemetry& telemetry) {
   if (event.notAfter) {
@@ -122,46 +89,20 @@ void readFacts(FactsFile& file, const Settings& settings) {
       settings.config, settings.controllerAccount, std::move(reading->facts)));
 }
 
-/// Waits at most `limit` for a signal to stop, reading changed files meanwhile. The signal's number, or 0.
-int waitForStop(const Signals& signals, certs::CertificateWatcher& watcher, Telemetry& telemetry,
-                const std::function<void()>& readFiles, std::optional<milliseconds> limit) {
-  const auto end = std::chrono::steady_clock::now() + limit.value_or(milliseconds{0});
-  while (true) {
-    milliseconds wait = certs::kPollInterval;
-    if (limit) {
-      const auto left = std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now());
-      if (left <= milliseconds{0}) return 0;
-      wait = std::min(wait, left);
-    }
-    pollfd waiting[2] = {{signals.descriptor(), POLLIN, 0}, {watcher.wakeDescriptor(), POLLIN, 0}};
-    const nfds_t count = watcher.wakeDescriptor() < 0 ? 1 : 2;
-    const int woken = poll(waiting, count, static_cast<int>(wait.count()));
-    // SIGHUP, which a closed terminal sends too, only has the files looked at now.
-    if (const int number = signals.take(); number != 0 && number != SIGHUP) return number;
-    if (woken > 0) std::this_thread::sleep_for(certs::kSettleTime);
-    readCertificate(watcher, telemetry);
-    readFiles();
-  }
-}
-
-Reply text(int status, std::string body) {
-  return {status, "text/plain; charset=utf-8", std::move(body)};
-}
-
 void logStartErrors(const SettingsErrors& errors) {
   for (const std::string& line : errors) std::fprintf(stderr, "dynamo-webhook: %s\n", line.c_str());
 }
 
-int run(const Settings& settings, const Signals& signals) {
+int run(const Settings& settings, const runtime::Signals& signals) {
   Telemetry telemetry{settings.policy.operatorVersion};
   certs::CertificateWatcher watcher{settings.certDir, settings.tls,
                                     hostNameOf(settings.config.server.webhook.serviceName),
                                     settings.clientCaFile};
+  runtime::DirectoryWatch directory{settings.certDir};  // before the first look
   readCertificate(watcher, telemetry);
 
   FactsFile facts{settings.factsFile};
-  const auto readFiles = [&] { readFacts(facts, settings); };
-  readFiles();
+  readFacts(facts, settings);
 
   DecisionLog decisionLog{settings.logDenials};
   Observers observers = telemetry.observers();
@@ -177,35 +118,39 @@ int run(const Settings& settings, const Signals& signals) {
     };
   }
   auto started = Server::start(std::move(options), find, [&watcher] { return watcher.context(); });
-  if (const auto* error = std::get_if<StartError>(&started)) {
+  if (const auto* error = std::get_if<runtime::StartError>(&started)) {
     logStartErrors({error->message});
     return 1;
   }
   Server& server = std::get<Server>(started);
-  Readiness readiness{{settings.server.listen.address, server.port()},
-                      [&watcher] { return watcher.ready(now()); },
-                      guards ? find : FindRoute{}};
-
-  const auto ready = [&] {
-    const std::string problem = readiness.problem();
-    telemetry.ready(problem.empty());
-    return problem.empty() ? text(200, "ok\n") : text(500, problem + "\n");
+  const runtime::Endpoint own{settings.server.listen.address, server.port()};
+  runtime::Readiness readiness{
+      [&watcher] { return watcher.ready(now()) ? "" : "no valid certificate is served"; },
+      [&own, inProcess = guards ? find : FindRoute{}] { return askCannedReviews(own, inProcess); }};
+  const auto problem = [&] {
+    std::string why = readiness.problem();
+    telemetry.ready(why.empty());
+    return why;
   };
-  auto probes = PlainServer::start(
-      {{settings.health, {{"/healthz", [] { return text(200, "ok\n"); }}}, {{"/readyz", ready}}},
+  auto probes = runtime::PlainServer::start(
+      {runtime::probeListener(settings.health, problem),
        {settings.metrics, {{"/metrics", [&] { return telemetry.page(server.metrics()); }}}}});
-  if (const auto* error = std::get_if<StartError>(&probes)) {
+  if (const auto* error = std::get_if<runtime::StartError>(&probes)) {
     logStartErrors({error->message});
     return 1;
   }
-  PlainServer& plain = std::get<PlainServer>(probes);
+  runtime::PlainServer& plain = std::get<runtime::PlainServer>(probes);
   kServerLog.info("serving", {{"version", kVersion},
                               {"operatorVersion", settings.policy.operatorVersion},
                               {"webhookPort", server.port()},
                               {"healthPort", plain.port(0)},
                               {"metricsPort", plain.port(1)}});
 
-  const int number = waitForStop(signals, watcher, telemetry, readFiles, std::nullopt);
+  const runtime::FileWatch files{&directory, [&] {
+                                   readCertificate(watcher, telemetry);
+                                   readFacts(facts, settings);
+                                 }};
+  const int number = waitForStop(signals, files);
 
   // Kubernetes takes a moment to stop sending: serve on while not ready, then close.
   readiness.drain();
@@ -216,7 +161,7 @@ int run(const Settings& settings, const Signals& signals) {
       settings.config.server.webhook.shutdownDelay.value_or(k8s::Duration{0}));
   kServerLog.info("draining",
                   {{"signal", number}, {"delaySeconds", static_cast<double>(delay.count()) / 1000}});
-  const bool again = delay.count() > 0 && waitForStop(signals, watcher, telemetry, readFiles, delay) != 0;
+  const bool again = delay.count() > 0 && waitForStop(signals, files, delay) != 0;
   server.stop(again ? milliseconds{0} : kStopDeadline);
   plain.stop(milliseconds{1000});
   kServerLog.info("stopped");
@@ -226,7 +171,7 @@ int run(const Settings& settings, const Signals& signals) {
 }  // namespace
 
 int runServe(const ServeOptions& options) {
-  const Signals signals;
+  const runtime::Signals signals;
   auto made = makeSettings(options);
   if (const auto* errors = std::get_if<SettingsErrors>(&made)) {
     logStartErrors(*errors);

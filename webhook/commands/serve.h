@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "common/runtime/log_flags.h"
+
 namespace dynamo::webhook {
 
 /// What the command line says; empty means "as the configuration file says".
@@ -20,11 +22,8 @@ struct ServeOptions {
   std::string tlsMinVersion;
   std::string clientCaFile;
   std::vector<std::string> clientNames;
-  std::string logLevel;
-  std::string logFormat;
+  runtime::LogFlags log;
   std::optional<bool> logDenials;
-  std::string zapLogLevel;  ///< the reference's flags (cfg-Q1); those above win
-  std::string zapEncoder;
 };
 
 /// Runs until SIGTERM or SIGINT. Exit status: 0 after a clean shutdown, 1 when it could not start.

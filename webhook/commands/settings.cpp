@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <optional>
 #include <string_view>
 
 #include "common/config/listeners.h"
 #include "common/config/load.h"
 #include "common/config/operator_config_validation.h"
-#include "common/k8s/names.h"
 
 namespace dynamo::webhook {
 namespace {
@@ -18,68 +16,27 @@ class Collector {
  public:
   SettingsErrors errors;
 
-  Endpoint endpoint(const char* flag, const std::string& text, const std::string& host, std::int32_t port) {
+  runtime::Endpoint endpoint(const char* flag, const std::string& text, const std::string& host,
+                             std::int32_t port) {
     // "0.0.0.0" and "" both mean every address, IPv6 included.
     if (text.empty()) {
       const std::string address{config::withoutBrackets(host)};
       return {address == "0.0.0.0" ? "" : address, static_cast<std::uint16_t>(port)};
     }
-    auto parsed = parseEndpoint(text);
-    if (auto* endpoint = std::get_if<Endpoint>(&parsed)) return *endpoint;
+    auto parsed = runtime::parseEndpoint(text);
+    if (auto* endpoint = std::get_if<runtime::Endpoint>(&parsed)) return *endpoint;
     errors.push_back(fmt::format("{}: {}", flag, std::get<std::string>(parsed)));
     return {};
   }
-
-  /// The flag's value; `otherwise` without one.
-  template <class Parse, class Value>
-  Value word(const char* flag, const std::string& text, Parse parse, Value otherwise, const char* allowed) {
-    if (text.empty()) return otherwise;
-    const auto parsed = parse(text);
-    if (!parsed) {
-      errors.push_back(
-          fmt::format("{}: Unsupported value: \"{}\": supported values: {}", flag, text, allowed));
-    }
-    return parsed.value_or(otherwise);
-  }
 };
 
-/// Whether TLS 1.2 is allowed.
-std::optional<bool> parseTls(std::string_view minVersion) {
-  if (minVersion == "1.2") return true;
-  return minVersion == "1.3" ? std::optional{false} : std::nullopt;
-}
-
-/// Levels of the reference's flags. Integers are how much more than debug to say; ours has neither more nor
-/// less than these.
-std::optional<log::Level> parseZapLevel(std::string_view text) {
-  const std::string level = k8s::lowerAscii(text);
-  if (level == "panic") return log::Level::Error;
-  const bool number = !level.empty() && level.find_first_not_of("0123456789") == std::string::npos;
-  if (number && level.find_first_not_of('0') != std::string::npos) return log::Level::Debug;
-  return log::parseLevel(level);
-}
-
-std::optional<log::Format> parseZapEncoder(std::string_view text) {
-  const std::string encoder = k8s::lowerAscii(text);
-  if (encoder == "console") return log::Format::Text;
-  return encoder == "json" ? std::optional{log::Format::Json} : std::nullopt;
-}
-
-/// What is wrong with the file's words is told by whoever reads the file.
-log::Options logOptions(const config::LoggingConfig& file, const ServeOptions& flags, Collector& collect) {
-  log::Options options;
-  options.level = log::parseLevel(file.level).value_or(log::Level::Info);
-  options.level = collect.word("--zap-log-level", flags.zapLogLevel, parseZapLevel, options.level,
-                               R"("debug", "error", "info", "panic", an integer greater than 0)");
-  options.level = collect.word("--log-level", flags.logLevel, log::parseLevel, options.level,
-                               R"("debug", "error", "info", "warn")");
-  options.format = log::parseFormat(file.format).value_or(log::Format::Json);
-  options.format = collect.word("--zap-encoder", flags.zapEncoder, parseZapEncoder, options.format,
-                                R"("console", "json")");
-  options.format =
-      collect.word("--log-format", flags.logFormat, log::parseFormat, options.format, R"("json", "text")");
-  options.background = true;
-  return options;
+/// Whether TLS 1.2 is allowed. What is wrong with the file's word is told by whoever reads the file.
+bool allowsTls12(const std::string& file, const std::string& flag, Collector& collect) {
+  if (!flag.empty() && flag != "1.2" && flag != "1.3") {
+    collect.errors.push_back(
+        fmt::format(R"(--tls-min-version: Unsupported value: "{}": supported values: "1.2", "1.3")", flag));
+  }
+  return (flag.empty() ? file : flag) == "1.2";
 }
 
 /// Who may ask for admission.
@@ -143,7 +100,7 @@ std::variant<Settings, SettingsErrors> makeSettings(const ServeOptions& options)
                                       server.metrics.port);
   std::array<config::Listener, 3> listeners = config::listenersOf(settings.config);
   const auto chosen = [](config::Listener& listener, const std::string& text, std::string_view flag,
-                         const Endpoint& endpoint) {
+                         const runtime::Endpoint& endpoint) {
     if (!text.empty()) listener = {flag, endpoint.address, endpoint.port, 0};
   };
   chosen(listeners[0], options.listen, "--listen", settings.server.listen);
@@ -157,11 +114,10 @@ std::variant<Settings, SettingsErrors> makeSettings(const ServeOptions& options)
   settings.server.limits.conversionBudget = static_cast<std::size_t>(server.webhook.maxInFlightBytes);
   settings.certDir = options.certDir.empty() ? server.webhook.certDir : options.certDir;
 
-  settings.tls.allowTls12 =
-      collect.word("--tls-min-version", options.tlsMinVersion, parseTls,
-                   parseTls(server.webhook.tlsMinVersion).value_or(false), R"("1.2", "1.3")");
+  settings.tls.allowTls12 = allowsTls12(server.webhook.tlsMinVersion, options.tlsMinVersion, collect);
   guardAdmission(server.webhook, options, collect, settings);
-  settings.log = logOptions(settings.config.logging, options, collect);
+  settings.log = runtime::logOptions(settings.config.logging.level, settings.config.logging.format,
+                                     options.log, collect.errors);
   settings.logDenials = options.logDenials.value_or(settings.config.logging.denials);
   settings.controllerAccount = options.controllerAccount;
   settings.factsFile = options.factsFile;

@@ -17,8 +17,8 @@ namespace dynamo::webhook {
 struct Settings {
   config::OperatorConfig config;
   ServerOptions server;
-  Endpoint health;
-  Endpoint metrics;
+  runtime::Endpoint health;
+  runtime::Endpoint metrics;
   std::string certDir;
   std::string clientCaFile;              ///< empty: admission asks for no client certificate
   std::vector<std::string> clientNames;  ///< empty: any that the CA signed

@@ -159,7 +159,7 @@ void Telemetry::ready(bool value) {
   state_->server.ready.set(value ? 1 : 0);
 }
 
-Reply Telemetry::page(const ServerMetrics& now) {
+runtime::Page Telemetry::page(const ServerMetrics& now) {
   const std::lock_guard lock{state_->pageMutex};
   for (std::size_t i = 0; i < std::size(kTotals); ++i) {
     const std::uint64_t total = now.*kTotals[i].value;

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "webhook/http/exchange.h"
+#include "common/runtime/plain_server.h"
 #include "webhook/http/metrics.h"
 #include "webhook/routes.h"
 
@@ -24,7 +24,7 @@ class Telemetry {
   void ready(bool value);
 
   /// The /metrics page; `server` gives the figures of this moment.
-  Reply page(const ServerMetrics& server);
+  runtime::Page page(const ServerMetrics& server);
 
  private:
   struct State;

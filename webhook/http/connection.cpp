@@ -30,14 +30,14 @@ bool isJson(std::string_view contentType) {
 
 }  // namespace
 
-Connection::Connection(const Site& site, Shared& shared, Counters& counters, int fd, SslPtr ssl)
+Connection::Connection(const Site& site, Shared& shared, Counters& counters, int fd, runtime::SslPtr ssl)
     : site_(site),
       shared_(shared),
       counters_(counters),
       wire_(fd, std::move(ssl)),
       peer_(fd),
-      state_(site.tls ? State::handshake : State::head),
-      deadline_(coarseNow() + (site.tls ? shared.limits.handshake : shared.limits.idle)),
+      state_(State::handshake),
+      deadline_(coarseNow() + shared.limits.handshake),
       parser_(shared.limits.headers) {}
 
 /// A body or a reply.
@@ -205,22 +205,16 @@ Connection::MaybeStep Connection::takeRequest() {
   const std::uint64_t length = head.contentLength;
   unread_ = length > 0;
   path_ = head.target.substr(0, head.target.find('?'));
-  const bool pages = site_.speaks == Site::Speaks::pages;
-  // Who asks for pages comes seldom: kept connections would only fill the few places.
-  keepAlive_ = head.keepAlive && !pages;
-  headOnly_ = pages && head.method == "HEAD";
-  const bool methodFits = pages ? headOnly_ || head.method == "GET" : head.method == "POST";
+  keepAlive_ = head.keepAlive;
   inBegin_ += parser_.headBytes();  // the views of `head` hold until the next read
 
   route_ = site_.find(path_);
   if (route_ == nullptr) return refuse(404, "there is nothing under this path");
-  if (!methodFits) {
-    return refuse(405, "the method is not allowed here", pages ? "GET, HEAD" : "POST");
-  }
+  if (head.method != "POST") return refuse(405, "the method is not allowed here", "POST");
   if (route_->guarded && site_.admits) {
     if (const auto refusal = refusalOfClient(); !refusal.empty()) return refuse(403, refusal);
   }
-  if (!pages && !isJson(head.contentType)) return refuse(415, "Content-Type must be application/json");
+  if (!isJson(head.contentType)) return refuse(415, "Content-Type must be application/json");
   if (length > std::min(route_->maxBody, budget().capacity() + shared_.limits.freeBody)) {
     return refuse(413, "the request body is too large");
   }

@@ -8,14 +8,19 @@
 #include <string>
 #include <string_view>
 
-#include "webhook/http/clock.h"
+#include "common/runtime/clock.h"
+#include "common/runtime/head_parser.h"
+#include "common/runtime/peer.h"
+#include "common/runtime/wire.h"
 #include "webhook/http/counters.h"
-#include "webhook/http/head_parser.h"
-#include "webhook/http/peer.h"
 #include "webhook/http/shared.h"
-#include "webhook/http/wire.h"
 
 namespace dynamo::webhook::detail {
+
+using runtime::HeadParser;
+using runtime::Io;
+using runtime::IoResult;
+using runtime::Wire;
 
 // Bytes that one connection may move before the others of its thread have a turn: about 30 us.
 inline constexpr std::size_t kTurnBytes = std::size_t{32} << 10;
@@ -47,7 +52,7 @@ enum class Swept {
 class Connection {
  public:
   /// The socket stays with the caller and must outlive the connection.
-  Connection(const Site& site, Shared& shared, Counters& counters, int fd, SslPtr ssl);
+  Connection(const Site& site, Shared& shared, Counters& counters, int fd, runtime::SslPtr ssl);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -118,7 +123,7 @@ class Connection {
   Shared& shared_;
   Counters& counters_;
   Wire wire_;
-  Peer peer_;
+  runtime::Peer peer_;
   State state_;
   Instant deadline_;
   Instant started_{};            ///< of the body or reply under way
@@ -150,7 +155,6 @@ class Connection {
 
   std::size_t served_ = 0;
   bool keepAlive_ = true;
-  bool headOnly_ = false;  ///< HEAD: the reply's body is only counted
   bool unread_ = false;    ///< the client may still be sending
   bool expects_ = false;   ///< the wait for the next request has begun
   bool released_ = false;  ///< idle memory has been given back

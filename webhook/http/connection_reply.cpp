@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/runtime/exception_type.h"
 #include "webhook/http/connection.h"
-#include "webhook/http/exception_type.h"
 #include "webhook/http/status_reply.h"
 
 namespace dynamo::webhook::detail {
@@ -38,7 +38,7 @@ void Connection::work() {
   } catch (...) {
     // What it threw may quote the request.
     if (const auto& tell = site_.events.handlerFailed) {
-      tell({peer_.text(), path_, currentExceptionType()});
+      tell({peer_.text(), path_, runtime::currentExceptionType()});
     }
     reply_ = statusReply(500, "the handler failed");
   }
@@ -101,8 +101,7 @@ Connection::MaybeStep Connection::respond() {
   if (!reply_.refusal.empty()) tellRefused();
   if (shared_.draining || shared_.stopping) keepAlive_ = false;
   out_.clear();
-  appendHead(out_, reply_, reply_.body.size(), keepAlive_, allow_);
-  if (headOnly_) reply_.body.clear();
+  runtime::appendHead(out_, {reply_.status, reply_.contentType, keepAlive_, allow_}, reply_.body.size());
   const auto first = out_.size() < kRecord ? std::min(reply_.body.size(), kRecord - out_.size()) : 0;
   out_.append(reply_.body, 0, first);
   outSent_ = 0;

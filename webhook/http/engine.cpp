@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "webhook/http/resources.h"
+#include "common/runtime/resources.h"
 
 namespace dynamo::webhook::detail {
 namespace {
@@ -12,34 +12,27 @@ constexpr std::chrono::milliseconds kStopPoll{1};
 
 }  // namespace
 
-std::variant<std::unique_ptr<Engine>, std::string> Engine::start(std::vector<Door> doors,
+std::variant<std::unique_ptr<Engine>, std::string> Engine::start(runtime::Endpoint endpoint, Site site,
                                                                  const Limits& limits, unsigned threads,
-                                                                 unsigned workers, bool reusePort) try {
-  if (threads == 0) threads = usableProcessors();
-  std::unique_ptr<Engine> engine{new Engine(std::move(doors), limits)};
+                                                                 unsigned workers) try {
+  if (threads == 0) threads = runtime::usableProcessors();
+  std::unique_ptr<Engine> engine{new Engine(std::move(site), limits)};
+  std::vector<runtime::UniqueFd> bound;  // one a loop
   for (unsigned i = 0; i < threads; ++i) {
     engine->loops_.push_back(std::make_unique<Loop>(engine->shared_));
+    auto listening = runtime::listenOn(endpoint, {true, kUntakenDeadline});
+    if (auto* error = std::get_if<std::string>(&listening)) return std::move(*error);
+    auto& [fd, port] = std::get<runtime::Listening>(listening);
+    endpoint.port = port;  // the others share what the system chose for the first
+    bound.push_back(std::move(fd));
   }
-  std::vector<UniqueFd> bound;  // of each door, one a loop
-  for (const auto& door : engine->doors_) {
-    Endpoint endpoint = door.endpoint;
-    for (unsigned i = 0; i < threads; ++i) {
-      auto listening = listenOn(endpoint, reusePort);
-      if (auto* error = std::get_if<std::string>(&listening)) return std::move(*error);
-      auto& [fd, port] = std::get<Listening>(listening);
-      endpoint.port = port;  // the others share what the system chose for the first
-      bound.push_back(std::move(fd));
-    }
-    engine->ports_.push_back(endpoint.port);
-  }
+  engine->port_ = endpoint.port;
   if (const auto error = engine->startThreads(workers)) return "cannot start a thread: " + error.message();
-  auto fd = bound.begin();
-  for (const auto& door : engine->doors_) {
-    for (auto& loop : engine->loops_) {
-      // The kernel spreads connections by a hash: of few connections, as an API server keeps, all may
-      // come to one thread. So the loop that accepts passes each on to the least busy one.
-      loop->listen(std::move(*fd++), door.site, [raw = engine.get()]() -> Loop& { return raw->leastBusy(); });
-    }
+  for (unsigned i = 0; i < threads; ++i) {
+    // The kernel spreads connections by a hash: of few connections, as an API server keeps, all may
+    // come to one thread. So the loop that accepts passes each on to the least busy one.
+    engine->loops_[i]->listen(std::move(bound[i]), engine->site_,
+                              [raw = engine.get()]() -> Loop& { return raw->leastBusy(); });
   }
   return engine;
 } catch (const std::system_error& error) {  // of Asio, when there are no descriptors left
@@ -49,7 +42,7 @@ std::variant<std::unique_ptr<Engine>, std::string> Engine::start(std::vector<Doo
 std::error_code Engine::startThreads(unsigned workers) {
   if (const auto error = shared_.workers.start(workers)) return error;
   for (auto& loop : loops_) {
-    if (const auto error = startThread(threads_, [raw = loop.get()] { raw->run(); })) return error;
+    if (const auto error = runtime::startThread(threads_, [raw = loop.get()] { raw->run(); })) return error;
   }
   return {};
 }

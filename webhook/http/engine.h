@@ -1,5 +1,5 @@
 #pragma once
-// Loops, listeners and workers of one server: what the TLS and the plain server have in common.
+// Loops, listeners and workers of the server.
 
 #include <chrono>
 #include <cstdint>
@@ -12,42 +12,36 @@
 #include <variant>
 #include <vector>
 
-#include "webhook/http/endpoint.h"
+#include "common/runtime/endpoint.h"
 #include "webhook/http/loop.h"
 #include "webhook/http/metrics.h"
 #include "webhook/http/shared.h"
 
 namespace dynamo::webhook::detail {
 
-struct Door {
-  Endpoint endpoint;
-  Site site;
-};
-
 class Engine {
  public:
-  /// Binds all endpoints, starts the threads, then accepts. With more than one thread each has its own
-  /// listener.
-  static std::variant<std::unique_ptr<Engine>, std::string> start(std::vector<Door> doors,
+  /// Binds, starts the threads, then accepts. With more than one thread each has its own listener.
+  static std::variant<std::unique_ptr<Engine>, std::string> start(runtime::Endpoint endpoint, Site site,
                                                                   const Limits& limits, unsigned threads,
-                                                                  unsigned workers, bool reusePort);
+                                                                  unsigned workers);
   ~Engine() { stop(std::chrono::milliseconds{0}); }
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  std::uint16_t port(std::size_t door) const { return ports_.at(door); }
+  std::uint16_t port() const { return port_; }
   void beginDrain() { shared_.draining = true; }
   void stop(std::chrono::milliseconds deadline);
   ServerMetrics metrics() const;
 
  private:
-  Engine(std::vector<Door> doors, const Limits& limits) : shared_(limits), doors_(std::move(doors)) {}
+  Engine(Site site, const Limits& limits) : shared_(limits), site_(std::move(site)) {}
   std::error_code startThreads(unsigned workers);
   Loop& leastBusy();
 
   Shared shared_;
-  std::vector<Door> doors_;
-  std::vector<std::uint16_t> ports_;
+  const Site site_;
+  std::uint16_t port_ = 0;
   std::vector<std::unique_ptr<Loop>> loops_;
   std::vector<std::thread> threads_;
   std::mutex stopMutex_;

@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "common/observability/log.h"
+#include "common/runtime/exception_type.h"
 #include "webhook/http/connection.h"
-#include "webhook/http/exception_type.h"
 
 namespace dynamo::webhook::detail {
 namespace {
@@ -32,6 +32,9 @@ namespace {
 namespace asio = boost::asio;
 using Tcp = asio::ip::tcp;
 using Error = boost::system::error_code;
+
+using runtime::currentExceptionType;
+using runtime::UniqueFd;
 
 constexpr log::Logger kLog{"http"};
 
@@ -237,12 +240,10 @@ void Loop::Impl::start(Accepted accepted) {
   try {
     auto session = std::make_unique<Session>(io, std::move(accepted), sessions);
     const int socket = session->socket.native_handle();
-    SslPtr ssl;
-    if (session->site.tls) {
-      // Asked for each connection: a renewed certificate serves the next one.
-      if (const auto context = session->site.tls()) ssl = newServerSession(context.get(), socket);
-      if (!ssl) return counters.refused.add();
-    }
+    runtime::SslPtr ssl;
+    // Asked for each connection: a renewed certificate serves the next one.
+    if (const auto context = session->site.tls()) ssl = runtime::newServerSession(context.get(), socket);
+    if (!ssl) return counters.refused.add();
     session->connection =
         std::make_unique<Connection>(session->site, shared, counters, socket, std::move(ssl));
     asio::co_spawn(io, serve(std::move(session)), [this](const std::exception_ptr& failure) {

@@ -6,8 +6,8 @@
 #include <functional>
 #include <memory>
 
+#include "common/runtime/fd.h"
 #include "webhook/http/counters.h"
-#include "webhook/http/fd.h"
 #include "webhook/http/shared.h"
 
 namespace dynamo::webhook::detail {
@@ -20,7 +20,7 @@ class Loop {
   Loop& operator=(const Loop&) = delete;
 
   /// Once. `choose` picks the loop that serves the next connection.
-  void listen(UniqueFd fd, const Site& site, std::function<Loop&()> choose);
+  void listen(runtime::UniqueFd fd, const Site& site, std::function<Loop&()> choose);
   /// The thread's body: returns after `finish`. An exception out of accepting or sweeping ends the process,
   /// with its reason in the log.
   void run();

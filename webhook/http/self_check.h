@@ -6,7 +6,7 @@
 #include <string_view>
 #include <variant>
 
-#include "webhook/http/endpoint.h"
+#include "common/runtime/endpoint.h"
 
 namespace dynamo::webhook {
 
@@ -23,7 +23,7 @@ struct SelfCheckError {
 /// for `timeout` at most. An endpoint of all addresses is reached over the loopback. The server's certificate
 /// is not verified: the listener is our own process's. Replies above 1 MiB are an error.
 std::variant<SelfCheckReply, SelfCheckError> selfCheck(
-    const Endpoint& endpoint, std::string_view path, std::string_view body,
+    const runtime::Endpoint& endpoint, std::string_view path, std::string_view body,
     std::chrono::milliseconds timeout = std::chrono::milliseconds{1'000});
 
 }  // namespace dynamo::webhook

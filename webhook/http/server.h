@@ -1,5 +1,5 @@
 #pragma once
-// The HTTPS server of the webhook and the plain one of its probes and metrics.
+// The HTTPS server of the webhook.
 
 #include <openssl/types.h>
 
@@ -7,13 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <string>
 #include <variant>
-#include <vector>
 
-#include "webhook/http/endpoint.h"
+#include "common/runtime/endpoint.h"
 #include "webhook/http/events.h"
 #include "webhook/http/exchange.h"
 #include "webhook/http/limits.h"
@@ -34,13 +31,8 @@ using TlsSource = std::function<std::shared_ptr<SSL_CTX>()>;
 /// connection. That a CA of the TLS context signed it for a client has been verified.
 using ClientCheck = std::function<bool(const X509& certificate)>;
 
-/// Why a server did not start: one sentence that names the address.
-struct StartError {
-  std::string message;
-};
-
 struct ServerOptions {
-  Endpoint listen;
+  runtime::Endpoint listen;
   unsigned threads = 0;  ///< I/O threads; 0: one a processor that it may use
   unsigned workers = 2;  ///< threads for large bodies
   Limits limits;
@@ -52,7 +44,8 @@ struct ServerOptions {
 /// from any thread.
 class Server {
  public:
-  static std::variant<Server, StartError> start(ServerOptions options, FindRoute find, TlsSource tls);
+  static std::variant<Server, runtime::StartError> start(ServerOptions options, FindRoute find,
+                                                         TlsSource tls);
 
   Server(Server&&) noexcept;
   Server& operator=(Server&&) noexcept;
@@ -69,34 +62,6 @@ class Server {
 
  private:
   explicit Server(std::unique_ptr<detail::Engine> engine);
-  std::unique_ptr<detail::Engine> engine_;
-};
-
-/// Pages by path. An exception is answered 500.
-using Pages = std::map<std::string, std::function<Reply()>, std::less<>>;
-
-struct PlainListener {
-  Endpoint listen;
-  Pages pages;      ///< made on the server's thread
-  Pages slow = {};  ///< made one after the other on a thread of their own: they hold nobody up
-};
-
-/// Plain HTTP, GET and HEAD, one request a connection, one thread for all its ports.
-class PlainServer {
- public:
-  static std::variant<PlainServer, StartError> start(std::vector<PlainListener> listeners,
-                                                     const Limits& limits = {});
-
-  PlainServer(PlainServer&&) noexcept;
-  PlainServer& operator=(PlainServer&&) noexcept;
-  ~PlainServer();
-
-  /// The actual port of the n-th listener.
-  std::uint16_t port(std::size_t listener) const;
-  void stop(std::chrono::milliseconds deadline);
-
- private:
-  explicit PlainServer(std::unique_ptr<detail::Engine> engine);
   std::unique_ptr<detail::Engine> engine_;
 };
 

@@ -9,13 +9,17 @@
 #include <functional>
 #include <memory>
 
-#include "webhook/http/clock.h"
+#include "common/runtime/clock.h"
+#include "common/runtime/workers.h"
 #include "webhook/http/events.h"
 #include "webhook/http/exchange.h"
 #include "webhook/http/limits.h"
-#include "webhook/http/workers.h"
 
 namespace dynamo::webhook::detail {
+
+using runtime::coarseNow;
+using runtime::Instant;
+using runtime::kNever;
 
 /// Bytes of requests or replies that may be held at a time.
 class Budget {
@@ -55,13 +59,8 @@ class Budget {
 
 /// What one listening port serves.
 struct Site {
-  enum class Speaks {
-    reviews,  ///< POST of application/json
-    pages,    ///< GET and HEAD, no request body
-  };
-  Speaks speaks = Speaks::reviews;
   FindRoute find;
-  std::function<std::shared_ptr<SSL_CTX>()> tls;  ///< empty: plain HTTP
+  std::function<std::shared_ptr<SSL_CTX>()> tls;
   ServerEvents events;
   std::function<bool(const X509&)> admits;  ///< empty: everyone
 };
@@ -98,7 +97,7 @@ class Shared {
   std::atomic<bool> trimPosted_{false};
 
  public:
-  Workers workers;  // last: its threads end before the rest goes
+  runtime::Workers workers;  // last: its threads end before the rest goes
 };
 
 }  // namespace dynamo::webhook::detail

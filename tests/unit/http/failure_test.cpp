@@ -78,8 +78,8 @@ TEST_CASE("no thread at start is an error") {
     options.listen = {"127.0.0.1", 0};
     options.threads = kThreads;
     const auto started = Server::start(options, findNothing, [&] { return context; });
-    if (const auto* error = std::get_if<StartError>(&started)) say(error->message);
-    return std::holds_alternative<StartError>(started) ? 1 : 0;
+    if (const auto* error = std::get_if<runtime::StartError>(&started)) say(error->message);
+    return std::holds_alternative<runtime::StartError>(started) ? 1 : 0;
   });
   CAPTURE(allowed, ended.said);
   REQUIRE(WIFEXITED(ended.status));
@@ -100,7 +100,7 @@ TEST_CASE("a loop that fails ends the process and says why") {
         // What accepts is prepared for exceptions of the library, not for a number.
         const auto started =
             Server::start(options, findNothing, []() -> std::shared_ptr<SSL_CTX> { throw 42; });
-        if (std::holds_alternative<StartError>(started)) return 2;
+        if (std::holds_alternative<runtime::StartError>(started)) return 2;
         say(std::to_string(std::get<Server>(started).port()) + "\n");
         ::pause();
         return 3;

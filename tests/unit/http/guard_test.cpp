@@ -39,7 +39,7 @@ class GuardedServer {
     auto started = Server::start(
         options, [this](std::string_view path) { return path == "/guarded" ? &guarded_ : &open_; },
         [this] { return context_; });
-    if (auto* error = std::get_if<StartError>(&started)) throw std::runtime_error{error->message};
+    if (auto* error = std::get_if<runtime::StartError>(&started)) throw std::runtime_error{error->message};
     server_ = std::make_unique<Server>(std::move(std::get<Server>(started)));
   }
 

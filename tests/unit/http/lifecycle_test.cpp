@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "common/runtime/memory.h"
 #include "support.h"
-#include "webhook/http/memory.h"
 
 namespace dynamo::webhook::test {
 namespace {
@@ -344,7 +344,7 @@ TEST_CASE("memory stays flat", "[memory]") {
 }
 
 TEST_CASE("memory of a large body is given back", "[memory]") {
-  keepHeapSmall();
+  runtime::keepHeapSmall();
   TestServer server{{}, 2};
   const auto request = post("/big", std::string(16 << 20, 'x'));
   REQUIRE(Client{server.port()}.ask(post("/big", "{}")).status == 200);
@@ -355,7 +355,7 @@ TEST_CASE("memory of a large body is given back", "[memory]") {
 }
 
 TEST_CASE("connections that stay give back what large bodies and replies took", "[memory]") {
-  keepHeapSmall();
+  runtime::keepHeapSmall();
   TestServer server{{}, 2};
   constexpr std::size_t kLarge = std::size_t{1} << 20;
   const auto mirror = post("/mirror", std::string(kLarge, 'x'));

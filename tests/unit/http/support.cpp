@@ -307,7 +307,7 @@ TestServer::TestServer(Limits limits, unsigned threads, int minVersion, ServerEv
     const std::lock_guard lock{mutex_};
     return context_;
   });
-  if (auto* error = std::get_if<StartError>(&started)) throw std::runtime_error{error->message};
+  if (auto* error = std::get_if<runtime::StartError>(&started)) throw std::runtime_error{error->message};
   server_ = std::make_unique<Server>(std::move(std::get<Server>(started)));
 }
 

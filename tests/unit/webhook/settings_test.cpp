@@ -63,8 +63,8 @@ TEST_CASE("flags win over the file") {
         options.listen = "127.0.0.1:1002";
         options.tlsMinVersion = "1.3";
         options.certDir = "/b";
-        options.logLevel = "error";
-        options.logFormat = "json";
+        options.log.level = "error";
+        options.log.format = "json";
       });
   const auto& settings = std::get<Settings>(result);
   CHECK(settings.server.listen.port == 1002);
@@ -193,8 +193,8 @@ TEST_CASE("the reference's flags of logging") {  // cfg-Q1
   };
   const auto zap = [](const char* level, const char* encoder) {
     return [=](ServeOptions& options) {
-      options.zapLogLevel = level;
-      options.zapEncoder = encoder;
+      options.log.zapLevel = level;
+      options.log.zapEncoder = encoder;
     };
   };
   const std::string file = "logging: {level: warn, format: text}";
@@ -218,14 +218,14 @@ TEST_CASE("what is wrong is told once, where it stands") {
         "\"1.2\"|");
   CHECK(std::get<std::string>(made("logging: {level: info}", [](ServeOptions& options) {
           options.tlsMinVersion = "1.1";
-          options.logLevel = "loud";
-          options.logFormat = "xml";
+          options.log.level = "loud";
+          options.log.format = "xml";
           options.listen = "host";
         })).find("--listen: ") == 0);
   CHECK(std::get<std::string>(made("logging: {level: loud}",
                                    [](ServeOptions& options) {
                                      options.tlsMinVersion = "1.1";
-                                     options.logLevel = "loud";
+                                     options.log.level = "loud";
                                    })) ==
         "--tls-min-version: Unsupported value: \"1.1\": supported values: \"1.2\", \"1.3\"|"
         "--log-level: Unsupported value: \"loud\": supported values: \"debug\", \"error\", \"info\", "

@@ -1,0 +1,74 @@
+#include "common/runtime/peer.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace dynamo::runtime {
+namespace {
+
+constexpr std::array<unsigned char, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
+
+/// "bad certificate", "unknown ca": the name in RFC 8446 without underscores.
+std::string alertName(int alert) {
+  std::string name = SSL_alert_desc_string_long(alert);
+  for (char& c : name) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return name;
+}
+
+}  // namespace
+
+Peer::Peer(int fd) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  void* const raw = &storage;
+  if (::getpeername(fd, static_cast<sockaddr*>(raw), &size) != 0) return;
+  if (storage.ss_family == AF_INET6) {
+    sockaddr_in6 in{};
+    std::memcpy(&in, &storage, sizeof in);
+    std::memcpy(address_.data(), &in.sin6_addr, address_.size());
+    port_ = ntohs(in.sin6_port);
+  } else if (storage.ss_family == AF_INET) {
+    sockaddr_in in{};
+    std::memcpy(&in, &storage, sizeof in);
+    std::copy(kMapped.begin(), kMapped.end(), address_.begin());
+    std::memcpy(address_.data() + kMapped.size(), &in.sin_addr, sizeof in.sin_addr);
+    port_ = ntohs(in.sin_port);
+  }
+}
+
+std::string Peer::text() const {
+  if (port_ == 0) return {};
+  const bool v4 = std::equal(kMapped.begin(), kMapped.end(), address_.begin());
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  ::inet_ntop(v4 ? AF_INET : AF_INET6, address_.data() + (v4 ? kMapped.size() : 0), text.data(), text.size());
+  const std::string address{text.data()};
+  return (v4 ? address : "[" + address + "]") + ":" + std::to_string(port_);
+}
+
+TlsFault oldestFault(const SSL* ssl) {
+  const unsigned long code = ERR_peek_error();
+  if (code == 0 || ERR_GET_LIB(code) != ERR_LIB_SSL) return {};
+  const int reason = ERR_GET_REASON(code);
+  if (reason > SSL_AD_REASON_OFFSET) {
+    const int alert = reason - SSL_AD_REASON_OFFSET;
+    return {"remote error: " + alertName(alert), alert, false};
+  }
+  const char* text = ERR_reason_error_string(code);  // fixed texts, which hold no input
+  TlsFault fault{text == nullptr ? "TLS error " + std::to_string(reason) : text, 0, false};
+  if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED) {
+    fault.untrusted = true;
+    fault.reason += ": ";
+    fault.reason += X509_verify_cert_error_string(SSL_get_verify_result(ssl));
+  }
+  return fault;
+}
+
+}  // namespace dynamo::runtime

@@ -1,0 +1,41 @@
+#pragma once
+// One request over a new connection to a scripted server.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "common/runtime/client_session.h"
+#include "support.h"
+
+namespace dynamo::runtime::test {
+
+const Authority& authority();
+
+/// For "localhost" and 127.0.0.1.
+const certs::PemPair& goodPair();
+
+Target targetOf(const ScriptedPeer& peer, std::string serverName = "localhost");
+
+/// What a request comes to.
+struct Outcome {
+  std::optional<ClientReply> reply;
+  TransportError error;
+};
+
+struct Asked {
+  std::string serverName = "localhost";
+  ClientContext context = trusting(authority().pem());
+  ClientRequest request = {};
+  std::size_t mostBody = 1 << 20;
+  std::chrono::milliseconds within = 8s;
+};
+
+Outcome ask(const ScriptedPeer& peer, const Asked& asked = {});
+Outcome ask(const Target& target, const Asked& asked = {});
+
+/// A server that gives everyone the same bytes and says goodbye.
+ScriptedPeer::Script answers(std::string text);
+
+}  // namespace dynamo::runtime::test

@@ -1,0 +1,55 @@
+// What probes are told.
+
+#include "common/runtime/readiness.h"
+
+#include <catch2/catch.hpp>
+
+#include "support.h"
+
+namespace dynamo::runtime::test {
+
+TEST_CASE("the slow check is asked at most once a second, and only where the quick one is content") {
+  std::string quick;
+  std::string slow;
+  int asked = 0;
+  std::chrono::steady_clock::time_point now{1h};
+  Readiness readiness{[&] { return quick; },
+                      [&] {
+                        ++asked;
+                        return slow;
+                      },
+                      [&] { return now; }};
+  quick = "no certificate";
+  CHECK(readiness.problem() == "no certificate");
+  CHECK(asked == 0);
+  quick = "";
+  CHECK(readiness.problem().empty());
+  slow = "no answer";
+  now += 999ms;
+  CHECK(readiness.problem().empty());
+  CHECK(asked == 1);
+  now += 1ms;
+  CHECK(readiness.problem() == "no answer");
+  CHECK(asked == 2);
+  quick = "expired";
+  CHECK(readiness.problem() == "expired");
+  readiness.drain();
+  CHECK(readiness.problem() == "shutting down");
+}
+
+TEST_CASE("the listener of probes answers as they expect") {
+  Noted problem;
+  auto started = PlainServer::start({probeListener({"127.0.0.1", 0}, [&] { return problem.get(); })});
+  const PlainServer& server = std::get<PlainServer>(started);
+  const auto get = [&](const std::string& path) {
+    const std::string reply = PlainClient{server.port(0)}.ask("GET " + path + " HTTP/1.1\r\nHost: h\r\n\r\n");
+    return reply.substr(9, 4) + reply.substr(reply.find("\r\n\r\n") + 4);
+  };
+  CHECK(get("/healthz") == "200 ok\n");
+  CHECK(get("/readyz") == "200 ok\n");
+  problem.set("shutting down");
+  CHECK(get("/healthz") == "200 ok\n");
+  CHECK(get("/readyz") == "500 shutting down\n");
+}
+
+}  // namespace dynamo::runtime::test
