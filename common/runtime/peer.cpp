@@ -16,6 +16,7 @@ constexpr std::array<unsigned char, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x
 
 /// "bad certificate", "unknown ca": the name in RFC 8446 without underscores.
 std::string alertName(int alert) {
+  if (alert == TLS13_AD_CERTIFICATE_REQUIRED) return "certificate required";  // OpenSSL has no name for it
   std::string name = SSL_alert_desc_string_long(alert);
   for (char& c : name) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -54,7 +55,12 @@ std::string Peer::text() const {
 }
 
 TlsFault oldestFault(const SSL* ssl) {
-  const unsigned long code = ERR_peek_error();
+  unsigned long code = ERR_peek_error();
+  // Before a certificate with a wrong signature is refused, the cipher tells its own error.
+  if (const unsigned long last = ERR_peek_last_error();
+      ERR_GET_LIB(last) == ERR_LIB_SSL && ERR_GET_REASON(last) == SSL_R_CERTIFICATE_VERIFY_FAILED) {
+    code = last;
+  }
   if (code == 0 || ERR_GET_LIB(code) != ERR_LIB_SSL) return {};
   const int reason = ERR_GET_REASON(code);
   if (reason > SSL_AD_REASON_OFFSET) {

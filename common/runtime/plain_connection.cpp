@@ -56,6 +56,7 @@ Task<PlainConnection::Read> PlainConnection::readHead() {
     const IoResult got = wire_.read(in_.data() + before, in_.size() - before);
     in_.resize(before + got.bytes);
     if (got.io == Io::closed) co_return Read::Over;
+    if (cut_) co_return Read::Over;  // before this wait
     if (got.io != Io::ok) {
       const Woken how = co_await socket_.readable(in_.empty() ? std::min(deadline, firstBy_) : deadline);
       if (cut_ || loop_.stopping()) co_return Read::Over;
@@ -115,7 +116,7 @@ Task<bool> PlainConnection::write(std::string text) {
     const IoResult result = wire_.write(text.data() + sent, text.size() - sent);
     sent += result.bytes;
     if (result.io == Io::ok) continue;
-    if (result.io == Io::closed) co_return false;
+    if (result.io == Io::closed || cut_) co_return false;
     waitsSince_ = Clock::now();
     const Deadline deadline = start + limits_.write + std::chrono::seconds{sent / kMinRate};
     const Woken how = co_await socket_.writable(deadline);

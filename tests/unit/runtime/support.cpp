@@ -79,8 +79,8 @@ void PlainClient::endOfStream() const {
   ::shutdown(fd_.get(), SHUT_WR);
 }
 
-Authority::Authority()
-    : pair_(certs::test::forge({.commonName = "test CA",
+Authority::Authority(const std::string& name)
+    : pair_(certs::test::forge({.commonName = name,
                                 .basicConstraints = "critical,CA:TRUE",
                                 .keyUsage = "keyCertSign",
                                 .extendedKeyUsage = "",

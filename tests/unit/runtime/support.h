@@ -81,7 +81,7 @@ class PlainClient {
 /// A CA, and certificates that it signs, valid from an hour ago to an hour from now.
 class Authority {
  public:
-  Authority();
+  explicit Authority(const std::string& name = "test CA");
 
   const std::string& pem() const { return pair_.certificate; }
   /// `names` as OpenSSL writes them: "DNS:localhost,IP:127.0.0.1". It ends at `end` from now.
