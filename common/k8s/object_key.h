@@ -1,0 +1,28 @@
+#pragma once
+// Which object: what names one in a cluster.
+
+#include <compare>
+#include <string>
+
+#include "common/json/value.h"
+
+namespace dynamo::k8s {
+
+struct ObjectKey {
+  std::string group;  ///< empty: the core group
+  std::string version;
+  std::string kind;
+  std::string namespaceName;  ///< empty: cluster-scoped
+  std::string name;
+
+  auto operator<=>(const ObjectKey&) const = default;
+};
+
+/// The key of an object with apiVersion, kind and metadata; what it lacks is empty.
+ObjectKey keyOf(const json::Value& object);
+
+/// "Deployment.apps demo/frontend", "Service demo/frontend", "ClusterRole.rbac.authorization.k8s.io planner":
+/// for log lines and messages.
+std::string toText(const ObjectKey& key);
+
+}  // namespace dynamo::k8s

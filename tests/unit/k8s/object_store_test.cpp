@@ -1,0 +1,196 @@
+// What a cache keeps of objects, and how it finds them.
+#include "common/k8s/object_store.h"
+
+#include <fmt/format.h>
+#include <catch2/catch.hpp>
+#include <map>
+#include <random>
+
+#include "common/json/parse.h"
+
+namespace dynamo::k8s::test {
+namespace {
+
+using Change = ObjectStore::Change;
+
+json::Document parsed(std::string_view text) {
+  json::Document document;
+  INFO(text);
+  REQUIRE_FALSE(json::parse(text, document));
+  return document;
+}
+
+std::string trimmed(std::string_view object, const KeptFields& kept) {
+  return Trimmer{kept}.text(parsed(object));
+}
+
+TEST_CASE("the fields that are kept of an object") {
+  const std::string object =
+      R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a","namespace":"n","uid":"u",)"
+      R"("resourceVersion":"1","generation":2,"deletionTimestamp":"t","creationTimestamp":"c","labels":{"l":"x","m":"y"},)"
+      R"("annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{}","b":"c"},)"
+      R"("ownerReferences":[{"apiVersion":"v","kind":"K","name":"o","uid":"ou","controller":true}],)"
+      R"("managedFields":[{"manager":"m"}]},"spec":{"replicas":3,"template":{"a":1}},)"
+      R"("status":{"conditions":[{"type":"A","message":"long"},{"type":"B"}],"replicas":null}})";
+  const std::string head =
+      R"({"metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"1","generation":2,)"
+      R"("deletionTimestamp":"t",)";
+  const std::string owners = R"("ownerReferences":[{"uid":"ou","controller":true}])";
+  struct Row {
+    KeptFields kept;
+    std::string text;
+  };
+  const Row rows[] = {
+      {{{"metadata.name"}}, head + owners + "}}"},
+      {{{"spec.replicas", "status.conditions.type", "status.absent"}},
+       head + owners + R"(},"spec":{"replicas":3},"status":{"conditions":[{"type":"A"},{"type":"B"}]}})"},
+      {{{"status"}},
+       head + owners +
+           R"(},"status":{"conditions":[{"type":"A","message":"long"},{"type":"B"}],"replicas":null}})"},
+      {{{"spec.replicas.below"}}, head + owners + R"(},"spec":{"replicas":3}})"},
+      {{{"metadata.labels.m", "metadata.annotations"}},
+       head + R"("labels":{"m":"y"},"annotations":{"b":"c"},)" + owners + "}}"},
+      {{{"metadata.annotations"}, true, true},
+       head + R"("annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{}","b":"c"},)" + owners +
+           R"(,"managedFields":[{"manager":"m"}]}})"},
+      {{},
+       head +
+           R"("creationTimestamp":"c","labels":{"l":"x","m":"y"},"annotations":{"b":"c"},"ownerReferences":)"
+           R"([{"apiVersion":"v","kind":"K","name":"o","uid":"ou","controller":true}]},"spec":{"replicas":3,)"
+           R"("template":{"a":1}},"status":{"conditions":[{"type":"A","message":"long"},{"type":"B"}],"replicas":null}})"},
+  };
+  for (const Row& row : rows) CHECK(trimmed(object, row.kept) == row.text);
+}
+
+TEST_CASE("objects of odd types are kept as they are") {
+  CHECK(trimmed(R"({"metadata":null})", {}) == R"({"metadata":null})");
+  CHECK(trimmed(R"({"metadata":{"annotations":5,"name":"a"},"spec":[1]})", {}) ==
+        R"({"metadata":{"annotations":5,"name":"a"},"spec":[1]})");
+  CHECK(trimmed(R"({"spec":5,"status":{"a":[[{"b":1,"c":2}]]}})", {{"spec.a", "status.a.b"}}) ==
+        R"({"spec":5,"status":{"a":[[{"b":1}]]}})");
+  CHECK(trimmed("[]", {}) == "{}");
+}
+
+const std::vector<StoredKind> kKinds = {{"apps/v1", "Deployment", {{"spec.replicas"}}, {"graph"}},
+                                        {"v1", "Service", {{"spec.type"}}, {"graph", "part"}}};
+
+json::Document objectOf(std::string_view apiVersion, std::string_view kind, std::string_view space,
+                        std::string_view name, std::string_view owners, std::string_view labels,
+                        int version = 1) {
+  std::string references;
+  for (std::size_t i = 0; i < owners.size(); ++i) {  // each letter is a uid
+    references += fmt::format(R"({}{{"uid":"{}"}})", i == 0 ? "" : ",", owners[i]);
+  }
+  return parsed(fmt::format(
+      R"({{"apiVersion":"{}","kind":"{}","metadata":{{"name":"{}","namespace":"{}","resourceVersion":"{}",)"
+      R"("ownerReferences":[{}],"labels":{{{}}}}}}})",
+      apiVersion, kind, name, space, version, references, labels));
+}
+
+std::string names(const ObjectStore& store, const std::vector<ObjectStore::Slot>& slots) {
+  std::string text;
+  for (const auto slot : slots) text += toText(store.key(slot)) + "; ";
+  return text;
+}
+
+TEST_CASE("objects are found by key, owner and label") {
+  ObjectStore store{kKinds};
+  const auto put = [&](auto... arguments) { return store.put(objectOf(arguments...)); };
+  CHECK((put("apps/v1", "Deployment", "n", "b", "x", R"("graph":"g")") == Change::Added));
+  CHECK((put("apps/v1", "Deployment", "n", "a", "x", R"("graph":"g","part":"p")") == Change::Added));
+  CHECK((put("v1", "Service", "n", "a", "xyx", R"("graph":"g","part":"p")") == Change::Added));
+  CHECK((put("v1", "Service", "m", "a", "", R"("graph":"g")") == Change::Added));
+  CHECK((put("apps/v1", "Deployment", "n", "a", "x", R"("graph":"g","part":"p")") == Change::Same));
+  CHECK((put("apps/v2", "Deployment", "n", "a", "x", "") == Change::UnknownKind));
+  CHECK(store.size() == 4);
+  CHECK(names(store, store.ownedBy("x")) == "Deployment.apps n/a; Deployment.apps n/b; Service n/a; ");
+  CHECK(names(store, store.ownedBy("y")) == "Service n/a; ");
+  CHECK(store.ownedBy("z").empty());
+  CHECK(names(store, store.labelled("n", "graph", "g")) ==
+        "Deployment.apps n/a; Deployment.apps n/b; Service n/a; ");
+  CHECK(names(store, store.labelled("m", "graph", "g")) == "Service m/a; ");
+  CHECK(names(store, store.labelled("n", "part", "p")) ==
+        "Service n/a; ");  // Deployments are not found by it
+  CHECK(names(store, store.ofKind("v1", "Service")) == "Service n/a; Service m/a; ");
+  CHECK(store.ofKind("v1", "Secret").empty());
+
+  CHECK((put("apps/v1", "Deployment", "n", "b", "y", R"("graph":"h")", 2) == Change::Changed));
+  CHECK(names(store, store.ownedBy("x")) == "Deployment.apps n/a; Service n/a; ");
+  CHECK(names(store, store.ownedBy("y")) == "Deployment.apps n/b; Service n/a; ");
+  CHECK(names(store, store.labelled("n", "graph", "h")) == "Deployment.apps n/b; ");
+  const auto slot = store.find({"apps", "v1", "Deployment", "n", "b"});
+  REQUIRE(slot);
+  const json::Document object = store.object(*slot);
+  CHECK(json::findText(&object, "apiVersion") == "apps/v1");
+  CHECK(json::findText(&object, "kind") == "Deployment");
+  CHECK(json::findText(json::find(&object, "metadata"), "resourceVersion") == "2");
+  CHECK_FALSE(store.find({"apps", "v1", "Deployment", "m", "b"}));
+  CHECK_FALSE(store.find({"apps", "v1", "DaemonSet", "n", "b"}));
+
+  CHECK(store.remove({"", "v1", "Service", "n", "a"}));
+  CHECK_FALSE(store.remove({"", "v1", "Service", "n", "a"}));
+  CHECK(names(store, store.ownedBy("y")) == "Deployment.apps n/b; ");
+  CHECK(store.labelled("n", "part", "p").empty());
+}
+
+TEST_CASE("names of any form are kept") {
+  ObjectStore store{kKinds};
+  for (const char* name : {R"(a\"b)", R"(tab\t)", "", "name", R"(\u0000)"}) {
+    INFO(name);
+    const json::Document object = objectOf("v1", "Service", "n", name, "", "");
+    CHECK((store.put(object) == Change::Added));
+    const ObjectKey key = keyOf(object);
+    REQUIRE(store.find(key));
+    CHECK((store.key(*store.find(key)) == key));
+  }
+  CHECK(store.size() == 5);
+}
+
+TEST_CASE("the store agrees with a plain map after any changes") {
+  struct Kept {
+    std::string text;
+    std::string owners;
+  };
+  ObjectStore store{kKinds};
+  std::map<ObjectKey, Kept> model;
+  std::mt19937 random{7};
+  const auto below = [&](unsigned bound) { return static_cast<unsigned>(random() % bound); };
+  for (int step = 0; step < 20000; ++step) {
+    // Mostly growing at first, shrinking at last: the table moves, and slots are used again.
+    const bool removes = below(20000) < static_cast<unsigned>(step);
+    const ObjectKey key{"", "v1", "Service", fmt::format("n{}", below(3)), fmt::format("s{}", below(700))};
+    if (removes) {
+      REQUIRE(store.remove(key) == (model.erase(key) != 0));
+    } else {
+      std::string owners;
+      for (unsigned i = below(3); i > 0; --i) owners += static_cast<char>('a' + below(20));
+      const json::Document object =
+          objectOf("v1", "Service", key.namespaceName, key.name, owners, "", static_cast<int>(below(1000)));
+      store.put(object);
+      model[key] = {Trimmer{kKinds[1].kept}.text(object), owners};
+    }
+    if (step % 997 != 0) continue;
+    REQUIRE(store.size() == model.size());
+    std::size_t bytes = 0;
+    for (const auto& [each, kept] : model) {
+      const auto slot = store.find(each);
+      REQUIRE(slot);
+      REQUIRE(store.text(*slot) == kept.text);
+      bytes += kept.text.size();
+    }
+    REQUIRE(store.textBytes() == bytes);
+    for (char owner = 'a'; owner < 'a' + 20; ++owner) {
+      std::vector<ObjectKey> wanted;
+      for (const auto& [each, kept] : model) {
+        if (kept.owners.find(owner) != std::string::npos) wanted.push_back(each);
+      }
+      std::vector<ObjectKey> got;
+      for (const auto slot : store.ownedBy(std::string(1, owner))) got.push_back(store.key(slot));
+      REQUIRE((got == wanted));
+    }
+  }
+  CHECK(model.size() > 100);
+}
+
+}  // namespace
+}  // namespace dynamo::k8s::test
