@@ -158,10 +158,8 @@ void readConfigured(std::string_view service, json::Document& config, Source& so
 }
 
 Findings renderOnce(const Value& graph, const render::Context& context) {
-  json::Document document;
-  auto& allocator = document.GetAllocator();
   Findings findings;
-  render::Children children = render::renderAll(graph, context, {}, allocator);
+  render::Children children = render::renderAll(graph, context, {});
   findings.errors = std::move(children.errors);
   const Value* services = json::findObject(render::specOf(graph), "services");
   const Value* envs = json::find(render::specOf(graph), "envs");
@@ -171,9 +169,9 @@ Findings renderOnce(const Value& graph, const render::Context& context) {
     json::Document config;
     if (!render::usesGrove(graph, context)) readConfigured(service, config, source);
     for (render::Child& child : children.items) {
-      const bool whole = json::findText(&child.object, "kind") == "PodCliqueSet";
+      const bool whole = child.key.kind == "PodCliqueSet";
       if (whole || child.service == service) {
-        checkTemplates(child.object, service, source, allocator, findings);
+        checkTemplates(child.object, service, source, children.memory(), findings);
       }
     }
   }
@@ -183,7 +181,7 @@ Findings renderOnce(const Value& graph, const render::Context& context) {
 /// nullopt: nobody has said what is installed.
 std::optional<bool> groveFor(const Value& graph, const render::Context& context) {
   if (model::refusesGrove(render::annotationsOf(graph))) return false;
-  return model::groveEnabled(context.config.orchestrators, context.facts.groveApi);
+  return model::groveEnabled(context.config.orchestrators, context.facts.api(render::Api::Grove));
 }
 
 bool isSetOfNone(const Value* component) {
@@ -238,25 +236,20 @@ Findings dryRenderGraph(const Value& graph, const render::Context& context) {
 }
 
 Findings dryRenderComponentDeployment(const Value& deployment, const render::Context& context) {
-  json::Document document;
-  auto& allocator = document.GetAllocator();
   Findings findings;
-  render::Children children =
-      render::renderComponentDeployment(deployment, trialOf(context, context.grove), allocator);
+  render::Children children = render::renderComponentDeployment(deployment, trialOf(context, context.grove));
   findings.errors = std::move(children.errors);
   Source source{render::specOf(deployment), "spec", nullptr};
   source.object = &deployment;
   for (render::Child& child : children.items) {
-    checkTemplates(child.object, child.service, source, allocator, findings);
+    checkTemplates(child.object, child.service, source, children.memory(), findings);
   }
   return findings;
 }
 
 Findings dryRenderCheckpoint(const Value& checkpoint, const render::Context& context) {
-  json::Document document;
-  auto& allocator = document.GetAllocator();
   Findings findings;
-  render::Children children = render::renderCheckpoint(checkpoint, context, allocator);
+  render::Children children = render::renderCheckpoint(checkpoint, context);
   findings.errors = std::move(children.errors);
   const Value* given =
       json::findObject(json::findObject(render::specOf(checkpoint), "job"), "podTemplateSpec");

@@ -1,7 +1,5 @@
 #include "common/render/checkpoint.h"
 
-#include <algorithm>
-
 #include "common/api/dynamo.h"
 #include "common/json/build.h"
 #include "common/render/env.h"
@@ -52,7 +50,7 @@ void volumeOnce(PodDraft& pod, Value&& volume, Allocator& allocator) {
 
 }  // namespace
 
-CheckpointUse resolveCheckpoint(const Component& component, const Facts& facts) {
+CheckpointUse resolveCheckpoint(const Component& component, const FactsView& facts) {
   CheckpointUse use;
   const Value* given = json::findObject(&component.spec, "checkpoint");
   if (!json::findBool(given, "enabled").value_or(false)) return use;
@@ -63,15 +61,12 @@ CheckpointUse resolveCheckpoint(const Component& component, const Facts& facts) 
     if (identity == nullptr) return use;
     use.hash = identityHash(*identity);
   }
-  for (const CheckpointFact& fact : facts.checkpoints) {
-    if (fact.namespaceName != component.namespaceName) continue;
-    const bool match = reference.empty() ? fact.labelHash == use.hash : fact.name == reference;
-    if (!match) continue;
-    use.name = fact.name;
-    use.ready = fact.ready;
-    if (!reference.empty()) use.hash = fact.hash;
-    break;
-  }
+  const CheckpointFact* fact = reference.empty() ? facts.checkpointWithHash(component.namespaceName, use.hash)
+                                                 : facts.checkpointNamed(component.namespaceName, reference);
+  if (fact == nullptr) return use;
+  use.name = fact->name;
+  use.ready = fact->ready;
+  if (!reference.empty()) use.hash = fact->hash;
   return use;
 }
 

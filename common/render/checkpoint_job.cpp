@@ -62,8 +62,8 @@ void prepareContainer(Value& main, Value& podSpec, std::string_view hash,
 
 }  // namespace
 
-void renderAutoCheckpoint(const Component& component, const Context& context, Children& children,
-                          Allocator& allocator) {
+void renderAutoCheckpoint(const Component& component, const Context& context, Children& children) {
+  Allocator& allocator = children.memory();
   const CheckpointUse& use = component.checkpoint;
   const Value* given = json::findObject(&component.spec, "checkpoint");
   const Value* identity = json::findObject(given, "identity");
@@ -75,9 +75,7 @@ void renderAutoCheckpoint(const Component& component, const Context& context, Ch
   }
   // Services of one identity share the checkpoint that the first of them makes.
   for (const Child& child : children.items) {
-    if (json::findText(&child.object, "kind") == api::kDynamoCheckpoint && nameOf(child.object) == use.hash) {
-      return;
-    }
+    if (child.key.kind == api::kDynamoCheckpoint && child.key.name == use.hash) return;
   }
   const json::Maker make{allocator};
   Component alone = component;
@@ -101,11 +99,13 @@ void renderAutoCheckpoint(const Component& component, const Context& context, Ch
                                   "spec", std::move(pod.spec));
   make.set(object, "spec",
            make.object("identity", *identity, "job", make.object("podTemplateSpec", std::move(podTemplate))));
-  children.items.push_back({std::move(object), component.key});
+  children.add(std::move(object), component.key);
 }
 
-Children renderCheckpoint(const Value& checkpoint, const Context& context, Allocator& allocator) {
+Children renderCheckpoint(const Value& checkpoint, const Context& context) {
   Children children;
+  if (!canOwn(checkpoint, context, kUidField, children.errors)) return children;
+  Allocator& allocator = children.memory();
   const json::Maker make{allocator};
   const Value* spec = specOf(checkpoint);
   const Value* job = json::findObject(spec, "job");
@@ -151,7 +151,7 @@ Children renderCheckpoint(const Value& checkpoint, const Context& context, Alloc
                        "backoffLimit", number("backoffLimit", kBackoffLimit), "ttlSecondsAfterFinished",
                        number("ttlSecondsAfterFinished", kTtlSecondsAfterFinished), "template",
                        make.object("metadata", std::move(templateMetadata), "spec", std::move(pod))));
-  children.items.push_back({std::move(object), ""});
+  children.add(std::move(object));
   return children;
 }
 

@@ -7,7 +7,6 @@
 namespace dynamo::render {
 
 /// The DynamoCheckpoint of a component in mode Auto that has none yet; outlives the graph, so without owner.
-void renderAutoCheckpoint(const Component& component, const Context& context, Children& children,
-                          json::Allocator& allocator);
+void renderAutoCheckpoint(const Component& component, const Context& context, Children& children);
 
 }  // namespace dynamo::render

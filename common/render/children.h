@@ -2,25 +2,44 @@
 // Children of custom resources as pure functions: children = render(stored, facts).
 
 #include <map>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/json/value.h"
+#include "common/k8s/object_key.h"
+#include "common/render/child_kinds.h"
 #include "common/render/component.h"
 #include "common/render/context.h"
 
 namespace dynamo::render {
 
 struct Child {
+  k8s::ObjectKey key;
+  Policy policy = Policy::Applied;
+  Stage stage = Stage::Access;
   json::Value object;
   std::string service;  ///< the service it is made for; empty: the whole graph
 };
 
-/// Errors of one component do not stop the others.
+/// The result of a rendering. It owns the memory of its children: nothing in them refers to the object, the
+/// configuration or the facts that they are made of. Errors of one component do not stop the others; what is
+/// missing because of an error must not be taken for a child that is no longer wanted.
 struct Children {
-  std::vector<Child> items;
+  std::vector<Child> items;  ///< as they are printed; creationOrder() says how they are created
   Errors errors;
+
+  json::Allocator& memory() { return *memory_; }
+  /// Adds an object of memory(), which is complete: its key is read here.
+  void add(json::Value&& object, std::string_view service = {});
+
+ private:
+  std::unique_ptr<json::Allocator> memory_ = std::make_unique<json::Allocator>();
 };
+
+/// Indexes of `items` in the order in which to create them: by stage, within one as rendered.
+std::vector<std::size_t> creationOrder(const Children& children);
 
 /// What is read back from children that exist; empty offline and for a new object.
 struct Observed {
@@ -32,23 +51,16 @@ struct Observed {
 
 /// Children of a DynamoGraphDeployment (its DynamoComponentDeployments, not what these make). `graph` has
 /// schema defaults and a namespace.
-Children renderGraph(const json::Value& graph, const Context& context, const Observed& observed,
-                     json::Allocator& allocator);
+Children renderGraph(const json::Value& graph, const Context& context, const Observed& observed);
 
 /// Children of a DynamoComponentDeployment, standalone or of a graph.
-Children renderComponentDeployment(const json::Value& deployment, const Context& context,
-                                   json::Allocator& allocator);
-
-/// The same; errors name paths below `path` ("spec.services[a]" when the deployment is made from a service).
-Children renderComponentDeployment(const json::Value& deployment, const std::string& path,
-                                   const Context& context, json::Allocator& allocator);
+Children renderComponentDeployment(const json::Value& deployment, const Context& context);
 
 /// The Job of a DynamoCheckpoint.
-Children renderCheckpoint(const json::Value& checkpoint, const Context& context, json::Allocator& allocator);
+Children renderCheckpoint(const json::Value& checkpoint, const Context& context);
 
-/// renderGraph, and the children of the DynamoComponentDeployments in it.
-Children renderAll(const json::Value& graph, const Context& context, const Observed& observed,
-                   json::Allocator& allocator);
+/// renderGraph, and the children of the DynamoComponentDeployments in it: offline, where these need no uid.
+Children renderAll(const json::Value& graph, const Context& context, const Observed& observed);
 
 /// Grove where its API is there, the configuration allows it and the annotation enable-grove is not "false";
 /// otherwise the component pathway (Deployment; LeaderWorkerSet for its multinode components).

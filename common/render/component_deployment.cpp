@@ -82,33 +82,37 @@ Value componentDeployment(const Value& graph, const Component& component, std::s
   return deployment;
 }
 
-Children renderComponentDeployment(const Value& deployment, const std::string& path, const Context& context,
-                                   Allocator& allocator) {
-  Children children;
+void renderComponent(const Value& deployment, const std::string& path, const Context& context,
+                     Children& children) {
+  const std::size_t before = children.errors.size();
+  const auto failed = [&] { return children.errors.size() != before; };
+  Allocator& allocator = children.memory();
   const model::Graph resolved = model::resolveGraph(deployment);
   const Component component = componentOf(resolved, path, context, children.errors, allocator);
-  if (!children.errors.empty()) return children;
+  if (failed()) return;
   const bool standalone = resolved.graphOwner == nullptr;
   if (standalone && component.discovery == "kubernetes") {
-    renderDiscoveryAccess(deployment, component.graph, component.namespaceName, children, allocator);
+    renderDiscoveryAccess(deployment, component.graph, component.namespaceName, children);
   }
   if (component.multinode() && lwsEnabled(context)) {
-    renderLeaderWorkerSets(deployment, component, context, children, allocator);
+    renderLeaderWorkerSets(deployment, component, context, children);
   } else {
-    renderDeployment(deployment, component, context, children, allocator);
+    renderDeployment(deployment, component, context, children);
   }
-  if (!children.errors.empty()) return children;
+  if (failed()) return;
   const std::string name{nameOf(deployment)};
   renderComponentService(deployment, component, model::dashed(name), componentLabels(component, allocator),
-                         componentAnnotations(component, allocator), true, children, allocator);
+                         componentAnnotations(component, allocator), true, children);
   const std::string_view model = json::findText(json::findObject(&component.spec, "modelRef"), "name");
-  if (standalone && !model.empty()) renderModelService(deployment, model, false, children, allocator);
-  renderRoutes(deployment, component, name, context, children, allocator);
-  return children;
+  if (standalone && !model.empty()) renderModelService(deployment, model, false, children);
+  renderRoutes(deployment, component, name, context, children);
 }
 
-Children renderComponentDeployment(const Value& deployment, const Context& context, Allocator& allocator) {
-  return renderComponentDeployment(deployment, "spec", context, allocator);
+Children renderComponentDeployment(const Value& deployment, const Context& context) {
+  Children children;
+  if (!canOwn(deployment, context, kUidField, children.errors)) return children;
+  renderComponent(deployment, "spec", context, children);
+  return children;
 }
 
 }  // namespace dynamo::render

@@ -38,18 +38,17 @@ Value strategy(const Component& component, const Value& annotations, const json:
 
 }  // namespace
 
-void ensureServiceAccount(const Component& component, const Facts& facts, Value& podSpec,
+void ensureServiceAccount(const Component& component, const FactsView& facts, Value& podSpec,
                           Allocator& allocator) {
   if (!json::findText(&podSpec, "serviceAccountName").empty()) return;
-  const auto found = facts.componentAccounts.find(std::string{component.namespaceName});
-  const std::string_view name = found == facts.componentAccounts.end() || found->second.empty()
-                                    ? "default"
-                                    : std::string_view{found->second.front()};
-  json::set(podSpec, "serviceAccountName", json::string(name, allocator), allocator);
+  const std::string_view labelled = facts.componentAccount(component.namespaceName);
+  json::set(podSpec, "serviceAccountName", json::string(labelled.empty() ? "default" : labelled, allocator),
+            allocator);
 }
 
 void renderDeployment(const Value& owner, const Component& component, const Context& context,
-                      Children& children, Allocator& allocator) {
+                      Children& children) {
+  Allocator& allocator = children.memory();
   const json::Maker make{allocator};
   Pod pod = renderPod(component, Role::Main, context, children.errors, allocator);
   if (!pod.good) return;
@@ -69,7 +68,7 @@ void renderDeployment(const Value& owner, const Component& component, const Cont
   setMetadata(deployment, "annotations", std::move(annotations), allocator);
   setOwner(deployment, owner, allocator);
   make.set(deployment, "spec", std::move(spec));
-  children.items.push_back({std::move(deployment), component.key});
+  children.add(std::move(deployment), component.key);
 }
 
 }  // namespace dynamo::render

@@ -107,8 +107,8 @@ Value endpointPickerConfig(const Value& config, Allocator& allocator) {
   return std::move(members.made);
 }
 
-void renderEndpointPicker(const Value& graph, const std::vector<Component>& components, Children& children,
-                          Allocator& allocator) {
+void renderEndpointPicker(const Value& graph, const std::vector<Component>& components, Children& children) {
+  Allocator& allocator = children.memory();
   const auto found = std::find_if(components.begin(), components.end(),
                                   [](const Component& c) { return c.type == api::kEpp; });
   if (found == components.end()) return;
@@ -131,7 +131,7 @@ void renderEndpointPicker(const Value& graph, const std::vector<Component>& comp
       setOwner(map, graph, allocator);
       make.set(map, "data",
                make.object(api::kEppConfigKey, text::toYaml(endpointPickerConfig(*config, allocator))));
-      children.items.push_back({std::move(map), component.key});
+      children.add(std::move(map), component.key);
     }
   }
   Value pool = makeObject("inference.networking.k8s.io/v1", "InferencePool",
@@ -147,7 +147,7 @@ void renderEndpointPicker(const Value& graph, const std::vector<Component>& comp
                                                  api::label::kNamespace, component.dynamoNamespace)),
           "endpointPickerRef",
           make.object("kind", "Service", "name", picker, "port", make.object("number", api::kEppGrpcPort))));
-  children.items.push_back({std::move(pool), component.key});
+  children.add(std::move(pool), component.key);
 }
 
 }  // namespace dynamo::render

@@ -7,7 +7,7 @@ namespace dynamo::render {
 
 /// For the first component of type epp, by service name; nothing without one.
 void renderEndpointPicker(const json::Value& graph, const std::vector<Component>& components,
-                          Children& children, json::Allocator& allocator);
+                          Children& children);
 
 /// eppConfig.config as the picker reads it: apiVersion and kind set, members that its type always writes.
 json::Value endpointPickerConfig(const json::Value& config, json::Allocator& allocator);

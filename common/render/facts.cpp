@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <string>
+#include <vector>
 
 #include "common/api/dynamo.h"
 #include "common/render/hash.h"
@@ -25,30 +26,24 @@ Problem wantObject(const Value& value, std::string_view path) {
   return value.IsObject() ? Problem{} : fmt::format("{}: want an object", path);
 }
 
-/// The texts of `list` into `texts`, sorted, each once.
-Problem addNames(const Value& list, const std::string& path, std::vector<std::string>& texts) {
+/// Appends the texts of `list` to `texts`.
+Problem readNames(const Value& list, const std::string& path, std::vector<std::string>& texts) {
   if (list.IsNull()) return {};  // as if it were not there
   if (!list.IsArray()) return fmt::format("{}: want a list of names", path);
   for (const Value& item : list.GetArray()) {
     if (!item.IsString()) return fmt::format("{}: want a list of names", path);
     texts.emplace_back(json::text(item));
   }
-  std::sort(texts.begin(), texts.end());
-  texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
   return {};
 }
 
 Problem readApis(const Value& apis, Facts& facts) {
-  const std::map<std::string_view, std::optional<bool>*> known = {{"grove", &facts.groveApi},
-                                                                  {"inferencePool", &facts.inferencePoolApi},
-                                                                  {"kaiScheduler", &facts.kaiApi},
-                                                                  {"leaderWorkerSet", &facts.lwsApi}};
   if (Problem problem = wantObject(apis, "apis"); !problem.empty()) return problem;
   for (const auto& api : apis.GetObject()) {
-    const auto entry = known.find(json::text(api.name));
-    if (entry == known.end()) return fmt::format("apis: unknown field \"{}\"", json::text(api.name));
+    const auto known = std::find(kApiNames.begin(), kApiNames.end(), json::text(api.name));
+    if (known == kApiNames.end()) return fmt::format("apis: unknown field \"{}\"", json::text(api.name));
     if (!api.value.IsBool()) return fmt::format("apis.{}: want true or false", json::text(api.name));
-    *entry->second = api.value.GetBool();
+    facts.setApi(static_cast<Api>(known - kApiNames.begin()), api.value.GetBool());
   }
   return {};
 }
@@ -59,12 +54,13 @@ Problem readPullSecrets(const Value& namespaces, Facts& facts) {
     if (space.value.IsNull()) continue;
     const std::string path = fmt::format("pullSecrets[{}]", json::text(space.name));
     if (Problem problem = wantObject(space.value, path); !problem.empty()) return problem;
-    auto& registries = facts.pullSecrets[std::string{json::text(space.name)}];
     for (const auto& registry : space.value.GetObject()) {
       // Several addresses name one registry: docker.io, https://index.docker.io/v1/.
-      Problem problem = addNames(registry.value, fmt::format("{}[{}]", path, json::text(registry.name)),
-                                 registries[registryOfAuth(json::text(registry.name))]);
+      std::vector<std::string> secrets;
+      Problem problem =
+          readNames(registry.value, fmt::format("{}[{}]", path, json::text(registry.name)), secrets);
       if (!problem.empty()) return problem;
+      facts.addPullSecrets(json::text(space.name), registryOfAuth(json::text(registry.name)), secrets);
     }
   }
   return {};
@@ -73,10 +69,11 @@ Problem readPullSecrets(const Value& namespaces, Facts& facts) {
 Problem readAccounts(const Value& namespaces, Facts& facts) {
   if (Problem problem = wantObject(namespaces, "componentServiceAccounts"); !problem.empty()) return problem;
   for (const auto& space : namespaces.GetObject()) {
+    std::vector<std::string> accounts;
     Problem problem =
-        addNames(space.value, fmt::format("componentServiceAccounts[{}]", json::text(space.name)),
-                 facts.componentAccounts[std::string{json::text(space.name)}]);
+        readNames(space.value, fmt::format("componentServiceAccounts[{}]", json::text(space.name)), accounts);
     if (!problem.empty()) return problem;
+    for (const std::string& account : accounts) facts.addComponentAccount(json::text(space.name), account);
   }
   return {};
 }
@@ -85,7 +82,7 @@ Problem readCheckpoints(const Value& checkpoints, Facts& facts) {
   if (!checkpoints.IsArray()) return "checkpoints: want a list of DynamoCheckpoints";
   for (const Value& checkpoint : checkpoints.GetArray()) {
     if (!checkpoint.IsObject()) return "checkpoints: want a list of DynamoCheckpoints";
-    facts.checkpoints.push_back(checkpointFact(checkpoint));
+    facts.setCheckpoint(checkpointFact(checkpoint));
   }
   return {};
 }

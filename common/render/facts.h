@@ -4,7 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "common/render/context.h"
+#include "common/json/value.h"
+#include "common/render/fact_index.h"
 
 namespace dynamo::render {
 

@@ -27,34 +27,38 @@ namespace {
 using json::Allocator;
 using json::Value;
 
+/// Of graphs of a few services, on either pathway.
+constexpr std::size_t kUsualChildren = 32;
+
 class Graph {
  public:
-  Graph(const Value& graph, const Context& context, const Observed& observed, Allocator& allocator)
+  Graph(const Value& graph, const Context& context, const Observed& observed)
       : graph_(graph),
         context_(context),
         observed_(observed),
-        make_(allocator),
-        components_(graphComponents(graph, context, observed, children_.errors, allocator)) {}
+        make_(children_.memory()),
+        components_(graphComponents(graph, context, observed, children_.errors, children_.memory())) {}
 
   Children render() {
+    children_.items.reserve(kUsualChildren);
     accounts();
     claims();
     for (const Component& component : components_) {
-      renderAutoCheckpoint(component, context_, children_, make_.allocator());
+      renderAutoCheckpoint(component, context_, children_);
       scalingAdapter(component);
     }
     const bool discovered = std::any_of(components_.begin(), components_.end(),
                                         [](const Component& c) { return c.discovery == "kubernetes"; });
     if (discovered) {
-      renderDiscoveryAccess(graph_, nameOf(graph_), namespaceOf(graph_), children_, make_.allocator());
+      renderDiscoveryAccess(graph_, nameOf(graph_), namespaceOf(graph_), children_);
     }
-    renderEndpointPicker(graph_, components_, children_, make_.allocator());
+    renderEndpointPicker(graph_, components_, children_);
     const bool onGrove = usesGrove(graph_, context_);
     // Admission only warns of it, and judges the pods all the same (dec-8).
     if (!onGrove && !context_.trial() && lacksOrchestrator()) return std::move(children_);
     for (const Component& component : components_) {
       const std::string_view model = json::findText(json::findObject(&component.spec, "modelRef"), "name");
-      if (!model.empty()) renderModelService(graph_, model, true, children_, make_.allocator());
+      if (!model.empty()) renderModelService(graph_, model, true, children_);
     }
     if (onGrove) {
       grove();
@@ -67,10 +71,9 @@ class Graph {
  private:
   /// Nodes of a service are started together or not at all: then the whole graph has no workloads.
   bool lacksOrchestrator() {
-    if (lwsEnabled(context_)) return false;
     bool lacks = false;
     for (const Component& component : components_) {
-      if (!component.multinode()) continue;
+      if (!component.multinode() || lwsEnabled(context_)) continue;
       lacks = true;
       children_.errors.push_back({field::ErrorType::Invalid, component.at("multinode"), "",
                                   "needs Grove or LeaderWorkerSet, but neither is installed and enabled",
@@ -89,11 +92,11 @@ class Graph {
                  json::findText(c.podSpec(), "serviceAccountName") == api::kPlannerServiceAccount;
         })) {
       renderClusterRoleAccount(api::kPlannerServiceAccount, rbac.plannerClusterRoleName, namespaceOf(graph_),
-                               context_, children_, make_.allocator());
+                               context_, children_);
     }
     if (any([](const Component& c) { return c.type == api::kEpp; })) {
       renderClusterRoleAccount(api::kEppServiceAccount, rbac.eppClusterRoleName, namespaceOf(graph_),
-                               context_, children_, make_.allocator());
+                               context_, children_);
     }
   }
 
@@ -114,7 +117,7 @@ class Graph {
       const std::string_view storageClass = json::findText(&claim, "storageClass");
       if (!storageClass.empty()) make_.set(spec, "storageClassName", storageClass);
       make_.set(object, "spec", std::move(spec));
-      children_.items.push_back({std::move(object), ""});
+      children_.add(std::move(object));
     }
   }
 
@@ -132,7 +135,7 @@ class Graph {
     make_.set(object, "spec",
               make_.object("replicas", replicas == nullptr ? Value{1} : make_.value(*replicas), "dgdRef",
                            make_.object("name", component.graph, "serviceName", component.key)));
-    children_.items.push_back({std::move(object), component.key});
+    children_.add(std::move(object), component.key);
   }
 
   void grove() {
@@ -144,14 +147,14 @@ class Graph {
       make_.set(annotations, api::annotation::kDiscoveryBackend, context_.config.discoveryBackend);
       component.annotations = keep(std::move(annotations), make_.allocator());
     }
-    renderPodCliqueSet(graph_, components_, context_, children_, make_.allocator());
+    renderPodCliqueSet(graph_, components_, context_, children_);
     for (const Component& component : components_) {
       const std::string name = model::componentName(component.graph, component.key);
       Value labels = make_.object();
       layOver(labels, component.labels, make_.allocator());
       renderComponentService(graph_, component, model::dashed(name), std::move(labels), make_.object(), false,
-                             children_, make_.allocator());
-      renderRoutes(graph_, component, name, context_, children_, make_.allocator());
+                             children_);
+      renderRoutes(graph_, component, name, context_, children_);
     }
   }
 
@@ -162,9 +165,8 @@ class Graph {
                                  : std::string{context_.anyWorkerHash};
     for (const Component& component : components_) {
       tellDeploymentConfig(component);
-      children_.items.push_back(
-          {componentDeployment(graph_, component, hash, context_, observed_, make_.allocator()),
-           component.key});
+      children_.add(componentDeployment(graph_, component, hash, context_, observed_, make_.allocator()),
+                    component.key);
     }
   }
 
@@ -184,57 +186,58 @@ class Graph {
   const Value& graph_;
   const Context& context_;
   const Observed& observed_;
-  json::Maker make_;
   Children children_;
+  json::Maker make_;
   std::vector<Component> components_;
 };
 
 /// A defect is told once, however many roles and levels meet it.
-void tellOnce(Errors& errors, Errors&& more) {
+void tellOnce(Errors& errors) {
+  if (errors.empty()) return;
   std::set<std::pair<std::string, std::string>> told;
-  for (const field::FieldError& error : errors) told.emplace(error.field, error.rule);
-  for (field::FieldError& error : more) {
-    if (told.emplace(error.field, error.rule).second) errors.push_back(std::move(error));
-  }
+  std::erase_if(errors, [&](const field::FieldError& error) {
+    return !told.emplace(error.field, error.rule).second;
+  });
 }
 
 }  // namespace
 
 bool lwsEnabled(const Context& context) {
-  return model::lwsEnabled(context.config.orchestrators, context.facts.lwsApi);
+  return model::lwsEnabled(context.config.orchestrators, context.facts.api(Api::LeaderWorkerSet));
 }
 
 bool usesGrove(const Value& graph, const Context& context) {
-  const std::optional<bool> enabled =
-      context.grove ? context.grove
-                    : model::groveEnabled(context.config.orchestrators, context.facts.groveApi);
-  return model::usesGrove(annotationsOf(graph), enabled);
+  if (model::refusesGrove(annotationsOf(graph))) return false;
+  if (context.grove) return *context.grove;
+  // A fact that does not decide is not looked up, so that its change does not concern the graph.
+  const config::OrchestratorsConfig& orchestrators = context.config.orchestrators;
+  const std::optional<bool> api =
+      orchestrators.grove.enabled ? std::nullopt : context.facts.api(Api::Grove);
+  return model::groveEnabled(orchestrators, api).value_or(true);
 }
 
-Children renderGraph(const Value& graph, const Context& context, const Observed& observed,
-                     Allocator& allocator) {
-  if (Errors errors = tooLarge(graph); !errors.empty()) return {{}, std::move(errors)};
-  Children children = Graph{graph, context, observed, allocator}.render();
-  tellOnce(children.errors, std::exchange(children.errors, {}));
+Children renderGraph(const Value& graph, const Context& context, const Observed& observed) {
+  Children children;
+  children.errors = tooLarge(graph);
+  if (!children.errors.empty() || !canOwn(graph, context, kUidField, children.errors)) return children;
+  children = Graph{graph, context, observed}.render();
+  tellOnce(children.errors);
   return children;
 }
 
-Children renderAll(const Value& graph, const Context& context, const Observed& observed,
-                   Allocator& allocator) {
-  Children all = renderGraph(graph, context, observed, allocator);
-  Children more;
-  for (const Child& child : all.items) {
-    if (json::findText(&child.object, "kind") != api::kDynamoComponentDeployment) continue;
-    Children below =
-        renderComponentDeployment(child.object, "spec.services[" + child.service + "]", context, allocator);
-    for (Child& item : below.items) {
-      item.service = child.service;
-      more.items.push_back(std::move(item));
-    }
-    std::move(below.errors.begin(), below.errors.end(), std::back_inserter(more.errors));
+Children renderAll(const Value& graph, const Context& context, const Observed& observed) {
+  Children all = renderGraph(graph, context, observed);
+  const std::size_t own = all.items.size();
+  for (std::size_t i = 0; i < own; ++i) {
+    if (all.items[i].key.kind != api::kDynamoComponentDeployment) continue;
+    const Value deployment = json::alias(all.items[i].object);  // the list grows
+    const std::string service = all.items[i].service;
+    const std::size_t before = all.items.size();
+    const std::string path = "spec.services[" + service + "]";
+    if (canOwn(deployment, context, path, all.errors)) renderComponent(deployment, path, context, all);
+    for (std::size_t item = before; item < all.items.size(); ++item) all.items[item].service = service;
   }
-  std::move(more.items.begin(), more.items.end(), std::back_inserter(all.items));
-  tellOnce(all.errors, std::move(more.errors));
+  tellOnce(all.errors);
   return all;
 }
 

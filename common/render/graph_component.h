@@ -25,4 +25,9 @@ std::map<std::string, std::string> restartAnnotations(const json::Value& graph, 
 json::Value componentDeployment(const json::Value& graph, const Component& component, std::string_view hash,
                                 const Context& context, const Observed& observed, json::Allocator& allocator);
 
+/// Adds the children of a DynamoComponentDeployment; errors name paths below `path` ("spec.services[a]" when
+/// the deployment is made from a service).
+void renderComponent(const json::Value& deployment, const std::string& path, const Context& context,
+                     Children& children);
+
 }  // namespace dynamo::render

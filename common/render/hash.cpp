@@ -93,7 +93,7 @@ std::string sha256Hex(std::string_view text) {
 }
 
 std::string modelHash(std::string_view model) {
-  return sha256Hex(model).substr(0, kShortHash);
+  return sha256Hex(model).substr(0, kModelHashDigits);
 }
 
 void appendGoString(std::string& out, std::string_view text) {

@@ -20,8 +20,10 @@ std::string workerHash(const json::Value& graph);
 /// The text that workerHash hashes: Go's JSON of the worker services.
 std::string workerHashInput(const json::Value& graph);
 
-/// The first 8 hex digits of a model's SHA-256: label value and part of the model Service's name.
+/// The first hex digits of a model's SHA-256: label value and end of the model Service's name.
 std::string modelHash(std::string_view model);
+inline constexpr std::size_t kModelHashDigits = 8;
+inline constexpr std::string_view kModelServicePrefix = "dynamo-model-";
 
 /// The hash of a checkpoint's identity, 16 hex digits.
 std::string identityHash(const json::Value& identity);

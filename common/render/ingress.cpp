@@ -69,7 +69,8 @@ Value defaultIngress(std::string_view graph, const config::IngressConfig& config
 }
 
 void renderRoutes(const Value& owner, const Component& component, std::string_view name,
-                  const Context& context, Children& children, Allocator& allocator) {
+                  const Context& context, Children& children) {
+  Allocator& allocator = children.memory();
   if (component.type != api::kFrontend) return;
   const json::Maker make{allocator};
   const Value* given = json::findObject(&component.spec, "ingress");
@@ -84,7 +85,7 @@ void renderRoutes(const Value& owner, const Component& component, std::string_vi
     setUserMetadata(object, ingress, make);
     setOwner(object, owner, allocator);
     make.set(object, "spec", std::move(spec));
-    children.items.push_back({std::move(object), component.key});
+    children.add(std::move(object), component.key);
   };
   if (json::find(ingress, "ingressControllerClassName") != nullptr) {
     add("networking.k8s.io/v1", "Ingress", ingressSpec(ingress, service, make));

@@ -57,7 +57,8 @@ Value podTemplate(const Value& owner, const Component& component, const Pod& pod
 }
 
 void renderOne(const Value& owner, const Component& component, const Templates& pods, long long index,
-               Children& children, Allocator& allocator) {
+               Children& children) {
+  Allocator& allocator = children.memory();
   const json::Maker make{allocator};
   const std::string name = fmt::format("{}-{}", model::dashed(nameOf(owner)), index);
   Value group =
@@ -65,7 +66,7 @@ void renderOne(const Value& owner, const Component& component, const Templates& 
   setMetadata(group, "labels", make.object(api::label::kInstanceId, fmt::format("{}", index)), allocator);
   setOwner(group, owner, allocator);
   make.set(group, "spec", make.object("minMember", component.nodes));
-  children.items.push_back({std::move(group), component.key});
+  children.add(std::move(group), component.key);
 
   Value set =
       makeObject("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", name, component.namespaceName, allocator);
@@ -80,13 +81,14 @@ void renderOne(const Value& owner, const Component& component, const Templates& 
                               podTemplate(owner, component, pods.leader, "leader", name, index, allocator),
                               "workerTemplate",
                               podTemplate(owner, component, pods.worker, "worker", name, index, allocator))));
-  children.items.push_back({std::move(set), component.key});
+  children.add(std::move(set), component.key);
 }
 
 }  // namespace
 
 void renderLeaderWorkerSets(const Value& owner, const Component& component, const Context& context,
-                            Children& children, Allocator& allocator) {
+                            Children& children) {
+  Allocator& allocator = children.memory();
   const Value* given = json::find(component.spec, "replicas");
   long long replicas = given != nullptr && given->IsInt64() ? given->GetInt64() : 1;
   // Whoever scales up cannot mend what is wrong with the pods.
@@ -109,7 +111,7 @@ void renderLeaderWorkerSets(const Value& owner, const Component& component, cons
   ensureServiceAccount(component, context.facts, pods.worker.spec, allocator);
   // The last one has the longest name.
   for (long long i = context.trial() ? replicas - 1 : 0; i < replicas; ++i)
-    renderOne(owner, component, pods, i, children, allocator);
+    renderOne(owner, component, pods, i, children);
 }
 
 }  // namespace dynamo::render

@@ -9,15 +9,15 @@ namespace dynamo::render {
 /// dots. `leaderOnly`: a multinode component of the component pathway is reached through its leader.
 void renderComponentService(const json::Value& owner, const Component& component, std::string_view name,
                             json::Value&& labels, json::Value&& annotations, bool leaderOnly,
-                            Children& children, json::Allocator& allocator);
+                            Children& children);
 
 /// The headless Service of a model, once for each name.
-void renderModelService(const json::Value& owner, std::string_view model, bool controller, Children& children,
-                        json::Allocator& allocator);
+void renderModelService(const json::Value& owner, std::string_view model, bool controller,
+                        Children& children);
 
 /// Ingress and VirtualService of a frontend, as far as they are enabled. `name` may hold dots.
 void renderRoutes(const json::Value& owner, const Component& component, std::string_view name,
-                  const Context& context, Children& children, json::Allocator& allocator);
+                  const Context& context, Children& children);
 
 /// What a frontend without `ingress` gets: the configuration's.
 json::Value defaultIngress(std::string_view graph, const config::IngressConfig& config,

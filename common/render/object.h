@@ -7,6 +7,7 @@
 #include "common/json/build.h"
 #include "common/json/value.h"
 #include "common/k8s/object.h"
+#include "common/render/component.h"
 
 namespace dynamo::render {
 
@@ -21,6 +22,11 @@ json::Value makeObject(std::string_view apiVersion, std::string_view kind, std::
 /// which nothing offline has, the uid is all zeros.
 void setOwner(json::Value& object, const json::Value& owner, json::Allocator& allocator,
               bool controller = true);
+
+/// Whether `owner` may own children: where they will be created, it must have a uid. Otherwise an error at
+/// `field`.
+bool canOwn(const json::Value& owner, const Context& context, const std::string& field, Errors& errors);
+inline constexpr const char* kUidField = "metadata.uid";
 
 /// Copies the members of `from` (nullptr: none) over those of `to`.
 void layOver(json::Value& to, const json::Value* from, json::Allocator& allocator);

@@ -26,7 +26,8 @@ struct CliqueRole {
 };
 
 bool kaiEnabled(const Context& context) {
-  return context.config.orchestrators.kaiSchedulerEnabled.value_or(context.facts.kaiApi.value_or(false));
+  const std::optional<bool> configured = context.config.orchestrators.kaiSchedulerEnabled;
+  return configured ? *configured : context.facts.api(Api::KaiScheduler).value_or(false);
 }
 
 class Cliques {
@@ -92,7 +93,7 @@ class Cliques {
 
   void addQueue(Value& podSpec, Value& labels) {
     const std::string_view scheduler = json::findText(&podSpec, "schedulerName");
-    if (!kaiEnabled(context_) || (!scheduler.empty() && scheduler != "kai-scheduler")) return;
+    if ((!scheduler.empty() && scheduler != "kai-scheduler") || !kaiEnabled(context_)) return;
     make_.set(podSpec, "schedulerName", "kai-scheduler");
     make_.set(labels, api::label::kKaiQueue, model::kaiQueue(annotationsOf(graph_)));
   }
@@ -109,7 +110,8 @@ class Cliques {
 }  // namespace
 
 void renderPodCliqueSet(const Value& graph, const std::vector<Component>& components, const Context& context,
-                        Children& children, Allocator& allocator) {
+                        Children& children) {
+  Allocator& allocator = children.memory();
   const std::size_t before = children.errors.size();
   Cliques cliques{graph, context, children, allocator};
   for (const Component& component : components) cliques.add(component);
@@ -121,7 +123,7 @@ void renderPodCliqueSet(const Value& graph, const std::vector<Component>& compon
                          namespaceOf(graph), allocator);
   setOwner(set, graph, allocator);
   make.set(set, "spec", make.object("replicas", 1, "template", cliques.take()));
-  children.items.push_back({std::move(set), ""});
+  children.add(std::move(set));
 }
 
 }  // namespace dynamo::render

@@ -34,17 +34,13 @@ std::string registryOfAuth(std::string_view address) {
   return canonicalHost(address);
 }
 
-void addPullSecrets(const Component& component, std::string_view image, const Facts& facts,
+void addPullSecrets(const Component& component, std::string_view image, const FactsView& facts,
                     json::Value& podSpec, json::Allocator& allocator) {
   const json::Value* annotations = component.annotations;
   if (image.empty() || json::findText(annotations, api::annotation::kDisablePullSecretDiscovery) == "true")
     return;
-  const auto byNamespace = facts.pullSecrets.find(std::string{component.namespaceName});
-  if (byNamespace == facts.pullSecrets.end()) return;
-  const auto secrets = byNamespace->second.find(registryOf(image));
-  if (secrets == byNamespace->second.end()) return;
   const json::Maker make{allocator};
-  for (const std::string& secret : secrets->second) {
+  for (const std::string& secret : facts.pullSecrets(component.namespaceName, registryOf(image))) {
     json::Value& list = json::ensureList(podSpec, "imagePullSecrets", allocator);
     if (json::findNamed(&list, secret) == nullptr) make.push(list, make.object("name", secret));
   }

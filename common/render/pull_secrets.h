@@ -16,7 +16,7 @@ std::string registryOf(std::string_view image);
 std::string registryOfAuth(std::string_view address);
 
 /// Appends the known secrets for `image` to the pod's imagePullSecrets, those already listed left out.
-void addPullSecrets(const Component& component, std::string_view image, const Facts& facts,
+void addPullSecrets(const Component& component, std::string_view image, const FactsView& facts,
                     json::Value& podSpec, json::Allocator& allocator);
 
 }  // namespace dynamo::render

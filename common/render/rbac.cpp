@@ -50,13 +50,14 @@ Value binding(std::string_view account, std::string_view namespaceName, std::str
 }  // namespace
 
 void renderDiscoveryAccess(const Value& owner, std::string_view graph, std::string_view namespaceName,
-                           Children& children, Allocator& allocator) {
+                           Children& children) {
+  Allocator& allocator = children.memory();
   const json::Maker make{allocator};
   const std::string account = std::string{graph} + std::string{api::kDiscoveryAccountSuffix};
   const std::string roleName = account + "-role";
   const auto add = [&](Value&& object) {
     setOwner(object, owner, allocator);
-    children.items.push_back({std::move(object), ""});
+    children.add(std::move(object));
   };
   add(labelled("v1", "ServiceAccount", account, account, namespaceName, allocator));
   Value role = labelled(kRbacVersion, "Role", roleName, account, namespaceName, allocator);
@@ -71,13 +72,13 @@ void renderDiscoveryAccess(const Value& owner, std::string_view graph, std::stri
 }
 
 void renderClusterRoleAccount(std::string_view name, std::string_view clusterRole,
-                              std::string_view namespaceName, const Context& context, Children& children,
-                              Allocator& allocator) {
+                              std::string_view namespaceName, const Context& context, Children& children) {
+  Allocator& allocator = children.memory();
   if (context.config.restricted() || clusterRole.empty()) return;
   const json::Maker make{allocator};
-  children.items.push_back({labelled("v1", "ServiceAccount", name, name, namespaceName, allocator), ""});
-  children.items.push_back(
-      {binding(name, namespaceName, std::string{name} + "-binding", "ClusterRole", clusterRole, make), ""});
+  children.add(labelled("v1", "ServiceAccount", name, name, namespaceName, allocator));
+  children.add(
+      binding(name, namespaceName, std::string{name} + "-binding", "ClusterRole", clusterRole, make));
 }
 
 }  // namespace dynamo::render

@@ -24,8 +24,8 @@ Value portOf(std::string_view type, const json::Maker& make) {
 }  // namespace
 
 void renderComponentService(const Value& owner, const Component& component, std::string_view name,
-                            Value&& labels, Value&& annotations, bool leaderOnly, Children& children,
-                            Allocator& allocator) {
+                            Value&& labels, Value&& annotations, bool leaderOnly, Children& children) {
+  Allocator& allocator = children.memory();
   const json::Maker make{allocator};
   const bool discovered = component.discovery == "kubernetes";
   const std::string_view type = component.type;
@@ -44,16 +44,16 @@ void renderComponentService(const Value& owner, const Component& component, std:
   setOwner(service, owner, allocator);
   make.set(service, "spec",
            make.object("ports", make.list(portOf(type, make)), "selector", std::move(selector)));
-  children.items.push_back({std::move(service), component.key});
+  children.add(std::move(service), component.key);
 }
 
-void renderModelService(const Value& owner, std::string_view model, bool controller, Children& children,
-                        Allocator& allocator) {
+void renderModelService(const Value& owner, std::string_view model, bool controller, Children& children) {
+  Allocator& allocator = children.memory();
   const json::Maker make{allocator};
   const std::string hash = modelHash(model);
-  const std::string name = "dynamo-model-" + hash;
+  const std::string name = std::string{kModelServicePrefix} + hash;
   for (const Child& child : children.items) {
-    if (nameOf(child.object) == name && json::findText(&child.object, "kind") == "Service") return;
+    if (child.key.name == name && child.key.kind == "Service") return;
   }
   Value service = makeObject("v1", "Service", name, namespaceOf(owner), allocator);
   setMetadata(service, "labels",
@@ -66,7 +66,7 @@ void renderModelService(const Value& owner, std::string_view model, bool control
       make.object("clusterIP", "None", "selector", make.object(api::label::kBaseModelHash, hash), "ports",
                   make.list(make.object("name", "system", "port", api::kSystemPort, "targetPort",
                                         api::kSystemPort, "protocol", "TCP"))));
-  children.items.push_back({std::move(service), ""});
+  children.add(std::move(service));
 }
 
 }  // namespace dynamo::render

@@ -40,13 +40,11 @@ bool hasChildren(std::string_view kind) {
          kind == api::kDynamoCheckpoint;
 }
 
-render::Children childrenOf(const Value& object, const render::Context& context, json::Allocator& allocator) {
+render::Children childrenOf(const Value& object, const render::Context& context) {
   const std::string_view kind = json::findText(&object, "kind");
-  if (kind == api::kDynamoGraphDeployment) return render::renderAll(object, context, {}, allocator);
-  if (kind == api::kDynamoComponentDeployment) {
-    return render::renderComponentDeployment(object, context, allocator);
-  }
-  if (kind == api::kDynamoCheckpoint) return render::renderCheckpoint(object, context, allocator);
+  if (kind == api::kDynamoGraphDeployment) return render::renderAll(object, context, {});
+  if (kind == api::kDynamoComponentDeployment) return render::renderComponentDeployment(object, context);
+  if (kind == api::kDynamoCheckpoint) return render::renderCheckpoint(object, context);
   return {};
 }
 
@@ -92,7 +90,7 @@ int runRender(const RenderOptions& options) {
     auto& allocator = manifest.object.GetAllocator();
     admit(manifest.object, options, context, allocator);
     if (!hasChildren(manifest.kind())) continue;
-    const render::Children children = childrenOf(manifest.object, context, allocator);
+    const render::Children children = childrenOf(manifest.object, context);
     print(manifest.object, children, options.output);
     for (const field::FieldError& error : children.errors) {
       const std::string line = fmt::format("{} {}: {}", manifest.kind(), manifest.name(), error.message());

@@ -71,12 +71,12 @@ const Value* annotationsOf(const Value& object) {
   return json::find(json::find(&object, "metadata"), "annotations");
 }
 
-render::Children renderOn(bool grove, const Value& object, json::Allocator& allocator) {
+render::Children renderOn(bool grove, const Value& object) {
   const render::Context usual = settings().context();
   const render::Context context{usual.config, usual.defaults, usual.facts, grove};
   return json::findText(&object, "kind") == api::kDynamoGraphDeployment
-             ? render::renderAll(object, context, {}, allocator)
-             : render::renderComponentDeployment(object, context, allocator);
+             ? render::renderAll(object, context, {})
+             : render::renderComponentDeployment(object, context);
 }
 
 /// The children are the same whether admission saw the object or not.
@@ -86,8 +86,8 @@ void renderEverywhere(const Value& stored, const Value& request, json::Allocator
   const bool comparable = json::findObject(&request, "metadata") != nullptr &&
                           json::find(annotationsOf(request), api::annotation::kDefaulted) == nullptr;
   for (const bool grove : {true, false}) {
-    const render::Children made = renderOn(grove, stored, allocator);
-    const render::Children same = renderOn(grove, bypassed, allocator);
+    const render::Children made = renderOn(grove, stored);
+    const render::Children same = renderOn(grove, bypassed);
     if (!comparable) continue;
     require(told(made.errors) == told(same.errors), "the same errors without admission", [&] {
       return fmt::format("{}\n{}\n{}", json::dump(request), told(made.errors), told(same.errors));

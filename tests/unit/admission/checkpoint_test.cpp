@@ -109,7 +109,7 @@ TEST_CASE("a DynamoCheckpoint that the operator makes of a service is admitted")
                                           R"({"name":"checkpoint-storage","mountPath":"/c"}]}])"),
                                on);
   CHECK(lines(validate({"DynamoGraphDeployment", made, nullptr, "u"}, on)).empty());
-  const render::Children children = render::renderAll(made, on.context(), {}, made.GetAllocator());
+  const render::Children children = render::renderAll(made, on.context(), {});
   int found = 0;
   for (const render::Child& child : children.items) {
     if (json::findText(&child.object, "kind") != "DynamoCheckpoint") continue;

@@ -63,11 +63,11 @@ struct Operator {
     return admission::validate({json::findText(&object, "kind"), object, old, "user"}, settings).errors;
   }
 
-  Children render(const Value& object, Allocator& allocator) const {
+  Children render(const Value& object) const {
     const std::string before = json::dump(object);
     Children children = json::findText(&object, "kind") == api::kDynamoGraphDeployment
-                            ? renderAll(object, settings.context(), {}, allocator)
-                            : renderComponentDeployment(object, settings.context(), allocator);
+                            ? renderAll(object, settings.context(), {})
+                            : renderComponentDeployment(object, settings.context());
     // Components share its members.
     if (json::dump(object) != before) FAIL("rendering has changed its input, which was " << before);
     return children;
@@ -171,16 +171,16 @@ TEST_CASE("law 4: an object renders the same before admission, after it and afte
       [&](std::uint64_t seed, GraphGenerator& generator, const Value& manifest, Allocator& allocator) {
         const Operator& op = operatorOf(seed);
         const Value stored = op.admit(schemaDefaults(manifest, allocator), nullptr, allocator);
-        const Children wanted = op.render(stored, allocator);
+        const Children wanted = op.render(stored);
         children += wanted.items.size();
         clean += wanted.errors.empty() ? 1 : 0;
         const Value bypassed = stamped(schemaDefaults(manifest, allocator), stored, allocator);
-        requireSame("bypassed admission", seed, op.render(bypassed, allocator), wanted, manifest);
+        requireSame("bypassed admission", seed, op.render(bypassed), wanted, manifest);
 
         Value again = json::copy(stored, allocator);
         annotate(again, api::annotation::kRedefault, "1", allocator);
         const Value derived = op.admit(again, &stored, allocator);
-        requireSame("derived afresh", seed, op.render(derived, allocator), wanted, manifest);
+        requireSame("derived afresh", seed, op.render(derived), wanted, manifest);
 
         if (seed / 12 % 2 != 0) return;  // half of them, for the sake of time
         Value edited = json::copy(stored, allocator);
@@ -190,7 +190,7 @@ TEST_CASE("law 4: an object renders the same before admission, after it and afte
         twin.edit(written);
         const Value moved = op.admit(edited, &stored, allocator);
         written = stamped(schemaDefaults(written, allocator), moved, allocator);
-        requireSame("edited", seed, op.render(written, allocator), op.render(moved, allocator), moved);
+        requireSame("edited", seed, op.render(written), op.render(moved), moved);
       });
   CHECK(children > objects());
   CHECK(clean > objects() / 4);

@@ -27,7 +27,7 @@ TEST_CASE("labels of discovery's access are shortened, its names are not") {
     owner.SetObject();
     Children children;
     const std::string graph(row.length, 'd');
-    renderDiscoveryAccess(owner, graph, "ns", children, owner.GetAllocator());
+    renderDiscoveryAccess(owner, graph, "ns", children);
     REQUIRE(children.items.size() == 3);
     CHECK(row.label.size() <= 63);
     for (const Child& child : children.items) {

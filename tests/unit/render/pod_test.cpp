@@ -313,7 +313,7 @@ TEST_CASE("what cannot be rendered is told at the user's field, and the others a
 
 TEST_CASE("pull secrets: the user's first, then those of the registry") {
   Setup setup;
-  setup.facts.pullSecrets["ns"]["nvcr.io"] = {"a", "b"};
+  setup.facts.addPullSecrets("ns", "nvcr.io", {"a", "b"});
   const auto secrets = [&](const char* service) { return podOf(service, {"imagePullSecrets"}, setup); };
   CHECK(
       secrets(
@@ -334,7 +334,7 @@ TEST_CASE("a site's overlay changes any default") {
   Setup setup;
   const model::ComponentDefaults site{&overlay};
   json::Document graph = graphOf(R"({"componentType":"frontend"})");
-  const Children children = renderAll(graph, {setup.config, site, setup.facts}, {}, graph.GetAllocator());
+  const Children children = renderAll(graph, {setup.config, site, setup.facts}, {});
   const Value* pod = podSpecOf(children, "main");
   REQUIRE(pod != nullptr);
   CHECK(dumpAt(*pod, {"securityContext"}) == "-");
@@ -352,7 +352,7 @@ TEST_CASE("placeholders are filled in everywhere in an overlay, as admission doe
   Setup setup;
   const model::ComponentDefaults site{&overlay};
   json::Document graph = graphOf(R"({"componentType":"worker","frontendSidecar":{"image":"i"}})");
-  const Children children = renderAll(graph, {setup.config, site, setup.facts}, {}, graph.GetAllocator());
+  const Children children = renderAll(graph, {setup.config, site, setup.facts}, {});
   const Value* pod = podSpecOf(children, "main");
   REQUIRE(pod != nullptr);
   CHECK(dumpAt(*pod, {"priorityClassName"}) == R"("g-p")");

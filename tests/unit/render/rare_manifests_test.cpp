@@ -78,8 +78,7 @@ TEST_CASE("only graphs give a frontend the configured Ingress") {
         std::string{
             R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoComponentDeployment","metadata":{"name":"d","namespace":"ns"},"spec":)"} +
         spec + "}");
-    return count(renderComponentDeployment(deployment, setup.context(), deployment.GetAllocator()),
-                 "Ingress");
+    return count(renderComponentDeployment(deployment, setup.context()), "Ingress");
   };
   CHECK(of(R"({"componentType":"frontend"})") == 0);
   CHECK(
@@ -148,7 +147,7 @@ TEST_CASE("labels of LeaderWorkerSet pods (quirk pod-Q20)") {
   json::Document alone = parsed(R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoComponentDeployment",)"
                                 R"("metadata":{"name":"w","namespace":"ns"},"spec":{)" +
                                 spec + "}}");
-  CHECK(labelsOfPod(renderComponentDeployment(alone, setup.context(), alone.GetAllocator())) == "own extra");
+  CHECK(labelsOfPod(renderComponentDeployment(alone, setup.context())) == "own extra");
   json::Document graph = graphWith(R"({"W":{)" + spec + "}}");
   CHECK(labelsOfPod(rendered(setup, graph)) == "extra extra");
 }
@@ -162,7 +161,7 @@ TEST_CASE("labels of the operator win in LeaderWorkerSets of a component on its 
       R"("labels":{"nvidia.com/dynamo-component-type":"frontend","nvidia.com/selector":"s",)"
       R"("nvidia.com/metrics-enabled":"mine"},)"
       R"("extraPodSpec":{"mainContainer":{"image":"i","command":["run"],"args":["x"]}}}})");
-  const Children children = renderComponentDeployment(alone, setup.context(), alone.GetAllocator());
+  const Children children = renderComponentDeployment(alone, setup.context());
   std::size_t templates = 0;
   for (const Child& child : children.items) {
     if (json::findText(&child.object, "kind") != "LeaderWorkerSet") continue;
@@ -208,7 +207,7 @@ TEST_CASE("checkpoints") {
     CHECK(json::findText(labelsOf(*made), "nvidia.com/dynamo-component") == "A");
   }
   SECTION("neither reference nor identity") {
-    setup.facts.checkpoints.push_back({"ns", "manual", "abc", "", true});
+    setup.facts.setCheckpoint({"ns", "manual", "abc", "", true});
     json::Document graph = graphWith(R"({"A":{"checkpoint":{"enabled":true}}})");
     CHECK(told(rendered(setup, graph)) ==
           "spec.services[A].checkpoint: Invalid value: must have a checkpointRef or an identity\n");
@@ -225,7 +224,8 @@ TEST_CASE("several addresses of one registry (quirk pod-Q28)") {
   const json::Document document = parsed(
       R"({"pullSecrets":{"ns":{"https://index.docker.io/v1/":["b","a"],"docker.io":["c","a"],"nvcr.io":["n"]}}})");
   CHECK(readFacts(document, facts).empty());
-  CHECK(facts.pullSecrets["ns"]["docker.io"] == std::vector<std::string>{"a", "b", "c"});
+  const auto secrets = facts.pullSecrets("ns", "docker.io");
+  CHECK(std::vector<std::string>(secrets.begin(), secrets.end()) == std::vector<std::string>{"a", "b", "c"});
 }
 
 TEST_CASE("numbers of DYN_DEPLOYMENT_CONFIG as Go writes them") {

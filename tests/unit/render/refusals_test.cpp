@@ -128,8 +128,7 @@ TEST_CASE("a graph of several nodes has no workloads where nothing starts them t
       R"("extraPodSpec":{"mainContainer":{"image":"i"}}},"W":{"componentType":"worker","multinode":{"nodeCount":2},)"
       R"("extraPodSpec":{"mainContainer":{"image":"i","command":["python3"],"args":["-m","dynamo.vllm"]}}}}}})");
   const auto made = [&](const Context& context, std::string& kinds) {
-    json::Document memory;
-    const Children children = renderAll(graph, context, {}, memory.GetAllocator());
+    const Children children = renderAll(graph, context, {});
     for (const Child& child : children.items) {
       kinds += std::string{json::findText(&child.object, "kind")} + ' ';
     }
@@ -154,7 +153,7 @@ TEST_CASE("a component of several nodes on its own falls back to a Deployment") 
       R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoComponentDeployment","metadata":{"name":"w",)"
       R"("namespace":"ns"},"spec":{"componentType":"worker","multinode":{"nodeCount":2},)"
       R"("extraPodSpec":{"mainContainer":{"image":"i","command":["run"],"args":["x"]}}}})");
-  const Children children = renderComponentDeployment(alone, none.context(), alone.GetAllocator());
+  const Children children = renderComponentDeployment(alone, none.context());
   CHECK(told(children).empty());
   CHECK(podSpecOf(children, "main") != nullptr);
 }
@@ -165,9 +164,8 @@ TEST_CASE("a trial renders one of many replicas that differ in a number only") {
       graphOf(R"({"componentType":"worker","replicas":1000,"multinode":{"nodeCount":2},"extraPodSpec":)"
               R"({"mainContainer":{"image":"i","command":["python3"],"args":["-m","dynamo.vllm"]}}})");
   const auto setsIn = [&](const Context& context) {
-    json::Document made;
     std::vector<std::string> names;
-    for (const Child& child : renderAll(graph, context, {}, made.GetAllocator()).items) {
+    for (const Child& child : renderAll(graph, context, {}).items) {
       if (json::findText(&child.object, "kind") != "LeaderWorkerSet") continue;
       names.emplace_back(json::findText(json::find(child.object, "metadata"), "name"));
     }

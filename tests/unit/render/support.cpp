@@ -1,8 +1,17 @@
 #include "support.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <filesystem>
 
+#include "common/api/kinds.h"
+#include "common/text/manifests.h"
+#include "common/defaults/apply.h"
+#include "common/k8s/object.h"
 #include "common/render/object.h"
+#include "common/schema/defaults.h"
+#include "common/schema/registry.h"
+#include "tests/unit/source_dir.h"
 
 namespace dynamo::render::test {
 
@@ -30,7 +39,7 @@ json::Document graphOf(std::string_view service, std::string_view annotations) {
 }
 
 Children rendered(const Setup& setup, json::Document& graph) {
-  return renderAll(graph, setup.context(), {}, graph.GetAllocator());
+  return renderAll(graph, setup.context(), {});
 }
 
 const Value* podSpecOf(const Children& children, std::string_view role) {
@@ -53,6 +62,41 @@ const Value* podSpecOf(const Children& children, std::string_view role) {
     }
   }
   return nullptr;
+}
+
+std::vector<json::Document> goldenObjects(std::string_view uid) {
+  const Setup setup;
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator{dynamo::test::sourceFile("tests/golden")}) {
+    const std::string name = entry.path().filename().string();
+    // NAME.yaml is a manifest, NAME.grove.yaml what it is rendered to.
+    const bool manifest = name.ends_with(".yaml") && std::count(name.begin(), name.end(), '.') == 1;
+    if (manifest && name != "config.yaml") files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  config::Manifests read = config::readManifests(files);
+  REQUIRE(read.errors.empty());
+  std::vector<json::Document> objects;
+  for (config::Manifest& manifest : read.objects) {
+    json::Document& object = manifest.object;
+    auto& allocator = object.GetAllocator();
+    const auto* node = schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));
+    REQUIRE(node != nullptr);
+    schema::applyDefaults(*node, object, allocator);
+    k8s::ensureNamespace(object, "demo", allocator);
+    defaults::applyDefaults(object, nullptr, {setup.defaults, setup.config, "1.0.0", "demo"}, allocator);
+    if (!uid.empty()) json::set(metadata(object, allocator), "uid", json::string(uid, allocator), allocator);
+    objects.push_back(std::move(object));
+  }
+  REQUIRE(objects.size() > 10);
+  return objects;
+}
+
+Children childrenOf(const Value& object, const Context& context) {
+  const std::string_view kind = json::findText(&object, "kind");
+  if (kind == api::kDynamoCheckpoint) return renderCheckpoint(object, context);
+  return kind == api::kDynamoGraphDeployment ? renderAll(object, context, {})
+                                             : renderComponentDeployment(object, context);
 }
 
 std::string told(const Children& children) {

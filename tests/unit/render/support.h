@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/json/parse.h"
 #include "common/render/children.h"
@@ -34,6 +35,14 @@ const json::Value* podSpecOf(const Children& children, std::string_view role);
 
 /// Everything rendered from `graph`.
 Children rendered(const Setup& setup, json::Document& graph);
+
+/// The objects of tests/golden as a cluster would hold them: defaulted, with a namespace and, where `uid` is
+/// not empty, with a uid.
+std::vector<json::Document> goldenObjects(std::string_view uid = {});
+
+/// The children of a DynamoGraphDeployment (and of its DynamoComponentDeployments), a
+/// DynamoComponentDeployment or a DynamoCheckpoint.
+Children childrenOf(const json::Value& object, const Context& context);
 
 /// The text of `errors`, one a line.
 std::string told(const Children& children);

@@ -50,9 +50,9 @@ constexpr std::string_view kTwoNodes = R"({"apiVersion":"nvidia.com/v1alpha1","k
 TEST_CASE("a document of facts") {
   render::Facts facts;
   REQUIRE(render::parseFacts("apis: {grove: false, inferencePool: true}\n", facts).empty());
-  CHECK(facts.groveApi == false);
-  CHECK(facts.inferencePoolApi == true);
-  CHECK_FALSE(facts.lwsApi.has_value());
+  CHECK(facts.api(render::Api::Grove) == false);
+  CHECK(facts.api(render::Api::InferencePool) == true);
+  CHECK_FALSE(facts.api(render::Api::LeaderWorkerSet).has_value());
   CHECK(wrong("apis: {groves: true}") == R"(apis: unknown field "groves")");
   CHECK(wrong("apis: {grove: 1}") == "apis.grove: want true or false");
   CHECK(wrong("apis: [grove]") == "apis: want an object");
@@ -96,7 +96,7 @@ TEST_CASE("the file is read when it changes") {
   write("apis: {grove: true}");
   reading = file.poll();
   REQUIRE(reading);
-  CHECK(reading->facts.groveApi == true);
+  CHECK(reading->facts.api(render::Api::Grove) == true);
   CHECK_FALSE(reading->missing);
   CHECK_FALSE(file.poll());
 
