@@ -1,0 +1,101 @@
+// What becomes of what is in the cluster under the keys of children.
+#include "common/render/adopt.h"
+
+#include <catch2/catch.hpp>
+
+#include "common/render/object.h"
+#include "support.h"
+
+namespace dynamo::render::test {
+namespace {
+
+using json::Value;
+
+constexpr const char* kActions[] = {"apply", "create", "leave", "replace", "wait", "refuse"};
+
+/// A child made of the text of an object.
+Children oneOf(std::string_view text) {
+  Children children;
+  children.add(json::copy(parsed(text), children.memory()));
+  return children;
+}
+
+std::string stepText(std::string_view child, std::string_view live) {
+  json::Document memory;
+  const Children children = oneOf(child);
+  const json::Document there = parsed(live);
+  const Step step = stepFor(children.items[0], there.IsNull() ? nullptr : &there, memory.GetAllocator());
+  std::string text = kActions[static_cast<std::size_t>(step.action)];
+  if (!step.reason.empty()) text += ": " + step.reason;
+  if (!step.object.IsNull()) text += ' ' + json::dump(step.object);
+  return text;
+}
+
+std::string object(std::string_view kind, std::string_view owners, std::string_view more = "") {
+  return R"({"apiVersion":)" + std::string{kind} +
+         R"(,"metadata":{"name":"a","namespace":"n","ownerReferences":)" + std::string{owners} + "}" +
+         std::string{more} + "}";
+}
+
+TEST_CASE("children that exist are adopted, left alone, replaced or refused, as their kind says") {
+  const std::string deployment = R"("apps/v1","kind":"Deployment")";
+  const std::string claim = R"("v1","kind":"PersistentVolumeClaim")";
+  const std::string binding = R"("rbac.authorization.k8s.io/v1","kind":"RoleBinding")";
+  const std::string adapter = R"("nvidia.com/v1alpha1","kind":"DynamoGraphDeploymentScalingAdapter")";
+  const std::string account = R"("v1","kind":"ServiceAccount")";
+  const std::string mine =
+      R"([{"kind":"G","name":"g","uid":"1","controller":true,"blockOwnerDeletion":true}])";
+  const std::string others = R"([{"kind":"G","name":"h","uid":"2","controller":true}])";
+  const std::string deleted = R"({"metadata":{"name":"a","deletionTimestamp":"t"}})";
+  const std::string both =
+      R"([{"kind":"G","name":"h","uid":"2","controller":true},{"kind":"G","name":"g","uid":"1"}])";
+  const std::string role = R"(,"roleRef":{"kind":"Role","name":"r"})";
+  const std::string other = R"(,"roleRef":{"kind":"Role","name":"s"})";
+  struct Row {
+    const char* what;
+    std::string child;
+    std::string live;
+    std::string step;
+  };
+  const Row rows[] = {
+      {"what is missing is applied", object(deployment, mine), "null", "apply " + object(deployment, mine)},
+      {"or created", object(claim, mine), "null", "create " + object(claim, mine)},
+      {"ours is applied", object(deployment, mine), object(deployment, mine),
+       "apply " + object(deployment, mine)},
+      {"nobody's is adopted", object(deployment, mine), object(deployment, "[]"),
+       "apply " + object(deployment, mine)},
+      {"another's is refused", object(deployment, mine), object(deployment, others),
+       "refuse: Deployment.apps n/a is controlled by G h"},
+      {"a claim is left alone, whoever owns it", object(claim, mine), object(claim, others), "leave"},
+      {"what is being deleted is waited for", object(deployment, mine), deleted, "wait"},
+      {"and not created again too early", object(claim, mine), deleted, "wait"},
+      {"an account is shared with its controller", object(account, mine), object(account, others),
+       "apply " + object(account, both)},
+      {"and stays as it is shared", object(account, mine), object(account, both),
+       "apply " + object(account, both)},
+      {"an account that is ours stays ours", object(account, mine), object(account, mine),
+       "apply " + object(account, mine)},
+      {"an account without controller is taken", object(account, mine),
+       object(account, R"([{"kind":"G","name":"h","uid":"2"}])"),
+       "apply " + object(account, R"([{"kind":"G","name":"h","uid":"2"},)" + mine.substr(1))},
+      {"an account of nobody's", object(account, "[]"), object(account, "[]"),
+       "apply " + object(account, "[]")},
+      {"a binding to the same role is applied", object(binding, mine, role), object(binding, mine, role),
+       "apply " + object(binding, mine, role)},
+      {"a binding to another role is replaced", object(binding, mine, role), object(binding, mine, other),
+       "replace " + object(binding, mine, role)},
+      {"an adapter gets replicas when it is made", object(adapter, mine, R"(,"spec":{"replicas":2})"), "null",
+       "apply " + object(adapter, mine, R"(,"spec":{"replicas":2})")},
+      {"and keeps those that it has",
+       object(adapter, mine, R"(,"spec":{"replicas":2,"dgdRef":{"name":"g"}})"),
+       object(adapter, mine, R"(,"spec":{"replicas":7})"),
+       "apply " + object(adapter, mine, R"(,"spec":{"replicas":7,"dgdRef":{"name":"g"}})")},
+  };
+  for (const Row& row : rows) {
+    INFO(row.what);
+    CHECK(stepText(row.child, row.live) == row.step);
+  }
+}
+
+}  // namespace
+}  // namespace dynamo::render::test
