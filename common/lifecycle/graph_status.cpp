@@ -1,0 +1,201 @@
+// Quirks ctl-Q2, ctl-Q3, ctl-Q4, ctl-Q17, ctl-Q18, ctl-Q34, ctl-Q35.
+#include "common/lifecycle/graph_status.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/api/dynamo.h"
+#include "common/json/build.h"
+#include "common/lifecycle/component_status.h"
+#include "common/lifecycle/conditions.h"
+#include "common/lifecycle/failures.h"
+#include "common/lifecycle/object.h"
+#include "common/lifecycle/pod_failures.h"
+#include "common/lifecycle/service_status.h"
+
+namespace dynamo::lifecycle {
+namespace {
+
+using json::Allocator;
+using json::Value;
+
+/// Something that keeps pods of a service from running.
+struct Cause {
+  std::string_view service;
+  std::string reason;
+  std::string what;
+  std::string text;
+};
+
+class GraphStatus {
+ public:
+  GraphStatus(const GraphView& view, const GraphPlan& plan, Time now, Allocator& allocator)
+      : view_(view),
+        plan_(plan),
+        now_(now),
+        allocator_(allocator),
+        stored_(statusOf(view.graph)),
+        services_(serviceStates(view)) {}
+
+  Outcome failed(std::span<const Failure> failures) {
+    outcome_.retry = true;
+    const std::string problems = lastingProblems(failures);
+    if (problems.empty()) return std::move(outcome_);
+    begin();
+    if (isNews(findCondition(stored_, condition::kReady), problems)) {
+      outcome_.events.push_back(warning("ReconcileError", problems));
+    }
+    settle(state::kFailed, Truth::False, reason::kNotReconciled, problems);
+    return std::move(outcome_);
+  }
+
+  /// The writes of the plan are moved by the caller, who owns the plan's copy.
+  Outcome reconciled() {
+    begin();
+    const json::Maker make{allocator_};
+    make.set(status_, "observedGeneration", generationOf(view_.graph));
+    setOrRemove("services", servicesStatus(view_, services_, plan_.rollout.underWay, allocator_));
+    setOrRemove("restart", restartStatus(plan_.restart, allocator_));
+    setOrRemove("rollingUpdate", json::copy(plan_.rollout.status, allocator_));
+    setOrRemove("checkpoints", checkpointsStatus(view_, services_, allocator_));
+    scaleGrove();
+    collectCauses();
+    judge();
+    return std::move(outcome_);
+  }
+
+ private:
+  void begin() {
+    status_ = stored_ == nullptr ? Value{rapidjson::kObjectType} : json::copy(*stored_, allocator_);
+  }
+
+  void setOrRemove(std::string_view key, Value&& value) {
+    if (value.IsNull()) {
+      json::remove(status_, key);
+    } else {
+      json::set(status_, key, std::move(value), allocator_);
+    }
+  }
+
+  void settle(std::string_view state, Truth ready, std::string_view reason, const std::string& message) {
+    json::set(status_, "state", json::string(state, allocator_), allocator_);
+    setCondition(status_, {condition::kReady, ready, reason, message}, generationOf(view_.graph), now_,
+                 allocator_);
+    setStatus(outcome_, view_.graph, std::move(status_));
+  }
+
+  /// Grove takes replicas of running cliques through their scale subresource only (quirk child-Q38).
+  void scaleGrove() {
+    if (!view_.grove) return;
+    for (const ServiceState& service : services_) {
+      if (service.child == nullptr || !service.wanted || isBeingDeleted(*service.child)) continue;
+      if (countAt(specOf(*service.child), "replicas", 1) == *service.wanted) continue;
+      outcome_.writes.push_back({Write::Verb::Scale, referenceTo(*service.child), Value{},
+                                 static_cast<long long>(*service.wanted)});
+    }
+  }
+
+  void collectCauses() {
+    for (const ServiceState& service : services_) {
+      if (service.readiness.ready) continue;
+      if (!view_.grove) {
+        if (service.child == nullptr) continue;
+        const Value* failure = findCondition(statusOf(*service.child), condition::kPodFailure);
+        if (!isTrue(failure)) continue;
+        const std::string_view text = json::findText(failure, "message");
+        causes_.push_back({service.name, std::string{json::findText(failure, "reason")}, std::string{text},
+                           std::string{text}});
+        continue;
+      }
+      std::vector<const Value*> pods;
+      std::copy_if(view_.pods.begin(), view_.pods.end(), std::back_inserter(pods), [&](const Value* pod) {
+        return labelOf(*pod, api::label::kGraph) == nameOf(view_.graph) &&
+               labelOf(*pod, api::label::kComponent) == service.name;
+      });
+      PodFailures found = podFailures(pods, now_);
+      if (found.lookAgain) {
+        outcome_.lookAgain = std::min(outcome_.lookAgain.value_or(*found.lookAgain), *found.lookAgain);
+      }
+      for (const PodFailure& failure : found.causes)
+        causes_.push_back({service.name, failure.reason, failure.what, failure.text()});
+    }
+  }
+
+  std::string notReady() const {
+    std::string text;
+    const auto add = [&](std::string_view name, std::string_view why) {
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", name, why);
+    };
+    if (view_.grove) {
+      const Readiness set = podCliqueSetReadiness(view_.podCliqueSet);
+      if (!set.ready) add("PodCliqueSet", set.message);
+    }
+    for (const ServiceState& service : services_) {
+      if (service.readiness.ready) continue;
+      std::string why = service.readiness.message;
+      // A component's own condition names its causes.
+      for (const Cause& cause : causes_) {
+        if (view_.grove && cause.service == service.name) why += "; " + cause.text;
+      }
+      add(service.childName, why);
+    }
+    return text;
+  }
+
+  void tellCauses() {
+    const std::string_view told = json::findText(findCondition(stored_, condition::kReady), "message");
+    for (const Cause& cause : causes_) {
+      if (told.find(cause.what) != std::string_view::npos) continue;
+      outcome_.events.push_back(warning(cause.reason, fmt::format("{}: {}", cause.service, cause.text)));
+    }
+  }
+
+  void judge() {
+    const std::string missing = notReady();
+    tellCauses();
+    if (plan_.rollout.underWay) {
+      std::string text = "Rolling update in progress";
+      if (!missing.empty()) text += ": " + missing;
+      return settle(state::kPending, Truth::False, reason::kRolling, text);
+    }
+    if (!missing.empty()) {
+      return settle(state::kPending, Truth::False, reason::kSomeNotReady, "Resources not ready: " + missing);
+    }
+    if (plan_.restart.underWay()) {
+      return settle(state::kPending, Truth::False, reason::kRestarting,
+                    fmt::format("Restart {} in progress", plan_.restart.observedId));
+    }
+    settle(state::kSuccessful, Truth::True, reason::kAllReady, "All resources are ready");
+  }
+
+  const GraphView& view_;
+  const GraphPlan& plan_;
+  Time now_;
+  Allocator& allocator_;
+  const Value* stored_;
+  std::vector<ServiceState> services_;
+  std::vector<Cause> causes_;
+  Value status_;
+  Outcome outcome_;
+};
+
+Write copyOf(const Write& write, Allocator& allocator) {
+  return {write.verb, write.target, json::copy(write.patch, allocator), write.replicas};
+}
+
+}  // namespace
+
+Outcome graphOutcome(const GraphView& view, const GraphPlan& plan, std::span<const Failure> failures,
+                     Time now, Allocator& allocator) {
+  if (isBeingDeleted(view.graph)) return {};
+  GraphStatus status{view, plan, now, allocator};
+  if (!failures.empty()) return status.failed(failures);
+  Outcome outcome = status.reconciled();
+  for (const Write& write : plan.rollout.writes) outcome.writes.push_back(copyOf(write, allocator));
+  for (const std::vector<Event>* events : {&plan.rollout.events, &plan.restart.events})
+    outcome.events.insert(outcome.events.end(), events->begin(), events->end());
+  return outcome;
+}
+
+}  // namespace dynamo::lifecycle

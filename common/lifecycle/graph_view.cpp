@@ -1,0 +1,92 @@
+// Quirks ctl-Q2, child-Q8.
+#include "common/lifecycle/graph_view.h"
+
+#include <algorithm>
+
+#include "common/api/dynamo.h"
+#include "common/api/kinds.h"
+#include "common/k8s/names.h"
+#include "common/lifecycle/object.h"
+#include "common/render/names.h"
+
+namespace dynamo::lifecycle {
+namespace {
+
+using json::Value;
+
+const Value* findByName(std::span<const Value* const> objects, std::string_view name) {
+  const auto found =
+      std::find_if(objects.begin(), objects.end(), [&](const Value* o) { return nameOf(*o) == name; });
+  return found == objects.end() ? nullptr : *found;
+}
+
+void observeComponent(const GraphView& view, ServiceState& service) {
+  service.kind = api::kDynamoComponentDeployment;
+  service.childName = render::componentDeploymentName(
+      nameOf(view.graph), service.name, json::findText(service.spec, "componentType"), view.workerHash);
+  service.child = findByName(view.components, service.childName);
+  service.readiness = componentDeploymentReadiness(service.child);
+}
+
+void observeClique(const GraphView& view, ServiceState& service) {
+  const bool group = service.spec != nullptr && render::nodeCount(*service.spec) > 1;
+  service.kind = group ? "PodCliqueScalingGroup" : "PodClique";
+  service.childName = render::componentName(render::dashed(nameOf(view.graph)) + "-0", service.name);
+  service.child = findByName(group ? view.scalingGroups : view.podCliques, service.childName);
+  const auto& readiness = group ? scalingGroupReadiness : podCliqueReadiness;
+  service.readiness = readiness(service.child, view.podCliqueSet, service.wanted);
+}
+
+}  // namespace
+
+std::vector<ServiceState> serviceStates(const GraphView& view) {
+  std::vector<ServiceState> states;
+  const Value* services = json::findObject(specOf(view.graph), "services");
+  if (services == nullptr) return states;
+  states.reserve(services->MemberCount());
+  for (const auto& entry : services->GetObject()) {
+    ServiceState service;
+    service.name = json::text(entry.name);
+    if (entry.value.IsObject()) {
+      service.spec = &entry.value;
+      service.worker = api::isWorkerType(json::findText(&entry.value, "componentType"));
+      if (json::find(entry.value, "replicas") != nullptr) service.wanted = countAt(&entry.value, "replicas");
+    }
+    if (view.grove) {
+      observeClique(view, service);
+    } else {
+      observeComponent(view, service);
+    }
+    states.push_back(std::move(service));
+  }
+  std::sort(states.begin(), states.end(),
+            [](const ServiceState& a, const ServiceState& b) { return a.name < b.name; });
+  return states;
+}
+
+std::vector<const Value*> ownComponents(const GraphView& view) {
+  std::vector<const Value*> own;
+  std::copy_if(view.components.begin(), view.components.end(), std::back_inserter(own),
+               [&](const Value* c) { return !isBeingDeleted(*c) && isControlledBy(*c, view.graph); });
+  return own;
+}
+
+std::string_view restartOf(const GraphView& view, const ServiceState& service) {
+  if (!view.grove) {
+    if (service.child == nullptr) return {};
+    return json::findText(json::findObject(specOf(*service.child), "annotations"),
+                          api::annotation::kRestartAt);
+  }
+  if (view.podCliqueSet == nullptr) return {};
+  const Value* cliques = json::find(json::findObject(specOf(*view.podCliqueSet), "template"), "cliques");
+  if (cliques == nullptr || !cliques->IsArray()) return {};
+  const std::string base = k8s::lowerAscii(service.name);
+  for (const Value& clique : cliques->GetArray()) {
+    const std::string_view name = json::findText(&clique, "name");
+    if (name != base && name != base + "-ldr" && name != base + "-wkr") continue;
+    return json::findText(json::findObject(&clique, "annotations"), api::annotation::kRestartAt);
+  }
+  return {};
+}
+
+}  // namespace dynamo::lifecycle

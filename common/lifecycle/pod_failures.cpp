@@ -1,0 +1,139 @@
+#include "common/lifecycle/pod_failures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "common/lifecycle/conditions.h"
+#include "common/lifecycle/object.h"
+
+namespace dynamo::lifecycle {
+namespace {
+
+using json::Value;
+
+/// Details come from others and may be long; all causes together must fit into one message.
+constexpr std::size_t kMaxDetail = 300;
+
+bool isOneOf(std::string_view text, std::initializer_list<std::string_view> list) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+/// The kubelet alternates between the error and a text about waiting that ends with it; both become the
+/// error, so that a status does not change with each of them.
+std::string_view pullError(std::string_view message) {
+  constexpr std::string_view kError = "ErrImagePull: ";
+  const std::size_t at = message.rfind(kError);
+  if (at != std::string_view::npos) return message.substr(at + kError.size());
+  return message.starts_with("Back-off pulling image") ? std::string_view{} : message;
+}
+
+std::string detail(std::string_view text) {
+  return shortened(text, kMaxDetail);
+}
+
+std::string ending(const Value* terminated) {
+  const std::string_view why = json::findText(terminated, "reason");
+  if (why == "OOMKilled") return "it used more memory than its limit";
+  const Value* code = json::find(terminated, "exitCode");
+  return code != nullptr && code->IsInt64() ? fmt::format("exit code {}", code->GetInt64())
+                                            : std::string{why};
+}
+
+class Collector {
+ public:
+  explicit Collector(Time now) : now_(now) {}
+
+  void add(const Value& pod) {
+    const Value* status = statusOf(pod);
+    const std::string_view phase = json::findText(status, "phase");
+    if (isBeingDeleted(pod) || isOneOf(phase, {"Succeeded", "Failed"})) return;
+    if (isTrue(findCondition(status, "Ready"))) return;
+    scheduling(findCondition(status, "PodScheduled"));
+    for (const std::string_view list : {"initContainerStatuses", "containerStatuses"}) {
+      const Value* containers = json::find(status, list);
+      if (containers == nullptr || !containers->IsArray()) continue;
+      for (const Value& container : containers->GetArray()) waiting(container);
+    }
+  }
+
+  PodFailures take() {
+    auto& causes = found_.causes;
+    const auto key = [](const PodFailure& f) { return std::tie(f.reason, f.what, f.detail); };
+    std::sort(causes.begin(), causes.end(),
+              [&](const PodFailure& a, const PodFailure& b) { return key(a) < key(b); });
+    const auto same = [](const PodFailure& a, const PodFailure& b) {
+      return a.reason == b.reason && a.what == b.what;
+    };
+    causes.erase(std::unique(causes.begin(), causes.end(), same), causes.end());
+    return std::move(found_);
+  }
+
+ private:
+  void scheduling(const Value* condition) {
+    if (!isFalse(condition) || json::findText(condition, "reason") != "Unschedulable") return;
+    const auto since = parseTime(json::findText(condition, "lastTransitionTime"));
+    if (since && now_ < *since + kSchedulingGrace) {
+      const std::chrono::milliseconds left = *since + kSchedulingGrace - now_;
+      found_.lookAgain = std::min(found_.lookAgain.value_or(left), left);
+      return;
+    }
+    // What the scheduler says about preemption names nodes by number only, and changes often.
+    const std::string_view message = json::findText(condition, "message");
+    found_.causes.push_back({std::string{reason::kUnschedulable}, "pods find no node",
+                             detail(message.substr(0, message.find(" preemption:")))});
+  }
+
+  void waiting(const Value& container) {
+    const Value* state = json::findObject(json::findObject(&container, "state"), "waiting");
+    const std::string_view why = json::findText(state, "reason");
+    const std::string_view message = json::findText(state, "message");
+    const std::string_view name = json::findText(&container, "name");
+    if (isOneOf(why, {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
+                      "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"})) {
+      found_.causes.push_back({std::string{reason::kImagePull},
+                               fmt::format("cannot pull image \"{}\"", json::findText(&container, "image")),
+                               detail(pullError(message))});
+    } else if (why == "CrashLoopBackOff") {
+      const Value* last = json::findObject(json::findObject(&container, "lastState"), "terminated");
+      found_.causes.push_back({std::string{reason::kCrashLoop},
+                               fmt::format("container \"{}\" ends again and again", name),
+                               last == nullptr ? "" : ending(last)});
+    } else if (isOneOf(why, {"CreateContainerConfigError", "CreateContainerError", "RunContainerError",
+                             "PreCreateHookError", "PreStartHookError", "PostStartHookError"})) {
+      found_.causes.push_back({std::string{reason::kContainer},
+                               fmt::format("container \"{}\" cannot be started", name), detail(message)});
+    }
+  }
+
+  Time now_;
+  PodFailures found_;
+};
+
+}  // namespace
+
+PodFailures podFailures(std::span<const Value* const> pods, Time now) {
+  Collector collector{now};
+  for (const Value* pod : pods) collector.add(*pod);
+  return collector.take();
+}
+
+std::optional<PodFailure> refusedPods(const Value* deployment) {
+  if (deployment == nullptr) return std::nullopt;
+  const Value* condition = findCondition(statusOf(*deployment), "ReplicaFailure");
+  if (!isTrue(condition)) return std::nullopt;
+  return PodFailure{std::string{reason::kPodsRefused}, "the cluster refuses to make pods",
+                    detail(json::findText(condition, "message"))};
+}
+
+std::string textOf(const std::vector<PodFailure>& causes) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(causes.size(), kMaxPodFailures); ++i) {
+    text.append(i == 0 ? "" : "; ").append(causes[i].text());
+  }
+  if (causes.size() > kMaxPodFailures) text += fmt::format("; and {} more", causes.size() - kMaxPodFailures);
+  return text;
+}
+
+}  // namespace dynamo::lifecycle

@@ -1,0 +1,54 @@
+#include "common/lifecycle/presence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/lifecycle/object.h"
+
+namespace dynamo::lifecycle {
+namespace {
+
+using json::Value;
+
+void claimsOf(const Value& graph, std::span<const Value* const> claims, std::vector<Failure>& missing) {
+  const Value* list = json::find(specOf(graph), "pvcs");
+  if (list == nullptr || !list->IsArray()) return;
+  for (const Value& claim : list->GetArray()) {
+    const std::string_view name = json::findText(&claim, "name");
+    if (name.empty() || json::findBool(&claim, "create").value_or(false)) continue;
+    const bool there =
+        std::any_of(claims.begin(), claims.end(), [&](const Value* c) { return nameOf(*c) == name; });
+    if (!there) missing.push_back({fmt::format("PersistentVolumeClaim \"{}\" does not exist", name), false});
+  }
+}
+
+void checkpointOf(std::string_view namespaceName, std::string_view service, const Value& spec,
+                  const render::Facts& facts, std::vector<Failure>& missing) {
+  const Value* checkpoint = json::findObject(&spec, "checkpoint");
+  const std::string_view name = json::findText(checkpoint, "checkpointRef");
+  if (name.empty() || !json::findBool(checkpoint, "enabled").value_or(false)) return;
+  const bool there = std::any_of(facts.checkpoints.begin(), facts.checkpoints.end(), [&](const auto& fact) {
+    return fact.namespaceName == namespaceName && fact.name == name;
+  });
+  if (there) return;
+  missing.push_back(
+      {fmt::format("DynamoCheckpoint \"{}\" of service {} does not exist", name, service), false});
+}
+
+}  // namespace
+
+std::vector<Failure> missingReferences(const Value& graph, std::span<const Value* const> claims,
+                                       const render::Facts& facts) {
+  std::vector<Failure> missing;
+  claimsOf(graph, claims, missing);
+  const Value* services = json::findObject(specOf(graph), "services");
+  if (services == nullptr) return missing;
+  for (const auto& service : services->GetObject()) {
+    checkpointOf(json::findText(metadataOf(graph), "namespace"), json::text(service.name), service.value,
+                 facts, missing);
+  }
+  return missing;
+}
+
+}  // namespace dynamo::lifecycle
