@@ -18,10 +18,10 @@ namespace dynamo::lifecycle {
 /// Children are what the API server answered to the writes of this pass, else what the cache has: a view
 /// older than our own writes would take what is about to change for ready.
 struct GraphView {
-  const json::Value& graph;     ///< as stored, with schema defaults
-  bool grove = false;           ///< the pathway (pathway.h)
-  std::string_view workerHash;  ///< render::workerHash of the intent; not read where Grove is used
-  const render::Facts& facts;   ///< its checkpoints are read
+  const json::Value& graph;       ///< as stored, with schema defaults
+  bool grove = false;             ///< the pathway (pathway.h)
+  std::string_view workerHash{};  ///< render::workerHash of the intent; not read where Grove is used
+  const render::Facts& facts;     ///< its checkpoints are read
 
   std::span<const json::Value* const> components{};  ///< DynamoComponentDeployments
   const json::Value* podCliqueSet = nullptr;

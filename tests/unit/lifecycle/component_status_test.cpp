@@ -1,0 +1,171 @@
+// The status of a DynamoComponentDeployment.
+#include "common/lifecycle/component_status.h"
+
+#include <catch2/catch.hpp>
+
+#include "support.h"
+
+namespace dynamo::lifecycle::test {
+namespace {
+
+std::string deployment(const std::string& spec, const std::string& status) {
+  return "{'apiVersion':'nvidia.com/"
+         "v1alpha1','kind':'DynamoComponentDeployment','metadata':{'name':'g-worker-"
+         "h','generation':2,'labels':{'nvidia.com/dynamo-graph-deployment-name':'g','nvidia.com/"
+         "dynamo-worker-"
+         "hash':'h'}},'spec':{'serviceName':'Worker'," +
+         spec + "},'status':" + status + "}";
+}
+
+constexpr const char* kReadyDeployment =
+    "{'metadata':{'name':'g-worker-h','generation':1},'spec':{'replicas':2},'status':{'observedGeneration':1,"
+    "'replicas':2,'updatedReplicas':2,'readyReplicas':2,'availableReplicas':2,'conditions':[{'type':'"
+    "Available',"
+    "'status':'True'}]}}";
+
+const std::string kBrokenPod =
+    "{'metadata':{'name':'p','labels':{'nvidia.com/dynamo-component':'Worker','nvidia.com/"
+    "dynamo-graph-deployment-"
+    "name':'g','nvidia.com/"
+    "dynamo-worker-hash':'h'}},'status':{'containerStatuses':[{'name':'main','image':'i',"
+    "'state':{'waiting':{'reason':'ErrImagePull'}}}]}}";
+
+TEST_CASE("a component on a Deployment takes its counts and its readiness") {
+  const json::Document object = parsed(deployment("'replicas':2", "{}"));
+  const json::Document workload = parsed(kReadyDeployment);
+  json::Document memory;
+  const Outcome outcome =
+      componentOutcome({.deployment = object, .workload = &workload}, kNow, memory.GetAllocator());
+  REQUIRE(outcome.status);
+  CHECK(conditionsOf(*outcome.status) ==
+        "Available=True DeploymentReady: Deployment is ready\n"
+        "DynamoComponentReady=True ComponentReady: DynamoComponent is ready\n");
+  CHECK(json::dump(*json::find(*outcome.status, "service")) ==
+        R"({"componentKind":"Deployment","componentName":"g-worker-h","componentNames":["g-worker-h"],)"
+        R"("replicas":2,"updatedReplicas":2,"readyReplicas":2,"availableReplicas":2})");
+  CHECK(json::find(*outcome.status, "observedGeneration")->GetInt64() == 2);
+  CHECK(outcome.events.empty());
+  CHECK(outcome.writes.empty());
+  CHECK_FALSE(outcome.retry);
+}
+
+TEST_CASE("nothing is written when nothing changed") {
+  const json::Document first = parsed(deployment("'replicas':2", "{}"));
+  const json::Document workload = parsed(kReadyDeployment);
+  json::Document memory;
+  const Outcome before =
+      componentOutcome({.deployment = first, .workload = &workload}, kNow, memory.GetAllocator());
+  json::Document second = parsed(deployment("'replicas':2", "{}"));
+  json::set(second, "status", json::copy(*before.status, second.GetAllocator()), second.GetAllocator());
+  const Outcome after = componentOutcome({.deployment = second, .workload = &workload},
+                                         kNow + std::chrono::hours{1}, memory.GetAllocator());
+  CHECK_FALSE(after.status);
+  CHECK(after.events.empty());
+}
+
+TEST_CASE("a component that is not ready says what is missing, and why (quirk ctl-Q36)") {
+  const json::Document object = parsed(deployment("'replicas':1", "{}"));
+  const json::Document workload = parsed(
+      "{'metadata':{'name':'g-worker-h','generation':1},'spec':{'replicas':1},'status':{'observedGeneration':"
+      "1,"
+      "'conditions':[{'type':'ReplicaFailure','status':'True','message':'exceeded quota'}]}}");
+  Objects pods{{kBrokenPod}};
+  std::string other = kBrokenPod;
+  other.replace(other.find("'Worker'"), 8, "'Other'");
+  pods.add(other);
+  json::Document memory;
+  const ComponentView view{.deployment = object, .workload = &workload, .pods = pods.view()};
+  const Outcome outcome = componentOutcome(view, kNow, memory.GetAllocator());
+  const std::string why = "the cluster refuses to make pods: exceeded quota; cannot pull image \"i\"";
+  CHECK(conditionsOf(*outcome.status) ==
+        "Available=False DeploymentNotReady: Deployment is not ready: 0 of 1 replicas available; " + why +
+            "\nDynamoComponentReady=False ComponentNotReady: DynamoComponent is not ready\n"
+            "PodFailure=True PodsRefused: " +
+            why + '\n');
+  CHECK(eventsOf(outcome.events) ==
+        "Warning PodsRefused: the cluster refuses to make pods: exceeded quota\n"
+        "Warning ImagePullFailed: cannot pull image \"i\"\n");
+
+  json::Document later = parsed(deployment("'replicas':1", "{}"));
+  json::set(later, "status", json::copy(*outcome.status, later.GetAllocator()), later.GetAllocator());
+  const Outcome again = componentOutcome({.deployment = later, .workload = &workload, .pods = pods.view()},
+                                         kNow, memory.GetAllocator());
+  CHECK(again.events.empty());
+  CHECK_FALSE(again.status);
+
+  const json::Document ready = parsed(kReadyDeployment);
+  const Outcome healed =
+      componentOutcome({.deployment = later, .workload = &ready}, kNow, memory.GetAllocator());
+  CHECK(conditionsOf(*healed.status).find("PodFailure") == std::string::npos);
+}
+
+TEST_CASE("a component over several nodes sums its LeaderWorkerSets") {
+  const std::string set =
+      "'spec':{'replicas':1},'status':{'replicas':1,'readyReplicas':1,'updatedReplicas':1,'conditions':[{'"
+      "type':"
+      "'Available','status':'True'}]}}";
+  const json::Document object = parsed(deployment("'replicas':3,'multinode':{'nodeCount':2}", "{}"));
+  const Objects sets{
+      {"{'metadata':{'name':'g-worker-h-0'}," + set, "{'metadata':{'name':'g-worker-h-2'}," + set}};
+  json::Document memory;
+  const Outcome outcome =
+      componentOutcome({.deployment = object, .leaderWorkerSets = sets.view()}, kNow, memory.GetAllocator());
+  CHECK(conditionsOf(*outcome.status) ==
+        "Available=False SomeLeaderWorkerSetsNotReady: Some LeaderWorkerSets are not ready: g-worker-h-1: "
+        "does not "
+        "exist yet\n"
+        "DynamoComponentReady=False ComponentNotReady: DynamoComponent is not ready\n");
+  CHECK(
+      json::dump(*json::find(*outcome.status, "service")) ==
+      R"({"componentKind":"LeaderWorkerSet","componentName":"g-worker-h-0","componentNames":["g-worker-h-0",)"
+      R"("g-worker-h-1","g-worker-h-2"],"replicas":2,"updatedReplicas":2,"readyReplicas":2})");
+}
+
+TEST_CASE("a component over several nodes with no replicas is available and has no counts") {
+  const json::Document object =
+      parsed(deployment("'replicas':0,'multinode':{'nodeCount':2}", "{'service':{'replicas':1}}"));
+  json::Document memory;
+  const Outcome outcome = componentOutcome({.deployment = object}, kNow, memory.GetAllocator());
+  CHECK(json::find(*outcome.status, "service") == nullptr);
+  CHECK(conditionsOf(*outcome.status) ==
+        "Available=True AllLeaderWorkerSetsReady: All LeaderWorkerSets are ready\n"
+        "DynamoComponentReady=True ComponentReady: DynamoComponent is ready\n");
+}
+
+TEST_CASE("without LeaderWorkerSets a component over several nodes is a Deployment") {
+  const json::Document object = parsed(deployment("'multinode':{'nodeCount':2}", "{}"));
+  CHECK(usesLeaderWorkerSets({.deployment = object}));
+  CHECK_FALSE(usesLeaderWorkerSets({.deployment = object, .lwsEnabled = false}));
+}
+
+TEST_CASE("failures are told once, and those that pass by themselves not at all (quirk ctl-Q18)") {
+  json::Document memory;
+  const json::Document object =
+      parsed(deployment("'replicas':1", "{'service':{'replicas':1},'observedGeneration':1}"));
+  const Failure conflict{"the object has been modified", true};
+  const Failure refused{"Deployment g: spec.replicas: must be positive", false};
+  Outcome outcome =
+      componentOutcome({.deployment = object, .failures = {&conflict, 1}}, kNow, memory.GetAllocator());
+  CHECK(outcome.retry);
+  CHECK_FALSE(outcome.status);
+  CHECK(outcome.events.empty());
+
+  outcome = componentOutcome({.deployment = object, .failures = {&refused, 1}}, kNow, memory.GetAllocator());
+  CHECK(outcome.retry);
+  CHECK(eventsOf(outcome.events) == "Warning ReconcileError: " + refused.message + '\n');
+  CHECK(conditionsOf(*outcome.status) ==
+        "Available=False Reconciling: Failed to reconcile DynamoComponentDeployment: " + refused.message +
+            "\nDynamoComponentReady=Unknown Reconciling: Starting to reconcile DynamoComponentDeployment\n");
+  CHECK(json::find(*outcome.status, "observedGeneration")->GetInt64() == 1);
+  CHECK(json::find(*outcome.status, "service") != nullptr);
+
+  json::Document later = parsed(deployment("'replicas':1", "{}"));
+  json::set(later, "status", json::copy(*outcome.status, later.GetAllocator()), later.GetAllocator());
+  outcome = componentOutcome({.deployment = later, .failures = {&refused, 1}}, kNow, memory.GetAllocator());
+  CHECK(outcome.retry);
+  CHECK_FALSE(outcome.status);
+  CHECK(outcome.events.empty());
+}
+
+}  // namespace
+}  // namespace dynamo::lifecycle::test

@@ -1,0 +1,135 @@
+// What goes: deleted objects, surplus children, the other pathway; and what is missing.
+#include <catch2/catch.hpp>
+
+#include "common/lifecycle/deletion.h"
+#include "common/lifecycle/pathway.h"
+#include "common/lifecycle/presence.h"
+#include "common/lifecycle/surplus.h"
+#include "support.h"
+
+namespace dynamo::lifecycle::test {
+namespace {
+
+TEST_CASE("of an object that is being deleted only our finalizer goes (quirk ctl-Q1)") {
+  struct Row {
+    const char* metadata;
+    bool deleted;
+    const char* writes;
+  };
+  const Row rows[] = {
+      {"'finalizers':['nvidia.com/finalizer']", false, ""},
+      {"'deletionTimestamp':'t','finalizers':['nvidia.com/finalizer']", true,
+       "patch DynamoGraphDeployment/g@7 {\"metadata\":{\"finalizers\":[]}}\n"},
+      {"'deletionTimestamp':'t','finalizers':['foregroundDeletion','nvidia.com/finalizer']", true,
+       "patch DynamoGraphDeployment/g@7 {\"metadata\":{\"finalizers\":[\"foregroundDeletion\"]}}\n"},
+      {"'deletionTimestamp':'t','finalizers':['foregroundDeletion']", true, ""},
+      {"'deletionTimestamp':'t'", true, ""}};
+  for (const Row& row : rows) {
+    INFO(row.metadata);
+    const json::Document object =
+        parsed("{'kind':'DynamoGraphDeployment','metadata':{'name':'g','resourceVersion':'7'," +
+               std::string{row.metadata} + "}}");
+    json::Document memory;
+    const auto outcome = deletionOutcome(object, memory.GetAllocator());
+    REQUIRE(outcome.has_value() == row.deleted);
+    if (outcome) CHECK(writesOf(outcome->writes) == row.writes);
+  }
+}
+
+std::string child(const std::string& kind, const std::string& name, const std::string& more = "",
+                  const std::string& owner = "u") {
+  return "{'kind':'" + kind + "','metadata':{'name':'" + name +
+         "','ownerReferences':[{'controller':true,'uid':'" + owner + "'}]}" + more + "}";
+}
+
+TEST_CASE("children that are not rendered any more go (quirk child-Q24)") {
+  const std::string worker = ",'spec':{'componentType':'worker'}";
+  const std::string frontend = ",'spec':{'componentType':'frontend'}";
+  const Objects observed{
+      {child("Ingress", "g-frontend"), child("Service", "g-frontend"), child("Service", "foreign", "", "v"),
+       child("PersistentVolumeClaim", "data"), child("DynamoComponentDeployment", "g-worker-old", worker),
+       child("DynamoComponentDeployment", "g-gone", frontend), child("PodCliqueSet", "g"),
+       child("LeaderWorkerSet", "g-worker-2"),
+       "{'kind':'Service','metadata':{'name':'going','deletionTimestamp':'t','ownerReferences':[{"
+       "'controller':true,'uid':'u'}]}}"}};
+  const json::Document owner = parsed("{'metadata':{'uid':'u'}}");
+  json::Document memory;
+  const auto rendered = [&](const std::vector<std::string>& texts) {
+    std::vector<render::Child> children;
+    for (const std::string& text : texts)
+      children.push_back({json::copy(parsed(text), memory.GetAllocator()), ""});
+    return children;
+  };
+  CHECK(writesOf(surplusChildren(
+            owner,
+            rendered({child("Service", "g-frontend"), child("DynamoComponentDeployment", "g-worker-new")}),
+            observed.view())) ==
+        "delete Ingress/g-frontend\ndelete DynamoComponentDeployment/g-gone\ndelete PodCliqueSet/g\n"
+        "delete LeaderWorkerSet/g-worker-2\n");
+  CHECK(
+      writesOf(surplusChildren(owner, rendered({child("Service", "g-frontend"), child("PodCliqueSet", "g")}),
+                               observed.view())) ==
+      "delete Ingress/g-frontend\ndelete DynamoComponentDeployment/g-worker-old\n"
+      "delete DynamoComponentDeployment/g-gone\ndelete LeaderWorkerSet/g-worker-2\n");
+}
+
+TEST_CASE("a graph keeps its pathway while its children exist (quirk child-Q23)") {
+  enum class Has { Nothing, Set, Components, Both };
+  struct Row {
+    const char* wish;
+    bool api;
+    bool enabled;
+    Has has;
+    bool grove;
+  };
+  const Row rows[] = {
+      {"", true, true, Has::Nothing, true},        {"", true, false, Has::Nothing, false},
+      {"", false, true, Has::Nothing, false},      {"", true, true, Has::Components, false},
+      {"", true, false, Has::Set, true},           {"", false, false, Has::Set, false},
+      {"false", true, true, Has::Set, false},      {"FALSE", true, true, Has::Nothing, false},
+      {"true", true, true, Has::Components, true}, {"true", true, false, Has::Components, false},
+      {"no", true, true, Has::Nothing, true},      {"", true, true, Has::Both, true}};
+  for (const Row& row : rows) {
+    INFO(row.wish << ' ' << row.api << ' ' << row.enabled << ' ' << static_cast<int>(row.has));
+    const json::Document graph = parsed("{'metadata':{'uid':'u','annotations':{'nvidia.com/enable-grove':'" +
+                                        std::string{row.wish} + "'}}}");
+    const json::Document set = parsed(child("PodCliqueSet", "g"));
+    Objects components;
+    if (row.has == Has::Components || row.has == Has::Both)
+      components.add(child("DynamoComponentDeployment", "g-worker"));
+    components.add(child("DynamoComponentDeployment", "foreign", "", "v"));
+    config::OperatorConfig config = config::defaultConfig();
+    config.orchestrators.grove.enabled = row.enabled;
+    const defaults::ComponentDefaults defaults{};
+    render::Facts facts;
+    facts.groveApi = row.api;
+    const bool hasSet = row.has == Has::Set || row.has == Has::Both;
+    CHECK(takesGrove(graph, {config, defaults, facts}, components.view(), hasSet ? &set : nullptr) ==
+          row.grove);
+  }
+}
+
+TEST_CASE("what a graph takes for granted is missed by name (quirk child-Q25)") {
+  const json::Document graph = parsed(
+      "{'metadata':{'namespace':'ns'},'spec':{'pvcs':[{'name':'there'},{'name':'theirs','create':false},{'"
+      "name':"
+      "'ours','create':true},{'create':false}],'services':{'A':{'checkpoint':{'enabled':true,'checkpointRef':"
+      "'c1'}}"
+      ",'B':{'checkpoint':{'enabled':true,'checkpointRef':'c2'}},'C':{'checkpoint':{'enabled':false,"
+      "'checkpointRef':'c3'}}}}}");
+  const Objects claims{{"{'metadata':{'name':'there'}}"}};
+  render::Facts facts;
+  facts.checkpoints.push_back({"ns", "c1", "", "", false});
+  facts.checkpoints.push_back({"other", "c2", "", "", false});
+  std::string text;
+  for (const Failure& failure : missingReferences(graph, claims.view(), facts)) {
+    CHECK_FALSE(failure.transient);
+    text += failure.message + '\n';
+  }
+  CHECK(text ==
+        "PersistentVolumeClaim \"theirs\" does not exist\nDynamoCheckpoint \"c2\" of service B does not "
+        "exist\n");
+}
+
+}  // namespace
+}  // namespace dynamo::lifecycle::test

@@ -1,0 +1,315 @@
+// The status of a DynamoGraphDeployment.
+#include "common/lifecycle/graph_status.h"
+
+#include <catch2/catch.hpp>
+
+#include "graph_support.h"
+
+namespace dynamo::lifecycle::test {
+namespace {
+
+const std::string kServices = "{'Worker':{'componentType':'worker'},'Frontend':{'componentType':'frontend'}}";
+
+Component frontend(long long ready = 1) {
+  return {.service = "Frontend", .ready = ready};
+}
+
+struct Judged {
+  std::string state;
+  std::string conditions;
+};
+
+Judged judged(const Outcome& outcome) {
+  REQUIRE(outcome.status);
+  return {std::string{json::findText(&*outcome.status, "state")}, conditionsOf(*outcome.status)};
+}
+
+TEST_CASE("a graph is ready when every service is, and nothing is under way") {
+  struct Row {
+    const char* name;
+    std::string graph;
+    std::vector<Component> components;
+    const char* state;
+    const char* condition;
+  };
+  const std::string rolling = "{'rollingUpdate':{'phase':'InProgress','startTime':'s'}}";
+  const std::string restarting =
+      "{'restart':{'observedID':'r','phase':'Restarting','inProgress':['Worker']}}";
+  const Row rows[] = {
+      {"all ready",
+       graphText(kServices, "new"),
+       {{.ready = 1}, frontend()},
+       "successful",
+       "Ready=True all_resources_are_ready: All resources are ready\n"},
+      {"nothing is there yet",
+       graphText(kServices, "new"),
+       {},
+       "pending",
+       "Ready=False some_resources_are_not_ready: Resources not ready: g-frontend: does not exist yet; "
+       "g-worker-new: does not exist yet\n"},
+      {"one is not",
+       graphText(kServices, "new"),
+       {{.ready = 0}, frontend()},
+       "pending",
+       "Ready=False some_resources_are_not_ready: Resources not ready: g-worker-new: Deployment is not "
+       "ready\n"},
+      {"one is ready by the spec before (quirk ctl-Q2)",
+       graphText(kServices, "new"),
+       {{.ready = 1, .observed = false}, frontend()},
+       "pending",
+       "Ready=False some_resources_are_not_ready: Resources not ready: g-worker-new: its controller has not "
+       "seen "
+       "the latest spec\n"},
+      {"workers roll",
+       graphText(kServices, "old", rolling),
+       {{.hash = "old", .ready = 1}, {}, frontend()},
+       "pending",
+       "Ready=False rolling_update_in_progress: Rolling update in progress: g-worker-new: Deployment is not "
+       "ready\n"},
+      {"a restart is under way, all are ready",
+       graphText(kServices, "new", restarting, ",'restart':{'id':'r','strategy':{'type':'Parallel'}}"),
+       {{.ready = 1}, frontend()},
+       "pending",
+       "Ready=False restart_in_progress: Restart r in progress\n"},
+      {"no services",
+       graphText("{}", "new"),
+       {},
+       "successful",
+       "Ready=True all_resources_are_ready: All resources are ready\n"}};
+  for (const Row& row : rows) {
+    INFO(row.name);
+    World world{row.graph};
+    for (const Component& component : row.components) world.components.add(component.text());
+    const Judged made = judged(world.pass());
+    CHECK(made.state == row.state);
+    CHECK(made.conditions == row.condition);
+  }
+}
+
+TEST_CASE("services have the counts of their components, those of old generations added") {
+  World world{graphText(kServices, "old", "{'rollingUpdate':{'phase':'InProgress','startTime':'s'}}")};
+  world.components.add(Component{.hash = "old", .replicas = 2, .ready = 2}.text());
+  world.components.add(Component{.replicas = 1}.text());
+  const Outcome outcome = world.pass();
+  CHECK(
+      json::dump(*json::find(*outcome.status, "services")) ==
+      R"({"Worker":{"componentKind":"Deployment","componentName":"g-worker-new","componentNames":["g-worker-new",)"
+      R"("g-worker-old"],"replicas":3,"updatedReplicas":1,"readyReplicas":2,"availableReplicas":2}})");
+}
+
+TEST_CASE("old generations are told of before the new one has a status (quirk ctl-Q42)") {
+  World world{graphText("{'Worker':{'componentType':'worker','replicas':2}}", "old")};
+  world.components.add(Component{.hash = "old", .replicas = 2, .ready = 2}.text());
+  const Outcome outcome = world.pass();
+  CHECK(
+      json::dump(*json::find(*outcome.status, "services")) ==
+      R"({"Worker":{"componentKind":"Deployment","componentName":"g-worker-new","replicas":2,"updatedReplicas":0,)"
+      R"("readyReplicas":2,"availableReplicas":2,"componentNames":["g-worker-old"]}})");
+}
+
+TEST_CASE("a pass that changes nothing writes nothing (quirk ctl-Q17)") {
+  World world{graphText(kServices, "new", "{}", ",'restart':{'id':'r'}")};
+  world.components.add(Component{.ready = 0, .more = "'annotations':{'nvidia.com/restartAt':'r'}"}.text());
+  world.components.add(frontend().text());
+  const Outcome first = world.pass();
+  REQUIRE(first.status);
+  world.keep(first);
+  const Outcome second = world.pass();
+  CHECK_FALSE(second.status);
+  CHECK(second.events.empty());
+  CHECK(second.writes.empty());
+  CHECK_FALSE(second.retry);
+}
+
+TEST_CASE("failures keep what is known (quirks ctl-Q3, ctl-Q18)") {
+  const std::string known =
+      "{'state':'successful','observedGeneration':1,'services':{'Worker':{'replicas':1}},'restart':{'"
+      "observedID':"
+      "'r','phase':'Completed'},'rollingUpdate':{'phase':'InProgress','startTime':'s'}}";
+  World world{graphText(kServices, "old", known)};
+  world.components.add(Component{.hash = "old", .replicas = 1, .ready = 1}.text());
+  Outcome outcome = world.pass({{"conflict", true}});
+  CHECK(outcome.retry);
+  CHECK_FALSE(outcome.status);
+  CHECK(outcome.writes.empty());
+
+  outcome = world.pass({{"conflict", true}, {"PersistentVolumeClaim \"c\" does not exist", false}});
+  CHECK(outcome.retry);
+  CHECK(outcome.writes.empty());
+  const Judged made = judged(outcome);
+  CHECK(made.state == "failed");
+  CHECK(made.conditions ==
+        "Ready=False failed_to_reconcile_the_resources: PersistentVolumeClaim \"c\" does not exist\n");
+  CHECK(eventsOf(outcome.events) == "Warning ReconcileError: PersistentVolumeClaim \"c\" does not exist\n");
+  json::Document expected = parsed(known);
+  for (const char* kept : {"services", "restart", "rollingUpdate", "observedGeneration"})
+    CHECK(json::equal(json::find(*outcome.status, kept), json::find(expected, kept)));
+
+  world.keep(outcome);
+  outcome = world.pass({{"PersistentVolumeClaim \"c\" does not exist", false}});
+  CHECK(outcome.retry);
+  CHECK_FALSE(outcome.status);
+  CHECK(outcome.events.empty());
+}
+
+TEST_CASE("what keeps a component's pods from running is told of the graph once (quirk ctl-Q36)") {
+  World world{graphText("{'Worker':{'componentType':'worker'}}", "new")};
+  std::string component = Component{}.text();
+  const std::string text = "Deployment is not ready: cannot pull image i";
+  component.replace(component.find("Deployment is not ready"), 23, text);
+  component.replace(
+      component.find("'conditions':["), 14,
+      "'conditions':[{'type':'PodFailure','status':'True','reason':'ImagePullFailed','message':'cannot "
+      "pull image i'},");
+  world.components.add(component);
+  const Outcome first = world.pass();
+  CHECK(eventsOf(first.events) == "Warning ImagePullFailed: Worker: cannot pull image i\n");
+  CHECK(judged(first).conditions ==
+        "Ready=False some_resources_are_not_ready: Resources not ready: g-worker-new: " + text + '\n');
+  world.keep(first);
+  CHECK(world.pass().events.empty());
+}
+
+json::Document setOf(int observed, const std::string& cliques = "[]") {
+  return parsed("{'metadata':{'name':'g','generation':2},'spec':{'template':{'cliques':" + cliques +
+                "}},'status':{'observedGeneration':" + std::to_string(observed) + "}}");
+}
+
+std::string clique(const std::string& name, int replicas, int ready) {
+  const std::string count = std::to_string(replicas);
+  return "{'apiVersion':'grove.io/v1alpha1','kind':'PodClique','metadata':{'name':'" + name +
+         "','uid':'c','generation':1},'spec':{'replicas':" + count +
+         "},'status':{'observedGeneration':1,'replicas':" + count + ",'updatedReplicas':" + count +
+         ",'readyReplicas':" + std::to_string(ready) + ",'availableReplicas':" + std::to_string(ready) + "}}";
+}
+
+TEST_CASE("with Grove the PodCliqueSet must be observed and its cliques ready (quirk ctl-Q35)") {
+  struct Row {
+    const char* name;
+    int observed;
+    int ready;
+    const char* condition;
+  };
+  const Row rows[] = {{"ready", 2, 1, "Ready=True all_resources_are_ready: All resources are ready\n"},
+                      {"a clique is not ready", 2, 0,
+                       "Ready=False some_resources_are_not_ready: Resources not ready: g-0-frontend: 0 of 1 "
+                       "replicas ready\n"},
+                      {"Grove has not seen what was just written", 1, 1,
+                       "Ready=False some_resources_are_not_ready: Resources not ready: PodCliqueSet: its "
+                       "controller has not seen "
+                       "the latest spec\n"}};
+  for (const Row& row : rows) {
+    INFO(row.name);
+    World world{graphText("{'Frontend':{'replicas':1}}")};
+    world.grove = true;
+    world.set = setOf(row.observed);
+    world.cliques.add(clique("g-0-frontend", 1, row.ready));
+    const Outcome outcome = world.pass();
+    CHECK(judged(outcome).conditions == row.condition);
+    CHECK(outcome.writes.empty());
+  }
+}
+
+TEST_CASE("cliques that Grove has not made yet have counts of zero (quirk ctl-Q4)") {
+  World world{graphText("{'Frontend':{},'Worker':{'multinode':{'nodeCount':2}}}")};
+  world.grove = true;
+  const Outcome outcome = world.pass();
+  CHECK(
+      json::dump(*json::find(*outcome.status, "services")) ==
+      R"({"Frontend":{"componentKind":"PodClique","componentName":"g-0-frontend","componentNames":["g-0-frontend"],)"
+      R"("replicas":0,"updatedReplicas":0,"readyReplicas":0},"Worker":{"componentKind":"PodCliqueScalingGroup",)"
+      R"("componentName":"g-0-worker","componentNames":["g-0-worker"],"replicas":0,"updatedReplicas":0,)"
+      R"("availableReplicas":0}})");
+}
+
+TEST_CASE("Grove's cliques are scaled through their scale subresource (quirk child-Q38)") {
+  World world{graphText("{'Frontend':{'replicas':3},'Worker':{}}")};
+  world.grove = true;
+  world.set = setOf(2);
+  world.cliques.add(clique("g-0-frontend", 1, 1));
+  world.cliques.add(clique("g-0-worker", 5, 5));
+  CHECK(writesOf(world.pass().writes) == "scale PodClique/g-0-frontend 3\n");
+}
+
+TEST_CASE("with Grove the graph itself tells why pods do not run") {
+  World world{graphText("{'Frontend':{}}")};
+  world.grove = true;
+  world.set = setOf(2);
+  world.cliques.add(clique("g-0-frontend", 1, 0));
+  const std::string pod =
+      "'status':{'containerStatuses':[{'name':'main','image':'i','state':{'waiting':{'reason':'ErrImagePull'}"
+      "}}]}}";
+  world.pods.add(
+      "{'metadata':{'labels':{'nvidia.com/dynamo-graph-deployment-name':'g','nvidia.com/dynamo-component':"
+      "'Frontend'}}," +
+      pod);
+  world.pods.add(
+      "{'metadata':{'labels':{'nvidia.com/dynamo-graph-deployment-name':'other','nvidia.com/"
+      "dynamo-component':"
+      "'Frontend'}}," +
+      pod);
+  const Outcome first = world.pass();
+  CHECK(eventsOf(first.events) == "Warning ImagePullFailed: Frontend: cannot pull image \"i\"\n");
+  CHECK(judged(first).conditions ==
+        "Ready=False some_resources_are_not_ready: Resources not ready: g-0-frontend: 0 of 1 replicas ready; "
+        "cannot "
+        "pull image \"i\"\n");
+  world.keep(first);
+  CHECK(world.pass().events.empty());
+}
+
+TEST_CASE("checkpoints that services use are told") {
+  World world{graphText(
+      "{'A':{'checkpoint':{'enabled':true,'checkpointRef':'c'}},'B':{'checkpoint':{'enabled':true,"
+      "'identity':{'model':'m','backendFramework':'vllm'}}},'C':{'checkpoint':{'enabled':false}},'D':{}}")};
+  world.facts.checkpoints.push_back({"ns", "c", "abc", "abc", true});
+  world.facts.checkpoints.push_back({"elsewhere", "x", "h", "h", true});
+  const Outcome outcome = world.pass();
+  const json::Value* made = json::find(*outcome.status, "checkpoints");
+  REQUIRE(made != nullptr);
+  CHECK(made->MemberCount() == 2);
+  CHECK(json::dump(*json::find(made, "A")) == R"({"checkpointName":"c","identityHash":"abc","ready":true})");
+  CHECK(json::find(made, "B")->MemberCount() == 1);
+  CHECK(json::findText(json::find(made, "B"), "identityHash").size() == 16);
+}
+
+TEST_CASE("children are rendered with the status that the pass comes to") {
+  World world{graphText(kServices, "new",
+                        "{'restart':{'observedID':'r','phase':'Restarting','inProgress':['Frontend']}}",
+                        ",'restart':{'id':'r'}")};
+  world.components.add(
+      Component{.service = "Frontend", .ready = 1, .more = "'annotations':{'nvidia.com/restartAt':'r'}"}
+          .text());
+  world.components.add(Component{.ready = 1}.text());
+  const GraphPlan plan = world.plan();
+  CHECK(plan.restart.inProgress == std::vector<std::string>{"Worker"});
+  const json::Value* restart = json::find(json::find(plan.graph, "status"), "restart");
+  CHECK(json::dump(*restart) == R"({"observedID":"r","phase":"Restarting","inProgress":["Worker"]})");
+  CHECK(plan.observed.restartAt == std::map<std::string, std::string, std::less<>>{{"Frontend", "r"}});
+  CHECK(json::findText(json::find(json::find(world.graph, "status"), "restart"), "phase") == "Restarting");
+  CHECK(json::dump(world.graph).find("\"inProgress\":[\"Frontend\"]") != std::string::npos);
+}
+
+TEST_CASE("a restart and a rolling update at once: the restart is superseded") {
+  World world{graphText("{'Worker':{'componentType':'worker'}}", "old", "{}", ",'restart':{'id':'r'}")};
+  world.components.add(Component{.hash = "old", .ready = 1}.text());
+  const Outcome outcome = world.pass();
+  CHECK(json::dump(*json::find(*outcome.status, "restart")) == R"({"observedID":"r","phase":"Superseded"})");
+  CHECK(eventsOf(outcome.events) ==
+        "Normal RollingUpdateStarted: workers roll from old to new\n"
+        "Warning RestartSuperseded: restart r is left out: workers roll to a new spec\n");
+  world.keep(outcome);
+  CHECK(world.pass().events.empty());
+}
+
+TEST_CASE("a graph that is being deleted has no status") {
+  std::string text = graphText(kServices);
+  text.replace(text.find("'metadata':{"), 12, "'metadata':{'deletionTimestamp':'t',");
+  World world{text};
+  const Outcome outcome = world.pass();
+  CHECK_FALSE(outcome.status);
+  CHECK(outcome.writes.empty());
+}
+
+}  // namespace
+}  // namespace dynamo::lifecycle::test

@@ -1,0 +1,113 @@
+// Why pods do not run (quirk ctl-Q36).
+#include "common/lifecycle/pod_failures.h"
+
+#include <catch2/catch.hpp>
+
+#include "support.h"
+
+namespace dynamo::lifecycle::test {
+namespace {
+
+std::string waiting(const char* reason, const char* message, const char* last = "{}") {
+  return std::string{
+             "{'status':{'phase':'Pending','containerStatuses':[{'name':'main','image':'img:1','state':"
+             "{'waiting':{'reason':'"} +
+         reason + "','message':'" + message + "'}},'lastState':" + last + "}]}}";
+}
+
+std::string unschedulable(const char* since, const char* message) {
+  return std::string{
+             "{'status':{'phase':'Pending','conditions':[{'type':'PodScheduled','status':'False','reason':"
+             "'Unschedulable','lastTransitionTime':'"} +
+         since + "','message':'" + message + "'}]}}";
+}
+
+TEST_CASE("causes are named in words that last as long as the cause") {
+  struct Row {
+    const char* name;
+    std::string pod;
+    const char* text;
+  };
+  const Row rows[] = {
+      {"a new pod", "{'status':{'phase':'Pending'}}", ""},
+      {"starting", waiting("ContainerCreating", ""), ""},
+      {"ready", "{'status':{'conditions':[{'type':'Ready','status':'True'}]}}", ""},
+      {"the registry does not have it", waiting("ErrImagePull", "rpc error: img:1: not found"),
+       "ImagePullFailed cannot pull image \"img:1\": rpc error: img:1: not found"},
+      {"the same while the kubelet waits",
+       waiting("ImagePullBackOff", "Back-off pulling image img:1: ErrImagePull: rpc error: img:1: not found"),
+       "ImagePullFailed cannot pull image \"img:1\": rpc error: img:1: not found"},
+      {"waiting without a cause", waiting("ImagePullBackOff", "Back-off pulling image img:1"),
+       "ImagePullFailed cannot pull image \"img:1\""},
+      {"no image name", waiting("InvalidImageName", "cannot parse"),
+       "ImagePullFailed cannot pull image \"img:1\": cannot parse"},
+      {"it ends again and again",
+       waiting("CrashLoopBackOff", "back-off 5m0s restarting failed container",
+               "{'terminated':{'exitCode':1,'reason':'Error'}}"),
+       "CrashLoop container \"main\" ends again and again: exit code 1"},
+      {"killed for memory",
+       waiting("CrashLoopBackOff", "", "{'terminated':{'exitCode':137,'reason':'OOMKilled'}}"),
+       "CrashLoop container \"main\" ends again and again: it used more memory than its limit"},
+      {"it ends, nobody knows how", waiting("CrashLoopBackOff", ""),
+       "CrashLoop container \"main\" ends again and again"},
+      {"a secret is missing", waiting("CreateContainerConfigError", "secret hf not found"),
+       "ContainerNotCreated container \"main\" cannot be started: secret hf not found"},
+      {"no node",
+       unschedulable("2026-01-02T03:03:35Z",
+                     "0/4 nodes are available: 4 Insufficient nvidia.com/gpu. "
+                     "preemption: 0/4 nodes are available"),
+       "PodUnschedulable pods find no node: 0/4 nodes are available: 4 Insufficient nvidia.com/gpu."},
+      {"it goes", "{'metadata':{'deletionTimestamp':'x'}," + waiting("ErrImagePull", "").substr(1), ""},
+      {"it has failed", "{'status':{'phase':'Failed','containerStatuses':[]}}", ""}};
+  for (const Row& row : rows) {
+    INFO(row.name);
+    const Objects pods{{row.pod}};
+    const PodFailures found = podFailures(pods.view(), kNow);
+    const std::string text =
+        found.causes.empty() ? "" : found.causes[0].reason + ' ' + found.causes[0].text();
+    CHECK(text == row.text);
+    CHECK_FALSE(found.lookAgain);
+  }
+}
+
+TEST_CASE("a scheduler has half a minute before a pod without a node is a failure") {
+  const Objects pods{
+      {unschedulable("2026-01-02T03:03:36Z", "m"), unschedulable("2026-01-02T03:04:05Z", "m")}};
+  const PodFailures found = podFailures(pods.view(), kNow);
+  CHECK(found.causes.empty());
+  CHECK(found.lookAgain == std::chrono::milliseconds{1000});
+}
+
+TEST_CASE("pods of one cause are one failure, and many causes are counted") {
+  Objects pods;
+  for (int i = 0; i < 3; ++i) pods.add(waiting("ErrImagePull", i == 0 ? "a" : "b"));
+  CHECK(podFailures(pods.view(), kNow).causes.size() == 1);
+  std::vector<PodFailure> causes;
+  for (int i = 0; i < 6; ++i) causes.push_back({"R", "w" + std::to_string(i), ""});
+  CHECK(textOf(causes) == "w0; w1; w2; w3; and 2 more");
+  CHECK(textOf({}).empty());
+}
+
+TEST_CASE("init containers hold pods up, too") {
+  const Objects pods{
+      {"{'status':{'initContainerStatuses':[{'name':'wait','image':'i','state':{'waiting':{'reason':"
+       "'ErrImagePull'}}}]}}"}};
+  CHECK(textOf(podFailures(pods.view(), kNow).causes) == "cannot pull image \"i\"");
+}
+
+TEST_CASE("a Deployment tells of pods that quota or admission refuse") {
+  const json::Document refused = parsed(
+      "{'status':{'conditions':[{'type':'ReplicaFailure','status':'True','reason':'FailedCreate','message':'"
+      "pods x "
+      "is forbidden: exceeded quota'}]}}");
+  const json::Document fine = parsed("{'status':{}}");
+  REQUIRE(refusedPods(&refused));
+  CHECK(refusedPods(&refused)->reason == "PodsRefused");
+  CHECK(refusedPods(&refused)->text() ==
+        "the cluster refuses to make pods: pods x is forbidden: exceeded quota");
+  CHECK_FALSE(refusedPods(&fine));
+  CHECK_FALSE(refusedPods(nullptr));
+}
+
+}  // namespace
+}  // namespace dynamo::lifecycle::test

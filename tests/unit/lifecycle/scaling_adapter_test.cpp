@@ -1,0 +1,124 @@
+// DynamoGraphDeploymentScalingAdapters.
+#include "common/lifecycle/scaling_adapter.h"
+
+#include <catch2/catch.hpp>
+
+#include "support.h"
+
+namespace dynamo::lifecycle::test {
+namespace {
+
+std::string adapterText(const std::string& replicas, const std::string& status) {
+  return "{'kind':'DynamoGraphDeploymentScalingAdapter','metadata':{'name':'g-worker','generation':1},'spec':"
+         "{"
+         "'replicas':" +
+         replicas + ",'dgdRef':{'name':'g','serviceName':'Worker'}},'status':" + status + "}";
+}
+
+std::string graphText(const std::string& service) {
+  return "{'kind':'DynamoGraphDeployment','metadata':{'name':'g','uid':'u','resourceVersion':'7'},'spec':{"
+         "'services':{'Worker':" +
+         service + "}}}";
+}
+
+const std::string kSelector = "nvidia.com/dynamo-graph-deployment-name=g,nvidia.com/dynamo-component=Worker";
+
+TEST_CASE("an adapter brings its replicas into the graph") {
+  struct Row {
+    const char* name;
+    const char* wanted;
+    const char* service;
+    std::string status;
+    const char* written;  ///< replicas in the graph; empty: no write
+    bool timed;           ///< lastScaleTime is now
+  };
+  const std::string known = "{'replicas':2,'selector':'" + kSelector + "','lastScaleTime':'before'}";
+  const Row rows[] = {
+      {"equal", "2", "'replicas':2,", known, "", false},
+      {"new", "2", "'replicas':2,", "{}", "", false},
+      {"up", "5", "'replicas':2,", known, "5", true},
+      {"to none", "0", "'replicas':2,", known, "0", true},
+      {"absent replicas are one", "1", "", "{}", "", false},
+      {"absent replicas are not three", "3", "", "{}", "3", true},
+      {"the graph has them, the status was lost (quirk ctl-Q39)", "5", "'replicas':5,", known, "", true},
+      {"the same from none", "5", "'replicas':5,", "{'selector':'" + kSelector + "'}", "", true}};
+  for (const Row& row : rows) {
+    INFO(row.name);
+    const json::Document adapter = parsed(adapterText(row.wanted, row.status));
+    const json::Document graph =
+        parsed(graphText("{" + std::string{row.service} + "'scalingAdapter':{'enabled':true}}"));
+    json::Document memory;
+    const Outcome outcome = adapterOutcome(adapter, &graph, kNow, memory.GetAllocator());
+    const std::string write =
+        *row.written == 0
+            ? ""
+            : "patch DynamoGraphDeployment/g@7 {\"spec\":{\"services\":{\"Worker\":{\"replicas\":" +
+                  std::string{row.written} + "}}}}\n";
+    CHECK(writesOf(outcome.writes) == write);
+    CHECK(outcome.events.size() == (write.empty() ? 0 : 1));
+    REQUIRE(outcome.status);
+    CHECK(std::to_string(json::find(*outcome.status, "replicas")->GetInt64()) == row.wanted);
+    CHECK(json::findText(&*outcome.status, "selector") == kSelector);
+    CHECK((json::findText(&*outcome.status, "lastScaleTime") == kNowText) == row.timed);
+    CHECK(conditionsOf(*outcome.status) ==
+          "Scalable=True ScalesService: service Worker follows spec.replicas\n");
+
+    const json::Document later = parsed(adapterText(row.wanted, json::dump(*outcome.status)));
+    const json::Document after =
+        parsed(graphText("{'replicas':" + std::string{row.wanted} + ",'scalingAdapter':{'enabled':true}}"));
+    const Outcome next = adapterOutcome(later, &after, kNow + std::chrono::hours{1}, memory.GetAllocator());
+    CHECK_FALSE(next.status);
+    CHECK(next.writes.empty());
+  }
+}
+
+TEST_CASE("an adapter that has nothing to scale says so and waits (quirks child-Q12, ctl-Q22)") {
+  struct Row {
+    std::string graph;  ///< empty: none
+    const char* condition;
+  };
+  const Row rows[] = {
+      {"", "GraphNotFound: DynamoGraphDeployment g does not exist"},
+      {"{'metadata':{'deletionTimestamp':'t'}}", "GraphNotFound: DynamoGraphDeployment g does not exist"},
+      {"{'spec':{'services':{}}}", "ServiceNotFound: DynamoGraphDeployment g has no service Worker"},
+      {graphText("{'replicas':1}"), "AdapterDisabled: service Worker is not scaled by an adapter"},
+      {graphText("{'replicas':1,'scalingAdapter':{'enabled':false}}"),
+       "AdapterDisabled: service Worker is not scaled by an adapter"}};
+  for (const Row& row : rows) {
+    INFO(row.condition);
+    const json::Document adapter = parsed(adapterText("5", "{}"));
+    const json::Document graph = parsed(row.graph.empty() ? "{}" : row.graph);
+    json::Document memory;
+    const Outcome outcome =
+        adapterOutcome(adapter, row.graph.empty() ? nullptr : &graph, kNow, memory.GetAllocator());
+    CHECK(outcome.writes.empty());
+    CHECK_FALSE(outcome.retry);
+    REQUIRE(outcome.status);
+    CHECK(conditionsOf(*outcome.status) == "Scalable=False " + std::string{row.condition} + '\n');
+  }
+}
+
+TEST_CASE("a refused scaling is told once, a conflict not at all") {
+  json::Document memory;
+  const json::Document adapter = parsed(adapterText("5", "{}"));
+  Outcome outcome = adapterFailure(adapter, {"conflict", true}, kNow, memory.GetAllocator());
+  CHECK(outcome.retry);
+  CHECK_FALSE(outcome.status);
+  outcome = adapterFailure(adapter, {"denied", false}, kNow, memory.GetAllocator());
+  CHECK(outcome.retry);
+  CHECK(eventsOf(outcome.events) == "Warning UpdateFailed: denied\n");
+  const json::Document later = parsed(adapterText("5", json::dump(*outcome.status)));
+  outcome = adapterFailure(later, {"denied", false}, kNow, memory.GetAllocator());
+  CHECK(outcome.events.empty());
+  CHECK_FALSE(outcome.status);
+}
+
+TEST_CASE("an adapter that is being deleted scales nothing") {
+  const json::Document adapter = parsed("{'metadata':{'deletionTimestamp':'t'},'spec':{'replicas':3}}");
+  json::Document memory;
+  CHECK_FALSE(adapterOutcome(adapter, nullptr, kNow, memory.GetAllocator()).status);
+  CHECK_FALSE(adapterFailure(adapter, {"x", false}, kNow, memory.GetAllocator()).status);
+}
+
+}  // namespace
+}  // namespace dynamo::lifecycle::test
