@@ -28,6 +28,7 @@ GraphPlan planGraph(const GraphView& view, Time now, Allocator& allocator) {
     if (!id.empty()) plan.observed.restartAt.emplace(service.name, id);
   }
   plan.observed.newReplicas = plan.rollout.newReplicas;
+  plan.observed.workerHash = view.workerHash;
 
   plan.graph = json::alias(view.graph);
   json::own(plan.graph, allocator);

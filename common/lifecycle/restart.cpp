@@ -66,8 +66,7 @@ RestartStep restartStep(const GraphView& view, std::span<const ServiceState> ser
   const Value* status = json::findObject(statusOf(view.graph), "restart");
   const std::string_view observedId = json::findText(status, "observedID");
   const std::string_view stored = json::findText(status, "phase");
-  const RestartStep kept{
-      std::string{observedId}, std::string{stored}, texts(json::find(status, "inProgress")), {}};
+  RestartStep kept{std::string{observedId}, std::string{stored}, texts(json::find(status, "inProgress")), {}};
   const Value* request = json::findObject(specOf(view.graph), "restart");
   const std::string_view id = json::findText(request, "id");
   if (id.empty()) return isFinal(stored) ? kept : RestartStep{};

@@ -47,6 +47,8 @@ struct Observed {
   std::map<std::string, std::string, std::less<>> restartAt;
   /// service -> replicas of its new generation during a rolling update (rolling_update.h).
   std::map<std::string, long long, std::less<>> newReplicas;
+  /// The hash of the workers where it is known already, or kept (quirk ctl-Q31); empty: it is computed.
+  std::string workerHash = {};
 };
 
 /// Children of a DynamoGraphDeployment (its DynamoComponentDeployments, not what these make). `graph` has

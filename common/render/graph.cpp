@@ -160,9 +160,9 @@ class Graph {
 
   void componentDeployments() {
     // What the webhook wrote is not what the user asked for: other defaults make no new workers.
-    const std::string hash = context_.anyWorkerHash.empty()
-                                 ? workerHash(defaults::intent(graph_, make_.allocator()))
-                                 : std::string{context_.anyWorkerHash};
+    std::string hash = observed_.workerHash;
+    if (hash.empty()) hash = context_.anyWorkerHash;
+    if (hash.empty()) hash = workerHash(defaults::intent(graph_, make_.allocator()));
     for (const Component& component : components_) {
       tellDeploymentConfig(component);
       children_.add(componentDeployment(graph_, component, hash, context_, observed_, make_.allocator()),

@@ -1,0 +1,64 @@
+#include "common/lifecycle/worker_hash.h"
+
+#include <algorithm>
+#include <array>
+
+#include "common/api/dynamo.h"
+#include "common/api/kinds.h"
+#include "common/json/build.h"
+#include "common/lifecycle/object.h"
+
+namespace dynamo::lifecycle {
+namespace {
+
+using json::Value;
+
+/// Members of a component that its hash leaves out, and what the graph adds: a change of them rolls nobody.
+constexpr std::array<std::string_view, 13> kNotCovered = {
+    "annotations", "labels",      "serviceName",     "componentType", "subComponentType",
+    "replicas",    "autoscaling", "scalingAdapter",  "ingress",       "dynamoNamespace",
+    "modelRef",    "eppConfig",   "backendFramework"};
+
+bool isCovered(std::string_view member) {
+  return std::find(kNotCovered.begin(), kNotCovered.end(), member) == kNotCovered.end();
+}
+
+/// Every covered member of `a` equals the one of `b`; absent, null and empty are one.
+bool coversSame(const Value& a, const Value& b) {
+  return std::all_of(a.MemberBegin(), a.MemberEnd(), [&](const auto& member) {
+    const std::string_view name = json::text(member.name);
+    if (!isCovered(name) || json::isEmpty(member.value)) return true;
+    const Value* other = json::find(b, name);
+    return other != nullptr && json::equal(member.value, *other);
+  });
+}
+
+bool runs(const Value& wanted, const Value& graph, std::string_view hash,
+          std::span<const Value* const> components) {
+  const Value* spec = specOf(wanted);
+  return std::any_of(components.begin(), components.end(), [&](const Value* live) {
+    const Value* own = specOf(*live);
+    return own != nullptr && !isBeingDeleted(*live) && isControlledBy(*live, graph) &&
+           labelOf(*live, api::label::kWorkerHash) == hash &&
+           json::findText(own, "serviceName") == json::findText(spec, "serviceName") &&
+           coversSame(*spec, *own) && coversSame(*own, *spec);
+  });
+}
+
+}  // namespace
+
+std::string keptHash(const Value& graph, std::string_view computed,
+                     const std::vector<render::Child>& rendered, std::span<const Value* const> components) {
+  const std::string_view current = json::findText(annotationsOf(graph), api::annotation::kCurrentWorkerHash);
+  if (current.empty() || current == computed) return std::string{computed};
+  bool any = false;
+  for (const render::Child& child : rendered) {
+    if (json::findText(&child.object, "kind") != api::kDynamoComponentDeployment) continue;
+    if (labelOf(child.object, api::label::kWorkerHash).empty()) continue;
+    any = true;
+    if (!runs(child.object, graph, current, components)) return std::string{computed};
+  }
+  return std::string{any ? current : computed};
+}
+
+}  // namespace dynamo::lifecycle

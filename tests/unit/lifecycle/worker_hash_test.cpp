@@ -1,0 +1,64 @@
+// Workers that stay although their hash is another (quirk ctl-Q31).
+#include "common/lifecycle/worker_hash.h"
+
+#include <catch2/catch.hpp>
+
+#include "graph_support.h"
+
+namespace dynamo::lifecycle::test {
+namespace {
+
+TEST_CASE("workers roll only for what users change") {
+  const std::string image = "'extraPodSpec':{'mainContainer':{'image':'i:1'}}";
+  struct Row {
+    const char* name;
+    const char* annotation;
+    std::string live;  ///< of the hash "old"; empty: there is none
+    const char* hash;
+  };
+  const Row rows[] = {{"nothing differs", "old", image, "old"},
+                      {"labels, annotations and empty values do not count", "old",
+                       image + ",'labels':{'a':'b'},'annotations':{'c':'d'},'envs':[],'resources':{}", "old"},
+                      {"another image", "old", "'extraPodSpec':{'mainContainer':{'image':'i:2'}}", "new"},
+                      {"the live one has more", "old", image + ",'envs':[{'name':'A','value':'1'}]", "new"},
+                      {"the live one has less", "old", "'envs':[]", "new"},
+                      {"nobody serves", "old", "", "new"},
+                      {"no annotation", "", image, "new"},
+                      {"the computed one", "new", image, "new"},
+                      {"the annotation names a third", "other", image, "new"}};
+  for (const Row& row : rows) {
+    INFO(row.name);
+    const json::Document graph = parsed(graphText("{'Worker':{}}", row.annotation));
+    json::Document memory;
+    std::vector<render::Child> rendered;
+    for (const Component& wanted : {Component{.hash = "new", .replicas = 3, .more = image},
+                                    Component{.service = "Frontend", .hash = ""}})
+      rendered.push_back({json::copy(parsed(wanted.text()), memory.GetAllocator()), wanted.service});
+    Objects live;
+    if (!row.live.empty()) live.add(Component{.hash = "old", .more = row.live}.text());
+    CHECK(keptHash(graph, "new", rendered, live.view()) == row.hash);
+  }
+}
+
+TEST_CASE("every worker must be there, and be the graph's") {
+  const json::Document graph = parsed(graphText("{'Worker':{}}", "old"));
+  json::Document memory;
+  std::vector<render::Child> rendered;
+  for (const char* service : {"Worker", "Decode"}) {
+    std::string text = Component{}.text();
+    text.replace(text.find("'serviceName':'Worker'"), 22, "'serviceName':'" + std::string{service} + "'");
+    rendered.push_back({json::copy(parsed(text), memory.GetAllocator()), service});
+  }
+  Objects live{{Component{.hash = "old"}.text()}};
+  CHECK(keptHash(graph, "new", rendered, live.view()) == "new");
+  rendered.pop_back();
+  CHECK(keptHash(graph, "new", rendered, live.view()) == "old");
+  std::string foreign = Component{.hash = "old"}.text();
+  foreign.replace(foreign.find("'uid':'u'"), 9, "'uid':'v'");
+  const Objects others{{foreign}};
+  CHECK(keptHash(graph, "new", rendered, others.view()) == "new");
+  CHECK(keptHash(graph, "new", {}, live.view()) == "new");
+}
+
+}  // namespace
+}  // namespace dynamo::lifecycle::test
