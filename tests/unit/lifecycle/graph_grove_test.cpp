@@ -1,0 +1,100 @@
+// The status of a graph on Grove.
+#include <catch2/catch.hpp>
+
+#include "graph_support.h"
+
+namespace dynamo::lifecycle::test {
+namespace {
+
+json::Document setOf(int observed, const std::string& cliques = "[]") {
+  return parsed("{'metadata':{'name':'g','generation':2},'spec':{'template':{'cliques':" + cliques +
+                "}},'status':{'observedGeneration':" + std::to_string(observed) + "}}");
+}
+
+std::string clique(const std::string& name, int replicas, int ready) {
+  const std::string count = std::to_string(replicas);
+  return "{'apiVersion':'grove.io/v1alpha1','kind':'PodClique','metadata':{'name':'" + name +
+         "','uid':'c','generation':1},'spec':{'replicas':" + count +
+         "},'status':{'observedGeneration':1,'replicas':" + count + ",'updatedReplicas':" + count +
+         ",'readyReplicas':" + std::to_string(ready) + ",'availableReplicas':" + std::to_string(ready) + "}}";
+}
+
+TEST_CASE("with Grove the PodCliqueSet must be observed and its cliques ready (quirk ctl-Q35)") {
+  struct Row {
+    const char* name;
+    int observed;
+    int ready;
+    const char* condition;
+  };
+  const Row rows[] = {{"ready", 2, 1, "Ready=True all_resources_are_ready: All resources are ready\n"},
+                      {"a clique is not ready", 2, 0,
+                       "Ready=False some_resources_are_not_ready: Resources not ready: g-0-frontend: 0 of 1 "
+                       "replicas ready\n"},
+                      {"Grove has not seen what was just written", 1, 1,
+                       "Ready=False some_resources_are_not_ready: Resources not ready: PodCliqueSet: its "
+                       "controller has not seen "
+                       "the latest spec\n"}};
+  for (const Row& row : rows) {
+    INFO(row.name);
+    World world{graphText("{'Frontend':{'replicas':1}}")};
+    world.grove = true;
+    world.set = setOf(row.observed);
+    world.cliques.add(clique("g-0-frontend", 1, row.ready));
+    const Outcome outcome = world.pass();
+    REQUIRE(outcome.status);
+    CHECK(conditionsOf(*outcome.status) == row.condition);
+    CHECK(outcome.writes.empty());
+  }
+}
+
+TEST_CASE("cliques that Grove has not made yet have counts of zero (quirk ctl-Q4)") {
+  World world{graphText("{'Frontend':{},'Worker':{'multinode':{'nodeCount':2}}}")};
+  world.grove = true;
+  const Outcome outcome = world.pass();
+  CHECK(
+      json::dump(*json::find(*outcome.status, "services")) ==
+      R"({"Frontend":{"componentKind":"PodClique","componentName":"g-0-frontend","componentNames":["g-0-frontend"],)"
+      R"("replicas":0,"updatedReplicas":0,"readyReplicas":0},"Worker":{"componentKind":"PodCliqueScalingGroup",)"
+      R"("componentName":"g-0-worker","componentNames":["g-0-worker"],"replicas":0,"updatedReplicas":0,)"
+      R"("availableReplicas":0}})");
+}
+
+TEST_CASE("Grove's cliques are scaled through their scale subresource (quirk child-Q38)") {
+  World world{graphText("{'Frontend':{'replicas':3},'Worker':{}}")};
+  world.grove = true;
+  world.set = setOf(2);
+  world.cliques.add(clique("g-0-frontend", 1, 1));
+  world.cliques.add(clique("g-0-worker", 5, 5));
+  CHECK(writesOf(world.pass().writes) == "scale PodClique/g-0-frontend 3\n");
+}
+
+TEST_CASE("with Grove the graph itself tells why pods do not run") {
+  World world{graphText("{'Frontend':{}}")};
+  world.grove = true;
+  world.set = setOf(2);
+  world.cliques.add(clique("g-0-frontend", 1, 0));
+  const std::string pod =
+      "'status':{'containerStatuses':[{'name':'main','image':'i','state':{'waiting':{'reason':'ErrImagePull'}"
+      "}}]}}";
+  world.pods.add(
+      "{'metadata':{'labels':{'nvidia.com/dynamo-graph-deployment-name':'g','nvidia.com/dynamo-component':"
+      "'Frontend'}}," +
+      pod);
+  world.pods.add(
+      "{'metadata':{'labels':{'nvidia.com/dynamo-graph-deployment-name':'other','nvidia.com/"
+      "dynamo-component':"
+      "'Frontend'}}," +
+      pod);
+  const Outcome first = world.pass();
+  REQUIRE(first.status);
+  CHECK(eventsOf(first.events) == "Warning ImagePullFailed: Frontend: cannot pull image \"i\"\n");
+  CHECK(conditionsOf(*first.status) ==
+        "Ready=False some_resources_are_not_ready: Resources not ready: g-0-frontend: 0 of 1 replicas ready; "
+        "cannot "
+        "pull image \"i\"\n");
+  world.keep(first);
+  CHECK(world.pass().events.empty());
+}
+
+}  // namespace
+}  // namespace dynamo::lifecycle::test
