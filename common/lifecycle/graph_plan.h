@@ -1,13 +1,14 @@
 #pragma once
 // The first half of a pass over a DynamoGraphDeployment: what its children are rendered with. A whole pass:
 //
-//   deletionOutcome (deletion.h)       of an object that goes, and nothing else
-//   takesGrove, workerHash             pathway.h, render/hash.h
-//   keptHash                           worker_hash.h; where the annotation has another hash, over a first
-//   rendering planGraph                          from what the cache has renderGraph, apply answers of the
-//   API server take the place of what the cache had missingReferences                  presence.h; failures,
-//   as those of rendering and applying surplusChildren                    surplus.h; where there were no
-//   failures graphOutcome                       graph_status.h
+// - deletion.h: of an object that goes, deletionOutcome and nothing else;
+// - pathway.h, render/hash.h: takesGrove, and the hash of the workers; worker_hash.h may keep the present
+// one;
+// - planGraph, from what the cache has;
+// - render::renderGraph, then seeds.h, then the children are applied: the answers take the cache's place;
+// - presence.h: what is missing is a failure, as those of rendering and applying are;
+// - surplus.h, where there were no failures;
+// - graph_status.h: graphOutcome.
 
 #include <vector>
 

@@ -73,6 +73,10 @@ TEST_CASE("a component that is not ready says what is missing, and why (quirk ct
   std::string other = kBrokenPod;
   other.replace(other.find("'Worker'"), 8, "'Other'");
   pods.add(other);
+  std::string older = kBrokenPod;
+  older.replace(older.find("'h'"), 3, "'old'");
+  older.replace(older.find("'image':'i'"), 11, "'image':'j'");
+  pods.add(older);
   json::Document memory;
   const ComponentView view{.deployment = object, .workload = &workload, .pods = pods.view()};
   const Outcome outcome = componentOutcome(view, kNow, memory.GetAllocator());

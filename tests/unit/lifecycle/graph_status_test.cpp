@@ -205,6 +205,10 @@ TEST_CASE("children are rendered with the status that the pass comes to") {
 TEST_CASE("a restart and a rolling update at once: the restart is superseded") {
   World world{graphText("{'Worker':{'componentType':'worker'}}", "old", "{}", ",'restart':{'id':'r'}")};
   world.components.add(Component{.hash = "old", .ready = 1}.text());
+  const GraphPlan plan = world.plan();
+  CHECK(json::findText(json::find(json::find(plan.graph, "status"), "rollingUpdate"), "phase") == "Pending");
+  CHECK(plan.observed.workerHash == "new");
+  CHECK(plan.observed.newReplicas.at("Worker") == 1);
   const Outcome outcome = world.pass();
   CHECK(json::dump(*json::find(*outcome.status, "restart")) == R"({"observedID":"r","phase":"Superseded"})");
   CHECK(eventsOf(outcome.events) ==
