@@ -106,12 +106,12 @@ std::vector<const Value*> podsOf(const ComponentView& view) {
 }
 
 /// Tells of causes that the stored condition does not name yet.
-void tellCauses(const std::vector<PodFailure>& causes, const Value& deployment, Outcome& outcome) {
+void tellCauses(const std::vector<PodFailure>& causes, const std::string& text, const Value& deployment,
+                Outcome& outcome) {
   const std::string_view told =
       json::findText(findCondition(statusOf(deployment), condition::kPodFailure), "message");
-  for (std::size_t i = 0; i < std::min(causes.size(), kMaxPodFailures); ++i) {
-    if (told.find(causes[i].what) != std::string_view::npos) continue;
-    outcome.events.push_back(warning(causes[i].reason, causes[i].text()));
+  for (const PodFailure& cause : causes) {
+    if (isToldFirst(cause.what, told, text)) outcome.events.push_back(warning(cause.reason, cause.text()));
   }
 }
 
@@ -123,16 +123,16 @@ Outcome failed(const ComponentView& view, Time now, Allocator& allocator) {
   const Value* stored = statusOf(view.deployment);
   Value status = stored == nullptr ? Value{rapidjson::kObjectType} : json::copy(*stored, allocator);
   const std::string message = "Failed to reconcile DynamoComponentDeployment: " + problems;
-  setCondition(status, {condition::kAvailable, Truth::False, "Reconciling", message},
+  setCondition(status, {condition::kAvailable, Truth::False, reason::kReconciling, message},
                generationOf(view.deployment), now, allocator);
   if (findCondition(stored, condition::kComponentReady) == nullptr) {
     setCondition(status,
-                 {condition::kComponentReady, Truth::Unknown, "Reconciling",
+                 {condition::kComponentReady, Truth::Unknown, reason::kReconciling,
                   "Starting to reconcile DynamoComponentDeployment"},
                  generationOf(view.deployment), now, allocator);
   }
   if (isNews(findCondition(stored, condition::kAvailable), message)) {
-    outcome.events.push_back(warning("ReconcileError", problems));
+    outcome.events.push_back(warning(reason::kReconcileError, problems));
   }
   setStatus(outcome, view.deployment, std::move(status));
   return outcome;
@@ -191,7 +191,7 @@ Outcome componentOutcome(const ComponentView& view, Time now, Allocator& allocat
   if (causes.empty()) {
     removeCondition(status, condition::kPodFailure);
   } else {
-    tellCauses(failures.causes, view.deployment, outcome);
+    tellCauses(failures.causes, causes, view.deployment, outcome);
     setCondition(status, {condition::kPodFailure, Truth::True, failures.causes.front().reason, causes},
                  generation, now, allocator);
   }

@@ -17,6 +17,13 @@ inline constexpr std::string_view kComponentReady = "DynamoComponentReady";
 inline constexpr std::string_view kPodFailure = "PodFailure";
 }  // namespace condition
 
+namespace reason {
+/// Of Available, as the reference has it: a child could not be written.
+inline constexpr std::string_view kReconciling = "Reconciling";
+/// Of Events about such failures.
+inline constexpr std::string_view kReconcileError = "ReconcileError";
+}  // namespace reason
+
 /// A DynamoComponentDeployment and its children: what the API server answered to the writes of this pass,
 /// else what the cache has.
 struct ComponentView {

@@ -44,7 +44,7 @@ class GraphStatus {
     if (problems.empty()) return std::move(outcome_);
     begin();
     if (isNews(findCondition(stored_, condition::kReady), problems)) {
-      outcome_.events.push_back(warning("ReconcileError", problems));
+      outcome_.events.push_back(warning(reason::kReconcileError, problems));
     }
     settle(state::kFailed, Truth::False, reason::kNotReconciled, problems);
     return std::move(outcome_);
@@ -80,6 +80,11 @@ class GraphStatus {
 
   void settle(std::string_view state, Truth ready, std::string_view reason, const std::string& message) {
     json::set(status_, "state", json::string(state, allocator_), allocator_);
+    const std::string_view told = json::findText(findCondition(stored_, condition::kReady), "message");
+    for (const Cause& cause : causes_) {
+      if (!isToldFirst(cause.what, told, message)) continue;
+      outcome_.events.push_back(warning(cause.reason, fmt::format("{}: {}", cause.service, cause.text)));
+    }
     setCondition(status_, {condition::kReady, ready, reason, message}, generationOf(view_.graph), now_,
                  allocator_);
     setStatus(outcome_, view_.graph, std::move(status_));
@@ -101,11 +106,7 @@ class GraphStatus {
       if (service.readiness.ready) continue;
       if (!view_.grove) {
         if (service.child == nullptr) continue;
-        const Value* failure = findCondition(statusOf(*service.child), condition::kPodFailure);
-        if (!isTrue(failure)) continue;
-        const std::string_view text = json::findText(failure, "message");
-        causes_.push_back({service.name, std::string{json::findText(failure, "reason")}, std::string{text},
-                           std::string{text}});
+        collectFrom(service);
         continue;
       }
       std::vector<const Value*> pods;
@@ -120,6 +121,20 @@ class GraphStatus {
       for (const PodFailure& failure : found.causes)
         causes_.push_back({service.name, failure.reason, failure.what, failure.text()});
     }
+  }
+
+  /// What the component tells of itself.
+  void collectFrom(const ServiceState& service) {
+    const Value* status = statusOf(*service.child);
+    const auto add = [&](std::string_view why, const Value* told) {
+      const std::string text{json::findText(told, "message")};
+      causes_.push_back({service.name, std::string{why}, text, text});
+    };
+    const Value* failure = findCondition(status, condition::kPodFailure);
+    if (isTrue(failure)) add(json::findText(failure, "reason"), failure);
+    const Value* available = findCondition(status, condition::kAvailable);
+    if (isFalse(available) && json::findText(available, "reason") == reason::kReconciling)
+      add(reason::kReconcileError, available);
   }
 
   std::string notReady() const {
@@ -143,17 +158,8 @@ class GraphStatus {
     return text;
   }
 
-  void tellCauses() {
-    const std::string_view told = json::findText(findCondition(stored_, condition::kReady), "message");
-    for (const Cause& cause : causes_) {
-      if (told.find(cause.what) != std::string_view::npos) continue;
-      outcome_.events.push_back(warning(cause.reason, fmt::format("{}: {}", cause.service, cause.text)));
-    }
-  }
-
   void judge() {
     const std::string missing = notReady();
-    tellCauses();
     if (plan_.rollout.underWay) {
       std::string text = "Rolling update in progress";
       if (!missing.empty()) text += ": " + missing;

@@ -49,7 +49,6 @@ class Collector {
     const Value* status = statusOf(pod);
     const std::string_view phase = json::findText(status, "phase");
     if (isBeingDeleted(pod) || isOneOf(phase, {"Succeeded", "Failed"})) return;
-    if (isTrue(findCondition(status, "Ready"))) return;
     scheduling(findCondition(status, "PodScheduled"));
     for (const std::string_view list : {"initContainerStatuses", "containerStatuses"}) {
       const Value* containers = json::find(status, list);

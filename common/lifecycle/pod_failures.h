@@ -42,7 +42,7 @@ inline constexpr std::chrono::seconds kSchedulingGrace{30};
 /// Causes named one by one; of more only their number is told.
 inline constexpr std::size_t kMaxPodFailures = 4;
 
-/// Of pods that are neither ready, finished nor being deleted.
+/// Of pods that are neither finished nor being deleted.
 PodFailures podFailures(std::span<const json::Value* const> pods, Time now);
 
 /// The refusal of a Deployment's pods by quota or admission, if there is one.

@@ -170,6 +170,42 @@ TEST_CASE("what keeps a component's pods from running is told of the graph once 
   CHECK(world.pass().events.empty());
 }
 
+TEST_CASE("a component whose children are refused is told of by an Event of the graph, too") {
+  World world{graphText("{'Worker':{'componentType':'worker'}}", "new")};
+  std::string component = Component{}.text();
+  component.replace(component.find("'message':'Deployment is not ready'"), 35,
+                    "'reason':'Reconciling','message':'Failed to reconcile: exceeded quota'");
+  world.components.add(component);
+  const Outcome first = world.pass();
+  CHECK(eventsOf(first.events) == "Warning ReconcileError: Worker: Failed to reconcile: exceeded quota\n");
+  world.keep(first);
+  CHECK(world.pass().events.empty());
+}
+
+TEST_CASE("causes that no longer fit into the message are not told again and again") {
+  std::string services;
+  World world{graphText("{}", "new")};
+  for (int i = 10; i < 40; ++i) {
+    const std::string name = "S" + std::to_string(i);
+    services += (services.empty() ? "'" : ",'") + name + "':{}";
+    const std::string text = "cannot pull image " + name + std::string(100, 'x');
+    world.components.add(
+        "{'metadata':{'name':'g-s" + std::to_string(i) +
+        "','generation':1},'status':{'observedGeneration':1,'conditions':[{'type':'Available',"
+        "'status':'False','message':'Deployment is not ready: " +
+        text + "'},{'type':'PodFailure','status':'True','reason':'ImagePullFailed','message':'" + text +
+        "'}]}}");
+  }
+  json::Document other = parsed("{" + services + "}");
+  json::set(*json::find(world.graph, "spec"), "services", json::copy(other, world.graph.GetAllocator()),
+            world.graph.GetAllocator());
+  const Outcome first = world.pass();
+  CHECK(first.events.size() > 5);
+  CHECK(first.events.size() < 30);
+  world.keep(first);
+  CHECK(world.pass().events.empty());
+}
+
 TEST_CASE("checkpoints that services use are told") {
   World world{graphText(
       "{'A':{'checkpoint':{'enabled':true,'checkpointRef':'c'}},'B':{'checkpoint':{'enabled':true,"
