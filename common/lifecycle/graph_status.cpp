@@ -50,7 +50,6 @@ class GraphStatus {
     return std::move(outcome_);
   }
 
-  /// The writes of the plan are moved by the caller, who owns the plan's copy.
   Outcome reconciled() {
     begin();
     const json::Maker make{allocator_};
