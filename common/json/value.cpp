@@ -105,30 +105,6 @@ Value share(const Value& value, Allocator& allocator) {
   return rebuild<true>(value, allocator);
 }
 
-Value alias(const Value& value) {
-  // RapidJSON moves Values bytewise itself, and one of a pool allocator frees nothing.
-  static_assert(!Allocator::kNeedFree);
-  Value result;
-  // NOLINTNEXTLINE(bugprone-undefined-memory-manipulation)
-  std::memcpy(static_cast<void*>(&result), &value, sizeof value);
-  return result;
-}
-
-void own(Value& value, Allocator& allocator) {
-  if (value.IsObject()) {
-    Value object{rapidjson::kObjectType};
-    for (const auto& member : value.GetObject()) {
-      object.AddMember(alias(member.name), alias(member.value), allocator);
-    }
-    value = std::move(object);
-  } else if (value.IsArray()) {
-    Value array{rapidjson::kArrayType};
-    array.Reserve(value.Size(), allocator);
-    for (const Value& item : value.GetArray()) array.PushBack(alias(item), allocator);
-    value = std::move(array);
-  }
-}
-
 std::string dump(const Value& value) {
   TextWriter writer;
   value.Accept(writer);

@@ -101,14 +101,6 @@ Value copy(const Value& value, Allocator& allocator);
 /// `value`, the buffer it was parsed in) must outlive the copy.
 Value share(const Value& value, Allocator& allocator);
 
-/// A second Value for `value`: an object or array has its members or items in the same place, so nothing is
-/// copied. What owns `value` must outlive the alias. Nothing inside may be changed before own().
-Value alias(const Value& value);
-
-/// Gives an object or array, which may be an alias, a place of its own for its members or items. It can then
-/// be changed. Its members or items are aliases: each of them can be changed once it is owned, too.
-void own(Value& value, Allocator& allocator);
-
 /// Compact JSON text; members keep their order.
 std::string dump(const Value& value);
 

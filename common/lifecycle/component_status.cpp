@@ -13,7 +13,7 @@
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/pod_failures.h"
 #include "common/lifecycle/readiness.h"
-#include "common/render/names.h"
+#include "common/model/names.h"
 
 namespace dynamo::lifecycle {
 namespace {

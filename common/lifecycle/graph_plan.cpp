@@ -12,7 +12,7 @@ void setOrRemove(Value& status, std::string_view key, const Value& value, Alloca
   if (value.IsNull()) {
     json::remove(status, key);
   } else {
-    json::set(status, key, json::alias(value), allocator);
+    json::set(status, key, json::share(value, allocator), allocator);
   }
 }
 
@@ -30,16 +30,10 @@ GraphPlan planGraph(const GraphView& view, Time now, Allocator& allocator) {
   plan.observed.newReplicas = plan.rollout.newReplicas;
   plan.observed.workerHash = view.workerHash;
 
-  plan.graph = json::alias(view.graph);
-  json::own(plan.graph, allocator);
-  Value status{rapidjson::kObjectType};
-  if (const Value* stored = statusOf(view.graph)) {
-    status = json::alias(*stored);
-    json::own(status, allocator);
-  }
+  plan.graph = json::share(view.graph, allocator);
+  Value& status = json::ensureObject(plan.graph, "status", allocator);
   setOrRemove(status, "rollingUpdate", plan.rollout.status, allocator);
   setOrRemove(status, "restart", json::copy(restartStatus(plan.restart, allocator), allocator), allocator);
-  json::set(plan.graph, "status", std::move(status), allocator);
   return plan;
 }
 

@@ -5,7 +5,7 @@
 // - pathway.h, render/hash.h: takesGrove, and the hash of the workers; worker_hash.h may keep the present
 // one;
 // - planGraph, from what the cache has;
-// - render::renderGraph, then seeds.h, then the children are applied: the answers take the cache's place;
+// - render::renderGraph, then render/adopt.h: the children are applied: the answers take the cache's place;
 // - presence.h: what is missing is a failure, as those of rendering and applying are;
 // - surplus.h, where there were no failures;
 // - graph_status.h: graphOutcome.
@@ -21,7 +21,7 @@
 namespace dynamo::lifecycle {
 
 struct GraphPlan {
-  /// The graph with the status that this pass comes to: an alias (json::alias) of the stored one. It is what
+  /// The graph with the status that this pass comes to: it shares the text of the stored one (json::share). It is what
   /// render::renderGraph takes, so that children and status speak of the same restart.
   json::Value graph;
   render::Observed observed;  ///< the other thing that renderGraph takes

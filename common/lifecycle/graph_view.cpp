@@ -7,7 +7,7 @@
 #include "common/api/kinds.h"
 #include "common/k8s/names.h"
 #include "common/lifecycle/object.h"
-#include "common/render/names.h"
+#include "common/model/names.h"
 
 namespace dynamo::lifecycle {
 namespace {

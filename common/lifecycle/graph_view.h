@@ -21,7 +21,7 @@ struct GraphView {
   const json::Value& graph;       ///< as stored, with schema defaults
   bool grove = false;             ///< the pathway (pathway.h)
   std::string_view workerHash{};  ///< render::workerHash of the intent; not read where Grove is used
-  const render::Facts& facts;     ///< its checkpoints are read
+  render::FactsView facts;        ///< its checkpoints are read
 
   std::span<const json::Value* const> components{};  ///< DynamoComponentDeployments
   const json::Value* podCliqueSet = nullptr;

@@ -5,6 +5,7 @@
 #include "common/api/dynamo.h"
 #include "common/k8s/names.h"
 #include "common/lifecycle/object.h"
+#include "common/model/pathway.h"
 #include "common/render/children.h"
 
 namespace dynamo::lifecycle {
@@ -13,13 +14,13 @@ using json::Value;
 
 bool takesGrove(const Value& graph, const render::Context& context, std::span<const Value* const> components,
                 const Value* podCliqueSet) {
-  const std::string wish =
-      k8s::lowerAscii(json::findText(annotationsOf(graph), api::annotation::kEnableGrove));
-  if (wish == "false" || !context.facts.groveApi.value_or(true)) return false;
+  if (model::refusesGrove(annotationsOf(graph)) || !context.facts.api(render::Api::Grove).value_or(true)) return false;
+  const bool asked =
+      k8s::lowerAscii(json::findText(annotationsOf(graph), api::annotation::kEnableGrove)) == "true";
   const auto isOwn = [&](const Value* child) {
     return child != nullptr && !isBeingDeleted(*child) && isControlledBy(*child, graph);
   };
-  if (wish != "true") {
+  if (!asked) {
     if (isOwn(podCliqueSet)) return true;
     if (std::any_of(components.begin(), components.end(), isOwn)) return false;
   }

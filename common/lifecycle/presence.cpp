@@ -24,14 +24,11 @@ void claimsOf(const Value& graph, std::span<const Value* const> claims, std::vec
 }
 
 void checkpointOf(std::string_view namespaceName, std::string_view service, const Value& spec,
-                  const render::Facts& facts, std::vector<Failure>& missing) {
+                  const render::FactsView& facts, std::vector<Failure>& missing) {
   const Value* checkpoint = json::findObject(&spec, "checkpoint");
   const std::string_view name = json::findText(checkpoint, "checkpointRef");
   if (name.empty() || !json::findBool(checkpoint, "enabled").value_or(false)) return;
-  const bool there = std::any_of(facts.checkpoints.begin(), facts.checkpoints.end(), [&](const auto& fact) {
-    return fact.namespaceName == namespaceName && fact.name == name;
-  });
-  if (there) return;
+  if (facts.checkpointNamed(namespaceName, name) != nullptr) return;
   missing.push_back(
       {fmt::format("DynamoCheckpoint \"{}\" of service {} does not exist", name, service), false});
 }
@@ -39,7 +36,7 @@ void checkpointOf(std::string_view namespaceName, std::string_view service, cons
 }  // namespace
 
 std::vector<Failure> missingReferences(const Value& graph, std::span<const Value* const> claims,
-                                       const render::Facts& facts) {
+                                       const render::FactsView& facts) {
   std::vector<Failure> missing;
   claimsOf(graph, claims, missing);
   const Value* services = json::findObject(specOf(graph), "services");

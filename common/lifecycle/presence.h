@@ -11,6 +11,6 @@ namespace dynamo::lifecycle {
 
 /// `claims`: PersistentVolumeClaims of the namespace, or those with the names of spec.pvcs.
 std::vector<Failure> missingReferences(const json::Value& graph, std::span<const json::Value* const> claims,
-                                       const render::Facts& facts);
+                                       const render::FactsView& facts);
 
 }  // namespace dynamo::lifecycle

@@ -91,10 +91,8 @@ Value checkpointsStatus(const GraphView& view, std::span<const ServiceState> ser
   Value all = make.object();
   for (const ServiceState& service : services) {
     if (service.spec == nullptr) continue;
-    render::Component component;
-    component.spec = json::alias(*service.spec);
-    component.namespaceName = json::findText(metadataOf(view.graph), "namespace");
-    const render::CheckpointUse use = render::resolveCheckpoint(component, view.facts);
+    const render::CheckpointUse use =
+        render::resolveCheckpoint(*service.spec, json::findText(metadataOf(view.graph), "namespace"), view.facts);
     if (!use.enabled) continue;
     Value status = make.object();
     if (!use.name.empty()) make.set(status, "checkpointName", use.name);

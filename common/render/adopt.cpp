@@ -65,14 +65,9 @@ Value withOwnersOf(const Value& child, const Value& live, Allocator& allocator) 
   return object;
 }
 
-/// A scaling adapter's replicas are the autoscaler's once it exists.
-Value withReplicasOf(const Value& child, const Value& live, Allocator& allocator) {
-  const json::Maker make{allocator};
-  Value object = make.value(child);
-  const Value* replicas = json::find(specOf(live), "replicas");
-  if (Value* spec = json::find(object, "spec"); spec != nullptr && replicas != nullptr) {
-    make.set(*spec, "replicas", *replicas);
-  }
+Value withoutReplicas(const Value& child, Allocator& allocator) {
+  Value object = json::copy(child, allocator);
+  if (Value* spec = json::find(object, "spec")) json::remove(*spec, "replicas");
   return object;
 }
 
@@ -80,27 +75,25 @@ Value withReplicasOf(const Value& child, const Value& live, Allocator& allocator
 
 Step stepFor(const Child& child, const Value* live, Allocator& allocator) {
   const bool once = child.policy == Policy::CreatedOnce;
-  if (live == nullptr) return {once ? Action::Create : Action::Apply, json::alias(child.object), {}};
-  if (k8s::isBeingDeleted(*live)) return {Action::Wait, {}, {}};
-  if (once) return {Action::Leave, {}, {}};
+  const bool adapter = child.key.kind == api::kDynamoGraphDeploymentScalingAdapter;
+  if (live == nullptr) return {once || adapter ? Action::Create : Action::Apply, &child.object, {}};
+  if (k8s::isBeingDeleted(*live)) return {Action::Wait, nullptr, {}};
+  if (once) return {Action::Leave, nullptr, {}};
   if (!json::equal(json::find(child.object, "roleRef"), json::find(*live, "roleRef"))) {
-    return {Action::Replace, json::alias(child.object), {}};
+    return {Action::Replace, &child.object, {}};
   }
   if (child.policy == Policy::Shared) {
-    return {Action::Apply, withOwnersOf(child.object, *live, allocator), {}};
+    return {Action::Apply, keep(withOwnersOf(child.object, *live, allocator), allocator), {}};
   }
   const Value* controller = controllerOf(*live);
   const Value* wanted = controllerOf(child.object);
   if (controller != nullptr && (wanted == nullptr || !sameUid(*controller, *wanted))) {
-    return {Action::Refuse,
-            {},
+    return {Action::Refuse, nullptr,
             fmt::format("{} is controlled by {} {}", k8s::toText(child.key),
                         json::findText(controller, "kind"), json::findText(controller, "name"))};
   }
-  if (child.key.kind == api::kDynamoGraphDeploymentScalingAdapter) {
-    return {Action::Apply, withReplicasOf(child.object, *live, allocator), {}};
-  }
-  return {Action::Apply, json::alias(child.object), {}};
+  if (adapter) return {Action::Apply, keep(withoutReplicas(child.object, allocator), allocator), {}};
+  return {Action::Apply, &child.object, {}};
 }
 
 }  // namespace dynamo::render

@@ -50,9 +50,9 @@ void volumeOnce(PodDraft& pod, Value&& volume, Allocator& allocator) {
 
 }  // namespace
 
-CheckpointUse resolveCheckpoint(const Component& component, const FactsView& facts) {
+CheckpointUse resolveCheckpoint(const Value& spec, std::string_view namespaceName, const FactsView& facts) {
   CheckpointUse use;
-  const Value* given = json::findObject(&component.spec, "checkpoint");
+  const Value* given = json::findObject(&spec, "checkpoint");
   if (!json::findBool(given, "enabled").value_or(false)) return use;
   use.enabled = true;
   const std::string_view reference = json::findText(given, "checkpointRef");
@@ -61,8 +61,8 @@ CheckpointUse resolveCheckpoint(const Component& component, const FactsView& fac
     if (identity == nullptr) return use;
     use.hash = identityHash(*identity);
   }
-  const CheckpointFact* fact = reference.empty() ? facts.checkpointWithHash(component.namespaceName, use.hash)
-                                                 : facts.checkpointNamed(component.namespaceName, reference);
+  const CheckpointFact* fact = reference.empty() ? facts.checkpointWithHash(namespaceName, use.hash)
+                                                 : facts.checkpointNamed(namespaceName, reference);
   if (fact == nullptr) return use;
   use.name = fact->name;
   use.ready = fact->ready;

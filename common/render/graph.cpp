@@ -230,12 +230,13 @@ Children renderAll(const Value& graph, const Context& context, const Observed& o
   const std::size_t own = all.items.size();
   for (std::size_t i = 0; i < own; ++i) {
     if (all.items[i].key.kind != api::kDynamoComponentDeployment) continue;
-    const Value deployment = json::alias(all.items[i].object);  // the list grows
+    Value deployment = std::move(all.items[i].object);  // the list grows meanwhile
     const std::string service = all.items[i].service;
     const std::size_t before = all.items.size();
     const std::string path = "spec.services[" + service + "]";
     if (canOwn(deployment, context, path, all.errors)) renderComponent(deployment, path, context, all);
     for (std::size_t item = before; item < all.items.size(); ++item) all.items[item].service = service;
+    all.items[i].object = std::move(deployment);
   }
   tellOnce(all.errors);
   return all;

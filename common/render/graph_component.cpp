@@ -49,7 +49,7 @@ void resolveForPods(Component& component, const Facts& facts) {
   component.workerHash = api::isWorkerType(component.type)
                              ? json::findText(component.labels, api::label::kWorkerHash)
                              : std::string_view{};
-  component.checkpoint = resolveCheckpoint(component, facts);
+  component.checkpoint = resolveCheckpoint(component.spec, component.namespaceName, facts);
 }
 
 void tellFramework(const Component& component, Errors& errors) {

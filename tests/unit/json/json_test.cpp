@@ -227,37 +227,6 @@ TEST_CASE("equal() compares values") {
   CHECK(equal(a, b) == std::get<2>(row));
 }
 
-TEST_CASE("an alias shares what is inside until it is owned") {
-  Document source;
-  REQUIRE_FALSE(parse(R"({"a":{"b":[1,{"c":"a text that is longer than a value"}]},"d":"short"})", source));
-  const std::string before = dump(source);
-  Document place;
-  auto& allocator = place.GetAllocator();
-  Value other = alias(source);
-  CHECK(other.MemberBegin() == source.MemberBegin());
-  CHECK(equal(other, source));
-
-  own(other, allocator);
-  own(other["a"], allocator);
-  own(other["a"]["b"], allocator);
-  own(other["a"]["b"][1], allocator);
-  set(other["a"]["b"][1], "c", Value{2}, allocator);
-  other["a"]["b"].PushBack(3, allocator);
-  set(other["a"], "e", Value{4}, allocator);
-  remove(other, "d");
-  CHECK(dump(other) == R"({"a":{"b":[1,{"c":2},3],"e":4}})");
-  CHECK(dump(source) == before);
-
-  for (const char* text : {"null", "true", "7", "1.5", "\"x\"", "[]", "{}"}) {
-    Document scalar;
-    REQUIRE_FALSE(parse(text, scalar));
-    Value same = alias(scalar);
-    own(same, allocator);
-    CHECK(dump(same) == text);
-    CHECK(equal(same, scalar));
-  }
-}
-
 TEST_CASE("diff writes minimal patches with escaped pointers") {
   const auto row = GENERATE(table<const char*, const char*, const char*>({
       {R"({"a":1})", R"({"a":1})", "[]"},

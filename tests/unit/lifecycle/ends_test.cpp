@@ -100,9 +100,9 @@ TEST_CASE("a graph keeps its pathway while its children exist (quirk child-Q23)"
     components.add(child("DynamoComponentDeployment", "foreign", "", "v"));
     config::OperatorConfig config = config::defaultConfig();
     config.orchestrators.grove.enabled = row.enabled;
-    const defaults::ComponentDefaults defaults{};
+    const model::ComponentDefaults defaults{};
     render::Facts facts;
-    facts.groveApi = row.api;
+    if (row.api) facts.setApi(render::Api::Grove, *row.api);
     const bool hasSet = row.has == Has::Set || row.has == Has::Both;
     CHECK(takesGrove(graph, {config, defaults, facts}, components.view(), hasSet ? &set : nullptr) ==
           row.grove);
@@ -119,8 +119,8 @@ TEST_CASE("what a graph takes for granted is missed by name (quirk child-Q25)") 
       "'checkpointRef':'c3'}}}}}");
   const Objects claims{{"{'metadata':{'name':'there'}}"}};
   render::Facts facts;
-  facts.checkpoints.push_back({"ns", "c1", "", "", false});
-  facts.checkpoints.push_back({"other", "c2", "", "", false});
+  facts.setCheckpoint({"ns", "c1", "", "", false});
+  facts.setCheckpoint({"other", "c2", "", "", false});
   std::string text;
   for (const Failure& failure : missingReferences(graph, claims.view(), facts)) {
     CHECK_FALSE(failure.transient);

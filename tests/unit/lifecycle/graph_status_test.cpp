@@ -210,8 +210,8 @@ TEST_CASE("checkpoints that services use are told") {
   World world{graphText(
       "{'A':{'checkpoint':{'enabled':true,'checkpointRef':'c'}},'B':{'checkpoint':{'enabled':true,"
       "'identity':{'model':'m','backendFramework':'vllm'}}},'C':{'checkpoint':{'enabled':false}},'D':{}}")};
-  world.facts.checkpoints.push_back({"ns", "c", "abc", "abc", true});
-  world.facts.checkpoints.push_back({"elsewhere", "x", "h", "h", true});
+  world.facts.setCheckpoint({"ns", "c", "abc", "abc", true});
+  world.facts.setCheckpoint({"elsewhere", "x", "h", "h", true});
   const Outcome outcome = world.pass();
   const json::Value* made = json::find(*outcome.status, "checkpoints");
   REQUIRE(made != nullptr);

@@ -3,7 +3,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "common/lifecycle/seeds.h"
 #include "support.h"
 
 namespace dynamo::lifecycle::test {
@@ -112,24 +111,6 @@ TEST_CASE("a refused scaling is told once, a conflict not at all") {
   outcome = adapterFailure(later, {"denied", false}, kNow, memory.GetAllocator());
   CHECK(outcome.events.empty());
   CHECK_FALSE(outcome.status);
-}
-
-TEST_CASE("replicas of an adapter are written when it is made, and never again (quirk child-Q12)") {
-  json::Document memory;
-  const json::Document adapter = parsed(adapterText("5", "{}"));
-  const std::string before = json::dump(adapter);
-  const json::Value applied = withoutSeeds(adapter, memory.GetAllocator());
-  CHECK(json::dump(*json::find(applied, "spec")) == R"({"dgdRef":{"name":"g","serviceName":"Worker"}})");
-  CHECK(json::dump(adapter) == before);
-  const json::Document other = parsed("{'kind':'Deployment','spec':{'replicas':2}}");
-  CHECK(json::equal(withoutSeeds(other, memory.GetAllocator()), other));
-}
-
-TEST_CASE("an adapter that is being deleted scales nothing") {
-  const json::Document adapter = parsed("{'metadata':{'deletionTimestamp':'t'},'spec':{'replicas':3}}");
-  json::Document memory;
-  CHECK_FALSE(adapterOutcome(adapter, nullptr, kNow, memory.GetAllocator()).status);
-  CHECK_FALSE(adapterFailure(adapter, {"x", false}, kNow, memory.GetAllocator()).status);
 }
 
 }  // namespace
