@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "common/json/parse.h"
+#include "common/k8s/packed_text.h"
 
 namespace dynamo::k8s {
 namespace {
@@ -175,12 +176,12 @@ ObjectStore::Change ObjectStore::put(const Value& object) {
   const Value* metadata = json::findObject(&object, "metadata");
   const std::string_view name = json::findText(metadata, "name");
   const std::string_view space = json::findText(metadata, "namespace");
-  const std::string text = kinds_[*kind].trimmer.text(object);
+  const std::string text = pack(kinds_[*kind].trimmer.text(object));
   const std::uint32_t hash = hashOf(*kind, space, name);
   const std::optional<std::size_t> known = placeOf(*kind, space, name, hash);
   if (known) {
     const Slot slot = table_[*known];
-    if (this->text(slot) == text) return Change::Same;
+    if (packedOf(entries_[slot]) == text) return Change::Same;
     unlist(slot);  // frees terms that nobody has any more: before those of the new object are looked up
     textBytes_ -= entries_[slot].textSize;
     fill(slot, text, termsOf(object, kinds_[*kind]), name);
@@ -274,9 +275,12 @@ ObjectKey ObjectStore::key(Slot slot) const {
   return key;
 }
 
-std::string_view ObjectStore::text(Slot slot) const {
-  const Entry& entry = entries_[slot];
+std::string_view ObjectStore::packedOf(const Entry& entry) {
   return {entry.block.get() + entry.terms * sizeof(Term), entry.textSize};
+}
+
+std::string ObjectStore::text(Slot slot) const {
+  return unpack(packedOf(entries_[slot]));
 }
 
 json::Document ObjectStore::object(Slot slot) const {

@@ -1,6 +1,7 @@
 #pragma once
-// Objects of a cluster in little memory: of each its kept fields (trim.h) as compact JSON text, parsed anew
-// by whoever reads it, and found by key, by owner and by label. Not safe for concurrent use.
+// Objects of a cluster in little memory: of each its kept fields (trim.h) as packed JSON text
+// (packed_text.h), parsed anew by whoever reads it, and found by key, by owner and by label. Not safe for
+// concurrent use.
 
 #include <cstddef>
 #include <cstdint>
@@ -52,12 +53,12 @@ class ObjectStore {
 
   ObjectKey key(Slot slot) const;
   /// The kept text: without apiVersion and kind.
-  std::string_view text(Slot slot) const;
+  std::string text(Slot slot) const;
   /// The kept object, parsed.
   json::Document object(Slot slot) const;
 
   std::size_t size() const { return size_; }
-  /// Bytes of all texts.
+  /// Bytes of all texts as they are packed.
   std::size_t textBytes() const { return textBytes_; }
 
  private:
@@ -92,6 +93,7 @@ class ObjectStore {
 
   std::optional<std::uint16_t> kindOf(std::string_view apiVersion, std::string_view kind) const;
   std::string_view nameOf(const Entry& entry) const;
+  static std::string_view packedOf(const Entry& entry);
   std::optional<std::size_t> placeOf(std::uint16_t kind, std::string_view space, std::string_view name,
                                      std::uint32_t hash) const;
   void place(Slot slot);
