@@ -75,9 +75,11 @@ std::string serviceText(std::string_view type, std::string_view more) {
       type, more);
 }
 
-/// A stored graph of four services and nearly `kGraphBytes`.
+/// A stored graph of four services and at least about `kGraphBytes`.
 json::Document graphOf(std::size_t number, const std::string& uid, const render::Context& context) {
-  const std::string adapter = R"(,"scalingAdapter":{"enabled":true},"modelRef":{"name":"Qwen/Qwen3-0.6B"})";
+  // A model of its own: graphs of one model and namespace share a Service.
+  const std::string adapter =
+      fmt::format(R"(,"scalingAdapter":{{"enabled":true}},"modelRef":{{"name":"Qwen/Qwen3-{}"}})", number);
   const std::string text = fmt::format(
       R"({{"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment","metadata":{{"name":"llm-{0}",)"
       R"("namespace":"team-{1}","uid":"{2}","resourceVersion":"{3}","generation":3,"creationTimestamp":)"
