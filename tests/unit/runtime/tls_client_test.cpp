@@ -118,11 +118,13 @@ TEST_CASE("a server that refuses us says why") {
     std::string message;
   };
   const std::vector<Row> rows{
+      // In TLS 1.3 a server tells it after the handshake, and its reset may overtake the alert.
       {"it wants a certificate",
        [](SSL_CTX* context) {
+         SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
          SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
        },
-       Stage::Receive, "TLS failed: remote error: certificate required"},
+       Stage::Handshake, "TLS failed: remote error: handshake failure"},
       {"it speaks TLS 1.1 alone",
        [](SSL_CTX* context) {
          SSL_CTX_set_security_level(context, 0);
