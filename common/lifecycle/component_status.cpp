@@ -13,6 +13,7 @@
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/pod_failures.h"
 #include "common/lifecycle/readiness.h"
+#include "common/model/graph.h"
 #include "common/model/names.h"
 
 namespace dynamo::lifecycle {
@@ -67,7 +68,7 @@ Workload observeSets(const ComponentView& view, Allocator& allocator) {
   const json::Maker make{allocator};
   const std::int64_t replicas = countAt(specOf(view.deployment), "replicas", 1);
   if (replicas == 0) return made;
-  const std::string base = render::dashed(nameOf(view.deployment));
+  const std::string base = model::dashed(nameOf(view.deployment));
   std::int64_t missing = 0;
   std::int64_t total = 0;
   std::int64_t updated = 0;
@@ -142,7 +143,7 @@ Outcome failed(const ComponentView& view, Time now, Allocator& allocator) {
 
 bool usesLeaderWorkerSets(const ComponentView& view) {
   const Value* spec = specOf(view.deployment);
-  return view.lwsEnabled && spec != nullptr && render::nodeCount(*spec) > 1;
+  return view.lwsEnabled && spec != nullptr && model::nodeCount(*spec) > 1;
 }
 
 bool isPodOf(const Value& pod, const Value& deployment) {

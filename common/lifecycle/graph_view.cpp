@@ -7,6 +7,7 @@
 #include "common/api/kinds.h"
 #include "common/k8s/names.h"
 #include "common/lifecycle/object.h"
+#include "common/model/graph.h"
 #include "common/model/names.h"
 
 namespace dynamo::lifecycle {
@@ -22,16 +23,16 @@ const Value* findByName(std::span<const Value* const> objects, std::string_view 
 
 void observeComponent(const GraphView& view, ServiceState& service) {
   service.kind = api::kDynamoComponentDeployment;
-  service.childName = render::componentDeploymentName(
+  service.childName = model::componentDeploymentName(
       nameOf(view.graph), service.name, json::findText(service.spec, "componentType"), view.workerHash);
   service.child = findByName(view.components, service.childName);
   service.readiness = componentDeploymentReadiness(service.child);
 }
 
 void observeClique(const GraphView& view, ServiceState& service) {
-  const bool group = service.spec != nullptr && render::nodeCount(*service.spec) > 1;
+  const bool group = service.spec != nullptr && model::nodeCount(*service.spec) > 1;
   service.kind = group ? "PodCliqueScalingGroup" : "PodClique";
-  service.childName = render::componentName(render::dashed(nameOf(view.graph)) + "-0", service.name);
+  service.childName = model::componentName(model::dashed(nameOf(view.graph)) + "-0", service.name);
   service.child = findByName(group ? view.scalingGroups : view.podCliques, service.childName);
   const auto& readiness = group ? scalingGroupReadiness : podCliqueReadiness;
   service.readiness = readiness(service.child, view.podCliqueSet, service.wanted);

@@ -9,9 +9,9 @@
 
 namespace dynamo::lifecycle {
 
-/// Deletions of those of `observed` that `owner` controls and did not render in this pass. Claims stay with
-/// their data. Old generations of workers stay until their rolling update ends: that deletes them. Not to be
-/// asked after a pass with errors, whose children are not all there.
+/// Deletions of those of `observed` that `owner` controls, that are applied (child_kinds.h), and that it did
+/// not render in this pass. Old generations of workers stay until their rolling update ends: that deletes
+/// them. Not to be asked after a pass with errors, whose children are not all there.
 std::vector<Write> surplusChildren(const json::Value& owner, const std::vector<render::Child>& rendered,
                                    std::span<const json::Value* const> observed);
 

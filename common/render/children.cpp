@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "common/api/kinds.h"
-#include "common/model/names.h"
+#include "common/render/hash.h"
 
 namespace dynamo::render {
 namespace {

@@ -45,7 +45,7 @@ const Value* envsFor(const Value& graph, const model::Component& component, Allo
 
 }  // namespace
 
-void resolveForPods(Component& component, const Facts& facts) {
+void resolveForPods(Component& component, const FactsView& facts) {
   component.workerHash = api::isWorkerType(component.type)
                              ? json::findText(component.labels, api::label::kWorkerHash)
                              : std::string_view{};

@@ -13,7 +13,7 @@ std::vector<Component> graphComponents(const json::Value& graph, const Context& 
                                        const Observed& observed, Errors& errors, json::Allocator& allocator);
 
 /// Settles what labels and the cluster say of a component: the hash of its workers, its checkpoint.
-void resolveForPods(Component& component, const Facts& facts);
+void resolveForPods(Component& component, const FactsView& facts);
 
 /// The error of `component.framework`, if it has one, at the command that is in doubt.
 void tellFramework(const Component& component, Errors& errors);

@@ -1,5 +1,6 @@
 // What goes: deleted objects, surplus children, the other pathway; and what is missing.
 #include <catch2/catch.hpp>
+#include <map>
 
 #include "common/lifecycle/deletion.h"
 #include "common/lifecycle/pathway.h"
@@ -38,26 +39,39 @@ TEST_CASE("of an object that is being deleted only our finalizer goes (quirk ctl
 
 std::string child(const std::string& kind, const std::string& name, const std::string& more = "",
                   const std::string& owner = "u") {
-  return "{'kind':'" + kind + "','metadata':{'name':'" + name +
+  static const std::map<std::string, std::string> kVersions = {
+      {"Ingress", "networking.k8s.io/v1"},
+      {"Service", "v1"},
+      {"PersistentVolumeClaim", "v1"},
+      {"DynamoComponentDeployment", "nvidia.com/v1alpha1"},
+      {"PodCliqueSet", "grove.io/v1alpha1"},
+      {"LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1"},
+      {"ServiceAccount", "v1"}};
+  return "{'apiVersion':'" + kVersions.at(kind) + "','kind':'" + kind + "','metadata':{'name':'" + name +
          "','ownerReferences':[{'controller':true,'uid':'" + owner + "'}]}" + more + "}";
 }
 
 TEST_CASE("children that are not rendered any more go (quirk child-Q24)") {
   const std::string worker = ",'spec':{'componentType':'worker'}";
   const std::string frontend = ",'spec':{'componentType':'frontend'}";
-  const Objects observed{
-      {child("Ingress", "g-frontend"), child("Service", "g-frontend"), child("Service", "foreign", "", "v"),
-       child("PersistentVolumeClaim", "data"), child("DynamoComponentDeployment", "g-worker-old", worker),
-       child("DynamoComponentDeployment", "g-gone", frontend), child("PodCliqueSet", "g"),
-       child("LeaderWorkerSet", "g-worker-2"),
-       "{'kind':'Service','metadata':{'name':'going','deletionTimestamp':'t','ownerReferences':[{"
-       "'controller':true,'uid':'u'}]}}"}};
+  const Objects observed{{child("Ingress", "g-frontend"), child("Service", "g-frontend"),
+                          child("Service", "foreign", "", "v"), child("PersistentVolumeClaim", "data"),
+                          child("ServiceAccount", "g-k8s-service-discovery"),
+                          child("DynamoComponentDeployment", "g-worker-old", worker),
+                          child("DynamoComponentDeployment", "g-gone", frontend), child("PodCliqueSet", "g"),
+                          child("LeaderWorkerSet", "g-worker-2"),
+                          "{'apiVersion':'v1','kind':'Service','metadata':{'name':'going','deletionTimestamp'"
+                          ":'t','ownerReferences':[{"
+                          "'controller':true,'uid':'u'}]}}"}};
   const json::Document owner = parsed("{'metadata':{'uid':'u'}}");
   json::Document memory;
   const auto rendered = [&](const std::vector<std::string>& texts) {
     std::vector<render::Child> children;
-    for (const std::string& text : texts)
-      children.push_back({json::copy(parsed(text), memory.GetAllocator()), ""});
+    for (const std::string& text : texts) {
+      render::Child& child = children.emplace_back();
+      child.object = json::copy(parsed(text), memory.GetAllocator());
+      child.key = k8s::keyOf(child.object);
+    }
     return children;
   };
   CHECK(writesOf(surplusChildren(
