@@ -1,7 +1,5 @@
 #include "common/admission/alpha_paths.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <string_view>
 
@@ -11,31 +9,38 @@
 namespace dynamo::admission {
 namespace {
 
+using field::Path;
 using json::Value;
 
 namespace keys = api::dgdr;
 
-/// Where v1alpha1 clients wrote what stands at a place of v1beta1.
-struct Place {
-  std::string beta;
-  std::string_view alpha;
+constexpr field::Members kCache = "spec.profilingConfig.config.deployment.modelCache";
+
+/// Where v1alpha1 clients wrote what stands at a path of v1beta1.
+struct Move {
+  Path beta;
+  Path alpha;
 };
 
-const std::array<Place, 11>& places() {
-  static const std::array<Place, 11> kPlaces = {{
-      {"spec.overrides.profilingJob.template.spec.tolerations", "spec.profilingConfig.tolerations"},
-      {"spec.overrides.profilingJob.template.spec.containers[0].resources", "spec.profilingConfig.resources"},
-      {"spec.image", "spec.profilingConfig.profilerImage"},
-      {"spec.modelCache", "spec.profilingConfig.config.deployment.modelCache"},
-      {"spec.sla", "spec.profilingConfig.config.sla"},
-      {"spec.workload", "spec.profilingConfig.config.sla"},
-      {"spec.features.planner", "spec.profilingConfig.config.planner"},
-      {"spec.features.mocker.enabled", "spec.useMocker"},
-      {fmt::format("metadata.annotations[{}]", keys::kConfigMapRef), "spec.profilingConfig.configMapRef"},
-      {fmt::format("metadata.annotations[{}]", keys::kOutputPvc), "spec.profilingConfig.outputPVC"},
-      {fmt::format("metadata.annotations[{}]", keys::kDeploymentOverrides), "spec.deploymentOverrides"},
-  }};
-  return kPlaces;
+const std::vector<Move>& moves() {
+  static const std::vector<Move> kMoves = [] {
+    const Path job{"spec.overrides.profilingJob.template.spec"};
+    const Path annotations{"metadata.annotations"};
+    return std::vector<Move>{
+        {job / "tolerations", Path{"spec.profilingConfig.tolerations"}},
+        {(job / "containers")[0] / "resources", Path{"spec.profilingConfig.resources"}},
+        {Path{"spec.image"}, Path{"spec.profilingConfig.profilerImage"}},
+        {Path{"spec.modelCache"}, Path{kCache}},
+        {Path{"spec.sla"}, Path{"spec.profilingConfig.config.sla"}},
+        {Path{"spec.workload"}, Path{"spec.profilingConfig.config.sla"}},
+        {Path{"spec.features.planner"}, Path{"spec.profilingConfig.config.planner"}},
+        {Path{"spec.features.mocker.enabled"}, Path{"spec.useMocker"}},
+        {annotations.key(keys::kConfigMapRef), Path{"spec.profilingConfig.configMapRef"}},
+        {annotations.key(keys::kOutputPvc), Path{"spec.profilingConfig.outputPVC"}},
+        {annotations.key(keys::kDeploymentOverrides), Path{"spec.deploymentOverrides"}},
+    };
+  }();
+  return kMoves;
 }
 
 /// Fields of modelCache that v1alpha1 calls by other names (conv-Q8).
@@ -47,8 +52,6 @@ struct CacheField {
 constexpr std::array<CacheField, 2> kCacheFields = {
     {{"pvcModelPath", "modelPathInPvc", "pvcPath"}, {"pvcMountPath", "pvcMountPath", "mountPath"}}};
 
-constexpr std::string_view kCache = "spec.profilingConfig.config.deployment.modelCache";
-
 }  // namespace
 
 AlphaPaths::AlphaPaths(const Value& alpha) {
@@ -58,25 +61,25 @@ AlphaPaths::AlphaPaths(const Value& alpha) {
   const Value* cache = json::findObject(deployment, "modelCache");
   for (const CacheField& field : kCacheFields) {
     const bool old = json::find(cache, field.alpha) == nullptr && json::find(cache, field.old) != nullptr;
-    written_.emplace_back(fmt::format("spec.modelCache.{}", field.beta),
-                          fmt::format("{}.{}", kCache, old ? field.old : field.alpha));
+    written_.emplace_back(Path{"spec.modelCache"} / field.beta,
+                          Path{kCache} / (old ? field.old : field.alpha));
   }
   const std::string_view profilerImage = json::findText(profiling, "profilerImage");
   const Value* overrides = json::findObject(spec, "deploymentOverrides");
   if (profilerImage.empty() && !json::findText(overrides, "workersImage").empty()) {
-    written_.emplace_back("spec.image", "spec.deploymentOverrides.workersImage");
+    written_.emplace_back(Path{"spec.image"}, Path{"spec.deploymentOverrides.workersImage"});
   }
 }
 
-void AlphaPaths::operator()(std::string& field) const {
+void AlphaPaths::operator()(Path& field) const {
   for (const auto& [beta, alpha] : written_) {
     if (field != beta) continue;
     field = alpha;
     return;
   }
-  for (const Place& place : places()) {
-    if (!field.starts_with(place.beta)) continue;
-    field.replace(0, place.beta.size(), place.alpha);
+  for (const Move& move : moves()) {
+    if (!field.isWithin(move.beta)) continue;
+    field.rebase(move.beta, move.alpha);
     return;
   }
 }

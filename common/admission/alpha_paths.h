@@ -1,10 +1,10 @@
 #pragma once
 // Paths as clients of v1alpha1 know them.
 
-#include <string>
 #include <utility>
 #include <vector>
 
+#include "common/field/path.h"
 #include "common/json/value.h"
 
 namespace dynamo::admission {
@@ -16,10 +16,10 @@ class AlphaPaths {
   explicit AlphaPaths(const json::Value& alpha);
 
   /// Replaces a path of v1beta1; one that v1alpha1 has too, or has not at all, stays.
-  void operator()(std::string& field) const;
+  void operator()(field::Path& field) const;
 
  private:
-  std::vector<std::pair<std::string, std::string>> written_;  ///< where the spelling is the client's choice
+  std::vector<std::pair<field::Path, field::Path>> written_;  ///< where the spelling is the client's choice
 };
 
 }  // namespace dynamo::admission

@@ -16,11 +16,12 @@
 namespace dynamo::admission {
 namespace {
 
+using field::Path;
 using field::Report;
 using json::Value;
 
 constexpr std::string_view kRule = "dgdr-ineffective-field";
-constexpr std::string_view kConfig = "spec.profilingConfig.config";
+constexpr field::Members kConfig = "spec.profilingConfig.config";
 constexpr std::string_view kNotRead = "has no effect: nothing reads it";
 constexpr std::string_view kNoObject = "has no effect: it is not an object";
 
@@ -31,7 +32,7 @@ constexpr std::array<std::string_view, 3> kCacheKeys = {"pvcName", "modelPathInP
 
 /// Keys that profilers before 1.0 read, and what took their place.
 struct Successor {
-  std::string_view path;  ///< below the configuration
+  field::Members path;  ///< below the configuration
   std::string_view use;
 };
 constexpr std::array<Successor, 7> kSuccessors = {{{"hardware", "spec.hardware of v1beta1"},
@@ -56,31 +57,34 @@ bool contains(const List& list, std::string_view item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-std::string at(std::string_view path) {
-  return fmt::format("{}.{}", kConfig, path);
+/// A path below the configuration in the whole object.
+Path at(const Path& path) {
+  return kConfig / path;
 }
 
-std::string textFor(std::string_view path, std::span<const std::string_view> candidates) {
+/// `path`: below the configuration.
+std::string textFor(const Path& path, std::span<const std::string_view> candidates) {
   for (const Successor& successor : kSuccessors) {
-    if (successor.path == path) return fmt::format("has no effect any more: use {}", successor.use);
+    if (path == Path{successor.path}) return fmt::format("has no effect any more: use {}", successor.use);
   }
-  if (contains(kFormerKeys, path)) return "has no effect any more";
-  const std::string_view key = path.substr(path.rfind('.') + 1);
+  const std::string_view key = path.view().back().name;
+  const bool first = path.view().rest().empty();
+  if (first && contains(kFormerKeys, key)) return "has no effect any more";
   return std::string{kNotRead} + field::Suggestions{candidates}(key);
 }
 
 /// Warns of the members of `object`, which stands at `path`, that are none of `known`.
-void warnOfOthers(const Value* object, std::string_view path, std::span<const std::string_view> known,
+void warnOfOthers(const Value* object, const Path& path, std::span<const std::string_view> known,
                   const Report& report) {
   field::forEachMember(object, [&](std::string_view key, const Value&) {
     if (contains(known, key)) return;
-    const std::string full = path.empty() ? std::string{key} : fmt::format("{}.{}", path, key);
+    const Path full = path / key;
     report.warn(at(full), textFor(full, known));
   });
 }
 
-/// The object `key` of `parent`; another type is told.
-const Value* group(const Value* parent, std::string_view key, std::string_view path, const Report& report) {
+/// The object `key` of `parent`, at `path`; another type is told.
+const Value* group(const Value* parent, std::string_view key, const Path& path, const Report& report) {
   const Value* value = json::find(parent, key);
   if (value == nullptr || value->IsObject()) return value;
   report.warn(at(path), std::string{kNoObject});
@@ -88,32 +92,32 @@ const Value* group(const Value* parent, std::string_view key, std::string_view p
 }
 
 void targets(const Value& config, const Report& report) {
-  const Value* sla = group(&config, "sla", "sla", report);
-  warnOfOthers(sla, "sla", kSlaKeys, report);
+  const Path path{"sla"};
+  const Value* sla = group(&config, "sla", path, report);
+  warnOfOthers(sla, path, kSlaKeys, report);
   for (const std::string_view key : {"ttft", "itl"}) {
     const Value* value = json::find(sla, key);
     if (value == nullptr || value->IsNumber()) continue;
-    report.warn(at(fmt::format("sla.{}", key)),
-                fmt::format("has no effect: {} is not a number", field::showValue(*value)));
+    report.warn(at(path / key), fmt::format("has no effect: {} is not a number", field::showValue(*value)));
   }
   const auto tokens = [&](std::string_view key, int otherwise) {
     const Value* value = json::find(sla, key);
     if (value == nullptr || conversion::isTokenCount(*value)) return;
-    report.warn(at(fmt::format("sla.{}", key)),
-                fmt::format("has no effect: {} is not a whole number; the default {} counts",
-                            field::showValue(*value), otherwise));
+    report.warn(at(path / key), fmt::format("has no effect: {} is not a whole number; the default {} counts",
+                                            field::showValue(*value), otherwise));
   };
   tokens("isl", api::dgdr::kDefaultInputSequenceLength);
   tokens("osl", api::dgdr::kDefaultOutputSequenceLength);
 }
 
 void modelCache(const Value& config, const Report& report) {
-  const Value* deployment = group(&config, "deployment", "deployment", report);
-  warnOfOthers(deployment, "deployment", kDeploymentKeys, report);
-  constexpr std::string_view kPath = "deployment.modelCache";
-  const Value* cache = group(deployment, "modelCache", kPath, report);
+  const Path above{"deployment"};
+  const Value* deployment = group(&config, "deployment", above, report);
+  warnOfOthers(deployment, above, kDeploymentKeys, report);
+  const Path cacheAt = above / "modelCache";
+  const Value* cache = group(deployment, "modelCache", cacheAt, report);
   field::forEachMember(cache, [&](std::string_view key, const Value& value) {
-    const std::string path = fmt::format("{}.{}", kPath, key);
+    const Path path = cacheAt / key;
     const auto* spelling = std::find_if(kSpellings.begin(), kSpellings.end(),
                                         [&](const Spelling& each) { return each.old == key; });
     const bool old = spelling != kSpellings.end();
@@ -128,9 +132,10 @@ void modelCache(const Value& config, const Report& report) {
 }
 
 void planner(const Value& config, const Report& report) {
-  const Value* planner = group(&config, "planner", "planner", report);
+  const Path path{"planner"};
+  const Value* planner = group(&config, "planner", path, report);
   if (planner != nullptr && planner->ObjectEmpty()) {
-    report.warn(at("planner"), "has no effect while it is empty");
+    report.warn(at(path), "has no effect while it is empty");
   }
 }
 

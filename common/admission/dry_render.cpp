@@ -21,6 +21,8 @@ namespace dynamo::admission {
 namespace {
 
 using field::Findings;
+using field::Path;
+using field::PathView;
 using json::Value;
 
 Value* memberOf(Value* object, std::string_view name) {
@@ -85,26 +87,22 @@ const Value* mainContainerIn(const Value* component) {
 bool isUsers(std::string_view probe, const Source& source) {
   if (json::find(mainContainerIn(source.component), probe) == nullptr) return false;
   const defaults::Record record{source.object};
-  constexpr std::string_view kServices = "spec.services[";
-  const std::string_view path = source.path;
-  const Value* written =
-      path.starts_with(kServices)
-          ? record.service(path.substr(kServices.size(), path.size() - kServices.size() - 1))
-          : record.component();
+  const auto service = serviceIn(source.path);
+  const Value* written = service ? record.service(*service) : record.component();
   return json::find(mainContainerIn(written), probe) == nullptr;
 }
 
 /// That a default probe lacks its port is told at the user's ports. `rendered` is the port's path in the
 /// template.
-void tellOfDefaultProbe(const Source& source, const Value& podTemplate, std::string_view rendered,
+void tellOfDefaultProbe(const Source& source, const Value& podTemplate, const Path& rendered,
                         field::Warning& warning) {
-  const std::string main = source.path + ".extraPodSpec.mainContainer.";
-  if (warning.rule != rules::pod::id::kProbePortUnknown || !warning.field.starts_with(main)) return;
-  const std::string_view below = std::string_view{warning.field}.substr(main.size());
-  if (isUsers(below.substr(0, below.find('.')), source)) return;
+  const Path main = source.path / "extraPodSpec.mainContainer";
+  if (warning.rule != rules::pod::id::kProbePortUnknown || !warning.field.isWithin(main)) return;
+  const PathView below = warning.field.view().below(main);
+  if (below.empty() || isUsers(below.front().name, source)) return;
   const Value* port = field::valueAt(podTemplate, rendered);
   if (port == nullptr) return;
-  warning.field = main + "ports";
+  warning.field = main / "ports";
   warning.text = fmt::format("lacks {}, which the default probes use", field::showValue(*port));
 }
 
@@ -115,8 +113,8 @@ void checkTemplates(Value& child, std::string_view service, const Source& source
   Value made;
   for (const Value* each : templatesOf(child, service, allocator, made)) {
     Findings found;
-    rules::pod::checkPodTemplate(*each, "", workload, found);
-    refuseWhatNeverStarts(*each, "", found);
+    rules::pod::checkPodTemplate(*each, {}, workload, found);
+    refuseWhatNeverStarts(*each, {}, found);
     for (field::FieldError& error : found.errors) {
       if (findings.errors.size() >= kMostFindings) return;
       error.field = sourcePath(source, *each, error.field);
@@ -126,7 +124,7 @@ void checkTemplates(Value& child, std::string_view service, const Source& source
     }
     for (field::Warning& warning : found.warnings) {
       if (findings.warnings.size() >= kMostFindings) break;
-      const std::string rendered = std::move(warning.field);
+      const Path rendered = std::move(warning.field);
       warning.field = sourcePath(source, *each, rendered);
       tellOfDefaultProbe(source, *each, rendered, warning);
       const bool known = std::any_of(
@@ -148,7 +146,7 @@ std::vector<std::string> servicesOf(const Value& graph) {
 /// What DYN_DEPLOYMENT_CONFIG says of the service's resources; `config` keeps it.
 void readConfigured(std::string_view service, json::Document& config, Source& source) {
   const auto found = render::deploymentConfigSource(json::find(source.component, "envs"),
-                                                    source.path + ".envs", source.graphEnvs);
+                                                    field::At{source.path, "envs"}, source.graphEnvs);
   if (!found || !render::readDeploymentConfig(found->text, config) ||
       !render::deploymentConfigProblem(config, service).empty()) {
     return;
@@ -164,7 +162,7 @@ Findings renderOnce(const Value& graph, const render::Context& context) {
   const Value* services = json::findObject(render::specOf(graph), "services");
   const Value* envs = json::find(render::specOf(graph), "envs");
   for (const std::string& service : servicesOf(graph)) {
-    Source source{json::find(services, service), "spec.services[" + service + "]", envs};
+    Source source{json::find(services, service), Path{"spec.services"}.key(service), envs};
     source.object = &graph;
     json::Document config;
     if (!render::usesGrove(graph, context)) readConfigured(service, config, source);
@@ -196,20 +194,18 @@ void warnOfSetsOfNone(const Value& object, const render::Context& context, Findi
   const bool isGraph = json::findText(&object, "kind") == api::kDynamoGraphDeployment;
   const Value* spec = render::specOf(object);
   if (findings.errors.empty() || !render::lwsEnabled(context)) return;
-  std::vector<std::string> places;
+  std::vector<Path> unstarted;
   if (!isGraph) {
-    if (isSetOfNone(spec)) places.emplace_back("spec");
+    if (isSetOfNone(spec)) unstarted.push_back(Path{"spec"});
   } else if (groveFor(object, context) == false) {
     const Value* services = json::findObject(spec, "services");
     for (const std::string& service : servicesOf(object)) {
-      if (isSetOfNone(json::find(services, service))) places.push_back("spec.services[" + service + "]");
+      if (isSetOfNone(json::find(services, service))) unstarted.push_back(Path{"spec.services"}.key(service));
     }
   }
   const auto unused = [&](const field::FieldError& error) {
-    return std::any_of(places.begin(), places.end(), [&](const std::string& place) {
-      return error.field.starts_with(place) &&
-             (error.field.size() == place.size() || error.field[place.size()] == '.');
-    });
+    return std::any_of(unstarted.begin(), unstarted.end(),
+                       [&](const Path& component) { return error.field.isWithin(component); });
   };
   for (const field::FieldError& error : findings.errors) {
     if (unused(error)) findings.warn(error.field, "once it has replicas: " + error.body(), error.rule);
@@ -239,7 +235,7 @@ Findings dryRenderComponentDeployment(const Value& deployment, const render::Con
   Findings findings;
   render::Children children = render::renderComponentDeployment(deployment, trialOf(context, context.grove));
   findings.errors = std::move(children.errors);
-  Source source{render::specOf(deployment), "spec", nullptr};
+  Source source{render::specOf(deployment), Path{"spec"}, nullptr};
   source.object = &deployment;
   for (render::Child& child : children.items) {
     checkTemplates(child.object, child.service, source, children.memory(), findings);
@@ -256,12 +252,13 @@ Findings dryRenderCheckpoint(const Value& checkpoint, const render::Context& con
   if (given == nullptr || children.items.empty()) return findings;
   // The Job's pod: it has volumes and probes that the template need not have, and loses others.
   const Value& made = *json::find(render::specOf(children.items.front().object), "template");
+  static const Path kPodTemplate{"spec.job.podTemplateSpec"};
   Findings found;
-  rules::pod::checkPodTemplate(made, "", rules::pod::Workload::Job, found);
-  refuseWhatNeverStarts(made, "", found);
+  rules::pod::checkPodTemplate(made, {}, rules::pod::Workload::Job, found);
+  refuseWhatNeverStarts(made, {}, found);
   for (field::FieldError& error : found.errors) {
-    std::string field = checkpointSourcePath(*given, made, error.field);
-    const bool appended = !field.ends_with(error.field);
+    Path field = checkpointSourcePath(*given, made, error.field);
+    const bool appended = field != kPodTemplate / error.field;
     if (appended && error.rule == rules::pod::id::kMountPath)
       error.detail += ": the operator mounts something there";
     error.field = std::move(field);

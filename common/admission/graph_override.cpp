@@ -28,9 +28,10 @@ namespace {
 using field::ErrorType;
 using field::FieldError;
 using field::Findings;
+using field::Path;
 using json::Value;
 
-constexpr std::string_view kOverride = "spec.overrides.dgd";
+constexpr field::Members kOverride = "spec.overrides.dgd";
 constexpr std::string_view kRule = "dgdr-override-graph";
 constexpr std::string_view kNameRule = "dgdr-override-name";
 constexpr std::string_view kUnknownField = "schema.unknown-field";
@@ -57,40 +58,40 @@ bool isMissing(const FieldError& error) {
   return error.type == ErrorType::Required || error.type == ErrorType::NotFound;
 }
 
-std::string below(std::string_view path) {
-  return path.empty() ? std::string{kOverride} : fmt::format("{}.{}", kOverride, path);
+/// The path in the request of what stands at `path` of the graph.
+Path below(const Path& path) {
+  return Path{path}.prepend(Path{kOverride});
 }
 
-/// Services by key, as the rules write them: "spec.services.a.replicas" -> "spec.services[a].replicas".
-std::string bracketed(const Value& graph, std::string path) {
-  constexpr std::string_view kServices = "spec.services.";
-  if (!path.starts_with(kServices)) return path;
-  const std::string_view rest = std::string_view{path}.substr(kServices.size());
-  std::string_view key;
-  field::forEachMember(json::findObject(k8s::specOf(graph), "services"),
-                       [&](std::string_view name, const Value&) {
-                         const bool whole = rest.size() == name.size() || rest[name.size()] == '.';
-                         if (rest.starts_with(name) && whole && name.size() >= key.size()) key = name;
-                       });
-  if (key.empty()) return path;
-  return fmt::format("spec.services[{}]{}", key, rest.substr(key.size()));
+/// An error of the schema with the service's key as the rules print it, and other keys of maps as schemas do:
+/// "spec.services.a.labels.k" -> "spec.services[a].labels.k".
+Path printedAsRules(const Path& path) {
+  if (path.keys() == field::Keys::Bracketed) return path;
+  const auto service = serviceIn(path);
+  Path printed;
+  for (const field::Segment segment : path.view()) {
+    const bool key = !segment.isIndex() && service && segment.name.data() == service->data();
+    printed.append(
+        segment.isIndex()
+            ? segment
+            : field::Segment{key ? field::Segment::Kind::Key : field::Segment::Kind::Member, segment.name});
+  }
+  return printed;
 }
 
 /// The structure: types, enumerations, bounds. What the schema of the request has told already is left out.
 void checkStructure(const Value& graph, Findings& findings) {
+  static const Path kMetadataPath{"metadata"};
   const schema::Node* node = schema::find(api::kV1alpha1, api::kDynamoGraphDeployment);
   for (FieldError& error : schema::validate(*node, graph)) {
     if (findings.errors.size() + findings.warnings.size() >= kMostFindings) return;
     if (isMissing(error) || error.rule.starts_with("schema.cel.")) continue;
-    if (error.field.starts_with("metadata")) continue;
-    const std::string path = bracketed(graph, error.field);
+    if (error.field.isWithin(kMetadataPath)) continue;
+    error.field = below(printedAsRules(error.field));
     if (error.rule == kUnknownField) {
-      findings.warn(below(path), fmt::format("{}: {}", kNoEffect, error.detail), error.rule);
+      findings.warn(error.field, fmt::format("{}: {}", kNoEffect, error.detail), error.rule);
       continue;
     }
-    // Schema errors name the field once more.
-    if (error.detail.starts_with(error.field)) error.detail.replace(0, error.field.size(), below(path));
-    error.field = below(path);
     findings.error(std::move(error));
   }
 }
@@ -100,7 +101,7 @@ void checkMetadata(const Value& request, const Value& graph, Findings& findings)
   const Value* metadata = json::findObject(&graph, "metadata");
   const std::string_view own = json::findText(json::find(request, "metadata"), "namespace");
   field::forEachMember(metadata, [&](std::string_view key, const Value& value) {
-    const std::string at = fmt::format("{}.metadata.{}", kOverride, key);
+    const Path at = Path{kOverride} / "metadata" / key;
     if (key == "namespace") {
       if (json::text(value) == own || own.empty()) return;
       report.warn(at, "has no effect: the deployment is made in the namespace of the request");
@@ -109,15 +110,14 @@ void checkMetadata(const Value& request, const Value& graph, Findings& findings)
     }
   });
   if (const std::string_view name = json::findText(metadata, "name"); !name.empty()) {
-    field::Report{findings, kNameRule}.check(below("metadata.name"), name,
+    field::Report{findings, kNameRule}.check(below(Path{"metadata.name"}), name,
                                              k8s::dns1123SubdomainProblem(name));
   }
   field::forEachMember(json::findObject(metadata, "labels"), [&](std::string_view key, const Value&) {
     if (!contains(api::dgdr::kTrackingLabels, key)) return;
-    report.warn(fmt::format("{}.metadata.labels[{}]", kOverride, key),
-                "the operator sets it; yours is replaced");
+    report.warn((Path{kOverride} / "metadata.labels").key(key), "the operator sets it; yours is replaced");
   });
-  if (json::find(graph, "status") != nullptr) report.warn(below("status"), std::string{kNoEffect});
+  if (json::find(graph, "status") != nullptr) report.warn(below(Path{"status"}), std::string{kNoEffect});
 }
 
 /// A pod template of the parts that are given, at the places where rendering has them.
@@ -147,20 +147,20 @@ void checkPods(const Value& graph, Findings& findings) {
     if (!service.IsObject()) return;
     json::Document document;
     const Value made = templateOf(service, document.GetAllocator());
-    const Source source{&service, fmt::format("spec.services[{}]", key), json::find(spec, "envs")};
+    const Source source{&service, Path{"spec.services"}.key(key), json::find(spec, "envs")};
     Findings found;
-    rules::pod::checkPodTemplate(made, "", rules::pod::Workload::Service, found);
+    rules::pod::checkPodTemplate(made, {}, rules::pod::Workload::Service, found);
     for (FieldError& error : found.errors) {
       if (findings.errors.size() >= kMostFindings) return;
       if (isMissing(error) || contains(kOfWholePods, error.rule)) continue;
-      const std::string path = sourcePath(source, made, error.field);
+      const Path path = sourcePath(source, made, error.field);
       if (path == source.path) continue;  // of what was made up
       error.field = below(path);
       findings.error(std::move(error));
     }
     for (field::Warning& warning : found.warnings) {
       if (findings.warnings.size() >= kMostFindings) return;
-      const std::string path = sourcePath(source, made, warning.field);
+      const Path path = sourcePath(source, made, warning.field);
       if (contains(kOfWholePods, warning.rule) || path == source.path) continue;
       findings.warn(below(path), std::move(warning.text), std::move(warning.rule));
     }
@@ -189,7 +189,7 @@ void checkRules(const Value& request, const Value& graph, Findings& findings) {
 
 /// The first that is said of a field is enough.
 void onceEach(Findings& findings) {
-  std::set<std::string> told;
+  std::set<Path> told;
   std::erase_if(findings.errors, [&](const FieldError& error) { return !told.insert(error.field).second; });
 }
 

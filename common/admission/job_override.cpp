@@ -1,7 +1,5 @@
 #include "common/admission/job_override.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <string>
@@ -17,14 +15,16 @@
 namespace dynamo::admission {
 namespace {
 
+using field::At;
 using field::Findings;
+using field::Members;
 using field::Report;
 using json::Value;
 using k8s::specOf;
 
 namespace keys = api::dgdr;
 
-constexpr std::string_view kJob = "spec.overrides.profilingJob";
+constexpr Members kJob = "spec.overrides.profilingJob";
 constexpr std::string_view kRule = "dgdr-override-job";
 constexpr std::string_view kNotTaken = "has no effect: the profiling Job does not take it over";
 
@@ -138,27 +138,26 @@ Value mergedJob(const Value& request, const Value& job, json::Allocator& allocat
 
 // What is not taken over
 
-/// Warns of members of the object at `path` that are none of `fields`, nor `besides`. Empty ones say nothing.
+/// Warns of members of `object` that are none of `fields`, nor `besides`. Empty ones say nothing.
 template <typename Fields>
-void warnOfOthers(const Value* object, std::string_view path, const Fields& fields, std::string_view besides,
+void warnOfOthers(const Value* object, const At& at, const Fields& fields, std::string_view besides,
                   const Report& report) {
   field::forEachMember(object, [&](std::string_view name, const Value& value) {
     if (name == besides || contains(fields, name) || json::isEmpty(value)) return;
-    report.warn(fmt::format("{}.{}", path, name), std::string{kNotTaken});
+    report.warn(at / name, std::string{kNotTaken});
   });
 }
 
-void ignoredLabels(const Value* metadata, const std::string& path, const Report& report) {
+void ignoredLabels(const Value* metadata, const At& labels, const Report& report) {
   field::forEachMember(json::findObject(metadata, "labels"), [&](std::string_view key, const Value&) {
     if (!contains(keys::kTrackingLabels, key) && !contains(keys::kJobLabels, key)) return;
-    report.warn(fmt::format("{}.labels[{}]", path, key),
-                "has no effect: the operator sets this label itself");
+    report.warn(labels.key(key), "has no effect: the operator sets this label itself");
   });
 }
 
-void ignoredOfContainers(const Value* podSpec, const std::string& path, const Report& report) {
+void ignoredOfContainers(const Value* podSpec, const At& containers, const Report& report) {
   field::forEachObject(json::find(podSpec, "containers"), [&](const Value& container, std::size_t i) {
-    const std::string at = fmt::format("{}.containers[{}]", path, i);
+    const At at = containers[i];
     if (i == 0) {
       warnOfOthers(&container, at, kContainerFields, "name", report);
     } else {
@@ -169,22 +168,23 @@ void ignoredOfContainers(const Value* podSpec, const std::string& path, const Re
 
 /// Everything that the merge leaves out, each at its path.
 void ignored(const Value& job, const Report& report) {
-  warnOfOthers(&job, kJob, kJobFields, "template", report);
-  const std::string path = fmt::format("{}.template", kJob);
+  const At at = kJob;
+  warnOfOthers(&job, at, kJobFields, "template", report);
   const Value* podTemplate = json::findObject(&job, "template");
   const Value* metadata = json::findObject(podTemplate, "metadata");
-  warnOfOthers(metadata, path + ".metadata", kMetadataFields, {}, report);
-  ignoredLabels(metadata, path + ".metadata", report);
+  const At metadataAt = at / "template.metadata";
+  warnOfOthers(metadata, metadataAt, kMetadataFields, {}, report);
+  ignoredLabels(metadata, metadataAt / "labels", report);
   const Value* podSpec = json::findObject(podTemplate, "spec");
-  const std::string spec = path + ".spec";
+  const At specAt = at / "template.spec";
   field::forEachMember(podSpec, [&](std::string_view name, const Value& value) {
     const bool asItIs = name == "restartPolicy" && json::text(value) == kRestartPolicy;
     if (name == "containers" || asItIs || contains(kPodFields, name) || json::isEmpty(value)) return;
-    report.warn(fmt::format("{}.{}", spec, name), std::string{kNotTaken});
+    report.warn(specAt / name, std::string{kNotTaken});
   });
-  warnOfOthers(json::findObject(podSpec, "securityContext"), spec + ".securityContext", kSecurityFields, {},
+  warnOfOthers(json::findObject(podSpec, "securityContext"), specAt / "securityContext", kSecurityFields, {},
                report);
-  ignoredOfContainers(podSpec, spec, report);
+  ignoredOfContainers(podSpec, specAt / "containers", report);
 }
 
 }  // namespace
@@ -194,8 +194,8 @@ void checkJobOverride(const Value& request, Findings& findings) {
   if (job == nullptr) return;
   json::Document document;
   const Value merged = mergedJob(request, *job, document.GetAllocator());
-  rules::pod::checkJob(merged, std::string{kJob}, findings);
-  refuseWhatNeverStarts(merged, fmt::format("{}.", kJob), findings);
+  rules::pod::checkJob(merged, kJob, findings);
+  refuseWhatNeverStarts(merged, kJob, findings);
   ignored(*job, Report{findings, kRule});
 }
 

@@ -1,9 +1,8 @@
 #include "common/admission/never_starts.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "common/rules/pod/rules.h"
 
@@ -17,14 +16,18 @@ using json::Value;
 constexpr std::array kNeverStarts = {rules::pod::id::kObjectName, rules::pod::id::kVolumeMedium};
 
 /// A ConfigMap or Secret that may be missing may have any name.
-bool isOptional(const Value& holder, std::string_view path) {
-  constexpr int kLevels = 3;  // spec.volumes[0].configMap.items[0].key
-  for (int level = 0; level < kLevels; ++level) {
-    path = path.substr(0, std::min(path.rfind('.'), path.size()));
-    const Value* optional = field::valueAt(holder, fmt::format("{}.optional", path));
-    if (optional != nullptr && optional->IsTrue()) return true;
+bool isOptional(const Value& holder, field::PathView path) {
+  constexpr std::size_t kLevels = 3;  // spec.volumes[0].configMap.items[0].key
+  std::vector<const Value*> above;
+  const Value* at = &holder;
+  for (const field::Segment segment : path) {
+    if (at == nullptr) break;
+    if (!segment.isIndex()) above.push_back(at);
+    at = field::valueAt(*at, segment);
   }
-  return false;
+  const auto first = above.size() < kLevels ? above.begin() : above.end() - kLevels;
+  return std::any_of(first, above.end(),
+                     [](const Value* object) { return json::findBool(object, "optional").value_or(false); });
 }
 
 }  // namespace
@@ -33,10 +36,10 @@ bool neverStarts(std::string_view rule) {
   return std::find(kNeverStarts.begin(), kNeverStarts.end(), rule) != kNeverStarts.end();
 }
 
-void refuseWhatNeverStarts(const Value& holder, std::string_view prefix, field::Findings& findings) {
+void refuseWhatNeverStarts(const Value& holder, const field::Path& base, field::Findings& findings) {
   std::erase_if(findings.warnings, [&](const field::Warning& warning) {
-    if (!neverStarts(warning.rule) || !warning.field.starts_with(prefix)) return false;
-    const std::string_view path = std::string_view{warning.field}.substr(prefix.size());
+    if (!neverStarts(warning.rule) || !warning.field.isWithin(base)) return false;
+    const field::PathView path = warning.field.view().below(base);
     if (isOptional(holder, path)) return false;
     const Value* value = field::valueAt(holder, path);
     findings.error({field::ErrorType::Invalid, warning.field,

@@ -11,8 +11,7 @@ namespace dynamo::admission {
 /// names of objects that cannot be, volumes in no medium.
 bool neverStarts(std::string_view rule);
 
-/// Makes errors of the warnings about such pods. `holder` is what was judged, and the
-/// findings' paths are those in it after `prefix`.
-void refuseWhatNeverStarts(const json::Value& holder, std::string_view prefix, field::Findings& findings);
+/// Makes errors of the warnings about such pods. `holder` is what was judged, which stands at `base`.
+void refuseWhatNeverStarts(const json::Value& holder, const field::Path& base, field::Findings& findings);
 
 }  // namespace dynamo::admission

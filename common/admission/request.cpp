@@ -15,6 +15,7 @@
 #include "common/api/kinds.h"
 #include "common/conversion/dgdr.h"
 #include "common/field/check.h"
+#include "common/field/ratchet.h"
 #include "common/json/parse.h"
 #include "common/k8s/names.h"
 #include "common/k8s/object.h"
@@ -24,6 +25,7 @@ namespace dynamo::admission {
 namespace {
 
 using field::Findings;
+using field::Path;
 using field::Report;
 using field::Severity;
 using json::Value;
@@ -35,8 +37,8 @@ std::string_view annotation(const Value& object, std::string_view key) {
   return json::findText(k8s::annotationsOf(object), key);
 }
 
-std::string annotationPath(std::string_view key) {
-  return fmt::format("metadata.annotations[{}]", key);
+Path annotationPath(std::string_view key) {
+  return Path{"metadata.annotations"}.key(key);
 }
 
 /// Characters that no name, image or path is meant to have and that nobody sees: they come from templates and
@@ -98,9 +100,10 @@ void modelCacheOdd(const Value& object, const Report& report) {
   if (given && json::findText(cache, "pvcName").empty()) {
     report.warn("spec.modelCache", "has no effect without pvcName");
   }
-  for (const auto& [field, path] : {std::pair{"pvcMountPath", mount}, std::pair{"pvcModelPath", model}}) {
+  for (const auto& [field, path] : {std::pair{std::string_view{"pvcMountPath"}, mount},
+                                    std::pair{std::string_view{"pvcModelPath"}, model}}) {
     const std::string doubt = hiddenDoubt(path);
-    if (!doubt.empty()) report.warn(fmt::format("spec.modelCache.{}", field), doubt);
+    if (!doubt.empty()) report.warn(Path{"spec.modelCache"} / field, doubt);
   }
   if (!mount.empty() && mount.front() != '/') {
     report.warn("spec.modelCache.pvcMountPath", "is not an absolute path");
@@ -130,10 +133,10 @@ void slaComplete(const Value& object, const Report& report) {
   if (json::find(sla, "e2eLatency") != nullptr) {
     for (const std::string_view field : {"ttft", "itl"}) {
       if (json::find(sla, field) == nullptr) continue;
-      report.warn(fmt::format("spec.sla.{}", field), "has no effect beside e2eLatency");
+      report.warn(Path{"spec.sla"} / field, "has no effect beside e2eLatency");
     }
   } else if (first != each) {
-    report.warn(fmt::format("spec.sla.{}", first ? "itl" : "ttft"),
+    report.warn(Path{"spec.sla"} / std::string_view{first ? "itl" : "ttft"},
                 fmt::format("is missing: the profiler needs it beside {}", first ? "ttft" : "itl"));
   }
 }
@@ -149,31 +152,31 @@ void configMapRef(const Value& object, const Report& report) {
   json::Document reference;
   const std::string_view text = annotation(object, keys::kConfigMapRef);
   if (text.empty() || json::parse(text, reference) || !reference.IsObject()) return;
-  const std::string path = annotationPath(keys::kConfigMapRef);
+  const Path path = annotationPath(keys::kConfigMapRef);
   const std::string_view name = json::findText(&reference, "name");
   if (name.empty()) {
-    report.required(path + ".name", "name the ConfigMap");
+    report.required(path / "name", "name the ConfigMap");
   } else {
-    report.check(path + ".name", name, k8s::dns1123SubdomainProblem(name));
+    report.check(path / "name", name, k8s::dns1123SubdomainProblem(name));
   }
   const std::string_view key = json::findText(&reference, "key");
-  if (!key.empty()) report.check(path + ".key", key, k8s::configMapKeyProblem(key));
+  if (!key.empty()) report.check(path / "key", key, k8s::configMapKeyProblem(key));
 }
 
 void deploymentOverrides(const Value& object, const Report& report) {
   json::Document overrides;
   const std::string_view text = annotation(object, keys::kDeploymentOverrides);
   if (text.empty() || json::parse(text, overrides)) return;
-  const std::string path = annotationPath(keys::kDeploymentOverrides);
+  const Path path = annotationPath(keys::kDeploymentOverrides);
   const std::string_view name = json::findText(&overrides, "name");
-  if (!name.empty()) report.check(path + ".name", name, k8s::dns1123SubdomainProblem(name));
+  if (!name.empty()) report.check(path / "name", name, k8s::dns1123SubdomainProblem(name));
   field::forEachMember(json::findObject(&overrides, "labels"), [&](std::string_view key, const Value& value) {
-    const std::string at = fmt::format("{}.labels[{}]", path, key);
+    const Path at = (path / "labels").key(key);
     report.check(at, key, k8s::qualifiedNameProblem(key));
     report.check(at, json::text(value), k8s::labelValueProblem(json::text(value)));
   });
   field::forEachMember(json::findObject(&overrides, "annotations"), [&](std::string_view key, const Value&) {
-    report.check(fmt::format("{}.annotations[{}]", path, key), key, k8s::annotationKeyProblem(key));
+    report.check((path / "annotations").key(key), key, k8s::annotationKeyProblem(key));
   });
 }
 

@@ -1,10 +1,5 @@
 #include "common/admission/source_path.h"
 
-#include <fmt/format.h>
-
-#include <charconv>
-#include <optional>
-
 #include "common/api/dynamo.h"
 #include "common/json/build.h"
 #include "common/render/deployment_config.h"
@@ -13,45 +8,35 @@
 namespace dynamo::admission {
 namespace {
 
+using field::Path;
+using field::PathView;
+using field::Segment;
 using json::Value;
 
-/// The way down: "containers[2].env[0].name" -> {"containers", "2"}, {"env", "0"}, {"name", ""}.
+/// The way down: "containers[2].env[0].name" -> "containers[2]", "env[0]", "name".
 struct Step {
   std::string_view member;
-  std::optional<std::string_view> key;  ///< inside brackets
+  std::optional<Segment> in;  ///< the item or the key of the member
 
   std::optional<rapidjson::SizeType> index() const {
-    rapidjson::SizeType number = 0;
-    if (!key) return std::nullopt;
-    const auto parsed = std::from_chars(key->data(), key->data() + key->size(), number);
-    if (parsed.ec != std::errc{} || parsed.ptr != key->data() + key->size()) return std::nullopt;
-    return number;
+    return in && in->isIndex() ? std::optional{static_cast<rapidjson::SizeType>(in->index)} : std::nullopt;
+  }
+  std::optional<std::string_view> key() const {
+    return in && !in->isIndex() ? std::optional{in->name} : std::nullopt;
   }
 };
 
-/// Takes the first step off `path`. Keys in brackets may hold dots.
-Step takeStep(std::string_view& path) {
+/// Takes the first step off `path`.
+Step takeStep(PathView& path) {
   Step step;
-  const std::size_t end = std::min(path.find_first_of(".["), path.size());
-  step.member = path.substr(0, end);
-  path.remove_prefix(end);
-  if (path.starts_with('[')) {
-    const std::size_t close = path.find("].");
-    const std::size_t last = close == std::string_view::npos ? path.rfind(']') : close;
-    if (last == std::string_view::npos) {
-      path = {};
-      return step;
-    }
-    step.key = path.substr(1, last - 1);
-    path.remove_prefix(last + 1);
+  if (path.empty()) return step;
+  step.member = path.front().name;
+  path = path.rest();
+  if (!path.empty() && path.front().kind != Segment::Kind::Member) {
+    step.in = path.front();
+    path = path.rest();
   }
-  if (path.starts_with('.')) path.remove_prefix(1);
   return step;
-}
-
-std::string join(std::string base, std::string_view rest) {
-  if (rest.empty()) return base;
-  return rest.starts_with('[') ? base.append(rest) : base.append(".").append(rest);
 }
 
 const Value* item(const Value* list, std::optional<rapidjson::SizeType> index) {
@@ -76,11 +61,11 @@ class Locator {
         extra_(json::findObject(source.component, "extraPodSpec")),
         main_(json::findObject(extra_, "mainContainer")) {}
 
-  std::string locate(std::string_view path) const {
+  Path locate(PathView path) const {
     const Step first = takeStep(path);
     if (first.member == "metadata") return metadata(path);
     if (first.member != "spec") return source_.path;
-    const std::string_view below = path;
+    const PathView below = path;
     const Step step = takeStep(path);
     if (step.member == "containers") return container(step, path);
     if (step.member == "volumes") return volume(step, path);
@@ -89,54 +74,53 @@ class Locator {
     const Value* own = json::find(extra_, step.member);
     if (step.member == "initContainers" && item(own, step.index()) == nullptr)
       return ownInitContainer(step, path);
-    if (dns || own != nullptr) return join(source_.path + ".extraPodSpec", below);
+    if (dns || own != nullptr) return source_.path / "extraPodSpec" / below;
     return source_.path;
   }
 
  private:
   /// The operator's, behind the user's: what has its name is in the way.
-  std::string ownInitContainer(const Step& step, std::string_view rest) const {
+  Path ownInitContainer(const Step& step, PathView rest) const {
     const std::string_view name = nameOfItem(json::find(podSpec_, step.member), step);
-    const std::string base = source_.path + ".extraPodSpec.";
+    const Path base = source_.path / "extraPodSpec";
     for (const std::string_view list : {"initContainers", "containers"}) {
       const auto at = lastWith(json::find(extra_, list), "name", name);
-      if (at) return join(fmt::format("{}{}[{}]", base, list, *at), rest);
+      if (at) return (base / list)[*at] / rest;
     }
-    return json::findText(main_, "name") == name ? join(base + "mainContainer", rest) : source_.path;
+    return json::findText(main_, "name") == name ? base / "mainContainer" / rest : source_.path;
   }
 
-  std::string metadata(std::string_view path) const {
+  Path metadata(PathView path) const {
     const Step step = takeStep(path);
-    if (!step.key) return source_.path;
+    const auto key = step.key();
+    if (!key) return source_.path;
     const Value* extraMetadata = json::findObject(source_.component, "extraPodMetadata");
-    if (json::find(json::findObject(extraMetadata, step.member), *step.key) != nullptr) {
-      return fmt::format("{}.extraPodMetadata.{}[{}]", source_.path, step.member, *step.key);
+    if (json::find(json::findObject(extraMetadata, step.member), *key) != nullptr) {
+      return (source_.path / "extraPodMetadata" / step.member).key(*key);
     }
-    if (json::find(json::findObject(source_.component, step.member), *step.key) != nullptr) {
-      return fmt::format("{}.{}[{}]", source_.path, step.member, *step.key);
+    if (json::find(json::findObject(source_.component, step.member), *key) != nullptr) {
+      return (source_.path / step.member).key(*key);
     }
     return source_.path;
   }
 
-  std::string container(const Step& step, std::string_view path) const {
+  Path container(const Step& step, PathView path) const {
     const Value* own = json::find(extra_, "containers");
     const rapidjson::SizeType count = own != nullptr && own->IsArray() ? own->Size() : 0;
     const auto index = step.index();
     if (!index) return source_.path;
-    if (*index < count)
-      return join(fmt::format("{}.extraPodSpec.containers[{}]", source_.path, *index), path);
+    if (*index < count) return (source_.path / "extraPodSpec.containers")[*index] / path;
     const Value* rendered = item(json::find(podSpec_, "containers"), index);
     if (rendered == nullptr) return source_.path;
     return *index == count ? mainContainer(*rendered, path) : sidecar(*rendered, path);
   }
 
-  std::string mainContainer(const Value& rendered, std::string_view path) const {
-    const std::string_view below = path;
+  Path mainContainer(const Value& rendered, PathView path) const {
+    const PathView below = path;
     const Step step = takeStep(path);
-    std::string fallback = join(source_.path + ".extraPodSpec.mainContainer", below);
+    Path fallback = source_.path / "extraPodSpec.mainContainer" / below;
     if (step.member == "livenessProbe" || step.member == "readinessProbe") {
-      return json::findObject(source_.component, step.member) != nullptr ? join(source_.path, below)
-                                                                         : fallback;
+      return json::findObject(source_.component, step.member) != nullptr ? source_.path / below : fallback;
     }
     if (step.member == "env") return variable(rendered, step, path);
     if (step.member == "resources") return resource(path, fallback);
@@ -146,108 +130,103 @@ class Locator {
     return fallback;
   }
 
-  std::string sidecar(const Value& rendered, std::string_view path) const {
-    std::string base = source_.path + ".frontendSidecar";
-    const std::string_view below = path;
+  Path sidecar(const Value& rendered, PathView path) const {
+    Path base = source_.path / "frontendSidecar";
+    const PathView below = path;
     const Step step = takeStep(path);
-    if (step.member == "image" || step.member == "args") return join(base, below);
-    if (step.member == "envFrom") return base + ".envFromSecret";
+    if (step.member == "image" || step.member == "args") return base / below;
+    if (step.member == "envFrom") return base / "envFromSecret";
     if (step.member != "env") return base;
     const Value* envs = json::find(json::findObject(source_.component, "frontendSidecar"), "envs");
     const auto at = lastWith(envs, "name", nameOfItem(json::find(rendered, "env"), step));
-    return at ? join(fmt::format("{}.envs[{}]", base, *at), path) : base;
+    return at ? (base / "envs")[*at] / path : base;
   }
 
   static std::string_view nameOfItem(const Value* list, const Step& step) {
     return json::findText(item(list, step.index()), "name");
   }
 
-  std::string variable(const Value& rendered, const Step& step, std::string_view rest) const {
+  Path variable(const Value& rendered, const Step& step, PathView rest) const {
     const std::string_view name = nameOfItem(json::find(rendered, "env"), step);
     if (const auto at = lastWith(json::find(source_.component, "envs"), "name", name)) {
-      return join(fmt::format("{}.envs[{}]", source_.path, *at), rest);
+      return (source_.path / "envs")[*at] / rest;
     }
     if (const auto at = lastWith(source_.graphEnvs, "name", name)) {
-      return join(fmt::format("spec.envs[{}]", *at), rest);
+      return Path{"spec.envs"}[*at] / rest;
     }
     if (const auto at = lastWith(json::find(main_, "env"), "name", name)) {
-      return join(fmt::format("{}.extraPodSpec.mainContainer.env[{}]", source_.path, *at), rest);
+      return (source_.path / "extraPodSpec.mainContainer.env")[*at] / rest;
     }
     return source_.path;
   }
 
-  std::string resource(std::string_view path, const std::string& fallback) const {
+  Path resource(PathView path, const Path& fallback) const {
     const Value* resources = json::findObject(source_.component, "resources");
-    const std::string_view below = path;
+    const PathView below = path;
     const Step step = takeStep(path);
     const std::string_view limitType = json::findText(json::findObject(resources, "limits"), "gpuType");
-    if (source_.configured != nullptr && step.key &&
-        render::hasResource(*source_.configured, *step.key, limitType)) {
+    const auto key = step.key();
+    if (source_.configured != nullptr && key && render::hasResource(*source_.configured, *key, limitType)) {
       return source_.configPath;
     }
     if (resources == nullptr) return fallback;
-    if (step.member == "claims") return join(source_.path + ".resources", below);
+    if (step.member == "claims") return source_.path / "resources" / below;
     const Value* kind = json::findObject(resources, step.member);
-    if (!step.key)
-      return kind != nullptr ? source_.path + ".resources." + std::string{step.member} : fallback;
-    const std::string base = fmt::format("{}.resources.{}", source_.path, step.member);
-    if (json::find(json::findObject(kind, "custom"), *step.key) != nullptr) {
-      return fmt::format("{}.custom[{}]", base, *step.key);
+    const Path base = source_.path / "resources" / step.member;
+    if (!key) return kind != nullptr ? base : fallback;
+    if (json::find(json::findObject(kind, "custom"), *key) != nullptr) {
+      return (base / "custom").key(*key);
     }
-    if ((*step.key == "cpu" || *step.key == "memory") && json::find(kind, *step.key) != nullptr) {
-      return fmt::format("{}.{}", base, *step.key);
-    }
-    const bool gpu = *step.key == render::gpuResource(resources);
-    return gpu && json::find(kind, "gpu") != nullptr ? base + ".gpu" : fallback;
+    if ((*key == "cpu" || *key == "memory") && json::find(kind, *key) != nullptr) return base / *key;
+    const bool gpu = *key == render::gpuResource(resources);
+    return gpu && json::find(kind, "gpu") != nullptr ? base / "gpu" : fallback;
   }
 
-  std::string mount(const Value& rendered, const Step& step, std::string_view rest) const {
+  Path mount(const Value& rendered, const Step& step, PathView rest) const {
     const Value* mounted = item(json::find(rendered, "volumeMounts"), step.index());
     const std::string_view path = json::findText(mounted, "mountPath");
     const std::string_view name = json::findText(mounted, "name");
     const Value* own = json::find(main_, "volumeMounts");
     // The main container's own mounts stand first.
     if (item(own, step.index()) != nullptr) {
-      return join(fmt::format("{}.extraPodSpec.mainContainer.volumeMounts[{}]", source_.path, *step.index()),
-                  rest);
+      return (source_.path / "extraPodSpec.mainContainer.volumeMounts")[*step.index()] / rest;
     }
     if (const Value* mounts = json::find(source_.component, "volumeMounts");
         mounts != nullptr && mounts->IsArray()) {
       for (rapidjson::SizeType i = mounts->Size(); i > 0; --i) {
         const Value& entry = (*mounts)[i - 1];
         if (json::findText(&entry, "name") != name || json::findText(&entry, "mountPoint") != path) continue;
-        return fmt::format("{}.volumeMounts[{}].{}", source_.path, i - 1,
-                           rest == "mountPath" ? "mountPoint" : "name");
+        const bool point = !rest.empty() && rest.front().name == "mountPath";
+        return (source_.path / "volumeMounts")[i - 1] / std::string_view{point ? "mountPoint" : "name"};
       }
     }
     return source_.path;
   }
 
-  std::string envFrom(const Value& rendered, const Step& step, std::string_view rest) const {
+  Path envFrom(const Value& rendered, const Step& step, PathView rest) const {
     const Value* own = json::find(main_, "envFrom");
     if (item(own, step.index()) != nullptr) {
-      return join(fmt::format("{}.extraPodSpec.mainContainer.envFrom[{}]", source_.path, *step.index()),
-                  rest);
+      return (source_.path / "extraPodSpec.mainContainer.envFrom")[*step.index()] / rest;
     }
-    return item(json::find(rendered, "envFrom"), step.index()) != nullptr ? source_.path + ".envFromSecret"
+    return item(json::find(rendered, "envFrom"), step.index()) != nullptr ? source_.path / "envFromSecret"
                                                                           : source_.path;
   }
 
-  std::string volume(const Step& step, std::string_view rest) const {
+  Path volume(const Step& step, PathView rest) const {
     const Value* own = json::find(extra_, "volumes");
     const std::string_view name = nameOfItem(json::find(podSpec_, "volumes"), step);
     const Value* picker = json::findObject(source_.component, "eppConfig");
     if (name == api::kEppConfigVolume && json::find(picker, "configMapRef") != nullptr) {
-      return fmt::format("{}.eppConfig.configMapRef.{}", source_.path,
-                         rest.ends_with(".key") ? "key" : "name");
+      const bool key = !rest.empty() && rest.back().name == "key";
+      return source_.path / "eppConfig.configMapRef" / std::string_view{key ? "key" : "name"};
     }
     if (item(own, step.index()) != nullptr) {
-      return join(fmt::format("{}.extraPodSpec.volumes[{}]", source_.path, *step.index()), rest);
+      return (source_.path / "extraPodSpec.volumes")[*step.index()] / rest;
     }
     if (const auto at = lastWith(json::find(source_.component, "volumeMounts"), "name", name)) {
-      return fmt::format("{}.volumeMounts[{}].name", source_.path, *at);
+      return (source_.path / "volumeMounts")[*at] / "name";
     }
-    if (name == api::kSharedMemory) return source_.path + ".sharedMemory";
+    if (name == api::kSharedMemory) return source_.path / "sharedMemory";
     return source_.path;
   }
 
@@ -259,25 +238,32 @@ class Locator {
 
 }  // namespace
 
-std::string sourcePath(const Source& source, const Value& podTemplate, std::string_view path) {
+std::optional<std::string_view> serviceIn(PathView path) {
+  static const Path kServices{"spec.services"};
+  if (!path.isWithin(kServices)) return std::nullopt;
+  const PathView below = path.below(kServices);
+  return below.empty() ? std::nullopt : std::optional{below.front().name};
+}
+
+Path sourcePath(const Source& source, const Value& podTemplate, PathView path) {
   return Locator{source, podTemplate}.locate(path);
 }
 
-std::string checkpointSourcePath(const Value& given, const Value& rendered, std::string_view path) {
-  std::string place = "spec.job.podTemplateSpec";
+Path checkpointSourcePath(const Value& given, const Value& rendered, PathView path) {
+  Path place{"spec.job.podTemplateSpec"};
   const Value* own = &given;
   const Value* made = &rendered;
   while (!path.empty()) {
-    const std::string_view below = path;
+    const PathView below = path;
     const Step step = takeStep(path);
     own = json::find(own, step.member);
     made = json::find(made, step.member);
     // What is missing is the user's to give.
-    if (!step.key) {
-      place = join(std::move(place), step.member);
+    if (!step.in) {
+      place.append(field::Members{step.member});
       continue;
     }
-    if (!step.index()) return join(std::move(place), below);
+    if (!step.index()) return place / below;
     rapidjson::SizeType index = *step.index();
     if (item(own, index) == nullptr) {
       const std::string_view mountPath = json::findText(item(made, index), "mountPath");
@@ -285,7 +271,7 @@ std::string checkpointSourcePath(const Value& given, const Value& rendered, std:
       if (mountPath.empty() || !taken) return place;
       index = *taken;
     }
-    place = fmt::format("{}.{}[{}]", place, step.member, index);
+    place.append(field::Members{step.member}).appendIndex(index);
     own = item(own, index);
     made = item(made, *step.index());
   }

@@ -4,9 +4,11 @@
 #include <array>
 
 #include "common/admission/dry_render.h"
+#include "common/admission/source_path.h"
 #include "common/api/kinds.h"
 #include "common/defaults/record.h"
 #include "common/field/check.h"
+#include "common/field/ratchet.h"
 #include "common/k8s/object.h"
 #include "common/render/object.h"
 #include "common/render/size.h"
@@ -19,6 +21,8 @@ namespace {
 
 using field::FieldError;
 using field::Findings;
+using field::Path;
+using field::PathView;
 using json::Value;
 
 using Rules = Findings (*)(const rules::Request&);
@@ -50,58 +54,53 @@ std::vector<FieldError> typeErrors(const Value& object) {
   return node == nullptr ? std::vector<FieldError>{} : schema::wrongTypes(*node, object);
 }
 
-constexpr std::string_view kServices = "spec.services[";
-
 /// "spec.services[a]", the part of a path that names a component; empty when it names none.
-std::string_view componentOf(std::string_view path) {
-  if (!path.starts_with(kServices)) return {};
-  const std::size_t end = std::min(path.find("].", kServices.size()), path.rfind(']'));
-  return end == std::string_view::npos ? std::string_view{} : path.substr(0, end + 1);
-}
-
-bool within(std::string_view path, std::string_view parent) {
-  return path.starts_with(parent) &&
-         (path.size() == parent.size() || path[parent.size()] == '.' || path[parent.size()] == '[');
+PathView componentOf(PathView path) {
+  return serviceIn(path) ? path.before(path.rest().rest().rest()) : PathView{};
 }
 
 /// The component whose main container's resources `path` speaks of: they are given in two places. Empty when
 /// it speaks of something else.
-std::string_view componentOfResources(std::string_view path) {
-  constexpr std::string_view kOfDeployment = "spec";
-  const std::string_view component = path.starts_with(kServices) ? componentOf(path) : kOfDeployment;
-  if (component.empty() || !within(path, component)) return {};
-  const std::string_view below = path.substr(component.size());
-  const bool named = within(below, ".resources") || within(below, ".extraPodSpec.mainContainer.resources");
-  return named ? component : std::string_view{};
+PathView componentOfResources(PathView path) {
+  static const Path kOfDeployment{"spec"};
+  static const Path kServices{"spec.services"};
+  static const Path kResources{"resources"};
+  static const Path kOfMain{"extraPodSpec.mainContainer.resources"};
+  const PathView component = path.isWithin(kServices) ? componentOf(path) : kOfDeployment.view();
+  if (component.empty() || !path.isWithin(component)) return {};
+  const PathView below = path.below(component);
+  return below.isWithin(kResources) || below.isWithin(kOfMain) ? component : PathView{};
 }
 
 /// Whether both speak of one thing: one field lies in the other, or both are about a component's resources.
-bool related(std::string_view a, std::string_view b) {
-  if (within(a, b) || within(b, a)) return true;
-  const std::string_view component = componentOfResources(a);
+bool related(PathView a, PathView b) {
+  if (a.isWithin(b) || b.isWithin(a)) return true;
+  const PathView component = componentOfResources(a);
   return !component.empty() && component == componentOfResources(b);
 }
 
 /// Whether rendering's `error` says what `known` says, or only follows from it.
 bool repeats(const FieldError& known, const FieldError& error) {
+  static const Path kFramework{"spec.backendFramework"};
+  static const Path kName{"metadata.name"};
+  static const Path kSpec{"spec"};
   if (related(known.field, error.field)) return true;
-  const std::string_view component = componentOf(error.field);
+  const PathView component = componentOf(error.field);
   // A name that two places share is told of one of them.
   if (known.type == field::ErrorType::Duplicate && error.type == known.type &&
       known.badValue == error.badValue && componentOf(known.field) == component) {
     return true;
   }
   // Another framework does not fit the command: that the framework was changed is the mistake.
-  if (known.field == "spec.backendFramework" && error.rule == "render.framework") return true;
+  if (known.field == kFramework && error.rule == "render.framework") return true;
   // Labels and names are made of it.
-  return known.field == "metadata.name" && (error.field == "spec" || error.field == component);
+  return known.field == kName && (error.field == kSpec || error.field.view() == component);
 }
 
-/// What the webhook wrote into a component, whose path is empty for a component deployment.
-const Value* recordOf(const defaults::Record& record, std::string_view component) {
-  if (component.empty()) return record.component();
-  const std::size_t start = kServices.size();
-  return record.service(component.substr(start, component.size() - start - 1));
+/// What the webhook wrote into the component that `path` names: a service, or the component deployment.
+const Value* recordOf(const defaults::Record& record, PathView path) {
+  const auto service = serviceIn(path);
+  return service ? record.service(*service) : record.component();
 }
 
 bool hasRule(const auto& findings, std::string_view rule) {
@@ -117,15 +116,15 @@ void tellOfDefaultVolumes(const Value& object, Findings& findings) {
     const Value* volume = error.rule == kTaken ? field::valueAt(object, error.field) : nullptr;
     if (volume == nullptr) continue;
     const std::string_view name = json::text(*volume);
-    const std::string_view component = componentOf(error.field);
-    const Value* written = json::find(json::find(recordOf(record, component), "extraPodSpec"), "volumes");
+    const Value* written = json::find(json::find(recordOf(record, error.field), "extraPodSpec"), "volumes");
     if (written == nullptr || (written->IsObject() && json::find(*written, name) == nullptr)) continue;
-    const std::string mounts = std::string{component.empty() ? "spec" : component} + ".volumeMounts";
+    const PathView component = componentOf(error.field);
+    const Path mounts = (component.empty() ? Path{"spec"} : Path{component}) / "volumeMounts";
     const Value* list = field::valueAt(object, mounts);
     if (list == nullptr || !list->IsArray()) continue;
     for (rapidjson::SizeType i = list->Size(); i > 0; --i) {
       if (json::findText(&(*list)[i - 1], "name") != name) continue;
-      error.field = mounts + '[' + std::to_string(i - 1) + "].name";
+      error.field = mounts[i - 1] / "name";
       error.detail = "is the name of a default volume of the component";
     }
     std::erase_if(findings.warnings, [&](const field::Warning& warning) {
@@ -141,10 +140,9 @@ void dropSaidOfDefaults(const Value& object, Findings& findings) {
   const defaults::Record record{&object};
   std::erase_if(findings.warnings, [&](const field::Warning& warning) {
     if (warning.rule != kDropped) return false;
-    const Value* trie = recordOf(record, componentOf(warning.field));
+    const Value* trie = recordOf(record, warning.field);
     const Value* main = json::findObject(json::findObject(trie, "extraPodSpec"), "mainContainer");
-    const std::string_view path = warning.field;
-    return json::find(main, path.substr(path.rfind('.') + 1)) != nullptr;
+    return json::find(main, warning.field.view().back().name) != nullptr;
   });
 }
 
@@ -218,36 +216,36 @@ Findings wrongTypes(const Value& object, const Value* old) {
   return field::ratchet(std::move(now), before, object, *old);
 }
 
-Findings validate(const Subject& subject, const Settings& settings) {
-  const Kind* kind = kindOf(subject.kind);
-  if (kind == nullptr || (subject.old != nullptr && k8s::isBeingDeleted(subject.object))) return {};
-  const rules::Request request{subject.object, subject.old, subject.username, settings.policy};
+Findings validate(const ObjectRequest& request, const Settings& settings) {
+  const Kind* kind = kindOf(request.kind);
+  if (kind == nullptr || (request.old != nullptr && k8s::isBeingDeleted(request.object))) return {};
+  const rules::Request ofRules{request.object, request.old, request.username, settings.policy};
   Findings findings;
-  if (subject.kind == api::kDynamoGraphDeployment) {
-    findings = sizeOf(subject.object, subject.old);
+  if (request.kind == api::kDynamoGraphDeployment) {
+    findings = sizeOf(request.object, request.old);
     // Looking at more of such a graph is what the bound is for; locks are not about the graph.
-    if (!findings.errors.empty() || (!saysNothing(findings) && !render::judgeable(subject.object))) {
-      if (subject.old != nullptr) findings.add(rules::validateDgdLocks(request));
+    if (!findings.errors.empty() || (!saysNothing(findings) && !render::judgeable(request.object))) {
+      if (request.old != nullptr) findings.add(rules::validateDgdLocks(ofRules));
       findings.sort();
       return findings;
     }
   }
   const bool small = saysNothing(findings);
-  Findings types = wrongTypes(subject.object, subject.old);
+  Findings types = wrongTypes(request.object, request.old);
   const bool typed = saysNothing(types);
   findings.add(std::move(types));
-  findings.add(kind->rules(request));
-  tellOfDefaultVolumes(subject.object, findings);
-  dropSaidOfDefaults(subject.object, findings);
+  findings.add(kind->rules(ofRules));
+  tellOfDefaultVolumes(request.object, findings);
+  dropSaidOfDefaults(request.object, findings);
   // Rendering reads every field: not before the types are right. Nobody reads more of what is wrong than
   // this.
   if (kind->dryRender != nullptr && small && typed && findings.errors.size() < field::Report::kMostOfRule) {
-    Findings rendered = kind->dryRender(subject.object, settings.context());
-    if (subject.old != nullptr && !rendered.errors.empty()) {
-      const Findings before = kind->dryRender(*subject.old, settings.context());
-      rendered = field::ratchet(std::move(rendered), before, subject.object, *subject.old);
+    Findings rendered = kind->dryRender(request.object, settings.context());
+    if (request.old != nullptr && !rendered.errors.empty()) {
+      const Findings before = kind->dryRender(*request.old, settings.context());
+      rendered = field::ratchet(std::move(rendered), before, request.object, *request.old);
     }
-    warnOfSetsOfNone(subject.object, settings.context(), rendered);
+    warnOfSetsOfNone(request.object, settings.context(), rendered);
     append(findings, std::move(rendered));
   }
   findings.sort();

@@ -29,7 +29,8 @@ struct Settings {
 /// What holds without a configuration file; made once.
 std::shared_ptr<const Settings> usualSettings();
 
-struct Subject {
+/// A write of one object.
+struct ObjectRequest {
   std::string_view kind;
   const json::Value& object;
   const json::Value* old = nullptr;  ///< nullptr on CREATE
@@ -38,7 +39,7 @@ struct Subject {
 
 /// Sorted findings. On UPDATE, what the old object has too is a warning; an object that is being deleted is
 /// admitted as it is.
-field::Findings validate(const Subject& subject, const Settings& settings);
+field::Findings validate(const ObjectRequest& request, const Settings& settings);
 
 /// Members of a type that the schema does not allow. The API server refuses them before it asks us; for
 /// everyone else the rules must not read past them in silence. Ratcheted when there is an old object.

@@ -24,14 +24,14 @@ std::string shown(const json::Value& value) {
   return field::showValue(value);
 }
 
-std::string_view lastOf(std::string_view path) {
-  return path.substr(path.rfind('.') + 1);
+std::string_view lastOf(const field::Path& path) {
+  return path.view().back().name;
 }
 
 }  // namespace
 
-std::string ObjectDecoder::pathOf(std::string_view name) const {
-  return path_.empty() ? std::string{name} : fmt::format("{}.{}", path_, name);
+field::Path ObjectDecoder::pathOf(std::string_view name) const {
+  return path_ / name;
 }
 
 const json::Value* ObjectDecoder::take(std::string_view name) {
@@ -40,15 +40,15 @@ const json::Value* ObjectDecoder::take(std::string_view name) {
   return json::findRaw(object_, name);
 }
 
-void ObjectDecoder::wrongType(std::string_view name, const json::Value& value, std::string_view expected) {
+void ObjectDecoder::wrongType(field::Path path, const json::Value& value, std::string_view expected) {
   findings_.error(
-      {field::ErrorType::TypeInvalid, pathOf(name), shown(value), std::string{expected}, kDecodeRule});
+      {field::ErrorType::TypeInvalid, std::move(path), shown(value), std::string{expected}, kDecodeRule});
 }
 
 void ObjectDecoder::read(std::string_view name, std::string& out) {
   const json::Value* value = take(name);
   if (value == nullptr || value->IsNull()) return;
-  if (!value->IsString()) return wrongType(name, *value, "must be a string");
+  if (!value->IsString()) return wrongType(pathOf(name), *value, "must be a string");
   out = json::text(*value);
 }
 
@@ -61,7 +61,7 @@ void ObjectDecoder::read(std::string_view name, bool& out) {
 void ObjectDecoder::read(std::string_view name, std::optional<bool>& out) {
   const json::Value* value = take(name);
   if (value == nullptr || value->IsNull()) return;
-  if (!value->IsBool()) return wrongType(name, *value, "must be true or false");
+  if (!value->IsBool()) return wrongType(pathOf(name), *value, "must be true or false");
   out = value->GetBool();
 }
 
@@ -70,7 +70,8 @@ std::optional<std::int64_t> ObjectDecoder::integer(std::string_view name, std::i
   const json::Value* value = take(name);
   if (value == nullptr || value->IsNull()) return std::nullopt;
   if (!value->IsInt64() || value->GetInt64() < lowest || value->GetInt64() > highest) {
-    wrongType(name, *value, value->IsInt64() ? "is beyond the range of integers" : "must be an integer");
+    wrongType(pathOf(name), *value,
+              value->IsInt64() ? "is beyond the range of integers" : "must be an integer");
     return std::nullopt;
   }
   return value->GetInt64();
@@ -96,20 +97,20 @@ void ObjectDecoder::read(std::string_view name, std::optional<k8s::Duration>& ou
   const json::Value* value = take(name);
   if (value == nullptr) return;
   const auto duration = value->IsString() ? k8s::parseDuration(json::text(*value)) : std::nullopt;
-  if (!duration) return wrongType(name, *value, kDurationText);
+  if (!duration) return wrongType(pathOf(name), *value, kDurationText);
   out = duration;
 }
 
 void ObjectDecoder::read(std::string_view name, std::vector<std::string>& out) {
   const json::Value* value = take(name);
   if (value == nullptr || value->IsNull()) return;
-  if (!value->IsArray()) return wrongType(name, *value, "must be a list of strings");
+  if (!value->IsArray()) return wrongType(pathOf(name), *value, "must be a list of strings");
   for (rapidjson::SizeType i = 0; i < value->Size(); ++i) {
     const json::Value& item = (*value)[i];
     if (item.IsString()) {
       out.emplace_back(json::text(item));
     } else {
-      wrongType(fmt::format("{}[{}]", name, i), item, "must be a string");
+      wrongType(pathOf(name)[i], item, "must be a string");
     }
   }
 }
@@ -121,7 +122,7 @@ void ObjectDecoder::read(std::string_view name, std::map<std::string, std::strin
     if (member.value.IsString()) {
       out.emplace(json::text(member.name), json::text(member.value));
     } else {
-      wrongType(fmt::format("{}[{}]", name, json::text(member.name)), member.value, "must be a string");
+      wrongType(pathOf(name).key(json::text(member.name)), member.value, "must be a string");
     }
   }
 }
@@ -130,7 +131,7 @@ const json::Value* ObjectDecoder::object(std::string_view name) {
   const json::Value* value = take(name);
   if (value == nullptr || value->IsNull()) return nullptr;
   if (value->IsObject()) return value;
-  wrongType(name, *value, "must be an object");
+  wrongType(pathOf(name), *value, "must be an object");
   return nullptr;
 }
 
@@ -138,7 +139,7 @@ void ObjectDecoder::finish() {
   for (const auto& member : object_.GetObject()) {
     const std::string_view name = json::text(member.name);
     if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
-    const std::string path = pathOf(field::oneLine(name, kMostOfName));
+    const field::Path path = pathOf(field::oneLine(name, kMostOfName));
     const std::string_view closest = field::nearest(name, known_);
     if (!closest.empty()) {
       findings_.warn(path, fmt::format("{}; did you mean \"{}\"?", kUnknown, closest), kUnknownRule);
@@ -150,17 +151,17 @@ void ObjectDecoder::finish() {
   }
 }
 
-void Names::report(field::Findings& findings) const {
+void KnownSettings::report(field::Findings& findings) const {
   std::vector<std::string_view> last;
   last.reserve(known_.size());
-  for (const std::string& path : known_) last.push_back(lastOf(path));
+  for (const field::Path& path : known_) last.push_back(lastOf(path));
   for (const auto& [path, name] : unknown_) {
     const std::string_view meant = field::nearest(name, last);
     std::string places;
     std::size_t count = 0;
-    for (const std::string& each : known_) {
+    for (const field::Path& each : known_) {
       if (meant.empty() || lastOf(each) != meant || ++count > kMostPlaces) continue;
-      places += fmt::format("{}\"{}\"", places.empty() ? "" : " or ", each);
+      places += fmt::format("{}\"{}\"", places.empty() ? "" : " or ", each.text());
     }
     findings.warn(
         path, places.empty() ? std::string{kUnknown} : fmt::format("{}; did you mean {}?", kUnknown, places),

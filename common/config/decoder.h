@@ -17,19 +17,19 @@ namespace dynamo::config {
 
 /// The names of a whole document, and those that nobody asked for: a setting that stands in the wrong place
 /// is known by its name.
-class Names {
+class KnownSettings {
  public:
-  void know(std::string path) { known_.push_back(std::move(path)); }
+  void know(field::Path path) { known_.push_back(std::move(path)); }
   /// `path`: of a name that none of its neighbours is near to.
-  void unknown(std::string path, std::string name) {
+  void unknown(field::Path path, std::string name) {
     unknown_.emplace_back(std::move(path), std::move(name));
   }
   /// Warns of the unknown ones, with the places where a setting of such a name stands.
   void report(field::Findings& findings) const;
 
  private:
-  std::vector<std::string> known_;
-  std::vector<std::pair<std::string, std::string>> unknown_;
+  std::vector<field::Path> known_;
+  std::vector<std::pair<field::Path, std::string>> unknown_;
 };
 
 /// Decodes one object: absent and null leave a field as it is (durations: null
@@ -38,8 +38,8 @@ class Names {
 class ObjectDecoder {
  public:
   /// With `names`, absent sections are gone through as well, so that all names are known in the end.
-  ObjectDecoder(const json::Value& object, std::string path, field::Findings& findings,
-                Names* names = nullptr)
+  ObjectDecoder(const json::Value& object, field::Path path, field::Findings& findings,
+                KnownSettings* names = nullptr)
       : object_(object), path_(std::move(path)), findings_(findings), names_(names) {}
 
   void read(std::string_view name, std::string& out);
@@ -69,15 +69,15 @@ class ObjectDecoder {
   void finish();
 
  private:
-  std::string pathOf(std::string_view name) const;
+  field::Path pathOf(std::string_view name) const;
   const json::Value* take(std::string_view name);
-  void wrongType(std::string_view name, const json::Value& value, std::string_view expected);
+  void wrongType(field::Path path, const json::Value& value, std::string_view expected);
   std::optional<std::int64_t> integer(std::string_view name, std::int64_t lowest, std::int64_t highest);
 
   const json::Value& object_;
-  std::string path_;
+  field::Path path_;
   field::Findings& findings_;
-  Names* names_;
+  KnownSettings* names_;
   std::vector<std::string_view> known_;
 };
 

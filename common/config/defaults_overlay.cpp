@@ -13,9 +13,11 @@
 namespace dynamo::config {
 namespace {
 
+using field::At;
 using field::ErrorType;
 using field::FieldError;
 using field::Findings;
+using field::Path;
 using json::Value;
 
 constexpr std::string_view kRule = "config-defaults";
@@ -34,9 +36,12 @@ struct Nodes {
   const schema::Node& variable = *container.member("env")->items->member("valueFrom");
 };
 
-void add(FieldError error, const std::string& path, Findings& findings) {
+void add(FieldError error, const At& at, Findings& findings) {
   if (error.type == ErrorType::Required) return;
-  error.field = error.field.empty() ? path : fmt::format("{}.{}", path, error.field);
+  // The words name the field as its schema has it, below `at`.
+  error.detail = error.why();
+  error.namesField = false;
+  error.field.prepend(at.path());
   if (error.rule == "schema.unknown-field") {
     findings.warn(std::move(error.field), std::move(error.detail), "config-unknown-field");
     return;
@@ -45,43 +50,43 @@ void add(FieldError error, const std::string& path, Findings& findings) {
   findings.error(std::move(error));
 }
 
-void judge(const schema::Node& node, const Value& value, const std::string& path, Findings& findings) {
-  for (FieldError& error : schema::validate(node, value)) add(std::move(error), path, findings);
+void judge(const schema::Node& node, const Value& value, const At& at, Findings& findings) {
+  for (FieldError& error : schema::validate(node, value)) add(std::move(error), at, findings);
 }
 
 /// In defaults the environment is a map: name -> value, or -> valueFrom; null removes.
-void environment(const Nodes& nodes, const Value& map, const std::string& path, Findings& findings) {
+void environment(const Nodes& nodes, const Value& map, const At& at, Findings& findings) {
   if (map.IsNull()) return;
   if (!map.IsObject()) {
-    return findings.error({ErrorType::TypeInvalid, path, "", "must be an object: name -> value or valueFrom",
-                           std::string{kRule}});
+    return findings.error({ErrorType::TypeInvalid, at.path(), "",
+                           "must be an object: name -> value or valueFrom", std::string{kRule}});
   }
   for (const auto& entry : map.GetObject()) {
-    const std::string at = fmt::format("{}.{}", path, json::text(entry.name));
+    const At variable = at / json::text(entry.name);
     if (entry.value.IsObject()) {
-      judge(nodes.variable, entry.value, at, findings);
+      judge(nodes.variable, entry.value, variable, findings);
     } else if (!entry.value.IsString() && !entry.value.IsNull()) {
-      findings.error({ErrorType::TypeInvalid, at, field::showValue(entry.value),
+      findings.error({ErrorType::TypeInvalid, variable.path(), field::showValue(entry.value),
                       "must be a string or a source such as {fieldRef: …}", std::string{kRule}});
     }
   }
 }
 
-void container(const Nodes& nodes, const Value& given, const std::string& path, Findings& findings) {
+void container(const Nodes& nodes, const Value& given, const At& at, Findings& findings) {
   json::Document document;
   Value rest = json::copy(given, document.GetAllocator());
   json::remove(rest, "env");
-  judge(nodes.container, rest, path, findings);
-  if (const Value* env = json::find(given, "env")) environment(nodes, *env, path + ".env", findings);
+  judge(nodes.container, rest, at, findings);
+  if (const Value* env = json::find(given, "env")) environment(nodes, *env, at / "env", findings);
 }
 
-void component(const Nodes& nodes, ObjectDecoder& d, const std::string& path, Findings& findings) {
+void component(const Nodes& nodes, ObjectDecoder& d, const At& at, Findings& findings) {
   if (const Value* memory = d.object("sharedMemory")) {
-    judge(nodes.sharedMemory, *memory, path + ".sharedMemory", findings);
+    judge(nodes.sharedMemory, *memory, at / "sharedMemory", findings);
   }
-  if (const Value* pod = d.object("podSpec")) judge(nodes.podSpec, *pod, path + ".podSpec", findings);
+  if (const Value* pod = d.object("podSpec")) judge(nodes.podSpec, *pod, at / "podSpec", findings);
   if (const Value* main = d.object("mainContainer")) {
-    container(nodes, *main, path + ".mainContainer", findings);
+    container(nodes, *main, at / "mainContainer", findings);
   }
 }
 
@@ -91,7 +96,7 @@ void typeName(std::string_view name, Findings& findings) {
   if (std::find(types.begin(), types.end(), name) != types.end()) return;
   const std::string_view near = field::nearest(name, types);
   if (near.empty()) return;
-  findings.warn(fmt::format("defaults.types.{}", field::oneLine(name, 64)),
+  findings.warn(Path{"defaults.types"} / field::oneLine(name, 64),
                 fmt::format("no type of the operator's; did you mean \"{}\"?", near), std::string{kRule});
 }
 
@@ -99,7 +104,7 @@ void userLists(ObjectDecoder& d, Findings& findings) {
   std::string word;
   d.read("userLists", word);
   if (word.empty() || word == "complete" || word == "leave") return;
-  findings.error({ErrorType::NotSupported, "defaults.userLists", field::showValue(word),
+  findings.error({ErrorType::NotSupported, Path{"defaults.userLists"}, field::showValue(word),
                   R"(supported values: "complete", "leave")", std::string{kRule}});
 }
 
@@ -110,13 +115,12 @@ void checkDefaultsOverlay(ObjectDecoder& defaults, const Value& overlay, Finding
   userLists(defaults, findings);
   defaults.section("common", [&](ObjectDecoder& d) { component(nodes, d, "defaults.common", findings); });
   const Value* types = json::findObject(&overlay, "types");
+  const At typesAt = "defaults.types";
   defaults.section("types", [&](ObjectDecoder& d) {
     for (const auto& type : types->GetObject()) {
       const std::string_view name = json::text(type.name);
       typeName(name, findings);
-      d.section(name, [&](ObjectDecoder& one) {
-        component(nodes, one, fmt::format("defaults.types.{}", name), findings);
-      });
+      d.section(name, [&](ObjectDecoder& one) { component(nodes, one, typesAt / name, findings); });
     }
   });
 }

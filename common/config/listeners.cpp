@@ -45,10 +45,10 @@ std::vector<FieldError> listenersInConflict(std::span<const Listener> listeners)
       const bool chosen =
           listeners[i].port != listeners[i].otherwise || listeners[j].port == listeners[j].otherwise;
       const Listener& told = listeners[chosen ? i : j];
-      errors.push_back(
-          {ErrorType::Invalid, std::string{told.name}, std::to_string(told.port),
-           fmt::format("is the port of {}, too: each listener needs its own", listeners[chosen ? j : i].name),
-           "config-value"});
+      errors.push_back({ErrorType::Invalid, told.name, std::to_string(told.port),
+                        fmt::format("is the port of {}, too: each listener needs its own",
+                                    listeners[chosen ? j : i].name.text()),
+                        "config-value"});
     }
   }
   return errors;

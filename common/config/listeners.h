@@ -14,7 +14,7 @@ namespace dynamo::config {
 
 /// An address that a program listens on.
 struct Listener {
-  std::string_view name;  ///< of the setting or the flag that chose it
+  field::Members name;  ///< of the setting or the flag that chose it
   std::string_view address;
   std::int64_t port = 0;       ///< 0: any free one
   std::int64_t otherwise = 0;  ///< the port that nobody chose

@@ -18,15 +18,9 @@ namespace {
 using field::ErrorType;
 using field::FieldError;
 
-/// Whether `path` is `ancestor` or lies below it.
-bool isWithin(std::string_view path, std::string_view ancestor) {
-  if (!path.starts_with(ancestor)) return false;
-  const std::string_view rest = path.substr(ancestor.size());
-  return rest.empty() || rest.front() == '.' || rest.front() == '[';
-}
-
+/// An error of the whole text: at no path of it.
 void refuse(LoadResult& result, ErrorType type, std::string detail) {
-  result.errors.push_back({type, result.source, {}, std::move(detail), "config-syntax"});
+  result.errors.push_back({type, {}, {}, std::move(detail), "config-syntax"});
 }
 
 /// The configuration object of the text; nullptr when there is none, with an error unless the text is empty.
@@ -60,7 +54,7 @@ void judge(const json::Value* root, Purpose purpose, LoadResult& result) {
   if (!result.errors.empty()) return;  // nothing was decoded: rules would only confuse
   for (FieldError& error : validateConfig(result.config, purpose)) {
     const bool undecoded = std::any_of(findings.errors.begin(), findings.errors.end(),
-                                       [&](const FieldError& e) { return isWithin(error.field, e.field); });
+                                       [&](const FieldError& e) { return error.field.isWithin(e.field); });
     if (!undecoded) findings.error(std::move(error));
   }
   for (field::Warning& warning : configWarnings(result.config)) {
@@ -96,12 +90,12 @@ LoadResult guarded(std::string source, const Work& work) noexcept {
 
 std::vector<std::string> LoadResult::report() const {
   std::vector<std::string> lines;
-  const auto add = [&](std::string_view severity, const std::string& field, std::string_view text) {
-    if (field == source) {  // an error of the whole text
+  const auto add = [&](std::string_view severity, const field::Path& field, std::string_view text) {
+    if (field.empty()) {  // an error of the whole text
       lines.push_back(fmt::format("{}: {}: {}", source, severity, text));
     } else {
       lines.push_back(fmt::format("{}:{}: {}: {}: {}", source, std::max(1U, positions.locate(field).line),
-                                  severity, field, text));
+                                  severity, field.text(), text));
     }
   };
   for (const FieldError& error : errors) add("error", error.field, error.body());

@@ -14,7 +14,7 @@ void checkType(ObjectDecoder& root, std::string_view name, std::string_view expe
   std::string value;
   root.read(name, value);
   if (value.empty() || value == expected) return;
-  findings.error({field::ErrorType::NotSupported, std::string{name}, field::showValue(value),
+  findings.error({field::ErrorType::NotSupported, field::Path{name}, field::showValue(value),
                   fmt::format("supported values: \"{}\"", expected), "config-type"});
 }
 
@@ -115,7 +115,7 @@ void decodeDefaults(ObjectDecoder& root, OperatorConfig& config, field::Findings
   auto document = std::make_shared<json::Document>();
   static_cast<json::Value&>(*document) = json::copy(*overlay, document->GetAllocator());
   config.defaults = std::move(document);
-  ObjectDecoder defaults{*overlay, "defaults", findings};
+  ObjectDecoder defaults{*overlay, field::Path{"defaults"}, findings};
   checkDefaultsOverlay(defaults, *overlay, findings);
   defaults.finish();
 }
@@ -135,7 +135,7 @@ void decodeOwnFields(ObjectDecoder& root, OperatorConfig& config) {
 
 OperatorConfig decodeConfig(const json::Value& root, field::Findings& findings) {
   OperatorConfig config;
-  Names names;
+  KnownSettings names;
   ObjectDecoder decoder{root, {}, findings, &names};
   checkType(decoder, "apiVersion", kConfigApiVersion, findings);
   checkType(decoder, "kind", kConfigKind, findings);

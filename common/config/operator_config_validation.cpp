@@ -32,7 +32,7 @@ constexpr const char* kValueRule = "config-value";
 
 // A field that must not be empty when `needed`.
 struct RequiredRule {
-  std::string_view path;
+  field::Members path;
   bool (*needed)(const Context&);
   const std::string& (*value)(const OperatorConfig&);
   std::string_view detail;
@@ -70,7 +70,7 @@ constexpr RequiredRule kRequired[] = {
 
 // A field whose value must be one of a few, when `checked`.
 struct ChoiceRule {
-  std::string_view path;
+  field::Members path;
   const std::string& (*value)(const OperatorConfig&);
   std::array<std::string_view, 3> choices;  ///< unused ones are empty
   bool (*checked)(const OperatorConfig&);
@@ -99,7 +99,7 @@ constexpr ChoiceRule kChoices[] = {
 
 // A number within bounds.
 struct RangeRule {
-  std::string_view path;
+  field::Members path;
   std::int64_t (*value)(const OperatorConfig&);
   std::int64_t lowest;
   std::int64_t highest;
@@ -121,7 +121,7 @@ constexpr RangeRule kRanges[] = {
 
 // An address to listen on.
 struct AddressRule {
-  std::string_view path;
+  field::Members path;
   const std::string& (*value)(const OperatorConfig&);
 };
 
@@ -149,7 +149,7 @@ bool isListenAddress(std::string_view address) {
 
 // A duration that is wrong when `broken`.
 struct DurationRule {
-  std::string_view path;
+  field::Members path;
   k8s::Duration (*value)(const OperatorConfig&);
   bool (*broken)(const OperatorConfig&);
   std::string_view detail;
@@ -175,9 +175,9 @@ constexpr DurationRule kDurations[] = {
      [](O o) { return o.server.webhook.shutdownDelay.value_or(0s) < 0s; }, "must not be negative"},
 };
 
-void add(std::vector<FieldError>& errors, ErrorType type, std::string_view path, std::string shown,
+void add(std::vector<FieldError>& errors, ErrorType type, field::Path path, std::string shown,
          std::string detail, const char* rule = kValueRule) {
-  errors.push_back({type, std::string{path}, std::move(shown), std::move(detail), rule});
+  errors.push_back({type, std::move(path), std::move(shown), std::move(detail), rule});
 }
 
 void checkTables(const Context& context, std::vector<FieldError>& errors) {
@@ -220,17 +220,17 @@ void checkTables(const Context& context, std::vector<FieldError>& errors) {
 void checkRest(const OperatorConfig& config, std::vector<FieldError>& errors) {
   if (const auto problem = urlProblem(config.infrastructure.modelExpressUrl)) {
     // A URL may carry a password; the problem says enough.
-    add(errors, ErrorType::Invalid, "infrastructure.modelExpressURL", {}, *problem);
+    add(errors, ErrorType::Invalid, field::Path{"infrastructure.modelExpressURL"}, {}, *problem);
   }
   for (std::size_t i = 0; i < config.scalingAllowedServiceAccounts.size(); ++i) {
     const std::string& account = config.scalingAllowedServiceAccounts[i];
     if (isNamespacedName(account)) continue;
-    add(errors, ErrorType::Invalid, fmt::format("scaling.allowedServiceAccounts[{}]", i),
+    add(errors, ErrorType::Invalid, field::Path{"scaling.allowedServiceAccounts"}[i],
         field::showValue(account), "must be namespace/name of a service account");
   }
   for (std::size_t i = 0; i < config.namespaces.excludedNameSubstrings.size(); ++i) {
     if (!config.namespaces.excludedNameSubstrings[i].empty()) continue;
-    add(errors, ErrorType::Invalid, fmt::format("namespace.excludedNameSubstrings[{}]", i), "\"\"",
+    add(errors, ErrorType::Invalid, field::Path{"namespace.excludedNameSubstrings"}[i], "\"\"",
         "would exclude every namespace");
   }
 }

@@ -17,7 +17,7 @@ using S = const std::string&;
 
 // The name of an object of the cluster.
 struct NameRule {
-  std::string_view path;
+  field::Members path;
   const std::string& (*value)(const OperatorConfig&);
   std::string_view what;
   std::string (*problem)(std::string_view);
@@ -49,8 +49,8 @@ void nameWarnings(const OperatorConfig& config, std::vector<field::Warning>& war
   for (const NameRule& rule : kNames) {
     const std::string& value = rule.value(config);
     if (value.empty() || rule.problem(value).empty()) continue;
-    warnings.push_back({std::string{rule.path},
-                        fmt::format("no {} can be named {}", rule.what, field::showValue(value)), kRule});
+    warnings.push_back(
+        {rule.path, fmt::format("no {} can be named {}", rule.what, field::showValue(value)), kRule});
   }
 }
 
@@ -63,7 +63,7 @@ bool isOneOf(std::string_view value, std::initializer_list<std::string_view> cho
 std::vector<field::Warning> ingressWarnings(const IngressConfig& ingress) {
   std::vector<field::Warning> warnings;
   if (ingress.controllerClassName.empty()) return warnings;  // no Ingress is made
-  const auto check = [&](const char* path, const std::string& problem) {
+  const auto check = [&](field::Members path, const std::string& problem) {
     if (problem.empty()) return;
     warnings.push_back({path, "every default Ingress is refused: " + problem, kRule});
   };
@@ -80,7 +80,7 @@ std::vector<field::Warning> ingressWarnings(const IngressConfig& ingress) {
 std::vector<field::Warning> configWarnings(const OperatorConfig& config) {
   std::vector<field::Warning> warnings = ingressWarnings(config.ingress);
   nameWarnings(config, warnings);
-  const auto warn = [&](const char* path, std::string text) {
+  const auto warn = [&](field::Members path, std::string text) {
     warnings.push_back({path, std::move(text), kRule});
   };
   if (!config.server.webhook.bindAddress.empty()) {

@@ -35,7 +35,7 @@ void carryAnnotations(Value& object, const Value& old, std::vector<field::Warnin
     if (stored == nullptr || find(object, key) != nullptr) continue;
     setAnnotation(object, key, json::text(*stored), allocator);
     if (key == api::annotation::kOriginVersion && !replaced) {
-      warnings.push_back({"metadata.annotations[" + std::string{key} + "]", "cannot be removed, kept",
+      warnings.push_back({field::Path{"metadata.annotations"}.key(key), "cannot be removed, kept",
                           std::string{kOriginVersionRemoved}});
     }
   }

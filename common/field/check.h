@@ -7,45 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "common/field/finding.h"
+#include "common/field/report.h"
 #include "common/field/rule.h"
 #include "common/json/value.h"
 
 namespace dynamo::field {
-
-/// Writes the findings of one rule, in apimachinery's words; the first kMostOfRule of them, as nobody reads
-/// more and each costs a search in the old object.
-class Report {
- public:
-  static constexpr int kMostOfRule = 1000;
-
-  Report(Findings& findings, std::string_view rule) : findings_(findings), rule_(rule) {}
-
-  void required(std::string field, std::string detail) const;
-  void invalid(std::string field, std::string_view value, std::string detail) const;
-  void invalid(std::string field, const json::Value& value, std::string detail) const;
-  /// An error without the value: it is a map or a list, or says nothing.
-  void refused(std::string field, std::string detail) const;
-  /// "supported values: …", and what was probably meant.
-  void notSupported(std::string field, std::string_view value,
-                    std::span<const std::string_view> supported) const;
-  void forbidden(std::string field, std::string detail) const;
-  void duplicate(std::string field, std::string_view value, std::string detail = {}) const;
-  void notFound(std::string field, std::string_view value, std::string detail) const;
-  /// `about`: what is too long, where the field alone does not say it.
-  void tooLong(std::string field, std::string detail, std::string_view about = {}) const;
-  /// One plain sentence: about 100 bytes, so that many fit into what an API server passes on.
-  void warn(std::string field, std::string text) const;
-  /// invalid() unless `problem` is empty.
-  void check(std::string field, std::string_view value, const std::string& problem) const;
-
- private:
-  void error(ErrorType type, std::string field, std::string shown, std::string detail) const;
-
-  Findings& findings_;
-  std::string_view rule_;
-  mutable int left_ = kMostOfRule;
-};
 
 template <typename Subject>
 struct Check {

@@ -5,7 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "common/json/value.h"
+#include "common/field/path.h"
+#include "common/field/show.h"
 
 namespace dynamo::field {
 
@@ -27,13 +28,16 @@ std::string_view causeReason(ErrorType type);
 /// One error at one path of the user's object.
 struct FieldError {
   ErrorType type = ErrorType::Invalid;
-  std::string field;  ///< "spec.services[a].replicas"; never empty
+  Path field;  ///< where
   /// Already rendered (quoted if text) and shortened; empty when not to be shown. Types that show none have
   /// it where the field alone does not say what is wrong (ratchet).
   std::string badValue;
   std::string detail;
-  std::string rule;  ///< id of the rule, as `dynamo-webhook rules` lists it
+  std::string rule;         ///< id of the rule, as `dynamo-webhook rules` lists it
+  bool namesField = false;  ///< the detail goes on "<path> in body", as structural schemas have it
 
+  /// The detail as it is told.
+  std::string why() const;
   /// The part after the path: `Invalid value: "x": must be …`.
   std::string body() const;
   /// `<path>: <body>`, one line: keys of maps, which users choose, stand in both.
@@ -42,7 +46,7 @@ struct FieldError {
 
 /// A remark that does not refuse the object.
 struct Warning {
-  std::string field;
+  Path field;
   std::string text;
   std::string rule;
 
@@ -55,35 +59,14 @@ struct Findings {
   std::vector<Warning> warnings;
 
   void error(FieldError finding) { errors.push_back(std::move(finding)); }
-  void warn(std::string field, std::string text, std::string rule) {
+  void warn(Path field, std::string text, std::string rule) {
     warnings.push_back({std::move(field), std::move(text), std::move(rule)});
   }
   /// Adds what else was found.
   void add(Findings&& more);
-  /// Equal findings once. Errors by path: their order must not depend on how the rules ran; warnings keep
-  /// the order of the rules, the most important first.
+  /// Equal findings once. Errors by path as printed: their order must not depend on how the rules ran;
+  /// warnings keep the order of the rules, the most important first.
   void sort();
 };
-
-/// A value as error texts show it: strings quoted, at most 64 bytes, compound values as JSON, shortened.
-std::string showValue(const json::Value& value);
-std::string showValue(std::string_view text);
-
-/// `s` without control characters and cut at a character boundary so that at most `limit` bytes remain.
-std::string oneLine(std::string_view s, std::size_t limit = std::string_view::npos);
-
-/// `line` cut behind a word so that at most `limit` bytes remain, "..." among them. One long word is cut
-/// inside.
-std::string cutAtWord(std::string_view line, std::size_t limit);
-
-/// The value at `path` ("spec.a.b[0].c") below `object`; nullptr when there is none. Map keys stand as they
-/// are in brackets: "spec.services[a.b].replicas".
-const json::Value* valueAt(const json::Value& object, std::string_view path);
-
-/// Rule 1 of decisions.md: what an UPDATE did not touch is no reason to refuse it. Errors of `now` that the
-/// old object has too become warnings: same rule, type, bad value and place, and the same value there. The
-/// words do not count, as they speak of other fields, too, but where the place is an object of which nothing
-/// else says what is wrong. Items of lists are known by their names.
-Findings ratchet(Findings now, const Findings& before, const json::Value& object, const json::Value& old);
 
 }  // namespace dynamo::field

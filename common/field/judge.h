@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/field/check.h"
+#include "common/field/ratchet.h"
 #include "common/k8s/object.h"
 
 namespace dynamo::field {

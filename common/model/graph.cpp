@@ -52,7 +52,7 @@ Graph resolveGraphAs(const Value& object, bool isGraph, std::string_view fallbac
   return graph;
 }
 
-Component resolveComponent(const Graph& graph, const Value& spec, std::string path, std::string_view key,
+Component resolveComponent(const Graph& graph, const Value& spec, field::Path path, std::string_view key,
                            std::string_view configuredDiscovery) {
   Component component{spec, std::move(path), std::string{key}, {}, {}, {}, {}, {}, {}, 1};
   component.type = json::findText(&spec, "componentType");
@@ -73,7 +73,7 @@ std::vector<Component> resolveComponents(const Graph& graph, std::string_view co
   if (!graph.isGraph) {
     static const Value kNothing{rapidjson::kObjectType};
     const std::string_view given = json::findText(graph.spec, "serviceName");
-    components.push_back(resolveComponent(graph, graph.spec == nullptr ? kNothing : *graph.spec, "spec",
+    components.push_back(resolveComponent(graph, graph.spec == nullptr ? kNothing : *graph.spec, field::Path{"spec"},
                                           given.empty() ? graph.name : given, configuredDiscovery));
     return components;
   }
@@ -87,7 +87,7 @@ std::vector<Component> resolveComponents(const Graph& graph, std::string_view co
   components.reserve(services.size());
   for (const auto& [key, spec] : services) {
     components.push_back(
-        resolveComponent(graph, *spec, "spec.services[" + std::string{key} + "]", key, configuredDiscovery));
+        resolveComponent(graph, *spec, field::Path{"spec.services"}.key(key), key, configuredDiscovery));
   }
   return components;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/field/path.h"
 #include "common/json/value.h"
 #include "common/model/framework.h"
 
@@ -15,7 +16,7 @@ namespace dynamo::model {
 /// from.
 struct Component {
   const json::Value& spec;  ///< as the object has it
-  std::string path;         ///< "spec.services[a]" or "spec"
+  field::Path path;         ///< "spec.services[a]" or "spec"
   std::string key;          ///< the service key; of a component deployment, its serviceName, else its name
   std::string_view type;    ///< componentType, may be empty
   std::string_view graph;   ///< name of the DynamoGraphDeployment; empty while only generateName is known
@@ -25,7 +26,7 @@ struct Component {
   Framework framework;
   long long nodes = 1;
 
-  std::string at(std::string_view field) const { return path + '.' + std::string{field}; }
+  field::At at(field::Members members) const { return {path, members}; }
   const json::Value* member(std::string_view field) const { return json::find(spec, field); }
   const json::Value* podSpec() const { return json::findObject(&spec, "extraPodSpec"); }
   const json::Value* mainContainer() const { return json::findObject(podSpec(), "mainContainer"); }
@@ -57,7 +58,7 @@ Graph resolveGraphAs(const json::Value& object, bool isGraph, std::string_view f
 std::vector<Component> resolveComponents(const Graph& graph, std::string_view configuredDiscovery);
 
 /// One component that stands at `path`; `key` as Component::key.
-Component resolveComponent(const Graph& graph, const json::Value& spec, std::string path,
+Component resolveComponent(const Graph& graph, const json::Value& spec, field::Path path,
                            std::string_view key, std::string_view configuredDiscovery);
 
 /// The owner reference to the graph that made a component deployment; nullptr when there is none.

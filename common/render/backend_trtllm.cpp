@@ -146,7 +146,8 @@ void updateForTrtllm(const Component& component, Role role, const Context& conte
   if (!component.multinode() || role == Role::Checkpoint) return;
   if (component.nodes > kMaxNodes) {
     errors.push_back(
-        {field::ErrorType::Invalid, component.at("multinode.nodeCount"), fmt::format("{}", component.nodes),
+        {field::ErrorType::Invalid, component.at("multinode.nodeCount").path(),
+         fmt::format("{}", component.nodes),
          fmt::format("must be at most {} for TensorRT-LLM: every host stands in one command", kMaxNodes),
          "render.trtllm-nodes"});
     return;

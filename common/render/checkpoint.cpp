@@ -27,8 +27,8 @@ constexpr PodInfo kPodInfo[] = {
 };
 
 void error(const Component& component, std::string detail, Errors& errors) {
-  errors.push_back(
-      {field::ErrorType::Invalid, component.at("checkpoint"), "", std::move(detail), "render.checkpoint"});
+  errors.push_back({field::ErrorType::Invalid, component.at("checkpoint").path(), "", std::move(detail),
+                    "render.checkpoint"});
 }
 
 /// Variables put first, in order, names that the user has set left out (quirk pod-Q3).

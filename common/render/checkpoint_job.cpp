@@ -118,7 +118,8 @@ Children renderCheckpoint(const Value& checkpoint, const Context& context) {
   layOver(pod, json::findObject(given, "spec"), allocator);
   Value* main = mainOf(pod);
   if (main == nullptr) {
-    children.errors.push_back({field::ErrorType::Required, "spec.job.podTemplateSpec.spec.containers", "",
+    children.errors.push_back({field::ErrorType::Required,
+                               field::Path{"spec.job.podTemplateSpec.spec.containers"}, "",
                                "at least one container", "render.checkpoint-container"});
     return children;
   }

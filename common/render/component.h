@@ -44,7 +44,7 @@ long long gpusOf(const json::Value& component, const json::Value& main);
 /// A number of GPUs, and the field that gives it.
 struct GpuCount {
   long long number = 0;
-  std::string field;  ///< "resources.limits.gpu"; empty: nothing gives one
+  field::Path field;  ///< "resources.limits.gpu"; empty: nothing gives one
 };
 
 /// What mpirun counts with on each node: requests.gpu, else limits.gpu, else limits.custom[<gpu type>]

@@ -18,7 +18,7 @@ namespace {
 using json::Allocator;
 using json::Value;
 
-Component componentOf(const model::Graph& deployment, const std::string& path, const Context& context,
+Component componentOf(const model::Graph& deployment, const field::Path& path, const Context& context,
                       Errors& errors, Allocator& allocator) {
   static const Value kNothing{rapidjson::kObjectType};
   const std::string_view service = json::findText(deployment.spec, "serviceName");
@@ -82,7 +82,7 @@ Value componentDeployment(const Value& graph, const Component& component, std::s
   return deployment;
 }
 
-void renderComponent(const Value& deployment, const std::string& path, const Context& context,
+void renderComponent(const Value& deployment, const field::Path& path, const Context& context,
                      Children& children) {
   const std::size_t before = children.errors.size();
   const auto failed = [&] { return children.errors.size() != before; };
@@ -111,7 +111,7 @@ void renderComponent(const Value& deployment, const std::string& path, const Con
 Children renderComponentDeployment(const Value& deployment, const Context& context) {
   Children children;
   if (!canOwn(deployment, context, kUidField, children.errors)) return children;
-  renderComponent(deployment, "spec", context, children);
+  renderComponent(deployment, field::Path{"spec"}, context, children);
   return children;
 }
 

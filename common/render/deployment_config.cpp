@@ -99,17 +99,17 @@ void makeDoubles(Value& value) {
 
 }  // namespace
 
-std::optional<DeploymentConfigSource> deploymentConfigSource(const Value* own, std::string_view ownPath,
+std::optional<DeploymentConfigSource> deploymentConfigSource(const Value* own, const field::At& ownAt,
                                                              const Value* graphEnvs) {
-  for (const auto& [list, path] :
-       {std::pair{own, ownPath}, std::pair{graphEnvs, std::string_view{"spec.envs"}}}) {
+  const field::At graphAt = "spec.envs";
+  for (const auto& [list, at] : {std::pair{own, &ownAt}, std::pair{graphEnvs, &graphAt}}) {
     if (list == nullptr || !list->IsArray()) continue;
     for (rapidjson::SizeType i = list->Size(); i > 0; --i) {
       const Value& variable = (*list)[i - 1];
       if (json::findText(&variable, "name") != api::kDeploymentConfigEnv) continue;
       const std::string_view text = json::findText(&variable, "value");
       if (text.empty()) return std::nullopt;
-      return DeploymentConfigSource{text, fmt::format("{}[{}].value", path, i - 1)};
+      return DeploymentConfigSource{text, at->path()[i - 1] / "value"};
     }
   }
   return std::nullopt;

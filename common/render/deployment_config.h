@@ -11,12 +11,12 @@ namespace dynamo::render {
 /// Where a component's configuration stands in the user's object.
 struct DeploymentConfigSource {
   std::string_view text;
-  std::string path;  ///< of the variable's value
+  field::Path path;  ///< of the variable's value
 };
 
-/// The last variable of that name in the list `own` (at `ownPath`), else in the graph's envs; nullopt: there
+/// The last variable of that name in the list `own` (at `ownAt`), else in the graph's envs; nullopt: there
 /// is none, or it has no value.
-std::optional<DeploymentConfigSource> deploymentConfigSource(const json::Value* own, std::string_view ownPath,
+std::optional<DeploymentConfigSource> deploymentConfigSource(const json::Value* own, const field::At& ownAt,
                                                              const json::Value* graphEnvs);
 
 /// Reads it as Go does; false when it is no JSON object.

@@ -122,7 +122,7 @@ void renderEndpointPicker(const Value& graph, const std::vector<Component>& comp
   if (json::findObject(eppConfig, "configMapRef") == nullptr) {
     const Value* config = json::findObject(eppConfig, "config");
     if (config == nullptr) {
-      children.errors.push_back({field::ErrorType::Required, component.at("eppConfig"), "",
+      children.errors.push_back({field::ErrorType::Required, component.at("eppConfig").path(), "",
                                  "config or configMapRef", "render.epp-config"});
     } else {
       Value map = makeObject("v1", "ConfigMap", std::string{component.graph} + "-epp-config",

@@ -75,7 +75,7 @@ class Graph {
     for (const Component& component : components_) {
       if (!component.multinode() || lwsEnabled(context_)) continue;
       lacks = true;
-      children_.errors.push_back({field::ErrorType::Invalid, component.at("multinode"), "",
+      children_.errors.push_back({field::ErrorType::Invalid, component.at("multinode").path(), "",
                                   "needs Grove or LeaderWorkerSet, but neither is installed and enabled",
                                   "dgd.multinode-orchestrator"});
     }
@@ -194,7 +194,7 @@ class Graph {
 /// A defect is told once, however many roles and levels meet it.
 void tellOnce(Errors& errors) {
   if (errors.empty()) return;
-  std::set<std::pair<std::string, std::string>> told;
+  std::set<std::pair<field::Path, std::string>> told;
   std::erase_if(errors, [&](const field::FieldError& error) {
     return !told.emplace(error.field, error.rule).second;
   });
@@ -233,7 +233,7 @@ Children renderAll(const Value& graph, const Context& context, const Observed& o
     Value deployment = std::move(all.items[i].object);  // the list grows meanwhile
     const std::string service = all.items[i].service;
     const std::size_t before = all.items.size();
-    const std::string path = "spec.services[" + service + "]";
+    const field::Path path = field::Path{"spec.services"}.key(service);
     if (canOwn(deployment, context, path, all.errors)) renderComponent(deployment, path, context, all);
     for (std::size_t item = before; item < all.items.size(); ++item) all.items[item].service = service;
     all.items[i].object = std::move(deployment);

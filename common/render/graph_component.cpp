@@ -58,7 +58,7 @@ void tellFramework(const Component& component, Errors& errors) {
   const bool inCommand = command != nullptr && json::dump(*command).find("dynamo.") != std::string::npos;
   errors.push_back(
       {field::ErrorType::Invalid,
-       component.at(inCommand ? "extraPodSpec.mainContainer.command" : "extraPodSpec.mainContainer.args"), "",
+       component.path / "extraPodSpec.mainContainer" / std::string_view{inCommand ? "command" : "args"}, "",
        component.framework.error, "render.framework"});
 }
 
@@ -70,7 +70,7 @@ std::vector<Component> graphComponents(const Value& graph, const Context& contex
   for (const auto& service : services->GetObject()) {
     if (service.value.IsObject()) continue;
     errors.push_back({field::ErrorType::Required,
-                      "spec.services[" + std::string{json::text(service.name)} + "]", "",
+                      field::Path{"spec.services"}.key(json::text(service.name)), "",
                       "a service must not be null", "render.service"});
   }
   const model::Graph resolved = model::resolveGraph(graph);

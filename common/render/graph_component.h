@@ -27,7 +27,7 @@ json::Value componentDeployment(const json::Value& graph, const Component& compo
 
 /// Adds the children of a DynamoComponentDeployment; errors name paths below `path` ("spec.services[a]" when
 /// the deployment is made from a service).
-void renderComponent(const json::Value& deployment, const std::string& path, const Context& context,
+void renderComponent(const json::Value& deployment, const field::Path& path, const Context& context,
                      Children& children);
 
 }  // namespace dynamo::render

@@ -25,8 +25,7 @@ bool hasCommand(const Component& component, const Pod& pod, Errors& errors) {
   for (const std::string_view field : {"command", "args"}) {
     const Value* list = json::find(pod.mainContainer(), field);
     if (list != nullptr && list->IsArray() && !list->Empty()) continue;
-    errors.push_back({field::ErrorType::Required,
-                      component.at(fmt::format("extraPodSpec.mainContainer.{}", field)), "",
+    errors.push_back({field::ErrorType::Required, component.path / "extraPodSpec.mainContainer" / field, "",
                       "a multinode component needs it in a LeaderWorkerSet", "render.lws-command"});
     return false;
   }
@@ -96,7 +95,7 @@ void renderLeaderWorkerSets(const Value& owner, const Component& component, cons
   if (replicas <= 0) return;
   if (replicas > kMaxReplicas) {
     children.errors.push_back(
-        {field::ErrorType::Invalid, component.at("replicas"), fmt::format("{}", replicas),
+        {field::ErrorType::Invalid, component.at("replicas").path(), fmt::format("{}", replicas),
          fmt::format("must be at most {}: each replica is a LeaderWorkerSet", kMaxReplicas),
          "render.lws-replicas"});
     return;

@@ -34,16 +34,14 @@ class Target {
  public:
   Target(const Component& component, std::string_view kind, Value& container, Errors& errors,
          Allocator& allocator)
-      : path_(component.at("resources.") + std::string{kind}),
-        kind_(kind),
-        container_(container),
-        errors_(errors),
-        allocator_(allocator) {}
+      : component_(component), kind_(kind), container_(container), errors_(errors), allocator_(allocator) {}
 
-  void put(std::string_view resource, std::string_view text, std::string_view field) {
+  /// `at`: of the text, below requests or limits.
+  void put(std::string_view resource, std::string_view text, const field::At& at) {
     if (!k8s::parseQuantity(text)) {
-      errors_.push_back({field::ErrorType::Invalid, path_ + '.' + std::string{field}, field::showValue(text),
-                         "must be a quantity, such as 500m, 2 or 16Gi", "render.quantity"});
+      errors_.push_back({field::ErrorType::Invalid, component_.path / "resources" / kind_ / at.path(),
+                         field::showValue(text), "must be a quantity, such as 500m, 2 or 16Gi",
+                         "render.quantity"});
       return;
     }
     Value& resources = json::ensureObject(container_, "resources", allocator_);
@@ -52,7 +50,7 @@ class Target {
   }
 
  private:
-  std::string path_;
+  const Component& component_;
   std::string_view kind_;
   Value& container_;
   Errors& errors_;
@@ -89,12 +87,12 @@ GpuCount countedGpus(const Value& component) {
   const Value* resources = json::findObject(&component, "resources");
   for (const std::string_view kind : {"requests", "limits"}) {
     const std::string_view text = json::findText(json::findObject(resources, kind), "gpu");
-    if (const auto number = wholeNumber(text)) return {*number, "resources." + std::string{kind} + ".gpu"};
+    if (const auto number = wholeNumber(text)) return {*number, field::Path{"resources"} / kind / "gpu"};
   }
   const std::string_view type = gpuResource(resources);
   const Value* custom = json::findObject(json::findObject(resources, "limits"), "custom");
   if (const auto number = wholeNumber(json::findText(custom, type))) {
-    return {*number, "resources.limits.custom[" + std::string{type} + ']'};
+    return {*number, field::Path{"resources.limits.custom"}.key(type)};
   }
   return {};
 }
@@ -107,7 +105,7 @@ void applyResources(const Component& component, Value& container, Errors& errors
     Target target{component, kind, container, errors, allocator};
     for (const std::string_view resource : {"cpu", "memory"}) {
       const std::string_view text = json::findText(item, resource);
-      if (!text.empty()) target.put(resource, text, resource);
+      if (!text.empty()) target.put(resource, text, field::Members{resource});
     }
     if (kind == "limits") {
       const std::string_view type = gpuResource(resources);
@@ -118,9 +116,10 @@ void applyResources(const Component& component, Value& container, Errors& errors
       if (!text.empty() && !limited) target.put(type, text, "gpu");
     }
     if (const Value* custom = json::findObject(item, "custom")) {
+      const field::At at = "custom";
       for (const auto& member : custom->GetObject()) {
         const std::string_view name = json::text(member.name);
-        target.put(name, json::text(member.value), "custom[" + std::string{name} + "]");
+        target.put(name, json::text(member.value), at.key(name));
       }
     }
   }

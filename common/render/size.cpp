@@ -12,9 +12,9 @@ namespace {
 using json::Value;
 
 constexpr std::string_view kRule = "render.size";
-constexpr std::string_view kServices = "spec.services";
-constexpr std::string_view kEnvs = "spec.envs";
-constexpr std::string_view kClaims = "spec.pvcs";
+constexpr field::Members kServices = "spec.services";
+constexpr field::Members kEnvs = "spec.envs";
+constexpr field::Members kClaims = "spec.pvcs";
 constexpr std::size_t kMostServices = 100;
 /// Names of children hold less. Every path of a finding names the service, and there may be thousands.
 constexpr std::size_t kMostOfName = 253;
@@ -62,8 +62,8 @@ Size sizeOf(const Value& graph) {
   return size;
 }
 
-field::FieldError error(field::ErrorType type, std::string_view field, std::string detail) {
-  return {type, std::string{field}, "", std::move(detail), std::string{kRule}};
+field::FieldError error(field::ErrorType type, field::Members field, std::string detail) {
+  return {type, field, "", std::move(detail), std::string{kRule}};
 }
 
 }  // namespace
@@ -95,11 +95,11 @@ Errors tooLarge(const Value& graph) {
   return errors;
 }
 
-bool grown(std::string_view field, const Value& graph, const Value& old) {
+bool grown(const field::Path& field, const Value& graph, const Value& old) {
   const Size now = sizeOf(graph);
   const Size before = sizeOf(old);
-  if (field == kServices) return now.services > before.services || now.name > before.name;
-  return field == kEnvs ? now.copied > before.copied : now.pairs() > before.pairs();
+  if (field == field::Path{kServices}) return now.services > before.services || now.name > before.name;
+  return field == field::Path{kEnvs} ? now.copied > before.copied : now.pairs() > before.pairs();
 }
 
 bool judgeable(const Value& graph) {

@@ -10,7 +10,7 @@ namespace dynamo::render {
 Errors tooLarge(const json::Value& graph);
 
 /// Whether what one of these errors at `field` is about has grown since `old`.
-bool grown(std::string_view field, const json::Value& graph, const json::Value& old);
+bool grown(const field::Path& field, const json::Value& graph, const json::Value& old);
 
 /// Whether a graph may be judged service by service though it is too large to be rendered. Real graphs
 /// may, by far.

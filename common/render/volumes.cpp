@@ -26,14 +26,14 @@ bool isMounted(const Component& component, const PodDraft& pod, std::string_view
 }
 
 /// The path of `mount`; empty when it has none, with the error told.
-std::string_view mountPathOf(const Component& component, const Value& mount, const std::string& path,
+std::string_view mountPathOf(const Component& component, const Value& mount, const field::At& at,
                              Errors& errors) {
   const std::string_view given = json::findText(&mount, "mountPoint");
   if (!given.empty()) return given;
   const bool cache = json::findBool(&mount, "useAsCompilationCache").value_or(false);
   if (cache && component.framework.name == model::kVllm) return api::kVllmCachePath;
   errors.push_back(
-      {field::ErrorType::Required, path + ".mountPoint", "",
+      {field::ErrorType::Required, (at / "mountPoint").path(), "",
        cache ? "only vllm has a default path for its compilation cache" : "where to mount the claim",
        "render.mount-point"});
   return {};
@@ -45,15 +45,16 @@ void addClaims(const Component& component, PodDraft& pod, Errors& errors, Alloca
   const json::Maker make{allocator};
   std::set<std::string, std::less<>> present;
   for (const Value& volume : pod.volumes.GetArray()) present.emplace(json::findText(&volume, "name"));
+  const field::At mountsAt = component.at("volumeMounts");
   for (rapidjson::SizeType i = 0; i < mounts->Size(); ++i) {
-    const std::string path = component.at(fmt::format("volumeMounts[{}]", i));
+    const field::At at = mountsAt[i];
     const std::string_view name = json::findText(&(*mounts)[i], "name");
     if (name.empty()) {
       errors.push_back(
-          {field::ErrorType::Required, path + ".name", "", "the name of a claim", "render.mount-name"});
+          {field::ErrorType::Required, (at / "name").path(), "", "the name of a claim", "render.mount-name"});
       continue;
     }
-    const std::string_view mountPath = mountPathOf(component, (*mounts)[i], path, errors);
+    const std::string_view mountPath = mountPathOf(component, (*mounts)[i], at, errors);
     if (mountPath.empty()) continue;
     if (present.emplace(name).second) {
       make.push(pod.volumes,

@@ -4,11 +4,13 @@
 #include "common/field/check.h"
 #include "common/field/finding.h"
 #include "common/field/judge.h"
+#include "common/field/path.h"
 #include "common/field/rule.h"
 
 namespace dynamo::rules {
 
 using field::addRules;
+using field::At;
 using field::Check;
 using field::ErrorType;
 using field::FieldError;
@@ -18,6 +20,8 @@ using field::forEachObject;
 using field::isEmptyList;
 using field::judge;
 using field::judgeBy;
+using field::Members;
+using field::Path;
 using field::Report;
 using field::Rule;
 using field::rulesIn;

@@ -19,36 +19,32 @@ bool isKindName(std::string_view kind) {
 
 }  // namespace
 
-void Walker::checkEmbedded(const Value& object) {
-  for (const char* name : {"apiVersion", "kind"}) {
+void Walker::checkEmbedded(const Value& object, const field::At& at) {
+  for (const std::string_view name : {"apiVersion", "kind"}) {
     if (onlyUnknown_ || typesOnly_) break;
-    path_.pushField(name);
-    const std::string field = path_.bracketed();
-    path_.pop();
+    const field::At member = at / name;
     const auto invalid = [&](const Value& value, std::string detail) {
-      add(ErrorType::Invalid, field, field::showValue(value), std::move(detail), "schema.embedded");
+      add(ErrorType::Invalid, member.path(), field::showValue(value), std::move(detail), "schema.embedded");
     };
     const Value* value = json::findRaw(object, name);
     const std::string_view text = json::text(value);
     if (value == nullptr) {
-      add(ErrorType::Required, field, {}, {}, "schema.embedded");
+      add(ErrorType::Required, member.path(), {}, {}, "schema.embedded");
     } else if (!value->IsString()) {
       invalid(*value, "must be a string");
     } else if (text.empty()) {
       invalid(*value, "must not be empty");
-    } else if (name == std::string_view{"kind"} && !isKindName(text)) {
+    } else if (name == "kind" && !isKindName(text)) {
       invalid(*value, "must be letters, digits and '-', start with a letter and end with a letter or digit");
-    } else if (name == std::string_view{"apiVersion"} && std::count(text.begin(), text.end(), '/') > 1) {
+    } else if (name == "apiVersion" && std::count(text.begin(), text.end(), '/') > 1) {
       invalid(*value, "unexpected GroupVersion string: " + std::string{text});
     }
   }
-  if (const Value* metadata = json::find(object, "metadata")) checkObjectMeta(*metadata);
+  if (const Value* metadata = json::find(object, "metadata")) checkObjectMeta(*metadata, at);
 }
 
-void Walker::checkObjectMeta(const Value& metadata) {
-  path_.pushField("metadata");
-  check(metadataNode(), metadata);
-  path_.pop();
+void Walker::checkObjectMeta(const Value& metadata, const field::At& at) {
+  check(metadataNode(), metadata, at / "metadata");
 }
 
 }  // namespace dynamo::schema

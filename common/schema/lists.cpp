@@ -26,7 +26,7 @@ std::string keyOf(const Node& items, const std::vector<std::string_view>& names,
 
 }  // namespace
 
-void Walker::checkDuplicates(const Node& node, const Value& array) {
+void Walker::checkDuplicates(const Node& node, const Value& array, const field::At& at) {
   if (node.listType == ListType::Atomic || node.items == nullptr || array.Size() < 2) return;
   std::map<std::string, int> seen;
   for (rapidjson::SizeType i = 0; i < array.Size(); ++i) {
@@ -34,9 +34,7 @@ void Walker::checkDuplicates(const Node& node, const Value& array) {
     const std::string key = node.listType == ListType::Map ? keyOf(*node.items, node.listMapKeys, array[i])
                                                            : json::dump(array[i]);
     if (++seen[key] != 2) continue;  // the API server tells the first repetition only
-    path_.pushIndex(i);
-    add(ErrorType::Duplicate, path_.bracketed(), key, {}, "schema.duplicate");
-    path_.pop();
+    add(ErrorType::Duplicate, at[i].path(), key, {}, "schema.duplicate");
   }
 }
 

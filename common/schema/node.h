@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/field/path.h"
 #include "common/json/value.h"
 #include "common/schema/patterns.h"
 #include "common/schema/rules.h"
@@ -45,9 +46,9 @@ struct Node {
   std::optional<std::int64_t> minLength, maxLength;  ///< in characters
   std::optional<std::int64_t> maxItems, maxProperties;
   const Pattern* pattern = nullptr;
-  const Rule* rule = nullptr;
+  const CelRule* rule = nullptr;
   std::string_view ruleMessage;
-  std::string_view ruleField;  ///< ".a.b": the member that the rule speaks of; empty: the object itself
+  field::Path ruleField;  ///< the member that the rule speaks of; empty: the object itself
 
   const Property* property(std::string_view name) const {
     for (const Property& entry : properties) {

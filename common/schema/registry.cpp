@@ -109,10 +109,12 @@ class Registry {
     if (list == "map") node.listType = ListType::Map;
     if (const Value* keys = json::find(source, "x-kubernetes-list-map-keys")) node.listMapKeys = texts(keys);
     if (const std::string_view rule = json::findText(&source, "rule"); !rule.empty()) {
-      node.rule = findRule(rule);
+      node.rule = findCelRule(rule);
       const Value* told = json::find(json::find(&document_, "rules"), rule);
       node.ruleMessage = json::findText(told, "message");
-      node.ruleField = json::findText(told, "at");
+      if (const std::string_view at = json::findText(told, "at"); at.starts_with('.')) {
+        node.ruleField = field::Members::dotted(at.substr(1));
+      }
       if (node.rule == nullptr) throw std::logic_error("no function for rule " + std::string{rule});
     }
   }

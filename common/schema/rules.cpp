@@ -11,13 +11,13 @@ namespace {
 
 using json::Value;
 
-bool pvcComplete(const RuleInput& in) {
+bool pvcComplete(const CelInput& in) {
   if (!json::findBool(&in.self, "create").value_or(false)) return true;
   return json::find(in.self, "size") != nullptr && json::find(in.self, "storageClass") != nullptr &&
          json::find(in.self, "volumeAccessMode") != nullptr;
 }
 
-bool checkpointSource(const RuleInput& in) {
+bool checkpointSource(const CelInput& in) {
   if (!json::findBool(&in.self, "enabled").value_or(false)) return true;
   const Value* identity = json::find(in.self, "identity");
   return !json::findText(&in.self, "checkpointRef").empty() ||
@@ -25,7 +25,7 @@ bool checkpointSource(const RuleInput& in) {
 }
 
 /// Compares what would be stored: an absent member is equal to its default.
-bool identityImmutable(const RuleInput& in) {
+bool identityImmutable(const CelInput& in) {
   const Value* before = json::find(json::find(in.old, "spec"), "identity");
   if (before == nullptr) return true;
   const Value* now = json::find(json::find(&in.self, "spec"), "identity");
@@ -39,23 +39,23 @@ bool identityImmutable(const RuleInput& in) {
   return json::equal(a, b);
 }
 
-bool serviceNotNull(const RuleInput& in) {
+bool serviceNotNull(const CelInput& in) {
   return std::none_of(in.self.MemberBegin(), in.self.MemberEnd(),
                       [](const Value::Member& member) { return member.value.IsNull(); });
 }
 
 constexpr std::array kRules{
-    Rule{"service-not-null", false, serviceNotNull},
-    Rule{"pvc-complete", false, pvcComplete},
-    Rule{"checkpoint-source", false, checkpointSource},
-    Rule{"identity-immutable", true, identityImmutable},
+    CelRule{"service-not-null", false, serviceNotNull},
+    CelRule{"pvc-complete", false, pvcComplete},
+    CelRule{"checkpoint-source", false, checkpointSource},
+    CelRule{"identity-immutable", true, identityImmutable},
 };
 
 }  // namespace
 
-const Rule* findRule(std::string_view name) {
+const CelRule* findCelRule(std::string_view name) {
   const auto found =
-      std::find_if(kRules.begin(), kRules.end(), [&](const Rule& rule) { return rule.name == name; });
+      std::find_if(kRules.begin(), kRules.end(), [&](const CelRule& rule) { return rule.name == name; });
   return found == kRules.end() ? nullptr : &*found;
 }
 

@@ -49,16 +49,15 @@ std::string supported(const std::vector<std::string_view>& values) {
 
 }  // namespace
 
-void Walker::checkString(const Node& node, const Value& value) {
+void Walker::checkString(const Node& node, const Value& value, const field::At& at) {
   if (onlyUnknown_) return;
   const std::string_view text = json::text(value);
-  const auto invalid = [&](const std::string& what, std::string rule) {
-    addHere(ErrorType::Invalid, field::showValue(value), path_.dotted() + " in body " + what,
-            std::move(rule));
+  const auto invalid = [&](std::string what, std::string rule) {
+    addInBody(ErrorType::Invalid, at, field::showValue(value), std::move(what), std::move(rule));
   };
   if (node.maxLength && length(text) > *node.maxLength) {
-    addHere(ErrorType::TooLong, {}, fmt::format("may not be more than {} bytes", *node.maxLength),
-            "schema.bounds");
+    add(ErrorType::TooLong, at, {}, fmt::format("may not be more than {} bytes", *node.maxLength),
+        "schema.bounds");
   } else if (node.minLength && length(text) < *node.minLength) {
     invalid(fmt::format("should be at least {} chars long", *node.minLength), "schema.bounds");
   } else if (node.pattern != nullptr && !node.pattern->matches(text)) {
@@ -66,40 +65,39 @@ void Walker::checkString(const Node& node, const Value& value) {
   }
   const auto& values = node.enumValues;
   if (!values.empty() && std::find(values.begin(), values.end(), text) == values.end()) {
-    addHere(ErrorType::NotSupported, field::showValue(value), supported(values), "schema.enum");
+    add(ErrorType::NotSupported, at, field::showValue(value), supported(values), "schema.enum");
   }
 }
 
-void Walker::checkDateTime(const Value& value) {
+void Walker::checkDateTime(const Value& value, const field::At& at) {
   if (onlyUnknown_ || isDateTime(json::text(value))) return;
   const std::string shown = field::showValue(value);
-  addHere(ErrorType::TypeInvalid, shown,
-          fmt::format("{} in body must be of type date-time: {}", path_.dotted(), shown), "schema.type");
+  addInBody(ErrorType::TypeInvalid, at, shown, fmt::format("must be of type date-time: {}", shown),
+            "schema.type");
 }
 
 /// API servers let it pass, and no program in Go could read the object any more.
-void Walker::checkInt32(const Value& value) {
+void Walker::checkInt32(const Value& value, const field::At& at) {
   const double number = value.GetDouble();
   if (onlyUnknown_ || (number >= INT32_MIN && number <= INT32_MAX)) return;
-  addHere(ErrorType::Invalid, field::showValue(value), "must fit in 32 bits", "schema.type");
+  add(ErrorType::Invalid, at, field::showValue(value), "must fit in 32 bits", "schema.type");
 }
 
-void Walker::checkNumber(const Node& node, const Value& value) {
+void Walker::checkNumber(const Node& node, const Value& value, const field::At& at) {
   if (onlyUnknown_) return;
   const double number = value.GetDouble();
   const auto outside = [&](std::string_view relation, std::int64_t bound) {
-    addHere(ErrorType::Invalid, json::dump(value),
-            fmt::format("{} in body should be {} than or equal to {}", path_.dotted(), relation, bound),
-            "schema.bounds");
+    addInBody(ErrorType::Invalid, at, json::dump(value),
+              fmt::format("should be {} than or equal to {}", relation, bound), "schema.bounds");
   };
-  if (node.scale) checkScale(node, value);
+  if (node.scale) checkScale(node, value, at);
   if (node.minimum && number < static_cast<double>(*node.minimum)) outside("greater", *node.minimum);
   if (node.maximum && number > static_cast<double>(*node.maximum)) outside("less", *node.maximum);
 }
 
-void Walker::checkScale(const Node& node, const Value& value) {
+void Walker::checkScale(const Node& node, const Value& value, const field::At& at) {
   const auto invalid = [&](std::string detail) {
-    addHere(ErrorType::Invalid, json::dump(value), std::move(detail), "schema.bounds");
+    add(ErrorType::Invalid, at, json::dump(value), std::move(detail), "schema.bounds");
   };
   if (!value.IsInt64()) {
     invalid("must be written as an integer");

@@ -103,57 +103,57 @@ std::vector<field::FieldError> validate(const Node& schema, const Value& object,
 std::vector<field::FieldError> wrongTypes(const Node& schema, const Value& object) {
   const Options all{nullptr, false, true};
   Walker walker{all, true};
-  walker.check(schema, object);
+  walker.check(schema, object, {});
   return std::move(walker).take();
 }
 
-void Walker::add(ErrorType type, std::string field, std::string badValue, std::string detail,
+void Walker::add(ErrorType type, field::Path path, std::string badValue, std::string detail,
                  std::string rule) {
-  findings_.push_back({type, std::move(field), std::move(badValue), std::move(detail), std::move(rule)});
+  findings_.push_back({type, std::move(path), std::move(badValue), std::move(detail), std::move(rule)});
 }
 
 void Walker::checkRoot(const Node& root, const Value& object) {
-  check(root, object);
+  check(root, object, {});
   if (!object.IsObject()) return;
   const Value* metadata = json::find(object, "metadata");
   const bool named =
       !json::findText(metadata, "name").empty() || !json::findText(metadata, "generateName").empty();
   if (!named) {
-    add(ErrorType::Required, "metadata.name", {}, "name or generateName is required", "schema.metadata");
+    add(ErrorType::Required, field::Path{"metadata.name"}, {}, "name or generateName is required",
+        "schema.metadata");
   }
 }
 
-void Walker::check(const Node& node, const Value& value) {
-  if (!checkType(node, value)) return;
+void Walker::check(const Node& node, const Value& value, const field::At& at) {
+  if (!checkType(node, value, at)) return;
   if (value.IsObject()) {
     const std::size_t before = findings_.size();
-    checkObject(node, value);
+    checkObject(node, value, at);
     // What is broken below is told there; a rule would only repeat it in other words.
-    if (findings_.size() == before) checkRule(node, value);
+    if (findings_.size() == before) checkRule(node, value, at);
   } else if (value.IsArray()) {
-    checkArray(node, value);
+    checkArray(node, value, at);
   } else if (value.IsString()) {
-    if (!typesOnly_) checkString(node, value);
-    if (node.dateTime) checkDateTime(value);
+    if (!typesOnly_) checkString(node, value, at);
+    if (node.dateTime) checkDateTime(value, at);
   } else if (value.IsNumber()) {
-    if (typesOnly_ && node.int32) checkInt32(value);
-    if (!typesOnly_) checkNumber(node, value);
+    if (typesOnly_ && node.int32) checkInt32(value, at);
+    if (!typesOnly_) checkNumber(node, value, at);
   }
 }
 
-bool Walker::checkType(const Node& node, const Value& value) {
+bool Walker::checkType(const Node& node, const Value& value, const field::At& at) {
   if (fits(node.type, value)) return true;
   if (!onlyUnknown_) {
     const std::string name = fmt::format("\"{}\"", nameOf(value));
-    const std::string field = path_.dotted();
-    addHere(ErrorType::TypeInvalid, name,
-            fmt::format("{} in body must be of type {}: {}", field, nameOf(node.type), name), "schema.type");
+    addInBody(ErrorType::TypeInvalid, at, name,
+              fmt::format("must be of type {}: {}", nameOf(node.type), name), "schema.type");
   }
   return false;
 }
 
-void Walker::checkObject(const Node& node, const Value& object) {
-  if (node.embeddedResource) checkEmbedded(object);
+void Walker::checkObject(const Node& node, const Value& object, const field::At& at) {
+  if (node.embeddedResource) checkEmbedded(object, at);
   std::int64_t count = 0;
   for (const auto& member : object.GetObject()) {
     const std::string_view name = json::text(member.name);
@@ -161,80 +161,71 @@ void Walker::checkObject(const Node& node, const Value& object) {
     const bool known = property != nullptr || node.additional != nullptr;
     if (known && member.value.IsNull()) continue;  // the API server removes it, or puts the default there
     ++count;
-    checkMember(node, property, name, member.value);
+    checkMember(node, property, name, member.value, at);
   }
   if (onlyUnknown_ || typesOnly_) return;
   for (const Property& property : node.properties) {
     const bool present = !property.required || property.node->defaultValue != nullptr ||
                          json::find(object, property.name) != nullptr;
     if (present) continue;
-    path_.pushField(property.name);
-    addHere(ErrorType::Required, {}, {}, "schema.required");
-    path_.pop();
+    add(ErrorType::Required, at / property.name, {}, {}, "schema.required");
   }
   if (node.maxProperties && count > *node.maxProperties) {
-    addHere(ErrorType::TooMany, std::to_string(count),
-            fmt::format("must have at most {} items", *node.maxProperties), "schema.bounds");
+    add(ErrorType::TooMany, at, std::to_string(count),
+        fmt::format("must have at most {} items", *node.maxProperties), "schema.bounds");
   }
 }
 
 void Walker::checkMember(const Node& node, const Property* property, std::string_view name,
-                         const Value& value) {
+                         const Value& value, const field::At& parent) {
   const bool typeOrMetadata = name == "apiVersion" || name == "kind" || name == "metadata";
   if (node.embeddedResource && typeOrMetadata) return;
   const Node* child = property != nullptr ? property->node : node.additional;
   if (child == nullptr) {
-    if (!node.preserveUnknown) reportUnknown(node, name);
+    if (!node.preserveUnknown) reportUnknown(node, parent, name);
     return;
   }
-  property != nullptr ? path_.pushField(name) : path_.pushKey(name);
-  const bool droppedStatus = name == "status" && path_.dotted() == "status" && !options_.status;
+  const field::At at = property != nullptr ? parent / name : parent.key(name);
+  const bool droppedStatus = parent.isRoot() && name == "status" && !options_.status;
   const bool outer = onlyUnknown_;
   onlyUnknown_ = outer || droppedStatus;
-  check(*child, value);
+  check(*child, value, at);
   onlyUnknown_ = outer;
-  path_.pop();
 }
 
-void Walker::checkArray(const Node& node, const Value& array) {
+void Walker::checkArray(const Node& node, const Value& array, const field::At& at) {
   if (node.items != nullptr) {
     for (rapidjson::SizeType i = 0; i < array.Size(); ++i) {
-      path_.pushIndex(i);
-      check(*node.items, array[i]);
-      path_.pop();
+      check(*node.items, array[i], at[i]);
     }
   }
   if (onlyUnknown_ || typesOnly_) return;
   if (node.maxItems && static_cast<std::int64_t>(array.Size()) > *node.maxItems) {
-    addHere(ErrorType::TooMany, std::to_string(array.Size()),
-            fmt::format("must have at most {} items", *node.maxItems), "schema.bounds");
+    add(ErrorType::TooMany, at, std::to_string(array.Size()),
+        fmt::format("must have at most {} items", *node.maxItems), "schema.bounds");
   }
-  checkDuplicates(node, array);
+  checkDuplicates(node, array, at);
 }
 
-void Walker::checkRule(const Node& node, const Value& object) {
+void Walker::checkRule(const Node& node, const Value& object, const field::At& at) {
   // Transition rules stand at the root only, so the old object is the whole one.
   if (node.rule == nullptr || onlyUnknown_ || typesOnly_ ||
       (node.rule->transition && options_.old == nullptr))
     return;
   if (node.rule->holds({node, object, options_.old})) return;
-  std::string field = path_.bracketed().append(node.ruleField);
-  if (field.starts_with('.')) field.erase(0, 1);
-  add(ErrorType::Invalid, std::move(field), "\"object\"", std::string{node.ruleMessage},
+  add(ErrorType::Invalid, at.path() / node.ruleField, "\"object\"", std::string{node.ruleMessage},
       "schema.cel." + std::string{node.rule->name});
 }
 
-void Walker::reportUnknown(const Node& node, std::string_view name) {
+void Walker::reportUnknown(const Node& node, const field::At& at, std::string_view name) {
   if (!options_.unknownFields || typesOnly_) return;
   std::vector<std::string_view> names;
   names.reserve(node.properties.size());
   for (const Property& property : node.properties) names.push_back(property.name);
   const std::string_view near = field::nearest(name, names);
-  path_.pushField(name);
-  addHere(ErrorType::Invalid, {},
-          near.empty() ? "unknown field" : fmt::format("unknown field, did you mean \"{}\"?", near),
-          "schema.unknown-field");
-  path_.pop();
+  add(ErrorType::Invalid, at / name, {},
+      near.empty() ? "unknown field" : fmt::format("unknown field, did you mean \"{}\"?", near),
+      "schema.unknown-field");
 }
 
 std::span<const field::Rule> rules() {

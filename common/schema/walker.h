@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "common/field/path.h"
 #include "common/schema/node.h"
-#include "common/schema/path.h"
 #include "common/schema/validator.h"
 
 namespace dynamo::schema {
@@ -16,43 +16,50 @@ class Walker {
   explicit Walker(const Options& options, bool typesOnly = false)
       : options_{options}, typesOnly_{typesOnly} {}
 
-  void check(const Node& node, const json::Value& value);
+  /// `at`: where `value` stands in the object.
+  void check(const Node& node, const json::Value& value, const field::At& at);
   void checkRoot(const Node& root, const json::Value& object);
   std::vector<field::FieldError> take() && { return std::move(findings_); }
 
  private:
   using ErrorType = field::ErrorType;
 
-  void checkObject(const Node& node, const json::Value& object);
+  void checkObject(const Node& node, const json::Value& object, const field::At& at);
   void checkMember(const Node& node, const Property* property, std::string_view name,
-                   const json::Value& value);
-  void checkArray(const Node& node, const json::Value& array);
-  void checkRule(const Node& node, const json::Value& object);
-  void reportUnknown(const Node& node, std::string_view name);
-  bool checkType(const Node& node, const json::Value& value);
+                   const json::Value& value, const field::At& parent);
+  void checkArray(const Node& node, const json::Value& array, const field::At& at);
+  void checkRule(const Node& node, const json::Value& object, const field::At& at);
+  void reportUnknown(const Node& node, const field::At& at, std::string_view name);
+  bool checkType(const Node& node, const json::Value& value, const field::At& at);
 
   // scalars.cpp
-  void checkString(const Node& node, const json::Value& value);
-  void checkDateTime(const json::Value& value);
-  void checkInt32(const json::Value& value);
-  void checkNumber(const Node& node, const json::Value& value);
-  void checkScale(const Node& node, const json::Value& value);
+  void checkString(const Node& node, const json::Value& value, const field::At& at);
+  void checkDateTime(const json::Value& value, const field::At& at);
+  void checkInt32(const json::Value& value, const field::At& at);
+  void checkNumber(const Node& node, const json::Value& value, const field::At& at);
+  void checkScale(const Node& node, const json::Value& value, const field::At& at);
 
   // lists.cpp
-  void checkDuplicates(const Node& node, const json::Value& array);
+  void checkDuplicates(const Node& node, const json::Value& array, const field::At& at);
 
   // embedded_objects.cpp
-  void checkEmbedded(const json::Value& object);
-  void checkObjectMeta(const json::Value& metadata);
+  void checkEmbedded(const json::Value& object, const field::At& at);
+  void checkObjectMeta(const json::Value& metadata, const field::At& at);
 
-  void add(ErrorType type, std::string field, std::string badValue, std::string detail, std::string rule);
-  void addHere(ErrorType type, std::string badValue, std::string detail, std::string rule) {
-    add(type, path_.dotted(), std::move(badValue), std::move(detail), std::move(rule));
+  void add(ErrorType type, field::Path path, std::string badValue, std::string detail, std::string rule);
+  /// One whose words name the field once more.
+  void addInBody(ErrorType type, const field::At& at, std::string badValue, std::string detail,
+                 std::string rule) {
+    add(type, at, std::move(badValue), std::move(detail), std::move(rule));
+    findings_.back().namesField = true;
+  }
+  /// An error of structural validation, which prints keys of maps with dots.
+  void add(ErrorType type, const field::At& at, std::string badValue, std::string detail, std::string rule) {
+    add(type, at.path(field::Keys::Dotted), std::move(badValue), std::move(detail), std::move(rule));
   }
 
   const Options& options_;
   const bool typesOnly_;
-  Path path_;
   bool onlyUnknown_ = false;  ///< inside a status that a create drops
   std::vector<field::FieldError> findings_;
 };

@@ -74,10 +74,10 @@ class PositionScanner {
     if (value.IsObject() || value.IsArray()) {
       ++at_;
       Positions::Id previous = Positions::kNone;
-      const auto item = [&](const json::Value& child, std::string_view name, bool named) {
+      const auto item = [&](const json::Value& child, std::optional<std::string_view> name) {
         at_ = skipSpace(text_, at_);
         previous = positions.add(place, previous, name, lines_.at(at_));
-        if (named) {
+        if (name) {
           skipScalar();
           at_ = skipSpace(text_, at_) + 1;  // the colon
         }
@@ -86,9 +86,9 @@ class PositionScanner {
         if (text_[at_] == ',') ++at_;
       };
       if (value.IsObject()) {
-        for (const auto& member : value.GetObject()) item(member.value, json::text(member.name), true);
+        for (const auto& member : value.GetObject()) item(member.value, json::text(member.name));
       } else {
-        for (const json::Value& child : value.GetArray()) item(child, {}, false);
+        for (const json::Value& child : value.GetArray()) item(child, std::nullopt);
       }
       at_ = skipSpace(text_, at_) + 1;
     } else {

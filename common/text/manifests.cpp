@@ -40,7 +40,7 @@ bool isList(const json::Value& value) {
 
 void addObjects(const std::string& file, TextDocument document, std::vector<Manifest>& objects) {
   if (!isList(document.value)) {
-    objects.push_back({file, std::move(document.value), std::move(document.positions), ""});
+    objects.push_back({file, std::move(document.value), std::move(document.positions), {}});
     return;
   }
   const json::Value& items = *json::find(document.value, "items");
@@ -49,14 +49,14 @@ void addObjects(const std::string& file, TextDocument document, std::vector<Mani
     object.CopyFrom(items[i], object.GetAllocator());
     // The analyzer does not see that the document takes its allocator along.
     // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks)
-    objects.push_back({file, std::move(object), document.positions, fmt::format("items[{}].", i)});
+    objects.push_back({file, std::move(object), document.positions, field::Path{"items"}[i]});
   }
 }
 
 }  // namespace
 
-Position Manifest::locate(const std::string& path) const {
-  return positions.locate(pathPrefix + path);
+Position Manifest::locate(field::PathView path) const {
+  return positions.locate(base / path);
 }
 
 std::string_view Manifest::kind() const {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "common/field/path.h"
 #include "common/json/value.h"
 #include "common/text/positions.h"
 
@@ -14,10 +15,10 @@ struct Manifest {
   std::string file;
   json::Document object;
   Positions positions;
-  std::string pathPrefix;  ///< "items[3]." when the object stood in a List
+  field::Path base;  ///< "items[3]" when the object stood in a List
 
   /// Where the value at `path` of the object stands in the file.
-  Position locate(const std::string& path) const;
+  Position locate(field::PathView path) const;
   std::string_view kind() const;
   std::string_view name() const;
 };

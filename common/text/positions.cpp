@@ -1,27 +1,8 @@
 #include "common/text/positions.h"
 
 #include <algorithm>
-#include <charconv>
 
 namespace dynamo::text {
-namespace {
-
-/// Takes ".name", "name" or "[name]" off `path`.
-std::string_view takeToken(std::string_view& path) {
-  if (path.starts_with('[')) {
-    const std::size_t close = std::min(path.find(']'), path.size());
-    const std::string_view token = path.substr(1, close - 1);
-    path.remove_prefix(std::min(close + 1, path.size()));
-    return token;
-  }
-  if (path.starts_with('.')) path.remove_prefix(1);
-  const std::string_view token = path.substr(0, path.find_first_of(".["));
-  path.remove_prefix(token.size());
-  return token;
-}
-
-}  // namespace
-
 Position positionOf(std::string_view text, std::size_t offset) {
   const std::string_view before = text.substr(0, offset);
   const std::size_t newline = before.rfind('\n');
@@ -32,28 +13,26 @@ Position positionOf(std::string_view text, std::size_t offset) {
 
 Positions::Positions(Position at) : nodes_{Node{{}, at}} {}
 
-Positions::Id Positions::add(Id parent, Id previous, std::string_view name, Position at) {
+Positions::Id Positions::add(Id parent, Id previous, std::optional<std::string_view> name, Position at) {
   const Id id = static_cast<Id>(nodes_.size());
-  nodes_.push_back({std::string{name}, at});
+  nodes_.push_back({name ? std::optional<std::string>{*name} : std::nullopt, at});
   (previous == kNone ? nodes_[parent].firstChild : nodes_[previous].nextSibling) = id;
   return id;
 }
 
-Positions::Id Positions::child(Id parent, std::string_view token) const {
-  std::size_t index = 0;
-  const auto parsed = std::from_chars(token.data(), token.data() + token.size(), index);
-  const bool isIndex = parsed.ec == std::errc{} && parsed.ptr == token.data() + token.size();
+Positions::Id Positions::child(Id parent, const field::Segment& segment) const {
+  std::size_t index = segment.index;
   for (Id id = nodes_[parent].firstChild; id != kNone; id = nodes_[id].nextSibling) {
-    const Node& node = nodes_[id];
-    if (node.name.empty() ? isIndex && index-- == 0 : node.name == token) return id;
+    const auto& name = nodes_[id].name;
+    if (segment.isIndex() ? !name && index-- == 0 : name == segment.name) return id;
   }
   return kNone;
 }
 
-Position Positions::locate(std::string_view path) const {
+Position Positions::locate(field::PathView path) const {
   Id at = 0;
-  while (!path.empty()) {
-    const Id next = child(at, takeToken(path));
+  for (const field::Segment segment : path) {
+    const Id next = child(at, segment);
     if (next == kNone) break;
     at = next;
   }

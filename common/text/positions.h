@@ -4,9 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "common/field/path.h"
 
 namespace dynamo::text {
 
@@ -30,22 +33,21 @@ class Positions {
   /// Starts with the root at `at`, which has id 0.
   explicit Positions(Position at = {});
 
-  /// Adds the next member `name` (empty for an array's item) below `parent`, after `previous` (kNone if it is
+  /// Adds the next member `name` (nullopt: item of a list) below `parent`, after `previous` (kNone if it is
   /// the first). Members stand at their key, items at their value.
-  Id add(Id parent, Id previous, std::string_view name, Position at);
+  Id add(Id parent, Id previous, std::optional<std::string_view> name, Position at);
 
-  /// The position of "spec.services[a].ports[0]" (the form of field errors: `.name` and `[name]` or `[index]`
-  /// alike). A value that is absent, such as a missing required field, stands where its parent does.
-  Position locate(std::string_view path) const;
+  /// A value that is absent, such as a missing required field, stands where its parent does.
+  Position locate(field::PathView path) const;
 
  private:
   struct Node {
-    std::string name;
+    std::optional<std::string> name;  ///< nullopt: an item
     Position at;
     Id firstChild = kNone;
     Id nextSibling = kNone;
   };
-  Id child(Id parent, std::string_view token) const;
+  Id child(Id parent, const field::Segment& segment) const;
 
   std::vector<Node> nodes_;
 };

@@ -80,7 +80,7 @@ class Converter {
     out.SetArray().Reserve(static_cast<rapidjson::SizeType>(node.children.size()), allocator_);
     Positions::Id previous = Positions::kNone;
     for (const NodeId item : node.children) {
-      previous = out_.positions.add(place, previous, {}, tree_.nodes[item].at);
+      previous = out_.positions.add(place, previous, std::nullopt, tree_.nodes[item].at);
       json::Value value;
       if (auto error = convert(item, previous, depth + 1, value)) return error;
       out.PushBack(value, allocator_);

@@ -88,13 +88,13 @@ field::Findings otherFindings(const schema::Node& node, const Value& object, con
   return admission::validate({json::findText(&object, "kind"), defaulted, nullptr, {}}, *settings);
 }
 
-FileFinding located(const text::Manifest& manifest, const std::string& field) {
+FileFinding located(const text::Manifest& manifest, const field::Path& field) {
   FileFinding finding;
   finding.file = manifest.file == "-" ? "stdin" : manifest.file;
   finding.at = manifest.locate(field);
   finding.kind = manifest.kind();
   finding.name = manifest.name().empty() ? "(no name)" : std::string{manifest.name()};
-  finding.field = field;
+  finding.field = field.text();
   return finding;
 }
 
@@ -115,22 +115,6 @@ void addWarning(const text::Manifest& manifest, const field::Warning& warning,
   findings.push_back(std::move(finding));
 }
 
-/// Whether both paths name one field: the schema's errors have ".Worker" where the rules have "[Worker]".
-bool samePath(std::string_view a, std::string_view b) {
-  const auto skipBracket = [](std::string_view& path) {
-    while (path.starts_with(']')) path.remove_prefix(1);
-  };
-  const auto plain = [](char c) { return c == '[' ? '.' : c; };
-  while (true) {
-    skipBracket(a);
-    skipBracket(b);
-    if (a.empty() || b.empty()) return a.empty() && b.empty();
-    if (plain(a.front()) != plain(b.front())) return false;
-    a.remove_prefix(1);
-    b.remove_prefix(1);
-  }
-}
-
 /// What validation.mode: warn does not soften: the API server and the operator itself refuse it.
 bool isOfServer(std::string_view rule) {
   return rule.starts_with("schema.") || rule.starts_with("config-");
@@ -138,7 +122,7 @@ bool isOfServer(std::string_view rule) {
 
 bool known(const std::vector<field::FieldError>& errors, const field::FieldError& error) {
   return std::any_of(errors.begin(), errors.end(),
-                     [&](const auto& e) { return e.type == error.type && samePath(e.field, error.field); });
+                     [&](const auto& e) { return e.type == error.type && e.field == error.field; });
 }
 
 /// Of one object of our kinds.

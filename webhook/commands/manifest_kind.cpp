@@ -46,8 +46,8 @@ std::string versionsOf(std::string_view kind, bool known) {
   return text;
 }
 
-FieldError unsupported(std::string field, std::string_view value, std::string supported) {
-  return {ErrorType::NotSupported, std::move(field), field::showValue(value),
+FieldError unsupported(field::Members field, std::string_view value, std::string supported) {
+  return {ErrorType::NotSupported, field, field::showValue(value),
           "supported values: " + std::move(supported), kRule};
 }
 
@@ -83,8 +83,9 @@ ManifestKind kindOf(const text::Manifest& manifest) {
   }
   if (version.empty() || kind.empty()) {
     ManifestKind none{Is::Wrong, nullptr, {}};
-    if (version.empty()) none.errors.push_back({ErrorType::Required, "apiVersion", {}, {}, kRule});
-    if (kind.empty()) none.errors.push_back({ErrorType::Required, "kind", {}, {}, kRule});
+    if (version.empty())
+      none.errors.push_back({ErrorType::Required, field::Path{"apiVersion"}, {}, {}, kRule});
+    if (kind.empty()) none.errors.push_back({ErrorType::Required, field::Path{"kind"}, {}, {}, kRule});
     return none;
   }
   const std::vector<std::string_view> kinds = ourKinds();

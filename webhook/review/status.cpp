@@ -35,7 +35,7 @@ std::vector<Told> toldOf(const std::vector<field::FieldError>& errors) {
   std::vector<Told> told;
   std::size_t bytes = 0;
   for (const field::FieldError& error : errors) {
-    Told one{field::causeReason(error.type), shortened(error.field, kMostOfPath),
+    Told one{field::causeReason(error.type), shortened(error.field.text(), kMostOfPath),
              shortened(error.body(), kMostOfBody)};
     bytes += one.field.size() + one.body.size() + 4;  // ": " and ", "
     if (told.size() == kMaxErrors || (bytes > kMostOfMessage && !told.empty())) break;
@@ -44,7 +44,7 @@ std::vector<Told> toldOf(const std::vector<field::FieldError>& errors) {
   return told;
 }
 
-std::string invalidMessage(const Subject& subject, const std::vector<Told>& told, std::size_t more) {
+std::string invalidMessage(const ObjectName& object, const std::vector<Told>& told, std::size_t more) {
   std::string list;
   for (const Told& one : told) {
     if (!list.empty()) list += ", ";
@@ -52,7 +52,7 @@ std::string invalidMessage(const Subject& subject, const std::vector<Told>& told
   }
   if (more > 0) list += fmt::format(", and {} more", more);
   const bool bracketed = told.size() + more > 1;
-  return fmt::format("{}.{} {} is invalid: {}{}{}", subject.kind, api::kGroup, field::showValue(subject.name),
+  return fmt::format("{}.{} {} is invalid: {}{}{}", object.kind, api::kGroup, field::showValue(object.name),
                      bracketed ? "[" : "", list, bracketed ? "]" : "");
 }
 
@@ -72,19 +72,19 @@ void writeMember(json::TextWriter& writer, std::string_view key, std::string_vie
   writer.string(text);
 }
 
-void writeInvalid(json::TextWriter& writer, const Subject& subject,
+void writeInvalid(json::TextWriter& writer, const ObjectName& object,
                   const std::vector<field::FieldError>& errors) {
   const std::vector<Told> told = toldOf(errors);
   const std::size_t more = errors.size() - told.size();
   writer.StartObject();
   writeMember(writer, "status", "Failure");
-  writeMember(writer, "message", invalidMessage(subject, told, more));
+  writeMember(writer, "message", invalidMessage(object, told, more));
   writeMember(writer, "reason", "Invalid");
   writer.key("details");
   writer.StartObject();
-  writeMember(writer, "name", subject.name);
+  writeMember(writer, "name", object.name);
   writeMember(writer, "group", api::kGroup);
-  writeMember(writer, "kind", subject.kind);
+  writeMember(writer, "kind", object.kind);
   writer.key("causes");
   writer.StartArray();
   for (const Told& one : told) writeCause(writer, one.reason, one.body, one.field);

@@ -19,13 +19,13 @@ inline constexpr std::size_t kMostOfMessage = 4096;
 void writeMember(json::TextWriter& writer, std::string_view key, std::string_view text);
 
 /// The identity that `details` and the message name.
-struct Subject {
+struct ObjectName {
   std::string_view kind;
   std::string_view name;
 };
 
 /// 422 Invalid with one cause an error, as the API server's own schema errors look.
-void writeInvalid(json::TextWriter& writer, const Subject& subject,
+void writeInvalid(json::TextWriter& writer, const ObjectName& object,
                   const std::vector<field::FieldError>& errors);
 
 /// A failure without causes: code and reason ("BadRequest", "InternalError", …). The message becomes one

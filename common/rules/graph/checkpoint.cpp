@@ -58,16 +58,16 @@ void sourceGiven(const Service& service, const Report& report) {
   const Value* checkpoint = checkpointOf(service);
   if (checkpoint == nullptr || !json::findText(checkpoint, "checkpointRef").empty()) return;
   const Value* identity = json::findObject(checkpoint, "identity");
-  const std::string field = service.at("checkpoint.identity");
+  const At field = service.at("checkpoint.identity");
   if (identity == nullptr) return report.required(field, "set identity or checkpointRef");
   for (const std::string_view member : {"model", "backendFramework"}) {
     if (json::find(identity, member) != nullptr) continue;
-    report.required(fmt::format("{}.{}", field, member), "it is part of the checkpoint's identity");
+    report.required(field / member, "it is part of the checkpoint's identity");
   }
   const std::string_view framework = json::findText(identity, "backendFramework");
   if (json::find(identity, "backendFramework") != nullptr &&
       std::find(kFrameworks.begin(), kFrameworks.end(), framework) == kFrameworks.end()) {
-    report.notSupported(field + ".backendFramework", framework, kFrameworks);
+    report.notSupported(field / "backendFramework", framework, kFrameworks);
   }
 }
 
@@ -85,10 +85,13 @@ void mainNameFree(const Service& service, const Report& report) {
   if (checkpoint == nullptr || !isAutomatic(*checkpoint) || given.empty() || given == api::kMainContainer) {
     return;
   }
+  const At pod = service.at("extraPodSpec");
   for (const std::string_view list : {"containers", "initContainers"}) {
+    const At containers = pod / list;
     forEachObject(json::find(service.podSpec(), list), [&](const Value& container, std::size_t i) {
       if (json::findText(&container, "name") != api::kMainContainer) return;
-      report.duplicate(service.at(fmt::format("extraPodSpec.{}[{}].name", list, i)), api::kMainContainer,
+      const At at = containers[i];
+      report.duplicate(at / "name", api::kMainContainer,
                        "is the main container's name in the pod that is checkpointed");
     });
   }
@@ -131,10 +134,11 @@ const Value* jobOf(const Request& request) {
 }
 
 void jobNumbers(const Request& request, const Report& report) {
+  const At job = "spec.job";
   for (const std::string_view field : {"activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"}) {
     const Value* number = json::find(jobOf(request), field);
     if (number == nullptr || !number->IsInt64() || number->GetInt64() >= 0) continue;
-    report.invalid(fmt::format("spec.job.{}", field), *number, "must be greater than or equal to 0");
+    report.invalid(job / field, *number, "must be greater than or equal to 0");
   }
 }
 

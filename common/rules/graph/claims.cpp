@@ -22,17 +22,19 @@ constexpr std::array<std::string_view, 4> kAccessModes = {"ReadWriteOnce", "Read
 
 struct Claim {
   const Value& value;
-  std::string path;
+  const At& place;
   std::string_view name;
   bool create = false;
 
-  std::string at(std::string_view field) const { return path + '.' + std::string{field}; }
+  At at(Members members) const { return place / members; }
 };
 
 template <typename Each>
 void forEachClaim(const Value* spec, Each each) {
+  const At claims = "spec.pvcs";
   forEachObject(json::find(spec, "pvcs"), [&](const Value& value, std::size_t i) {
-    each(Claim{value, fmt::format("spec.pvcs[{}]", i), json::findText(&value, "name"),
+    const At place = claims[i];
+    each(Claim{value, place, json::findText(&value, "name"),
                json::findBool(&value, "create").value_or(false)});
   });
 }
@@ -127,11 +129,12 @@ void singleWriter(const Service& service, const Report& report) {
   forEachClaim(service.graph.spec, [&](const Claim& claim) {
     if (claim.create) modes[claim.name] = json::findText(&claim.value, "volumeAccessMode");
   });
+  const At mounts = service.at("volumeMounts");
   forEachObject(service.member("volumeMounts"), [&](const Value& mount, std::size_t i) {
     const auto mode = modes.find(json::findText(&mount, "name"));
     if (mode == modes.end() || !mode->second.starts_with("ReadWriteOnce")) return;
-    report.warn(fmt::format("{}.volumeMounts[{}].name", service.path, i),
-                fmt::format("is {} but mounted by several pods", mode->second));
+    const At at = mounts[i];
+    report.warn(at / "name", fmt::format("is {} but mounted by several pods", mode->second));
   });
 }
 

@@ -32,7 +32,7 @@ void shellArguments(const Service& service, const Report& report) {
   const Process process = processOf(service);
   if (!process.script) return;
   const std::string_view script = process.items[*process.script];
-  const std::string place = process.list(*process.script);
+  const At place = process.list(*process.script);
   if (script.starts_with('-')) {
     report.warn(place,
                 fmt::format("a shell runs them, and {} is no program: set command", nameOfFlag(script)));

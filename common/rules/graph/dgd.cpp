@@ -26,9 +26,10 @@ void servicesRequired(const Graph& graph, const Report& report) {
 void servicesNotNull(const Graph& graph, const Report& report) {
   const Value* services = json::findObject(graph.spec, "services");
   if (services == nullptr) return;
+  const At at = "spec.services";
   for (const auto& entry : services->GetObject()) {
     if (!entry.value.IsNull()) continue;
-    report.required(fmt::format("spec.services[{}]", json::text(entry.name)), "a service may not be null");
+    report.required(at.key(json::text(entry.name)), "a service may not be null");
   }
 }
 
@@ -45,12 +46,12 @@ void servicesNotNullInManifest(const Graph& graph, const Report& report) {
   if (json::parse(manifest, applied)) return;
   const Value* given = json::findObject(json::findObject(&applied, "spec"), "services");
   if (given == nullptr) return;
+  const At at = "spec.services";
   for (const auto& entry : given->GetObject()) {
     const std::string_view name = json::text(entry.name);
     const Value* services = json::findObject(graph.spec, "services");
     if (!entry.value.IsNull() || (services != nullptr && json::findRaw(*services, name) != nullptr)) continue;
-    report.warn(fmt::format("spec.services[{}]", name),
-                "is null in the applied manifest: kubectl leaves it out");
+    report.warn(at.key(name), "is null in the applied manifest: kubectl leaves it out");
   }
 }
 

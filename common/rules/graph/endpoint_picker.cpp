@@ -75,13 +75,15 @@ void knownPlugins(const Service& service, const Report& report) {
     const std::string_view name = json::findText(&plugin, "name");
     known.insert(name.empty() ? json::findText(&plugin, "type") : name);
   });
+  const At profiles = service.at("eppConfig.config.schedulingProfiles");
   forEachObject(json::find(config, "schedulingProfiles"), [&](const Value& profile, std::size_t i) {
+    const At profileAt = profiles[i];
+    const At plugins = profileAt / "plugins";
     forEachObject(json::find(profile, "plugins"), [&](const Value& plugin, std::size_t k) {
       const std::string_view name = json::findText(&plugin, "pluginRef");
       if (known.contains(name)) return;
-      report.warn(
-          service.at(fmt::format("eppConfig.config.schedulingProfiles[{}].plugins[{}].pluginRef", i, k)),
-          fmt::format("no plugin is {}", showValue(name)));
+      const At at = plugins[k];
+      report.warn(at / "pluginRef", fmt::format("no plugin is {}", showValue(name)));
     });
   });
 }

@@ -19,22 +19,34 @@ namespace {
 
 using json::Value;
 
-constexpr std::array<std::string_view, 2> kServiceLists = {"envs", "frontendSidecar.envs"};
+/// A list of variables that a service has.
+struct List {
+  const Value* value;
+  At at;
+};
 
-const Value* listAt(const Service& service, std::string_view place) {
-  if (place == "envs") return service.member("envs");
-  return json::find(json::findObject(&service.spec, "frontendSidecar"), "envs");
+const Value* sidecarOf(const Service& service) {
+  return json::findObject(&service.spec, "frontendSidecar");
 }
 
+List ownList(const Service& service) {
+  return {service.member("envs"), service.at("envs")};
+}
+
+List sidecarList(const Service& service) {
+  return {json::find(sidecarOf(service), "envs"), service.at("frontendSidecar.envs")};
+}
+
+/// Calls `each(variable, name, place)`.
 template <typename Each>
-void forEachVariable(const Value* list, std::string_view path, Each each) {
+void forEachVariable(const Value* list, const At& at, Each each) {
   forEachObject(list, [&](const Value& variable, std::size_t i) {
-    each(variable, json::findText(&variable, "name"), fmt::format("{}[{}]", path, i));
+    each(variable, json::findText(&variable, "name"), at[i]);
   });
 }
 
 /// For the graph's envs and for those of its services.
-using ListCheck = void (*)(const Value* list, std::string_view path, const Report& report);
+using ListCheck = void (*)(const Value* list, const At& at, const Report& report);
 
 template <ListCheck check>
 void ofGraph(const Graph& graph, const Report& report) {
@@ -43,30 +55,30 @@ void ofGraph(const Graph& graph, const Report& report) {
 
 template <ListCheck check>
 void ofService(const Service& service, const Report& report) {
-  for (const std::string_view place : kServiceLists) check(listAt(service, place), service.at(place), report);
+  for (const List& list : {ownList(service), sidecarList(service)}) check(list.value, list.at, report);
 }
 
-void names(const Value* list, std::string_view path, const Report& report) {
-  forEachVariable(list, path, [&](const Value&, std::string_view name, const std::string& at) {
-    if (name.empty()) return report.required(at + ".name", "the name of a variable");
+void names(const Value* list, const At& variables, const Report& report) {
+  forEachVariable(list, variables, [&](const Value&, std::string_view name, const At& at) {
+    if (name.empty()) return report.required(at / "name", "the name of a variable");
     const std::string problem = k8s::envNameProblem(name);
-    if (!problem.empty()) report.invalid(at + ".name", k8s::shownEnvName(name), problem);
+    if (!problem.empty()) report.invalid(at / "name", k8s::shownEnvName(name), problem);
   });
 }
 
-void strictNames(const Value* list, std::string_view path, const Report& report) {
-  forEachVariable(list, path, [&](const Value&, std::string_view name, const std::string& at) {
+void strictNames(const Value* list, const At& variables, const Report& report) {
+  forEachVariable(list, variables, [&](const Value&, std::string_view name, const At& at) {
     if (name.empty() || !k8s::envNameProblem(name).empty()) return;
     const std::string problem = k8s::strictEnvNameProblem(name);
-    if (!problem.empty()) report.warn(at + ".name", problem);
+    if (!problem.empty()) report.warn(at / "name", problem);
   });
 }
 
-void repeated(const Value* list, std::string_view path, const Report& report) {
+void repeated(const Value* list, const At& variables, const Report& report) {
   std::set<std::string_view> seen;
-  forEachVariable(list, path, [&](const Value&, std::string_view name, const std::string& at) {
+  forEachVariable(list, variables, [&](const Value&, std::string_view name, const At& at) {
     if (name.empty() || seen.insert(name).second) return;
-    report.warn(at + ".name",
+    report.warn(at / "name",
                 fmt::format("{} is set above; the last value counts", showValue(k8s::shownEnvName(name))));
   });
 }
@@ -117,13 +129,13 @@ bool replacesIdentity(const Value& variable, const Service& service, std::string
   return json::findText(field, "fieldPath") != known->fieldPath;
 }
 
-void tellOfIdentity(const std::string& variable, std::string_view name, const Report& report) {
-  report.warn(variable + ".name", fmt::format("the operator sets {}; yours replaces it", name));
+void tellOfIdentity(const At& variable, std::string_view name, const Report& report) {
+  report.warn(variable / "name", fmt::format("the operator sets {}; yours replaces it", name));
 }
 
 void graphIdentity(const Graph& graph, const Report& report) {
   forEachVariable(json::find(graph.spec, "envs"), "spec.envs",
-                  [&](const Value& variable, std::string_view name, const std::string& at) {
+                  [&](const Value& variable, std::string_view name, const At& at) {
                     const auto replaces = [&](const Service& service) {
                       return replacesIdentity(variable, service, service.type);
                     };
@@ -135,12 +147,12 @@ void graphIdentity(const Graph& graph, const Report& report) {
 void identity(const Service& service, const Report& report) {
   // The operator writes these itself where a graph is above.
   if (!service.graph.isGraph && service.graph.graphOwner != nullptr) return;
-  for (const std::string_view place : kServiceLists) {
-    const std::string_view type = place == "envs" ? service.type : api::kFrontend;
-    forEachVariable(listAt(service, place), service.at(place),
-                    [&](const Value& variable, std::string_view name, const std::string& at) {
-                      if (replacesIdentity(variable, service, type)) tellOfIdentity(at, name, report);
-                    });
+  for (const auto& [list, type] :
+       {std::pair{ownList(service), service.type}, std::pair{sidecarList(service), api::kFrontend}}) {
+    const std::string_view ofType = type;
+    forEachVariable(list.value, list.at, [&](const Value& variable, std::string_view name, const At& at) {
+      if (replacesIdentity(variable, service, ofType)) tellOfIdentity(at, name, report);
+    });
   }
 }
 
@@ -163,20 +175,19 @@ std::vector<std::string_view> references(std::string_view text) {
 
 /// The kubelet expands references to variables before this one only; the operator sorts them by name.
 void order(const Service& service, const Report& report) {
-  const std::array<std::pair<const Value*, std::string>, 3> lists = {
-      std::pair{json::find(service.graph.spec, "envs"), std::string{"spec.envs"}},
-      std::pair{service.member("envs"), service.at("envs")},
-      std::pair{json::find(service.mainContainer(), "env"), service.at("extraPodSpec.mainContainer.env")}};
+  const std::array<List, 3> lists = {
+      List{json::find(service.graph.spec, "envs"), "spec.envs"}, ownList(service),
+      List{json::find(service.mainContainer(), "env"), service.at("extraPodSpec.mainContainer.env")}};
   std::set<std::string_view> known;
-  for (const auto& [list, path] : lists) {
-    forEachVariable(list, path,
-                    [&](const Value&, std::string_view name, const std::string&) { known.insert(name); });
+  for (const List& list : lists) {
+    forEachVariable(list.value, list.at,
+                    [&](const Value&, std::string_view name, const At&) { known.insert(name); });
   }
-  for (const auto& [list, path] : lists) {
-    forEachVariable(list, path, [&](const Value& variable, std::string_view name, const std::string& at) {
+  for (const List& list : lists) {
+    forEachVariable(list.value, list.at, [&](const Value& variable, std::string_view name, const At& at) {
       for (const std::string_view wanted : references(json::findText(&variable, "value"))) {
         if (wanted <= name || !known.contains(wanted)) continue;
-        report.warn(at + ".value",
+        report.warn(at / "value",
                     fmt::format("does not see {}: variables are sorted by name, and it comes later",
                                 k8s::shownEnvName(wanted)));
       }
@@ -196,15 +207,15 @@ void deploymentConfig(const Service& service, const Report& report) {
 }
 
 void secretNames(const Service& service, const Report& report) {
-  for (const std::string_view place : {"envFromSecret", "frontendSidecar.envFromSecret"}) {
-    const Value* holder =
-        place == "envFromSecret" ? &service.spec : json::findObject(&service.spec, "frontendSidecar");
+  for (const bool sidecar : {false, true}) {
+    const Value* holder = sidecar ? sidecarOf(service) : &service.spec;
+    const At at = service.at(sidecar ? Members{"frontendSidecar.envFromSecret"} : Members{"envFromSecret"});
     const Value* secret = json::find(holder, "envFromSecret");
     if (secret == nullptr || !secret->IsString()) continue;
     if (secret->GetStringLength() == 0) {
-      report.required(service.at(place), "the name of a Secret");
+      report.required(at, "the name of a Secret");
     } else {
-      report.check(service.at(place), json::text(secret), k8s::dns1123SubdomainProblem(json::text(secret)));
+      report.check(at, json::text(secret), k8s::dns1123SubdomainProblem(json::text(secret)));
     }
   }
 }

@@ -16,7 +16,7 @@ GraphPolicy graphPolicy(const config::OperatorConfig& config, std::string_view o
                               : storage.storageType == "oci" ? storage.oci.uri
                                                              : std::string{}};
   const std::vector<Warning> ingress = config::ingressWarnings(config.ingress);
-  if (!ingress.empty()) policy.ingressFault = ingress.front().field;
+  if (!ingress.empty()) policy.ingressFault = ingress.front().field.text();
   policy.discoveryBackend = config.discoveryBackend;
   policy.virtualServices = !config.ingress.virtualServiceGateway.empty();
   policy.scalingAllowed = config.scalingAllowedServiceAccounts;

@@ -53,7 +53,8 @@ void hostSyntax(const Service& service, const Report& report) {
   if (problem.empty()) return;
   const std::string_view part = partAtFault(*ingress);
   const std::string_view given = json::findText(ingress, part);
-  report.invalid(service.at(fmt::format("ingress.{}", part)), given,
+  const At at = service.at("ingress");
+  report.invalid(at / part, given,
                  part == "hostSuffix" && given.starts_with('.')
                      ? "must not start with a dot, as one is put before it"
                      : fmt::format("makes the host {}, which {}", showValue(host), problem));

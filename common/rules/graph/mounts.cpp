@@ -21,20 +21,23 @@ using json::Value;
 constexpr std::array kReserved = {api::kSharedMemory, api::kCheckpointVolume, api::kPodInfoVolume,
                                   api::kEppConfigVolume};
 
+constexpr Members kMainMounts = "extraPodSpec.mainContainer.volumeMounts";
+
 struct Mount {
-  std::string path;  ///< "spec.services[a].volumeMounts[0]"
+  const At& place;  ///< "spec.services[a].volumeMounts[0]"
   std::string_view name;
   std::string_view point;  ///< as given
   bool cache = false;
 
-  std::string at(std::string_view field) const { return path + '.' + std::string{field}; }
+  At at(Members members) const { return place / members; }
 };
 
 template <typename Each>
 void forEachMount(const Service& service, Each each) {
+  const At mounts = service.at("volumeMounts");
   forEachObject(service.member("volumeMounts"), [&](const Value& value, std::size_t i) {
-    each(Mount{fmt::format("{}.volumeMounts[{}]", service.path, i), json::findText(&value, "name"),
-               json::findText(&value, "mountPoint"),
+    const At place = mounts[i];
+    each(Mount{place, json::findText(&value, "name"), json::findText(&value, "mountPoint"),
                json::findBool(&value, "useAsCompilationCache").value_or(false)});
   });
 }
@@ -110,11 +113,12 @@ void userVolumes(const Service& service, const Report& report) {
     if (!service.graph.isGraph || claims.contains(mount.name)) mounted.insert(mount.name);
   });
   mounted.erase("");
+  const At volumes = service.at("extraPodSpec.volumes");
   forEachObject(json::find(service.podSpec(), "volumes"), [&](const Value& volume, std::size_t i) {
     const std::string_view name = json::findText(&volume, "name");
     if (!mounted.contains(name)) return;
-    report.duplicate(service.at(fmt::format("extraPodSpec.volumes[{}].name", i)), name,
-                     "volumeMounts make a volume of this name");
+    const At at = volumes[i];
+    report.duplicate(at / "name", name, "volumeMounts make a volume of this name");
   });
 }
 
@@ -162,10 +166,11 @@ void ownPoints(const Service& service, const Report& report) {
     // A mount of the volume stands for the operator's.
     if (!own.volume.empty() && json::findNamed(mounts, own.volume) != nullptr) continue;
     constexpr std::string_view kWhy = "the operator mounts something there";
+    const At mountsAt = service.at(kMainMounts);
     forEachObject(mounts, [&](const Value& mount, std::size_t i) {
       if (json::findText(&mount, "mountPath") != own.path) return;
-      report.duplicate(service.at(fmt::format("extraPodSpec.mainContainer.volumeMounts[{}].mountPath", i)),
-                       own.path, std::string{kWhy});
+      const At at = mountsAt[i];
+      report.duplicate(at / "mountPath", own.path, std::string{kWhy});
     });
     forEachMount(service, [&](const Mount& mount) {
       if (effectivePoint(service, mount) != own.path || mount.name == own.volume) return;
@@ -179,20 +184,23 @@ void ownReplaced(const Service& service, const Report& report) {
   for (const OwnMount& own : ownMounts(service)) {
     if (own.volume.empty()) continue;
     const auto& claim = service.graph.policy.checkpointStorage.pvcName;
+    const At volumes = service.at("extraPodSpec.volumes");
+    const At mounts = service.at(kMainMounts);
     forEachObject(json::find(service.podSpec(), "volumes"), [&](const Value& volume, std::size_t i) {
       if (json::findText(&volume, "name") != own.volume) return;
       const Value* source = json::findObject(&volume, "persistentVolumeClaim");
       if (own.volume == api::kCheckpointVolume && json::findText(source, "claimName") == claim) return;
-      report.warn(service.at(fmt::format("extraPodSpec.volumes[{}].name", i)),
-                  "replaces the operator's own volume of this name");
+      const At at = volumes[i];
+      report.warn(at / "name", "replaces the operator's own volume of this name");
     });
-    forEachObject(
-        json::find(service.mainContainer(), "volumeMounts"), [&](const Value& mount, std::size_t i) {
-          const std::string_view path = json::findText(&mount, "mountPath");
-          if (json::findText(&mount, "name") != own.volume || path == own.path) return;
-          report.warn(service.at(fmt::format("extraPodSpec.mainContainer.volumeMounts[{}].mountPath", i)),
-                      fmt::format("takes the place of the operator's own mount at {}", own.path));
-        });
+    forEachObject(json::find(service.mainContainer(), "volumeMounts"),
+                  [&](const Value& mount, std::size_t i) {
+                    const std::string_view path = json::findText(&mount, "mountPath");
+                    if (json::findText(&mount, "name") != own.volume || path == own.path) return;
+                    const At at = mounts[i];
+                    report.warn(at / "mountPath",
+                                fmt::format("takes the place of the operator's own mount at {}", own.path));
+                  });
   }
 }
 

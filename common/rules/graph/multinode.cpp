@@ -12,13 +12,13 @@ namespace {
 
 using json::Value;
 
-constexpr std::string_view kMainContainer = "extraPodSpec.mainContainer.";
+constexpr Members kMainContainer = "extraPodSpec.mainContainer";
 
 void gpuCount(const Service& service, const Report& report) {
   if (!service.multinode() || service.framework.name != model::kTrtllm) return;
   const render::GpuCount counted = render::countedGpus(service.spec);
   if (counted.number > 0) return;
-  report.required(service.at(counted.field.empty() ? "resources.limits.gpu" : counted.field),
+  report.required(service.path / (counted.field.empty() ? Path{"resources.limits.gpu"} : counted.field),
                   "multinode TensorRT-LLM starts one process for each GPU");
 }
 
@@ -38,8 +38,9 @@ void flagsPlaced(const Service& service, const Report& report) {
       !render::vllmNeedsFlags(*main, service.spec, {service.annotations(), handedDown})) {
     return;
   }
+  const At at = service.at(kMainContainer);
   report.warn(
-      service.at(fmt::format("{}{}", kMainContainer, args ? "args" : "command")),
+      args ? at / "args" : at / "command",
       fmt::format("runs no python -m dynamo.{}: the flags that join the nodes cannot be added", framework));
 }
 
@@ -49,11 +50,11 @@ void droppedProbes(const Service& service, const Report& report) {
   const std::string& framework = service.framework.name;
   if (!service.multinode() || framework == model::kNoop) return;
   for (const std::string_view probe : {"livenessProbe", "readinessProbe", "startupProbe"}) {
-    for (const std::string_view prefix : {std::string_view{}, kMainContainer}) {
-      const Value* holder = prefix.empty() ? &service.spec : service.mainContainer();
-      if ((prefix.empty() && probe == "startupProbe") || json::findObject(holder, probe) == nullptr) continue;
-      report.warn(service.at(fmt::format("{}{}", prefix, probe)),
-                  "is used in the leader's pod only; worker pods have none");
+    for (const bool inContainer : {false, true}) {
+      const Value* holder = inContainer ? service.mainContainer() : &service.spec;
+      if ((!inContainer && probe == "startupProbe") || json::findObject(holder, probe) == nullptr) continue;
+      const At at = inContainer ? service.at(kMainContainer) : At{service.path};
+      report.warn(at / probe, "is used in the leader's pod only; worker pods have none");
     }
   }
 }

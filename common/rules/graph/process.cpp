@@ -1,7 +1,5 @@
 #include "common/rules/graph/process.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
@@ -61,14 +59,15 @@ Process processOf(const Service& service) {
   return process;
 }
 
-std::string Process::list(std::size_t item) const {
-  return service->at(item < arguments ? "extraPodSpec.mainContainer.command"
-                                      : "extraPodSpec.mainContainer.args");
+At Process::list(std::size_t item) const {
+  return item < arguments ? service->at("extraPodSpec.mainContainer.command")
+                          : service->at("extraPodSpec.mainContainer.args");
 }
 
-std::string Process::field(std::size_t item) const {
-  if (item >= arguments) return fmt::format("{}[{}]", list(item), item - arguments);
-  return ownCommand ? fmt::format("{}[{}]", list(item), item) : list(item);
+Path Process::field(std::size_t item) const {
+  Path field = list(item).path();
+  if (item >= arguments) return field[item - arguments];
+  return ownCommand ? field[item] : field;
 }
 
 std::vector<std::vector<std::string>> commandsIn(std::string_view script) {

@@ -20,9 +20,9 @@ struct Process {
   std::optional<std::size_t> script;    ///< the item that the shell runs as its text
 
   /// "spec.services[a].extraPodSpec.mainContainer.args[0]"; the list itself for the operator's command.
-  std::string field(std::size_t item) const;
+  Path field(std::size_t item) const;
   /// The list that holds the item.
-  std::string list(std::size_t item) const;
+  At list(std::size_t item) const;
 };
 
 /// With the operator's command where the service has none. `service` must outlive it.

@@ -13,7 +13,7 @@ namespace {
 
 using json::Value;
 
-constexpr std::string_view kOrderPath = "spec.restart.strategy.order";
+constexpr Members kOrderPath = "spec.restart.strategy.order";
 
 const Value* restartOf(const Graph& graph) {
   return json::findObject(graph.spec, "restart");
@@ -39,8 +39,7 @@ void idRequired(const Graph& graph, const Report& report) {
 
 void parallelHasNoOrder(const Graph& graph, const Report& report) {
   if (!isParallel(graph) || orderOf(graph) == nullptr) return;
-  report.forbidden(std::string{kOrderPath},
-                   "may not be set with type Parallel, which restarts all services at once");
+  report.forbidden(kOrderPath, "may not be set with type Parallel, which restarts all services at once");
 }
 
 /// Null services count: they are keys.
@@ -59,12 +58,13 @@ void orderIsComplete(const Graph& graph, const Report& report) {
   if (isParallel(graph) || order == nullptr) return;
   const std::vector<std::string_view> known = serviceNames(graph);
   Suggestions didYouMean{known};
+  const At orderAt = kOrderPath;
   std::set<std::string_view> named;
   std::size_t wrong = 0;
   for (rapidjson::SizeType i = 0; i < order->Size(); ++i) {
     if (!(*order)[i].IsString()) continue;
     const std::string_view name = json::text((*order)[i]);
-    const std::string field = fmt::format("{}[{}]", kOrderPath, i);
+    const At field = orderAt[i];
     const bool isNew = named.insert(name).second;
     wrong += !isNew || !std::binary_search(known.begin(), known.end(), name) ? 1 : 0;
     if (!isNew) {
@@ -78,8 +78,7 @@ void orderIsComplete(const Graph& graph, const Report& report) {
                [&](std::string_view name) { return !named.contains(name); });
   // Each wrong name probably stands for one that is missing.
   if (left.size() <= wrong) return;
-  report.refused(std::string{kOrderPath},
-                 fmt::format("must name every service; missing: {}", fmt::join(left, ", ")));
+  report.refused(kOrderPath, fmt::format("must name every service; missing: {}", fmt::join(left, ", ")));
 }
 
 constexpr std::array kChecks = {

@@ -40,7 +40,7 @@ void replicasNotNegative(const Service& service, const Report& report) {
 void sharedMemorySize(const Service& service, const Report& report) {
   const Value* memory = json::findObject(&service.spec, "sharedMemory");
   if (memory == nullptr || json::findBool(memory, "disabled").value_or(false)) return;
-  const std::string field = service.at("sharedMemory.size");
+  const At field = service.at("sharedMemory.size");
   const Value* size = json::find(memory, "size");
   const auto text = size == nullptr ? std::nullopt : k8s::quantityText(*size);
   if (!text) return report.required(field, "unless disabled is true");
@@ -77,8 +77,9 @@ void subComponentType(const Service& service, const Report& report) {
 }
 
 void typeLabels(const Service& service, const Report& report) {
-  for (const auto& [field, label] : {std::pair{"componentType", api::label::kComponentType},
-                                     std::pair{"subComponentType", api::label::kSubComponentType}}) {
+  for (const auto& [field, label] :
+       {std::pair{std::string_view{"componentType"}, api::label::kComponentType},
+        std::pair{std::string_view{"subComponentType"}, api::label::kSubComponentType}}) {
     const std::string_view text = json::findText(&service.spec, field);
     const std::string problem = k8s::labelValueProblem(text);
     if (problem.empty()) continue;
@@ -107,11 +108,14 @@ void containerNames(const Service& service, const Report& report) {
     report.duplicate(service.at("extraPodSpec.mainContainer.name"), api::kSidecarContainer,
                      "is the name of the frontend sidecar");
   }
+  const At pod = service.at("extraPodSpec");
   for (const std::string_view list : {"containers", "initContainers"}) {
+    const At containers = pod / list;
     forEachObject(json::find(service.podSpec(), list), [&](const Value& container, std::size_t i) {
       const std::string_view name = json::findText(&container, "name");
       if (!taken.contains(name)) return;
-      report.duplicate(service.at(fmt::format("extraPodSpec.{}[{}].name", list, i)), name,
+      const At at = containers[i];
+      report.duplicate(at / "name", name,
                        name == mainName(service) ? "is the name of the main container"
                                                  : "is the name of the frontend sidecar");
     });

@@ -36,7 +36,7 @@ constexpr Operator kOperators[] = {
 };
 
 /// The operator of an expression, checked with the number of its values.
-const Operator* operatorOf(const Report& report, const Value& expression, const At& at, bool ofNodes,
+const Operator* operatorOf(const Reports& report, const Value& expression, const At& at, bool ofNodes,
                            std::string_view rule) {
   const std::string_view name = json::findText(&expression, "operator");
   const Value* values = json::find(expression, "values");
@@ -44,31 +44,31 @@ const Operator* operatorOf(const Report& report, const Value& expression, const 
     return known.name == name && (ofNodes || !known.ofNodesOnly);
   });
   if (name.empty()) {
-    report.required(at / "operator", rule);
+    report(rule).required(at / "operator");
     return nullptr;
   }
   if (found == std::end(kOperators)) {
     if (ofNodes) {
-      report.oneOf(at / "operator", name, {"DoesNotExist", "Exists", "Gt", "In", "Lt", "NotIn"}, rule);
+      oneOf(report(rule), at / "operator", name, {"DoesNotExist", "Exists", "Gt", "In", "Lt", "NotIn"});
     } else {
-      report.oneOf(at / "operator", name, {"DoesNotExist", "Exists", "In", "NotIn"}, rule);
+      oneOf(report(rule), at / "operator", name, {"DoesNotExist", "Exists", "In", "NotIn"});
     }
     return nullptr;
   }
   if (found->values == Values::AtLeastOne && sizeOf(values) == 0) {
-    report.required(at / "values", rule, fmt::format("at least one value, for the operator is {}", name));
+    report(rule).required(at / "values", fmt::format("at least one value, for the operator is {}", name));
   } else if (found->values == Values::One && sizeOf(values) != 1) {
-    report.required(at / "values", rule, fmt::format("exactly one value, for the operator is {}", name));
+    report(rule).required(at / "values", fmt::format("exactly one value, for the operator is {}", name));
   } else if (found->values == Values::None && sizeOf(values) > 0) {
-    report.forbidden(at / "values", fmt::format("may not be given when the operator is {}", name), rule);
+    report(rule).forbidden(at / "values", fmt::format("may not be given when the operator is {}", name));
   }
   return found;
 }
 
-void labelKey(const Report& report, const Value& expression, const At& at, std::string_view rule) {
+void labelKey(const Reports& report, const Value& expression, const At& at, std::string_view rule) {
   const std::string_view key = json::findText(&expression, "key");
-  if (key.empty()) return report.required(at, rule);
-  report.check(at, key, k8s::qualifiedNameProblem(key), rule);
+  if (key.empty()) return report(rule).required(at);
+  report(rule).check(at, key, k8s::qualifiedNameProblem(key));
 }
 
 bool isInteger(std::string_view text) {
@@ -82,19 +82,19 @@ struct Terms {
   bool required;       ///< in preferences the API server takes any value
 };
 
-void nodeValue(const Report& report, std::string_view value, bool integer, const At& at, const Terms& terms) {
+void nodeValue(const Reports& report, std::string_view value, bool integer, const At& at,
+               const Terms& terms) {
   const std::string problem = k8s::labelValueProblem(value);
   if (!problem.empty() && terms.required) {
-    report.invalid(at, value, problem, id::kNodeAffinity);
+    report(id::kNodeAffinity).invalid(at, value, problem);
   } else if (!problem.empty() || (integer && !isInteger(value))) {
-    report.warn(terms.affinity,
-                fmt::format("{} matches no node{}", field::showValue(value),
-                            problem.empty() ? ": not an integer" : "'s label"),
-                id::kNodeAffinityDoubtful);
+    report(id::kNodeAffinityDoubtful)
+        .warn(terms.affinity, fmt::format("{} matches no node{}", field::showValue(value),
+                                          problem.empty() ? ": not an integer" : "'s label"));
   }
 }
 
-void nodeExpression(const Report& report, const Value& expression, const At& at, const Terms& terms) {
+void nodeExpression(const Reports& report, const Value& expression, const At& at, const Terms& terms) {
   const Operator* known = operatorOf(report, expression, at, true, id::kNodeAffinity);
   const bool integer = known != nullptr && known->values == Values::One;
   labelKey(report, expression, at / "key", id::kNodeAffinity);
@@ -104,46 +104,46 @@ void nodeExpression(const Report& report, const Value& expression, const At& at,
   });
 }
 
-void nodeField(const Report& report, const Value& field, const At& at) {
+void nodeField(const Reports& report, const Value& field, const At& at) {
   const std::string_view key = json::findText(&field, "key");
-  if (key.empty()) report.required(at / "key", id::kNodeAffinity);
-  report.oneOf(at / "key", key, {"metadata.name"}, id::kNodeAffinity);
+  if (key.empty()) report(id::kNodeAffinity).required(at / "key");
+  oneOf(report(id::kNodeAffinity), at / "key", key, {"metadata.name"});
   const std::string_view comparison = json::findText(&field, "operator");
-  if (comparison.empty()) report.required(at / "operator", id::kNodeAffinity);
-  report.oneOf(at / "operator", comparison, {"In", "NotIn"}, id::kNodeAffinity);
+  if (comparison.empty()) report(id::kNodeAffinity).required(at / "operator");
+  oneOf(report(id::kNodeAffinity), at / "operator", comparison, {"In", "NotIn"});
   const Value* values = json::find(field, "values");
   const At valuesAt = at / "values";
   const bool one = comparison == "In" || comparison == "NotIn";
-  if (one && sizeOf(values) != 1) report.required(valuesAt, id::kNodeAffinity, "exactly one value");
+  if (one && sizeOf(values) != 1) report(id::kNodeAffinity).required(valuesAt, "exactly one value");
   if (key != "metadata.name") return;
   forEachText(values, valuesAt, [&](std::string_view value, const At& place) {
-    report.check(place, value, k8s::dns1123SubdomainProblem(value), id::kNodeAffinity);
+    report(id::kNodeAffinity).check(place, value, k8s::dns1123SubdomainProblem(value));
   });
 }
 
-void nodeTerm(const Report& report, const Value* term, const At& at, const Terms& terms) {
+void nodeTerm(const Reports& report, const Value* term, const At& at, const Terms& terms) {
   forEach(json::find(term, "matchExpressions"), at / "matchExpressions",
           [&](const Value& one, const At& place) { nodeExpression(report, one, place, terms); });
   forEach(json::find(term, "matchFields"), at / "matchFields",
           [&](const Value& one, const At& place) { nodeField(report, one, place); });
 }
 
-void weight(const Report& report, const Value& term, const At& at, std::string_view rule) {
+void weight(const Reports& report, const Value& term, const At& at, std::string_view rule) {
   const Value* given = json::find(term, "weight");
-  if (given == nullptr) return report.required(at, rule, "between 1 and 100");
+  if (given == nullptr) return report(rule).required(at, "between 1 and 100");
   const auto number = integer(given);
   if (number && (*number < 1 || *number > 100)) {
-    report.invalid(at, *given, "must be between 1 and 100, inclusive", rule);
+    report(rule).invalid(at, *given, "must be between 1 and 100, inclusive");
   }
 }
 
-void nodeAffinity(const Report& report, const Value* affinity, const At& at) {
+void nodeAffinity(const Reports& report, const Value* affinity, const At& at) {
   if (affinity == nullptr) return;
   if (const Value* required = json::findObject(affinity, kRequired)) {
     const At requiredAt = at / kRequired;
     const At termsAt = requiredAt / "nodeSelectorTerms";
     const Value* terms = json::find(*required, "nodeSelectorTerms");
-    if (sizeOf(terms) == 0) report.required(termsAt, id::kNodeAffinity, "at least one term");
+    if (sizeOf(terms) == 0) report(id::kNodeAffinity).required(termsAt, "at least one term");
     forEach(terms, termsAt, [&](const Value& one, const At& place) {
       nodeTerm(report, &one, place, {at, true});
     });
@@ -154,39 +154,39 @@ void nodeAffinity(const Report& report, const Value* affinity, const At& at) {
   });
 }
 
-void podTerm(const Report& report, const Value& term, const At& at) {
+void podTerm(const Reports& report, const Value& term, const At& at) {
   const std::string_view key = json::findText(&term, "topologyKey");
   if (key.empty()) {
-    report.required(at / "topologyKey", id::kPodAffinity);
+    report(id::kPodAffinity).required(at / "topologyKey");
   } else {
-    report.check(at / "topologyKey", key, k8s::qualifiedNameProblem(key), id::kPodAffinity);
+    report(id::kPodAffinity).check(at / "topologyKey", key, k8s::qualifiedNameProblem(key));
   }
   labelSelector(report, json::findObject(&term, "labelSelector"), at / "labelSelector");
   labelSelector(report, json::findObject(&term, "namespaceSelector"), at / "namespaceSelector");
   forEachText(json::find(term, "namespaces"), at / "namespaces", [&](std::string_view name, const At& place) {
-    report.check(place, name, k8s::dns1123LabelProblem(name), id::kPodAffinity);
+    report(id::kPodAffinity).check(place, name, k8s::dns1123LabelProblem(name));
   });
   matchLabelKeys(report, term, at);
   for (const std::string_view field : {"matchLabelKeys", "mismatchLabelKeys"}) {
-    if (sizeOf(json::find(term, field)) > 0) report.needsVersion(at / field, "1.31");
+    if (sizeOf(json::find(term, field)) > 0) needsVersion(report, at / field, "1.31");
   }
 }
 
-void podAffinity(const Report& report, const Value* affinity, const At& at) {
+void podAffinity(const Reports& report, const Value* affinity, const At& at) {
   forEach(json::find(affinity, kRequired), at / kRequired,
           [&](const Value& one, const At& place) { podTerm(report, one, place); });
   forEach(json::find(affinity, kPreferred), at / kPreferred, [&](const Value& one, const At& place) {
     weight(report, one, place / "weight", id::kPodAffinity);
     const Value* term = json::findObject(&one, "podAffinityTerm");
     const At termAt = place / "podAffinityTerm";
-    if (term == nullptr) return report.required(termAt, id::kPodAffinity);
+    if (term == nullptr) return report(id::kPodAffinity).required(termAt);
     podTerm(report, *term, termAt);
   });
 }
 
 std::set<std::string_view> keysOf(const Value* selector) {
   std::set<std::string_view> keys;
-  const At nowhere{""};
+  const At nowhere;
   forEachMember(json::find(selector, "matchLabels"), nowhere,
                 [&](std::string_view key, const Value&, const At&) { keys.insert(key); });
   forEach(json::find(selector, "matchExpressions"), nowhere,
@@ -196,26 +196,26 @@ std::set<std::string_view> keysOf(const Value* selector) {
 
 }  // namespace
 
-void labelSelector(const Report& report, const Value* selector, const At& at) {
+void labelSelector(const Reports& report, const Value* selector, const At& at) {
   const At matchLabels = at / "matchLabels";
-  forEachMember(json::find(selector, "matchLabels"), matchLabels,
-                [&](std::string_view key, const Value& value, const At& place) {
-                  report.check(place, key, k8s::qualifiedNameProblem(key), id::kSelector);
-                  report.check(place, json::text(value), k8s::labelValueProblem(json::text(value)),
-                               id::kSelector);
-                });
+  forEachMember(
+      json::find(selector, "matchLabels"), matchLabels,
+      [&](std::string_view key, const Value& value, const At& place) {
+        report(id::kSelector).check(place, key, k8s::qualifiedNameProblem(key));
+        report(id::kSelector).check(place, json::text(value), k8s::labelValueProblem(json::text(value)));
+      });
   forEach(json::find(selector, "matchExpressions"), at / "matchExpressions",
           [&](const Value& one, const At& place) {
             operatorOf(report, one, place, false, id::kSelector);
             labelKey(report, one, place / "key", id::kSelector);
             const At values = place / "values";
             forEachText(json::find(one, "values"), values, [&](std::string_view value, const At& valueAt) {
-              report.check(valueAt, value, k8s::labelValueProblem(value), id::kSelector);
+              report(id::kSelector).check(valueAt, value, k8s::labelValueProblem(value));
             });
           });
 }
 
-void matchLabelKeys(const Report& report, const Value& term, const At& at) {
+void matchLabelKeys(const Reports& report, const Value& term, const At& at) {
   const Value* selector = json::findObject(&term, "labelSelector");
   const std::set<std::string_view> selected = keysOf(selector);
   std::set<std::string_view> mismatched;
@@ -224,27 +224,27 @@ void matchLabelKeys(const Report& report, const Value& term, const At& at) {
     const Value* keys = json::find(term, field);
     const At place = at / field;
     if (sizeOf(keys) > 0 && selector == nullptr) {
-      report.forbidden(place, "may not be given without labelSelector", id::kMatchLabelKeys);
+      report(id::kMatchLabelKeys).forbidden(place, "may not be given without labelSelector");
       continue;
     }
     forEachText(keys, place, [&](std::string_view key, const At& keyAt) {
-      report.check(keyAt, key, k8s::qualifiedNameProblem(key), id::kMatchLabelKeys);
+      report(id::kMatchLabelKeys).check(keyAt, key, k8s::qualifiedNameProblem(key));
       if (field == "mismatchLabelKeys") {
         mismatched.insert(key);
         return;
       }
       if (mismatched.contains(key)) {
-        report.invalid(keyAt, key, "must not be in mismatchLabelKeys, too", id::kMatchLabelKeys);
+        report(id::kMatchLabelKeys).invalid(keyAt, key, "must not be in mismatchLabelKeys, too");
       }
       repeated = repeated || selected.contains(key);
     });
   }
   if (repeated) {
-    report.warn(at, "matchLabelKeys repeat the labelSelector", id::kMatchLabelKeysDoubtful);
+    report(id::kMatchLabelKeysDoubtful).warn(at, "matchLabelKeys repeat the labelSelector");
   }
 }
 
-void affinity(const Report& report, const Value* affinity, const At& at) {
+void affinity(const Reports& report, const Value* affinity, const At& at) {
   nodeAffinity(report, json::findObject(affinity, "nodeAffinity"), at / "nodeAffinity");
   podAffinity(report, json::findObject(affinity, "podAffinity"), at / "podAffinity");
   podAffinity(report, json::findObject(affinity, "podAntiAffinity"), at / "podAntiAffinity");

@@ -25,10 +25,10 @@ using Entries = std::map<std::string_view, std::optional<Entry>>;
 bool isHugepages(std::string_view name);
 
 /// Reads requests or limits, and reports names and amounts that cannot be.
-Entries entries(const Report& report, const json::Value* list, const At& at);
+Entries entries(const Reports& report, const json::Value* list, const At& at);
 
 /// Reports a request that its limit does not allow. The places are those of the resource.
-void compare(const Report& report, const Entry& request, const Entries& limits, const At& requestAt,
+void compare(const Reports& report, const Entry& request, const Entries& limits, const At& requestAt,
              const At& limitAt);
 
 /// Huge pages are allowed only beside cpu or memory.

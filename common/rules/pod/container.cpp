@@ -15,13 +15,13 @@ bool isSpace(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-void image(const Report& report, std::string_view image, const At& at) {
-  if (image.empty()) return report.required(at, id::kImage);
+void image(const Reports& report, std::string_view image, const At& at) {
+  if (image.empty()) return report(id::kImage).required(at);
   if (isSpace(image.front()) || isSpace(image.back())) {
-    return report.invalid(at, image, "must not have leading or trailing white space", id::kImage);
+    return report(id::kImage).invalid(at, image, "must not have leading or trailing white space");
   }
   const std::string doubt = imageDoubt(image);
-  if (!doubt.empty()) report.warn(at, doubt, id::kImageDoubtful);
+  if (!doubt.empty()) report(id::kImageDoubtful).warn(at, doubt);
 }
 
 bool isSidecar(const Value& container) {
@@ -29,7 +29,7 @@ bool isSidecar(const Value& container) {
 }
 
 /// What only containers that stay may have.
-void lasting(const Report& report, const Value& container, const At& at, const PodFacts& facts) {
+void lasting(const Reports& report, const Value& container, const At& at, const PodFacts& facts) {
   struct Named {
     std::string_view field;
     ProbeKind kind;
@@ -44,11 +44,11 @@ void lasting(const Report& report, const Value& container, const At& at, const P
   lifecycle(report, json::find(container, "lifecycle"), at / "lifecycle", facts);
 }
 
-void passing(const Report& report, const Value& container, const At& at) {
+void passing(const Reports& report, const Value& container, const At& at) {
   for (const std::string_view field : {"livenessProbe", "readinessProbe", "startupProbe", "lifecycle"}) {
     if (json::find(container, field) == nullptr) continue;
-    report.forbidden(at / field, "may not be set in init containers without restartPolicy Always",
-                     id::kInitForbidden);
+    report(id::kInitForbidden)
+        .forbidden(at / field, "may not be set in init containers without restartPolicy Always");
   }
 }
 
@@ -79,19 +79,19 @@ std::string imageDoubt(std::string_view image) {
   return upper ? "has upper case letters in its repository, which no registry allows" : "";
 }
 
-void container(const Report& report, const Value& container, const At& at, ContainerKind kind,
+void container(const Reports& report, const Value& container, const At& at, ContainerKind kind,
                const PodFacts& facts) {
   const std::string_view name = json::findText(&container, "name");
   if (name.empty()) {
-    report.required(at / "name", id::kContainerName);
+    report(id::kContainerName).required(at / "name");
   } else {
-    report.check(at / "name", name, k8s::dns1123LabelProblem(name), id::kContainerName);
+    report(id::kContainerName).check(at / "name", name, k8s::dns1123LabelProblem(name));
   }
   image(report, json::findText(&container, "image"), at / "image");
-  report.oneOf(at / "imagePullPolicy", json::findText(&container, "imagePullPolicy"),
-               {"Always", "IfNotPresent", "Never"}, id::kEnum);
-  report.oneOf(at / "terminationMessagePolicy", json::findText(&container, "terminationMessagePolicy"),
-               {"FallbackToLogsOnError", "File"}, id::kEnum);
+  oneOf(report(id::kEnum), at / "imagePullPolicy", json::findText(&container, "imagePullPolicy"),
+        {"Always", "IfNotPresent", "Never"});
+  oneOf(report(id::kEnum), at / "terminationMessagePolicy",
+        json::findText(&container, "terminationMessagePolicy"), {"FallbackToLogsOnError", "File"});
   ports(report, json::find(container, "ports"), at / "ports");
   env(report, json::find(container, "env"), at / "env", facts);
   envFrom(report, json::find(container, "envFrom"), at / "envFrom");
@@ -108,12 +108,12 @@ void container(const Report& report, const Value& container, const At& at, Conta
   }
 }
 
-void containers(const Report& report, const Value& podSpec, const At& at, const PodFacts& facts) {
+void containers(const Reports& report, const Value& podSpec, const At& at, const PodFacts& facts) {
   const At mainAt = at / "containers";
   const At initAt = at / "initContainers";
   const Value* main = json::find(podSpec, "containers");
   const Value* init = json::find(podSpec, "initContainers");
-  if (main == nullptr || (main->IsArray() && main->Empty())) report.required(mainAt, id::kContainers);
+  if (main == nullptr || (main->IsArray() && main->Empty())) report(id::kContainers).required(mainAt);
 
   Seen<> names;
   const auto each = [&](ContainerKind kind) {
@@ -121,7 +121,7 @@ void containers(const Report& report, const Value& podSpec, const At& at, const 
       container(report, one, place, kind, facts);
       const std::string_view name = json::findText(&one, "name");
       if (!name.empty() && !names.add(name)) {
-        report.duplicate(place / "name", name, id::kContainerUnique);
+        report(id::kContainerUnique).duplicate(place / "name", name);
       }
     };
   };

@@ -26,63 +26,63 @@ std::string searchProblem(std::string_view search) {
   return k8s::dns1123SubdomainProblem(plain);
 }
 
-void nameservers(const Report& report, const Value* list, const At& at) {
+void nameservers(const Reports& report, const Value* list, const At& at) {
   std::size_t count = 0;
   forEachText(list, at, [&](std::string_view server, const At& place) {
     ++count;
-    if (!k8s::isIpAddress(server)) report.invalid(place, server, "must be an IP address", id::kDns);
+    if (!k8s::isIpAddress(server)) report(id::kDns).invalid(place, server, "must be an IP address");
   });
   if (count > kMaxNameservers) {
-    report.refused(at, fmt::format("must not have more than {} nameservers", kMaxNameservers), id::kDns);
+    report(id::kDns).refused(at, fmt::format("must not have more than {} nameservers", kMaxNameservers));
   }
 }
 
-void searches(const Report& report, const Value* list, const At& at) {
+void searches(const Reports& report, const Value* list, const At& at) {
   std::size_t count = 0;
   std::size_t bytes = 0;
   forEachText(list, at, [&](std::string_view search, const At& place) {
     bytes += search.size() + (count++ == 0 ? 0 : 1);
-    report.check(place, search, searchProblem(search), id::kDns);
+    report(id::kDns).check(place, search, searchProblem(search));
   });
   if (count > kMaxSearches) {
-    report.refused(at, fmt::format("must not have more than {} search paths", kMaxSearches), id::kDns);
+    report(id::kDns).refused(at, fmt::format("must not have more than {} search paths", kMaxSearches));
   }
   if (bytes > kMaxSearchBytes) {
-    report.refused(at, fmt::format("must not be longer than {} bytes, spaces included", kMaxSearchBytes),
-                   id::kDns);
+    report(id::kDns).refused(
+        at, fmt::format("must not be longer than {} bytes, spaces included", kMaxSearchBytes));
   }
 }
 
 }  // namespace
 
-void dns(const Report& report, const Value& podSpec, const At& at) {
+void dns(const Reports& report, const Value& podSpec, const At& at) {
   const std::string_view policy = json::findText(&podSpec, "dnsPolicy");
-  report.oneOf(at / "dnsPolicy", policy, {"ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"},
-               id::kEnum);
+  oneOf(report(id::kEnum), at / "dnsPolicy", policy,
+        {"ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"});
   const Value* config = json::findObject(&podSpec, "dnsConfig");
   const Value* servers = json::find(config, "nameservers");
   const At configAt = at / "dnsConfig";
   if (policy == "None" && (servers == nullptr || (servers->IsArray() && servers->Empty()))) {
-    report.required(configAt / "nameservers", id::kDns, "at least one nameserver, for dnsPolicy is None");
+    report(id::kDns).required(configAt / "nameservers", "at least one nameserver, for dnsPolicy is None");
   }
   nameservers(report, servers, configAt / "nameservers");
   searches(report, json::find(config, "searches"), configAt / "searches");
   forEach(json::find(config, "options"), configAt / "options", [&](const Value& option, const At& place) {
-    if (json::findText(&option, "name").empty()) report.required(place / "name", id::kDns);
+    if (json::findText(&option, "name").empty()) report(id::kDns).required(place / "name");
   });
 }
 
-void hostAliases(const Report& report, const Value* list, const At& at) {
+void hostAliases(const Reports& report, const Value* list, const At& at) {
   forEach(list, at, [&](const Value& alias, const At& place) {
     const std::string_view ip = json::findText(&alias, "ip");
     if (ip.empty()) {
-      report.required(place / "ip", id::kHostAlias);
+      report(id::kHostAlias).required(place / "ip");
     } else if (!k8s::isIpAddress(ip)) {
-      report.invalid(place / "ip", ip, "must be an IP address", id::kHostAlias);
+      report(id::kHostAlias).invalid(place / "ip", ip, "must be an IP address");
     }
     const At names = place / "hostnames";
     forEachText(json::find(alias, "hostnames"), names, [&](std::string_view name, const At& nameAt) {
-      report.check(nameAt, name, k8s::dns1123SubdomainProblem(name), id::kHostAlias);
+      report(id::kHostAlias).check(nameAt, name, k8s::dns1123SubdomainProblem(name));
     });
   });
 }

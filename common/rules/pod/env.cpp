@@ -26,30 +26,30 @@ constexpr std::array<std::string_view, 5> kVolumeFields = {
 constexpr std::array<std::string_view, 12> kByteDivisors = {"1",  "1k",  "1M",  "1G",  "1T",  "1P",
                                                             "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi"};
 
-void variableName(const Report& report, std::string_view name, const At& at) {
-  if (name.empty()) return report.required(at, id::kEnvName);
+void variableName(const Reports& report, std::string_view name, const At& at) {
+  if (name.empty()) return report(id::kEnvName).required(at);
   const std::string problem = k8s::envNameProblem(name);
   if (problem.empty()) {
     const std::string doubt = k8s::strictEnvNameProblem(name);
-    if (!doubt.empty()) report.warn(at, "Kubernetes before 1.32 refuses this name", id::kEnvNameStrict);
+    if (!doubt.empty()) report(id::kEnvNameStrict).warn(at, "Kubernetes before 1.32 refuses this name");
     return;
   }
-  report.invalid(at, k8s::shownEnvName(name), problem, id::kEnvName);
+  report(id::kEnvName).invalid(at, k8s::shownEnvName(name), problem);
 }
 
 /// {name, key} of a ConfigMap or Secret.
-void keyRef(const Report& report, const Value& reference, const At& at) {
+void keyRef(const Reports& report, const Value& reference, const At& at) {
   const std::string_view name = json::findText(&reference, "name");
   if (name.empty()) {
-    report.required(at / "name", id::kKeyRef);
+    report(id::kKeyRef).required(at / "name");
   } else {
-    report.check(at / "name", name, k8s::dns1123SubdomainProblem(name), id::kKeyRef);
+    report(id::kKeyRef).check(at / "name", name, k8s::dns1123SubdomainProblem(name));
   }
   const std::string_view key = json::findText(&reference, "key");
   if (key.empty()) {
-    report.required(at / "key", id::kKeyRef);
+    report(id::kKeyRef).required(at / "key");
   } else {
-    report.check(at / "key", key, k8s::configMapKeyProblem(key), id::kKeyRef);
+    report(id::kKeyRef).check(at / "key", key, k8s::configMapKeyProblem(key));
   }
 }
 
@@ -61,29 +61,29 @@ bool isEmptyDir(const Value& volume) {
 }
 
 /// {volumeName, path, key} of a file with variables.
-void fileKeyRef(const Report& report, const Value& reference, const At& at, const PodFacts& facts) {
-  report.needsGate(at, "EnvFiles");
+void fileKeyRef(const Reports& report, const Value& reference, const At& at, const PodFacts& facts) {
+  needsGate(report, at, "EnvFiles");
   const std::string_view key = json::findText(&reference, "key");
   if (key.empty()) {
-    report.required(at / "key", id::kEnvFile);
+    report(id::kEnvFile).required(at / "key");
   } else {
-    report.check(at / "key", k8s::shownEnvName(key), k8s::envNameProblem(key), id::kEnvFile);
+    report(id::kEnvFile).check(at / "key", k8s::shownEnvName(key), k8s::envNameProblem(key));
   }
   const std::string_view path = json::findText(&reference, "path");
-  if (path.empty()) report.required(at / "path", id::kEnvFile);
-  if (hasBackstep(path)) report.invalid(at / "path", path, "must not contain '..'", id::kEnvFile);
+  if (path.empty()) report(id::kEnvFile).required(at / "path");
+  if (hasBackstep(path)) report(id::kEnvFile).invalid(at / "path", path, "must not contain '..'");
   const std::string_view name = json::findText(&reference, "volumeName");
   const At place = at / "volumeName";
-  if (name.empty()) return report.required(place, id::kEnvFile);
+  if (name.empty()) return report(id::kEnvFile).required(place);
   const Value* volume = facts.volume(name);
   if (volume == nullptr) {
-    report.notFound(place, name, "the pod has no volume of this name", id::kEnvFile);
+    report(id::kEnvFile).notFound(place, name, "the pod has no volume of this name");
   } else if (!isEmptyDir(*volume)) {
-    report.invalid(place, name, "must be a volume of type emptyDir", id::kEnvFile);
+    report(id::kEnvFile).invalid(place, name, "must be a volume of type emptyDir");
   }
 }
 
-void source(const Report& report, const Value& entry, const At& at, const PodFacts& facts) {
+void source(const Reports& report, const Value& entry, const At& at, const PodFacts& facts) {
   const Value* from = json::findObject(&entry, "valueFrom");
   if (from == nullptr) return;
   std::string_view first;
@@ -92,7 +92,7 @@ void source(const Report& report, const Value& entry, const At& at, const PodFac
     if (given == nullptr) continue;
     const At place = at / field;
     if (!first.empty()) {
-      report.forbidden(place, fmt::format("only one source may be given, and {} is", first), id::kEnvSource);
+      report(id::kEnvSource).forbidden(place, fmt::format("only one source may be given, and {} is", first));
       continue;
     }
     first = field;
@@ -102,10 +102,10 @@ void source(const Report& report, const Value& entry, const At& at, const PodFac
     if (field == "fileKeyRef") fileKeyRef(report, *given, place, facts);
   }
   if (first.empty()) {
-    report.required(at, id::kEnvSource,
-                    "a source: one of fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef");
+    report(id::kEnvSource)
+        .required(at, "a source: one of fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef");
   } else if (!json::findText(&entry, "value").empty()) {
-    report.forbidden(at, "may not be given together with a value", id::kEnvSource);
+    report(id::kEnvSource).forbidden(at, "may not be given together with a value");
   }
 }
 
@@ -137,102 +137,102 @@ bool isContainerResource(std::string_view resource) {
   return has(kNames, resource) || isHugepages(resource);
 }
 
-void divisor(const Report& report, const Value& reference, std::string_view resource, const At& at) {
+void divisor(const Reports& report, const Value& reference, std::string_view resource, const At& at) {
   const Value* given = json::find(reference, "divisor");
   const auto text = given == nullptr ? std::nullopt : k8s::quantityText(*given);
   if (!text) return;
   const std::string problem = k8s::quantityProblem(*text);
-  if (!problem.empty()) return report.check(at, *text, problem, id::kQuantity);
+  if (!problem.empty()) return report(id::kQuantity).check(at, *text, problem);
   const std::string canonical = k8s::canonicalQuantity(*text);
   if (canonical == "0") return;
   const bool cpu = resource.ends_with(".cpu");
   const bool good = cpu ? canonical == "1m" || canonical == "1"
                         : has(kByteDivisors, std::string_view{canonical}) || canonical == "1Ei";
   if (good) return;
-  report.invalid(at, *text, cpu ? "must be 1m or 1" : "must be 1, or 1 with a suffix k to E or Ki to Ei",
-                 id::kResourceFieldRef);
+  report(id::kResourceFieldRef)
+      .invalid(at, *text, cpu ? "must be 1m or 1" : "must be 1, or 1 with a suffix k to E or Ki to Ei");
 }
 
 }  // namespace
 
-void fieldRef(const Report& report, const Value& reference, const At& at, bool volume) {
+void fieldRef(const Reports& report, const Value& reference, const At& at, bool volume) {
   const std::string_view version = json::findText(&reference, "apiVersion");
-  report.oneOf(at / "apiVersion", version, {"v1"}, id::kFieldRef);
+  oneOf(report(id::kFieldRef), at / "apiVersion", version, {"v1"});
   const std::string_view path = json::findText(&reference, "fieldPath");
   const At place = at / "fieldPath";
-  if (path.empty()) return report.required(place, id::kFieldRef);
+  if (path.empty()) return report(id::kFieldRef).required(place);
   if (const auto parts = subscript(path)) {
     const auto& [field, key] = *parts;
     if (field == "metadata.labels") {
-      report.check(place, path, k8s::qualifiedNameProblem(key), id::kFieldRef);
+      report(id::kFieldRef).check(place, path, k8s::qualifiedNameProblem(key));
     } else if (field == "metadata.annotations") {
-      report.check(place, path, k8s::annotationKeyProblem(key), id::kFieldRef);
+      report(id::kFieldRef).check(place, path, k8s::annotationKeyProblem(key));
     } else {
-      report.invalid(place, path, "only metadata.labels and metadata.annotations take a ['key']",
-                     id::kFieldRef);
+      report(id::kFieldRef)
+          .invalid(place, path, "only metadata.labels and metadata.annotations take a ['key']");
     }
     return;
   }
   if (volume ? has(kVolumeFields, path) : has(kEnvFields, path)) return;
-  report.invalid(place, path,
-                 volume
-                     ? "must be metadata.name, .namespace, .uid, .labels, .annotations or one of their keys"
-                     : "must be metadata.name, .namespace, .uid, .labels['key'] or .annotations['key'], "
-                       "spec.nodeName, spec.serviceAccountName, status.hostIP, .hostIPs, .podIP or .podIPs",
-                 id::kFieldRef);
+  report(id::kFieldRef)
+      .invalid(place, path,
+               volume ? "must be metadata.name, .namespace, .uid, .labels, .annotations or one of their keys"
+                      : "must be metadata.name, .namespace, .uid, .labels['key'] or .annotations['key'], "
+                        "spec.nodeName, spec.serviceAccountName, status.hostIP, .hostIPs, .podIP or .podIPs");
 }
 
-void resourceFieldRef(const Report& report, const Value& reference, const At& at, bool volume) {
+void resourceFieldRef(const Reports& report, const Value& reference, const At& at, bool volume) {
   const std::string_view resource = json::findText(&reference, "resource");
   const bool known = isContainerResource(resource);
   if (volume && json::findText(&reference, "containerName").empty()) {
-    report.required(at / "containerName", id::kResourceFieldRef);
+    report(id::kResourceFieldRef).required(at / "containerName");
   } else if (resource.empty()) {
-    report.required(at / "resource", id::kResourceFieldRef);
+    report(id::kResourceFieldRef).required(at / "resource");
   } else if (!known) {
-    report.invalid(at / "resource", resource,
-                   "must be limits. or requests. with cpu, memory, ephemeral-storage or hugepages-<size>",
-                   id::kResourceFieldRef);
+    report(id::kResourceFieldRef)
+        .invalid(at / "resource", resource,
+                 "must be limits. or requests. with cpu, memory, ephemeral-storage or hugepages-<size>");
   }
   if (known) divisor(report, reference, resource, at / "divisor");
 }
 
-void env(const Report& report, const Value* list, const At& at, const PodFacts& facts) {
+void env(const Reports& report, const Value* list, const At& at, const PodFacts& facts) {
   Seen<> names;
   forEach(list, at, [&](const Value& entry, const At& place) {
     const std::string_view name = json::findText(&entry, "name");
     variableName(report, name, place / "name");
     source(report, entry, place / "valueFrom", facts);
     if (!name.empty() && !names.add(name)) {
-      report.warn(place / "name", "is set twice; the last value is used", id::kEnvRepeated);
+      report(id::kEnvRepeated).warn(place / "name", "is set twice; the last value is used");
     }
   });
 }
 
-void envFrom(const Report& report, const Value* list, const At& at) {
+void envFrom(const Reports& report, const Value* list, const At& at) {
   forEach(list, at, [&](const Value& entry, const At& place) {
     const std::string_view prefix = json::findText(&entry, "prefix");
     if (!prefix.empty()) variableName(report, prefix, place / "prefix");
     const Value* configMap = json::find(entry, "configMapRef");
     const Value* secret = json::find(entry, "secretRef");
     if (configMap != nullptr && secret != nullptr) {
-      return report.forbidden(place / "secretRef", "only one source may be given, and configMapRef is",
-                              id::kEnvFrom);
+      return report(id::kEnvFrom)
+          .forbidden(place / "secretRef", "only one source may be given, and configMapRef is");
     }
     const Value* given = configMap != nullptr ? configMap : secret;
     if (given == nullptr) {
-      return report.required(place, id::kEnvFrom, "a source: one of configMapRef, secretRef");
+      return report(id::kEnvFrom).required(place, "a source: one of configMapRef, secretRef");
     }
-    const At reference = place / (configMap != nullptr ? "configMapRef" : "secretRef");
+    const std::string_view kind = configMap != nullptr ? "configMapRef" : "secretRef";
+    const At reference = place / kind;
     const std::string_view name = json::findText(given, "name");
-    if (name.empty()) return report.required(reference / "name", id::kEnvFrom);
+    if (name.empty()) return report(id::kEnvFrom).required(reference / "name");
     const std::string problem = k8s::dns1123SubdomainProblem(name);
     if (!problem.empty() && name.ends_with('-')) {
       // Here alone the API server takes names for prefixes of generated ones.
-      report.warn(reference / "name", fmt::format("{} is not a valid object name", field::showValue(name)),
-                  id::kObjectName);
+      report(id::kObjectName)
+          .warn(reference / "name", fmt::format("{} is not a valid object name", field::showValue(name)));
     } else {
-      report.check(reference / "name", name, problem, id::kEnvFrom);
+      report(id::kEnvFrom).check(reference / "name", name, problem);
     }
   });
 }

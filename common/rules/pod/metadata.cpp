@@ -16,7 +16,7 @@ using json::Value;
 
 std::set<std::string_view> containerNames(const Value* podSpec) {
   std::set<std::string_view> names;
-  const At nowhere{""};
+  const At nowhere;
   for (const std::string_view list : {"containers", "initContainers"}) {
     forEach(json::find(podSpec, list), nowhere,
             [&](const Value& container, const At&) { names.insert(json::findText(&container, "name")); });
@@ -50,7 +50,7 @@ std::string deletionCostProblem(std::string_view cost) {
 
 }  // namespace
 
-void podAnnotations(const Report& report, const Value* map, const Value* podSpec, const At& at) {
+void podAnnotations(const Reports& report, const Value* map, const Value* podSpec, const At& at) {
   constexpr std::string_view kAppArmor = "container.apparmor.security.beta.kubernetes.io/";
   constexpr std::string_view kSeccomp = "container.seccomp.security.alpha.kubernetes.io/";
   std::optional<std::set<std::string_view>> containers;
@@ -58,36 +58,36 @@ void podAnnotations(const Report& report, const Value* map, const Value* podSpec
     const std::string_view value = json::text(given);
     if (key.starts_with(kAppArmor)) {
       if (!containers) containers = containerNames(podSpec);
-      report.check(place, value, appArmorProblem(value), id::kPodAnnotation);
+      report(id::kPodAnnotation).check(place, value, appArmorProblem(value));
       const std::string_view name = key.substr(kAppArmor.size());
       if (containers->contains(name)) return;
-      report.notFound(place, name, "the pod has no container of this name", id::kPodAnnotation);
+      report(id::kPodAnnotation).notFound(place, name, "the pod has no container of this name");
     } else if (key.starts_with(kSeccomp) || key == "seccomp.security.alpha.kubernetes.io/pod") {
-      report.check(place, value, seccompProblem(value), id::kPodAnnotation);
+      report(id::kPodAnnotation).check(place, value, seccompProblem(value));
     } else if (key == "controller.kubernetes.io/pod-deletion-cost") {
-      report.check(place, value, deletionCostProblem(value), id::kPodAnnotation);
+      report(id::kPodAnnotation).check(place, value, deletionCostProblem(value));
     }
   });
 }
 
-void labels(const Report& report, const json::Value* map, const At& at) {
+void labels(const Reports& report, const json::Value* map, const At& at) {
   forEachMember(map, at, [&](std::string_view key, const json::Value& value, const At& place) {
-    report.check(place, key, k8s::qualifiedNameProblem(key), id::kLabel);
+    report(id::kLabel).check(place, key, k8s::qualifiedNameProblem(key));
     if (value.IsString()) {
-      report.check(place, json::text(value), k8s::labelValueProblem(json::text(value)), id::kLabel);
+      report(id::kLabel).check(place, json::text(value), k8s::labelValueProblem(json::text(value)));
     }
   });
 }
 
-void annotations(const Report& report, const json::Value* map, const At& at) {
+void annotations(const Reports& report, const json::Value* map, const At& at) {
   std::size_t bytes = 0;
   forEachMember(map, at, [&](std::string_view key, const json::Value& value, const At& place) {
-    report.check(place, key, k8s::annotationKeyProblem(key), id::kAnnotation);
+    report(id::kAnnotation).check(place, key, k8s::annotationKeyProblem(key));
     bytes += key.size() + json::text(value).size();
   });
   if (bytes <= k8s::kMaxAnnotationBytes) return;
-  report.refused(at, fmt::format("may hold {} bytes at most (it has {})", k8s::kMaxAnnotationBytes, bytes),
-                 id::kAnnotation);
+  report(id::kAnnotation)
+      .refused(at, fmt::format("may hold {} bytes at most (it has {})", k8s::kMaxAnnotationBytes, bytes));
 }
 
 }  // namespace dynamo::rules::pod

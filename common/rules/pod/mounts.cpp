@@ -8,79 +8,79 @@ namespace {
 
 using json::Value;
 
-void subPath(const Report& report, const Value& mount, std::string_view field, const At& at) {
+void subPath(const Reports& report, const Value& mount, std::string_view field, const At& at) {
   const std::string_view path = json::findText(&mount, field);
   if (path.empty()) return;
-  if (path.starts_with('/')) report.invalid(at, path, "must be a relative path", id::kMountSubPath);
-  if (hasBackstep(path)) report.invalid(at, path, "must not contain '..'", id::kMountSubPath);
+  if (path.starts_with('/')) report(id::kMountSubPath).invalid(at, path, "must be a relative path");
+  if (hasBackstep(path)) report(id::kMountSubPath).invalid(at, path, "must not contain '..'");
 }
 
-void mountPath(const Report& report, const Value& mount, const At& at, Seen<>& paths) {
+void mountPath(const Reports& report, const Value& mount, const At& at, Seen<>& paths) {
   const std::string_view path = json::findText(&mount, "mountPath");
-  if (path.empty()) return report.required(at, id::kMountPath);
-  if (!paths.add(path)) report.invalid(at, path, "must be unique", id::kMountPath);
+  if (path.empty()) return report(id::kMountPath).required(at);
+  if (!paths.add(path)) report(id::kMountPath).invalid(at, path, "must be unique");
   if (path.find(':') != std::string_view::npos) {
-    report.warn(at, "holds ':', which container runtimes refuse", id::kMountPathDoubtful);
+    report(id::kMountPathDoubtful).warn(at, "holds ':', which container runtimes refuse");
   } else if (!path.starts_with('/')) {
-    report.warn(at, "is a relative path: it starts at the container's root", id::kMountPathDoubtful);
+    report(id::kMountPathDoubtful).warn(at, "is a relative path: it starts at the container's root");
   }
 }
 
-void volumeOf(const Report& report, const Value& mount, const At& at, const PodFacts& facts) {
+void volumeOf(const Reports& report, const Value& mount, const At& at, const PodFacts& facts) {
   const std::string_view name = json::findText(&mount, "name");
-  if (name.empty()) return report.required(at, id::kMountVolume);
+  if (name.empty()) return report(id::kMountVolume).required(at);
   if (facts.volume(name) != nullptr) return;
-  report.notFound(at, name, "the pod has no volume of this name", id::kMountVolume);
+  report(id::kMountVolume).notFound(at, name, "the pod has no volume of this name");
 }
 
 bool isPrivileged(const Value& container) {
   return json::findBool(json::findObject(&container, "securityContext"), "privileged").value_or(false);
 }
 
-void propagation(const Report& report, const Value& mount, const At& at, const Value& container) {
+void propagation(const Reports& report, const Value& mount, const At& at, const Value& container) {
   const std::string_view mode = json::findText(&mount, "mountPropagation");
-  report.oneOfGiven(at, json::find(mount, "mountPropagation"), {"Bidirectional", "HostToContainer", "None"},
-                    id::kEnum);
+  oneOfGiven(report(id::kEnum), at, json::find(mount, "mountPropagation"),
+             {"Bidirectional", "HostToContainer", "None"});
   if (mode == "Bidirectional" && !isPrivileged(container)) {
-    report.forbidden(at, "Bidirectional is for privileged containers only", id::kMountPropagation);
+    report(id::kMountPropagation).forbidden(at, "Bidirectional is for privileged containers only");
   }
 }
 
-void recursiveReadOnly(const Report& report, const Value& mount, const At& at) {
+void recursiveReadOnly(const Reports& report, const Value& mount, const At& at) {
   const Value* given = json::find(mount, "recursiveReadOnly");
   if (given == nullptr) return;
   const std::string_view mode = json::text(*given);
-  if (mode != "Disabled") report.needsVersion(at, "1.31");
-  report.oneOfGiven(at, given, {"Disabled", "Enabled", "IfPossible"}, id::kEnum);
+  if (mode != "Disabled") needsVersion(report, at, "1.31");
+  oneOfGiven(report(id::kEnum), at, given, {"Disabled", "Enabled", "IfPossible"});
   if (mode != "Enabled" && mode != "IfPossible") return;
   if (json::findBool(&mount, "readOnly") != true) {
-    report.forbidden(at, "may only be set when readOnly is true", id::kRecursiveReadOnly);
+    report(id::kRecursiveReadOnly).forbidden(at, "may only be set when readOnly is true");
   }
   const Value* propagation = json::find(mount, "mountPropagation");
   if (propagation != nullptr && json::text(*propagation) != "None") {
-    report.forbidden(at, "may only be set when mountPropagation is None", id::kRecursiveReadOnly);
+    report(id::kRecursiveReadOnly).forbidden(at, "may only be set when mountPropagation is None");
   }
 }
 
-void devicePath(const Report& report, const Value& device, const At& at, Seen<>& paths) {
+void devicePath(const Reports& report, const Value& device, const At& at, Seen<>& paths) {
   const std::string_view path = json::findText(&device, "devicePath");
-  if (path.empty()) return report.required(at, id::kMountPath);
-  if (hasBackstep(path)) report.invalid(at, path, "must not contain '..'", id::kMountPath);
-  if (!paths.add(path)) report.invalid(at, path, "must be unique", id::kMountPath);
+  if (path.empty()) return report(id::kMountPath).required(at);
+  if (hasBackstep(path)) report(id::kMountPath).invalid(at, path, "must not contain '..'");
+  if (!paths.add(path)) report(id::kMountPath).invalid(at, path, "must be unique");
 }
 
 /// Block devices share names and paths with mounts.
-void devices(const Report& report, const Value& container, const At& at, const PodFacts& facts, Seen<>& names,
-             Seen<>& paths) {
+void devices(const Reports& report, const Value& container, const At& at, const PodFacts& facts,
+             Seen<>& names, Seen<>& paths) {
   const Value* list = json::find(container, "volumeDevices");
   if (list != nullptr && list->IsArray() && !list->Empty() && !facts.hostUsers) {
-    report.forbidden(at, "may not be set when hostUsers is false", id::kHostUsers);
+    report(id::kHostUsers).forbidden(at, "may not be set when hostUsers is false");
   }
   forEach(list, at, [&](const Value& device, const At& place) {
     const std::string_view name = json::findText(&device, "name");
     volumeOf(report, device, place / "name", facts);
     if (!name.empty() && !names.add(name)) {
-      report.invalid(place / "name", name, "must not be mounted twice", id::kMountVolume);
+      report(id::kMountVolume).invalid(place / "name", name, "must not be mounted twice");
     }
     devicePath(report, device, place / "devicePath", paths);
     const Value* volume = facts.volume(name);
@@ -88,14 +88,14 @@ void devices(const Report& report, const Value& container, const At& at, const P
         json::find(*volume, "ephemeral") != nullptr) {
       return;
     }
-    report.invalid(place / "name", name, "must be a volume of type persistentVolumeClaim or ephemeral",
-                   id::kMountVolume);
+    report(id::kMountVolume)
+        .invalid(place / "name", name, "must be a volume of type persistentVolumeClaim or ephemeral");
   });
 }
 
 }  // namespace
 
-void mounts(const Report& report, const Value& container, const At& at, const PodFacts& facts) {
+void mounts(const Reports& report, const Value& container, const At& at, const PodFacts& facts) {
   Seen<> names;
   Seen<> paths;
   const At mountsAt = at / "volumeMounts";
@@ -106,7 +106,7 @@ void mounts(const Report& report, const Value& container, const At& at, const Po
     subPath(report, mount, "subPath", place / "subPath");
     subPath(report, mount, "subPathExpr", place / "subPathExpr");
     if (!json::findText(&mount, "subPath").empty() && !json::findText(&mount, "subPathExpr").empty()) {
-      report.forbidden(place / "subPathExpr", "may not be given together with subPath", id::kMountSubPath);
+      report(id::kMountSubPath).forbidden(place / "subPathExpr", "may not be given together with subPath");
     }
     propagation(report, mount, place / "mountPropagation", container);
     recursiveReadOnly(report, mount, place / "recursiveReadOnly");

@@ -50,122 +50,123 @@ class Seen {
 };
 
 // container.cpp
-void container(const Report& report, const json::Value& container, const At& at, ContainerKind kind,
+void container(const Reports& report, const json::Value& container, const At& at, ContainerKind kind,
                const PodFacts& facts);
 /// Names unique over both lists, host ports over the pod.
-void containers(const Report& report, const json::Value& podSpec, const At& at, const PodFacts& facts);
+void containers(const Reports& report, const json::Value& podSpec, const At& at, const PodFacts& facts);
 
 // ports.cpp
-void ports(const Report& report, const json::Value* list, const At& at);
+void ports(const Reports& report, const json::Value* list, const At& at);
 /// Which host ports of one kind of containers collide; init containers run one by one.
-void hostPorts(const Report& report, const json::Value* containers, const At& at, bool hostNetwork,
+void hostPorts(const Reports& report, const json::Value* containers, const At& at, bool hostNetwork,
                bool oneByOne);
 
 // probe.cpp
-void probe(const Report& report, const json::Value* probe, const At& at, ProbeKind kind);
+void probe(const Reports& report, const json::Value* probe, const At& at, ProbeKind kind);
 /// A string port that the container does not name.
-void probePortKnown(const Report& report, const json::Value* probe, const At& at,
+void probePortKnown(const Reports& report, const json::Value* probe, const At& at,
                     const json::Value& container);
-void lifecycle(const Report& report, const json::Value* lifecycle, const At& at, const PodFacts& facts);
+void lifecycle(const Reports& report, const json::Value* lifecycle, const At& at, const PodFacts& facts);
 
 // restart.cpp
 /// Which containers restart, and when.
-void containerRestart(const Report& report, const json::Value& container, const At& at, ContainerKind kind);
+void containerRestart(const Reports& report, const json::Value& container, const At& at, ContainerKind kind);
 /// What a change of resources in place does to the container.
-void resizePolicy(const Report& report, const json::Value* list, const At& at, const PodFacts& facts);
+void resizePolicy(const Reports& report, const json::Value* list, const At& at, const PodFacts& facts);
 /// The signal that ends a container.
-void stopSignal(const Report& report, const json::Value* lifecycle, const At& at, const PodFacts& facts);
+void stopSignal(const Reports& report, const json::Value* lifecycle, const At& at, const PodFacts& facts);
 
 // env.cpp
-void env(const Report& report, const json::Value* list, const At& at, const PodFacts& facts);
-void envFrom(const Report& report, const json::Value* list, const At& at);
-void fieldRef(const Report& report, const json::Value& reference, const At& at, bool volume);
-void resourceFieldRef(const Report& report, const json::Value& reference, const At& at, bool volume);
+void env(const Reports& report, const json::Value* list, const At& at, const PodFacts& facts);
+void envFrom(const Reports& report, const json::Value* list, const At& at);
+void fieldRef(const Reports& report, const json::Value& reference, const At& at, bool volume);
+void resourceFieldRef(const Reports& report, const json::Value& reference, const At& at, bool volume);
 
 // words.cpp
 /// References to variables in command, args and values that are not written $(NAME).
-void references(const Report& report, const json::Value& container, const At& at);
+void references(const Reports& report, const json::Value& container, const At& at);
 
 // resources.cpp
-void resources(const Report& report, const json::Value* resources, const At& at, const PodFacts& facts);
+void resources(const Reports& report, const json::Value* resources, const At& at, const PodFacts& facts);
 /// What a RuntimeClass says that its pods cost besides.
-void overhead(const Report& report, const json::Value* list, const At& at);
+void overhead(const Reports& report, const json::Value* list, const At& at);
 
 // pod_resources.cpp
 /// Resources of the pod as a whole.
-void podResources(const Report& report, const json::Value& podSpec, const At& at, const PodFacts& facts);
+void podResources(const Reports& report, const json::Value& podSpec, const At& at, const PodFacts& facts);
 
 // mounts.cpp
-void mounts(const Report& report, const json::Value& container, const At& at, const PodFacts& facts);
+void mounts(const Reports& report, const json::Value& container, const At& at, const PodFacts& facts);
 
 // volumes.cpp, volume_sources.cpp, volume_plugins.cpp, projected.cpp
-void volumes(const Report& report, const json::Value* list, const At& at);
-void volumeSource(const Report& report, std::string_view type, const json::Value& source, const At& at);
+void volumes(const Reports& report, const json::Value* list, const At& at);
+void volumeSource(const Reports& report, std::string_view type, const json::Value& source, const At& at);
 /// Types of volumes that are older than CSI.
-void volumePlugin(const Report& report, std::string_view type, const json::Value& source, const At& at);
-void projected(const Report& report, const json::Value& source, const At& at);
+void volumePlugin(const Reports& report, std::string_view type, const json::Value& source, const At& at);
+void projected(const Reports& report, const json::Value& source, const At& at);
 /// Names of initiators and portals of an iSCSI volume, whose length the volume's name counts to.
-void iscsiNames(const Report& report, std::string_view volume, const json::Value& source, const At& at);
+void iscsiNames(const Reports& report, std::string_view volume, const json::Value& source, const At& at);
 /// The name of another object: the API server wants any text here, but only some name objects.
-void objectName(const Report& report, const json::Value& source, std::string_view field, const At& at);
-void fileMode(const Report& report, const json::Value& source, std::string_view field, const At& at);
+void objectName(const Reports& report, const json::Value& source, std::string_view field, const At& at);
+void fileMode(const Reports& report, const json::Value& source, std::string_view field, const At& at);
 /// A required path of a file in the volume.
-void localPath(const Report& report, const json::Value& item, std::string_view field, const At& at);
+void localPath(const Reports& report, const json::Value& item, std::string_view field, const At& at);
 /// Paths of files in one volume.
 using Paths = std::vector<std::string_view>;
 /// Keys of a ConfigMap or Secret as files.
-Paths keyItems(const Report& report, const json::Value& source, const At& at);
+Paths keyItems(const Reports& report, const json::Value& source, const At& at);
 /// Fields of the pod as files.
-Paths downwardItems(const Report& report, const json::Value& source, const At& at);
+Paths downwardItems(const Reports& report, const json::Value& source, const At& at);
 /// A path below the volume: relative, no ".." element, not starting with "..".
 std::string localPathProblem(std::string_view path);
 bool hasBackstep(std::string_view path);
 
 // security.cpp
-void podSecurity(const Report& report, const json::Value* context, const At& at);
+void podSecurity(const Reports& report, const json::Value* context, const At& at);
 /// Sysctls of the network or of IPC, which are the host's when the pod `podSpec` at `at` has none of its own.
-void podSysctls(const Report& report, const json::Value& podSpec, const At& at);
-void containerSecurity(const Report& report, const json::Value* context, const At& at, const PodFacts& facts);
+void podSysctls(const Reports& report, const json::Value& podSpec, const At& at);
+void containerSecurity(const Reports& report, const json::Value* context, const At& at,
+                       const PodFacts& facts);
 /// The host's namespaces that a pod with users of its own may not have.
-void hostUsers(const Report& report, const json::Value& podSpec, const At& at, const PodFacts& facts);
+void hostUsers(const Reports& report, const json::Value& podSpec, const At& at, const PodFacts& facts);
 
 // profiles.cpp
-void seccompProfile(const Report& report, const json::Value* profile, const At& at);
-void appArmorProfile(const Report& report, const json::Value* profile, const At& at);
+void seccompProfile(const Reports& report, const json::Value* profile, const At& at);
+void appArmorProfile(const Reports& report, const json::Value* profile, const At& at);
 
 // windows.cpp
-void windowsOptions(const Report& report, const json::Value* options, const At& at);
+void windowsOptions(const Reports& report, const json::Value* options, const At& at);
 /// Containers that are processes of the host are so all together, in the host's network.
-void hostProcesses(const Report& report, const json::Value& podSpec, const At& at, const PodFacts& facts);
+void hostProcesses(const Reports& report, const json::Value& podSpec, const At& at, const PodFacts& facts);
 /// Fields that the pod's operating system does not know.
-void operatingSystem(const Report& report, const json::Value& podSpec, const At& at, const PodFacts& facts);
+void operatingSystem(const Reports& report, const json::Value& podSpec, const At& at, const PodFacts& facts);
 
 // scheduling.cpp, affinity.cpp
-void tolerations(const Report& report, const json::Value* list, const At& at);
-void topologySpread(const Report& report, const json::Value* list, const At& at);
-void affinity(const Report& report, const json::Value* affinity, const At& at);
-void labelSelector(const Report& report, const json::Value* selector, const At& at);
+void tolerations(const Reports& report, const json::Value* list, const At& at);
+void topologySpread(const Reports& report, const json::Value* list, const At& at);
+void affinity(const Reports& report, const json::Value* affinity, const At& at);
+void labelSelector(const Reports& report, const json::Value* selector, const At& at);
 /// matchLabelKeys and mismatchLabelKeys of an affinity term or a spread constraint.
-void matchLabelKeys(const Report& report, const json::Value& term, const At& at);
+void matchLabelKeys(const Reports& report, const json::Value& term, const At& at);
 
 // dns.cpp
-void dns(const Report& report, const json::Value& podSpec, const At& at);
-void hostAliases(const Report& report, const json::Value* list, const At& at);
+void dns(const Reports& report, const json::Value& podSpec, const At& at);
+void hostAliases(const Reports& report, const json::Value* list, const At& at);
 
 // metadata.cpp
-void labels(const Report& report, const json::Value* map, const At& at);
-void annotations(const Report& report, const json::Value* map, const At& at);
+void labels(const Reports& report, const json::Value* map, const At& at);
+void annotations(const Reports& report, const json::Value* map, const At& at);
 /// Annotations whose values the API server reads in pods.
-void podAnnotations(const Report& report, const json::Value* map, const json::Value* podSpec, const At& at);
+void podAnnotations(const Reports& report, const json::Value* map, const json::Value* podSpec, const At& at);
 
 // pvc.cpp
-void pvcSpec(const Report& report, const json::Value* spec, const At& at);
+void pvcSpec(const Reports& report, const json::Value* spec, const At& at);
 
 // job.cpp
-void jobSpec(const Report& report, const json::Value& spec, const At& at);
+void jobSpec(const Reports& report, const json::Value& spec, const At& at);
 
 // template.cpp
-void podTemplate(const Report& report, const json::Value* podTemplate, const At& at, Workload workload);
-void podSpec(const Report& report, const json::Value& spec, const At& at, Workload workload);
+void podTemplate(const Reports& report, const json::Value* podTemplate, const At& at, Workload workload);
+void podSpec(const Reports& report, const json::Value& spec, const At& at, Workload workload);
 
 }  // namespace dynamo::rules::pod

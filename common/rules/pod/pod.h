@@ -6,8 +6,8 @@
 // field of the pod schema is settled: tests/unit/rules/pod/fields.txt.
 //
 // Every function takes JSON as it would be sent to the API server, before its defaulting, and the path that
-// the findings' fields start with ("" is allowed). A value of a wrong JSON type is skipped: types are the
-// schema's business. Findings come in no order; field::Findings::sort() makes one of the errors,
+// the findings' fields start with ({} is the value itself). A value of a wrong JSON type is skipped: types
+// are the schema's business. Findings come in no order; field::Findings::sort() makes one of the errors,
 // warnings stay as they come.
 
 #include <span>
@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "common/field/finding.h"
+#include "common/field/path.h"
 #include "common/field/rule.h"
 #include "common/json/value.h"
 
@@ -26,11 +27,11 @@ enum class Workload {
 };
 
 /// `podTemplate`: {metadata, spec}.
-void checkPodTemplate(const json::Value& podTemplate, const std::string& path, Workload workload,
+void checkPodTemplate(const json::Value& podTemplate, const field::At& at, Workload workload,
                       field::Findings& findings);
 
 /// `jobSpec`: a batch/v1 JobSpec.
-void checkJob(const json::Value& jobSpec, const std::string& path, field::Findings& findings);
+void checkJob(const json::Value& jobSpec, const field::At& at, field::Findings& findings);
 
 /// What is doubtful about an image reference ("has no tag after ':'"); empty when nothing is. Its grammar is
 /// the container runtime's business.

@@ -38,7 +38,7 @@ std::string shown(Amount amount) {
 
 Amounts amountsOf(const Value& container, std::string_view list) {
   Amounts found;
-  const At nowhere{""};
+  const At nowhere;
   forEachMember(json::find(json::findObject(&container, "resources"), list), nowhere,
                 [&](std::string_view name, const Value& value, const At&) {
                   if (const auto amount = amountOf(value)) found.try_emplace(name, *amount);
@@ -67,7 +67,7 @@ Amounts total(const Value& podSpec, Amounts (*of)(const Value&)) {
   Amounts sum;
   Amounts sidecars;
   Amounts starting;
-  const At nowhere{""};
+  const At nowhere;
   forEach(json::find(podSpec, "containers"), nowhere, [&](const Value& container, const At&) {
     for (const auto& [name, amount] : of(container)) sum[name] += amount;
   });
@@ -85,12 +85,12 @@ Amounts total(const Value& podSpec, Amounts (*of)(const Value&)) {
   return sum;
 }
 
-Entries sharedEntries(const Report& report, const Value* list, const At& at) {
+Entries sharedEntries(const Reports& report, const Value* list, const At& at) {
   Entries read = entries(report, list, at);
   std::erase_if(read, [&](const auto& item) {
     if (isShared(item.first)) return false;
     if (k8s::resourceNameProblem(item.first).empty()) {
-      report.oneOf(at.key(item.first), item.first, {"cpu", "hugepages-<size>", "memory"}, id::kPodResources);
+      oneOf(report(id::kPodResources), at.key(item.first), item.first, {"cpu", "hugepages-<size>", "memory"});
     }
     return true;
   });
@@ -105,7 +105,7 @@ struct Shared {
 };
 
 /// What the containers ask for, beyond what the pod gives.
-void requestsCovered(const Report& report, const Shared& shared, const At& at) {
+void requestsCovered(const Reports& report, const Shared& shared, const At& at) {
   const At requestsAt = at / "requests";
   const At limitsAt = at / "limits";
   for (const auto& [name, asked] : shared.requested) {
@@ -114,23 +114,23 @@ void requestsCovered(const Report& report, const Shared& shared, const At& at) {
     const auto found = list.find(name);
     // A request that is not given is that of the containers, where the pod has limits.
     if (found == list.end() || !found->second || asked <= found->second->amount) continue;
-    report.invalid(
-        (own ? requestsAt : limitsAt).key(name), found->second->text,
-        fmt::format("must be greater than or equal to what the containers request: {}", shown(asked)),
-        id::kPodResources);
+    report(id::kPodResources)
+        .invalid(
+            (own ? requestsAt : limitsAt).key(name), found->second->text,
+            fmt::format("must be greater than or equal to what the containers request: {}", shown(asked)));
   }
 }
 
-void limitsCovered(const Report& report, const Shared& shared, const Value& podSpec, const At& at) {
+void limitsCovered(const Reports& report, const Shared& shared, const Value& podSpec, const At& at) {
   const At resourcesAt = at / "resources";
   const At limitsAt = resourcesAt / "limits";
   for (const auto& [name, asked] : shared.limited) {
     const auto found = shared.limits.find(name);
     if (!isHugepages(name) || found == shared.limits.end() || !found->second) continue;
     if (asked <= found->second->amount) continue;
-    report.invalid(limitsAt.key(name), found->second->text,
-                   fmt::format("must be greater than or equal to the containers' limits of {}", shown(asked)),
-                   id::kPodResources);
+    report(id::kPodResources)
+        .invalid(limitsAt.key(name), found->second->text,
+                 fmt::format("must be greater than or equal to the containers' limits of {}", shown(asked)));
   }
   forEach(json::find(podSpec, "containers"), at / "containers", [&](const Value& one, const At& place) {
     const At ownAt = place / "resources";
@@ -138,25 +138,25 @@ void limitsCovered(const Report& report, const Shared& shared, const Value& podS
     for (const auto& [name, limit] : limitsOf(one)) {
       const auto found = shared.limits.find(name);
       if (found == shared.limits.end() || !found->second || limit <= found->second->amount) continue;
-      report.invalid(ownLimits.key(name), shown(limit),
-                     fmt::format("must be less than or equal to the pod's limit of {}", found->second->text),
-                     id::kPodResources);
+      report(id::kPodResources)
+          .invalid(ownLimits.key(name), shown(limit),
+                   fmt::format("must be less than or equal to the pod's limit of {}", found->second->text));
     }
   });
 }
 
 }  // namespace
 
-void podResources(const Report& report, const Value& podSpec, const At& at, const PodFacts& facts) {
+void podResources(const Reports& report, const Value& podSpec, const At& at, const PodFacts& facts) {
   const Value* resources = json::findObject(&podSpec, "resources");
   if (resources == nullptr || facts.os == "windows") return;
   const At resourcesAt = at / "resources";
   const At requestsAt = resourcesAt / "requests";
   const At limitsAt = resourcesAt / "limits";
-  report.needsVersion(resourcesAt, "1.34");
+  needsVersion(report, resourcesAt, "1.34");
   if (json::find(*resources, "claims") != nullptr) {
-    report.forbidden(resourcesAt / "claims", "may only be set in the resources of containers",
-                     id::kPodResources);
+    report(id::kPodResources)
+        .forbidden(resourcesAt / "claims", "may only be set in the resources of containers");
   }
   Shared shared{sharedEntries(report, json::find(*resources, "requests"), requestsAt),
                 sharedEntries(report, json::find(*resources, "limits"), limitsAt), total(podSpec, requestsOf),
@@ -165,7 +165,7 @@ void podResources(const Report& report, const Value& podSpec, const At& at, cons
     if (request) compare(report, *request, shared.limits, requestsAt.key(name), limitsAt.key(name));
   }
   if (needsCpuOrMemory(shared.limits, shared.requests)) {
-    report.required(resourcesAt, id::kHugepages, "huge pages need cpu or memory beside them");
+    report(id::kHugepages).required(resourcesAt, "huge pages need cpu or memory beside them");
   }
   requestsCovered(report, shared, resourcesAt);
   limitsCovered(report, shared, podSpec, at);

@@ -19,46 +19,47 @@ std::string_view protocolOf(const Value& port) {
   return protocol.empty() ? "TCP" : protocol;
 }
 
-void portNumbers(const Report& report, const Value& port, const At& at) {
+void portNumbers(const Reports& report, const Value& port, const At& at) {
   const Value* number = json::find(port, "containerPort");
   const auto value = integer(number);
   if (number == nullptr || value == 0) {
-    report.required(at / "containerPort", id::kPortNumber, "must be between 1 and 65535, inclusive");
+    report(id::kPortNumber).required(at / "containerPort", "must be between 1 and 65535, inclusive");
   } else if (value && !k8s::portNumberProblem(*value).empty()) {
-    report.invalid(at / "containerPort", *number, k8s::portNumberProblem(*value), id::kPortNumber);
+    report(id::kPortNumber).invalid(at / "containerPort", *number, k8s::portNumberProblem(*value));
   }
   const Value* host = json::find(port, "hostPort");
   const auto hostValue = integer(host);
   if (hostValue && *hostValue != 0 && !k8s::portNumberProblem(*hostValue).empty()) {
-    report.invalid(at / "hostPort", *host, k8s::portNumberProblem(*hostValue), id::kPortNumber);
+    report(id::kPortNumber).invalid(at / "hostPort", *host, k8s::portNumberProblem(*hostValue));
   }
 }
 
 }  // namespace
 
-void ports(const Report& report, const Value* list, const At& at) {
+void ports(const Reports& report, const Value* list, const At& at) {
   Seen<> names;
   Seen<std::pair<long long, std::string_view>> numbers;
   forEach(list, at, [&](const Value& port, const At& place) {
     const std::string_view name = json::findText(&port, "name");
     if (!name.empty()) {
       const std::string problem = k8s::portNameProblem(name);
-      report.check(place / "name", name, problem, id::kPortName);
+      report(id::kPortName).check(place / "name", name, problem);
       if (problem.empty() && !names.add(name)) {
-        report.duplicate(place / "name", name, id::kPortUnique);
+        report(id::kPortUnique).duplicate(place / "name", name);
       }
     }
     portNumbers(report, port, place);
-    report.oneOf(place / "protocol", json::findText(&port, "protocol"), {"SCTP", "TCP", "UDP"}, id::kEnum);
+    oneOf(report(id::kEnum), place / "protocol", json::findText(&port, "protocol"), {"SCTP", "TCP", "UDP"});
     const auto number = integer(json::find(port, "containerPort"));
     if (number && !numbers.add({*number, protocolOf(port)})) {
-      report.warn(place, fmt::format("port {}/{} is listed twice", *number, protocolOf(port)),
-                  id::kPortRepeated);
+      report(id::kPortRepeated)
+          .warn(place, fmt::format("port {}/{} is listed twice", *number, protocolOf(port)));
     }
   });
 }
 
-void hostPorts(const Report& report, const Value* containers, const At& at, bool hostNetwork, bool oneByOne) {
+void hostPorts(const Reports& report, const Value* containers, const At& at, bool hostNetwork,
+               bool oneByOne) {
   Seen<std::tuple<std::string_view, std::string_view, long long>> taken;
   forEach(containers, at, [&](const Value& container, const At& place) {
     if (oneByOne) taken.clear();
@@ -67,14 +68,15 @@ void hostPorts(const Report& report, const Value* containers, const At& at, bool
       const long long containerPort = integer(json::find(port, "containerPort")).value_or(0);
       const long long given = integer(json::find(port, "hostPort")).value_or(0);
       if (hostNetwork && !oneByOne && given != 0 && given != containerPort) {
-        report.invalid(portAt / "hostPort", *json::find(port, "hostPort"),
-                       "must equal containerPort when hostNetwork is true", id::kHostPort);
+        report(id::kHostPort)
+            .invalid(portAt / "hostPort", *json::find(port, "hostPort"),
+                     "must equal containerPort when hostNetwork is true");
       }
       // In the host's network every port is a host port.
       const long long number = given == 0 && hostNetwork ? containerPort : given;
       if (number == 0) return;
       if (taken.add({protocolOf(port), json::findText(&port, "hostIP"), number})) return;
-      report.duplicate(portAt / "hostPort", fmt::format("{}/{}", protocolOf(port), number), id::kHostPort);
+      report(id::kHostPort).duplicate(portAt / "hostPort", fmt::format("{}/{}", protocolOf(port), number));
     });
   });
 }

@@ -25,52 +25,52 @@ bool isDigits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), json::isDigit);
 }
 
-void handlerPort(const Report& report, const Value& action, const At& at, bool namesAllowed) {
+void handlerPort(const Reports& report, const Value& action, const At& at, bool namesAllowed) {
   const At place = at / "port";
   const Value* port = json::find(action, "port");
   if (port == nullptr) {
-    report.required(place, id::kHandlerPort);
+    report(id::kHandlerPort).required(place);
   } else if (const auto number = integer(port)) {
     if (!k8s::portNumberProblem(*number).empty()) {
-      report.invalid(place, *port, k8s::portNumberProblem(*number), id::kHandlerPort);
+      report(id::kHandlerPort).invalid(place, *port, k8s::portNumberProblem(*number));
     }
   } else if (port->IsString() && namesAllowed) {
     const std::string_view name = json::text(*port);
-    report.check(place, name,
-                 isDigits(name) ? "must be a number without quotes, or the name of a port"
-                                : k8s::portNameProblem(name),
-                 id::kHandlerPort);
+    report(id::kHandlerPort)
+        .check(place, name,
+               isDigits(name) ? "must be a number without quotes, or the name of a port"
+                              : k8s::portNameProblem(name));
   }
 }
 
-void execAction(const Report& report, const Value& action, const At& at) {
+void execAction(const Reports& report, const Value& action, const At& at) {
   const Value* command = json::find(action, "command");
   const bool empty = command == nullptr || (command->IsArray() && command->Empty());
-  if (empty) report.required(at / "command", id::kHandlerField);
+  if (empty) report(id::kHandlerField).required(at / "command");
 }
 
-void httpGetAction(const Report& report, const Value& action, const At& at) {
+void httpGetAction(const Reports& report, const Value& action, const At& at) {
   handlerPort(report, action, at, true);
-  report.oneOf(at / "scheme", json::findText(&action, "scheme"), {"HTTP", "HTTPS"}, id::kEnum);
+  oneOf(report(id::kEnum), at / "scheme", json::findText(&action, "scheme"), {"HTTP", "HTTPS"});
   const At headers = at / "httpHeaders";
   forEach(json::find(action, "httpHeaders"), headers, [&](const Value& header, const At& place) {
     const std::string_view name = json::findText(&header, "name");
     if (isHeaderName(name)) return;
-    report.invalid(place / "name", name, "must consist of letters, digits and '-'", id::kHandlerField);
+    report(id::kHandlerField).invalid(place / "name", name, "must consist of letters, digits and '-'");
   });
 }
 
-void tcpSocketAction(const Report& report, const Value& action, const At& at) {
+void tcpSocketAction(const Reports& report, const Value& action, const At& at) {
   handlerPort(report, action, at, true);
 }
 
-void grpcAction(const Report& report, const Value& action, const At& at) {
+void grpcAction(const Reports& report, const Value& action, const At& at) {
   handlerPort(report, action, at, false);
 }
 
 struct Handler {
   std::string_view field;
-  void (*check)(const Report&, const Value&, const At&);
+  void (*check)(const Reports&, const Value&, const At&);
   bool ofProbes;
   bool ofLifecycle;
 };
@@ -84,37 +84,37 @@ constexpr std::array kHandlers = {
 };
 
 /// Exactly one handler; the first one given is checked, any other refused.
-void handler(const Report& report, const Value& value, const At& at, bool ofProbe) {
+void handler(const Reports& report, const Value& value, const At& at, bool ofProbe) {
   std::string_view first;
   for (const Handler& known : kHandlers) {
     const Value* action = json::find(value, known.field);
     if (action == nullptr || !(ofProbe ? known.ofProbes : known.ofLifecycle)) continue;
     const At place = at / known.field;
     if (!first.empty()) {
-      report.forbidden(place, fmt::format("only one handler may be given, and {} is", first), id::kHandler);
+      report(id::kHandler).forbidden(place, fmt::format("only one handler may be given, and {} is", first));
       continue;
     }
     first = known.field;
     if (known.check != nullptr && action->IsObject()) known.check(report, *action, place);
   }
   if (!first.empty()) return;
-  report.required(at, id::kHandler,
-                  ofProbe ? "a handler: one of exec, httpGet, tcpSocket, grpc"
-                          : "a handler: one of exec, httpGet, tcpSocket, sleep");
+  report(id::kHandler)
+      .required(at, ofProbe ? "a handler: one of exec, httpGet, tcpSocket, grpc"
+                            : "a handler: one of exec, httpGet, tcpSocket, sleep");
 }
 
-void numbers(const Report& report, const Value& probe, const At& at) {
+void numbers(const Reports& report, const Value& probe, const At& at) {
   for (const std::string_view field :
        {"initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"}) {
     const Value* value = json::find(probe, field);
     const auto number = integer(value);
     if (number && *number < 0) {
-      report.invalid(at / field, *value, "must be greater than or equal to 0", id::kProbeNumber);
+      report(id::kProbeNumber).invalid(at / field, *value, "must be greater than or equal to 0");
     }
   }
 }
 
-void sleep(const Report& report, const Value& hook, const At& at, std::optional<long long> gracePeriod) {
+void sleep(const Reports& report, const Value& hook, const At& at, std::optional<long long> gracePeriod) {
   const Value* action = json::findObject(&hook, "sleep");
   if (action == nullptr) return;
   const auto seconds = integer(json::find(action, "seconds"));
@@ -122,13 +122,14 @@ void sleep(const Report& report, const Value& hook, const At& at, std::optional<
   const long long limit = gracePeriod.value_or(kDefaultGracePeriod);
   if (!seconds || (*seconds >= 0 && *seconds <= limit)) return;
   const At place = at / "sleep";
-  report.invalid(place / "seconds", *json::find(action, "seconds"),
-                 fmt::format("must be between 0 and terminationGracePeriodSeconds ({})", limit), id::kSleep);
+  report(id::kSleep)
+      .invalid(place / "seconds", *json::find(action, "seconds"),
+               fmt::format("must be between 0 and terminationGracePeriodSeconds ({})", limit));
 }
 
 }  // namespace
 
-void probe(const Report& report, const Value* probe, const At& at, ProbeKind kind) {
+void probe(const Reports& report, const Value* probe, const At& at, ProbeKind kind) {
   if (probe == nullptr || !probe->IsObject()) return;
   handler(report, *probe, at, true);
   numbers(report, *probe, at);
@@ -136,20 +137,20 @@ void probe(const Report& report, const Value* probe, const At& at, ProbeKind kin
   const auto threshold = integer(success);
   // 0 becomes 1 by default.
   if (kind != ProbeKind::Readiness && threshold && *threshold > 1) {
-    report.invalid(at / "successThreshold", *success, "must be 1 in a liveness or startup probe",
-                   id::kProbeSuccess);
+    report(id::kProbeSuccess)
+        .invalid(at / "successThreshold", *success, "must be 1 in a liveness or startup probe");
   }
   const Value* grace = json::find(*probe, "terminationGracePeriodSeconds");
   const auto seconds = integer(grace);
   const At graceAt = at / "terminationGracePeriodSeconds";
   if (seconds && kind == ProbeKind::Readiness) {
-    report.invalid(graceAt, *grace, "must not be set in a readiness probe", id::kProbeGrace);
+    report(id::kProbeGrace).invalid(graceAt, *grace, "must not be set in a readiness probe");
   } else if (seconds && *seconds <= 0) {
-    report.invalid(graceAt, *grace, "must be greater than 0", id::kProbeGrace);
+    report(id::kProbeGrace).invalid(graceAt, *grace, "must be greater than 0");
   }
 }
 
-void probePortKnown(const Report& report, const Value* probe, const At& at, const Value& container) {
+void probePortKnown(const Reports& report, const Value* probe, const At& at, const Value& container) {
   for (const std::string_view field : {"httpGet", "tcpSocket"}) {
     const Value* action = probe == nullptr ? nullptr : json::findObject(probe, field);
     const std::string_view name = json::findText(action, "port");
@@ -159,11 +160,11 @@ void probePortKnown(const Report& report, const Value* probe, const At& at, cons
             [&](const Value& port, const At&) { found = found || json::findText(&port, "name") == name; });
     if (found) continue;
     const At place = at / field;
-    report.warn(place / "port", fmt::format("the container has no port \"{}\"", name), id::kProbePortUnknown);
+    report(id::kProbePortUnknown).warn(place / "port", fmt::format("the container has no port \"{}\"", name));
   }
 }
 
-void lifecycle(const Report& report, const Value* lifecycle, const At& at, const PodFacts& facts) {
+void lifecycle(const Reports& report, const Value* lifecycle, const At& at, const PodFacts& facts) {
   if (lifecycle == nullptr) return;
   for (const std::string_view field : {"postStart", "preStop"}) {
     const Value* hook = json::findObject(lifecycle, field);

@@ -14,17 +14,17 @@ namespace {
 
 using json::Value;
 
-void outside(const Report& report, const Value& source, std::string_view field, const At& at, long long min,
+void outside(const Reports& report, const Value& source, std::string_view field, const At& at, long long min,
              long long max) {
   const Value* given = json::find(source, field);
   const auto value = integer(given);
   if (!value || (*value >= min && *value <= max)) return;
-  report.invalid(at / field, *given, fmt::format("must be between {} and {}, inclusive", min, max),
-                 id::kVolumeField);
+  report(id::kVolumeField)
+      .invalid(at / field, *given, fmt::format("must be between {} and {}, inclusive", min, max));
 }
 
 /// A token may take the path of another file: the API server lets it.
-Paths token(const Report& report, const Value& source, const At& at) {
+Paths token(const Reports& report, const Value& source, const At& at) {
   localPath(report, source, "path", at);
   constexpr long long kMinSeconds = 600;
   constexpr long long kMaxSeconds = 1LL << 32;
@@ -61,10 +61,10 @@ std::string signerProblem(std::string_view name) {
   return name.size() > kMaxName ? fmt::format("must be no more than {} bytes", kMaxName) : "";
 }
 
-void signer(const Report& report, const Value& source, const At& at) {
+void signer(const Reports& report, const Value& source, const At& at) {
   const std::string_view name = json::findText(&source, "signerName");
-  if (name.empty()) return report.required(at, id::kVolumeField);
-  report.check(at, name, signerProblem(name), id::kVolumeField);
+  if (name.empty()) return report(id::kVolumeField).required(at);
+  report(id::kVolumeField).check(at, name, signerProblem(name));
 }
 
 /// A bundle of a signer has the signer's name before its own, with ':' for '/'.
@@ -74,36 +74,36 @@ std::string bundleProblem(std::string_view name) {
   return k8s::dns1123SubdomainProblem(colon == std::string_view::npos ? name : name.substr(colon + 1));
 }
 
-Paths trustBundle(const Report& report, const Value& source, const At& at) {
-  report.needsGate(at, "ClusterTrustBundleProjection");
+Paths trustBundle(const Reports& report, const Value& source, const At& at) {
+  needsGate(report, at, "ClusterTrustBundleProjection");
   const Value* name = json::find(source, "name");
   const Value* signerName = json::find(source, "signerName");
   if (name != nullptr && signerName != nullptr) {
-    report.forbidden(at / "signerName", "may not be given together with name", id::kVolumeField);
+    report(id::kVolumeField).forbidden(at / "signerName", "may not be given together with name");
   } else if (name != nullptr) {
     const std::string_view bundle = json::text(*name);
-    if (bundle.empty()) report.required(at / "name", id::kVolumeField);
-    if (!bundle.empty()) report.check(at / "name", bundle, bundleProblem(bundle), id::kVolumeField);
+    if (bundle.empty()) report(id::kVolumeField).required(at / "name");
+    if (!bundle.empty()) report(id::kVolumeField).check(at / "name", bundle, bundleProblem(bundle));
     if (json::find(source, "labelSelector") != nullptr) {
-      report.forbidden(at / "labelSelector", "may not be given together with name", id::kVolumeField);
+      report(id::kVolumeField).forbidden(at / "labelSelector", "may not be given together with name");
     }
   } else if (signerName != nullptr) {
     signer(report, source, at / "signerName");
     labelSelector(report, json::findObject(&source, "labelSelector"), at / "labelSelector");
   } else {
-    report.required(at, id::kVolumeField, "one of name, signerName");
+    report(id::kVolumeField).required(at, "one of name, signerName");
   }
   localPath(report, source, "path", at);
   return {json::findText(&source, "path")};
 }
 
-Paths certificate(const Report& report, const Value& source, const At& at) {
-  report.needsGate(at, "PodCertificateRequest");
+Paths certificate(const Reports& report, const Value& source, const At& at) {
+  needsGate(report, at, "PodCertificateRequest");
   signer(report, source, at / "signerName");
   const std::string_view keyType = json::findText(&source, "keyType");
-  if (keyType.empty()) report.required(at / "keyType", id::kVolumeField);
-  report.oneOf(at / "keyType", keyType,
-               {"ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519", "RSA3072", "RSA4096"}, id::kVolumeField);
+  if (keyType.empty()) report(id::kVolumeField).required(at / "keyType");
+  oneOf(report(id::kVolumeField), at / "keyType", keyType,
+        {"ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519", "RSA3072", "RSA4096"});
   constexpr long long kHour = 3600;
   constexpr long long kDay = 24 * kHour;
   const std::string_view name = json::findText(&source, "signerName");
@@ -114,27 +114,27 @@ Paths certificate(const Report& report, const Value& source, const At& at) {
   for (const std::string_view field : {"credentialBundlePath", "keyPath", "certificateChainPath"}) {
     const std::string_view path = json::findText(&source, field);
     if (path.empty()) continue;
-    report.check(at / field, path, localPathProblem(path), id::kVolumePath);
+    report(id::kVolumePath).check(at / field, path, localPathProblem(path));
     paths.push_back(path);
   }
   if (paths.empty()) {
-    report.required(at, id::kVolumeField, "one of credentialBundlePath, keyPath, certificateChainPath");
+    report(id::kVolumeField).required(at, "one of credentialBundlePath, keyPath, certificateChainPath");
   }
   return paths;
 }
 
-Paths keys(const Report& report, const Value& source, const At& at) {
+Paths keys(const Reports& report, const Value& source, const At& at) {
   objectName(report, source, "name", at);
   return keyItems(report, source, at / "items");
 }
 
-Paths fields(const Report& report, const Value& source, const At& at) {
+Paths fields(const Reports& report, const Value& source, const At& at) {
   return downwardItems(report, source, at / "items");
 }
 
 struct Source {
   std::string_view name;
-  Paths (*check)(const Report&, const Value&, const At&);
+  Paths (*check)(const Reports&, const Value&, const At&);
 };
 
 constexpr std::array kSources = {
@@ -147,7 +147,7 @@ constexpr std::array kSources = {
 };
 
 /// Checks one source and returns the paths that it asks for.
-Paths projection(const Report& report, const Value& source, const At& at) {
+Paths projection(const Reports& report, const Value& source, const At& at) {
   Paths paths;
   std::string_view first;
   for (const auto& member : source.GetObject()) {
@@ -155,8 +155,8 @@ Paths projection(const Report& report, const Value& source, const At& at) {
     if (!member.value.IsObject()) continue;
     const At part = at / type;
     if (!first.empty()) {
-      report.forbidden(part, fmt::format("only one type may be given in a source, and {} is", first),
-                       id::kVolumeSource);
+      report(id::kVolumeSource)
+          .forbidden(part, fmt::format("only one type may be given in a source, and {} is", first));
       continue;
     }
     first = type;
@@ -169,14 +169,14 @@ Paths projection(const Report& report, const Value& source, const At& at) {
 
 }  // namespace
 
-void projected(const Report& report, const Value& source, const At& at) {
+void projected(const Reports& report, const Value& source, const At& at) {
   fileMode(report, source, "defaultMode", at);
   Seen<> seen;
   const At sources = at / "sources";
   forEach(json::find(source, "sources"), sources, [&](const Value& one, const At& place) {
     for (const std::string_view path : projection(report, one, place)) {
       if (path.empty() || seen.add(path)) continue;
-      report.invalid(place, path, "must not be the path of two files in one volume", id::kVolumePath);
+      report(id::kVolumePath).invalid(place, path, "must not be the path of two files in one volume");
     }
   });
 }

@@ -1,76 +1,42 @@
 #pragma once
 // How the pod rules read values and write findings; nothing here knows a rule.
 
+#include <cstddef>
 #include <initializer_list>
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "common/field/finding.h"
+#include "common/field/path.h"
+#include "common/field/report.h"
 #include "common/json/value.h"
 
 namespace dynamo::rules::pod {
 
-/// A place in an object, as a chain of stack frames: most places are never printed, so their text is only
-/// made for a finding. A parent must outlive its children, hence no children of temporaries.
-class At {
+using field::At;
+
+/// A field::Report for each rule: one function of these rules tells of several.
+class Reports {
  public:
-  explicit At(std::string_view root) : name_{root} {}
+  explicit Reports(field::Findings& findings) : findings_{findings} {}
 
-  At operator/(std::string_view field) const& { return At{this, field, Kind::Field, 0}; }
-  At operator[](std::size_t index) const& { return At{this, {}, Kind::Index, index}; }
-  /// "[key]", as in labels and resource names.
-  At key(std::string_view key) const& { return At{this, key, Kind::Key, 0}; }
-  At operator/(std::string_view field) const&& = delete;
-  At operator[](std::size_t index) const&& = delete;
-  At key(std::string_view key) const&& = delete;
-
-  std::string text() const;
-
- private:
-  enum class Kind { Field, Index, Key };
-
-  At(const At* parent, std::string_view name, Kind kind, std::size_t index)
-      : parent_{parent}, name_{name}, kind_{kind}, index_{index} {}
-
-  const At* parent_ = nullptr;
-  std::string_view name_;
-  Kind kind_ = Kind::Field;
-  std::size_t index_ = 0;
-};
-
-/// Where findings go.
-class Report {
- public:
-  explicit Report(field::Findings& findings) : findings_{findings} {}
-
-  void required(const At& at, std::string_view rule, std::string detail = {}) const;
-  void invalid(const At& at, std::string_view value, std::string detail, std::string_view rule) const;
-  void invalid(const At& at, const json::Value& value, std::string detail, std::string_view rule) const;
-  /// An error without the value: it is an object, or could hold a secret.
-  void refused(const At& at, std::string detail, std::string_view rule) const;
-  void forbidden(const At& at, std::string detail, std::string_view rule) const;
-  void duplicate(const At& at, std::string_view value, std::string_view rule) const;
-  void notFound(const At& at, std::string_view value, std::string detail, std::string_view rule) const;
-  void tooLong(const At& at, std::size_t bytes, std::string_view rule) const;
-  void warn(const At& at, std::string text, std::string_view rule) const;
-  /// A field that API servers drop unless they are of `version` ("1.33") or newer.
-  void needsVersion(const At& at, std::string_view version) const;
-  /// A field that API servers drop unless `gate` is on, which it is not by default.
-  void needsGate(const At& at, std::string_view gate) const;
-
-  /// invalid() unless `problem` is empty.
-  void check(const At& at, std::string_view value, const std::string& problem, std::string_view rule) const;
-  /// The text must be one of `supported`; empty counts as absent.
-  void oneOf(const At& at, std::string_view value, std::initializer_list<std::string_view> supported,
-             std::string_view rule) const;
-  /// oneOf() for fields that the API server knows to be given though empty: "" is no value of theirs.
-  void oneOfGiven(const At& at, const json::Value* value, std::initializer_list<std::string_view> supported,
-                  std::string_view rule) const;
+  field::Report operator()(std::string_view rule) const { return {findings_, rule}; }
 
  private:
   field::Findings& findings_;
 };
+
+void tooLong(const field::Report& report, const At& at, std::size_t bytes);
+/// The text must be one of `supported`; empty counts as absent.
+void oneOf(const field::Report& report, const At& at, std::string_view value,
+           std::initializer_list<std::string_view> supported);
+/// oneOf() for fields that the API server knows to be given though empty: "" is no value of theirs.
+void oneOfGiven(const field::Report& report, const At& at, const json::Value* value,
+                std::initializer_list<std::string_view> supported);
+/// Of a field that API servers drop unless they are of `version` ("1.33") or newer.
+void needsVersion(const Reports& report, const At& at, std::string_view version);
+/// Of a field that API servers drop unless `gate` is on, which it is not by default.
+void needsGate(const Reports& report, const At& at, std::string_view gate);
 
 /// The number of an integer value (30.0 is one); nullopt for everything else.
 std::optional<long long> integer(const json::Value* value);

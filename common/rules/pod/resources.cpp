@@ -29,46 +29,46 @@ Amount roundedUp(Amount value, Amount step) {
   return value - rest + (value > 0 ? step : -step);
 }
 
-void hugepages(const Report& report, const Entry& entry, const At& at) {
+void hugepages(const Reports& report, const Entry& entry, const At& at) {
   const auto size = k8s::parseQuantity(entry.name.substr(kHugepagesPrefix.size()));
   const bool good =
       size && size->nano > 0 && size->nano % kUnit == 0 && roundedUp(entry.amount, kUnit) % size->nano == 0;
   if (good) return;
-  report.invalid(at, entry.text, "must be a multiple of the page size in the resource's name",
-                 id::kHugepages);
+  report(id::kHugepages)
+      .invalid(at, entry.text, "must be a multiple of the page size in the resource's name");
 }
 
-void doubts(const Report& report, const Entry& entry, Amount exact, const At& at) {
+void doubts(const Reports& report, const Entry& entry, Amount exact, const At& at) {
   if (entry.name == "cpu" && exact % kMilli != 0) {
-    report.warn(at, "is finer than 1m and will be rounded up", id::kResourceOdd);
+    report(id::kResourceOdd).warn(at, "is finer than 1m and will be rounded up");
   }
   if (entry.name != "memory") return;
   if (entry.text.ends_with('m')) {
-    report.warn(at, fmt::format("{} is in thousandths of a byte: M or Mi?", field::showValue(entry.text)),
-                id::kResourceOdd);
+    report(id::kResourceOdd)
+        .warn(at, fmt::format("{} is in thousandths of a byte: M or Mi?", field::showValue(entry.text)));
   } else if (exact > 0 && exact < kLittleMemory) {
-    report.warn(at, fmt::format("{} is less than 4Mi: a suffix forgotten?", field::showValue(entry.text)),
-                id::kResourceOdd);
+    report(id::kResourceOdd)
+        .warn(at, fmt::format("{} is less than 4Mi: a suffix forgotten?", field::showValue(entry.text)));
   }
 }
 
-std::optional<Entry> entry(const Report& report, std::string_view name, const Value& value, const At& at) {
-  report.check(at, name, k8s::resourceNameProblem(name), id::kResourceName);
+std::optional<Entry> entry(const Reports& report, std::string_view name, const Value& value, const At& at) {
+  report(id::kResourceName).check(at, name, k8s::resourceNameProblem(name));
   if (name.find('/') != std::string_view::npos && k8s::isNativeResource(name)) {
-    report.warn(at, "names in kubernetes.io are reserved; no device plugin offers this",
-                id::kResourceReserved);
+    report(id::kResourceReserved)
+        .warn(at, "names in kubernetes.io are reserved; no device plugin offers this");
   }
   const auto text = k8s::quantityText(value);
   if (!text) return std::nullopt;
   const std::string problem = k8s::quantityProblem(*text);
-  report.check(at, *text, problem, id::kQuantity);
+  report(id::kQuantity).check(at, *text, problem);
   const auto quantity = problem.empty() ? k8s::parseQuantity(*text) : std::nullopt;
   if (!quantity) return std::nullopt;
   Entry read{name, *text, roundedUp(quantity->nano, kMilli)};
   if (read.amount < 0) {
-    report.invalid(at, *text, "must be greater than or equal to 0", id::kResourceNegative);
+    report(id::kResourceNegative).invalid(at, *text, "must be greater than or equal to 0");
   } else if (!k8s::isNativeResource(name) && read.amount % kUnit != 0) {
-    report.invalid(at, *text, "must be an integer", id::kResourceWhole);
+    report(id::kResourceWhole).invalid(at, *text, "must be an integer");
   }
   if (isHugepages(name)) hugepages(report, read, at);
   doubts(report, read, quantity->nano, at);
@@ -88,7 +88,7 @@ std::optional<Amount> amountOf(const Value& value) {
   return quantity ? std::optional{roundedUp(quantity->nano, kMilli)} : std::nullopt;
 }
 
-Entries entries(const Report& report, const Value* list, const At& at) {
+Entries entries(const Reports& report, const Value* list, const At& at) {
   Entries read;
   forEachMember(list, at, [&](std::string_view name, const Value& value, const At& place) {
     read.try_emplace(name, entry(report, name, value, place));
@@ -96,23 +96,23 @@ Entries entries(const Report& report, const Value* list, const At& at) {
   return read;
 }
 
-void compare(const Report& report, const Entry& request, const Entries& limits, const At& requestAt,
+void compare(const Reports& report, const Entry& request, const Entries& limits, const At& requestAt,
              const At& limitAt) {
   const auto found = limits.find(request.name);
   if (found == limits.end()) {
     if (mayOvercommit(request.name)) return;
-    return report.required(limitAt, id::kResourceLimit,
-                           "a limit equal to the request: this resource cannot be overcommitted");
+    return report(id::kResourceLimit)
+        .required(limitAt, "a limit equal to the request: this resource cannot be overcommitted");
   }
   const std::optional<Entry>& limit = found->second;
   if (!limit) return;
   if (!mayOvercommit(request.name) && request.amount != limit->amount) {
-    report.invalid(requestAt, request.text, fmt::format("must equal the limit of {}", limit->text),
-                   id::kResourceLimit);
+    report(id::kResourceLimit)
+        .invalid(requestAt, request.text, fmt::format("must equal the limit of {}", limit->text));
   } else if (request.amount > limit->amount) {
-    report.invalid(requestAt, request.text,
-                   fmt::format("must be less than or equal to the limit of {}", limit->text),
-                   id::kResourceLimit);
+    report(id::kResourceLimit)
+        .invalid(requestAt, request.text,
+                 fmt::format("must be less than or equal to the limit of {}", limit->text));
   }
 }
 
@@ -128,15 +128,15 @@ bool needsCpuOrMemory(const Entries& limits, const Entries& requests) {
 
 namespace {
 
-void claims(const Report& report, const Value* list, const At& at, const PodFacts& facts) {
+void claims(const Reports& report, const Value* list, const At& at, const PodFacts& facts) {
   Seen<std::string> seen;
   Seen<std::string> claimed;
   forEach(list, at, [&](const Value& claim, const At& place) {
     const std::string name{json::findText(&claim, "name")};
-    if (name.empty()) return report.required(place / "name", id::kResourceClaim);
+    if (name.empty()) return report(id::kResourceClaim).required(place / "name");
     const std::string_view request = json::findText(&claim, "request");
     if (!request.empty()) {
-      report.check(place / "request", request, k8s::dns1123LabelProblem(request), id::kResourceClaim);
+      report(id::kResourceClaim).check(place / "request", request, k8s::dns1123LabelProblem(request));
     }
     // A claim as a whole includes each of its requests.
     const std::string key = request.empty() ? name : name + "/" + std::string{request};
@@ -144,16 +144,16 @@ void claims(const Report& report, const Value* list, const At& at, const PodFact
     const bool again = !claimed.add(name);
     const bool overlaps = request.empty() && again;
     if (whole || overlaps || !seen.add(key)) {
-      report.duplicate(place / "name", whole || overlaps ? name : key, id::kResourceClaim);
+      report(id::kResourceClaim).duplicate(place / "name", whole || overlaps ? name : key);
     }
     if (facts.claims.contains(name)) return;
-    report.notFound(place / "name", name, "must be one of the pod's resourceClaims", id::kResourceClaim);
+    report(id::kResourceClaim).notFound(place / "name", name, "must be one of the pod's resourceClaims");
   });
 }
 
 }  // namespace
 
-void resources(const Report& report, const Value* resources, const At& at, const PodFacts& facts) {
+void resources(const Reports& report, const Value* resources, const At& at, const PodFacts& facts) {
   if (resources == nullptr || !resources->IsObject()) return;
   const At requestsAt = at / "requests";
   const At limitsAt = at / "limits";
@@ -163,16 +163,16 @@ void resources(const Report& report, const Value* resources, const At& at, const
     if (request) compare(report, *request, limits, requestsAt.key(name), limitsAt.key(name));
   }
   if (needsCpuOrMemory(limits, requests)) {
-    report.required(at, id::kHugepages, "huge pages need cpu or memory beside them");
+    report(id::kHugepages).required(at, "huge pages need cpu or memory beside them");
   }
   claims(report, json::find(*resources, "claims"), at / "claims", facts);
 }
 
-void overhead(const Report& report, const Value* list, const At& at) {
+void overhead(const Reports& report, const Value* list, const At& at) {
   if (list == nullptr) return;
-  report.warn(at, "is set by the RuntimeClass; pods with another value are refused", id::kOverhead);
+  report(id::kOverhead).warn(at, "is set by the RuntimeClass; pods with another value are refused");
   if (needsCpuOrMemory(entries(report, list, at), {})) {
-    report.required(at, id::kHugepages, "huge pages need cpu or memory beside them");
+    report(id::kHugepages).required(at, "huge pages need cpu or memory beside them");
   }
 }
 

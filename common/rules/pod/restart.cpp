@@ -20,27 +20,27 @@ std::size_t sizeOf(const Value* list) {
   return list != nullptr && list->IsArray() ? list->Size() : 0;
 }
 
-void exitCodes(const Report& report, const Value* codes, const At& at) {
+void exitCodes(const Reports& report, const Value* codes, const At& at) {
   constexpr std::size_t kMaxCodes = 255;
-  if (codes == nullptr) return report.required(at, id::kContainerRestart);
+  if (codes == nullptr) return report(id::kContainerRestart).required(at);
   const std::string_view comparison = json::findText(codes, "operator");
-  if (comparison.empty()) report.required(at / "operator", id::kContainerRestart);
-  report.oneOf(at / "operator", comparison, {"In", "NotIn"}, id::kContainerRestart);
+  if (comparison.empty()) report(id::kContainerRestart).required(at / "operator");
+  oneOf(report(id::kContainerRestart), at / "operator", comparison, {"In", "NotIn"});
   if (sizeOf(json::find(codes, "values")) > kMaxCodes) {
-    report.refused(at / "values", fmt::format("must not have more than {} items", kMaxCodes),
-                   id::kContainerRestart);
+    report(id::kContainerRestart)
+        .refused(at / "values", fmt::format("must not have more than {} items", kMaxCodes));
   }
 }
 
-void restartRules(const Report& report, const Value* rules, const At& at) {
+void restartRules(const Reports& report, const Value* rules, const At& at) {
   constexpr std::size_t kMaxRules = 20;
   if (sizeOf(rules) > kMaxRules) {
-    report.refused(at, fmt::format("must not have more than {} items", kMaxRules), id::kContainerRestart);
+    report(id::kContainerRestart).refused(at, fmt::format("must not have more than {} items", kMaxRules));
   }
   forEach(rules, at, [&](const Value& one, const At& place) {
     const std::string_view action = json::findText(&one, "action");
-    if (action.empty()) report.required(place / "action", id::kContainerRestart);
-    report.oneOf(place / "action", action, {"Restart"}, id::kContainerRestart);
+    if (action.empty()) report(id::kContainerRestart).required(place / "action");
+    oneOf(report(id::kContainerRestart), place / "action", action, {"Restart"});
     exitCodes(report, json::findObject(&one, "exitCodes"), place / "exitCodes");
   });
 }
@@ -72,7 +72,7 @@ bool isLinuxSignal(std::string_view name) {
 
 }  // namespace
 
-void containerRestart(const Report& report, const Value& container, const At& at, ContainerKind kind) {
+void containerRestart(const Reports& report, const Value& container, const At& at, ContainerKind kind) {
   const Value* policy = json::find(container, "restartPolicy");
   const Value* rules = json::find(container, "restartPolicyRules");
   if (policy == nullptr && rules == nullptr) return;
@@ -80,49 +80,49 @@ void containerRestart(const Report& report, const Value& container, const At& at
   const At rulesAt = at / "restartPolicyRules";
   const bool sidecar = kind == ContainerKind::Init && json::text(policy) == "Always";
   if (sidecar && sizeOf(rules) > 0) {
-    report.forbidden(rulesAt, "may not be set when restartPolicy is Always", id::kContainerRestart);
+    report(id::kContainerRestart).forbidden(rulesAt, "may not be set when restartPolicy is Always");
   }
   if (sidecar) return;
-  report.needsGate(policy != nullptr ? policyAt : rulesAt, kRestartGate);
+  needsGate(report, policy != nullptr ? policyAt : rulesAt, kRestartGate);
   // Without a policy the rules of an init container are not even looked at.
   if (policy == nullptr && kind == ContainerKind::Init) return;
   if (policy == nullptr && sizeOf(rules) > 0) {
-    report.required(policyAt, id::kContainerRestart, "must be set when restartPolicyRules are");
+    report(id::kContainerRestart).required(policyAt, "must be set when restartPolicyRules are");
   }
-  report.oneOfGiven(policyAt, policy, {"Always", "Never", "OnFailure"}, id::kContainerRestart);
+  oneOfGiven(report(id::kContainerRestart), policyAt, policy, {"Always", "Never", "OnFailure"});
   restartRules(report, rules, rulesAt);
 }
 
-void resizePolicy(const Report& report, const Value* list, const At& at, const PodFacts& facts) {
+void resizePolicy(const Reports& report, const Value* list, const At& at, const PodFacts& facts) {
   if (sizeOf(list) == 0) return;
-  report.needsVersion(at, "1.33");
+  needsVersion(report, at, "1.33");
   Seen<> seen;
   forEach(list, at, [&](const Value& one, const At& place) {
     const std::string_view resource = json::findText(&one, "resourceName");
     const std::string_view policy = json::findText(&one, "restartPolicy");
-    if (resource.empty()) report.required(place / "resourceName", id::kResizePolicy);
-    report.oneOf(place / "resourceName", resource, {"cpu", "memory"}, id::kResizePolicy);
-    if (!seen.add(resource)) report.duplicate(place / "resourceName", resource, id::kResizePolicy);
-    if (policy.empty()) report.required(place / "restartPolicy", id::kResizePolicy);
-    report.oneOf(place / "restartPolicy", policy, {"NotRequired", "RestartContainer"}, id::kResizePolicy);
+    if (resource.empty()) report(id::kResizePolicy).required(place / "resourceName");
+    oneOf(report(id::kResizePolicy), place / "resourceName", resource, {"cpu", "memory"});
+    if (!seen.add(resource)) report(id::kResizePolicy).duplicate(place / "resourceName", resource);
+    if (policy.empty()) report(id::kResizePolicy).required(place / "restartPolicy");
+    oneOf(report(id::kResizePolicy), place / "restartPolicy", policy, {"NotRequired", "RestartContainer"});
     if (facts.restartsNever && policy == "RestartContainer") {
-      report.invalid(place / "restartPolicy", policy, "must be NotRequired when restartPolicy is Never",
-                     id::kResizePolicy);
+      report(id::kResizePolicy)
+          .invalid(place / "restartPolicy", policy, "must be NotRequired when restartPolicy is Never");
     }
   });
 }
 
-void stopSignal(const Report& report, const Value* lifecycle, const At& at, const PodFacts& facts) {
+void stopSignal(const Reports& report, const Value* lifecycle, const At& at, const PodFacts& facts) {
   const Value* given = json::find(lifecycle, "stopSignal");
   if (given == nullptr || !given->IsString()) return;
-  report.needsGate(at, "ContainerStopSignals");
+  needsGate(report, at, "ContainerStopSignals");
   const std::string_view signal = json::text(*given);
   if (!facts.os) {
-    report.forbidden(at, "may not be set unless the pod has os.name", id::kStopSignal);
+    report(id::kStopSignal).forbidden(at, "may not be set unless the pod has os.name");
   } else if (*facts.os == "windows") {
-    report.oneOfGiven(at, given, {"SIGKILL", "SIGTERM"}, id::kStopSignal);
+    oneOfGiven(report(id::kStopSignal), at, given, {"SIGKILL", "SIGTERM"});
   } else if (*facts.os == "linux" && !isLinuxSignal(signal)) {
-    report.invalid(at, signal, "must be the name of a signal of Linux, such as SIGTERM", id::kStopSignal);
+    report(id::kStopSignal).invalid(at, signal, "must be the name of a signal of Linux, such as SIGTERM");
   }
 }
 

@@ -12,20 +12,20 @@ using json::Value;
 
 constexpr long long kMaxId = 2147483647;
 
-void securityId(const Report& report, const Value* value, const At& at) {
+void securityId(const Reports& report, const Value* value, const At& at) {
   const auto number = integer(value);
   if (!number || (*number >= 0 && *number <= kMaxId)) return;
-  report.invalid(at, *value, fmt::format("must be between 0 and {}, inclusive", kMaxId), id::kSecurityId);
+  report(id::kSecurityId).invalid(at, *value, fmt::format("must be between 0 and {}, inclusive", kMaxId));
 }
 
-void rootDoubt(const Report& report, const Value& context, const At& at) {
+void rootDoubt(const Reports& report, const Value& context, const At& at) {
   if (json::findBool(&context, "runAsNonRoot") == true && integer(json::find(context, "runAsUser")) == 0) {
-    report.warn(at / "runAsUser", "is root, but runAsNonRoot is true: no container will start",
-                id::kSecurityRoot);
+    report(id::kSecurityRoot)
+        .warn(at / "runAsUser", "is root, but runAsNonRoot is true: no container will start");
   }
 }
 
-void common(const Report& report, const Value& context, const At& at) {
+void common(const Reports& report, const Value& context, const At& at) {
   for (const std::string_view field : {"runAsUser", "runAsGroup"}) {
     securityId(report, json::find(context, field), at / field);
   }
@@ -64,60 +64,60 @@ std::string_view hostNamespaceOf(std::string_view name) {
   return ipc ? "hostIPC" : "";
 }
 
-void hostSysctls(const Report& report, const Value& podSpec, const At& at) {
+void hostSysctls(const Reports& report, const Value& podSpec, const At& at) {
   const Value* given = json::find(json::findObject(&podSpec, "securityContext"), "sysctls");
   forEach(given, at, [&](const Value& sysctl, const At& place) {
     const std::string_view name = json::findText(&sysctl, "name");
     const std::string_view field = hostNamespaceOf(name);
     if (field.empty() || !isSysctlName(name) || json::findBool(&podSpec, field) != true) return;
-    report.invalid(place / "name", name, fmt::format("may not be set when {} is true", field), id::kSysctl);
+    report(id::kSysctl).invalid(place / "name", name, fmt::format("may not be set when {} is true", field));
   });
 }
 
-void sysctls(const Report& report, const Value& context, const At& at) {
+void sysctls(const Reports& report, const Value& context, const At& at) {
   Seen<> names;
   forEach(json::find(context, "sysctls"), at, [&](const Value& sysctl, const At& place) {
     const std::string_view name = json::findText(&sysctl, "name");
-    if (name.empty()) return report.required(place / "name", id::kSysctl);
+    if (name.empty()) return report(id::kSysctl).required(place / "name");
     if (!isSysctlName(name)) {
-      report.invalid(place / "name", name, "must be the name of a sysctl, such as kernel.shm_rmid_forced",
-                     id::kSysctl);
+      report(id::kSysctl)
+          .invalid(place / "name", name, "must be the name of a sysctl, such as kernel.shm_rmid_forced");
     } else if (!names.add(name)) {
-      report.duplicate(place / "name", name, id::kSysctl);
+      report(id::kSysctl).duplicate(place / "name", name);
     }
   });
 }
 
 bool addsSysAdmin(const Value& context) {
   bool found = false;
-  const At nowhere{""};
+  const At nowhere;
   forEachText(json::find(json::findObject(&context, "capabilities"), "add"), nowhere,
               [&](std::string_view name, const At&) { found = found || name == "CAP_SYS_ADMIN"; });
   return found;
 }
 
-void procMount(const Report& report, const Value* given, const At& at, const PodFacts& facts) {
+void procMount(const Reports& report, const Value* given, const At& at, const PodFacts& facts) {
   if (given == nullptr) return;
-  report.oneOfGiven(at, given, {"Default", "Unmasked"}, id::kEnum);
+  oneOfGiven(report(id::kEnum), at, given, {"Default", "Unmasked"});
   if (json::text(*given) != "Unmasked") return;
-  report.needsVersion(at, "1.33");
+  needsVersion(report, at, "1.33");
   if (facts.hostUsers) {
-    report.invalid(at, *given, "hostUsers must be false in the pod to use Unmasked", id::kProcMount);
+    report(id::kProcMount).invalid(at, *given, "hostUsers must be false in the pod to use Unmasked");
   }
 }
 
 /// A field with a fixed set of values that API servers know since 1.33.
-void newerChoice(const Report& report, const Value& context, std::string_view field, const At& at,
+void newerChoice(const Reports& report, const Value& context, std::string_view field, const At& at,
                  std::initializer_list<std::string_view> supported) {
   const Value* given = json::find(context, field);
   if (given == nullptr) return;
-  report.needsVersion(at / field, "1.33");
-  report.oneOfGiven(at / field, given, supported, id::kEnum);
+  needsVersion(report, at / field, "1.33");
+  oneOfGiven(report(id::kEnum), at / field, given, supported);
 }
 
 }  // namespace
 
-void podSecurity(const Report& report, const Value* context, const At& at) {
+void podSecurity(const Reports& report, const Value* context, const At& at) {
   if (context == nullptr || !context->IsObject()) return;
   common(report, *context, at);
   securityId(report, json::find(*context, "fsGroup"), at / "fsGroup");
@@ -126,41 +126,41 @@ void podSecurity(const Report& report, const Value* context, const At& at) {
   for (rapidjson::SizeType i = 0; groups != nullptr && groups->IsArray() && i < groups->Size(); ++i) {
     securityId(report, &(*groups)[i], groupsAt[i]);
   }
-  report.oneOfGiven(at / "fsGroupChangePolicy", json::find(context, "fsGroupChangePolicy"),
-                    {"Always", "OnRootMismatch"}, id::kEnum);
+  oneOfGiven(report(id::kEnum), at / "fsGroupChangePolicy", json::find(context, "fsGroupChangePolicy"),
+             {"Always", "OnRootMismatch"});
   newerChoice(report, *context, "supplementalGroupsPolicy", at, {"Merge", "Strict"});
   newerChoice(report, *context, "seLinuxChangePolicy", at, {"MountOption", "Recursive"});
   if (json::findText(context, "seLinuxChangePolicy") == "MountOption") {
-    report.needsGate(at / "seLinuxChangePolicy", "SELinuxMount");
+    needsGate(report, at / "seLinuxChangePolicy", "SELinuxMount");
   }
   sysctls(report, *context, at / "sysctls");
 }
 
-void podSysctls(const Report& report, const Value& podSpec, const At& at) {
+void podSysctls(const Reports& report, const Value& podSpec, const At& at) {
   const At context = at / "securityContext";
   hostSysctls(report, podSpec, context / "sysctls");
 }
 
-void containerSecurity(const Report& report, const Value* context, const At& at, const PodFacts& facts) {
+void containerSecurity(const Reports& report, const Value* context, const At& at, const PodFacts& facts) {
   if (context == nullptr || !context->IsObject()) return;
   common(report, *context, at);
   procMount(report, json::find(context, "procMount"), at / "procMount", facts);
   if (json::findBool(context, "allowPrivilegeEscalation") != false) return;
   const At place = at / "allowPrivilegeEscalation";
   if (json::findBool(context, "privileged") == true) {
-    report.forbidden(place, "may not be false in a privileged container", id::kSecurityEscalation);
+    report(id::kSecurityEscalation).forbidden(place, "may not be false in a privileged container");
   }
   if (addsSysAdmin(*context)) {
-    report.forbidden(place, "may not be false with the capability CAP_SYS_ADMIN", id::kSecurityEscalation);
+    report(id::kSecurityEscalation).forbidden(place, "may not be false with the capability CAP_SYS_ADMIN");
   }
 }
 
-void hostUsers(const Report& report, const Value& podSpec, const At& at, const PodFacts& facts) {
+void hostUsers(const Reports& report, const Value& podSpec, const At& at, const PodFacts& facts) {
   if (facts.hostUsers) return;
-  report.needsVersion(at / "hostUsers", "1.33");
+  needsVersion(report, at / "hostUsers", "1.33");
   for (const std::string_view field : {"hostNetwork", "hostPID", "hostIPC"}) {
     if (json::findBool(&podSpec, field) != true) continue;
-    report.forbidden(at / field, "may not be true when hostUsers is false", id::kHostUsers);
+    report(id::kHostUsers).forbidden(at / field, "may not be true when hostUsers is false");
   }
 }
 

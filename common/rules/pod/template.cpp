@@ -13,37 +13,37 @@ using json::Value;
 
 constexpr long long kMaxDeadline = 2147483647;
 
-void restartPolicy(const Report& report, const Value& spec, const At& at, Workload workload) {
+void restartPolicy(const Reports& report, const Value& spec, const At& at, Workload workload) {
   const std::string_view policy = json::findText(&spec, "restartPolicy");
   if (workload == Workload::Service) {
-    report.oneOf(at, policy, {"Always"}, id::kRestartPolicy);
+    oneOf(report(id::kRestartPolicy), at, policy, {"Always"});
   } else if (policy.empty()) {
-    report.required(at, id::kRestartPolicy, "pods of a Job need OnFailure or Never");
+    report(id::kRestartPolicy).required(at, "pods of a Job need OnFailure or Never");
   } else {
-    report.oneOf(at, policy, {"Never", "OnFailure"}, id::kRestartPolicy);
+    oneOf(report(id::kRestartPolicy), at, policy, {"Never", "OnFailure"});
   }
 }
 
-void deadlines(const Report& report, const Value& spec, const At& at, Workload workload) {
+void deadlines(const Reports& report, const Value& spec, const At& at, Workload workload) {
   const Value* grace = json::find(spec, "terminationGracePeriodSeconds");
   const auto graceSeconds = integer(grace);
   if (graceSeconds && *graceSeconds < 0) {
-    report.warn(at / "terminationGracePeriodSeconds", "is negative: one second will be used",
-                id::kGracePeriod);
+    report(id::kGracePeriod)
+        .warn(at / "terminationGracePeriodSeconds", "is negative: one second will be used");
   }
   const Value* deadline = json::find(spec, "activeDeadlineSeconds");
   const At deadlineAt = at / "activeDeadlineSeconds";
   if (deadline == nullptr) return;
   const auto seconds = integer(deadline);
   if (workload == Workload::Service) {
-    report.forbidden(deadlineAt, "may only be set in a Job", id::kActiveDeadline);
+    report(id::kActiveDeadline).forbidden(deadlineAt, "may only be set in a Job");
   } else if (seconds && (*seconds < 1 || *seconds > kMaxDeadline)) {
-    report.invalid(deadlineAt, *deadline, fmt::format("must be between 1 and {}, inclusive", kMaxDeadline),
-                   id::kActiveDeadline);
+    report(id::kActiveDeadline)
+        .invalid(deadlineAt, *deadline, fmt::format("must be between 1 and {}, inclusive", kMaxDeadline));
   }
 }
 
-void names(const Report& report, const Value& spec, const At& at) {
+void names(const Reports& report, const Value& spec, const At& at) {
   struct Field {
     std::string_view name;
     std::string (*problem)(std::string_view);
@@ -61,106 +61,106 @@ void names(const Report& report, const Value& spec, const At& at) {
     // The one name of these that the API server knows to be given though empty.
     const bool given = field.name == "runtimeClassName" && json::find(spec, field.name) != nullptr;
     if (name.empty() && !given) continue;
-    report.check(at / field.name, name, field.problem(name), id::kNameField);
+    report(id::kNameField).check(at / field.name, name, field.problem(name));
   }
   const std::string_view scheduler = json::findText(&spec, "schedulerName");
   if (!scheduler.empty() && !k8s::dns1123SubdomainProblem(scheduler).empty()) {
-    report.warn(at / "schedulerName",
-                fmt::format("{} is not a valid name of a scheduler", field::showValue(scheduler)),
-                id::kSchedulerName);
+    report(id::kSchedulerName)
+        .warn(at / "schedulerName",
+              fmt::format("{} is not a valid name of a scheduler", field::showValue(scheduler)));
   }
   forEach(json::find(spec, "imagePullSecrets"), at / "imagePullSecrets",
           [&](const Value& secret, const At& place) {
             const std::string_view name = json::findText(&secret, "name");
             if (!k8s::dns1123SubdomainProblem(name).empty()) {
-              report.warn(place / "name",
-                          fmt::format("{} is not a valid name of a Secret", field::showValue(name)),
-                          id::kPullSecret);
+              report(id::kPullSecret)
+                  .warn(place / "name",
+                        fmt::format("{} is not a valid name of a Secret", field::showValue(name)));
             }
           });
 }
 
-void gates(const Report& report, const Value& spec, const At& at) {
+void gates(const Reports& report, const Value& spec, const At& at) {
   forEach(json::find(spec, "readinessGates"), at / "readinessGates", [&](const Value& gate, const At& place) {
     const std::string_view type = json::findText(&gate, "conditionType");
-    report.check(place / "conditionType", type, k8s::qualifiedNameProblem(type), id::kGate);
+    report(id::kGate).check(place / "conditionType", type, k8s::qualifiedNameProblem(type));
   });
   Seen<> seen;
   forEach(json::find(spec, "schedulingGates"), at / "schedulingGates",
           [&](const Value& gate, const At& place) {
             const std::string_view name = json::findText(&gate, "name");
-            report.check(place / "name", name, k8s::qualifiedNameProblem(name), id::kGate);
-            if (!seen.add(name)) report.duplicate(place / "name", name, id::kGate);
+            report(id::kGate).check(place / "name", name, k8s::qualifiedNameProblem(name));
+            if (!seen.add(name)) report(id::kGate).duplicate(place / "name", name);
           });
   const Value* waits = json::find(spec, "schedulingGates");
   if (waits != nullptr && waits->IsArray() && !waits->Empty() && !json::findText(&spec, "nodeName").empty()) {
-    report.forbidden(at / "nodeName", "may not be set while the pod has schedulingGates", id::kGatedNode);
+    report(id::kGatedNode).forbidden(at / "nodeName", "may not be set while the pod has schedulingGates");
   }
 }
 
-void claims(const Report& report, const Value& spec, const At& at) {
+void claims(const Reports& report, const Value& spec, const At& at) {
   Seen<> seen;
   const Value* list = json::find(spec, "resourceClaims");
   if (list == nullptr) return;
-  report.needsVersion(at, "1.34");
+  needsVersion(report, at, "1.34");
   forEach(list, at, [&](const Value& claim, const At& place) {
     const std::string_view name = json::findText(&claim, "name");
     if (name.empty()) {
-      report.required(place / "name", id::kPodClaim);
+      report(id::kPodClaim).required(place / "name");
     } else {
-      report.check(place / "name", name, k8s::dns1123LabelProblem(name), id::kPodClaim);
-      if (!seen.add(name)) report.duplicate(place / "name", name, id::kPodClaim);
+      report(id::kPodClaim).check(place / "name", name, k8s::dns1123LabelProblem(name));
+      if (!seen.add(name)) report(id::kPodClaim).duplicate(place / "name", name);
     }
     const Value* own = json::find(claim, "resourceClaimName");
     const Value* fromTemplate = json::find(claim, "resourceClaimTemplateName");
     if (own == nullptr && fromTemplate == nullptr) {
-      report.required(place, id::kPodClaim, "one of resourceClaimName, resourceClaimTemplateName");
+      report(id::kPodClaim).required(place, "one of resourceClaimName, resourceClaimTemplateName");
     } else if (own != nullptr && fromTemplate != nullptr) {
-      report.forbidden(place / "resourceClaimTemplateName",
-                       "may not be given together with resourceClaimName", id::kPodClaim);
+      report(id::kPodClaim)
+          .forbidden(place / "resourceClaimTemplateName", "may not be given together with resourceClaimName");
     }
     for (const std::string_view field : {"resourceClaimName", "resourceClaimTemplateName"}) {
       const Value* given = json::find(claim, field);
       if (given == nullptr || !given->IsString()) continue;
-      report.check(place / field, json::text(*given), k8s::dns1123SubdomainProblem(json::text(*given)),
-                   id::kPodClaim);
+      report(id::kPodClaim)
+          .check(place / field, json::text(*given), k8s::dns1123SubdomainProblem(json::text(*given)));
     }
   });
 }
 
-void rest(const Report& report, const Value& spec, const At& at) {
-  report.oneOfGiven(at / "preemptionPolicy", json::find(spec, "preemptionPolicy"),
-                    {"Never", "PreemptLowerPriority"}, id::kEnum);
+void rest(const Reports& report, const Value& spec, const At& at) {
+  oneOfGiven(report(id::kEnum), at / "preemptionPolicy", json::find(spec, "preemptionPolicy"),
+             {"Never", "PreemptLowerPriority"});
   const Value* ephemeral = json::find(spec, "ephemeralContainers");
   if (ephemeral != nullptr && ephemeral->IsArray() && !ephemeral->Empty()) {
-    report.forbidden(at / "ephemeralContainers", "may not be set in a pod template", id::kEphemeral);
+    report(id::kEphemeral).forbidden(at / "ephemeralContainers", "may not be set in a pod template");
   }
   overhead(report, json::find(spec, "overhead"), at / "overhead");
   if (json::find(spec, "priority") != nullptr) {
-    report.warn(at / "priority", "is set by the priority class; pods with another value are refused",
-                id::kPriority);
+    report(id::kPriority)
+        .warn(at / "priority", "is set by the priority class; pods with another value are refused");
   }
   if (json::findText(&spec, "preemptionPolicy") == "Never" &&
       json::findText(&spec, "priorityClassName").empty()) {
-    report.warn(at / "preemptionPolicy", "is set by the priority class; pods with another value are refused",
-                id::kPriority);
+    report(id::kPriority)
+        .warn(at / "preemptionPolicy", "is set by the priority class; pods with another value are refused");
   }
 }
 
-void hostnameOverride(const Report& report, const Value& spec, const At& at, const PodFacts& facts) {
+void hostnameOverride(const Reports& report, const Value& spec, const At& at, const PodFacts& facts) {
   constexpr std::size_t kMaxHostname = 64;
   const Value* given = json::find(spec, "hostnameOverride");
   if (given == nullptr || !given->IsString()) return;
-  report.needsGate(at, "HostnameOverride");
+  needsGate(report, at, "HostnameOverride");
   if (json::findBool(&spec, "setHostnameAsFQDN") == true) {
-    report.forbidden(at, "may not be set when setHostnameAsFQDN is true", id::kHostnameOverride);
+    report(id::kHostnameOverride).forbidden(at, "may not be set when setHostnameAsFQDN is true");
   }
   if (facts.hostNetwork) {
-    report.forbidden(at, "may not be set when hostNetwork is true", id::kHostnameOverride);
+    report(id::kHostnameOverride).forbidden(at, "may not be set when hostNetwork is true");
   }
   const std::string_view name = json::text(*given);
-  if (name.size() > kMaxHostname) report.tooLong(at, kMaxHostname, id::kHostnameOverride);
-  report.check(at, name, k8s::dns1123SubdomainProblem(name), id::kHostnameOverride);
+  if (name.size() > kMaxHostname) tooLong(report(id::kHostnameOverride), at, kMaxHostname);
+  report(id::kHostnameOverride).check(at, name, k8s::dns1123SubdomainProblem(name));
 }
 
 bool flag(const Value& spec, std::string_view name) {
@@ -174,7 +174,7 @@ PodFacts::PodFacts(const Value& podSpec)
       hostUsers{json::findBool(&podSpec, "hostUsers").value_or(true)},
       restartsNever{json::findText(&podSpec, "restartPolicy") == "Never"} {
   if (const Value* system = json::findObject(&podSpec, "os")) os = json::findText(system, "name");
-  const At nowhere{""};
+  const At nowhere;
   forEach(json::find(podSpec, "volumes"), nowhere,
           [&](const Value& one, const At&) { volumes.try_emplace(json::findText(&one, "name"), &one); });
   forEach(json::find(podSpec, "resourceClaims"), nowhere,
@@ -187,7 +187,7 @@ const Value* PodFacts::volume(std::string_view name) const {
   return found == volumes.end() ? nullptr : found->second;
 }
 
-void podSpec(const Report& report, const Value& spec, const At& at, Workload workload) {
+void podSpec(const Reports& report, const Value& spec, const At& at, Workload workload) {
   if (!spec.IsObject()) return;
   const PodFacts facts{spec};
   containers(report, spec, at, facts);
@@ -199,8 +199,8 @@ void podSpec(const Report& report, const Value& spec, const At& at, Workload wor
   podSecurity(report, json::find(spec, "securityContext"), at / "securityContext");
   podSysctls(report, spec, at);
   if (flag(spec, "hostPID") && flag(spec, "shareProcessNamespace")) {
-    report.forbidden(at / "shareProcessNamespace", "may not be true together with hostPID",
-                     id::kShareProcesses);
+    report(id::kShareProcesses)
+        .forbidden(at / "shareProcessNamespace", "may not be true together with hostPID");
   }
   hostUsers(report, spec, at, facts);
   hostProcesses(report, spec, at, facts);
@@ -217,7 +217,7 @@ void podSpec(const Report& report, const Value& spec, const At& at, Workload wor
   rest(report, spec, at);
 }
 
-void podTemplate(const Report& report, const Value* podTemplate, const At& at, Workload workload) {
+void podTemplate(const Reports& report, const Value* podTemplate, const At& at, Workload workload) {
   const At metadataAt = at / "metadata";
   const Value* metadata = podTemplate == nullptr ? nullptr : json::findObject(podTemplate, "metadata");
   labels(report, json::find(metadata, "labels"), metadataAt / "labels");
@@ -225,13 +225,13 @@ void podTemplate(const Report& report, const Value* podTemplate, const At& at, W
   annotations(report, json::find(metadata, "annotations"), metadataAt / "annotations");
   podAnnotations(report, json::find(metadata, "annotations"), spec, metadataAt / "annotations");
   if (spec == nullptr)
-    return report.required(at / "spec", id::kContainers, "a pod with at least one container");
+    return report(id::kContainers).required(at / "spec", "a pod with at least one container");
   podSpec(report, *spec, at / "spec", workload);
 }
 
-void checkPodTemplate(const Value& podTemplateValue, const std::string& path, Workload workload,
+void checkPodTemplate(const Value& podTemplateValue, const At& at, Workload workload,
                       field::Findings& findings) {
-  podTemplate(Report{findings}, &podTemplateValue, At{path}, workload);
+  podTemplate(Reports{findings}, &podTemplateValue, at, workload);
 }
 
 }  // namespace dynamo::rules::pod

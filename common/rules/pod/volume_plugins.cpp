@@ -21,12 +21,12 @@ bool isAlphanumeric(char c) {
   return json::isDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-void byte(const Report& report, const Value& source, std::string_view field, const At& at) {
+void byte(const Reports& report, const Value& source, std::string_view field, const At& at) {
   const Value* given = json::find(source, field);
   const auto number = integer(given);
   if (!number || (*number >= 0 && *number <= kMaxByte)) return;
-  report.invalid(at / field, *given, fmt::format("must be between 0 and {}, inclusive", kMaxByte),
-                 id::kVolumeField);
+  report(id::kVolumeField)
+      .invalid(at / field, *given, fmt::format("must be between 0 and {}, inclusive", kMaxByte));
 }
 
 bool isEmptyList(const Value* list) {
@@ -34,11 +34,11 @@ bool isEmptyList(const Value* list) {
 }
 
 /// {name} of a Secret, where its name is required.
-void secretName(const Report& report, const Value& source, const At& at) {
+void secretName(const Reports& report, const Value& source, const At& at) {
   const Value* reference = json::findObject(&source, "secretRef");
   const At place = at / "secretRef";
   if (reference != nullptr && json::findText(reference, "name").empty()) {
-    report.required(place / "name", id::kVolumeField);
+    report(id::kVolumeField).required(place / "name");
   }
 }
 
@@ -73,36 +73,36 @@ std::string iscsiNameProblem(std::string_view name) {
   return good ? "" : "must be an iSCSI name, such as iqn.2003-01.com.example:disk1";
 }
 
-void iscsi(const Report& report, const Value& source, const At& at) {
+void iscsi(const Reports& report, const Value& source, const At& at) {
   const std::string_view target = json::findText(&source, "iqn");
-  if (!target.empty()) report.check(at / "iqn", target, iscsiNameProblem(target), id::kVolumeField);
+  if (!target.empty()) report(id::kVolumeField).check(at / "iqn", target, iscsiNameProblem(target));
   const Value* initiator = json::find(source, "initiatorName");
   if (initiator != nullptr && initiator->IsString()) {
     const std::string_view name = json::text(*initiator);
-    report.check(at / "initiatorName", name, iscsiNameProblem(name), id::kVolumeField);
+    report(id::kVolumeField).check(at / "initiatorName", name, iscsiNameProblem(name));
   }
   byte(report, source, "lun", at);
   const bool secret = json::findBool(&source, "chapAuthDiscovery") == true ||
                       json::findBool(&source, "chapAuthSession") == true;
   if (secret && json::find(source, "secretRef") == nullptr) {
-    report.required(at / "secretRef", id::kVolumeField, "must be set for CHAP authentication");
+    report(id::kVolumeField).required(at / "secretRef", "must be set for CHAP authentication");
   }
 }
 
-void fibreChannel(const Report& report, const Value& source, const At& at) {
+void fibreChannel(const Reports& report, const Value& source, const At& at) {
   const bool targets = !isEmptyList(json::find(source, "targetWWNs"));
   const bool ids = !isEmptyList(json::find(source, "wwids"));
   if (targets == ids) {
-    report.required(at / "targetWWNs", id::kVolumeField, "exactly one of targetWWNs, wwids");
+    report(id::kVolumeField).required(at / "targetWWNs", "exactly one of targetWWNs, wwids");
   }
   if (!targets) return;
   if (json::find(source, "lun") == nullptr) {
-    report.required(at / "lun", id::kVolumeField, "must be set with targetWWNs");
+    report(id::kVolumeField).required(at / "lun", "must be set with targetWWNs");
   }
   byte(report, source, "lun", at);
 }
 
-void partition(const Report& report, const Value& source, const At& at) {
+void partition(const Reports& report, const Value& source, const At& at) {
   byte(report, source, "partition", at);
 }
 
@@ -127,78 +127,78 @@ bool areHostPorts(std::string_view text) {
   }
 }
 
-void quobyte(const Report& report, const Value& source, const At& at) {
+void quobyte(const Reports& report, const Value& source, const At& at) {
   constexpr std::size_t kMaxTenant = 64;
   const std::string_view registry = json::findText(&source, "registry");
   if (json::findText(&source, "tenant").size() > kMaxTenant && !registry.empty()) {
-    report.tooLong(at / "tenant", kMaxTenant, id::kVolumeField);
+    tooLong(report(id::kVolumeField), at / "tenant", kMaxTenant);
   } else if (!registry.empty() && !areHostPorts(registry)) {
-    report.invalid(at / "registry", registry, "must be host:port, or several with commas between",
-                   id::kVolumeField);
+    report(id::kVolumeField)
+        .invalid(at / "registry", registry, "must be host:port, or several with commas between");
   }
 }
 
-void flocker(const Report& report, const Value& source, const At& at) {
+void flocker(const Reports& report, const Value& source, const At& at) {
   const std::string_view name = json::findText(&source, "datasetName");
   if (name.empty() == json::findText(&source, "datasetUUID").empty()) {
-    report.required(at, id::kVolumeField, "exactly one of datasetName, datasetUUID");
+    report(id::kVolumeField).required(at, "exactly one of datasetName, datasetUUID");
   }
   if (name.find('/') != std::string_view::npos) {
-    report.invalid(at / "datasetName", name, "must not contain '/'", id::kVolumeField);
+    report(id::kVolumeField).invalid(at / "datasetName", name, "must not contain '/'");
   }
 }
 
-void flexVolume(const Report& report, const Value& source, const At& at) {
+void flexVolume(const Reports& report, const Value& source, const At& at) {
   const At options = at / "options";
   forEachMember(json::find(source, "options"), options,
                 [&](std::string_view key, const Value&, const At& place) {
                   const std::string domain = "." + k8s::lowerAscii(key.substr(0, key.find('/')));
                   if (!domain.ends_with(".kubernetes.io") && !domain.ends_with(".k8s.io")) return;
-                  report.invalid(place, key, "must not be in kubernetes.io or k8s.io", id::kVolumeField);
+                  report(id::kVolumeField).invalid(place, key, "must not be in kubernetes.io or k8s.io");
                 });
 }
 
-void azureDisk(const Report& report, const Value& source, const At& at) {
-  report.oneOfGiven(at / "cachingMode", json::find(source, "cachingMode"), {"None", "ReadOnly", "ReadWrite"},
-                    id::kEnum);
+void azureDisk(const Reports& report, const Value& source, const At& at) {
+  oneOfGiven(report(id::kEnum), at / "cachingMode", json::find(source, "cachingMode"),
+             {"None", "ReadOnly", "ReadWrite"});
   const Value* given = json::find(source, "kind");
-  report.oneOfGiven(at / "kind", given, {"Dedicated", "Managed", "Shared"}, id::kEnum);
+  oneOfGiven(report(id::kEnum), at / "kind", given, {"Dedicated", "Managed", "Shared"});
   const std::string_view uri = json::findText(&source, "diskURI");
   // Disks are blobs unless they say otherwise.
   const std::string_view start = json::text(given) == "Managed" ? "/subscriptions/" : "https://";
   if (uri.empty() || uri.starts_with(start)) return;
-  report.invalid(at / "diskURI", uri, fmt::format("must start with {}", start), id::kVolumeField);
+  report(id::kVolumeField).invalid(at / "diskURI", uri, fmt::format("must start with {}", start));
 }
 
-void gitRepo(const Report& report, const Value& source, const At& at) {
+void gitRepo(const Reports& report, const Value& source, const At& at) {
   const std::string_view directory = json::findText(&source, "directory");
   if (directory.starts_with('/')) {
-    report.invalid(at / "directory", directory, "must be a relative path", id::kVolumePath);
+    report(id::kVolumePath).invalid(at / "directory", directory, "must be a relative path");
   }
   if (hasBackstep(directory)) {
-    report.invalid(at / "directory", directory, "must not contain '..'", id::kVolumePath);
+    report(id::kVolumePath).invalid(at / "directory", directory, "must not contain '..'");
   }
 }
 
-void storageOs(const Report& report, const Value& source, const At& at) {
+void storageOs(const Reports& report, const Value& source, const At& at) {
   for (const std::string_view field : {"volumeName", "volumeNamespace"}) {
     const std::string_view name = json::findText(&source, field);
-    if (!name.empty()) report.check(at / field, name, k8s::dns1123LabelProblem(name), id::kVolumeField);
+    if (!name.empty()) report(id::kVolumeField).check(at / field, name, k8s::dns1123LabelProblem(name));
   }
   secretName(report, source, at);
 }
 
-void image(const Report& report, const Value& source, const At& at) {
-  report.needsGate(at, "ImageVolume");
-  report.oneOf(at / "pullPolicy", json::findText(&source, "pullPolicy"), {"Always", "IfNotPresent", "Never"},
-               id::kEnum);
+void image(const Reports& report, const Value& source, const At& at) {
+  needsGate(report, at, "ImageVolume");
+  oneOf(report(id::kEnum), at / "pullPolicy", json::findText(&source, "pullPolicy"),
+        {"Always", "IfNotPresent", "Never"});
 }
 
 struct Plugin {
   std::string_view name;
   std::array<std::string_view, 3> required;  ///< texts
   std::string_view removed;                  ///< the version whose kubelets are the first to refuse it
-  void (*check)(const Report&, const Value&, const At&);
+  void (*check)(const Reports&, const Value&, const At&);
 };
 
 constexpr std::array kPlugins = {
@@ -226,31 +226,31 @@ constexpr std::array kPlugins = {
 
 }  // namespace
 
-void volumePlugin(const Report& report, std::string_view type, const Value& source, const At& at) {
+void volumePlugin(const Reports& report, std::string_view type, const Value& source, const At& at) {
   const auto* known = std::find_if(kPlugins.begin(), kPlugins.end(),
                                    [&](const Plugin& plugin) { return plugin.name == type; });
   if (known == kPlugins.end()) return;
   for (const std::string_view field : known->required) {
     if (field.empty() || !json::findText(&source, field).empty()) continue;
-    report.required(at / field, id::kVolumeField);
+    report(id::kVolumeField).required(at / field);
   }
   const bool ceph = type == "cephfs" || type == "rbd";
   if (ceph && isEmptyList(json::find(source, "monitors"))) {
-    report.required(at / "monitors", id::kVolumeField);
+    report(id::kVolumeField).required(at / "monitors");
   }
   if (known->check != nullptr) known->check(report, source, at);
   if (known->removed.empty()) return;
-  report.warn(at, fmt::format("kubelets since {} do not mount volumes of this type", known->removed),
-              id::kVolumeRemoved);
+  report(id::kVolumeRemoved)
+      .warn(at, fmt::format("kubelets since {} do not mount volumes of this type", known->removed));
 }
 
-void iscsiNames(const Report& report, std::string_view volume, const Value& source, const At& at) {
+void iscsiNames(const Reports& report, std::string_view volume, const Value& source, const At& at) {
   constexpr std::size_t kMaxTogether = 64;
   const std::size_t bytes = volume.size() + 1 + json::findText(&source, "targetPortal").size();
   if (json::find(source, "initiatorName") == nullptr || bytes <= kMaxTogether) return;
-  report.invalid(at / "name", volume,
-                 fmt::format("must not exceed {} bytes together with iscsi.targetPortal", kMaxTogether),
-                 id::kVolumeField);
+  report(id::kVolumeField)
+      .invalid(at / "name", volume,
+               fmt::format("must not exceed {} bytes together with iscsi.targetPortal", kMaxTogether));
 }
 
 }  // namespace dynamo::rules::pod

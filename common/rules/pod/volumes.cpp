@@ -12,15 +12,15 @@ namespace {
 using json::Value;
 
 /// One source a volume; a volume without any becomes an emptyDir. Types that are unknown here count, too.
-void source(const Report& report, const Value& volume, const At& at) {
+void source(const Reports& report, const Value& volume, const At& at) {
   std::string_view first;
   for (const auto& member : volume.GetObject()) {
     const std::string_view type = json::text(member.name);
     if (type == "name" || !member.value.IsObject()) continue;
     const At place = at / type;
     if (!first.empty()) {
-      report.forbidden(place, fmt::format("only one volume type may be given, and {} is", first),
-                       id::kVolumeSource);
+      report(id::kVolumeSource)
+          .forbidden(place, fmt::format("only one volume type may be given, and {} is", first));
       continue;
     }
     first = type;
@@ -46,15 +46,15 @@ std::string localPathProblem(std::string_view path) {
   return path.starts_with("..") ? "must not start with '..'" : "";
 }
 
-void volumes(const Report& report, const Value* list, const At& at) {
+void volumes(const Reports& report, const Value* list, const At& at) {
   Seen<> names;
   forEach(list, at, [&](const Value& volume, const At& place) {
     const std::string_view name = json::findText(&volume, "name");
     if (name.empty()) {
-      report.required(place / "name", id::kVolumeName);
+      report(id::kVolumeName).required(place / "name");
     } else {
-      report.check(place / "name", name, k8s::dns1123LabelProblem(name), id::kVolumeName);
-      if (!names.add(name)) report.duplicate(place / "name", name, id::kVolumeUnique);
+      report(id::kVolumeName).check(place / "name", name, k8s::dns1123LabelProblem(name));
+      if (!names.add(name)) report(id::kVolumeUnique).duplicate(place / "name", name);
     }
     source(report, volume, place);
   });

@@ -95,15 +95,15 @@ constexpr std::array<std::string_view, 10> kContainerContext = {
     "allowPrivilegeEscalation", "appArmorProfile", "capabilities", "privileged",     "procMount",
     "readOnlyRootFilesystem",   "runAsGroup",      "runAsUser",    "seLinuxOptions", "seccompProfile"};
 
-void notOf(const Report& report, const Value* holder, std::string_view field, const At& at,
+void notOf(const Reports& report, const Value* holder, std::string_view field, const At& at,
            std::string_view system) {
   const Value* given = json::find(holder, field);
   const bool empty = given != nullptr && field == "sysctls" && given->IsArray() && given->Empty();
   if (given == nullptr || empty) return;
-  report.forbidden(at / field, fmt::format("may not be set for a {} pod", system), id::kOs);
+  report(id::kOs).forbidden(at / field, fmt::format("may not be set for a {} pod", system));
 }
 
-void windowsPod(const Report& report, const Value& podSpec, const At& at) {
+void windowsPod(const Reports& report, const Value& podSpec, const At& at) {
   for (const std::string_view field : {"hostUsers", "shareProcessNamespace", "resources"}) {
     notOf(report, &podSpec, field, at, "Windows");
   }
@@ -122,7 +122,7 @@ void windowsPod(const Report& report, const Value& podSpec, const At& at) {
   });
 }
 
-void linuxPod(const Report& report, const Value& podSpec, const At& at) {
+void linuxPod(const Reports& report, const Value& podSpec, const At& at) {
   const At context = at / "securityContext";
   notOf(report, json::findObject(&podSpec, "securityContext"), "windowsOptions", context, "Linux");
   forEachContainer(podSpec, at, [&](const Value& container, const At& place) {
@@ -133,28 +133,29 @@ void linuxPod(const Report& report, const Value& podSpec, const At& at) {
 
 }  // namespace
 
-void windowsOptions(const Report& report, const Value* options, const At& at) {
+void windowsOptions(const Reports& report, const Value* options, const At& at) {
   if (options == nullptr || !options->IsObject()) return;
   const Value* name = json::find(*options, "gmsaCredentialSpecName");
   if (name != nullptr && name->IsString()) {
-    report.check(at / "gmsaCredentialSpecName", json::text(*name),
-                 k8s::dns1123SubdomainProblem(json::text(*name)), id::kWindows);
+    report(id::kWindows)
+        .check(at / "gmsaCredentialSpecName", json::text(*name),
+               k8s::dns1123SubdomainProblem(json::text(*name)));
   }
   const Value* credentials = json::find(*options, "gmsaCredentialSpec");
   if (credentials != nullptr && credentials->IsString()) {
     const std::size_t bytes = credentials->GetStringLength();
-    if (bytes == 0) report.refused(at / "gmsaCredentialSpec", "must not be empty", id::kWindows);
+    if (bytes == 0) report(id::kWindows).refused(at / "gmsaCredentialSpec", "must not be empty");
     if (bytes > kMaxCredentialSpec) {
-      report.tooLong(at / "gmsaCredentialSpec", kMaxCredentialSpec, id::kWindows);
+      tooLong(report(id::kWindows), at / "gmsaCredentialSpec", kMaxCredentialSpec);
     }
   }
   const Value* user = json::find(*options, "runAsUserName");
   if (user != nullptr && user->IsString()) {
-    report.check(at / "runAsUserName", json::text(*user), userNameProblem(json::text(*user)), id::kWindows);
+    report(id::kWindows).check(at / "runAsUserName", json::text(*user), userNameProblem(json::text(*user)));
   }
 }
 
-void hostProcesses(const Report& report, const Value& podSpec, const At& at, const PodFacts& facts) {
+void hostProcesses(const Reports& report, const Value& podSpec, const At& at, const PodFacts& facts) {
   const auto ofPod = json::findBool(windowsOf(&podSpec), "hostProcess");
   std::size_t all = 0;
   std::size_t processes = 0;
@@ -165,23 +166,24 @@ void hostProcesses(const Report& report, const Value& podSpec, const At& at, con
     if (!own || !ofPod || *own == *ofPod) return;
     const At context = place / "securityContext";
     const At options = context / "windowsOptions";
-    report.invalid(options / "hostProcess", *json::find(windowsOf(&container), "hostProcess"),
-                   fmt::format("must be {}, as in the pod", *ofPod), id::kHostProcess);
+    report(id::kHostProcess)
+        .invalid(options / "hostProcess", *json::find(windowsOf(&container), "hostProcess"),
+                 fmt::format("must be {}, as in the pod", *ofPod));
   });
   if (processes == 0) return;
   if (processes != all) {
-    report.refused(at / "containers", "must all be hostProcess containers if any is", id::kHostProcess);
+    report(id::kHostProcess).refused(at / "containers", "must all be hostProcess containers if any is");
   }
   if (!facts.hostNetwork) {
-    report.required(at / "hostNetwork", id::kHostProcess, "must be true for hostProcess containers");
+    report(id::kHostProcess).required(at / "hostNetwork", "must be true for hostProcess containers");
   }
 }
 
-void operatingSystem(const Report& report, const Value& podSpec, const At& at, const PodFacts& facts) {
+void operatingSystem(const Reports& report, const Value& podSpec, const At& at, const PodFacts& facts) {
   if (!facts.os) return;
   const At osAt = at / "os";
-  if (facts.os->empty()) report.required(osAt / "name", id::kEnum);
-  report.oneOf(osAt / "name", *facts.os, {"linux", "windows"}, id::kEnum);
+  if (facts.os->empty()) report(id::kEnum).required(osAt / "name");
+  oneOf(report(id::kEnum), osAt / "name", *facts.os, {"linux", "windows"});
   if (*facts.os == "windows") windowsPod(report, podSpec, at);
   if (*facts.os == "linux") linuxPod(report, podSpec, at);
 }

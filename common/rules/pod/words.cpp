@@ -39,9 +39,9 @@ std::string_view referenceIn(std::string_view text, const std::set<std::string_v
   return {};
 }
 
-void tell(const Report& report, const At& at, std::string_view name) {
+void tell(const Reports& report, const At& at, std::string_view name) {
   if (name.empty()) return;
-  report.warn(at, fmt::format("a reference to {0} is not expanded here: write $({0})", name), id::kReference);
+  report(id::kReference).warn(at, fmt::format("a reference to {0} is not expanded here: write $({0})", name));
 }
 
 /// Whether another program expands what the kubelet does not: a shell, or env with a text.
@@ -69,7 +69,7 @@ bool holdsDollar(const Value& container) {
 
 }  // namespace
 
-void references(const Report& report, const Value& container, const At& at) {
+void references(const Reports& report, const Value& container, const At& at) {
   if (!holdsDollar(container)) return;
   std::set<std::string_view> known;
   const At envAt = at / "env";

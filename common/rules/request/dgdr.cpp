@@ -77,8 +77,8 @@ void overridesNamespace(const DgdrRequest& request, const Report& report) {
   const std::string_view wanted = json::findText(&overrides, "namespace");
   const std::string_view own = json::findText(json::find(&request.object, "metadata"), "namespace");
   if (wanted.empty() || wanted == own) return;
-  report.forbidden(fromAlpha(request) ? "spec.deploymentOverrides.namespace"
-                                      : fmt::format("metadata.annotations[{}]", keys::kDeploymentOverrides),
+  report.forbidden(fromAlpha(request) ? Path{"spec.deploymentOverrides.namespace"}
+                                      : Path{"metadata.annotations"}.key(keys::kDeploymentOverrides),
                    fmt::format("the deployment is made in the namespace of the request, {}, not in {}",
                                showValue(own), showValue(wanted)));
 }
@@ -118,7 +118,7 @@ void positiveNumbers(const DgdrRequest& request, const Report& report) {
   for (const auto& [group, field] : kPositive) {
     const Value* value = json::find(json::find(spec, group), field);
     if (value == nullptr || !value->IsNumber() || value->GetDouble() > 0) continue;
-    report.warn(fmt::format("spec.{}.{}", group, field),
+    report.warn(Path{"spec"} / group / field,
                 fmt::format("must be greater than 0, but is {}", showValue(*value)));
   }
 }
@@ -137,14 +137,14 @@ void overrideIsGraph(const DgdrRequest& request, const Report& report) {
 /// A block of any content turns the planner on.
 void plannerIsOn(const DgdrRequest& request, const Report& report) {
   const Value* planner = json::findObject(json::find(specOf(request.object), "features"), "planner");
+  const At block = "spec.features.planner";
   const auto off = [&](std::string_view key, bool meansOff) {
     const Value* value = json::find(planner, key);
     const bool said =
         value != nullptr && (value->IsBool() ? value->GetBool() == meansOff
                                              : json::text(*value) == (meansOff ? "true" : "false"));
     if (!said) return;
-    report.warn(fmt::format("spec.features.planner.{}", key),
-                "does not turn the planner off: remove the whole block");
+    report.warn(block / key, "does not turn the planner off: remove the whole block");
   };
   off("enabled", false);
   off("enable", false);

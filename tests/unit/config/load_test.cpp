@@ -93,7 +93,7 @@ scaling: {allowedServiceAccounts: [dynamo-system/controller]}
 )",
                                            "c.yaml", Purpose::Offline);
   REQUIRE(result.warnings.size() == 1);
-  CHECK(result.warnings[0].field == "compatibility.autoscaling");
+  CHECK(result.warnings[0].field.text() == "compatibility.autoscaling");
   CHECK(result.ok());
   const OperatorConfig& c = result.config;
   CHECK(c.server.metrics.port == 8080);
@@ -269,7 +269,7 @@ TEST_CASE("defaults of components have their form") {  // cfg-Q16
   }
   CHECK(loadConfigText("defaults: {common: {sharedMemory: {size: lots}}}", "c.yaml", Purpose::Webhook)
             .errors.at(0)
-            .field == "defaults.common.sharedMemory.size");
+            .field.text() == "defaults.common.sharedMemory.size");
 }
 
 TEST_CASE("the closest name is suggested") {

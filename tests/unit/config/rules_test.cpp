@@ -26,7 +26,7 @@ std::string pathsOf(const std::string& yaml, Purpose purpose) {
   std::string out;
   for (const auto& error : loadConfigText(yaml, "c.yaml", purpose).errors) {
     out += out.empty() ? "" : " ";
-    out += error.field;
+    out += error.field.text();
   }
   return out;
 }
@@ -66,7 +66,7 @@ TEST_CASE("what a controller needs, the others do not") {
     const LoadResult checked = loadConfigText(row.yaml, "c.yaml", Purpose::Check);
     CHECK(checked.ok());
     std::set<std::string> told;
-    for (const auto& warning : checked.warnings) told.insert(warning.field);
+    for (const auto& warning : checked.warnings) told.insert(warning.field.text());
     CHECK(fmt::format("{}", fmt::join(told, " ")) == row.controller);
   }
 }
@@ -228,7 +228,7 @@ TEST_CASE("settings without effect are warnings") {
     const LoadResult result = loadConfigText(yaml, "c.yaml", Purpose::Offline);
     CHECK(result.ok());
     REQUIRE(result.warnings.size() == (field.empty() ? 0U : 1U));
-    if (!field.empty()) CHECK(result.warnings[0].field == field);
+    if (!field.empty()) CHECK(result.warnings[0].field.text() == field);
   }
 }
 

@@ -34,7 +34,7 @@ inline std::string lines(const Findings& findings) {
   for (const FieldError& error : findings.errors)
     text += fmt::format("E {} {}\n", error.rule, error.message());
   for (const Warning& warning : findings.warnings) {
-    text += fmt::format("W {} {}: {}\n", warning.rule, warning.field, warning.text);
+    text += fmt::format("W {} {}: {}\n", warning.rule, warning.field.text(), warning.text);
   }
   return text;
 }

@@ -7,6 +7,8 @@
 namespace dynamo::text {
 namespace {
 
+using field::Path;
+
 /// All documents as JSON, separated by a blank; or the error with its place.
 std::string read(std::string_view text) {
   const TextDocuments parsed = parseDocuments(text);
@@ -181,30 +183,82 @@ TEST_CASE("values are found by the paths of field errors") {
       "\"value\":\"x\"}]}}},\n"
       "\"metadata\":{\n"
       "\"annotations\": {\"nvidia.com/x\": \"y\"}}}";
-  const std::pair<std::string_view, std::uint32_t> table[] = {
-      {"spec", 2},
-      {"spec.services[worker]", 4},
-      {"spec.services.worker.replicas", 5},
-      {"spec.services[worker].envs[0].name", 7},
-      {"spec.services[worker].envs[1]", 8},
-      {"spec.services[worker].envs[1].value", 9},
-      {"metadata.annotations[nvidia.com/x]", 11},
-      {"spec.services[worker].resources.limits", 4},  // absent: where its parent is
-      {"spec.services[worker].envs[7]", 6},
-      {"status", 2},
-      {"[", 2},
-      {"", 2},
+  const Path worker = Path{"spec.services"}.key("worker");
+  const std::pair<Path, std::uint32_t> table[] = {
+      {Path{"spec"}, 2},
+      {worker, 4},
+      {Path{"spec.services.worker.replicas"}, 5},
+      {(worker / "envs")[0] / "name", 7},
+      {(worker / "envs")[1], 8},
+      {(worker / "envs")[1] / "value", 9},
+      {Path{"metadata.annotations"}.key("nvidia.com/x"), 11},
+      {worker / "resources.limits", 4},  // absent: where its parent is
+      {(worker / "envs")[7], 6},
+      {Path{"status"}, 2},
+      {{}, 2},
   };
   for (const std::string_view text : {yaml, json}) {
     const TextDocuments parsed = parseDocuments(text);
     REQUIRE(parsed.documents.size() == 1);
     for (const auto& [path, line] : table) {
-      CAPTURE(text, path);
+      CAPTURE(text, path.text());
       CHECK(parsed.documents[0].positions.locate(path).line == line);
     }
   }
   const TextDocuments parsed = parseDocuments(yaml);
-  CHECK(parsed.documents[0].positions.locate("spec.services.worker.envs[0].name") == Position{7, 10});
+  CHECK(parsed.documents[0].positions.locate((worker / "envs")[0] / "name") == Position{7, 10});
+}
+
+TEST_CASE("positions of keys that hold what parts a printed path, and of items") {
+  const std::string_view yaml =
+      "a].b: 1\n"            // 1
+      "a: {b: 2}\n"          // 2
+      "c.d: 3\n"             // 3
+      "'0': 4\n"             // 4
+      "'': 5\n"              // 5
+      "l:\n"                 // 6
+      "- {'1': x}\n"         // 7
+      "- 'y'\n"              // 8
+      "m:\n"                 // 9
+      "  'k]':\n"            // 10
+      "    '': {'0': z}\n";  // 11
+  const std::string_view json =
+      "{\"a].b\": 1,\n"
+      "\"a\": {\"b\": 2},\n"
+      "\"c.d\": 3,\n"
+      "\"0\": 4,\n"
+      "\"\": 5,\n"
+      "\"l\":\n"
+      "[{\"1\": \"x\"},\n"
+      "\"y\"],\n"
+      "\"m\": {\n"
+      "\"k]\": {\n"
+      "\"\": {\"0\": \"z\"}}}}";
+  const Path root;
+  const std::pair<Path, std::uint32_t> table[] = {
+      {root.key("a].b"), 1},
+      {Path{"a.b"}, 2},
+      {root.key("c.d"), 3},
+      {Path{"c.d"}, 1},  // absent
+      {root.key("0"), 4},
+      {root[0], 1},  // the document is no list
+      {root.key(""), 5},
+      {Path{"l"}[0], 7},
+      {Path{"l"}[0].key("1"), 7},
+      {Path{"l"}[1], 8},
+      {Path{"l"}.key("1"), 6},  // a list has no keys
+      {Path{"l"}[0][1], 7},     // a map has no items
+      {Path{"m"}.key("k]").key("").key("0"), 11},
+      {Path{"m"}.key("k]")[0], 10},
+  };
+  for (const std::string_view text : {yaml, json}) {
+    const TextDocuments parsed = parseDocuments(text);
+    REQUIRE(parsed.documents.size() == 1);
+    for (const auto& [path, line] : table) {
+      CAPTURE(text, path.text());
+      CHECK(parsed.documents[0].positions.locate(path).line == line);
+    }
+  }
 }
 
 TEST_CASE("every document knows where it starts") {
@@ -213,7 +267,7 @@ TEST_CASE("every document knows where it starts") {
     REQUIRE(parsed.documents.size() == 2);
     CHECK(parsed.documents[0].start == Position{1, 1});
     CHECK(parsed.documents[1].start == Position{4, 1});
-    CHECK(parsed.documents[1].positions.locate("b") == Position{4, text.front() == '{' ? 2U : 1U});
+    CHECK(parsed.documents[1].positions.locate(Path{"b"}) == Position{4, text.front() == '{' ? 2U : 1U});
   }
 }
 

@@ -233,8 +233,8 @@ TEST_CASE("a wrong type anywhere in v1alpha1 comes back to its schema, which tel
       REQUIRE((judged.starts_with("allowed") || judged.starts_with("denied 422 Invalid: ")));
       const json::Document back = convertedTo(kAlpha, hub);
       const auto errors = schema::wrongTypes(root, back);
-      const bool told =
-          std::any_of(errors.begin(), errors.end(), [&](const auto& error) { return error.field == path; });
+      const bool told = std::any_of(errors.begin(), errors.end(),
+                                    [&](const auto& error) { return error.field.text() == path; });
       if (!told) lost += fmt::format("{} = {}\n", path, sample.json);
       ++asked;
     }

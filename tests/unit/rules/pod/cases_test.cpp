@@ -83,7 +83,7 @@ TEST_CASE("warnings leave room for their path") {
   const json::Document rows = cases();
   for (const json::Value& row : rows.GetArray()) {
     for (const field::Warning& warning : judged(row).warnings) {
-      INFO(warning.field << " " << warning.text);
+      INFO(warning.field.text() << " " << warning.text);
       CHECK(warning.text.size() <= kMaxText);
     }
   }

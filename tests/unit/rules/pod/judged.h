@@ -50,7 +50,7 @@ inline field::Findings judged(const json::Value& row) {
   json::Document scratch;
   auto& allocator = scratch.GetAllocator();
   field::Findings findings;
-  const Report report{findings};
+  const Reports report{findings};
   std::string kind{json::findText(&row, "kind")};
   if (kind.empty()) {
     const json::Value whole = podTemplateOf(row, allocator);
@@ -76,7 +76,7 @@ inline std::vector<std::string> lines(field::Findings findings) {
     said.push_back(fmt::format("E {} {}", error.rule, error.message()));
   std::vector<std::string> warnings;
   for (const auto& warning : findings.warnings) {
-    warnings.push_back(fmt::format("W {} {}: {}", warning.rule, warning.field, warning.text));
+    warnings.push_back(fmt::format("W {} {}: {}", warning.rule, warning.field.text(), warning.text));
   }
   std::sort(warnings.begin(), warnings.end());
   said.insert(said.end(), warnings.begin(), warnings.end());

@@ -14,7 +14,7 @@ std::string ofContainer(std::string_view text, const char* list = "containers") 
   containers.PushBack(json::copy(container, spec.GetAllocator()), spec.GetAllocator());
   json::set(spec, list, std::move(containers), spec.GetAllocator());
   field::Findings findings;
-  podSpec(Report{findings}, spec, At{""}, Workload::Service);
+  podSpec(Reports{findings}, spec, At{}, Workload::Service);
   return joined(lines(std::move(findings)));
 }
 
@@ -81,7 +81,7 @@ TEST_CASE("annotations up to 256 KiB, keys and values together") {
   const auto said = [](std::size_t bytes) {
     const json::Document map = parsed(R"({"a":")" + std::string(bytes - 1, 'x') + "\"}");
     field::Findings findings;
-    annotations(Report{findings}, &map, At{"metadata.annotations"});
+    annotations(Reports{findings}, &map, At{"metadata.annotations"});
     return joined(lines(std::move(findings)));
   };
   CHECK(said(262144) == "");
