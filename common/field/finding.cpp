@@ -58,7 +58,7 @@ std::string FieldError::body() const {
 }
 
 std::string FieldError::message() const {
-  return oneLine(field.text() + ": " + body());
+  return oneLine(field.empty() ? body() : field.text() + ": " + body());
 }
 
 std::string Warning::message() const {

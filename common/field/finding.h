@@ -28,7 +28,7 @@ std::string_view causeReason(ErrorType type);
 /// One error at one path of the user's object.
 struct FieldError {
   ErrorType type = ErrorType::Invalid;
-  Path field;  ///< where
+  Path field;  ///< empty: the object as a whole, which messages do not name
   /// Already rendered (quoted if text) and shortened; empty when not to be shown. Types that show none have
   /// it where the field alone does not say what is wrong (ratchet).
   std::string badValue;

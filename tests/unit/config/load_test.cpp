@@ -152,11 +152,11 @@ TEST_CASE("wrong types are errors with path, value and what is allowed") {
       {"namespace: {scope: {leaseNamespaceLabels: {a/b: 1}}}",
        "namespace.scope.leaseNamespaceLabels[a/b]: Invalid value: 1: must be a string"},
       {"defaults: complete", R"(defaults: Invalid value: "complete": must be an object)"},
-      {"a: 1\n---\nb: 2", "c.yaml: Invalid value: must hold one document"},
-      {"- a", "c.yaml: Invalid value: must hold an object"},
+      {"a: 1\n---\nb: 2", "Invalid value: must hold one document"},
+      {"- a", "Invalid value: must hold an object"},
       {"server:\n  metrics: {\n",
-       "c.yaml: Invalid value: line 3, column 1: \"{\" is not closed, or a comma is missing"},
-      {"mpi: {}\nmpi: {}", "c.yaml: Invalid value: line 2, column 1: duplicate name \"mpi\""},
+       "Invalid value: line 3, column 1: \"{\" is not closed, or a comma is missing"},
+      {"mpi: {}\nmpi: {}", "Invalid value: line 2, column 1: duplicate name \"mpi\""},
   };
   for (const auto& [yaml, expected] : table) {
     CAPTURE(yaml);
