@@ -28,7 +28,7 @@ void setOwner(Value& object, const Value& owner, Allocator& allocator, bool cont
   make.set(metadata(object, allocator), "ownerReferences", make.list(std::move(reference)));
 }
 
-bool canOwn(const Value& owner, const Context& context, const std::string& field, Errors& errors) {
+bool canOwn(const Value& owner, const Context& context, const field::Path& field, Errors& errors) {
   if (!context.online || !json::findText(json::find(owner, "metadata"), "uid").empty()) return true;
   errors.push_back({field::ErrorType::Required, field, "",
                     "children are created for objects that the API server has stored: their owner has a uid",

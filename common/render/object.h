@@ -25,8 +25,8 @@ void setOwner(json::Value& object, const json::Value& owner, json::Allocator& al
 
 /// Whether `owner` may own children: where they will be created, it must have a uid. Otherwise an error at
 /// `field`.
-bool canOwn(const json::Value& owner, const Context& context, const std::string& field, Errors& errors);
-inline constexpr const char* kUidField = "metadata.uid";
+bool canOwn(const json::Value& owner, const Context& context, const field::Path& field, Errors& errors);
+inline const field::Path kUidField{"metadata.uid"};
 
 /// Copies the members of `from` (nullptr: none) over those of `to`.
 void layOver(json::Value& to, const json::Value* from, json::Allocator& allocator);
