@@ -11,7 +11,6 @@
 #include "common/json/parse.h"
 #include "common/json/patch.h"
 #include "common/json/value.h"
-#include "common/text/yaml_writer.h"
 
 namespace dynamo::json {
 namespace {
@@ -245,16 +244,6 @@ TEST_CASE("diff writes minimal patches with escaped pointers") {
   diff(before, after, "", patch);
   CHECK(patch.dump() == std::get<2>(row));
   CHECK(patch.empty() == (std::string{"[]"} == std::get<2>(row)));
-}
-
-TEST_CASE("YAML text has no character that YAML readers refuse or take for the end of a line") {
-  Document document;
-  const std::string text =
-      "\x7f\xc2\x85\xc2\x9f\xe2\x80\xa8\xef\xbb\xbf\xef\xbf\xbe|\xc2\xa0\xe2\x80\xa7\xc3\xa4";
-  document.SetObject();
-  set(document, "a", string(text, document.GetAllocator()), document.GetAllocator());
-  CHECK(toYaml(document) ==
-        "a: \"\\u007f\\u0085\\u009f\\u2028\\ufeff\\ufffe|\xc2\xa0\xe2\x80\xa7\xc3\xa4\"\n");
 }
 
 TEST_CASE("null counts as absent, a wrong type never throws") {

@@ -288,4 +288,14 @@ TEST_CASE("what is written as YAML reads back the same") {
   }
 }
 
+TEST_CASE("YAML text has no character that YAML readers refuse or take for the end of a line") {
+  json::Document document;
+  const std::string text =
+      "\x7f\xc2\x85\xc2\x9f\xe2\x80\xa8\xef\xbb\xbf\xef\xbf\xbe|\xc2\xa0\xe2\x80\xa7\xc3\xa4";
+  document.SetObject();
+  json::set(document, "a", json::string(text, document.GetAllocator()), document.GetAllocator());
+  CHECK(toYaml(document) ==
+        "a: \"\\u007f\\u0085\\u009f\\u2028\\ufeff\\ufffe|\xc2\xa0\xe2\x80\xa7\xc3\xa4\"\n");
+}
+
 }  // namespace dynamo::text
