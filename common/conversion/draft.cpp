@@ -10,6 +10,16 @@ namespace dynamo::conversion {
 using json::Allocator;
 using json::Value;
 
+namespace {
+
+/// Like json::isNamed(). Most names that differ do so in length, or in the first or last byte.
+bool isNamed(std::string_view name, std::string_view key) {
+  return name.size() == key.size() &&
+         (key.empty() || (name.front() == key.front() && name.back() == key.back() && name == key));
+}
+
+}  // namespace
+
 /// A member of an object, or an item of a list, which has no name.
 struct Part {
   std::string_view name;
@@ -38,7 +48,7 @@ struct Made {
     room = wanted;
   }
   Part* find(std::string_view name) const {
-    return std::find_if(begin(), end(), [&](const Part& part) { return part.name == name; });
+    return std::find_if(begin(), end(), [&](const Part& part) { return isNamed(part.name, name); });
   }
   void erase(Part* part) {
     std::move(part + 1, end(), part);
@@ -87,8 +97,7 @@ View View::item(std::uint32_t index) const {
   return made_ != nullptr ? made_->parts[index].value.view() : View{&(*value_)[index]};
 }
 
-View View::findRaw(std::string_view name) const {
-  if (value_ != nullptr) return json::findRaw(*value_, name);
+View View::findMade(std::string_view name) const {
   if (made_ == nullptr || made_->list) return {};
   const Part* part = made_->find(name);
   return part == made_->end() ? View{} : part->value.view();

@@ -47,7 +47,9 @@ class View {
   View item(std::uint32_t index) const;
 
   /// The member `name` of an object as it stands, null included.
-  View findRaw(std::string_view name) const;
+  View findRaw(std::string_view name) const {
+    return value_ != nullptr ? View{json::findRaw(*value_, name)} : findMade(name);
+  }
   /// The member `name`; null counts as absent.
   View find(std::string_view name) const {
     const View found = findRaw(name);
@@ -63,6 +65,8 @@ class View {
   bool isSame(View other) const { return value_ == other.value_ && made_ == other.made_; }
 
  private:
+  View findMade(std::string_view name) const;
+
   const json::Value* value_ = nullptr;
   const Made* made_ = nullptr;
 };

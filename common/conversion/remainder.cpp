@@ -60,10 +60,14 @@ class Comparison {
   void compareMembers(View live, View wanted, const Represented::Step& step) {
     // Spec and status are always there.
     const bool inside = live && !live.isSame(&none()) && way_.size() > 1;
+    std::uint32_t common = 0;
     for (std::uint32_t i = 0; i < wanted.size(); ++i) {
       const NamedView each = wanted.member(i);
-      member(live.findRaw(each.name), each.view, each.name, step, inside);
+      const View present = live.findRaw(each.name);
+      if (present) ++common;
+      member(present, each.view, each.name, step, inside);
     }
+    if (common == live.size()) return;  // the usual case: nothing is there that is not wanted
     for (std::uint32_t i = 0; i < live.size(); ++i) {
       const NamedView each = live.member(i);
       if (!wanted.findRaw(each.name)) member(each.view, {}, each.name, step, inside);

@@ -52,7 +52,7 @@ class Pages {
 class ReadOnly {
  public:
   template <class Make>
-  explicit ReadOnly(const Make& make) : allocator_(pages_.start(), Pages::size()) {
+  explicit ReadOnly(const Make& make) : pages_(), allocator_(pages_.start(), Pages::size()) {
     const std::size_t room = allocator_.Capacity();
     value_ = new (allocator_.Malloc(sizeof(Value))) Value{make(allocator_)};
     if (allocator_.Capacity() != room) throw std::runtime_error{"the value needs more pages"};
