@@ -186,7 +186,7 @@ struct Load {
 void fill(Load& load, std::size_t graphs) {
   config::OperatorConfig config = config::defaultConfig();
   config.orchestrators.grove.enabled = false;
-  const defaults::ComponentDefaults defaults;
+  const model::ComponentDefaults defaults;
   const render::Facts facts;
   const render::Context context{config, defaults, facts};
   Uids uids;

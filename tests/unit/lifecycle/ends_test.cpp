@@ -116,7 +116,7 @@ TEST_CASE("a graph keeps its pathway while its children exist (quirk child-Q23)"
     config.orchestrators.grove.enabled = row.enabled;
     const model::ComponentDefaults defaults{};
     render::Facts facts;
-    if (row.api) facts.setApi(render::Api::Grove, *row.api);
+    facts.setApi(render::Api::Grove, row.api);
     const bool hasSet = row.has == Has::Set || row.has == Has::Both;
     CHECK(takesGrove(graph, {config, defaults, facts}, components.view(), hasSet ? &set : nullptr) ==
           row.grove);

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "common/config/yaml.h"
+#include "common/text/yaml.h"
 #include "common/json/build.h"
 #include "common/json/parse.h"
 #include "common/k8s/names.h"
@@ -78,7 +78,7 @@ Value storedStatus(const Value* facts, bool moved, json::Allocator& allocator) {
 Recording::Recording(const std::string& name) {
   const std::string golden = fileText(recordingsFolder() + "/golden/" + name + ".json");
   REQUIRE_FALSE(json::parse(golden, recorded_));
-  auto read = config::parseDocuments(fileText(recordingsFolder() + "/scenarios/" + name + ".yaml"));
+  auto read = text::parseDocuments(fileText(recordingsFolder() + "/scenarios/" + name + ".yaml"));
   REQUIRE_FALSE(read.error);
   scenario_.CopyFrom(read.documents.at(0).value, scenario_.GetAllocator());
   grove_ = text(scenario_, "set") == "grove";

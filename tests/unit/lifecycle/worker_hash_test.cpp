@@ -29,34 +29,32 @@ TEST_CASE("workers roll only for what users change") {
   for (const Row& row : rows) {
     INFO(row.name);
     const json::Document graph = parsed(graphText("{'Worker':{}}", row.annotation));
-    json::Document memory;
-    std::vector<render::Child> rendered;
+    render::Children rendered;
     for (const Component& wanted : {Component{.hash = "new", .replicas = 3, .more = image},
                                     Component{.service = "Frontend", .hash = ""}})
-      rendered.push_back({json::copy(parsed(wanted.text()), memory.GetAllocator()), wanted.service});
+      rendered.add(json::copy(parsed(wanted.text()), rendered.memory()), wanted.service);
     Objects live;
     if (!row.live.empty()) live.add(Component{.hash = "old", .more = row.live}.text());
-    CHECK(keptHash(graph, "new", rendered, live.view()) == row.hash);
+    CHECK(keptHash(graph, "new", rendered.items, live.view()) == row.hash);
   }
 }
 
 TEST_CASE("every worker must be there, and be the graph's") {
   const json::Document graph = parsed(graphText("{'Worker':{}}", "old"));
-  json::Document memory;
-  std::vector<render::Child> rendered;
+  render::Children rendered;
   for (const char* service : {"Worker", "Decode"}) {
     std::string text = Component{}.text();
     text.replace(text.find("'serviceName':'Worker'"), 22, "'serviceName':'" + std::string{service} + "'");
-    rendered.push_back({json::copy(parsed(text), memory.GetAllocator()), service});
+    rendered.add(json::copy(parsed(text), rendered.memory()), service);
   }
   Objects live{{Component{.hash = "old"}.text()}};
-  CHECK(keptHash(graph, "new", rendered, live.view()) == "new");
-  rendered.pop_back();
-  CHECK(keptHash(graph, "new", rendered, live.view()) == "old");
+  CHECK(keptHash(graph, "new", rendered.items, live.view()) == "new");
+  rendered.items.pop_back();
+  CHECK(keptHash(graph, "new", rendered.items, live.view()) == "old");
   std::string foreign = Component{.hash = "old"}.text();
   foreign.replace(foreign.find("'uid':'u'"), 9, "'uid':'v'");
   const Objects others{{foreign}};
-  CHECK(keptHash(graph, "new", rendered, others.view()) == "new");
+  CHECK(keptHash(graph, "new", rendered.items, others.view()) == "new");
   CHECK(keptHash(graph, "new", {}, live.view()) == "new");
 }
 

@@ -74,10 +74,10 @@ std::vector<json::Document> goldenObjects(std::string_view uid) {
     if (manifest && name != "config.yaml") files.push_back(entry.path().string());
   }
   std::sort(files.begin(), files.end());
-  config::Manifests read = config::readManifests(files);
+  text::Manifests read = text::readManifests(files);
   REQUIRE(read.errors.empty());
   std::vector<json::Document> objects;
-  for (config::Manifest& manifest : read.objects) {
+  for (text::Manifest& manifest : read.objects) {
     json::Document& object = manifest.object;
     auto& allocator = object.GetAllocator();
     const auto* node = schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));
