@@ -190,8 +190,8 @@ Settings::Settings(config::OperatorConfig configuration, std::string_view operat
       defaults(config.defaults.get()),
       facts(std::move(known)),
       policy(rules::graphPolicy(config, operatorAccount,
-                                     {facts.api(render::Api::Grove), facts.api(render::Api::LeaderWorkerSet),
-                                      facts.api(render::Api::InferencePool)})) {}
+                                {facts.api(render::Api::Grove), facts.api(render::Api::LeaderWorkerSet),
+                                 facts.api(render::Api::InferencePool)})) {}
 
 std::shared_ptr<const Settings> usualSettings() {
   static const auto kSettings = std::make_shared<const Settings>(config::defaultConfig(), "");

@@ -21,8 +21,8 @@
 namespace dynamo::lifecycle {
 
 struct GraphPlan {
-  /// The graph with the status that this pass comes to: it shares the text of the stored one (json::share). It is what
-  /// render::renderGraph takes, so that children and status speak of the same restart.
+  /// The graph with the status that this pass comes to: it shares the text of the stored one (json::share).
+  /// It is what render::renderGraph takes, so that children and status speak of the same restart.
   json::Value graph;
   render::Observed observed;  ///< the other thing that renderGraph takes
   Rollout rollout;

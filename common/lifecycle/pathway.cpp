@@ -14,7 +14,8 @@ using json::Value;
 
 bool takesGrove(const Value& graph, const render::Context& context, std::span<const Value* const> components,
                 const Value* podCliqueSet) {
-  if (model::refusesGrove(annotationsOf(graph)) || !context.facts.api(render::Api::Grove).value_or(true)) return false;
+  if (model::refusesGrove(annotationsOf(graph)) || !context.facts.api(render::Api::Grove).value_or(true))
+    return false;
   const bool asked =
       k8s::lowerAscii(json::findText(annotationsOf(graph), api::annotation::kEnableGrove)) == "true";
   const auto isOwn = [&](const Value* child) {

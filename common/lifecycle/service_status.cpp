@@ -91,8 +91,8 @@ Value checkpointsStatus(const GraphView& view, std::span<const ServiceState> ser
   Value all = make.object();
   for (const ServiceState& service : services) {
     if (service.spec == nullptr) continue;
-    const render::CheckpointUse use =
-        render::resolveCheckpoint(*service.spec, json::findText(metadataOf(view.graph), "namespace"), view.facts);
+    const render::CheckpointUse use = render::resolveCheckpoint(
+        *service.spec, json::findText(metadataOf(view.graph), "namespace"), view.facts);
     if (!use.enabled) continue;
     Value status = make.object();
     if (!use.name.empty()) make.set(status, "checkpointName", use.name);

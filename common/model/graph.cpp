@@ -73,8 +73,9 @@ std::vector<Component> resolveComponents(const Graph& graph, std::string_view co
   if (!graph.isGraph) {
     static const Value kNothing{rapidjson::kObjectType};
     const std::string_view given = json::findText(graph.spec, "serviceName");
-    components.push_back(resolveComponent(graph, graph.spec == nullptr ? kNothing : *graph.spec, field::Path{"spec"},
-                                          given.empty() ? graph.name : given, configuredDiscovery));
+    components.push_back(resolveComponent(graph, graph.spec == nullptr ? kNothing : *graph.spec,
+                                          field::Path{"spec"}, given.empty() ? graph.name : given,
+                                          configuredDiscovery));
     return components;
   }
   std::vector<std::pair<std::string_view, const Value*>> services;

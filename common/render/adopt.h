@@ -20,15 +20,16 @@ enum class Action : std::uint8_t {
 
 struct Step {
   Action action = Action::Leave;
-  const json::Value* object = nullptr;  ///< the child's, or a changed copy in `allocator`; nullptr: nothing is written
+  const json::Value* object =
+      nullptr;  ///< the child's, or a changed copy in `allocator`; nullptr: nothing is written
   std::string reason;
 };
 
 /// What to do with `child` where `live` (nullptr: nothing) is in the cluster under its key. Of `live` are
 /// read: deletionTimestamp, ownerReferences and roleRef. The child must outlive the result.
 ///
-/// The replicas of a scaling adapter are written at its creation only (child-Q12). It is created, not applied: a field
-/// that a field manager no longer applies is removed, unless another manager wrote it.
+/// The replicas of a scaling adapter are written at its creation only (child-Q12). It is created, not
+/// applied: a field that a field manager no longer applies is removed, unless another manager wrote it.
 Step stepFor(const Child& child, const json::Value* live, json::Allocator& allocator);
 
 }  // namespace dynamo::render

@@ -9,9 +9,10 @@
 
 namespace dynamo::render {
 
-/// What is known of the checkpoint that `spec`, of a component, names in `checkpoint`. A reference to none that exists is
-/// not ready.
-CheckpointUse resolveCheckpoint(const json::Value& spec, std::string_view namespaceName, const FactsView& facts);
+/// What is known of the checkpoint that `spec`, of a component, names in `checkpoint`. A reference to none
+/// that exists is not ready.
+CheckpointUse resolveCheckpoint(const json::Value& spec, std::string_view namespaceName,
+                                const FactsView& facts);
 
 /// Makes of the pod one that can be checkpointed, or that waits to be restored when the checkpoint is ready.
 /// Errors: storage that is not configured.

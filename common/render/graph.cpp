@@ -195,9 +195,8 @@ class Graph {
 void tellOnce(Errors& errors) {
   if (errors.empty()) return;
   std::set<std::pair<field::Path, std::string>> told;
-  std::erase_if(errors, [&](const field::FieldError& error) {
-    return !told.emplace(error.field, error.rule).second;
-  });
+  std::erase_if(
+      errors, [&](const field::FieldError& error) { return !told.emplace(error.field, error.rule).second; });
 }
 
 }  // namespace
@@ -211,8 +210,7 @@ bool usesGrove(const Value& graph, const Context& context) {
   if (context.grove) return *context.grove;
   // A fact that does not decide is not looked up, so that its change does not concern the graph.
   const config::OrchestratorsConfig& orchestrators = context.config.orchestrators;
-  const std::optional<bool> api =
-      orchestrators.grove.enabled ? std::nullopt : context.facts.api(Api::Grove);
+  const std::optional<bool> api = orchestrators.grove.enabled ? std::nullopt : context.facts.api(Api::Grove);
   return model::groveEnabled(orchestrators, api).value_or(true);
 }
 

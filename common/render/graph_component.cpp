@@ -69,9 +69,8 @@ std::vector<Component> graphComponents(const Value& graph, const Context& contex
   if (services == nullptr) return components;
   for (const auto& service : services->GetObject()) {
     if (service.value.IsObject()) continue;
-    errors.push_back({field::ErrorType::Required,
-                      field::Path{"spec.services"}.key(json::text(service.name)), "",
-                      "a service must not be null", "render.service"});
+    errors.push_back({field::ErrorType::Required, field::Path{"spec.services"}.key(json::text(service.name)),
+                      "", "a service must not be null", "render.service"});
   }
   const model::Graph resolved = model::resolveGraph(graph);
   const auto restarts = restartAnnotations(graph, observed);

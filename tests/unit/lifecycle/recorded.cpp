@@ -8,10 +8,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "common/text/yaml.h"
 #include "common/json/build.h"
 #include "common/json/parse.h"
 #include "common/k8s/names.h"
+#include "common/text/yaml.h"
 
 namespace dynamo::lifecycle::test {
 namespace {

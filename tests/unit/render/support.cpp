@@ -5,12 +5,12 @@
 #include <filesystem>
 
 #include "common/api/kinds.h"
-#include "common/text/manifests.h"
 #include "common/defaults/apply.h"
 #include "common/k8s/object.h"
 #include "common/render/object.h"
 #include "common/schema/defaults.h"
 #include "common/schema/registry.h"
+#include "common/text/manifests.h"
 #include "tests/unit/source_dir.h"
 
 namespace dynamo::render::test {

@@ -1,5 +1,6 @@
 #pragma once
-// The table tests/e2e/pod-rules-cases.json, which tests/e2e/test_pod_rules.py holds against a real API server.
+// The table tests/e2e/pod-rules-cases.json, which tests/e2e/test_pod_rules.py holds against a real API
+// server.
 
 #include <fstream>
 #include <sstream>
