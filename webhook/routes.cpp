@@ -1,33 +1,37 @@
 #include "webhook/routes.h"
 
-#include <array>
-#include <chrono>
+#include <fmt/format.h>
 
-#include "common/api/kinds.h"
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "common/admission/kinds.h"
+#include "common/k8s/names.h"
 
 namespace dynamo::webhook {
 namespace {
 
-constexpr AdmissionKind kDgd{api::kV1alpha1, api::kDynamoGraphDeployment};
-constexpr AdmissionKind kDcd{api::kV1alpha1, api::kDynamoComponentDeployment};
-constexpr AdmissionKind kAdapter{api::kV1alpha1, api::kDynamoGraphDeploymentScalingAdapter};
-constexpr AdmissionKind kModel{api::kV1alpha1, api::kDynamoModel};
-constexpr AdmissionKind kCheckpoint{api::kV1alpha1, api::kDynamoCheckpoint};
-constexpr AdmissionKind kDgdr{api::kV1beta1, api::kDynamoGraphDeploymentRequest};
+/// The reference's paths, and the same style for the kinds it has no webhook for.
+std::string pathOf(std::string_view action, const admission::Kind& kind) {
+  std::string version{kind.apiVersion};
+  std::replace_if(
+      version.begin(), version.end(), [](char c) { return c == '.' || c == '/'; }, '-');
+  return fmt::format("/{}-{}-{}", action, version, k8s::lowerAscii(kind.name));
+}
 
-// The reference's paths, and the same style for the kinds it has no webhook for.
-constexpr std::array kTable = {
-    AdmissionRoute{"/mutate-nvidia-com-v1alpha1-dynamographdeployment", Role::Mutate, kDgd},
-    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamographdeployment", Role::Validate, kDgd},
-    AdmissionRoute{"/mutate-nvidia-com-v1alpha1-dynamocomponentdeployment", Role::Mutate, kDcd},
-    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamocomponentdeployment", Role::Validate, kDcd},
-    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamographdeploymentscalingadapter", Role::Validate,
-                   kAdapter},
-    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamomodel", Role::Validate, kModel},
-    AdmissionRoute{"/validate-nvidia-com-v1alpha1-dynamocheckpoint", Role::Validate, kCheckpoint},
-    AdmissionRoute{"/mutate-nvidia-com-v1beta1-dynamographdeploymentrequest", Role::Mutate, kDgdr},
-    AdmissionRoute{"/validate-nvidia-com-v1beta1-dynamographdeploymentrequest", Role::Validate, kDgdr},
-};
+std::vector<AdmissionRoute> makeRoutes() {
+  std::vector<AdmissionRoute> routes;
+  for (const admission::Kind& kind : admission::kinds()) {
+    const AdmissionKind judged{kind.apiVersion, kind.name};
+    if (kind.defaults != admission::Defaults::None) {
+      routes.push_back({pathOf("mutate", kind), Role::Mutate, judged});
+    }
+    routes.push_back({pathOf("validate", kind), Role::Validate, judged});
+  }
+  return routes;
+}
+
 double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -53,36 +57,34 @@ Reply observed(const Observers& observers, std::string_view path, const Request&
   }
 }
 
-Admit decisionFor(const AdmissionRoute& route, const Policy& policy) {
-  if (route.role == Role::Mutate) {
-    const bool components = admission::hasRules(route.kind.kind);
-    if (components) {
-      return [&policy](AdmissionRequest& request, json::Allocator& allocator) {
-        return mutateComponents(request, policy, allocator);
-      };
-    }
-    return [&policy](AdmissionRequest& request, json::Allocator& allocator) {
-      return mutateDgdr(request, policy, allocator);
+Admit decisionFor(Role role, const admission::Kind& kind, const Policy& policy) {
+  const bool request = kind.defaults == admission::Defaults::Request;
+  if (role == Role::Mutate) {
+    const auto mutate = request ? mutateDgdr : mutateComponents;
+    return [&policy, mutate](AdmissionRequest& review, json::Allocator& allocator) {
+      return mutate(review, policy, allocator);
     };
   }
-  if (admission::hasRules(route.kind.kind)) {
-    return [&policy, kind = route.kind.kind](AdmissionRequest& request, json::Allocator&) {
-      return validateKind(request, kind, policy);
-    };
+  if (request) {
+    return [&policy](AdmissionRequest& review, json::Allocator&) { return validateDgdr(review, policy); };
   }
-  return [&policy](AdmissionRequest& request, json::Allocator&) { return validateDgdr(request, policy); };
+  return [&policy, name = kind.name](AdmissionRequest& review, json::Allocator&) {
+    return validateKind(review, name, policy);
+  };
 }
 
 }  // namespace
 
 std::span<const AdmissionRoute> admissionRoutes() {
-  return kTable;
+  static const std::vector<AdmissionRoute> kRoutes = makeRoutes();
+  return kRoutes;
 }
 
 Routes::Routes(Policy policy, Observers observers)
     : policy_(std::move(policy)), observers_(std::move(observers)) {
-  for (const AdmissionRoute& entry : kTable) {
-    const auto handle = [this, &entry, admit = decisionFor(entry, policy_)](Request& request) {
+  for (const AdmissionRoute& entry : admissionRoutes()) {
+    const admission::Kind& kind = *admission::findKind(entry.kind.kind);
+    const auto handle = [this, &entry, admit = decisionFor(entry.role, kind, policy_)](Request& request) {
       return observed(observers_, entry.path, request, [&](auto start) {
         return answerAdmission(request, entry.kind, admit, [&](const AdmissionOutcome& outcome) {
           if (outcome.judged && observers_.admission) {
@@ -92,7 +94,7 @@ Routes::Routes(Policy policy, Observers observers)
         });
       });
     };
-    const bool rendered = admission::isRendered(entry.kind.kind);
+    const bool rendered = kind.dryRender != nullptr;
     routes_.emplace(entry.path, Route{kMaxAdmissionBody, false, handle, rendered ? kHeavyGraph : kHeavyBody,
                                       /*guarded=*/true});
   }

@@ -2,6 +2,7 @@
 // The table of paths: what is answered where, and by which rules.
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -27,7 +28,7 @@ enum class Role { Mutate, Validate };
 
 /// One admission path.
 struct AdmissionRoute {
-  std::string_view path;
+  std::string path;  ///< "/validate-nvidia-com-v1alpha1-dynamographdeployment"
   Role role;
   AdmissionKind kind;
 };

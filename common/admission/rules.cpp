@@ -3,13 +3,10 @@
 #include <set>
 #include <span>
 
+#include "common/admission/kinds.h"
 #include "common/admission/never_starts.h"
-#include "common/admission/request.h"
-#include "common/api/kinds.h"
 #include "common/render/rules.h"
 #include "common/rules/pod/pod.h"
-#include "common/rules/request/dgdr.h"
-#include "common/rules/validators.h"
 #include "common/schema/validator.h"
 
 namespace dynamo::admission {
@@ -35,16 +32,13 @@ std::vector<Rule> podRules() {
 }  // namespace
 
 const std::vector<RuleGroup>& ruleGroups() {
-  static const std::vector<RuleGroup> kGroups = {
-      {"schema", all({schema::rules()})},
-      {api::kDynamoGraphDeployment, all({rules::dgdRules()})},
-      {api::kDynamoComponentDeployment, all({rules::dcdRules()})},
-      {api::kDynamoGraphDeploymentScalingAdapter, all({rules::scalingAdapterRules()})},
-      {api::kDynamoModel, all({rules::modelRules()})},
-      {api::kDynamoCheckpoint, all({rules::checkpointRules()})},
-      {api::kDynamoGraphDeploymentRequest, all({rules::dgdrRules(), requestRules()})},
-      {"render", all({render::rules()})},
-      {"pod", podRules()}};
+  static const std::vector<RuleGroup> kGroups = [] {
+    std::vector<RuleGroup> groups = {{"schema", all({schema::rules()})}};
+    for (const Kind& kind : kinds()) groups.push_back({kind.name, kind.rules()});
+    groups.push_back({"render", all({render::rules()})});
+    groups.push_back({"pod", podRules()});
+    return groups;
+  }();
   return kGroups;
 }
 

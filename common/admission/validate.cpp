@@ -4,6 +4,7 @@
 #include <array>
 
 #include "common/admission/dry_render.h"
+#include "common/admission/kinds.h"
 #include "common/admission/source_path.h"
 #include "common/api/kinds.h"
 #include "common/defaults/record.h"
@@ -24,29 +25,6 @@ using field::Findings;
 using field::Path;
 using field::PathView;
 using json::Value;
-
-using Rules = Findings (*)(const rules::Request&);
-using DryRender = Findings (*)(const Value&, const render::Context&);
-
-struct Kind {
-  std::string_view kind;
-  Rules rules;
-  DryRender dryRender;  ///< nullptr: the kind has no children that could be refused
-};
-
-constexpr std::array<Kind, 5> kKinds = {{
-    {api::kDynamoGraphDeployment, rules::validateDgd, dryRenderGraph},
-    {api::kDynamoComponentDeployment, rules::validateDcd, dryRenderComponentDeployment},
-    {api::kDynamoGraphDeploymentScalingAdapter, rules::validateScalingAdapter, nullptr},
-    {api::kDynamoModel, rules::validateModel, nullptr},
-    {api::kDynamoCheckpoint, rules::validateCheckpoint, dryRenderCheckpoint},
-}};
-
-const Kind* kindOf(std::string_view name) {
-  const auto found =
-      std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& k) { return k.kind == name; });
-  return found == kKinds.end() ? nullptr : &*found;
-}
 
 std::vector<FieldError> typeErrors(const Value& object) {
   const schema::Node* node =
@@ -198,15 +176,6 @@ std::shared_ptr<const Settings> usualSettings() {
   return kSettings;
 }
 
-bool hasRules(std::string_view kind) {
-  return kindOf(kind) != nullptr;
-}
-
-bool isRendered(std::string_view kind) {
-  const Kind* found = kindOf(kind);
-  return found != nullptr && found->dryRender != nullptr;
-}
-
 Findings wrongTypes(const Value& object, const Value* old) {
   Findings now;
   now.errors = typeErrors(object);
@@ -217,8 +186,9 @@ Findings wrongTypes(const Value& object, const Value* old) {
 }
 
 Findings validate(const ObjectRequest& request, const Settings& settings) {
-  const Kind* kind = kindOf(request.kind);
-  if (kind == nullptr || (request.old != nullptr && k8s::isBeingDeleted(request.object))) return {};
+  const Kind* kind = findKind(request.kind);
+  if (kind == nullptr || kind->judge == nullptr) return {};
+  if (request.old != nullptr && k8s::isBeingDeleted(request.object)) return {};
   const rules::Request ofRules{request.object, request.old, request.username, settings.policy};
   Findings findings;
   if (request.kind == api::kDynamoGraphDeployment) {
@@ -234,7 +204,7 @@ Findings validate(const ObjectRequest& request, const Settings& settings) {
   Findings types = wrongTypes(request.object, request.old);
   const bool typed = saysNothing(types);
   findings.add(std::move(types));
-  findings.add(kind->rules(ofRules));
+  findings.add(kind->judge(ofRules));
   tellOfDefaultVolumes(request.object, findings);
   dropSaidOfDefaults(request.object, findings);
   // Rendering reads every field: not before the types are right. Nobody reads more of what is wrong than

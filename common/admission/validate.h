@@ -45,10 +45,4 @@ field::Findings validate(const ObjectRequest& request, const Settings& settings)
 /// everyone else the rules must not read past them in silence. Ratcheted when there is an old object.
 field::Findings wrongTypes(const json::Value& object, const json::Value* old);
 
-/// Whether validate() knows the kind.
-bool hasRules(std::string_view kind);
-
-/// Whether validate() renders objects of the kind.
-bool isRendered(std::string_view kind);
-
 }  // namespace dynamo::admission

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "common/admission/kinds.h"
 #include "common/admission/request.h"
 #include "common/api/kinds.h"
 #include "common/config/load.h"
@@ -136,7 +137,8 @@ field::Findings findingsOf(const schema::Node& node, const text::Manifest& manif
   if (request) {
     judged = judgeRequest(node, object, namespaceName, policy, allocator);
   } else {
-    if (admission::hasRules(manifest.kind())) {
+    if (const admission::Kind* kind = admission::findKind(manifest.kind());
+        kind != nullptr && kind->judge != nullptr) {
       judged.rules = otherFindings(node, object, namespaceName, policy);
     }
     judged.stored = json::share(object, allocator);
