@@ -73,12 +73,12 @@ TEST_CASE("the services of a graph are its components, sorted by key; what is no
   REQUIRE(components.size() == 2);
   const Component& a = components[0];
   CHECK(a.key == "a");
-  CHECK(a.path == "spec.services[a]");
+  CHECK(a.path.text() == "spec.services[a]");
   CHECK(a.dynamoNamespace == "dynamo");
   CHECK_FALSE(a.multinode());
   CHECK(a.framework.name == kNoop);
   const Component& b = components[1];
-  CHECK(b.at("replicas") == "spec.services[b].replicas");
+  CHECK(b.at("replicas").text() == "spec.services[b].replicas");
   CHECK(b.namespaceName == "ns");
   CHECK(b.dynamoNamespace == "ns-g");
   CHECK(b.discovery == "etcd");
@@ -95,7 +95,7 @@ TEST_CASE("a component deployment is one component, called by its serviceName, e
     const std::vector<Component> components = resolveComponents(graph, "kubernetes");
     REQUIRE(components.size() == 1);
     CHECK(components[0].key == key);
-    CHECK(components[0].path == "spec");
+    CHECK(components[0].path.text() == "spec");
     // Only annotations of its spec count: those of a graph stand at the graph.
     CHECK(components[0].discovery == "kubernetes");
   }
