@@ -201,17 +201,21 @@ void tellOnce(Errors& errors) {
 
 }  // namespace
 
+// A fact that does not decide is not looked up, so that its change does not concern the graph.
+
 bool lwsEnabled(const Context& context) {
-  return model::lwsEnabled(context.config.orchestrators, context.facts.api(Api::LeaderWorkerSet));
+  const config::OrchestratorsConfig& orchestrators = context.config.orchestrators;
+  const bool asked = orchestrators.lwsEnabled.value_or(true);
+  return model::lwsEnabled(orchestrators, asked ? context.facts.api(Api::LeaderWorkerSet) : std::nullopt);
 }
 
 bool usesGrove(const Value& graph, const Context& context) {
   if (model::refusesGrove(annotationsOf(graph))) return false;
   if (context.grove) return *context.grove;
-  // A fact that does not decide is not looked up, so that its change does not concern the graph.
   const config::OrchestratorsConfig& orchestrators = context.config.orchestrators;
-  const std::optional<bool> api = orchestrators.grove.enabled ? std::nullopt : context.facts.api(Api::Grove);
-  return model::groveEnabled(orchestrators, api).value_or(true);
+  const bool asked = !orchestrators.grove.enabled;
+  return model::groveEnabled(orchestrators, asked ? context.facts.api(Api::Grove) : std::nullopt)
+      .value_or(true);
 }
 
 Children renderGraph(const Value& graph, const Context& context, const Observed& observed) {
