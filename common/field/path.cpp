@@ -69,7 +69,7 @@ PathView PathView::below(PathView ancestor) const {
 std::strong_ordering PathView::operator<=>(PathView other) const {
   PathView left = *this;
   for (; !left.empty() && !other.empty(); left = left.rest(), other = other.rest()) {
-    if (const auto order = left.front() <=> other.front(); order != 0) return order;
+    if (const auto order = left.front() <=> other.front(); std::is_neq(order)) return order;
   }
   return other.empty() <=> left.empty();
 }

@@ -28,7 +28,7 @@ struct Segment {
 
   bool isIndex() const { return kind == Kind::Index; }
   /// Whether both name the same value. Members and keys do not differ there: in JSON both are members.
-  bool operator==(const Segment& other) const { return (*this <=> other) == 0; }
+  bool operator==(const Segment& other) const { return std::is_eq(*this <=> other); }
   std::strong_ordering operator<=>(const Segment& other) const;
 };
 
@@ -90,7 +90,7 @@ class PathView {
     return PathView{encoded_.substr(0, encoded_.size() - rest.encoded_.size())};
   }
 
-  bool operator==(PathView other) const { return (*this <=> other) == 0; }
+  bool operator==(PathView other) const { return std::is_eq(*this <=> other); }
   std::strong_ordering operator<=>(PathView other) const;
 
   std::string text(Keys keys = Keys::Bracketed) const;

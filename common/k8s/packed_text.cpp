@@ -90,7 +90,7 @@ void unpackUuid(std::string_view bytes, std::string& text) {
 constexpr std::array<std::uint32_t, 128> phrasesByFirst() {
   std::array<std::uint32_t, 128> found{};
   for (std::size_t i = 0; i < kPhrases.size(); ++i) {
-    found[static_cast<std::size_t>(kPhrases[i].front())] |= 1U << i;
+    found[static_cast<unsigned char>(kPhrases[i].front())] |= 1U << i;
   }
   return found;
 }
