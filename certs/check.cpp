@@ -62,7 +62,7 @@ std::optional<Error> verify(X509* ca, X509* leaf, std::string_view label, bool a
   }
   X509_VERIFY_PARAM* parameters = X509_STORE_CTX_get0_param(context.get());
   X509_VERIFY_PARAM_set_time(parameters, at.time_since_epoch().count());
-  // The API server trusts whatever the caBundle holds, self-signed or not.
+  // The API server trusts every certificate in the caBundle, including certificates that are not self-signed.
   X509_VERIFY_PARAM_set_flags(parameters, X509_V_FLAG_PARTIAL_CHAIN);
   X509_VERIFY_PARAM_set_auth_level(parameters, kSecurityLevel);
   if (asServer) X509_VERIFY_PARAM_set_purpose(parameters, X509_PURPOSE_SSL_SERVER);
@@ -71,15 +71,15 @@ std::optional<Error> verify(X509* ca, X509* leaf, std::string_view label, bool a
   return Error{problemOf(code), fmt::format("{}: {}", label, X509_verify_cert_error_string(code))};
 }
 
-// Verifies today first, so that the text tells "expired" from "due for renewal".
+// Verifies at `now` first, so that the error text distinguishes "expired" from "due for renewal".
 std::optional<Error> verifyUntilRenewal(X509* ca, X509* leaf, std::string_view label, bool asServer,
                                         Time now) {
   if (auto error = verify(ca, leaf, label, asServer, now)) return error;
   auto error = verify(ca, leaf, label, asServer, now + kRenewBefore);
   const auto end = notAfter(*leaf);
   if (error && error->problem == Problem::Expired && end) {
-    error->text = fmt::format("{}: expires on {}, less than {} days ahead", label, formatTime(*end),
-                              kRenewBefore.count());
+    error->text =
+        fmt::format("{}: expires on {}, in less than {} days", label, formatTime(*end), kRenewBefore.count());
   }
   return error;
 }
@@ -97,7 +97,7 @@ Result<Authority> parseAuthority(const PemPair& ca) {
   if (const auto* error = std::get_if<Error>(&parsed)) return *error;
   Leaf& pair = std::get<Leaf>(parsed);
   X509* certificate = pair.certificate.get();
-  // X509_get_key_usage answers all bits when the extension is absent.
+  // X509_get_key_usage returns all bits if the extension is absent.
   const bool signs = (X509_get_key_usage(certificate) & KU_KEY_CERT_SIGN) != 0;
   if ((X509_get_extension_flags(certificate) & EXFLAG_CA) == 0 || !signs) {
     return Error{Problem::WrongUsage, "ca.crt: is not a certificate authority (CA:true and keyCertSign)"};
@@ -127,7 +127,7 @@ std::optional<Error> checkServing(std::string_view caPem, const PemPair& serving
   return checkName(leaf, primaryName, "tls.crt");
 }
 
-std::vector<std::string> namesServedNow(std::string_view caPem, const PemPair& serving, Time now) {
+std::vector<std::string> currentDnsNames(std::string_view caPem, const PemPair& serving, Time now) {
   const ErrorQueueScope errors;
   auto ca = parseCertificates(caPem, "ca.crt");
   auto parsed = parseLeaf(serving, "tls.crt", "tls.key");

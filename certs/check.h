@@ -12,8 +12,8 @@
 
 namespace dynamo::certs {
 
-/// A certificate is renewed once fewer days than this remain: the reference's figure, and time enough to see
-/// that renewing fails.
+/// A certificate is renewed when fewer days than this remain. The reference has the same value, and it leaves
+/// enough time to notice failing renewals.
 inline constexpr std::chrono::days kRenewBefore{90};
 
 /// A CA certificate with its private key.
@@ -22,22 +22,22 @@ struct Authority {
   KeyPtr key;
 };
 
-/// Parses `ca` (errors are labelled ca.crt and ca.key) and refuses what cannot sign: KeyMismatch, or
-/// WrongUsage without CA:true or keyCertSign. Says nothing about dates and names.
+/// Parses `ca` and checks that it can sign. Error texts name ca.crt and ca.key. Errors: KeyMismatch, or
+/// WrongUsage without CA:true or keyCertSign. Does not check dates and names.
 Result<Authority> parseAuthority(const PemPair& ca);
 
-/// nullopt when `ca` is usable now and at now + kRenewBefore and carries the DNS SAN kCaName; otherwise the
-/// first thing wrong.
+/// Checks that `ca` is valid now and at now + kRenewBefore, and has the DNS SAN kCaName. Returns the first
+/// error.
 std::optional<Error> checkAuthority(const PemPair& ca, Time now);
 
-/// nullopt when the leaf of `serving` verifies against the first certificate of `caPem` alone as a TLS
-/// server, now and at now + kRenewBefore, matches its key and covers `primaryName`; otherwise the first thing
-/// wrong. "Now" is checked too: a certificate from the future cannot be served yet.
+/// Checks that the leaf of `serving` matches its key, covers `primaryName`, and verifies as a TLS server
+/// certificate against the first certificate of `caPem`, both now and at now + kRenewBefore. The check for
+/// now detects certificates that are not valid yet. Returns the first error.
 std::optional<Error> checkServing(std::string_view caPem, const PemPair& serving,
                                   std::string_view primaryName, Time now);
 
-/// DNS names of the present leaf if the pair matches and verifies against `caPem` at `now` itself; empty
-/// otherwise. Rotation keeps names only from a certificate that works today (cert-Q9).
-std::vector<std::string> namesServedNow(std::string_view caPem, const PemPair& serving, Time now);
+/// The DNS names of the current leaf if the pair matches and verifies against `caPem` at `now`; empty
+/// otherwise. Renewal keeps only names of a certificate that is valid now (cert-Q9).
+std::vector<std::string> currentDnsNames(std::string_view caPem, const PemPair& serving, Time now);
 
 }  // namespace dynamo::certs

@@ -13,7 +13,7 @@ namespace {
 
 using AlternativeNames = std::unique_ptr<GENERAL_NAMES, OpensslDeleter<GENERAL_NAMES_free>>;
 
-/// The bytes of an IA5 string: a NUL among them ends nothing.
+/// The bytes of an IA5 string. NUL bytes do not end it.
 std::string_view bytesOf(const ASN1_STRING* text) {
   const void* const bytes = ASN1_STRING_get0_data(text);
   return {static_cast<const char*>(bytes), static_cast<std::size_t>(ASN1_STRING_length(text))};
@@ -52,11 +52,11 @@ Result<std::vector<CertificatePtr>> loadClientAuthorities(std::string_view pem, 
   auto parsed = parseCertificates(pem, label);
   const auto* certificates = std::get_if<std::vector<CertificatePtr>>(&parsed);
   if (certificates == nullptr) return parsed;
-  const auto isNoCa = [](const CertificatePtr& each) { return X509_check_ca(each.get()) != 1; };
-  const auto wrong = std::find_if(certificates->begin(), certificates->end(), isNoCa);
+  const auto notCa = [](const CertificatePtr& each) { return X509_check_ca(each.get()) != 1; };
+  const auto wrong = std::find_if(certificates->begin(), certificates->end(), notCa);
   if (wrong == certificates->end()) return parsed;
   return Error{Problem::WrongUsage,
-               fmt::format("{}: certificate {} is not of a CA", label, wrong - certificates->begin() + 1)};
+               fmt::format("{}: certificate {} is not a CA", label, wrong - certificates->begin() + 1)};
 }
 
 bool hasAnyName(const X509& certificate, std::span<const std::string> names) {

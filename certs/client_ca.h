@@ -10,13 +10,14 @@
 
 namespace dynamo::certs {
 
-/// CAs that sign certificates of clients; they need not be self-signed. Expired ones are kept: they verify
-/// nobody, and a bundle outlives its parts. `label` (the file) starts the error text. Errors: those of
-/// parseCertificates(); WrongUsage when one of them is no CA.
+/// Loads the CAs of client certificates. They need not be self-signed. Expired CAs are accepted, because a
+/// bundle may contain old ones; they verify no client. Error texts start with `label`, the file. Errors:
+/// those of parseCertificates(), or WrongUsage if a certificate is not a CA.
 Result<std::vector<CertificatePtr>> loadClientAuthorities(std::string_view pem, std::string_view label);
 
-/// Whether the certificate has one of `names`, byte by byte: as its common name (the last, which is the user
-/// name to Kubernetes) or as a DNS name, URI or e-mail address of its subject alternative names.
+/// Whether the certificate has one of `names`, compared byte by byte. The name may be the last common name,
+/// which is the user name in Kubernetes, or a DNS name, URI or e-mail address among the subject alternative
+/// names.
 bool hasAnyName(const X509& certificate, std::span<const std::string> names);
 
 }  // namespace dynamo::certs

@@ -16,8 +16,8 @@ namespace {
 
 constexpr int kExitError = 2;
 
-// The CA of the directory; nullopt when neither of its files is there. A CA that is there but unusable is an
-// error and not a reason to make another: a caBundle somewhere may hold it.
+// The CA in the directory, or nullopt if neither of its files exists. An unusable CA is an error. It is not
+// replaced, because a caBundle may still contain it.
 Result<std::optional<PemPair>> existingCa(const std::filesystem::path& directory, Time now) {
   const DirectorySnapshot files{directory};
   auto certificate = files.read(kCaCertificateFile);
@@ -35,7 +35,7 @@ Result<std::optional<PemPair>> existingCa(const std::filesystem::path& directory
   if (const auto* error = std::get_if<Error>(&parsed)) return *error;
   const X509& parsedCa = *std::get<Authority>(parsed).certificate;
   const auto end = notAfter(parsedCa);
-  if (!end || *end <= now) return Error{Problem::Expired, "ca.crt: is expired"};
+  if (!end || *end <= now) return Error{Problem::Expired, "ca.crt: has expired"};
   return std::optional<PemPair>{std::move(ca)};
 }
 
@@ -59,7 +59,7 @@ void report(std::ostream& out, const CertsCommandOptions& options, const Certifi
 }  // namespace
 
 int runCertsCommand(const CertsCommandOptions& options, Time now, std::ostream& out, std::ostream& err) {
-  if (options.directory.empty()) return fail(err, "--out: a directory is needed");
+  if (options.directory.empty()) return fail(err, "--out: a directory is required");
   const SubjectNames names{options.dnsNames, options.ipAddresses};
   if (const auto error = checkNames(names)) return fail(err, "--dns/--ip: " + error->text);
 

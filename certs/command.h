@@ -17,15 +17,14 @@ struct CertsCommandOptions {
   std::vector<std::string> ipAddresses;
   std::filesystem::path directory;
   std::chrono::days lifetime = kServingLifetime;  // of the serving certificate
-  bool force = false;                             // overwrite files that exist
-  bool newCa = false;                             // do not reuse the CA of the directory
+  bool force = false;                             // overwrite existing files
+  bool newCa = false;                             // do not reuse the CA in the directory
 };
 
-/// Makes ca.crt, ca.key, tls.crt and tls.key in the directory for local clusters and tests. A usable CA that
-/// stands there (ca.crt with ca.key, not expired) signs again and stays as it is, so the caBundle of a
-/// running cluster keeps working through a rotation. Writes what it made to `out`, one line to `err` on
-/// failure. Returns the exit status: 0, or 2 for wrong options and files that cannot be read, reused or
-/// written.
+/// Creates ca.crt, ca.key, tls.crt and tls.key in the directory, for local clusters and tests. A usable CA in
+/// the directory (ca.crt with ca.key, not expired) is reused unchanged, so the caBundle of a running cluster
+/// stays valid. Lists the created files on `out`, and writes one line to `err` on failure. Returns the exit
+/// status: 0, or 2 for invalid options and for files that cannot be read, reused or written.
 int runCertsCommand(const CertsCommandOptions& options, Time now, std::ostream& out, std::ostream& err);
 
 }  // namespace dynamo::certs

@@ -49,11 +49,12 @@ bool writeAll(int descriptor, std::string_view text) {
   return true;
 }
 
-/// Renames unless there is something of that name already: EEXIST then. 0 when done.
+/// Renames a file. Returns 0 or an errno; EEXIST if `to` already exists.
 int renameToNew(const char* from, const char* to) {
   if (::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return errno;
-  // A file system without it, NFS for one, has hard links, which replace nothing either.
+  // Some file systems, such as NFS, do not support RENAME_NOREPLACE. A hard link does not replace a file
+  // either.
   if (::link(from, to) != 0) return errno;
   ::unlink(from);
   return 0;
@@ -88,8 +89,8 @@ Result<std::string> DirectorySnapshot::read(const char* name) const {
   if (!S_ISREG(status.st_mode)) {
     return Error{Problem::Unreadable, fmt::format("{}: is not a regular file", path.string())};
   }
-  // One byte over the size tells the end. The size is not trusted, as it may change under us: one byte over
-  // the cap tells "too large".
+  // One byte more than the size is read to detect the end of the file. The file may grow in the meantime, so
+  // at most one byte more than the limit is read to detect a file that is too large.
   std::string text(std::min(static_cast<std::size_t>(status.st_size), kMaxPemBytes) + 1, '\0');
   std::size_t used = 0;
   while (used <= kMaxPemBytes) {
@@ -117,8 +118,8 @@ StagedFiles::StagedFiles(const std::filesystem::path& directory, const Certifica
     error_ = fileError(Problem::Unreadable, directory, failure.value());
     return;
   }
-  // Every run writes tls.key: of several at once the first to place it goes on, the others stop with nothing
-  // placed. The CA comes last: who finds it finds all.
+  // Every run writes tls.key first. Of several concurrent runs, only the first one to place it continues, and
+  // the others place nothing. ca.crt is placed last, so all other files exist when it does.
   stage(directory / kKeyFile, data.serving.privateKey, kPrivate);
   stage(directory / kCertificateFile, data.serving.certificate, kPublic);
   stage(directory / kCaKeyFile, data.ca.privateKey, kPrivate);
@@ -140,7 +141,7 @@ void StagedFiles::stage(const std::filesystem::path& path, std::string_view text
     return;
   }
   files_.push_back({temporary, path});
-  // mkostemp makes 0600 whatever the umask, so a key is never readable by others, not even for a moment.
+  // mkostemp creates the file with mode 0600 regardless of the umask, so a key is never readable by others.
   if (!writeAll(file.get(), text) || ::fchmod(file.get(), mode) != 0 || ::fsync(file.get()) != 0) {
     error_ = fileError(Problem::Unreadable, path, errno);
   }
@@ -153,14 +154,14 @@ std::optional<Error> StagedFiles::place(Overwrite overwrite) {
     const int code = rename(file.temporary.c_str(), file.path.c_str());
     file.placed = code == 0;
     if (file.placed) continue;
-    if (overwrite == Overwrite::Refuse) takeBack();
+    if (overwrite == Overwrite::Refuse) rollBack();
     if (code != EEXIST) return fileError(Problem::Unreadable, file.path, code);
-    return Error{Problem::Exists, fmt::format("{}: exists already", file.path.string())};
+    return Error{Problem::Exists, fmt::format("{}: already exists", file.path.string())};
   }
   return std::nullopt;
 }
 
-void StagedFiles::takeBack() const {
+void StagedFiles::rollBack() const {
   for (const File& file : files_) {
     if (file.placed) ::unlink(file.path.c_str());
   }

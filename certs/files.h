@@ -18,19 +18,19 @@ inline constexpr const char* kCaKeyFile = "ca.key";
 inline constexpr const char* kCertificateFile = "tls.crt";
 inline constexpr const char* kKeyFile = "tls.key";
 
-/// A directory held open, so that several files are read from the same version of a Secret volume: the
-/// kubelet swaps the symlink `..data`, and two reads by path could meet two versions.
+/// Keeps a directory open, so that several files are read from the same version of a Secret volume. The
+/// kubelet swaps the symlink `..data`, so two reads by path could see two versions.
 class DirectorySnapshot {
  public:
-  /// Opens `directory/..data` when it exists, else `directory`; a failure shows in read(), as Missing where
-  /// there is no such directory, as Unreadable otherwise.
+  /// Opens `directory/..data` if it exists, or else `directory`. read() reports a failure: Missing if the
+  /// directory does not exist, or else Unreadable.
   explicit DirectorySnapshot(const std::filesystem::path& directory);
   ~DirectorySnapshot();
   DirectorySnapshot(const DirectorySnapshot&) = delete;
   DirectorySnapshot& operator=(const DirectorySnapshot&) = delete;
 
-  /// Content of a regular file, never more than kMaxPemBytes. Never blocks on a pipe or device.
-  /// Errors: Missing, Unreadable, Empty, TooLarge; the text starts with the path.
+  /// Returns the content of a regular file of at most kMaxPemBytes. Never blocks on a pipe or device.
+  /// Errors: Missing, Unreadable, Empty, TooLarge. Error texts start with the path.
   Result<std::string> read(const char* name) const;
 
  private:
@@ -41,20 +41,20 @@ class DirectorySnapshot {
 
 enum class Overwrite { Refuse, Allow };
 
-/// Files of a certificate directory, written whole under temporary names beside their places. What has not
-/// been placed is removed with the object.
+/// Writes the files of a certificate directory under temporary names first. The destructor removes files that
+/// have not been renamed to their final names.
 class StagedFiles {
  public:
-  /// Stages the non-empty members of `data` in `directory` (made if absent): certificates 0644, keys 0600,
-  /// each synchronised. A failure shows in place().
+  /// Writes the non-empty members of `data` to `directory`, which is created if needed: certificates with
+  /// mode 0644, keys with 0600, each with fsync. place() reports a failure.
   StagedFiles(const std::filesystem::path& directory, const CertificateData& data);
   ~StagedFiles();
   StagedFiles(const StagedFiles&) = delete;
   StagedFiles& operator=(const StagedFiles&) = delete;
 
-  /// Renames them to their places, so a reader never meets half a file; to be called once. With
-  /// Overwrite::Refuse the rename itself refuses a name that is taken, whoever took it and when, and those
-  /// before it are taken back. Errors: Exists, Unreadable.
+  /// Renames the files to their final names, so that readers never see a partial file. Must be called at most
+  /// once. With Overwrite::Refuse the rename fails if the final name exists, even if it was just created, and
+  /// the files renamed before are removed. Errors: Exists, Unreadable.
   std::optional<Error> place(Overwrite overwrite);
 
  private:
@@ -64,13 +64,13 @@ class StagedFiles {
     bool placed = false;
   };
   void stage(const std::filesystem::path& path, std::string_view text, unsigned mode);
-  void takeBack() const;
+  void rollBack() const;
 
   std::vector<File> files_;
   std::optional<Error> error_;
 };
 
-/// Stages and places at once.
+/// Stages and places the files in one call.
 std::optional<Error> writeFiles(const std::filesystem::path& directory, const CertificateData& data,
                                 Overwrite overwrite);
 

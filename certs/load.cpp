@@ -24,7 +24,7 @@ Result<ServingPair> loadServingPair(const PemPair& pem, std::string_view certifi
   const auto begin = notBefore(*leaf);
   const auto end = notAfter(*leaf);
   if (!begin || !end) {
-    return Error{Problem::Malformed, fmt::format("{}: validity is not a date", certificateLabel)};
+    return Error{Problem::Malformed, fmt::format("{}: validity is not a valid date", certificateLabel)};
   }
   if (now > *end) {
     return Error{Problem::Expired, fmt::format("{}: expired on {}", certificateLabel, formatTime(*end))};
@@ -33,7 +33,7 @@ Result<ServingPair> loadServingPair(const PemPair& pem, std::string_view certifi
     return Error{Problem::NotYetValid,
                  fmt::format("{}: not valid before {}", certificateLabel, formatTime(*begin))};
   }
-  // All bits are set when the extension is absent, which every client accepts.
+  // All bits are set if the extension is absent, which every client accepts.
   if ((X509_get_extended_key_usage(leaf) & (XKU_SSL_SERVER | XKU_ANYEKU)) == 0) {
     return Error{Problem::WrongUsage,
                  fmt::format("{}: extended key usage lacks serverAuth", certificateLabel)};

@@ -9,20 +9,19 @@
 
 namespace dynamo::certs {
 
-/// A pair that a TLS server can present: leaf first, then the rest of the chain.
+/// A certificate chain and key that a TLS server can present. The chain starts with the leaf.
 struct ServingPair {
   std::vector<CertificatePtr> chain;
   KeyPtr key;
   Time notBefore;
   Time notAfter;
-  Time chainNotAfter;  ///< the earliest end in the chain; clients may do without what ends so early
+  Time chainNotAfter;  ///< the earliest end in the chain; clients may not need every certificate in it
 };
 
-/// Parses and validates the pair for serving at `now`; the labels (file paths) start the error texts.
-/// Checks what any client would refuse and nothing more: who signed it is the client's business, so a
-/// user-supplied pair of any CA is welcome.
-/// Errors: Empty, TooLarge, NotPem, Malformed, Encrypted, KeyMismatch, Expired, NotYetValid, WrongUsage
-/// (extended key usage present without serverAuth).
+/// Parses the pair and validates it for serving at `now`. Error texts start with the labels, which are file
+/// paths. Only checks properties that every client requires. The client verifies the issuer, so pairs of any
+/// CA are accepted. Errors: Empty, TooLarge, NotPem, Malformed, Encrypted, KeyMismatch, Expired, NotYetValid,
+/// WrongUsage (extended key usage present without serverAuth).
 Result<ServingPair> loadServingPair(const PemPair& pem, std::string_view certificateLabel,
                                     std::string_view keyLabel, Time now);
 

@@ -54,7 +54,7 @@ bool setValidity(X509* certificate, Time from, Time to) {
          ASN1_TIME_set(X509_getm_notAfter(certificate), to.time_since_epoch().count()) != nullptr;
 }
 
-// Only for constant texts: the configuration syntax would let a comma in a name add entries.
+// Only for constant texts. In OpenSSL's configuration syntax, a comma in a name would add an entry.
 bool addExtension(X509* certificate, X509* issuer, int nid, const char* constant) {
   X509V3_CTX context;
   X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
@@ -72,7 +72,7 @@ bool pushName(GENERAL_NAMES* names, int type, const unsigned char* bytes, std::s
   GENERAL_NAME_set0_value(name.get(), type, value);
   if (ASN1_STRING_set(value, bytes, static_cast<int>(size)) != 1) return false;
   if (sk_GENERAL_NAME_push(names, name.get()) == 0) return false;
-  // The list owns it from here.
+  // The list owns the name from here on.
   return name.release() != nullptr;
 }
 
@@ -91,7 +91,7 @@ bool addAlternativeNames(X509* certificate, const SubjectNames& names, bool crit
 }
 
 bool sign(X509* certificate, EVP_PKEY* key) {
-  // Edwards keys hash by themselves and refuse a digest.
+  // Ed25519 and Ed448 have a built-in hash and reject a digest.
   const bool ownHash = EVP_PKEY_is_a(key, "ED25519") == 1 || EVP_PKEY_is_a(key, "ED448") == 1;
   return X509_sign(certificate, key, ownHash ? nullptr : EVP_sha256()) > 0;
 }
@@ -145,19 +145,19 @@ Result<PemPair> makeServing(const PemPair& ca, const SubjectNames& names, Time n
   const CertificatePtr certificate{X509_new()};
   if (!key || !certificate) return internal("P-256 key generation");
   X509* raw = certificate.get();
-  const bool named = !names.dns.empty() && names.dns.front().size() <= kMaxCommonName;
+  const bool hasCommonName = !names.dns.empty() && names.dns.front().size() <= kMaxCommonName;
   const bool issuerHasKeyId = X509_get0_subject_key_id(issuer) != nullptr;
   const bool filled =
       X509_set_version(raw, kX509Version3) == 1 && setSerial(raw) &&
       setValidity(raw, now - kClockSkew, std::min<Time>(now + lifetime, *issuerEnd)) &&
-      (!named || addSubject(raw, "CN", names.dns.front())) &&
+      (!hasCommonName || addSubject(raw, "CN", names.dns.front())) &&
       X509_set_issuer_name(raw, X509_get_subject_name(issuer)) == 1 && X509_set_pubkey(raw, key.get()) == 1 &&
       addExtension(raw, issuer, NID_basic_constraints, "critical,CA:FALSE") &&
       addExtension(raw, issuer, NID_key_usage, "critical,digitalSignature") &&
       addExtension(raw, issuer, NID_ext_key_usage, "serverAuth") &&
       addExtension(raw, issuer, NID_subject_key_identifier, "hash") &&
       (!issuerHasKeyId || addExtension(raw, issuer, NID_authority_key_identifier, "keyid:always")) &&
-      addAlternativeNames(raw, names, !named);
+      addAlternativeNames(raw, names, !hasCommonName);
   if (!filled || !sign(raw, authority.key.get())) return internal("making the serving certificate");
   return write(*raw, *key);
 }

@@ -29,12 +29,12 @@ bool contains(const std::vector<std::string>& list, std::string_view wanted) {
   return std::find(list.begin(), list.end(), wanted) != list.end();
 }
 
-// The Service a name belongs to, when it has one of the forms of servingDnsNames for `nameSpace`.
-std::string_view serviceOf(std::string_view name, std::string_view nameSpace) {
+// The Service of a name in one of the forms of servingDnsNames for `namespaceName`, or else empty.
+std::string_view serviceOf(std::string_view name, std::string_view namespaceName) {
   const std::string_view service = name.substr(0, name.find('.'));
   const std::string_view rest = name.substr(service.size());
   if (rest.empty()) return service;
-  const std::string qualified = fmt::format(".{}", nameSpace);
+  const std::string qualified = fmt::format(".{}", namespaceName);
   if (rest == qualified || rest == qualified + ".svc" || rest == qualified + ".svc.cluster.local") {
     return service;
   }
@@ -43,10 +43,10 @@ std::string_view serviceOf(std::string_view name, std::string_view nameSpace) {
 
 }  // namespace
 
-std::vector<std::string> servingDnsNames(std::string_view service, std::string_view nameSpace) {
-  return {fmt::format("{}.{}.svc", service, nameSpace), std::string{service},
-          fmt::format("{}.{}", service, nameSpace),
-          fmt::format("{}.{}.svc.cluster.local", service, nameSpace)};
+std::vector<std::string> servingDnsNames(std::string_view service, std::string_view namespaceName) {
+  return {fmt::format("{}.{}.svc", service, namespaceName), std::string{service},
+          fmt::format("{}.{}", service, namespaceName),
+          fmt::format("{}.{}.svc.cluster.local", service, namespaceName)};
 }
 
 bool isDnsName(std::string_view name) {
@@ -73,7 +73,7 @@ std::optional<IpAddress> parseIp(const std::string& text) {
 
 std::optional<Error> checkNames(const SubjectNames& names) {
   if (names.dns.empty() && names.ips.empty()) {
-    return Error{Problem::InvalidInput, "at least one DNS name or IP address is needed"};
+    return Error{Problem::InvalidInput, "at least one DNS name or IP address is required"};
   }
   for (const std::string& name : names.dns) {
     if (!isDnsName(name)) {
@@ -113,10 +113,10 @@ std::vector<std::string> otherServiceNames(const std::vector<std::string>& prese
   std::vector<std::string> kept;
   for (const std::string& name : present) {
     if (kept.size() == kMaxKeptNames) break;
-    const std::string_view service = serviceOf(name, own.nameSpace);
+    const std::string_view service = serviceOf(name, own.namespaceName);
     const bool foreign = !service.empty() && service != own.service && isDnsName(name);
     if (!foreign || contains(kept, name)) continue;
-    if (contains(present, fmt::format("{}.{}.svc", service, own.nameSpace))) kept.push_back(name);
+    if (contains(present, fmt::format("{}.{}.svc", service, own.namespaceName))) kept.push_back(name);
   }
   return kept;
 }

@@ -11,8 +11,8 @@
 
 namespace dynamo::certs {
 
-/// Wall-clock instants, UTC, whole seconds: the resolution of X.509. No function here reads the clock; it
-/// is always a parameter, so renewal can be tested at any date.
+/// UTC wall-clock time in seconds, the resolution of X.509. No function in this folder reads the clock. Time
+/// is always a parameter, so renewal can be tested for any date.
 using Time = std::chrono::sys_seconds;
 
 /// RFC 3339 in UTC, for example "2026-01-31T12:00:00Z".
@@ -30,8 +30,8 @@ using BioPtr = std::unique_ptr<BIO, OpensslDeleter<BIO_free_all>>;
 using CertificatePtr = std::unique_ptr<X509, OpensslDeleter<X509_free>>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, OpensslDeleter<EVP_PKEY_free>>;
 
-/// Leaves OpenSSL's per-thread error queue empty on entry and exit. SSL_get_error misreads a healthy
-/// connection as failed when a parse error of ours is still queued on its thread.
+/// Clears OpenSSL's per-thread error queue on construction and destruction. SSL_get_error would report an
+/// error of a healthy connection if a parse error were still queued on its thread.
 class ErrorQueueScope {
  public:
   ErrorQueueScope();
@@ -40,14 +40,14 @@ class ErrorQueueScope {
   ErrorQueueScope& operator=(const ErrorQueueScope&) = delete;
 };
 
-/// OpenSSL's fixed text for the oldest queued error, or "unknown error". Fixed texts hold no input.
+/// OpenSSL's fixed text for the oldest queued error, or "unknown error". Fixed texts contain no input.
 std::string opensslReason();
 
-/// Validity limits; nullopt when the certificate encodes an impossible date.
+/// The validity period; nullopt if the certificate has an invalid date.
 std::optional<Time> notBefore(const X509& certificate);
 std::optional<Time> notAfter(const X509& certificate);
 
-/// Overwrites the bytes before the memory is given back; for strings that held a private key.
+/// Overwrites the bytes and clears the string; for strings that contained a private key.
 void wipe(std::string& secret);
 
 }  // namespace dynamo::certs

@@ -10,7 +10,7 @@ namespace dynamo::certs {
 
 namespace {
 
-// Without a callback OpenSSL asks for a passphrase on the terminal.
+// Without a callback OpenSSL would ask for a passphrase on the terminal.
 int refusePassphrase(char*, int, int, void*) {
   return -1;
 }
@@ -49,16 +49,16 @@ Result<std::vector<CertificatePtr>> parseCertificates(std::string_view pem, std:
   while (CertificatePtr next{PEM_read_bio_X509(bio.get(), nullptr, refusePassphrase, nullptr)}) {
     if (chain.size() == kMaxChainCertificates) {
       return Error{Problem::TooLarge,
-                   fmt::format("{}: holds more than {} certificates", label, kMaxChainCertificates)};
+                   fmt::format("{}: contains more than {} certificates", label, kMaxChainCertificates)};
     }
     chain.push_back(std::move(next));
   }
   if (!atEndOfBlocks()) {
-    return Error{Problem::Malformed, fmt::format("{}: certificate {} does not parse ({})", label,
+    return Error{Problem::Malformed, fmt::format("{}: certificate {} cannot be parsed ({})", label,
                                                  chain.size() + 1, opensslReason())};
   }
   if (chain.empty()) {
-    return Error{Problem::NotPem, fmt::format("{}: holds no PEM block of type CERTIFICATE", label)};
+    return Error{Problem::NotPem, fmt::format("{}: contains no PEM block of type CERTIFICATE", label)};
   }
   return chain;
 }
@@ -66,17 +66,17 @@ Result<std::vector<CertificatePtr>> parseCertificates(std::string_view pem, std:
 Result<KeyPtr> parsePrivateKey(std::string_view pem, std::string_view label) {
   const ErrorQueueScope errors;
   if (auto error = checkSize(pem, label, kMaxKeyPemBytes)) return *error;
-  // OpenSSL's key decoder reports the same code for "no key at all" and "a broken key"; people need to know.
+  // OpenSSL reports the same code for a missing key and an invalid key, so a missing key is detected here.
   if (pem.find("PRIVATE KEY-----") == std::string_view::npos) {
-    return Error{Problem::NotPem, fmt::format("{}: holds no PEM block of type PRIVATE KEY", label)};
+    return Error{Problem::NotPem, fmt::format("{}: contains no PEM block of type PRIVATE KEY", label)};
   }
   if (pem.find("-----BEGIN ENCRYPTED PRIVATE KEY-----") != std::string_view::npos ||
       pem.find("Proc-Type: 4,ENCRYPTED") != std::string_view::npos) {
-    return Error{Problem::Encrypted, fmt::format("{}: is encrypted; an unencrypted key is needed", label)};
+    return Error{Problem::Encrypted, fmt::format("{}: is encrypted; an unencrypted key is required", label)};
   }
   const BioPtr bio = readOnly(pem);
   KeyPtr key{PEM_read_bio_PrivateKey(bio.get(), nullptr, refusePassphrase, nullptr)};
-  if (!key) return Error{Problem::Malformed, fmt::format("{}: the private key does not parse", label)};
+  if (!key) return Error{Problem::Malformed, fmt::format("{}: the private key cannot be parsed", label)};
   return key;
 }
 

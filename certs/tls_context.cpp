@@ -20,12 +20,12 @@ constexpr const char* kTls12Suites =
     "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
     "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
 
-// Anyone may send a chain, and have it parsed: one of four certificates takes 8 KiB.
-constexpr long kMostClientChainBytes = 32L * 1024;
+// Any client can send a chain, which is then parsed. A chain of four certificates has 8 KiB.
+constexpr long kMaxClientChainBytes = 32L * 1024;
 
 constexpr std::string_view kHttp11 = "http/1.1";
 
-// `offered` is a list of length-prefixed names that OpenSSL has already checked for well-formedness.
+// `offered` is a list of length-prefixed names. OpenSSL has already checked that it is well-formed.
 int selectProtocol(SSL*, const unsigned char** out, unsigned char* outLength, const unsigned char* offered,
                    unsigned length, void*) {
   for (unsigned at = 0; at < length;) {
@@ -49,7 +49,8 @@ bool applyPolicy(SSL_CTX* context, const TlsOptions& options) {
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_verify(context, SSL_VERIFY_NONE, nullptr);
   SSL_CTX_set_alpn_select_cb(context, selectProtocol, nullptr);
-  // SSL_OP_NO_TICKET alone turns TLS 1.3 tickets into stateful ones; zero of them is what ends resumption.
+  // In TLS 1.3 SSL_OP_NO_TICKET only selects stateful tickets. Setting their number to zero disables
+  // resumption.
   return SSL_CTX_set_num_tickets(context, 0) == 1 && SSL_CTX_set_max_early_data(context, 0) == 1 &&
          SSL_CTX_set_min_proto_version(context, options.allowTls12 ? TLS1_2_VERSION : TLS1_3_VERSION) == 1 &&
          SSL_CTX_set_max_proto_version(context, 0) == 1 && SSL_CTX_set1_groups_list(context, kGroups) == 1 &&
@@ -57,18 +58,18 @@ bool applyPolicy(SSL_CTX* context, const TlsOptions& options) {
          SSL_CTX_set_cipher_list(context, kTls12Suites) == 1;
 }
 
-bool askForClientCertificates(SSL_CTX* context, std::span<const CertificatePtr> authorities) {
+bool requestClientCertificates(SSL_CTX* context, std::span<const CertificatePtr> authorities) {
   X509_STORE* const store = SSL_CTX_get_cert_store(context);
   for (const CertificatePtr& each : authorities) {
-    // The second call tells the client which CAs are meant, so that it chooses among its certificates.
+    // The second call sends the names of the CAs to the client, so that it can choose a certificate.
     if (X509_STORE_add_cert(store, each.get()) != 1 || SSL_CTX_add_client_CA(context, each.get()) != 1)
       return false;
   }
   // As in Kubernetes, an intermediate CA may be trusted without the root above it.
   if (X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN) != 1) return false;
-  // The store is for clients: our own chain is what stands in tls.crt.
+  // The store is for client certificates only. The server chain contains only the certificates of tls.crt.
   SSL_CTX_set_mode(context, SSL_MODE_NO_AUTO_CHAIN);
-  SSL_CTX_set_max_cert_list(context, kMostClientChainBytes);
+  SSL_CTX_set_max_cert_list(context, kMaxClientChainBytes);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
   return true;
 }
@@ -94,12 +95,12 @@ Result<ServerContext> makeServerContext(const ServingPair& pair, const TlsOption
   const ErrorQueueScope errors;
   ServerContext context{SSL_CTX_new(TLS_server_method()), SSL_CTX_free};
   if (!context || !applyPolicy(context.get(), options) ||
-      (!clientAuthorities.empty() && !askForClientCertificates(context.get(), clientAuthorities))) {
+      (!clientAuthorities.empty() && !requestClientCertificates(context.get(), clientAuthorities))) {
     return Error{Problem::Internal, fmt::format("TLS context: {}", opensslReason())};
   }
   if (!usePair(context.get(), pair)) {
     const Problem problem = isWeaknessReason(ERR_peek_error()) ? Problem::TooWeak : Problem::Internal;
-    return Error{problem, fmt::format("TLS context refuses the certificate chain: {}", opensslReason())};
+    return Error{problem, fmt::format("TLS context rejects the certificate chain: {}", opensslReason())};
   }
   return context;
 }

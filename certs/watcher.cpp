@@ -17,7 +17,7 @@ namespace {
 
 using DigestContextPtr = std::unique_ptr<EVP_MD_CTX, OpensslDeleter<EVP_MD_CTX_free>>;
 
-// A file that cannot be read is content too: "missing" must differ from "empty" and from any text.
+// The digest also covers read errors, so that missing files, empty files and any content differ.
 std::string describe(const Result<std::string>& file) {
   if (const auto* error = std::get_if<Error>(&file)) return fmt::format("!{}:", toString(error->problem));
   return fmt::format("{}:", std::get<std::string>(file).size());
@@ -30,15 +30,15 @@ void update(EVP_MD_CTX* context, const Result<std::string>& file) {
     EVP_DigestUpdate(context, text->data(), text->size());
 }
 
-Result<std::string> readIfAny(const std::filesystem::path& file) {
+Result<std::string> readOptional(const std::filesystem::path& file) {
   if (file.empty()) return std::string{};
   return DirectorySnapshot{file.parent_path().empty() ? "." : file.parent_path()}.read(
       file.filename().c_str());
 }
 
-/// None without a file.
-Result<std::vector<CertificatePtr>> authoritiesOf(const Result<std::string>& pem,
-                                                  const std::filesystem::path& file) {
+/// Returns an empty list without a file.
+Result<std::vector<CertificatePtr>> loadAuthorities(const Result<std::string>& pem,
+                                                    const std::filesystem::path& file) {
   if (file.empty()) return std::vector<CertificatePtr>{};
   if (const auto* error = std::get_if<Error>(&pem)) return *error;
   return loadClientAuthorities(std::get<std::string>(pem), file.string());
@@ -56,12 +56,12 @@ struct CertificateWatcher::Reading {
   Reading(const DirectorySnapshot& files, const std::filesystem::path& clientCaFile)
       : certificate{files.read(kCertificateFile)},
         key{files.read(kKeyFile)},
-        clientCa{readIfAny(clientCaFile)} {}
+        clientCa{readOptional(clientCaFile)} {}
   ~Reading() {
     if (auto* text = std::get_if<std::string>(&key)) wipe(*text);
   }
 
-  /// Of the pair.
+  /// The digest of the pair without the client CAs.
   Digest pairDigest() const { return digestOf({&certificate, &key}); }
   Digest digest() const { return digestOf({&certificate, &key, &clientCa}); }
 
@@ -103,9 +103,9 @@ std::optional<CertificateEvent> CertificateWatcher::poll(Time now) {
   if (const auto* error = std::get_if<Error>(&files.certificate)) return reject(digest, *error);
   if (const auto* error = std::get_if<Error>(&files.key)) return reject(digest, *error);
 
-  auto authorities = authoritiesOf(files.clientCa, clientCaFile_);
-  // CAs that went bad must not keep a renewed pair from being served: the good ones stay, and the next look
-  // tells of the bad ones.
+  auto authorities = loadAuthorities(files.clientCa, clientCaFile_);
+  // Invalid client CAs must not delay a renewed pair. The previous CAs stay in use, and the next poll reports
+  // the invalid ones.
   auto* const badAuthorities = std::get_if<Error>(&authorities);
   const Digest pairDigest = files.pairDigest();
   if (badAuthorities != nullptr && (!servedPair_ || servedPair_ == pairDigest)) {
@@ -128,12 +128,14 @@ std::optional<CertificateEvent> CertificateWatcher::poll(Time now) {
     return reject(digest, std::move(*error));
   }
 
-  std::optional<Error> unnamed;
+  std::optional<Error> nameError;
   if (!hostName_.empty() && !isValidFor(*loaded.chain.front(), hostName_)) {
-    unnamed = Error{Problem::WrongName, fmt::format("{}: is not for {}, which API servers ask for",
-                                                    (directory_ / kCertificateFile).string(), hostName_)};
+    nameError =
+        Error{Problem::WrongName, fmt::format("{}: is not valid for {}, the host name that API servers use",
+                                              (directory_ / kCertificateFile).string(), hostName_)};
     // Only this thread writes served_.
-    if (served_ && served_->named && now <= served_->notAfter) return reject(digest, std::move(*unnamed));
+    if (served_ && served_->matchesHostName && now <= served_->notAfter)
+      return reject(digest, std::move(*nameError));
   }
 
   servedPair_ = pairDigest;
@@ -141,13 +143,13 @@ std::optional<CertificateEvent> CertificateWatcher::poll(Time now) {
   if (badAuthorities == nullptr) servedDigest_ = digest;
   badDigest_.reset();
   std::optional<Served> served{
-      Served{std::move(std::get<ServerContext>(context)), loaded.notAfter, loaded.chainNotAfter, !unnamed}};
+      Served{std::move(std::get<ServerContext>(context)), loaded.notAfter, loaded.chainNotAfter, !nameError}};
   {
-    // Swapped, so that the old context is freed after the lock.
+    // Swapped, so that the old context is freed after the lock is released.
     const std::lock_guard lock{mutex_};
     served_.swap(served);
   }
-  return CertificateEvent{WatchEvent::Loaded, std::move(unnamed), loaded.chainNotAfter};
+  return CertificateEvent{WatchEvent::Loaded, std::move(nameError), loaded.chainNotAfter};
 }
 
 ServerContext CertificateWatcher::context() const {

@@ -17,47 +17,50 @@
 namespace dynamo::certs {
 
 enum class WatchEvent {
-  Loaded,    // a new pair is served from now on; `error` (WrongName) when it lacks the name that is asked for
-  Waiting,   // nothing served yet and the files are missing or empty: normal before the Secret is filled
-  Rejected,  // the files are unusable; what was served before, if anything, stays
-  Recovered,  // after Waiting or Rejected the files again hold the pair that is served
+  Loaded,     // a new pair is served from now on; `error` is WrongName if it lacks the host name
+  Waiting,    // no pair is served yet and the files are missing or empty, as before the Secret is filled
+  Rejected,   // the files are invalid; the previous pair, if any, is still served
+  Recovered,  // after Waiting or Rejected the files contain the served pair again
 };
 
 struct CertificateEvent {
   WatchEvent kind = WatchEvent::Loaded;
   std::optional<Error> error;    // text without key material
-  std::optional<Time> notAfter;  // of the chain served after this event
+  std::optional<Time> notAfter;  // of the chain that is served after this event
 };
 
-/// Serves the pair of a directory and reloads it without sockets, threads or timers of its own: the owner
-/// watches the directory (common/runtime/directory_watch.h) and calls poll(). poll() belongs to one thread;
-/// context(), notAfter() and ready() may be called from any.
+/// Loads the pair from a directory and reloads it after changes. It has no sockets, threads or timers: the
+/// owner watches the directory (common/runtime/directory_watch.h) and calls poll(), always on the same
+/// thread. context(), notAfter() and ready() may be called from any thread.
 class CertificateWatcher {
  public:
-  /// `hostName`: what API servers ask for, `<service>.<namespace>.svc`; empty: not known. `clientCaFile`: CAs
-  /// of client certificates; empty: none is asked for.
+  /// `hostName`: the name that API servers use, `<service>.<namespace>.svc`; empty: unknown. `clientCaFile`:
+  /// CAs of client certificates; empty: client certificates are not requested.
   CertificateWatcher(std::filesystem::path directory, TlsOptions options, std::string hostName = {},
                      std::filesystem::path clientCaFile = {});
 
-  /// Reads tls.crt and tls.key, and the CAs of clients, without which nothing is served where they are
-  /// wanted; when their content differs from what is served, validates the pair in full and then swaps the
-  /// context. CAs that went bad leave the good ones in force and do not hold
-  /// up a new pair. Content is compared, not file times: a Secret volume swaps a symlink. One event for each
-  /// distinct bad content and problem, however often it is polled. An unusable pair is looked at again each
-  /// time, so one that only was too early is taken once its time has come (cert-Q5). One that lacks the host
-  /// name does not replace a valid one that has it.
+  /// Reads tls.crt, tls.key and the client CAs. If the content differs from what is served, validates the
+  /// pair and swaps the context.
+  /// - Nothing is served before configured client CAs have been read. If they become invalid later, the last
+  /// valid ones
+  ///   stay in use, and a new pair is still loaded.
+  /// - The content is compared, not the modification time, because a Secret volume swaps a symlink.
+  /// - Each invalid content is reported once per problem.
+  /// - An invalid pair is checked again on every call, so a pair that was not yet valid is loaded later
+  /// (cert-Q5).
+  /// - A pair without the host name does not replace a valid pair that has it.
   std::optional<CertificateEvent> poll(Time now);
 
-  /// The context for the next connection; null until the first good pair.
+  /// The context for the next connection; null until the first valid pair.
   ServerContext context() const;
 
-  /// The earliest end in the served chain; nullopt until the first good pair.
+  /// The earliest end in the served chain; nullopt until the first valid pair.
   std::optional<Time> notAfter() const;
 
-  /// A pair is served whose leaf has not expired (cert-Q16: turns false again when it does).
+  /// Whether a pair is served whose leaf has not expired. It becomes false when the leaf expires (cert-Q16).
   bool ready(Time now) const;
 
-  /// The last poll found files that are not served. For the thread that polls.
+  /// Whether the last poll found files that are not served. Must be called on the thread that polls.
   bool failing() const { return badDigest_.has_value(); }
 
  private:
@@ -66,7 +69,7 @@ class CertificateWatcher {
     ServerContext context;
     Time notAfter;
     Time chainNotAfter;
-    bool named;
+    bool matchesHostName;
   };
   struct Reading;
 
@@ -76,14 +79,14 @@ class CertificateWatcher {
   TlsOptions options_;
   std::string hostName_;
   std::filesystem::path clientCaFile_;
-  std::optional<Digest> servedDigest_;  ///< none while the CAs of clients are older than their file
+  std::optional<Digest> servedDigest_;  ///< empty while the client CAs in use are not those of the file
   std::optional<Digest> servedPair_;
-  std::vector<CertificatePtr> authorities_;  ///< the last good ones
+  std::vector<CertificatePtr> authorities_;  ///< the last valid client CAs
   std::optional<Digest> badDigest_;
   Problem badProblem_ = Problem::None;
 
-  // A mutex and not std::atomic<std::shared_ptr>: the latter is a spin lock in GCC 12 that ThreadSanitizer
-  // cannot see through, and one uncontended lock per connection costs nothing beside a handshake.
+  // Not std::atomic<std::shared_ptr>, which is a spin lock in GCC 12 that ThreadSanitizer does not
+  // understand. An uncontended lock per connection is cheap compared with a handshake.
   mutable std::mutex mutex_;
   std::optional<Served> served_;
 };

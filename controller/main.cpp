@@ -1,10 +1,12 @@
-// Wiring only: flags to options, options to a command.
+// Turns flags into options and runs the command.
 
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <iostream>
 
+#include "controller/commands/cluster_commands.h"
 #include "controller/commands/render.h"
+#include "controller/commands/run.h"
 
 namespace {
 
@@ -17,13 +19,13 @@ void addRender(CLI::App& app, std::function<int()>& run, controller::RenderOptio
   command->add_option("-f,--filename", options.files, "manifest, or - for standard input; repeatable")
       ->required()
       ->allow_extra_args(false);
-  command->add_option("-n,--namespace", options.namespaceName, "namespace of objects that name none")
+  command->add_option("-n,--namespace", options.namespaceName, "namespace of objects without one")
       ->capture_default_str();
-  command->add_option(
-      "--config", options.configFile,
-      "OperatorConfiguration file; planners and endpoint pickers get their ServiceAccount and "
-      "RoleBinding only where it names ClusterRoles (rbac)");
-  command->add_option("--facts", options.factsFile, "facts of a cluster (YAML or JSON)");
+  command->add_option("--config", options.configFile,
+                      "OperatorConfiguration file; planners and endpoint pickers get a ServiceAccount and a "
+                      "RoleBinding only if "
+                      "it names their ClusterRoles (rbac)");
+  command->add_option("--facts", options.factsFile, "file with the facts of a cluster (YAML or JSON)");
   command->add_option("--operator-version", options.operatorVersion, "Dynamo platform version")
       ->capture_default_str();
   command->add_option("--pathway", options.pathway, "auto, deployment, lws or grove")
@@ -44,6 +46,9 @@ int main(int argc, char** argv) {
   std::function<int()> run;
   controller::RenderOptions render;
   addRender(app, run, render);
+  controller::RunOptions runOptions;
+  controller::addRun(app, run, runOptions);
+  controller::addClusterCommands(app, run);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -22,16 +22,17 @@ using defaults::replaceNullImage;
 
 namespace {
 
-/// The operator may do with its stamp what it likes (adm-Q2).
-void dropWarningsOfOperator(const AdmissionRequest& request, const rules::GraphPolicy& policy,
-                            std::vector<field::Warning>& warnings) {
+/// The operator may change its own version stamp without a warning (adm-Q2).
+void dropOperatorWarnings(const AdmissionRequest& request, const rules::GraphPolicy& policy,
+                          std::vector<field::Warning>& warnings) {
   if (!rules::isOperator(request.username, policy)) return;
   std::erase_if(warnings,
                 [](const auto& warning) { return warning.rule == defaults::kOriginVersionRemoved; });
 }
 
-/// validation.mode: warn. A lock is no defect of the object: it still refuses.
-void warnInstead(field::Findings& findings) {
+/// Implements `validation.mode: warn`. Errors of locks stay errors, because a lock is not a defect of the
+/// object.
+void downgradeErrors(field::Findings& findings) {
   std::vector<field::FieldError> locks;
   for (field::FieldError& error : findings.errors) {
     if (admission::isLock(error.rule)) {
@@ -43,8 +44,8 @@ void warnInstead(field::Findings& findings) {
   findings.errors = std::move(locks);
 }
 
-/// Whether the schema of v1alpha1 refuses the types of `object`, which its client wrote in that version.
-bool mistypedInAlpha(const json::Value& object) {
+/// Whether `object`, which its client wrote in v1alpha1, has types that the schema of v1alpha1 rejects.
+bool hasWrongTypesInAlpha(const json::Value& object) {
   json::Document document;
   json::Value alpha;
   if (conversion::convertDgdr(object, api::kV1alpha1, alpha, document.GetAllocator())) return false;
@@ -54,10 +55,10 @@ bool mistypedInAlpha(const json::Value& object) {
 
 }  // namespace
 
-bool defaultRequest(json::Value& object, std::string_view clientVersion, std::string_view operatorVersion,
-                    json::Allocator& allocator) {
+bool applyDgdrDefaults(json::Value& object, std::string_view clientVersion, std::string_view operatorVersion,
+                       json::Allocator& allocator) {
   const bool given = !json::findText(json::find(&object, "spec"), "image").empty();
-  if (given || (clientVersion == "v1alpha1" && mistypedInAlpha(object))) return false;
+  if (given || (clientVersion == "v1alpha1" && hasWrongTypesInAlpha(object))) return false;
   return defaultDgdr(object, operatorVersion, allocator);
 }
 
@@ -67,8 +68,8 @@ Decision mutateDgdr(AdmissionRequest& request, const Policy& policy, json::Alloc
   const bool hadImage = json::findRaw(spec == nullptr ? *request.object : *spec, "image") != nullptr;
   const bool changed = request.updates()
                            ? replaceNullImage(*request.object, *request.old, allocator)
-                           : request.creates() && defaultRequest(*request.object, request.clientVersion,
-                                                                 policy.operatorVersion, allocator);
+                           : request.creates() && applyDgdrDefaults(*request.object, request.clientVersion,
+                                                                    policy.operatorVersion, allocator);
   if (!changed) return decision;
   json::Patch patch;
   const json::Value* image = json::find(json::find(request.object, "spec"), "image");
@@ -89,25 +90,25 @@ Decision validateDgdr(const AdmissionRequest& request, const Policy& policy) {
   decision.findings = admission::wrongTypes(*request.object, old);
   decision.findings.add(
       admission::validateRequest({*request.object, old, request.clientVersion, policy.dgdr}));
-  if (policy.warnOnly) warnInstead(decision.findings);
+  if (policy.warnOnly) downgradeErrors(decision.findings);
   decision.findings.sort();
   return decision;
 }
 
 Decision mutateComponents(AdmissionRequest& request, const Policy& policy, json::Allocator& allocator) {
   Decision decision;
-  // Validation refuses it, or has let it pass before.
+  // Validation rejects an object that cannot be rendered, unless an update leaves it as it was.
   const bool good =
       request.updates() ? render::judgeable(*request.object) : render::tooLarge(*request.object).empty();
   if (!good) return decision;
   const json::Value* old = request.updates() ? request.old : nullptr;
   const json::Value before = json::share(*request.object, allocator);
   const auto settings = policy.settings->get();
-  defaults::DefaultResult result = defaults::applyDefaults(
-      *request.object, old, {settings->defaults, settings->config, policy.operatorVersion, request.space},
-      allocator);
+  defaults::DefaultResult result = defaults::applyComponentDefaults(
+      *request.object, old,
+      {settings->defaults, settings->config, policy.operatorVersion, request.namespaceName}, allocator);
   decision.findings.warnings = std::move(result.warnings);
-  dropWarningsOfOperator(request, settings->policy, decision.findings.warnings);
+  dropOperatorWarnings(request, settings->policy, decision.findings.warnings);
   json::Patch patch;
   json::diff(before, *request.object, "", patch);
   if (!patch.empty()) decision.patch = patch.dump();
@@ -119,7 +120,7 @@ Decision validateKind(const AdmissionRequest& request, std::string_view kind, co
   const json::Value* old = request.updates() ? request.old : nullptr;
   const auto settings = policy.settings->get();
   decision.findings = admission::validate({kind, *request.object, old, request.username}, *settings);
-  if (policy.warnOnly) warnInstead(decision.findings);
+  if (policy.warnOnly) downgradeErrors(decision.findings);
   decision.findings.sort();
   return decision;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What the webhook decides of each kind: pure rules of common/ applied to a decoded review.
+// The admission decisions for each kind: applies the rules of common/ to a decoded review.
 
 #include <memory>
 #include <mutex>
@@ -12,7 +12,8 @@
 
 namespace dynamo::webhook {
 
-/// The settings in force: the facts of the cluster may change while requests are answered.
+/// The current settings. They are replaced when the facts of the cluster change, also while requests are
+/// handled.
 class CurrentSettings {
  public:
   using Pointer = std::shared_ptr<const admission::Settings>;
@@ -32,31 +33,33 @@ class CurrentSettings {
   Pointer settings_;
 };
 
-/// What decisions need of the configuration and the command line.
+/// The parts of the configuration and the command line that decisions depend on.
 struct Policy {
   std::string operatorVersion;
   bool warnOnly = false;  ///< validation.mode: warn
   rules::DgdrPolicy dgdr;
-  /// Of every other kind; shared with all threads.
+  /// For all other kinds; shared by all threads.
   std::shared_ptr<CurrentSettings> settings = std::make_shared<CurrentSettings>(admission::usualSettings());
 };
 
-/// The defaults of a new DynamoGraphDeploymentRequest in v1beta1, of a client of `clientVersion`; true when
-/// it changed `object`. One with values of wrong types is left to the schema of its version: a default in
-/// their place would hide them.
-bool defaultRequest(json::Value& object, std::string_view clientVersion, std::string_view operatorVersion,
-                    json::Allocator& allocator);
+/// Sets the defaults of a new DynamoGraphDeploymentRequest, given in v1beta1 and written by the client in
+/// `clientVersion`. Returns whether `object` changed. An object with values of wrong types gets no defaults,
+/// because a default could replace a wrong value before the schema of its version rejects it.
+bool applyDgdrDefaults(json::Value& object, std::string_view clientVersion, std::string_view operatorVersion,
+                       json::Allocator& allocator);
 
-/// Defaults of a DynamoGraphDeploymentRequest, on CREATE only (quirk dec-5); UPDATE takes a null away.
+/// Sets the defaults of a DynamoGraphDeploymentRequest, on CREATE only (quirk dec-5). UPDATE removes a null
+/// image.
 Decision mutateDgdr(AdmissionRequest& request, const Policy& policy, json::Allocator& allocator);
 
-/// Every rule of a DynamoGraphDeploymentRequest.
+/// Checks a DynamoGraphDeploymentRequest against every rule.
 Decision validateDgdr(const AdmissionRequest& request, const Policy& policy);
 
-/// Defaults of a graph or a standalone component deployment, on CREATE and UPDATE.
+/// Sets the defaults of a graph or a standalone component deployment, on CREATE and UPDATE.
 Decision mutateComponents(AdmissionRequest& request, const Policy& policy, json::Allocator& allocator);
 
-/// Every rule of the other kinds, and the dry render of what the controller would make of them.
+/// Checks an object of any other kind against every rule, including a dry render of the controller's
+/// children.
 Decision validateKind(const AdmissionRequest& request, std::string_view kind, const Policy& policy);
 
 }  // namespace dynamo::webhook

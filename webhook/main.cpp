@@ -1,4 +1,4 @@
-// Wiring only: flags to options, options to a command.
+// Turns flags into options and runs the command.
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -37,25 +37,25 @@ void addServe(CLI::App& app, std::function<int()>& run, webhook::ServeOptions& o
       ->capture_default_str();
   command->add_option("--controller-service-account", options.controllerAccount,
                       "namespace/name of the controller's account, which may always set replicas");
-  command->add_option("--facts", options.factsFile, "facts of the cluster; the file may come later");
+  command->add_option("--facts", options.factsFile,
+                      "file with the facts of the cluster; it may be simulateCreate later");
   command->add_option("--listen", options.listen, "HTTPS address, e.g. :9443");
   command->add_option("--health-listen", options.healthListen, "address of /healthz and /readyz");
   command->add_option("--metrics-listen", options.metricsListen, "address of /metrics");
   command->add_option("--cert-dir", options.certDir, "directory of tls.crt and tls.key");
   command->add_option("--client-ca-file", options.clientCaFile,
-                      "CAs of client certificates, without which admission is then refused");
-  command
-      ->add_option("--client-names", options.clientNames, "names that such a certificate may have: NAME,...")
+                      "CAs of client certificates; admission then requires such a certificate");
+  command->add_option("--client-names", options.clientNames, "allowed names of client certificates: NAME,...")
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--tls-min-version", options.tlsMinVersion, "1.3 (default) or 1.2");
   command->add_option("--log-level", options.log.level, "debug, info, warn or error");
   command->add_option("--log-format", options.log.format, "json or text");
-  // Not add_flag() with the value itself, which CLI11 sets to false where neither is given.
+  // Not add_flag() with the value: CLI11 sets the value to false when neither form of the flag is given.
   command->add_flag_function(
       "--log-denials,!--no-log-denials", [&options](std::int64_t given) { options.logDenials = given > 0; },
       "log what is denied, without values (default)");
-  // The reference's flags: accepted, so that its arguments keep working.
+  // Flags of the reference, accepted so that its arguments keep working.
   command->add_option("--zap-log-level", options.log.zapLevel,
                       "debug, info, error, panic or an integer over 0");
   command->add_option("--zap-encoder", options.log.zapEncoder, "json or console");
@@ -73,13 +73,13 @@ void addServe(CLI::App& app, std::function<int()>& run, webhook::ServeOptions& o
   });
 }
 
-/// What the commands that read manifests have in common.
+/// The flags that all commands that read manifests share.
 void addFileFlags(CLI::App& command, webhook::FileOptions& options) {
   addFiles(command, options.files);
-  command.add_option("-n,--namespace", options.namespaceName, "namespace of objects that name none")
+  command.add_option("-n,--namespace", options.namespaceName, "namespace of objects without one")
       ->capture_default_str();
   command.add_option("--config", options.configFile, "OperatorConfiguration file");
-  command.add_option("--facts", options.factsFile, "facts of a cluster (YAML or JSON)");
+  command.add_option("--facts", options.factsFile, "file with the facts of a cluster (YAML or JSON)");
   command.add_option("--operator-version", options.operatorVersion, "Dynamo platform version")
       ->capture_default_str();
   command.add_option("--pathway", options.pathway, "auto, deployment, lws or grove")
@@ -88,7 +88,7 @@ void addFileFlags(CLI::App& command, webhook::FileOptions& options) {
 }
 
 void addCheck(CLI::App& app, std::function<int()>& run, webhook::CheckOptions& options) {
-  CLI::App* command = app.add_subcommand("check", "say what admission would say of manifests");
+  CLI::App* command = app.add_subcommand("check", "report what admission would answer for manifests");
   addFileFlags(*command, options);
   command->add_option("-o,--output", options.output, "text, json or sarif")
       ->check(CLI::IsMember({"text", "json", "sarif"}))
@@ -108,7 +108,7 @@ void addEffective(CLI::App& app, std::function<int()>& run, const char* name, co
 
 void addRules(CLI::App& app, std::function<int()>& run, webhook::RulesOptions& options) {
   CLI::App* command = app.add_subcommand("rules", "list every rule: id, severity, one line");
-  command->add_option("--kind", options.kind, "of one kind, or of schema, render or pod");
+  command->add_option("--kind", options.kind, "list the rules of one kind, or of schema, render or pod");
   command->add_option("-o,--output", options.output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
@@ -117,9 +117,9 @@ void addRules(CLI::App& app, std::function<int()>& run, webhook::RulesOptions& o
 
 void addDefaults(CLI::App& app, std::function<int()>& run, webhook::DefaultsOptions& options) {
   CLI::App* command = app.add_subcommand("defaults", "print the defaults of component types");
-  command->add_option("--component", options.component, "of one type");
+  command->add_option("--component", options.component, "print one component type only");
   command->add_option("--config", options.configFile,
-                      "OperatorConfiguration file whose defaults are laid over");
+                      "OperatorConfiguration file whose defaults are merged over the built-in ones");
   command->callback([&] { run = [&options] { return webhook::runDefaults(options); }; });
 }
 
@@ -135,14 +135,14 @@ void addConvert(CLI::App& app, std::function<int()>& run, webhook::ConvertOption
 }
 
 void addCerts(CLI::App& app, std::function<int()>& run, certs::CertsCommandOptions& options, int& days) {
-  CLI::App* command = app.add_subcommand("certs", "make a CA and a serving certificate for local use");
+  CLI::App* command = app.add_subcommand("certs", "create a CA and a serving certificate for local use");
   command->add_option("--dns", options.dnsNames, "DNS name; repeatable")->allow_extra_args(false);
   command->add_option("--ip", options.ipAddresses, "IP address; repeatable")->allow_extra_args(false);
   command->add_option("--out", options.directory, "directory for ca.crt, ca.key, tls.crt and tls.key")
       ->required();
   command->add_option("--days", days, "lifetime of the serving certificate")->capture_default_str();
   command->add_flag("--force", options.force, "overwrite");
-  command->add_flag("--new-ca", options.newCa, "do not reuse the CA of the directory");
+  command->add_flag("--new-ca", options.newCa, "do not reuse the CA in the directory");
   command->callback([&] {
     run = [&options, &days] {
       options.lifetime = std::chrono::days{days};
@@ -152,8 +152,8 @@ void addCerts(CLI::App& app, std::function<int()>& run, certs::CertsCommandOptio
   });
 }
 
-/// Go programs, the reference among them, take flags with one dash or two: for `serve` "-config=x" becomes
-/// "--config=x".
+/// Go programs, including the reference, accept flags with one dash or two. For `serve`, "-config=x"
+/// therefore becomes "--config=x".
 std::vector<std::string> arguments(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   const bool serve = !words.empty() && words.front() == "serve";
@@ -163,13 +163,13 @@ std::vector<std::string> arguments(int argc, char** argv) {
                           word[2] >= 'a' && word[2] <= 'z';
     if (longName) word.insert(0, 1, '-');
   }
-  return {words.rbegin(), words.rend()};  // CLI11 takes them last first
+  return {words.rbegin(), words.rend()};  // CLI11 expects them in reverse order
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  runtime::keepHeapSmall();
+  runtime::configureAllocator();
   CLI::App app{"Admission and conversion webhook of the NVIDIA Dynamo operator", "dynamo-webhook"};
   app.set_version_flag("--version", std::string{webhook::kVersion});
   app.require_subcommand(1);

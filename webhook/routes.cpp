@@ -12,7 +12,7 @@
 namespace dynamo::webhook {
 namespace {
 
-/// The reference's paths, and the same style for the kinds it has no webhook for.
+/// The reference's paths, and paths of the same form for the kinds without a webhook in the reference.
 std::string pathOf(std::string_view action, const admission::Kind& kind) {
   std::string version{kind.apiVersion};
   std::replace_if(
@@ -23,11 +23,11 @@ std::string pathOf(std::string_view action, const admission::Kind& kind) {
 std::vector<AdmissionRoute> makeRoutes() {
   std::vector<AdmissionRoute> routes;
   for (const admission::Kind& kind : admission::kinds()) {
-    const AdmissionKind judged{kind.apiVersion, kind.name};
+    const AdmissionKind target{kind.apiVersion, kind.name};
     if (kind.defaults != admission::Defaults::None) {
-      routes.push_back({pathOf("mutate", kind), Role::Mutate, judged});
+      routes.push_back({pathOf("mutate", kind), Role::Mutate, target});
     }
-    routes.push_back({pathOf("validate", kind), Role::Validate, judged});
+    routes.push_back({pathOf("validate", kind), Role::Validate, target});
   }
   return routes;
 }
@@ -36,28 +36,28 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Runs `answer` and tells the observers of its start and end. Time is counted from when the request was
-/// whole.
+/// Runs `answer` and notifies the observers of its start and end. The time starts when the request is
+/// complete.
 template <class Answer>
-Reply observed(const Observers& observers, std::string_view path, const Request& request,
-               const Answer& answer) {
+Reply runObserved(const Observers& observers, std::string_view path, const Request& request,
+                  const Answer& answer) {
   if (observers.started) observers.started(path);
   const bool known = request.arrived != std::chrono::steady_clock::time_point{};
   const auto start = known ? request.arrived : std::chrono::steady_clock::now();
-  const auto end = [&](int status, bool threw, bool own) {
-    if (observers.finished) observers.finished(path, {status, threw, own, secondsSince(start)});
+  const auto end = [&](int status, bool threw, bool selfCheck) {
+    if (observers.finished) observers.finished(path, {status, threw, selfCheck, secondsSince(start)});
   };
   try {
     Reply reply = answer(start);
-    end(reply.status, false, reply.own);
+    end(reply.status, false, reply.selfCheck);
     return reply;
   } catch (...) {
-    end(500, true, false);  // what the server answers then
+    end(500, true, false);  // the server answers 500
     throw;
   }
 }
 
-Admit decisionFor(Role role, const admission::Kind& kind, const Policy& policy) {
+Admit makeAdmit(Role role, const admission::Kind& kind, const Policy& policy) {
   const bool request = kind.defaults == admission::Defaults::Request;
   if (role == Role::Mutate) {
     const auto mutate = request ? mutateDgdr : mutateComponents;
@@ -84,10 +84,10 @@ Routes::Routes(Policy policy, Observers observers)
     : policy_(std::move(policy)), observers_(std::move(observers)) {
   for (const AdmissionRoute& entry : admissionRoutes()) {
     const admission::Kind& kind = *admission::findKind(entry.kind.kind);
-    const auto handle = [this, &entry, admit = decisionFor(entry.role, kind, policy_)](Request& request) {
-      return observed(observers_, entry.path, request, [&](auto start) {
+    const auto handle = [this, &entry, admit = makeAdmit(entry.role, kind, policy_)](Request& request) {
+      return runObserved(observers_, entry.path, request, [&](auto start) {
         return answerAdmission(request, entry.kind, admit, [&](const AdmissionOutcome& outcome) {
-          if (outcome.judged && observers_.admission) {
+          if (outcome.readable && observers_.admission) {
             observers_.admission(entry, outcome, secondsSince(start));
           }
           if (!outcome.allowed && observers_.denied) observers_.denied(entry, outcome);
@@ -95,11 +95,12 @@ Routes::Routes(Policy policy, Observers observers)
       });
     };
     const bool rendered = kind.dryRender != nullptr;
-    routes_.emplace(entry.path, Route{kMaxAdmissionBody, false, handle, rendered ? kHeavyGraph : kHeavyBody,
-                                      /*guarded=*/true});
+    routes_.emplace(entry.path,
+                    Route{kMaxAdmissionBody, false, handle, rendered ? kHeavyRenderedBody : kHeavyBody,
+                          /*guarded=*/true});
   }
   const auto convert = [this](Request& request) {
-    return observed(observers_, kConvertPath, request, [&](auto start) {
+    return runObserved(observers_, kConvertPath, request, [&](auto start) {
       return answerConversion(request, [&](const ConversionOutcome& outcome) {
         if (observers_.conversion) observers_.conversion(outcome, secondsSince(start));
         if (outcome.failed && observers_.conversionFailed) observers_.conversionFailed(outcome);

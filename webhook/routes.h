@@ -1,5 +1,5 @@
 #pragma once
-// The table of paths: what is answered where, and by which rules.
+// The table of HTTP paths and their handlers.
 
 #include <map>
 #include <span>
@@ -13,12 +13,12 @@
 
 namespace dynamo::webhook {
 
-/// Two objects of the largest size etcd takes, and the envelope: controller-runtime's limit, too.
+/// Room for two objects of etcd's maximum size and the envelope; controller-runtime has the same limit.
 inline constexpr std::size_t kMaxAdmissionBody = std::size_t{7} << 20;
-/// Of kinds with a dry render, which makes some twenty times of an object: bodies from this size on, all of
-/// them, are handled off the I/O threads. An update of a graph of four services has 25 KB and takes a
-/// millisecond, a hundred services of 8 bytes take several.
-inline constexpr std::size_t kHeavyGraph = 0;
+/// Bodies of this size and above are handled on worker threads, for kinds with a dry render. Zero means every
+/// body, because a dry render produces about twenty times the size of an object: an update of a graph with
+/// four services has 25 KB and takes a millisecond, and a hundred services of 8 bytes take several.
+inline constexpr std::size_t kHeavyRenderedBody = 0;
 /// A list of 10,000 objects of 10 KB is 100 MB.
 inline constexpr std::size_t kMaxConversionBody = std::size_t{256} << 20;
 
@@ -38,27 +38,26 @@ std::span<const AdmissionRoute> admissionRoutes();
 
 /// How a request ended.
 struct RequestEnd {
-  int status = 0;  ///< HTTP
+  int status = 0;  ///< HTTP status
   bool threw = false;
-  bool own = false;  ///< our own canned review
+  bool selfCheck = false;  ///< a sample review of /readyz
   double seconds = 0;
 };
 
-/// Who wants to know of requests; any member may be empty.
+/// Callbacks for metrics and logs; any member may be empty.
 struct Observers {
-  /// Of what was judged.
+  /// Reviews that were validated or defaulted.
   std::function<void(const AdmissionRoute&, const AdmissionOutcome&, double seconds)> admission;
   std::function<void(const ConversionOutcome&, double seconds)> conversion;
-  // Of what was refused alone, so that what is allowed pays nothing for it; of objects that cannot be read
-  // too.
+  // Only denials, so that allowed requests cost nothing. Includes objects that cannot be read.
   std::function<void(const AdmissionRoute&, const AdmissionOutcome&)> denied;
   std::function<void(const ConversionOutcome&)> conversionFailed;
-  // Of each request, once each, whatever becomes of it.
+  // Every request, exactly once each, whatever its outcome.
   std::function<void(std::string_view path)> started;
   std::function<void(std::string_view path, const RequestEnd&)> finished;
 };
 
-/// Path to route; immutable once made, so any thread may look paths up.
+/// Maps paths to routes. It never changes after construction, so any thread may look up paths.
 class Routes {
  public:
   Routes(Policy policy, Observers observers);

@@ -16,7 +16,7 @@ namespace keys = api::dgdr;
 
 constexpr field::Members kCache = "spec.profilingConfig.config.deployment.modelCache";
 
-/// Where v1alpha1 clients wrote what stands at a path of v1beta1.
+/// A path of v1beta1 and the v1alpha1 path of the same field.
 struct Move {
   Path beta;
   Path alpha;
@@ -47,7 +47,7 @@ const std::vector<Move>& moves() {
 struct CacheField {
   std::string_view beta;
   std::string_view alpha;
-  std::string_view old;  ///< counts where the other one is absent
+  std::string_view old;  ///< read when `alpha` is absent
 };
 constexpr std::array<CacheField, 2> kCacheFields = {
     {{"pvcModelPath", "modelPathInPvc", "pvcPath"}, {"pvcMountPath", "pvcMountPath", "mountPath"}}};

@@ -1,5 +1,5 @@
 #pragma once
-// Paths as clients of v1alpha1 know them.
+// Field paths in terms of v1alpha1.
 
 #include <utility>
 #include <vector>
@@ -9,17 +9,18 @@
 
 namespace dynamo::admission {
 
-/// Names fields as the v1alpha1 client did who wrote a request, which is judged in v1beta1.
+/// Translates field paths of v1beta1, in which requests are validated, into those that a v1alpha1 client
+/// wrote.
 class AlphaPaths {
  public:
   /// `alpha`: the request in v1alpha1.
   explicit AlphaPaths(const json::Value& alpha);
 
-  /// Replaces a path of v1beta1; one that v1alpha1 has too, or has not at all, stays.
+  /// Replaces a path of v1beta1. A path that is the same in v1alpha1, or does not exist there, is unchanged.
   void operator()(field::Path& field) const;
 
  private:
-  std::vector<std::pair<field::Path, field::Path>> written_;  ///< where the spelling is the client's choice
+  std::vector<std::pair<field::Path, field::Path>> written_;  ///< fields that v1alpha1 can spell in two ways
 };
 
 }  // namespace dynamo::admission

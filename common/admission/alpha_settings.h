@@ -1,5 +1,5 @@
 #pragma once
-// What v1alpha1 clients may still write and nothing reads any more (conv-Q1).
+// Settings that v1alpha1 clients may still write, but that nothing reads any more (conv-Q1).
 
 #include "common/field/finding.h"
 #include "common/json/value.h"

@@ -2,19 +2,20 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <set>
 #include <string>
 #include <utility>
 
-#include "common/admission/source_path.h"
+#include "common/api/contains.h"
 #include "common/api/dgdr.h"
 #include "common/api/kinds.h"
 #include "common/field/check.h"
 #include "common/json/build.h"
 #include "common/k8s/names.h"
 #include "common/k8s/object.h"
+#include "common/model/graph.h"
+#include "common/model/origin.h"
 #include "common/render/size.h"
 #include "common/rules/pod/pod.h"
 #include "common/rules/pod/rules.h"
@@ -25,11 +26,14 @@
 namespace dynamo::admission {
 namespace {
 
+using api::contains;
 using field::ErrorType;
 using field::FieldError;
 using field::Findings;
 using field::Path;
 using json::Value;
+using model::Origin;
+using model::Origins;
 
 constexpr field::Members kOverride = "spec.overrides.dgd";
 constexpr std::string_view kRule = "dgdr-override-graph";
@@ -37,37 +41,32 @@ constexpr std::string_view kNameRule = "dgdr-override-name";
 constexpr std::string_view kUnknownField = "schema.unknown-field";
 constexpr std::string_view kNoEffect = "has no effect";
 
-/// Pod rules that look at a second part of the pod, which the profiler may generate.
-constexpr std::array kOfWholePods = {rules::pod::id::kMountVolume, rules::pod::id::kMountPropagation,
-                                     rules::pod::id::kProbePortUnknown, rules::pod::id::kResourceClaim,
-                                     rules::pod::id::kSleep};
+/// Pod rules that depend on another part of the pod, which the profiler may generate.
+constexpr std::array kWholePodRules = {rules::pod::id::kMountVolume, rules::pod::id::kMountPropagation,
+                                       rules::pod::id::kProbePortUnknown, rules::pod::id::kResourceClaim,
+                                       rules::pod::id::kSleep};
 
 /// The metadata that the generated graph gets; the operator chooses its namespace.
 constexpr std::array<std::string_view, 3> kMetadata = {"name", "labels", "annotations"};
 
-template <typename List>
-bool contains(const List& list, std::string_view item) {
-  return std::find(list.begin(), list.end(), item) != list.end();
-}
+/// Each finding is matched against the user's maps and lists, and nobody reads more than this.
+constexpr std::size_t kMaxFindings = 100;
 
-/// Nobody reads more, and each is looked for in the user's maps and lists.
-constexpr std::size_t kMostFindings = 100;
-
-/// Only what is there can be judged.
+/// Whether something is missing, which the profiler may generate.
 bool isMissing(const FieldError& error) {
   return error.type == ErrorType::Required || error.type == ErrorType::NotFound;
 }
 
-/// The path in the request of what stands at `path` of the graph.
+/// The path in the request of a field of the override.
 Path below(const Path& path) {
   return Path{path}.prepend(Path{kOverride});
 }
 
-/// An error of the schema with the service's key as the rules print it, and other keys of maps as schemas do:
+/// A path of the schema in which the key of the service is printed as the rules print it:
 /// "spec.services.a.labels.k" -> "spec.services[a].labels.k".
-Path printedAsRules(const Path& path) {
+Path printAsRules(const Path& path) {
   if (path.keys() == field::Keys::Bracketed) return path;
-  const auto service = serviceIn(path);
+  const auto service = model::serviceIn(path);
   Path printed;
   for (const field::Segment segment : path.view()) {
     const bool key = !segment.isIndex() && service && segment.name.data() == service->data();
@@ -79,15 +78,15 @@ Path printedAsRules(const Path& path) {
   return printed;
 }
 
-/// The structure: types, enumerations, bounds. What the schema of the request has told already is left out.
+/// Checks types, enumerations and bounds. Findings that the schema of the request has too are left out.
 void checkStructure(const Value& graph, Findings& findings) {
   static const Path kMetadataPath{"metadata"};
   const schema::Node* node = schema::find(api::kV1alpha1, api::kDynamoGraphDeployment);
   for (FieldError& error : schema::validate(*node, graph)) {
-    if (findings.errors.size() + findings.warnings.size() >= kMostFindings) return;
+    if (findings.errors.size() + findings.warnings.size() >= kMaxFindings) return;
     if (isMissing(error) || error.rule.starts_with("schema.cel.")) continue;
     if (error.field.isWithin(kMetadataPath)) continue;
-    error.field = below(printedAsRules(error.field));
+    error.field = below(printAsRules(error.field));
     if (error.rule == kUnknownField) {
       findings.warn(error.field, fmt::format("{}: {}", kNoEffect, error.detail), error.rule);
       continue;
@@ -104,9 +103,9 @@ void checkMetadata(const Value& request, const Value& graph, Findings& findings)
     const Path at = Path{kOverride} / "metadata" / key;
     if (key == "namespace") {
       if (json::text(value) == own || own.empty()) return;
-      report.warn(at, "has no effect: the deployment is made in the namespace of the request");
+      report.warn(at, "has no effect because the deployment is created in the namespace of the request");
     } else if (!contains(kMetadata, key) && !json::isEmpty(value)) {
-      report.warn(at, "has no effect: only name, labels and annotations are taken");
+      report.warn(at, "has no effect because only name, labels and annotations are used");
     }
   });
   if (const std::string_view name = json::findText(metadata, "name"); !name.empty()) {
@@ -115,25 +114,41 @@ void checkMetadata(const Value& request, const Value& graph, Findings& findings)
   }
   field::forEachMember(json::findObject(metadata, "labels"), [&](std::string_view key, const Value&) {
     if (!contains(api::dgdr::kTrackingLabels, key)) return;
-    report.warn((Path{kOverride} / "metadata.labels").key(key), "the operator sets it; yours is replaced");
+    report.warn((Path{kOverride} / "metadata.labels").key(key), "has no effect because the operator sets it");
   });
   if (json::find(graph, "status") != nullptr) report.warn(below(Path{"status"}), std::string{kNoEffect});
 }
 
-/// A pod template of the parts that are given, at the places where rendering has them.
-Value templateOf(const Value& service, json::Allocator& allocator) {
+/// A pod template of the parts that are given, at the places where rendering has them. Unless `origins` is
+/// nullptr, it gets their fields in the service.
+Value templateOf(const Value& service, Origins* origins, json::Allocator& allocator) {
   const json::Maker make{allocator};
   const Value* given = json::findObject(&service, "extraPodSpec");
   Value pod = given == nullptr ? make.object() : json::share(*given, allocator);
   json::remove(pod, "mainContainer");
   const Value* written = json::findObject(given, "mainContainer");
   Value main = written == nullptr ? make.object() : json::share(*written, allocator);
-  if (json::findText(&main, "name").empty()) make.set(main, "name", "main");
-  if (json::findText(&main, "image").empty()) make.set(main, "image", "main");
-  for (const std::string_view probe : {"livenessProbe", "readinessProbe"}) {
-    if (const Value* own = json::findObject(&service, probe)) make.set(main, probe, *own);
+  Value& containers = json::ensureList(pod, "containers", allocator);
+  Path mainAt;
+  if (origins != nullptr) {
+    mainAt = Path{"spec.containers"}[containers.Size()];
+    origins->byOperator({});
+    origins->user(Path{"metadata"}, Path{"extraPodMetadata"});
+    origins->user(Path{"spec"}, Path{"extraPodSpec"});
+    origins->user(mainAt, Path{"extraPodSpec.mainContainer"});
   }
-  json::ensureList(pod, "containers", allocator).PushBack(main, allocator);
+  for (const std::string_view made : {"name", "image"}) {
+    if (!json::findText(&main, made).empty()) continue;
+    make.set(main, made, "main");
+    if (origins != nullptr) origins->byOperator(mainAt / made);
+  }
+  for (const std::string_view probe : {"livenessProbe", "readinessProbe"}) {
+    const Value* own = json::findObject(&service, probe);
+    if (own == nullptr) continue;
+    make.set(main, probe, *own);
+    if (origins != nullptr) origins->user(mainAt / probe, Path{probe});
+  }
+  containers.PushBack(main, allocator);
   Value made = make.object("spec", std::move(pod));
   if (const Value* metadata = json::findObject(&service, "extraPodMetadata")) {
     make.set(made, "metadata", *metadata);
@@ -146,28 +161,35 @@ void checkPods(const Value& graph, Findings& findings) {
   field::forEachMember(json::findObject(spec, "services"), [&](std::string_view key, const Value& service) {
     if (!service.IsObject()) return;
     json::Document document;
-    const Value made = templateOf(service, document.GetAllocator());
-    const Source source{&service, Path{"spec.services"}.key(key), json::find(spec, "envs")};
     Findings found;
-    rules::pod::checkPodTemplate(made, {}, rules::pod::Workload::Service, found);
+    rules::pod::checkPodTemplate(templateOf(service, nullptr, document.GetAllocator()), {},
+                                 rules::pod::Workload::Service, found);
+    std::erase_if(found.errors, [](const FieldError& error) {
+      return isMissing(error) || contains(kWholePodRules, error.rule);
+    });
+    std::erase_if(found.warnings,
+                  [](const field::Warning& warning) { return contains(kWholePodRules, warning.rule); });
+    if (found.errors.empty() && found.warnings.empty()) return;
+    Origins origins;
+    templateOf(service, &origins, document.GetAllocator());
+    const Path path = below(Path{"spec.services"}.key(key));
     for (FieldError& error : found.errors) {
-      if (findings.errors.size() >= kMostFindings) return;
-      if (isMissing(error) || contains(kOfWholePods, error.rule)) continue;
-      const Path path = sourcePath(source, made, error.field);
-      if (path == source.path) continue;  // of what was made up
-      error.field = below(path);
+      if (findings.errors.size() >= kMaxFindings) return;
+      const Origin origin = origins.of(error.field);
+      if (origin.source == Origin::Source::Operator) continue;  // of what was made up
+      error.field = path / origin.field;
       findings.error(std::move(error));
     }
     for (field::Warning& warning : found.warnings) {
-      if (findings.warnings.size() >= kMostFindings) return;
-      const Path path = sourcePath(source, made, warning.field);
-      if (contains(kOfWholePods, warning.rule) || path == source.path) continue;
-      findings.warn(below(path), std::move(warning.text), std::move(warning.rule));
+      if (findings.warnings.size() >= kMaxFindings) return;
+      const Origin origin = origins.of(warning.field);
+      if (origin.source == Origin::Source::Operator) continue;
+      findings.warn(path / origin.field, std::move(warning.text), std::move(warning.rule));
     }
   });
 }
 
-/// The rules of graphs over the override as if it were one.
+/// Applies the rules of graphs to the override.
 void checkRules(const Value& request, const Value& graph, Findings& findings) {
   static const rules::GraphPolicy kPolicy;
   json::Document document;
@@ -187,10 +209,10 @@ void checkRules(const Value& request, const Value& graph, Findings& findings) {
   }
 }
 
-/// The first that is said of a field is enough.
-void onceEach(Findings& findings) {
-  std::set<Path> told;
-  std::erase_if(findings.errors, [&](const FieldError& error) { return !told.insert(error.field).second; });
+/// Keeps the first error of each field.
+void keepFirstPerField(Findings& findings) {
+  std::set<Path> seen;
+  std::erase_if(findings.errors, [&](const FieldError& error) { return !seen.insert(error.field).second; });
 }
 
 }  // namespace
@@ -206,13 +228,13 @@ void checkGraphOverride(const Value& request, Findings& findings) {
     error.field = below(error.field);
     found.error(std::move(error));
   }
-  // Looking at more of such a graph is what the bound is for.
+  // The bound exists so that such a graph is not checked further.
   if (found.errors.empty()) {
     checkStructure(*graph, found);
     checkMetadata(request, *graph, found);
     checkRules(request, *graph, found);
     checkPods(*graph, found);
-    onceEach(found);
+    keepFirstPerField(found);
   }
   findings.add(std::move(found));
 }

@@ -7,9 +7,9 @@
 
 namespace dynamo::admission {
 
-/// What of the override could never be applied (errors) or has no effect (warnings). Only what holds whatever
-/// the profiler generates around it is judged: what is missing may be generated. An override that is no
-/// DynamoGraphDeployment is not looked into.
+/// Reports parts of the override that can never be applied (errors) or have no effect (warnings), whatever
+/// the profiler generates. Missing fields are not reported because the profiler may generate them. An
+/// override of another kind is not checked.
 void checkGraphOverride(const json::Value& request, field::Findings& findings);
 
 }  // namespace dynamo::admission

@@ -1,13 +1,13 @@
 #pragma once
-// `spec.overrides.profilingJob` of a DynamoGraphDeploymentRequest: what of it goes into the profiling Job.
+// Checks the profiling Job that a DynamoGraphDeploymentRequest with `spec.overrides.profilingJob` gets.
 
 #include "common/field/finding.h"
 #include "common/json/value.h"
 
 namespace dynamo::admission {
 
-/// What the API server would refuse of the Job with the override in it, and what of the override is not taken
-/// over (rule dgdr-override-job).
-void checkJobOverride(const json::Value& request, field::Findings& findings);
+/// Adds an error for each part of the rendered Job that the API server would reject, and a warning for each
+/// field of the override that the Job ignores (rule dgdr-override-job).
+void checkProfilingJob(const json::Value& request, field::Findings& findings);
 
 }  // namespace dynamo::admission

@@ -1,6 +1,6 @@
 #pragma once
-// The one table of kinds: what admission does with each. Routes of the webhook, rules and commands read it; a
-// new kind is a new row.
+// The table of kinds and what admission does with each. The webhook's routes, the list of rules and the
+// commands read it. A new kind is a new row.
 
 #include <span>
 #include <string_view>
@@ -23,12 +23,11 @@ enum class Defaults {
 
 struct Kind {
   std::string_view name;
-  std::string_view apiVersion;  ///< the version that admission judges; API servers convert to it
+  std::string_view apiVersion;  ///< the version that admission validates; API servers convert to it
   Defaults defaults;
-  /// The rules beyond the schema; nullptr of requests, whose rules also read what conversion makes of them
-  /// (request.h).
+  /// Validates the object beyond its schema; nullptr for requests, which request.h validates.
   field::Findings (*judge)(const rules::Request&);
-  /// Renders the children and judges their pods; nullptr: the kind has no children that could be refused.
+  /// Renders the children and checks their pods; nullptr when the kind has no children that can be rejected.
   field::Findings (*dryRender)(const json::Value&, const render::Context&);
   /// The rules, for `dynamo-webhook rules`.
   std::vector<field::Rule> (*rules)();
@@ -37,7 +36,7 @@ struct Kind {
 /// In the order of the documentation.
 std::span<const Kind> kinds();
 
-/// nullptr: admission has nothing to say of the kind.
+/// nullptr when admission does not handle the kind.
 const Kind* findKind(std::string_view name);
 
 }  // namespace dynamo::admission

@@ -11,11 +11,11 @@ namespace {
 
 using json::Value;
 
-// Doubtful images and a root that must not be root stay warnings: a cluster's own webhooks may still mend
-// them.
-constexpr std::array kNeverStarts = {rules::pod::id::kObjectName, rules::pod::id::kVolumeMedium};
+// Doubtful images, and root users with runAsNonRoot, stay warnings because other webhooks of the cluster may
+// still correct them.
+constexpr std::array kUnstartable = {rules::pod::id::kObjectName, rules::pod::id::kVolumeMedium};
 
-/// A ConfigMap or Secret that may be missing may have any name.
+/// An optional ConfigMap or Secret may have any name.
 bool isOptional(const Value& holder, field::PathView path) {
   constexpr std::size_t kLevels = 3;  // spec.volumes[0].configMap.items[0].key
   std::vector<const Value*> above;
@@ -32,13 +32,13 @@ bool isOptional(const Value& holder, field::PathView path) {
 
 }  // namespace
 
-bool neverStarts(std::string_view rule) {
-  return std::find(kNeverStarts.begin(), kNeverStarts.end(), rule) != kNeverStarts.end();
+bool isUnstartable(std::string_view rule) {
+  return std::find(kUnstartable.begin(), kUnstartable.end(), rule) != kUnstartable.end();
 }
 
-void refuseWhatNeverStarts(const Value& holder, const field::Path& base, field::Findings& findings) {
+void rejectUnstartable(const Value& holder, const field::Path& base, field::Findings& findings) {
   std::erase_if(findings.warnings, [&](const field::Warning& warning) {
-    if (!neverStarts(warning.rule) || !warning.field.isWithin(base)) return false;
+    if (!isUnstartable(warning.rule) || !warning.field.isWithin(base)) return false;
     const field::PathView path = warning.field.view().below(base);
     if (isOptional(holder, path)) return false;
     const Value* value = field::valueAt(holder, path);

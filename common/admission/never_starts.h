@@ -7,11 +7,11 @@
 
 namespace dynamo::admission {
 
-/// Whether pods that break this rule of podrules are let pass by API servers, and started by no kubelet:
-/// names of objects that cannot be, volumes in no medium.
-bool neverStarts(std::string_view rule);
+/// Whether API servers admit pods that break this pod rule although no kubelet can start them: names that no
+/// object can have, unknown media of volumes.
+bool isUnstartable(std::string_view rule);
 
-/// Makes errors of the warnings about such pods. `holder` is what was judged, which stands at `base`.
-void refuseWhatNeverStarts(const json::Value& holder, const field::Path& base, field::Findings& findings);
+/// Turns the warnings about such pods into errors. `holder` is the checked value, at path `base`.
+void rejectUnstartable(const json::Value& holder, const field::Path& base, field::Findings& findings);
 
 }  // namespace dynamo::admission

@@ -41,21 +41,22 @@ Path annotationPath(std::string_view key) {
   return Path{"metadata.annotations"}.key(key);
 }
 
-/// Characters that no name, image or path is meant to have and that nobody sees: they come from templates and
-/// from text that was copied. Empty when there are none.
-std::string hiddenDoubt(std::string_view text) {
+/// The warning about invisible characters, which come from templates and copied text and belong in no name,
+/// image or path. Empty when there are none.
+std::string invisibleCharacterWarning(std::string_view text) {
   // No-break space, zero-width space, byte order mark.
-  constexpr std::array<std::string_view, 3> kUnseen = {"\xC2\xA0", "\xE2\x80\x8B", "\xEF\xBB\xBF"};
+  constexpr std::array<std::string_view, 3> kInvisible = {"\xC2\xA0", "\xE2\x80\x8B", "\xEF\xBB\xBF"};
   const auto isControl = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
   if (std::any_of(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; })) {
-    return "holds a line break";
+    return "contains a line break";
   }
-  if (std::any_of(text.begin(), text.end(), isControl)) return "holds a control character";
-  if (!text.empty() && (text.front() == ' ' || text.back() == ' ')) return "has white space around it";
-  const bool unseen = std::any_of(kUnseen.begin(), kUnseen.end(), [&](std::string_view each) {
+  if (std::any_of(text.begin(), text.end(), isControl)) return "contains a control character";
+  if (!text.empty() && (text.front() == ' ' || text.back() == ' '))
+    return "has leading or trailing whitespace";
+  const bool invisible = std::any_of(kInvisible.begin(), kInvisible.end(), [&](std::string_view each) {
     return text.find(each) != std::string_view::npos;
   });
-  return unseen ? "holds a space that is not ASCII's" : std::string{};
+  return invisible ? "contains a space that is not ASCII" : std::string{};
 }
 
 bool isSpace(char c) {
@@ -66,25 +67,25 @@ bool isSpace(char c) {
 void imageSpace(const Value& object, const Report& report) {
   const std::string_view image = json::findText(specOf(object), "image");
   if (image.empty() || (!isSpace(image.front()) && !isSpace(image.back()))) return;
-  report.invalid("spec.image", image, "must not have leading or trailing white space");
+  report.invalid("spec.image", image, "must not have leading or trailing whitespace");
 }
 
 void image(const Value& object, const Report& report) {
   const std::string_view image = json::findText(specOf(object), "image");
   if (image.empty() || isSpace(image.front()) || isSpace(image.back())) return;
-  std::string doubt = rules::pod::imageDoubt(image);
-  if (doubt.empty()) doubt = hiddenDoubt(image);
+  std::string warning = rules::pod::imageWarning(image);
+  if (warning.empty()) warning = invisibleCharacterWarning(image);
   const bool beyond =
       std::any_of(image.begin(), image.end(), [](char c) { return static_cast<unsigned char>(c) > 0x7F; });
-  if (doubt.empty() && beyond) doubt = "holds characters beyond ASCII, which no registry allows";
-  if (!doubt.empty()) report.warn("spec.image", doubt);
+  if (warning.empty() && beyond) warning = "contains characters other than ASCII, which no registry allows";
+  if (!warning.empty()) report.warn("spec.image", warning);
 }
 
 void model(const Value& object, const Report& report) {
   const std::string_view model = json::findText(specOf(object), "model");
-  std::string doubt = hiddenDoubt(model);
-  if (doubt.empty() && model.find(' ') != std::string_view::npos) doubt = "holds white space";
-  if (!doubt.empty()) report.warn("spec.model", doubt);
+  std::string warning = invisibleCharacterWarning(model);
+  if (warning.empty() && model.find(' ') != std::string_view::npos) warning = "contains whitespace";
+  if (!warning.empty()) report.warn("spec.model", warning);
 }
 
 void modelCache(const Value& object, const Report& report) {
@@ -92,7 +93,7 @@ void modelCache(const Value& object, const Report& report) {
   if (!name.empty()) report.check("spec.modelCache.pvcName", name, k8s::dns1123SubdomainProblem(name));
 }
 
-void modelCacheOdd(const Value& object, const Report& report) {
+void modelCachePaths(const Value& object, const Report& report) {
   const Value* cache = json::findObject(specOf(object), "modelCache");
   const std::string_view mount = json::findText(cache, "pvcMountPath");
   const std::string_view model = json::findText(cache, "pvcModelPath");
@@ -102,18 +103,19 @@ void modelCacheOdd(const Value& object, const Report& report) {
   }
   for (const auto& [field, path] : {std::pair{std::string_view{"pvcMountPath"}, mount},
                                     std::pair{std::string_view{"pvcModelPath"}, model}}) {
-    const std::string doubt = hiddenDoubt(path);
-    if (!doubt.empty()) report.warn(Path{"spec.modelCache"} / field, doubt);
+    const std::string warning = invisibleCharacterWarning(path);
+    if (!warning.empty()) report.warn(Path{"spec.modelCache"} / field, warning);
   }
   if (!mount.empty() && mount.front() != '/') {
     report.warn("spec.modelCache.pvcMountPath", "is not an absolute path");
   }
   if (mount.find(':') != std::string_view::npos) {
-    report.warn("spec.modelCache.pvcMountPath", "holds ':', which container runtimes refuse");
+    report.warn("spec.modelCache.pvcMountPath", "contains ':', which container runtimes refuse");
   }
-  if (model.starts_with('/')) report.warn("spec.modelCache.pvcModelPath", "is a path inside the claim");
+  if (model.starts_with('/'))
+    report.warn("spec.modelCache.pvcModelPath", "should be relative because it is a path inside the claim");
   if (model == ".." || model.starts_with("../") || model.find("/../") != std::string_view::npos) {
-    report.warn("spec.modelCache.pvcModelPath", "leaves the claim");
+    report.warn("spec.modelCache.pvcModelPath", "leads outside the claim");
   }
 }
 
@@ -123,7 +125,8 @@ void workloadOnce(const Value& object, const Report& report) {
   const Value* workload = json::findObject(specOf(object), "workload");
   if (json::find(workload, "concurrency") == nullptr || json::find(workload, "requestRate") == nullptr)
     return;
-  report.warn("spec.workload.requestRate", "concurrency is given, too: the profiler takes one of the two");
+  report.warn("spec.workload.requestRate",
+              "is set together with concurrency: the profiler uses only one of them");
 }
 
 void slaComplete(const Value& object, const Report& report) {
@@ -133,11 +136,11 @@ void slaComplete(const Value& object, const Report& report) {
   if (json::find(sla, "e2eLatency") != nullptr) {
     for (const std::string_view field : {"ttft", "itl"}) {
       if (json::find(sla, field) == nullptr) continue;
-      report.warn(Path{"spec.sla"} / field, "has no effect beside e2eLatency");
+      report.warn(Path{"spec.sla"} / field, "has no effect when e2eLatency is set");
     }
   } else if (first != each) {
     report.warn(Path{"spec.sla"} / std::string_view{first ? "itl" : "ttft"},
-                fmt::format("is missing: the profiler needs it beside {}", first ? "ttft" : "itl"));
+                fmt::format("should be set: the profiler needs it together with {}", first ? "ttft" : "itl"));
   }
 }
 
@@ -155,7 +158,7 @@ void configMapRef(const Value& object, const Report& report) {
   const Path path = annotationPath(keys::kConfigMapRef);
   const std::string_view name = json::findText(&reference, "name");
   if (name.empty()) {
-    report.required(path / "name", "name the ConfigMap");
+    report.required(path / "name", "must name a ConfigMap");
   } else {
     report.check(path / "name", name, k8s::dns1123SubdomainProblem(name));
   }
@@ -183,33 +186,37 @@ void deploymentOverrides(const Value& object, const Report& report) {
 using RequestCheck = field::Check<Value>;
 
 constexpr std::array kChecks = {
-    RequestCheck{{"dgdr-image-space", Severity::Error, "the profiler's image has no white space around it"},
-                 imageSpace},
-    RequestCheck{{"dgdr-image", Severity::Warning, "the profiler's image has a name that can be"}, image},
-    RequestCheck{{"dgdr-model-space", Severity::Warning, "a model's name has no white space"}, model},
-    RequestCheck{{"dgdr-model-cache", Severity::Error, "a model cache is a claim"}, modelCache},
-    RequestCheck{{"dgdr-output-claim", Severity::Error, "results are kept in a claim"}, outputClaim},
     RequestCheck{
-        {"dgdr-config-map", Severity::Error, "a ConfigMap that is mounted can have its name and key"},
-        configMapRef},
+        {"dgdr-image-space", Severity::Error, "the profiler's image has no leading or trailing whitespace"},
+        imageSpace},
+    RequestCheck{{"dgdr-image", Severity::Warning, "the profiler's image has a name that registries accept"},
+                 image},
+    RequestCheck{{"dgdr-model-space", Severity::Warning, "a model's name has no whitespace"}, model},
+    RequestCheck{{"dgdr-model-cache", Severity::Error, "the claim of a model cache has a valid name"},
+                 modelCache},
+    RequestCheck{{"dgdr-output-claim", Severity::Error, "the claim for results has a valid name"},
+                 outputClaim},
+    RequestCheck{{"dgdr-config-map", Severity::Error, "a mounted ConfigMap has a valid name and key"},
+                 configMapRef},
     RequestCheck{{"dgdr-overrides-metadata", Severity::Error,
-                  "the generated deployment gets a good name, labels and annotations"},
+                  "the generated deployment gets a valid name, labels and annotations"},
                  deploymentOverrides},
-    RequestCheck{{"dgdr-model-cache-odd", Severity::Warning, "paths of a model cache are sane"},
-                 modelCacheOdd},
+    RequestCheck{{"dgdr-model-cache-odd", Severity::Warning,
+                  "paths of a model cache stay inside the claim and can be mounted"},
+                 modelCachePaths},
     RequestCheck{{"dgdr-workload-once", Severity::Warning, "traffic is given as concurrency or as a rate"},
                  workloadOnce},
-    RequestCheck{{"dgdr-sla-complete", Severity::Warning, "targets are ttft and itl, or e2eLatency"},
+    RequestCheck{{"dgdr-sla-complete", Severity::Warning, "SLA targets are ttft and itl, or e2eLatency"},
                  slaComplete},
 };
 
-/// What is not judged by a table: a part each.
+/// Rules that are not in the table. Each covers a part of the request.
 constexpr std::array kPartRules = {
     field::Rule{"dgdr-override-job", Severity::Warning,
-                "what overrides.profilingJob asks for is taken over into the profiling Job"},
+                "the settings of overrides.profilingJob are applied to the profiling Job"},
     field::Rule{"dgdr-override-graph", Severity::Warning,
-                "what overrides.dgd asks for is taken over into the generated graph"},
-    field::Rule{"dgdr-override-name", Severity::Error, "the generated graph gets a good name"},
+                "the settings of overrides.dgd are applied to the generated graph"},
+    field::Rule{"dgdr-override-name", Severity::Error, "the generated graph gets a valid name"},
     field::Rule{"dgdr-ineffective-field", Severity::Warning,
                 "v1alpha1 settings that the profiler no longer reads"},
 };
@@ -223,29 +230,29 @@ constexpr auto kRules = [] {
 
 Findings runAll(const Value& object) {
   Findings findings;
-  checkJobOverride(object, findings);
+  checkProfilingJob(object, findings);
   checkGraphOverride(object, findings);
   field::runChecks<Value>(kChecks, object, findings);
   return findings;
 }
 
-/// Whether v1alpha1 shows more of the request than v1beta1's own fields hold.
+/// Whether the request has settings of v1alpha1 that v1beta1 keeps in annotations.
 bool carriesAlpha(const Value& object) {
   constexpr std::array kCarriers = {keys::kProfilingConfig, keys::kConfigMapRef, keys::kAlphaSpecRemainder};
   return std::any_of(kCarriers.begin(), kCarriers.end(),
                      [&](std::string_view key) { return !annotation(object, key).empty(); });
 }
 
-/// Findings as a client of v1alpha1 reads them, and what only such a client can have written. An update of
-/// something else repeats nothing of the latter.
-void speakAlpha(const rules::DgdrRequest& request, Findings& all) {
+/// Translates the paths of findings to v1alpha1 and adds warnings about settings that only v1alpha1 has. An
+/// update that does not change the spec does not repeat those warnings.
+void presentAsAlpha(const rules::DgdrRequest& request, Findings& all) {
   const bool written =
       carriesAlpha(request.object) &&
       (request.old == nullptr || (!k8s::isBeingDeleted(request.object) && rules::specChanged(request)));
   if (!written && all.errors.empty() && all.warnings.empty()) return;
   json::Document document;
   Value alpha;
-  // What cannot be converted, as it has no kind, has no spellings of its own.
+  // Conversion fails for an object without a kind, which then has no v1alpha1 spellings.
   static_cast<void>(conversion::convertDgdr(request.object, api::kV1alpha1, alpha, document.GetAllocator()));
   const AlphaPaths toAlpha{alpha};
   for (field::FieldError& error : all.errors) toAlpha(error.field);
@@ -253,7 +260,7 @@ void speakAlpha(const rules::DgdrRequest& request, Findings& all) {
   if (!written) return;
   Findings more;
   checkAlphaSettings(alpha, more);
-  // What is given and does not count is not missing.
+  // A setting that has no effect is not also reported as missing.
   std::erase_if(all.warnings, [&](const field::Warning& warning) {
     return std::any_of(more.warnings.begin(), more.warnings.end(),
                        [&](const field::Warning& other) { return other.field == warning.field; });
@@ -276,7 +283,7 @@ Findings validateRequest(const rules::DgdrRequest& request) {
     }
     all.add(std::move(more));
   }
-  if (request.clientVersion == "v1alpha1") speakAlpha(request, all);
+  if (request.clientVersion == "v1alpha1") presentAsAlpha(request, all);
   all.sort();
   return all;
 }

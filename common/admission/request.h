@@ -1,6 +1,6 @@
 #pragma once
-// Everything that admission says of a DynamoGraphDeploymentRequest: the rules of its own, and what its
-// profiling Job and the profiler in it could not take. Webhook and `check` call the same function.
+// Validation of a DynamoGraphDeploymentRequest: its own rules, and the settings that its profiling Job and
+// the profiler could not use. The webhook and `check` call the same function.
 
 #include <span>
 
@@ -8,11 +8,11 @@
 
 namespace dynamo::admission {
 
-/// Sorted findings; paths are those of the version that the client wrote. On UPDATE, what the old object has
-/// too is a warning; an object that is being deleted is admitted as it is.
+/// Sorted findings, with paths of the version that the client wrote. On UPDATE a defect that the old object
+/// already has is a warning. An object that is being deleted is always admitted.
 field::Findings validateRequest(const rules::DgdrRequest& request);
 
-/// The rules that are not in rules::dgdrRules(); those of the Job's pod are pod rules.
+/// The rules that are not in rules::dgdrRules(). The pod rules check the pod of the Job.
 std::span<const field::Rule> requestRules();
 
 }  // namespace dynamo::admission

@@ -20,11 +20,11 @@ std::vector<Rule> all(std::initializer_list<std::span<const Rule>> lists) {
   return rules;
 }
 
-/// Of pods, as admission tells them.
+/// The pod rules with the severities that admission uses.
 std::vector<Rule> podRules() {
   std::vector<Rule> rules = all({rules::pod::podRules()});
   for (Rule& rule : rules) {
-    if (neverStarts(rule.id)) rule.severity = field::Severity::Error;
+    if (isUnstartable(rule.id)) rule.severity = field::Severity::Error;
   }
   return rules;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Every rule that a finding can name, by what it is about.
+// All rules that a finding can name, grouped by subject.
 
 #include <string_view>
 #include <vector>
@@ -15,7 +15,7 @@ struct RuleGroup {
 
 const std::vector<RuleGroup>& ruleGroups();
 
-/// Whether a rule is about the change and not about the object (field::Severity::Lock).
+/// Whether a rule restricts changes rather than objects (field::Severity::Lock).
 bool isLock(std::string_view rule);
 
 }  // namespace dynamo::admission

@@ -4,14 +4,15 @@
 #include <array>
 
 #include "common/admission/dry_render.h"
+#include "common/admission/implied.h"
 #include "common/admission/kinds.h"
-#include "common/admission/source_path.h"
 #include "common/api/kinds.h"
-#include "common/defaults/record.h"
 #include "common/field/check.h"
 #include "common/field/ratchet.h"
 #include "common/k8s/object.h"
+#include "common/model/graph.h"
 #include "common/render/object.h"
+#include "common/render/origin.h"
 #include "common/render/size.h"
 #include "common/rules/graph/locks.h"
 #include "common/schema/registry.h"
@@ -34,68 +35,25 @@ std::vector<FieldError> typeErrors(const Value& object) {
 
 /// "spec.services[a]", the part of a path that names a component; empty when it names none.
 PathView componentOf(PathView path) {
-  return serviceIn(path) ? path.before(path.rest().rest().rest()) : PathView{};
-}
-
-/// The component whose main container's resources `path` speaks of: they are given in two places. Empty when
-/// it speaks of something else.
-PathView componentOfResources(PathView path) {
-  static const Path kOfDeployment{"spec"};
-  static const Path kServices{"spec.services"};
-  static const Path kResources{"resources"};
-  static const Path kOfMain{"extraPodSpec.mainContainer.resources"};
-  const PathView component = path.isWithin(kServices) ? componentOf(path) : kOfDeployment.view();
-  if (component.empty() || !path.isWithin(component)) return {};
-  const PathView below = path.below(component);
-  return below.isWithin(kResources) || below.isWithin(kOfMain) ? component : PathView{};
-}
-
-/// Whether both speak of one thing: one field lies in the other, or both are about a component's resources.
-bool related(PathView a, PathView b) {
-  if (a.isWithin(b) || b.isWithin(a)) return true;
-  const PathView component = componentOfResources(a);
-  return !component.empty() && component == componentOfResources(b);
-}
-
-/// Whether rendering's `error` says what `known` says, or only follows from it.
-bool repeats(const FieldError& known, const FieldError& error) {
-  static const Path kFramework{"spec.backendFramework"};
-  static const Path kName{"metadata.name"};
-  static const Path kSpec{"spec"};
-  if (related(known.field, error.field)) return true;
-  const PathView component = componentOf(error.field);
-  // A name that two places share is told of one of them.
-  if (known.type == field::ErrorType::Duplicate && error.type == known.type &&
-      known.badValue == error.badValue && componentOf(known.field) == component) {
-    return true;
-  }
-  // Another framework does not fit the command: that the framework was changed is the mistake.
-  if (known.field == kFramework && error.rule == "render.framework") return true;
-  // Labels and names are made of it.
-  return known.field == kName && (error.field == kSpec || error.field.view() == component);
-}
-
-/// What the webhook wrote into the component that `path` names: a service, or the component deployment.
-const Value* recordOf(const defaults::Record& record, PathView path) {
-  const auto service = serviceIn(path);
-  return service ? record.service(*service) : record.component();
+  return model::serviceIn(path) ? path.before(path.rest().rest().rest()) : PathView{};
 }
 
 bool hasRule(const auto& findings, std::string_view rule) {
   return std::any_of(findings.begin(), findings.end(), [&](const auto& each) { return each.rule == rule; });
 }
 
-/// A claim of a default volume's name is told where it is mounted: the volume is not the user's.
-void tellOfDefaultVolumes(const Value& object, Findings& findings) {
+bool isDefault(const Value& object, PathView field) {
+  return render::originOf(object, field).source == render::Origin::Source::Default;
+}
+
+/// Reports a claim with the name of a default volume at its mount, because the user did not write the volume.
+void reportDefaultVolumesAtMounts(const Value& object, Findings& findings) {
   constexpr std::string_view kTaken = "service.volume-taken";
   if (!hasRule(findings.errors, kTaken)) return;
-  const defaults::Record record{&object};
   for (FieldError& error : findings.errors) {
     const Value* volume = error.rule == kTaken ? field::valueAt(object, error.field) : nullptr;
-    if (volume == nullptr) continue;
+    if (volume == nullptr || !isDefault(object, error.field)) continue;
     const std::string_view name = json::text(*volume);
-    const Value* written = json::find(json::find(recordOf(record, error.field), "extraPodSpec"), "volumes");
-    if (written == nullptr || (written->IsObject() && json::find(*written, name) == nullptr)) continue;
     const PathView component = componentOf(error.field);
     const Path mounts = (component.empty() ? Path{"spec"} : Path{component}) / "volumeMounts";
     const Value* list = field::valueAt(object, mounts);
@@ -111,20 +69,16 @@ void tellOfDefaultVolumes(const Value& object, Findings& findings) {
   }
 }
 
-/// Defaults are not the user's: nothing is said of a probe that the webhook wrote.
-void dropSaidOfDefaults(const Value& object, Findings& findings) {
+/// Drops warnings about probes that the webhook wrote, because they are not the user's.
+void dropWarningsAboutDefaults(const Value& object, Findings& findings) {
   constexpr std::string_view kDropped = "service.probes-dropped";
   if (!hasRule(findings.warnings, kDropped)) return;
-  const defaults::Record record{&object};
   std::erase_if(findings.warnings, [&](const field::Warning& warning) {
-    if (warning.rule != kDropped) return false;
-    const Value* trie = recordOf(record, warning.field);
-    const Value* main = json::findObject(json::findObject(trie, "extraPodSpec"), "mainContainer");
-    return json::find(main, warning.field.view().back().name) != nullptr;
+    return warning.rule == kDropped && isDefault(object, warning.field);
   });
 }
 
-/// What of rendering is too much in a graph. What was before and has not grown is a warning.
+/// The parts of a graph that are too large to render. A part that has not grown is a warning.
 Findings sizeOf(const Value& object, const Value* old) {
   Findings findings;
   for (FieldError& error : render::tooLarge(object)) {
@@ -137,20 +91,20 @@ Findings sizeOf(const Value& object, const Value* old) {
   return findings;
 }
 
-bool saysNothing(const Findings& findings) {
+bool empty(const Findings& findings) {
   return findings.errors.empty() && findings.warnings.empty();
 }
 
-/// What the rules have said, rendering need not say again.
-void append(Findings& all, Findings&& more) {
+/// Adds the findings of rendering, except those that repeat findings of the rules.
+void append(Findings& all, Findings&& more, const Value& object) {
   const std::size_t before = all.errors.size();
   for (FieldError& error : more.errors) {
     const bool known =
         std::any_of(all.errors.begin(), all.errors.begin() + static_cast<std::ptrdiff_t>(before),
-                    [&](const FieldError& e) { return repeats(e, error); });
+                    [&](const FieldError& e) { return isImplied(error, e, object); });
     if (!known) all.errors.push_back(std::move(error));
   }
-  // Two warnings of one field doubt the same in other words: its name, its amount, its path.
+  // Two warnings at the same field report the same problem in other words.
   const auto told = all.warnings.size();
   for (field::Warning& warning : more.warnings) {
     const bool known =
@@ -193,30 +147,30 @@ Findings validate(const ObjectRequest& request, const Settings& settings) {
   Findings findings;
   if (request.kind == api::kDynamoGraphDeployment) {
     findings = sizeOf(request.object, request.old);
-    // Looking at more of such a graph is what the bound is for; locks are not about the graph.
-    if (!findings.errors.empty() || (!saysNothing(findings) && !render::judgeable(request.object))) {
+    // The bound exists so that such a graph is not checked further. Locks concern only the change.
+    if (!findings.errors.empty() || (!empty(findings) && !render::judgeable(request.object))) {
       if (request.old != nullptr) findings.add(rules::validateDgdLocks(ofRules));
       findings.sort();
       return findings;
     }
   }
-  const bool small = saysNothing(findings);
+  const bool small = empty(findings);
   Findings types = wrongTypes(request.object, request.old);
-  const bool typed = saysNothing(types);
+  const bool typed = empty(types);
   findings.add(std::move(types));
   findings.add(kind->judge(ofRules));
-  tellOfDefaultVolumes(request.object, findings);
-  dropSaidOfDefaults(request.object, findings);
-  // Rendering reads every field: not before the types are right. Nobody reads more of what is wrong than
-  // this.
-  if (kind->dryRender != nullptr && small && typed && findings.errors.size() < field::Report::kMostOfRule) {
+  reportDefaultVolumesAtMounts(request.object, findings);
+  dropWarningsAboutDefaults(request.object, findings);
+  // Rendering reads every field, so the types must be right. Nobody reads more errors than the limit.
+  if (kind->dryRender != nullptr && small && typed &&
+      findings.errors.size() < field::Report::kMaxFindingsPerRule) {
     Findings rendered = kind->dryRender(request.object, settings.context());
     if (request.old != nullptr && !rendered.errors.empty()) {
       const Findings before = kind->dryRender(*request.old, settings.context());
       rendered = field::ratchet(std::move(rendered), before, request.object, *request.old);
     }
-    warnOfSetsOfNone(request.object, settings.context(), rendered);
-    append(findings, std::move(rendered));
+    warnZeroReplicas(request.object, settings.context(), rendered);
+    append(findings, std::move(rendered), request.object);
   }
   findings.sort();
   return findings;

@@ -1,6 +1,6 @@
 #pragma once
-// Everything that admission says of a graph, a component deployment, a scaling adapter, a model or a
-// checkpoint: types, rules, dry render. Webhook and `check` call the same function.
+// Validation of graphs, component deployments, scaling adapters, models and checkpoints: types, rules and dry
+// render. The webhook and `check` call the same function.
 
 #include <memory>
 #include <string_view>
@@ -13,7 +13,7 @@
 
 namespace dynamo::admission {
 
-/// What the rules know besides the request. Never changed: new facts make new settings.
+/// The configuration and the facts about the cluster for validation. Immutable: new facts need new settings.
 struct Settings {
   config::OperatorConfig config;
   model::ComponentDefaults defaults;
@@ -26,7 +26,7 @@ struct Settings {
   render::Context context() const { return {config, defaults, facts}; }
 };
 
-/// What holds without a configuration file; made once.
+/// The settings without a configuration file, created once.
 std::shared_ptr<const Settings> usualSettings();
 
 /// A write of one object.
@@ -37,12 +37,12 @@ struct ObjectRequest {
   std::string_view username;
 };
 
-/// Sorted findings. On UPDATE, what the old object has too is a warning; an object that is being deleted is
-/// admitted as it is.
+/// Sorted findings. On UPDATE a defect that the old object already has is a warning. An object that is being
+/// deleted is always admitted.
 field::Findings validate(const ObjectRequest& request, const Settings& settings);
 
-/// Members of a type that the schema does not allow. The API server refuses them before it asks us; for
-/// everyone else the rules must not read past them in silence. Ratcheted when there is an old object.
+/// Values of a type that the schema does not allow. The API server rejects them before it calls the webhook.
+/// Other callers need these errors because the rules skip such values. Ratcheted when there is an old object.
 field::Findings wrongTypes(const json::Value& object, const json::Value* old);
 
 }  // namespace dynamo::admission

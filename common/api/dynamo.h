@@ -1,13 +1,13 @@
 #pragma once
-// Names that the operator gives and reads: labels, annotations, environment variables, ports, accounts.
-// One place each.
+// Names that the operator writes and reads: labels, annotations, environment variables, ports, service
+// accounts.
 
 #include <array>
 #include <string_view>
 
 namespace dynamo::api {
 
-// Component types (exact, case-sensitive).
+// Component types. They are case-sensitive.
 inline constexpr std::string_view kFrontend = "frontend";
 inline constexpr std::string_view kWorker = "worker";
 inline constexpr std::string_view kPrefill = "prefill";
@@ -61,17 +61,21 @@ inline constexpr std::string_view kVllmExecutor = "nvidia.com/vllm-distributed-e
 inline constexpr std::string_view kKaiQueue = "nvidia.com/kai-scheduler-queue";
 inline constexpr std::string_view kBaseModel = "nvidia.com/dynamo-base-model";
 inline constexpr std::string_view kGroupName = "scheduling.k8s.io/group-name";
-// Ours: the record of what the webhook wrote, and the wish to derive it anew (common/defaults/record.h).
+// The record of the defaults that the webhook wrote, and the request to compute them again
+// (common/defaults/record.h).
 inline constexpr std::string_view kDefaulted = "nvidia.com/dynamo-defaulted";
 inline constexpr std::string_view kRedefault = "nvidia.com/dynamo-redefault";
-// kubectl's: the manifest of the last client-side apply.
+// Written by kubectl: the manifest of the last client-side apply.
 inline constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 }  // namespace annotation
 
-/// Copied from a DynamoGraphDeployment to its components where these do not have the key.
+/// Annotations of a DynamoGraphDeployment that are copied to components without the same key.
 inline constexpr std::array kPropagatedAnnotations = {annotation::kEnableMetrics,
                                                       annotation::kDiscoveryBackend,
                                                       annotation::kOriginVersion, annotation::kVllmExecutor};
+
+/// Value of the labels that say who manages an object.
+inline constexpr std::string_view kOperatorName = "dynamo-operator";
 
 inline constexpr std::string_view kMainContainer = "main";
 inline constexpr std::string_view kSidecarContainer = "sidecar-frontend";
@@ -96,7 +100,7 @@ inline constexpr int kSystemPort = 9090;
 inline constexpr int kEppGrpcPort = 9002;
 inline constexpr int kMpiSshPort = 2222;
 
-/// Longest name that Grove accepts for a pod of a graph: graph, service and clique together.
+/// The maximum total length of the names of graph, service and clique that Grove accepts.
 inline constexpr std::size_t kMaxGroveName = 45;
 
 }  // namespace dynamo::api

@@ -13,18 +13,18 @@ namespace {
 constexpr const char* kDecodeRule = "config-type";
 constexpr const char* kUnknownRule = "config-unknown-field";
 constexpr std::string_view kUnknown = "unknown field, ignored";
-constexpr std::size_t kMostOfName = 64;
-constexpr std::size_t kMostPlaces = 3;
+constexpr std::size_t kMaxNameBytes = 64;
+constexpr std::size_t kMaxSuggestedPaths = 3;
 constexpr std::string_view kDurationText = "must be a duration string such as \"30s\" or \"1h30m\"";
 
-/// Compound values are only named: what was meant as a Secret's content may stand in them.
+/// The value as a message shows it. The content of objects and lists is left out, because it may be secret.
 std::string shown(const json::Value& value) {
   if (value.IsObject()) return "(an object)";
   if (value.IsArray()) return "(a list)";
   return field::showValue(value);
 }
 
-std::string_view lastOf(const field::Path& path) {
+std::string_view lastNameOf(const field::Path& path) {
   return path.view().back().name;
 }
 
@@ -36,7 +36,7 @@ field::Path ObjectDecoder::pathOf(std::string_view name) const {
 
 const json::Value* ObjectDecoder::take(std::string_view name) {
   known_.push_back(name);
-  if (names_ != nullptr) names_->know(pathOf(name));
+  if (names_ != nullptr) names_->addKnown(pathOf(name));
   return json::findRaw(object_, name);
 }
 
@@ -71,7 +71,7 @@ std::optional<std::int64_t> ObjectDecoder::integer(std::string_view name, std::i
   if (value == nullptr || value->IsNull()) return std::nullopt;
   if (!value->IsInt64() || value->GetInt64() < lowest || value->GetInt64() > highest) {
     wrongType(pathOf(name), *value,
-              value->IsInt64() ? "is beyond the range of integers" : "must be an integer");
+              value->IsInt64() ? "is out of range for this field" : "must be an integer");
     return std::nullopt;
   }
   return value->GetInt64();
@@ -139,12 +139,12 @@ void ObjectDecoder::finish() {
   for (const auto& member : object_.GetObject()) {
     const std::string_view name = json::text(member.name);
     if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
-    const field::Path path = pathOf(field::oneLine(name, kMostOfName));
+    const field::Path path = pathOf(field::oneLine(name, kMaxNameBytes));
     const std::string_view closest = field::nearest(name, known_);
     if (!closest.empty()) {
       findings_.warn(path, fmt::format("{}; did you mean \"{}\"?", kUnknown, closest), kUnknownRule);
     } else if (names_ != nullptr) {
-      names_->unknown(path, std::string{name});
+      names_->addUnknown(path, std::string{name});
     } else {
       findings_.warn(path, std::string{kUnknown}, kUnknownRule);
     }
@@ -154,18 +154,19 @@ void ObjectDecoder::finish() {
 void KnownSettings::report(field::Findings& findings) const {
   std::vector<std::string_view> last;
   last.reserve(known_.size());
-  for (const field::Path& path : known_) last.push_back(lastOf(path));
+  for (const field::Path& path : known_) last.push_back(lastNameOf(path));
   for (const auto& [path, name] : unknown_) {
     const std::string_view meant = field::nearest(name, last);
-    std::string places;
+    std::string suggestions;
     std::size_t count = 0;
     for (const field::Path& each : known_) {
-      if (meant.empty() || lastOf(each) != meant || ++count > kMostPlaces) continue;
-      places += fmt::format("{}\"{}\"", places.empty() ? "" : " or ", each.text());
+      if (meant.empty() || lastNameOf(each) != meant || ++count > kMaxSuggestedPaths) continue;
+      suggestions += fmt::format("{}\"{}\"", suggestions.empty() ? "" : " or ", each.text());
     }
-    findings.warn(
-        path, places.empty() ? std::string{kUnknown} : fmt::format("{}; did you mean {}?", kUnknown, places),
-        kUnknownRule);
+    findings.warn(path,
+                  suggestions.empty() ? std::string{kUnknown}
+                                      : fmt::format("{}; did you mean {}?", kUnknown, suggestions),
+                  kUnknownRule);
   }
 }
 

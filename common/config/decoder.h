@@ -1,5 +1,5 @@
 #pragma once
-// Reads a JSON object into a struct, field by field, and remembers which names are known.
+// Decodes a JSON object into a struct, field by field, and reports unknown fields.
 
 #include <cstdint>
 #include <map>
@@ -15,16 +15,16 @@
 
 namespace dynamo::config {
 
-/// The names of a whole document, and those that nobody asked for: a setting that stands in the wrong place
-/// is known by its name.
+/// The known field paths of a document and its unknown fields. An unknown field may be a known setting in the
+/// wrong section, so report() suggests the paths with the same or a similar name.
 class KnownSettings {
  public:
-  void know(field::Path path) { known_.push_back(std::move(path)); }
-  /// `path`: of a name that none of its neighbours is near to.
-  void unknown(field::Path path, std::string name) {
+  void addKnown(field::Path path) { known_.push_back(std::move(path)); }
+  /// An unknown field at `path` whose name resembles no known field of the same object.
+  void addUnknown(field::Path path, std::string name) {
     unknown_.emplace_back(std::move(path), std::move(name));
   }
-  /// Warns of the unknown ones, with the places where a setting of such a name stands.
+  /// Adds a warning for each unknown field, with the suggested paths.
   void report(field::Findings& findings) const;
 
  private:
@@ -32,12 +32,13 @@ class KnownSettings {
   std::vector<std::pair<field::Path, std::string>> unknown_;
 };
 
-/// Decodes one object: absent and null leave a field as it is (durations: null
-/// is an error); a wrong type is an error at its path; names are compared byte by byte. finish() reports
-/// every name that no call asked for, with the closest of those asked for.
+/// Decodes one object. An absent or null field leaves the C++ field unchanged (for durations null is an
+/// error). A wrong type is an error at the field path. Names are case-sensitive. finish() reports each field
+/// that was not read, with the most similar known name.
 class ObjectDecoder {
  public:
-  /// With `names`, absent sections are gone through as well, so that all names are known in the end.
+  /// `names` may be nullptr. Otherwise it gets the known fields of all sections: an absent section is then
+  /// decoded as an empty object.
   ObjectDecoder(const json::Value& object, field::Path path, field::Findings& findings,
                 KnownSettings* names = nullptr)
       : object_(object), path_(std::move(path)), findings_(findings), names_(names) {}
@@ -52,16 +53,16 @@ class ObjectDecoder {
   void read(std::string_view name, std::vector<std::string>& out);
   void read(std::string_view name, std::map<std::string, std::string>& out);
 
-  /// The member `name` if it is an object; an error if it is something else.
+  /// The member `name` if it is an object. Any other value except null is an error.
   const json::Value* object(std::string_view name);
 
-  /// Decodes the object member `name` with `decode(ObjectDecoder&)`, unknown names included.
+  /// Decodes the object member `name` with `decode(ObjectDecoder&)` and reports its unknown fields.
   template <typename Decode>
   void section(std::string_view name, Decode&& decode) {
-    static const json::Value kNothing{rapidjson::kObjectType};
+    static const json::Value kEmptyObject{rapidjson::kObjectType};
     const json::Value* member = object(name);
     if (member == nullptr && names_ == nullptr) return;
-    ObjectDecoder inner{member == nullptr ? kNothing : *member, pathOf(name), findings_, names_};
+    ObjectDecoder inner{member == nullptr ? kEmptyObject : *member, pathOf(name), findings_, names_};
     decode(inner);
     inner.finish();
   }

@@ -22,7 +22,7 @@ using json::Value;
 
 constexpr std::string_view kRule = "config-defaults";
 
-/// The schema at a path of one of our kinds; the embedded schemas always have these.
+/// The schema at a field path of an nvidia.com kind. The path must exist.
 const schema::Node& nodeAt(std::string_view kind, std::initializer_list<std::string_view> path) {
   const schema::Node* node = schema::find(api::kV1alpha1, kind);
   for (const std::string_view name : path) node = node->member(name);
@@ -36,9 +36,9 @@ struct Nodes {
   const schema::Node& variable = *container.member("env")->items->member("valueFrom");
 };
 
-void add(FieldError error, const At& at, Findings& findings) {
+void addFinding(FieldError error, const At& at, Findings& findings) {
   if (error.type == ErrorType::Required) return;
-  // The words name the field as its schema has it, below `at`.
+  // The detail names the field by its path in the schema; the reported path starts at `at`.
   error.detail = error.why();
   error.namesField = false;
   error.field.prepend(at.path());
@@ -50,21 +50,22 @@ void add(FieldError error, const At& at, Findings& findings) {
   findings.error(std::move(error));
 }
 
-void judge(const schema::Node& node, const Value& value, const At& at, Findings& findings) {
-  for (FieldError& error : schema::validate(node, value)) add(std::move(error), at, findings);
+void checkAgainstSchema(const schema::Node& node, const Value& value, const At& at, Findings& findings) {
+  for (FieldError& error : schema::validate(node, value)) addFinding(std::move(error), at, findings);
 }
 
-/// In defaults the environment is a map: name -> value, or -> valueFrom; null removes.
-void environment(const Nodes& nodes, const Value& map, const At& at, Findings& findings) {
+/// In defaults, `env` is a map from a name to a value or a valueFrom source; null removes the variable.
+void checkEnvironment(const Nodes& nodes, const Value& map, const At& at, Findings& findings) {
   if (map.IsNull()) return;
   if (!map.IsObject()) {
     return findings.error({ErrorType::TypeInvalid, at.path(), "",
-                           "must be an object: name -> value or valueFrom", std::string{kRule}});
+                           "must be an object that maps names to values or valueFrom sources",
+                           std::string{kRule}});
   }
   for (const auto& entry : map.GetObject()) {
     const At variable = at / json::text(entry.name);
     if (entry.value.IsObject()) {
-      judge(nodes.variable, entry.value, variable, findings);
+      checkAgainstSchema(nodes.variable, entry.value, variable, findings);
     } else if (!entry.value.IsString() && !entry.value.IsNull()) {
       findings.error({ErrorType::TypeInvalid, variable.path(), field::showValue(entry.value),
                       "must be a string or a source such as {fieldRef: …}", std::string{kRule}});
@@ -72,35 +73,37 @@ void environment(const Nodes& nodes, const Value& map, const At& at, Findings& f
   }
 }
 
-void container(const Nodes& nodes, const Value& given, const At& at, Findings& findings) {
+void checkContainer(const Nodes& nodes, const Value& given, const At& at, Findings& findings) {
   json::Document document;
   Value rest = json::copy(given, document.GetAllocator());
   json::remove(rest, "env");
-  judge(nodes.container, rest, at, findings);
-  if (const Value* env = json::find(given, "env")) environment(nodes, *env, at / "env", findings);
+  checkAgainstSchema(nodes.container, rest, at, findings);
+  if (const Value* env = json::find(given, "env")) checkEnvironment(nodes, *env, at / "env", findings);
 }
 
-void component(const Nodes& nodes, ObjectDecoder& d, const At& at, Findings& findings) {
+void checkComponent(const Nodes& nodes, ObjectDecoder& d, const At& at, Findings& findings) {
   if (const Value* memory = d.object("sharedMemory")) {
-    judge(nodes.sharedMemory, *memory, at / "sharedMemory", findings);
+    checkAgainstSchema(nodes.sharedMemory, *memory, at / "sharedMemory", findings);
   }
-  if (const Value* pod = d.object("podSpec")) judge(nodes.podSpec, *pod, at / "podSpec", findings);
+  if (const Value* pod = d.object("podSpec"))
+    checkAgainstSchema(nodes.podSpec, *pod, at / "podSpec", findings);
   if (const Value* main = d.object("mainContainer")) {
-    container(nodes, *main, at / "mainContainer", findings);
+    checkContainer(nodes, *main, at / "mainContainer", findings);
   }
 }
 
-/// A site may have types of its own, so a name is doubtful only when it is nearly one of ours.
-void typeName(std::string_view name, Findings& findings) {
+/// A site may define its own component types, so only a name similar to a built-in type is reported.
+void checkTypeName(std::string_view name, Findings& findings) {
   const auto& types = api::kComponentTypes;
   if (std::find(types.begin(), types.end(), name) != types.end()) return;
   const std::string_view near = field::nearest(name, types);
   if (near.empty()) return;
   findings.warn(Path{"defaults.types"} / field::oneLine(name, 64),
-                fmt::format("no type of the operator's; did you mean \"{}\"?", near), std::string{kRule});
+                fmt::format("is not a component type of the operator; did you mean \"{}\"?", near),
+                std::string{kRule});
 }
 
-void userLists(ObjectDecoder& d, Findings& findings) {
+void checkUserLists(ObjectDecoder& d, Findings& findings) {
   std::string word;
   d.read("userLists", word);
   if (word.empty() || word == "complete" || word == "leave") return;
@@ -112,15 +115,16 @@ void userLists(ObjectDecoder& d, Findings& findings) {
 
 void checkDefaultsOverlay(ObjectDecoder& defaults, const Value& overlay, Findings& findings) {
   const Nodes nodes;
-  userLists(defaults, findings);
-  defaults.section("common", [&](ObjectDecoder& d) { component(nodes, d, "defaults.common", findings); });
+  checkUserLists(defaults, findings);
+  defaults.section("common",
+                   [&](ObjectDecoder& d) { checkComponent(nodes, d, "defaults.common", findings); });
   const Value* types = json::findObject(&overlay, "types");
   const At typesAt = "defaults.types";
   defaults.section("types", [&](ObjectDecoder& d) {
     for (const auto& type : types->GetObject()) {
       const std::string_view name = json::text(type.name);
-      typeName(name, findings);
-      d.section(name, [&](ObjectDecoder& one) { component(nodes, one, typesAt / name, findings); });
+      checkTypeName(name, findings);
+      d.section(name, [&](ObjectDecoder& one) { checkComponent(nodes, one, typesAt / name, findings); });
     }
   });
 }

@@ -13,7 +13,7 @@ namespace {
 using field::ErrorType;
 using field::FieldError;
 
-/// "" for every address; "0.0.0.0" means IPv6 as well.
+/// The normalized address; empty for all addresses. "0.0.0.0" listens on IPv6, too.
 std::string listenAddress(std::string_view address) {
   const std::string plain = k8s::lowerAscii(withoutBrackets(address));
   if (plain == "0.0.0.0" || plain == "::") return {};
@@ -30,11 +30,11 @@ bool overlap(const Listener& a, const Listener& b) {
 
 std::array<Listener, 3> listenersOf(const OperatorConfig& config) {
   const ServerConfig& server = config.server;
-  static const ServerConfig kUsual = defaultConfig().server;
-  return {{{"server.webhook.port", server.webhook.host, server.webhook.port, kUsual.webhook.port},
-           {"server.metrics.port", server.metrics.bindAddress, server.metrics.port, kUsual.metrics.port},
+  static const ServerConfig kDefaults = defaultConfig().server;
+  return {{{"server.webhook.port", server.webhook.host, server.webhook.port, kDefaults.webhook.port},
+           {"server.metrics.port", server.metrics.bindAddress, server.metrics.port, kDefaults.metrics.port},
            {"server.healthProbe.port", server.healthProbe.bindAddress, server.healthProbe.port,
-            kUsual.healthProbe.port}}};
+            kDefaults.healthProbe.port}}};
 }
 
 std::vector<FieldError> listenersInConflict(std::span<const Listener> listeners) {
@@ -42,12 +42,12 @@ std::vector<FieldError> listenersInConflict(std::span<const Listener> listeners)
   for (std::size_t i = 0; i < listeners.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (!overlap(listeners[i], listeners[j])) continue;
-      const bool chosen =
-          listeners[i].port != listeners[i].otherwise || listeners[j].port == listeners[j].otherwise;
-      const Listener& told = listeners[chosen ? i : j];
-      errors.push_back({ErrorType::Invalid, told.name, std::to_string(told.port),
-                        fmt::format("is the port of {}, too: each listener needs its own",
-                                    listeners[chosen ? j : i].name.text()),
+      const bool reportAtFirst =
+          listeners[i].port != listeners[i].defaultPort || listeners[j].port == listeners[j].defaultPort;
+      const Listener& reported = listeners[reportAtFirst ? i : j];
+      errors.push_back({ErrorType::Invalid, reported.name, std::to_string(reported.port),
+                        fmt::format("duplicates the port of {}; each listener must have its own port",
+                                    listeners[reportAtFirst ? j : i].name.text()),
                         "config-value"});
     }
   }

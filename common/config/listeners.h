@@ -1,5 +1,5 @@
 #pragma once
-// The addresses that one program listens on: no two of them may be the same.
+// The addresses that a program listens on, and the check that they do not conflict.
 
 #include <array>
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace dynamo::config {
 
-/// An address that a program listens on.
 struct Listener {
-  field::Members name;  ///< of the setting or the flag that chose it
+  field::Members name;  ///< the setting or flag that sets the port
   std::string_view address;
-  std::int64_t port = 0;       ///< 0: any free one
-  std::int64_t otherwise = 0;  ///< the port that nobody chose
+  std::int64_t port = 0;         ///< 0: any free port
+  std::int64_t defaultPort = 0;  ///< the port when the setting is absent
 };
 
-/// Those of the webhook as the configuration has them, after applyDefaults().
+/// The listeners of the webhook, from a configuration with defaults.
 std::array<Listener, 3> listenersOf(const OperatorConfig& config);
 
-/// Two listeners of one program on one port of overlapping addresses, told at the one whose port was chosen.
+/// An error for each pair of listeners with the same port and overlapping addresses. Its field is the port
+/// that is not the default, because the user set that one.
 std::vector<field::FieldError> listenersInConflict(std::span<const Listener> listeners);
 
 }  // namespace dynamo::config

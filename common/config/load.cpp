@@ -18,27 +18,27 @@ namespace {
 using field::ErrorType;
 using field::FieldError;
 
-/// An error of the whole text: at no path of it.
-void refuse(LoadResult& result, ErrorType type, std::string detail) {
+/// Adds an error about the whole file, without a field path.
+void addFileError(LoadResult& result, ErrorType type, std::string detail) {
   result.errors.push_back({type, {}, {}, std::move(detail), "config-syntax"});
 }
 
-/// The configuration object of the text; nullptr when there is none, with an error unless the text is empty.
-const json::Value* onlyObject(const text::TextDocuments& text, LoadResult& result) {
+/// The configuration object of the text. nullptr if there is none; this is an error unless the text is empty.
+const json::Value* rootObject(const text::TextDocuments& text, LoadResult& result) {
   if (text.error) {
-    refuse(result, ErrorType::Invalid, text.error->message());
+    addFileError(result, ErrorType::Invalid, text.error->message());
   } else if (text.documents.size() > 1) {
-    refuse(result, ErrorType::Invalid, "must hold one document");
+    addFileError(result, ErrorType::Invalid, "must contain exactly one document");
   } else if (!text.documents.empty()) {
     const json::Value& root = text.documents.front().value;
     if (root.IsObject()) return &root;
-    refuse(result, ErrorType::Invalid, "must hold an object");
+    addFileError(result, ErrorType::Invalid, "must contain an object");
   }
   return nullptr;
 }
 
-/// Moves what only the controller needs to the warnings.
-void warnOfControllers(field::Findings& findings) {
+/// Turns errors about settings that only the controller requires into warnings.
+void downgradeControllerErrors(field::Findings& findings) {
   std::erase_if(findings.errors, [&](const FieldError& error) {
     if (error.rule != kControllerRule) return false;
     findings.warn(error.field, error.body(), error.rule);
@@ -46,21 +46,21 @@ void warnOfControllers(field::Findings& findings) {
   });
 }
 
-/// `root`: nullptr when there is none; defaults hold then.
-void judge(const json::Value* root, Purpose purpose, LoadResult& result) {
+/// `root` may be nullptr: then the configuration consists of defaults.
+void decodeAndValidate(const json::Value* root, Purpose purpose, LoadResult& result) {
   field::Findings findings;
   if (root != nullptr) result.config = decodeConfig(*root, findings);
-  applyDefaults(result.config);
-  if (!result.errors.empty()) return;  // nothing was decoded: rules would only confuse
+  applyConfigDefaults(result.config);
+  if (!result.errors.empty()) return;  // nothing was decoded, so rules would report follow-up errors
   for (FieldError& error : validateConfig(result.config, purpose)) {
-    const bool undecoded = std::any_of(findings.errors.begin(), findings.errors.end(),
-                                       [&](const FieldError& e) { return error.field.isWithin(e.field); });
-    if (!undecoded) findings.error(std::move(error));
+    const bool notDecoded = std::any_of(findings.errors.begin(), findings.errors.end(),
+                                        [&](const FieldError& e) { return error.field.isWithin(e.field); });
+    if (!notDecoded) findings.error(std::move(error));
   }
   for (field::Warning& warning : configWarnings(result.config)) {
     findings.warnings.push_back(std::move(warning));
   }
-  if (purpose == Purpose::Check) warnOfControllers(findings);
+  if (purpose == Purpose::Check) downgradeControllerErrors(findings);
   findings.sort();
   result.errors = std::move(findings.errors);
   result.warnings = std::move(findings.warnings);
@@ -68,20 +68,20 @@ void judge(const json::Value* root, Purpose purpose, LoadResult& result) {
 
 void load(std::string_view text, Purpose purpose, LoadResult& result) {
   text::TextDocuments documents = text::parseDocuments(text);
-  const json::Value* root = onlyObject(documents, result);
+  const json::Value* root = rootObject(documents, result);
   if (root != nullptr) result.positions = std::move(documents.documents.front().positions);
-  judge(root, purpose, result);
+  decodeAndValidate(root, purpose, result);
 }
 
-/// Throws nothing: what `work` throws is an error.
+/// Runs `work` and turns an exception into an error of the result.
 template <typename Work>
-LoadResult guarded(std::string source, const Work& work) noexcept {
+LoadResult catchExceptions(std::string source, const Work& work) noexcept {
   LoadResult result;
   result.source = source.empty() ? "configuration" : std::move(source);
   try {
     work(result);
   } catch (const std::exception& error) {
-    refuse(result, ErrorType::Invalid, fmt::format("could not be processed: {}", error.what()));
+    addFileError(result, ErrorType::Invalid, fmt::format("could not be processed: {}", error.what()));
   }
   return result;
 }
@@ -91,7 +91,7 @@ LoadResult guarded(std::string source, const Work& work) noexcept {
 std::vector<std::string> LoadResult::report() const {
   std::vector<std::string> lines;
   const auto add = [&](std::string_view severity, const field::Path& field, std::string_view text) {
-    if (field.empty()) {  // an error of the whole text
+    if (field.empty()) {  // about the whole file
       lines.push_back(fmt::format("{}: {}: {}", source, severity, text));
     } else {
       lines.push_back(fmt::format("{}:{}: {}: {}: {}", source, std::max(1U, positions.locate(field).line),
@@ -104,14 +104,14 @@ std::vector<std::string> LoadResult::report() const {
 }
 
 LoadResult loadConfigText(std::string_view text, std::string source, Purpose purpose) noexcept {
-  return guarded(std::move(source), [&](LoadResult& result) { load(text, purpose, result); });
+  return catchExceptions(std::move(source), [&](LoadResult& result) { load(text, purpose, result); });
 }
 
 LoadResult loadConfigObject(const json::Value& root, text::Positions positions, std::string source,
                             Purpose purpose) noexcept {
-  return guarded(std::move(source), [&](LoadResult& result) {
+  return catchExceptions(std::move(source), [&](LoadResult& result) {
     result.positions = std::move(positions);
-    judge(&root, purpose, result);
+    decodeAndValidate(&root, purpose, result);
   });
 }
 
@@ -122,7 +122,7 @@ LoadResult loadConfigFile(const std::string& path, Purpose purpose) noexcept {
   const int reason = errno;
   LoadResult result;
   result.source = path.empty() ? "configuration" : path;
-  refuse(result, ErrorType::NotFound, std::system_category().message(reason));
+  addFileError(result, ErrorType::NotFound, std::system_category().message(reason));
   return result;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// A configuration file, from its text to a configuration with defaults and all its errors.
+// Loads a configuration file: decodes it, applies defaults and validates it.
 
 #include <iosfwd>
 #include <optional>
@@ -14,31 +14,30 @@
 namespace dynamo::config {
 
 struct LoadResult {
-  OperatorConfig config;                  ///< with defaults; usable only if there are no errors
-  std::vector<field::FieldError> errors;  ///< sorted by path; a text that is no YAML is one error
-  std::vector<field::Warning> warnings;   ///< unknown fields, settings without effect
-  std::string source;                     ///< the file's name
+  OperatorConfig config;                  ///< with defaults; usable only without errors
+  std::vector<field::FieldError> errors;  ///< sorted by path; malformed YAML is one error
+  std::vector<field::Warning> warnings;   ///< for example unknown fields and settings without effect
+  std::string source;                     ///< file name
   text::Positions positions;
 
   bool ok() const { return errors.empty(); }
-  /// One line a finding, errors first: "config.yaml:12: error: server.metrics.port: Invalid value: …".
+  /// One line per finding, errors first: "config.yaml:12: error: server.metrics.port: Invalid value: …".
   std::vector<std::string> report() const;
 };
 
-/// Decodes, defaults and validates. Wrong types and broken rules are reported
-/// together; a rule about a field that could not be decoded is left out. An empty text is an empty object.
-/// Throws nothing.
+/// Decodes, applies defaults and validates. Type errors and validation errors are reported together, except
+/// validation errors of fields that could not be decoded. An empty text is an empty object. Does not throw.
 LoadResult loadConfigText(std::string_view text, std::string source, Purpose purpose) noexcept;
 
-/// The same of a parsed document, whose values stand at `positions`.
+/// The same for a parsed document; `positions` are the positions of its values.
 LoadResult loadConfigObject(const json::Value& root, text::Positions positions, std::string source,
                             Purpose purpose) noexcept;
 
-/// The same for a file; one that cannot be read is an error. At most text::kMaxTextBytes are read.
+/// The same for a file. At most text::kMaxTextBytes are read; a file that cannot be read is an error.
 LoadResult loadConfigFile(const std::string& path, Purpose purpose) noexcept;
 
-/// What an offline command works with: defaults when `path` is empty. Findings go to `report`, one a line;
-/// nullopt when the file cannot be used.
+/// The configuration of a command: the file at `path`, or defaults if `path` is empty. Writes findings to
+/// `report`, one per line. Returns nullopt if the file has errors.
 std::optional<OperatorConfig> loadForCommand(const std::string& path, std::ostream& report,
                                              Purpose purpose = Purpose::Offline);
 

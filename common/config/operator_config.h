@@ -1,6 +1,6 @@
 #pragma once
-// OperatorConfiguration (operator.config.dynamo.nvidia.com/v1alpha1): the reference's fields, and those that
-// this implementation adds, which are marked "ours".
+// OperatorConfiguration (operator.config.dynamo.nvidia.com/v1alpha1). Fields that this implementation adds to
+// the reference's are marked "ours".
 
 #include <cstdint>
 #include <map>
@@ -25,7 +25,7 @@ struct MetricsConfig : ListenerConfig {
 
 struct WebhookServerConfig {
   std::string host;
-  std::string bindAddress;  ///< accepted for compatibility, `host` is used (cfg-Q2)
+  std::string bindAddress;  ///< accepted for compatibility and ignored; `host` is used (cfg-Q2)
   std::int32_t port = 0;
   std::string certDir;
   std::string certProvisionMode;  ///< "auto" or "manual"
@@ -33,13 +33,13 @@ struct WebhookServerConfig {
   std::string serviceName;
   // Ours.
   std::string tlsMinVersion;  ///< "1.3" or "1.2"
-  std::int32_t threads = 0;   ///< 0: one for each core
-  std::optional<k8s::Duration>
-      shutdownDelay;  ///< how long to serve on after readiness turned false; 0 allowed
+  std::int32_t threads = 0;   ///< 0: one per core
+  /// How long to serve requests after readiness turns false; may be 0.
+  std::optional<k8s::Duration> shutdownDelay;
   std::int32_t maxConnections = 0;
-  std::string clientCaFile;              ///< `clientCAFile`; empty: admission is for everyone
-  std::vector<std::string> clientNames;  ///< that a client certificate may have; empty: any
-  std::int64_t maxInFlightBytes = 0;     ///< bytes of ConversionReviews held at once; a longer one is refused
+  std::string clientCaFile;              ///< `clientCAFile`; empty: no client certificate is required
+  std::vector<std::string> clientNames;  ///< accepted names of client certificates; empty: any
+  std::int64_t maxInFlightBytes = 0;     ///< limit for ConversionReviews in memory; a larger one is rejected
 };
 
 struct ServerConfig {
@@ -51,25 +51,25 @@ struct ServerConfig {
 struct LeaderElectionConfig {
   bool enabled = false;
   std::string id;
-  std::string namespaceName;  ///< `namespace`; empty: the pod's
+  std::string namespaceName;  ///< `namespace`; empty: the namespace of the pod
 };
 
 struct NamespaceScopeConfig {
   k8s::Duration leaseDuration{0};
   k8s::Duration leaseRenewInterval{0};
-  /// Ours (scope-S14): marker leases count only in namespaces that carry these labels; empty: everywhere.
+  /// Ours (scope-S14): marker Leases count only in namespaces with these labels; empty: in all namespaces.
   std::map<std::string, std::string> leaseNamespaceLabels;
 };
 
 struct NamespaceConfig {
   std::string restricted;  ///< empty: cluster-wide
   NamespaceScopeConfig scope;
-  /// Ours (scope-S5): namespaces whose name contains one of these are left alone.
+  /// Ours (scope-S5): namespaces whose name contains one of these strings are ignored.
   std::vector<std::string> excludedNameSubstrings;
 };
 
 struct GroveConfig {
-  std::optional<bool> enabled;  ///< absent: detect
+  std::optional<bool> enabled;  ///< absent: detect the API
   k8s::Duration terminationDelay{0};
 };
 
@@ -122,7 +122,7 @@ struct CheckpointConfig {
 struct LoggingConfig {
   std::string level;    ///< "debug", "info", "warn" or "error"
   std::string format;   ///< "json" or "text"
-  bool denials = true;  ///< ours: whether the webhook logs what it denies
+  bool denials = true;  ///< ours: whether the webhook logs denied requests
 };
 
 struct OperatorConfig {
@@ -138,26 +138,29 @@ struct OperatorConfig {
   std::string discoveryBackend;  ///< "kubernetes" or "etcd"
   bool gpuDiscoveryEnabled = true;
   LoggingConfig logging;
-  bool enableHttp2 = false;  ///< accepted; this implementation speaks HTTP/1.1 only
+  bool enableHttp2 = false;  ///< accepted without effect; this implementation serves HTTP/1.1 only
 
   // Ours.
-  /// Overlay of the built-in defaults; a JSON object, or nullptr. Shared, because documents do not copy.
+  /// Overlay over the built-in defaults: a JSON object, or nullptr. Shared, because documents cannot be
+  /// copied.
   std::shared_ptr<const json::Document> defaults;
-  std::string validationMode;             ///< "strict", or "warn": what would be refused is a warning
-  bool compatibilityAutoscaling = false;  ///< dec-3; accepted, without effect yet
+  std::string validationMode;             ///< "strict", or "warn": errors become warnings
+  bool compatibilityAutoscaling = false;  ///< `autoscaling` of services has an effect (dec-3)
   bool allowOtherNamespaces = false;  ///< `requests`: a DGDR may create its deployment in another namespace
-  /// `scaling` (adm-Q9): service accounts, "namespace/name", that may change replicas owned by a scaling
-  /// adapter, besides `planner-serviceaccount` of the object's own namespace.
+  std::string outputCopierImage;  ///< `requests` (life-Q11): image of the container that stores the results
+  /// `scaling` (adm-Q9): service accounts ("namespace/name") that may change replicas owned by a scaling
+  /// adapter. `planner-serviceaccount` of the object's own namespace may always.
   std::vector<std::string> scalingAllowedServiceAccounts;
 
   bool restricted() const { return !namespaces.restricted.empty(); }
   bool warnOnly() const { return validationMode == "warn"; }
 };
 
-/// Fills what is zero ("", 0, absent) with its default; those of booleans stand above.
-void applyDefaults(OperatorConfig& config);
+/// Sets each field that is empty, 0 or absent to its default. Defaults of booleans are the initializers
+/// above.
+void applyConfigDefaults(OperatorConfig& config);
 
-/// What runs without a configuration file.
+/// The configuration that is used without a file.
 OperatorConfig defaultConfig();
 
 }  // namespace dynamo::config

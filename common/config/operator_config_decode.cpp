@@ -8,7 +8,7 @@
 namespace dynamo::config {
 namespace {
 
-/// Absent is accepted: the file has no other use. Anything else than `expected` is another kind of file.
+/// Checks apiVersion or kind. The field may be absent, because the file can only be an OperatorConfiguration.
 void checkType(ObjectDecoder& root, std::string_view name, std::string_view expected,
                field::Findings& findings) {
   std::string value;
@@ -124,8 +124,10 @@ void decodeOwnFields(ObjectDecoder& root, OperatorConfig& config) {
   root.section("validation", [&](ObjectDecoder& d) { d.read("mode", config.validationMode); });
   root.section("compatibility",
                [&](ObjectDecoder& d) { d.read("autoscaling", config.compatibilityAutoscaling); });
-  root.section("requests",
-               [&](ObjectDecoder& d) { d.read("allowOtherNamespaces", config.allowOtherNamespaces); });
+  root.section("requests", [&](ObjectDecoder& d) {
+    d.read("allowOtherNamespaces", config.allowOtherNamespaces);
+    d.read("outputCopierImage", config.outputCopierImage);
+  });
   root.section("scaling", [&](ObjectDecoder& d) {
     d.read("allowedServiceAccounts", config.scalingAllowedServiceAccounts);
   });

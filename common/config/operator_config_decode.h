@@ -1,5 +1,5 @@
 #pragma once
-// JSON -> OperatorConfig.
+// Decodes JSON into OperatorConfig.
 
 #include <string_view>
 
@@ -12,8 +12,8 @@ inline constexpr std::string_view kConfigGroup = "operator.config.dynamo.nvidia.
 inline constexpr std::string_view kConfigApiVersion = "operator.config.dynamo.nvidia.com/v1alpha1";
 inline constexpr std::string_view kConfigKind = "OperatorConfiguration";
 
-/// Decodes `root`, a JSON object, without defaults and without rules: wrong types are errors, unknown fields
-/// warnings.
+/// Decodes `root`, a JSON object, without defaults and without validation. Wrong types are errors; unknown
+/// fields are warnings.
 OperatorConfig decodeConfig(const json::Value& root, field::Findings& findings);
 
 }  // namespace dynamo::config

@@ -1,4 +1,4 @@
-// The reference's defaults, and those of the fields of ours.
+// Defaults of OperatorConfig.
 
 #include <type_traits>
 
@@ -9,10 +9,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A service keeps routing to a pod for as long as kube-proxy takes to notice that it is not ready (10 s at
-/// its slowest usual setting); the webhook's pod has 40 s in all.
+/// A Service routes to an unready pod until kube-proxy notices (10 s with its slowest common setting). The
+/// webhook's pod has a termination grace period of 40 s.
 constexpr k8s::Duration kShutdownDelay = 10s;
-/// These two as in webhook/http/limits.h, which says why.
+/// The same values as in webhook/http/limits.h, where the reasons are.
 constexpr std::int32_t kMaxConnections = 8192;
 constexpr std::int64_t kMaxInFlightBytes = std::int64_t{256} << 20U;
 
@@ -22,7 +22,8 @@ void fill(std::string& field, std::string_view value) {
 
 template <typename T>
 void fill(T& field, T value) {
-  static_assert(!std::is_same_v<T, bool>, "false could not be said: such a default stands in the struct");
+  static_assert(!std::is_same_v<T, bool>,
+                "an explicit false looks like an absent field: give booleans their default in the struct");
   if (field == T{}) field = value;
 }
 
@@ -44,7 +45,7 @@ void fillServer(ServerConfig& server) {
 
 }  // namespace
 
-void applyDefaults(OperatorConfig& config) {
+void applyConfigDefaults(OperatorConfig& config) {
   fillServer(config.server);
   fill<k8s::Duration>(config.namespaces.scope.leaseDuration, 30s);
   fill<k8s::Duration>(config.namespaces.scope.leaseRenewInterval, 10s);
@@ -57,11 +58,12 @@ void applyDefaults(OperatorConfig& config) {
   fill(config.logging.level, "info");
   fill(config.logging.format, "json");
   fill(config.validationMode, "strict");
+  fill(config.outputCopierImage, "bitnami/kubectl:latest");
 }
 
 OperatorConfig defaultConfig() {
   OperatorConfig config;
-  applyDefaults(config);
+  applyConfigDefaults(config);
   return config;
 }
 

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using field::ErrorType;
 using field::FieldError;
 
-struct Context {
+struct RuleInput {
   const OperatorConfig& config;
   Purpose purpose;
 
@@ -30,18 +30,19 @@ struct Context {
 
 constexpr const char* kValueRule = "config-value";
 
-// A field that must not be empty when `needed`.
+// A field that is required when `needed` returns true.
 struct RequiredRule {
   field::Members path;
-  bool (*needed)(const Context&);
+  bool (*needed)(const RuleInput&);
   const std::string& (*value)(const OperatorConfig&);
   std::string_view detail;
   const char* rule = kValueRule;
 };
 
-constexpr std::string_view kRoleDetail = "the controller binds it, as no namespace.restricted is set";
+constexpr std::string_view kRoleDetail =
+    "the controller binds this ClusterRole unless namespace.restricted is set";
 
-using C = const Context&;
+using C = const RuleInput&;
 using O = const OperatorConfig&;
 using S = const std::string&;
 
@@ -50,9 +51,9 @@ constexpr RequiredRule kRequired[] = {
      [](O o) -> S { return o.leaderElection.id; }, "leader election is enabled"},
     {"server.webhook.serviceName", [](C c) { return c.controller(); },
      [](O o) -> S { return o.server.webhook.serviceName; },
-     "the certificate and the conversion of the CRDs name this Service", kControllerRule},
+     "the webhook certificate and the conversion of the CRDs refer to this Service", kControllerRule},
     {"mpi.sshSecretName", [](C c) { return c.controller(); }, [](O o) -> S { return o.mpi.sshSecretName; },
-     "the controller copies this Secret for TensorRT-LLM on several nodes", kControllerRule},
+     "the controller copies this Secret for multinode TensorRT-LLM components", kControllerRule},
     {"mpi.sshSecretNamespace", [](C c) { return c.controller(); },
      [](O o) -> S { return o.mpi.sshSecretNamespace; },
      "the controller copies the Secret from this namespace", kControllerRule},
@@ -68,7 +69,7 @@ constexpr RequiredRule kRequired[] = {
      [](O o) -> S { return o.checkpoint.oci.uri; }, "the storage type is oci"},
 };
 
-// A field whose value must be one of a few, when `checked`.
+// A field with a set of supported values, validated when `checked` returns true.
 struct ChoiceRule {
   field::Members path;
   const std::string& (*value)(const OperatorConfig&);
@@ -97,7 +98,7 @@ constexpr ChoiceRule kChoices[] = {
     {"validation.mode", [](O o) -> S { return o.validationMode; }, {"strict", "warn"}, always},
 };
 
-// A number within bounds.
+// A number with bounds.
 struct RangeRule {
   field::Members path;
   std::int64_t (*value)(const OperatorConfig&);
@@ -105,7 +106,8 @@ struct RangeRule {
   std::int64_t highest;
 };
 
-constexpr std::int64_t kMinInFlightBytes = std::int64_t{8} << 20U;  // a list of 500 requests of 16 KiB
+constexpr std::int64_t kMinInFlightBytes = std::int64_t{8}
+                                           << 20U;  // enough for a list of 500 requests of 16 KiB
 constexpr std::int64_t kMaxInFlightBytes = std::int64_t{64} << 30U;
 
 constexpr RangeRule kRanges[] = {
@@ -131,10 +133,11 @@ constexpr AddressRule kAddresses[] = {
     {"server.webhook.host", [](O o) -> S { return o.server.webhook.host; }},
 };
 
-/// Whether a host can have the name; resolvers know more of them than DNS does.
+/// Whether `name` can be a host name. Names with "_" are accepted, because resolvers accept them.
 bool isHostName(std::string_view name) {
   if (name.ends_with('.')) name.remove_suffix(1);
-  const bool numeric = name.find_last_not_of("0123456789") == name.rfind('.');  // a mistyped IP address
+  const bool numeric =
+      name.find_last_not_of("0123456789") == name.rfind('.');  // probably a mistyped IP address
   std::string plain = k8s::lowerAscii(name);
   std::replace(plain.begin(), plain.end(), '_', 'a');
   return !numeric && k8s::dns1123SubdomainProblem(plain).empty();
@@ -147,7 +150,7 @@ bool isListenAddress(std::string_view address) {
   return k8s::isIpAddress(address.substr(0, address.find('%')));  // fe80::1%eth0
 }
 
-// A duration that is wrong when `broken`.
+// A duration that is invalid when `broken` returns true.
 struct DurationRule {
   field::Members path;
   k8s::Duration (*value)(const OperatorConfig&);
@@ -158,7 +161,7 @@ struct DurationRule {
 constexpr DurationRule kDurations[] = {
     {"namespace.scope.leaseDuration", [](O o) { return o.namespaces.scope.leaseDuration; },
      [](O o) { return o.restricted() && o.namespaces.scope.leaseDuration < 1s; },
-     "must be at least 1s: a Lease counts whole seconds"},
+     "must be at least 1s, because a Lease counts whole seconds"},
     {"namespace.scope.leaseRenewInterval", [](O o) { return o.namespaces.scope.leaseRenewInterval; },
      [](O o) { return o.restricted() && o.namespaces.scope.leaseRenewInterval <= 0s; },
      "must be greater than 0"},
@@ -180,10 +183,10 @@ void add(std::vector<FieldError>& errors, ErrorType type, field::Path path, std:
   errors.push_back({type, std::move(path), std::move(shown), std::move(detail), rule});
 }
 
-void checkTables(const Context& context, std::vector<FieldError>& errors) {
-  const OperatorConfig& config = context.config;
+void checkTables(const RuleInput& input, std::vector<FieldError>& errors) {
+  const OperatorConfig& config = input.config;
   for (const RequiredRule& rule : kRequired) {
-    if (!rule.needed(context) || !rule.value(config).empty()) continue;
+    if (!rule.needed(input) || !rule.value(config).empty()) continue;
     add(errors, ErrorType::Required, rule.path, {}, std::string{rule.detail}, rule.rule);
   }
   for (const ChoiceRule& rule : kChoices) {
@@ -208,7 +211,7 @@ void checkTables(const Context& context, std::vector<FieldError>& errors) {
     const std::string& value = rule.value(config);
     if (isListenAddress(value)) continue;
     add(errors, ErrorType::Invalid, rule.path, field::showValue(value),
-        "must be an IP address or the name of a host");
+        "must be an IP address or a host name");
   }
   for (const DurationRule& rule : kDurations) {
     if (!rule.broken(config)) continue;
@@ -217,16 +220,21 @@ void checkTables(const Context& context, std::vector<FieldError>& errors) {
   }
 }
 
-void checkRest(const OperatorConfig& config, std::vector<FieldError>& errors) {
+void checkTexts(const OperatorConfig& config, std::vector<FieldError>& errors) {
   if (const auto problem = urlProblem(config.infrastructure.modelExpressUrl)) {
-    // A URL may carry a password; the problem says enough.
+    // The value is not shown, because a URL may contain a password.
     add(errors, ErrorType::Invalid, field::Path{"infrastructure.modelExpressURL"}, {}, *problem);
   }
   for (std::size_t i = 0; i < config.scalingAllowedServiceAccounts.size(); ++i) {
     const std::string& account = config.scalingAllowedServiceAccounts[i];
     if (isNamespacedName(account)) continue;
     add(errors, ErrorType::Invalid, field::Path{"scaling.allowedServiceAccounts"}[i],
-        field::showValue(account), "must be namespace/name of a service account");
+        field::showValue(account), "must be a service account in the form namespace/name");
+  }
+  // The API server refuses Jobs with such an image, and no registry has one.
+  if (config.outputCopierImage.find_first_of(" \t\r\n") != std::string::npos) {
+    add(errors, ErrorType::Invalid, field::Path{"requests.outputCopierImage"},
+        field::showValue(config.outputCopierImage), "must not have white space");
   }
   for (std::size_t i = 0; i < config.namespaces.excludedNameSubstrings.size(); ++i) {
     if (!config.namespaces.excludedNameSubstrings[i].empty()) continue;
@@ -245,7 +253,7 @@ bool isNamespacedName(std::string_view text) {
 
 std::string operatorVersionProblem(std::string_view version) {
   if (k8s::parseVersion(version)) return {};
-  return fmt::format("--operator-version: Invalid value: {}: want a version such as 1.0.0",
+  return fmt::format("--operator-version: Invalid value: {}: must be a version such as 1.0.0",
                      field::showValue(version));
 }
 
@@ -257,8 +265,8 @@ std::string_view withoutBrackets(std::string_view address) {
 std::vector<FieldError> validateConfig(const OperatorConfig& config, Purpose purpose) {
   field::Findings findings;
   checkTables({config, purpose}, findings.errors);
-  checkRest(config, findings.errors);
-  // Flags of the webhook win over the file: it looks at what is left of it.
+  checkTexts(config, findings.errors);
+  // The webhook checks its listeners itself, because its flags take precedence over the file.
   if (purpose != Purpose::Webhook) {
     for (FieldError& error : listenersInConflict(listenersOf(config))) findings.error(std::move(error));
   }

@@ -1,5 +1,5 @@
 #pragma once
-// The rules of a configuration: the reference's, and what common/decisions.md changes of them.
+// Validation of a configuration: the reference's rules with the changes in common/decisions.md.
 
 #include <string>
 #include <string_view>
@@ -10,34 +10,35 @@
 
 namespace dynamo::config {
 
-/// Which program reads the configuration: a field is required only where something needs it.
+/// The program that reads the configuration. A field is required only if the program needs it.
 enum class Purpose {
-  Offline,     ///< file commands: nothing is required
-  Check,       ///< the file itself is checked: what the controller requires is told as a warning
-  Webhook,     ///< certificate and configuration come as files: nothing is required either
-  Controller,  ///< makes certificates (service name), RoleBindings (rbac) and copies the SSH key (mpi)
+  Offline,     ///< commands on files; no field is required
+  Check,       ///< checks of the file itself; fields that only the controller requires are warnings
+  Webhook,     ///< reads certificate and configuration from files; no field is required
+  Controller,  ///< creates certificates (service name) and RoleBindings (rbac), copies the SSH key (mpi)
 };
 
-/// The rule of settings that only the controller requires.
+/// Rule id of settings that only the controller requires.
 inline constexpr const char* kControllerRule = "config-controller";
 
-/// "namespace/name", both given, nothing else.
+/// Whether `text` is "namespace/name" with both parts present.
 bool isNamespacedName(std::string_view text);
 
-/// What is wrong with the value of --operator-version (cfg-Q4), naming the flag; empty when nothing is.
+/// The error of the flag --operator-version (cfg-Q4), which includes the flag name; empty if valid.
 std::string operatorVersionProblem(std::string_view version);
 
-/// An address to listen on: the reference wants IPv6 in brackets in some fields, and not in others (cfg-Q14).
+/// A listen address without the brackets of an IPv6 address: the reference requires them in some fields only
+/// (cfg-Q14).
 std::string_view withoutBrackets(std::string_view address);
 
-/// All errors of a configuration after applyDefaults(), sorted by path.
+/// All errors of a configuration with defaults, sorted by path.
 std::vector<field::FieldError> validateConfig(const OperatorConfig& config, Purpose purpose);
 
-/// What makes the Ingress of every frontend that has none of its own one that the API server refuses. Never
-/// an error: the rest of a graph runs.
+/// Settings with which the API server rejects the default Ingress of frontends. They are warnings, because
+/// the other children of a graph are still created.
 std::vector<field::Warning> ingressWarnings(const IngressConfig& ingress);
 
-/// Settings that are accepted but do not do what one may expect.
+/// Settings that are accepted but have no effect or cannot work.
 std::vector<field::Warning> configWarnings(const OperatorConfig& config);
 
 }  // namespace dynamo::config

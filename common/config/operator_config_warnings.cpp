@@ -1,4 +1,4 @@
-// Settings that are accepted, and what is doubtful about them.
+// Warnings about settings that are accepted.
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ constexpr const char* kRule = "config-value";
 using O = const OperatorConfig&;
 using S = const std::string&;
 
-// The name of an object of the cluster.
+// A field that names an object of the cluster.
 struct NameRule {
   field::Members path;
   const std::string& (*value)(const OperatorConfig&);
@@ -44,13 +44,13 @@ constexpr NameRule kNames[] = {
      [](O o) -> S { return o.checkpoint.oci.credentialsSecretRef; }, "Secret", k8s::dns1123SubdomainProblem},
 };
 
-/// The reference takes any text, and some of these are never used: nothing is refused.
+/// Invalid names are warnings, because the reference accepts any text and may never use the name.
 void nameWarnings(const OperatorConfig& config, std::vector<field::Warning>& warnings) {
   for (const NameRule& rule : kNames) {
     const std::string& value = rule.value(config);
     if (value.empty() || rule.problem(value).empty()) continue;
     warnings.push_back(
-        {rule.path, fmt::format("no {} can be named {}", rule.what, field::showValue(value)), kRule});
+        {rule.path, fmt::format("{} is not a valid {} name", field::showValue(value), rule.what), kRule});
   }
 }
 
@@ -62,10 +62,10 @@ bool isOneOf(std::string_view value, std::initializer_list<std::string_view> cho
 
 std::vector<field::Warning> ingressWarnings(const IngressConfig& ingress) {
   std::vector<field::Warning> warnings;
-  if (ingress.controllerClassName.empty()) return warnings;  // no Ingress is made
+  if (ingress.controllerClassName.empty()) return warnings;  // no default Ingress is created
   const auto check = [&](field::Members path, const std::string& problem) {
     if (problem.empty()) return;
-    warnings.push_back({path, "every default Ingress is refused: " + problem, kRule});
+    warnings.push_back({path, "the API server rejects every default Ingress: " + problem, kRule});
   };
   check("ingress.controllerClassName", k8s::dns1123SubdomainProblem(ingress.controllerClassName));
   if (!ingress.controllerTlsSecretName.empty()) {
@@ -89,13 +89,11 @@ std::vector<field::Warning> configWarnings(const OperatorConfig& config) {
   const CheckpointConfig& checkpoint = config.checkpoint;
   if (checkpoint.enabled && checkpoint.storageType == "pvc" &&
       !k8s::dns1123SubdomainProblem(checkpoint.pvcName).empty()) {
-    warn("checkpoint.storage.pvc.pvcName", "no claim can have this name: every checkpoint is refused");
+    warn("checkpoint.storage.pvc.pvcName",
+         "is not a valid PersistentVolumeClaim name; every checkpoint is rejected");
   }
   if (config.enableHttp2) warn("security.enableHTTP2", "has no effect; only HTTP/1.1 is served");
-  if (config.compatibilityAutoscaling) {
-    warn("compatibility.autoscaling", "has no effect yet; the deprecated field `autoscaling` is ignored");
-  }
-  // The reference accepts anything here and ignores it, so an old file must not stop the operator.
+  // Warnings only: the reference ignores unknown values, and an old file must not stop the operator.
   if (!isOneOf(config.logging.level, {"debug", "info", "warn", "error"})) {
     warn("logging.level", "unknown level, \"info\" is used; supported: debug, info, warn, error");
   }

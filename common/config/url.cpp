@@ -34,7 +34,7 @@ Problem badPort(std::string_view port) {
   return "invalid port after host";
 }
 
-/// A host may hold %XX only for bytes outside ASCII and for % itself.
+/// A host may contain %XX only for non-ASCII bytes and for % itself.
 Problem badHostName(std::string_view host) {
   if (auto problem = badEscape(host)) return problem;
   for (std::size_t i = 0; i < host.size(); ++i) {
@@ -92,7 +92,7 @@ struct Scheme {
   std::string_view rest;
 };
 
-/// nullopt: the text begins with a colon.
+/// nullopt if the text starts with a colon.
 std::optional<Scheme> splitScheme(std::string_view url) {
   for (std::size_t i = 0; i < url.size(); ++i) {
     const char c = url[i];

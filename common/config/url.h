@@ -1,5 +1,5 @@
 #pragma once
-// The check of URL fields.
+// Validation of URL fields.
 
 #include <optional>
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace dynamo::config {
 
-/// Why Go's url.Parse refuses `url`; nullopt when it accepts it. Lenient: "localhost" and "host:8001" are
-/// URLs for it, so the reference accepts them in infrastructure.modelExpressURL.
+/// The reason why Go's url.Parse rejects `url`; nullopt if it accepts it. url.Parse accepts "localhost" and
+/// "host:8001", so the reference accepts them in infrastructure.modelExpressURL.
 std::optional<std::string> urlProblem(std::string_view url);
 
 }  // namespace dynamo::config

@@ -55,23 +55,23 @@ void dropFields(std::vector<Field>& fields, std::string_view prefix) {
 void dropLargest(std::vector<Field>& fields, std::size_t excess, std::string_view specKey,
                  std::string_view statusKey) {
   const std::size_t frame = encode({}).size();
-  std::size_t ofSpec = 0;
+  std::size_t specFields = 0;
   std::vector<std::pair<std::size_t, std::size_t>> sizes;  // size and index of each field
   for (std::size_t i = 0; i < fields.size(); ++i) {
     sizes.emplace_back(encode({&fields[i]}).size() - frame, i);
-    ofSpec += fields[i].pointer.starts_with("/spec") ? 1U : 0U;
+    specFields += fields[i].pointer.starts_with("/spec") ? 1U : 0U;
   }
   std::stable_sort(sizes.begin(), sizes.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::size_t ofStatus = fields.size() - ofSpec;
+  std::size_t statusFields = fields.size() - specFields;
   std::vector<bool> dropped(fields.size());
-  std::size_t gone = 0;
+  std::size_t freed = 0;
   for (const auto& [size, index] : sizes) {
-    if (gone >= excess) break;
+    if (freed >= excess) break;
     const bool spec = fields[index].pointer.starts_with("/spec");
-    std::size_t& left = spec ? ofSpec : ofStatus;
-    // The last field takes the whole annotation with it, every other one a comma.
-    gone += size + (--left == 0 ? frame + (spec ? specKey : statusKey).size() : 1);
+    std::size_t& left = spec ? specFields : statusFields;
+    // Dropping the last field of an annotation drops the annotation, too; any other field has a comma.
+    freed += size + (--left == 0 ? frame + (spec ? specKey : statusKey).size() : 1);
     dropped[index] = true;
   }
   std::vector<Field> kept;
@@ -90,7 +90,7 @@ std::vector<Annotation> fitAnnotations(const json::Value* present, std::size_t u
   const std::size_t used = sizeOfUserAnnotations(present) + unseen;
   const std::size_t budget = used < k8s::kMaxAnnotationBytes ? k8s::kMaxAnnotationBytes - used : 0;
   std::vector<Annotation> annotations = assemble(carried, fields, specKey, statusKey);
-  // Parts are dropped in this order: first results that can be made again, last what tells the identity.
+  // Results that can be computed again are dropped first, identifying data last.
   for (int step = 0; sizeOf(annotations) > budget; ++step) {
     if (step == 0) {
       dropFields(fields, "/status/profilingResults/pareto");

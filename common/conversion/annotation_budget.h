@@ -1,6 +1,7 @@
 #pragma once
-// The annotations of an object share 256 KiB. If a conversion exceeded the limit, the object could be neither
-// read nor deleted in that version. So annotations that do not fit are left out in a fixed order (conv-Q17).
+// Limits the annotations of a converted object. The annotations of an object may have 256 KiB in all. An
+// object over the limit could be neither read nor deleted in that version, so annotations that do not fit are
+// dropped in a fixed order (conv-Q17).
 
 #include <cstddef>
 #include <string>
@@ -18,8 +19,9 @@ struct Annotation {
   std::string value;
 };
 
-/// The annotations to write: `carried`, and the remainder as one annotation for spec and one for status. They
-/// fit beside the user's annotations, which are those in `present` and `unseen` bytes more.
+/// The annotations to write: `carried`, and `fields` as one annotation for spec and one for status. Together
+/// with the user's annotations they are within the limit. The user's annotations are those in `present` and
+/// another `unseen` bytes.
 std::vector<Annotation> fitAnnotations(const json::Value* present, std::size_t unseen,
                                        std::vector<std::pair<std::string_view, std::string>> carried,
                                        std::vector<Field> fields, std::string_view specKey,

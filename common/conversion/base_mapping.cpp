@@ -14,14 +14,14 @@ using json::Value;
 
 namespace keys = api::dgdr;
 
-constexpr std::uint32_t kUsualFields = 12;  // of a spec
+constexpr std::uint32_t kExpectedFields = 12;  // of a spec
 
 struct StateOfPhase {
   std::string_view state;
   std::string_view phase;
 };
 
-// Anything else is Pending, in both directions.
+// All other values map to Pending in both directions.
 constexpr StateOfPhase kToPhase[] = {{"Profiling", "Profiling"},
                                      {"Deploying", "Deploying"},
                                      {"Ready", "Ready"},
@@ -53,7 +53,7 @@ std::string_view stateOf(std::string_view phase) {
   return "Pending";
 }
 
-/// Adds members to an object: values of its own, and views of another object's.
+/// Adds members to an object: new values, or views of values of the source object.
 class Builder {
  public:
   Builder(Draft& object, Allocator& allocator) : object_(object), allocator_(allocator) {}
@@ -63,12 +63,13 @@ class Builder {
   /// `text` is not copied.
   void put(std::string_view key, std::string_view text) { put(key, Value{json::ref(text)}); }
   void put(std::string_view key, std::same_as<bool> auto value) { put(key, Value{value}); }
-  /// Takes a value that is there, of any type because conversion judges nothing, and is not the empty text.
+  /// Adds `value` unless it is absent or the empty string. The type is not checked: conversion does not
+  /// validate.
   void take(std::string_view key, View value) {
     if (value && !value.isEmptyText()) put(key, Draft{value});
   }
-  void takeOr(std::string_view key, View value, Value&& otherwise) {
-    put(key, value ? Draft{value} : Draft{keep(std::move(otherwise), allocator_)});
+  void takeOr(std::string_view key, View value, Value&& fallback) {
+    put(key, value ? Draft{value} : Draft{keep(std::move(fallback), allocator_)});
   }
 
  private:
@@ -86,7 +87,8 @@ Draft within(std::string_view name, Draft&& value, Allocator& allocator) {
 Draft betaOverrides(View resources, View tolerations, Allocator& allocator) {
   Draft podSpec = Draft::object(allocator);
   Builder pod{podSpec, allocator};
-  Draft containers = Draft::list(allocator, 1);  // never null: the v1beta1 schema requires the list
+  Draft containers =
+      Draft::list(allocator, 1);  // always present, because the v1beta1 schema requires the list
   if (resources) {
     Draft container = Draft::object(allocator);
     Builder{container, allocator}.put("name", "");
@@ -103,7 +105,7 @@ View nonEmptyList(View value) {
   return value.isList() && value.size() == 0 ? View{} : value;
 }
 
-/// Resources that v1alpha1 shows. It does not show resources that have only claims.
+/// The resources to write in v1alpha1. Resources that consist of claims only are left out.
 View shownResources(View podSpec) {
   const View containers = podSpec.find("containers");
   if (!containers.isList() || containers.size() == 0) return {};
@@ -115,12 +117,12 @@ View shownResources(View podSpec) {
 View alphaDeployment(std::string_view dgdName, const Carried& carried, Allocator& allocator) {
   const View saved = carried.deploymentStatus;
   if (saved && saved.findText("name") == dgdName) return saved;
-  // The saved status speaks of another deployment, or there is none: the live name alone is known.
+  // There is no saved status, or it describes another deployment. Only the live name is known.
   return minimalDeployment(dgdName, allocator);
 }
 
-/// Adds what the API server fills in when it reads the object from storage. If this were not stored, the next
-/// write through v1alpha1 would store it: an unchanged object would change once.
+/// Adds the defaults that the API server sets when it reads the object from storage. Without them, the next
+/// write through v1alpha1 would change an otherwise unchanged object.
 void applyStorageDefaults(Draft& spec, Allocator& allocator) {
   const auto fill = [&](Draft* parent, std::string_view key, Value&& value) {
     if (parent == nullptr || !parent->view().isObject() || parent->view().find(key)) return;
@@ -167,7 +169,7 @@ bool readsAsPhase(std::string_view state, std::string_view livePhase) {
 Draft mapToV1beta1(View alpha, Allocator& allocator) {
   const View source = alpha.find("spec");
   const View profiling = source.find("profilingConfig");
-  Draft spec = Draft::object(allocator, kUsualFields);
+  Draft spec = Draft::object(allocator, kExpectedFields);
   Builder out{spec, allocator};
   out.takeOr("model", source.find("model"), Value{""});
   out.take("backend", source.find("backend"));
@@ -197,7 +199,7 @@ Draft mapToV1beta1(View alpha, Allocator& allocator) {
     shown.put("profilingResults", std::move(results));
   }
   shown.take("dgdName", state.find("deployment").find("name"));
-  // An object without a status may have the annotation of the object that it was copied from (savedFields).
+  // An object without a status may be a copy; its annotation then belongs to the original (see savedFields).
   if (state) {
     const View annotations = alpha.find("metadata").find("annotations");
     shown.take("profilingJobName", annotations.find(api::dgdr::kProfilingJobName));
@@ -219,7 +221,7 @@ Draft mapToV1alpha1(View beta, const Carried& carried, Allocator& allocator) {
   out.take("resources", shownResources(podSpec));
   out.take("tolerations", nonEmptyList(podSpec.find("tolerations")));
 
-  Draft spec = Draft::object(allocator, kUsualFields);
+  Draft spec = Draft::object(allocator, kExpectedFields);
   Builder fields{spec, allocator};
   fields.takeOr("model", source.find("model"), Value{""});
   fields.takeOr("backend", source.find("backend"), Value{""});

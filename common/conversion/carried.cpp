@@ -18,7 +18,7 @@ enum class Kind { Text, Bool, TextMap };
 struct Member {
   std::string_view name;
   Kind kind;
-  bool always;  ///< written even when empty: as `whenEmpty`
+  bool always;  ///< an empty member is written as `whenEmpty`
   std::string_view whenEmpty = "";
 };
 
@@ -50,10 +50,10 @@ bool isZero(View view) {
   return view.boolean() == false || view.isEmptyText() || (view.isObject() && view.size() == 0);
 }
 
-/// The known members of `source`, in their order. Empty ones are left out, except for what is always written.
-/// Nothing when one has another type: then the whole counts as malformed.
+/// The known members of `source` in the order of `members`. Empty members are left out unless `always` is
+/// set. The result is empty if a member has the wrong type.
 template <std::size_t N>
-View typed(View source, const Member (&members)[N], Allocator& allocator) {
+View knownMembers(View source, const Member (&members)[N], Allocator& allocator) {
   if (!source.isObject()) return {};
   Draft object = Draft::object(allocator, N);
   for (const Member& member : members) {
@@ -66,12 +66,12 @@ View typed(View source, const Member (&members)[N], Allocator& allocator) {
   return object.view();
 }
 
-bool namesAlike(std::string_view a, std::string_view b) {
+bool equalIgnoringCase(std::string_view a, std::string_view b) {
   return k8s::lowerAscii(a) == k8s::lowerAscii(b);
 }
 
-/// A map of texts as Go's decoder reads it: null is the empty text.
-View filled(View map, Allocator& allocator) {
+/// A map of strings as Go's decoder reads it: null becomes the empty string.
+View nullsAsEmptyText(View map, Allocator& allocator) {
   if (!map.isObject()) return map;
   Draft made = Draft::object(allocator, map.size());
   for (std::uint32_t i = 0; i < map.size(); ++i) {
@@ -81,21 +81,23 @@ View filled(View map, Allocator& allocator) {
   return made.view();
 }
 
-/// The object of an annotation, which anyone may have written, as Go's decoder reads it: names match in upper
-/// and lower case and become the members' own, and null counts as absent.
+/// The object of an annotation as Go's decoder reads it: names are case-insensitive and null counts as
+/// absent. Users can write the annotation.
 template <std::size_t N>
-View decoded(View source, const Member (&members)[N], Allocator& allocator) {
+View decodeObject(View source, const Member (&members)[N], Allocator& allocator) {
   if (!source.isObject()) return {};
   Draft object = Draft::object(allocator, N);
   for (std::uint32_t i = 0; i < source.size(); ++i) {
     const NamedView member = source.member(i);
-    const auto known = std::find_if(std::begin(members), std::end(members),
-                                    [&](const Member& each) { return namesAlike(each.name, member.name); });
+    const auto known = std::find_if(std::begin(members), std::end(members), [&](const Member& each) {
+      return equalIgnoringCase(each.name, member.name);
+    });
     if (known == std::end(members) || member.view.isNull()) continue;
-    object.set(known->name, known->kind == Kind::TextMap ? filled(member.view, allocator) : member.view,
+    object.set(known->name,
+               known->kind == Kind::TextMap ? nullsAsEmptyText(member.view, allocator) : member.view,
                allocator);
   }
-  return typed(object.view(), members, allocator);
+  return knownMembers(object.view(), members, allocator);
 }
 
 std::optional<std::string_view> nonEmpty(View object, std::string_view key) {
@@ -103,8 +105,8 @@ std::optional<std::string_view> nonEmpty(View object, std::string_view key) {
   return text.empty() ? std::nullopt : std::optional{text};
 }
 
-/// The annotation `key` parsed; nothing when absent, not JSON or not an object.
-View parsed(const Value* annotations, std::string_view key, Allocator& allocator) {
+/// The parsed annotation `key`; empty if it is absent, not JSON or not an object.
+View parseAnnotation(const Value* annotations, std::string_view key, Allocator& allocator) {
   const std::string_view text = json::findText(annotations, key);
   if (text.empty()) return {};
   json::Document document{&allocator};
@@ -119,13 +121,13 @@ Carried carriedOf(View alpha, Allocator& allocator) {
   const View status = alpha.find("status");
   const View profiling = spec.find("profilingConfig");
   Carried carried;
-  carried.configMapRef = typed(profiling.find("configMapRef"), kConfigMapRefMembers, allocator);
+  carried.configMapRef = knownMembers(profiling.find("configMapRef"), kConfigMapRefMembers, allocator);
   carried.outputPvc = nonEmpty(profiling, "outputPVC");
   carried.profilingConfig = profiling.findObject("config");
   carried.enableGpuDiscovery = spec.find("enableGpuDiscovery").boolean().value_or(false);
-  const View overrides = typed(spec.find("deploymentOverrides"), kOverridesMembers, allocator);
+  const View overrides = knownMembers(spec.find("deploymentOverrides"), kOverridesMembers, allocator);
   if (overrides.size() != 0) carried.deploymentOverrides = overrides;
-  carried.deploymentStatus = typed(status.find("deployment"), kDeploymentMembers, allocator);
+  carried.deploymentStatus = knownMembers(status.find("deployment"), kDeploymentMembers, allocator);
   carried.statusBackend = nonEmpty(status, "backend");
   carried.profilingResults = nonEmpty(status, "profilingResults");
   return carried;
@@ -137,13 +139,13 @@ Carried readCarried(const Value* annotations, Allocator& allocator) {
     return value == nullptr ? std::nullopt : std::optional{json::text(*value)};
   };
   Carried carried;
-  carried.configMapRef =
-      decoded(parsed(annotations, keys::kConfigMapRef, allocator), kConfigMapRefMembers, allocator);
-  carried.deploymentOverrides =
-      decoded(parsed(annotations, keys::kDeploymentOverrides, allocator), kOverridesMembers, allocator);
-  carried.deploymentStatus =
-      decoded(parsed(annotations, keys::kDeploymentStatus, allocator), kDeploymentMembers, allocator);
-  carried.profilingConfig = parsed(annotations, keys::kProfilingConfig, allocator);
+  carried.configMapRef = decodeObject(parseAnnotation(annotations, keys::kConfigMapRef, allocator),
+                                      kConfigMapRefMembers, allocator);
+  carried.deploymentOverrides = decodeObject(
+      parseAnnotation(annotations, keys::kDeploymentOverrides, allocator), kOverridesMembers, allocator);
+  carried.deploymentStatus = decodeObject(parseAnnotation(annotations, keys::kDeploymentStatus, allocator),
+                                          kDeploymentMembers, allocator);
+  carried.profilingConfig = parseAnnotation(annotations, keys::kProfilingConfig, allocator);
   carried.outputPvc = text(keys::kOutputPvc);
   carried.statusBackend = text(keys::kStatusBackend);
   carried.profilingResults = text(keys::kProfilingResults);

@@ -1,6 +1,6 @@
 #pragma once
-// The v1alpha1 data that v1beta1 objects carry under the reference's own annotation keys. The controller
-// reads it there, and so does the reference in clusters with both operators.
+// The v1alpha1 data that v1beta1 objects carry in annotations, under the keys of the reference. The
+// controller reads these annotations, and so does the reference in clusters with both operators.
 
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace dynamo::conversion {
 
-/// Decoded annotations. An absent or malformed one is an empty view, nullopt or false.
+/// The decoded annotations. Absent and malformed annotations are empty views, nullopt or false.
 struct Carried {
   View configMapRef;         ///< {name, key?}
   View deploymentOverrides;  ///< {name?, namespace?, labels?, annotations?}
@@ -25,10 +25,10 @@ struct Carried {
   bool enableGpuDiscovery = false;
 };
 
-/// From the fields of a v1alpha1 object. The views are of the object or of what is made in `allocator`.
+/// The data from the fields of a v1alpha1 object. The views refer to the object or to values in `allocator`.
 Carried carriedOf(View alpha, json::Allocator& allocator);
 
-/// From the annotations of a v1beta1 object; they are parsed into `allocator`.
+/// The data from the annotations of a v1beta1 object, parsed into `allocator`.
 Carried readCarried(const json::Value* annotations, json::Allocator& allocator);
 
 /// The annotations to write, in the reference's order.

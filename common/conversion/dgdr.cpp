@@ -26,15 +26,15 @@ using k8s::annotationsOf;
 namespace keys = api::dgdr;
 
 constexpr std::string_view kProfilerImage = "/spec/profilingConfig/profilerImage";
-constexpr std::size_t kUsualFields = 16;  // of a remainder
+constexpr std::size_t kExpectedFields = 16;  // of a remainder
 constexpr std::string_view kWorkersImage = "/spec/deploymentOverrides/workersImage";
 constexpr std::string_view kBelowWorkload = "/spec/workload/";
 constexpr std::string_view kPhase = "/status/phase";
 constexpr std::string_view kState = "/status/state";
 
-/// apiVersion, kind and metadata of the result. Our annotations are replaced by `own`.
-Draft shell(const Value& object, std::string_view version, const std::vector<Annotation>& own,
-            Allocator& allocator) {
+/// apiVersion, kind and metadata of the result. `added` replaces the annotations of the conversion.
+Draft resultHead(const Value& object, std::string_view version, const std::vector<Annotation>& added,
+                 Allocator& allocator) {
   const View source = View{&object}.findObject("metadata");
   Draft metadata = Draft::object(allocator, source.size() + 1);
   for (std::uint32_t i = 0; i < source.size(); ++i) {
@@ -42,13 +42,13 @@ Draft shell(const Value& object, std::string_view version, const std::vector<Ann
     if (member.name != "annotations") metadata.add(member.name, member.view, allocator);
   }
   const View annotations = source.findObject("annotations");
-  const auto most = annotations.size() + static_cast<std::uint32_t>(own.size());
-  Draft kept = Draft::object(allocator, most);
+  const auto expected = annotations.size() + static_cast<std::uint32_t>(added.size());
+  Draft kept = Draft::object(allocator, expected);
   for (std::uint32_t i = 0; i < annotations.size(); ++i) {
     const NamedView member = annotations.member(i);
     if (!keys::isPrivateAnnotation(member.name)) kept.add(member.name, member.view, allocator);
   }
-  for (const Annotation& annotation : own) {
+  for (const Annotation& annotation : added) {
     kept.add(annotation.key, keep(json::string(annotation.value, allocator), allocator), allocator);
   }
   if (kept.view().size() != 0) metadata.add("annotations", std::move(kept), allocator);
@@ -59,16 +59,16 @@ Draft shell(const Value& object, std::string_view version, const std::vector<Ann
   return result;
 }
 
-/// The whole result: its shell with spec and status of `mapped`.
-View assembled(Draft result, const Draft& mapped, Allocator& allocator) {
+/// `result` with spec and status of `mapped`.
+View withSpecAndStatus(Draft result, const Draft& mapped, Allocator& allocator) {
   for (const std::string_view name : {"spec", "status"}) {
     if (const View part = mapped.view().findRaw(name)) result.add(name, part, allocator);
   }
   return result.view();
 }
 
-/// The fields to restore. An object without a status is new and may be a copy of another object: then the
-/// saved status is that of the other object and is not restored.
+/// The fields to restore. The status is not restored for an object without a status: such an object is new
+/// and may be a copy of another object, to which the saved status belongs.
 std::vector<Field> savedFields(const Value& object, std::string_view specKey, std::string_view statusKey,
                                Allocator& allocator) {
   const Value* annotations = annotationsOf(object);
@@ -82,8 +82,8 @@ std::vector<Field> savedFields(const Value& object, std::string_view specKey, st
 
 /// Drops a saved phase or state that the live object contradicts (conv-Q15).
 template <typename ReadsAs>
-void dropOvertaken(std::vector<Field>& saved, std::string_view pointer, std::string_view shown,
-                   const ReadsAs& readsAs) {
+void dropContradicted(std::vector<Field>& saved, std::string_view pointer, std::string_view shown,
+                      const ReadsAs& readsAs) {
   std::erase_if(saved, [&](const Field& field) {
     return field.pointer == pointer && !readsAs(field.value.text(), shown);
   });
@@ -95,29 +95,29 @@ bool restoresWorkload(const std::vector<Field>& saved) {
   });
 }
 
-/// Whether `beta` has fields of a workload that v1alpha1 lacks.
+/// Whether the workload of `beta` has fields that v1alpha1 cannot represent.
 bool savesWorkload(View beta) {
   const View workload = beta.find("spec").findObject("workload");
-  const auto at = kRepresentedInV1beta1.down(kRepresentedInV1beta1.down({}, "spec"), "workload");
+  const auto at = kRepresentedInV1beta1.descend(kRepresentedInV1beta1.descend({}, "spec"), "workload");
   for (std::uint32_t i = 0; i < workload.size(); ++i) {
-    const auto step = kRepresentedInV1beta1.down(at, workload.member(i).name);
-    if (step.place() == Represented::Place::TargetOnly) return true;
+    const auto step = kRepresentedInV1beta1.descend(at, workload.member(i).name);
+    if (step.relation() == RepresentedFields::Relation::Unrepresented) return true;
   }
   return false;
 }
 
-/// What the base mapping gets wrong on the way back: `mapped` is what it makes of the converted object.
-std::vector<Field> remainderOf(View mapped, View object, const Represented& represented) {
+/// The differences between `object` and `mapped`, the result of mapping the converted object back.
+std::vector<Field> remainderOf(View mapped, View object, const RepresentedFields& represented) {
   std::vector<Field> fields;
-  fields.reserve(kUsualFields);
+  fields.reserve(kExpectedFields);
   for (const std::string_view name : {"spec", "status"}) {
     difference(mapped, object, name, represented, fields);
   }
   return fields;
 }
 
-/// profilerImage and workersImage share spec.image (quirk conv-Q3): a workersImage that gave the image is
-/// restored only while the image is still that one.
+/// profilerImage and workersImage share spec.image (quirk conv-Q3). A workersImage that became spec.image is
+/// restored only if spec.image has not changed.
 void guardWorkersImage(View beta, View alpha, std::vector<Field>& fields) {
   if (!alpha.find("spec").find("profilingConfig").findText("profilerImage").empty()) return;
   const View image = beta.find("spec").find("image");
@@ -130,16 +130,16 @@ void guardWorkersImage(View beta, View alpha, std::vector<Field>& fields) {
   }
 }
 
-/// An object in the other version, and what that version cannot hold of it.
+/// An object in the other version, and the data that this version cannot represent.
 struct Mapped {
   Draft object;  ///< spec and status
   Carried carried;
-  std::vector<Field> remainder;  ///< guarded: of what the other version speaks for
+  std::vector<Field> remainder;  ///< guarded fields are those that the other version represents
 };
 
-/// Whether every guard of `mapped` is one of `plain`, too: then what was restored changes nothing that the
-/// live object says.
-bool saysNoMore(const Mapped& mapped, const Mapped& plain) {
+/// Whether `plain` has every guard of `mapped`, too. Then the restored fields change nothing that the live
+/// object represents.
+bool addsNoGuard(const Mapped& mapped, const Mapped& plain) {
   return std::all_of(mapped.remainder.begin(), mapped.remainder.end(), [&](const Field& field) {
     return !field.guarded ||
            std::any_of(plain.remainder.begin(), plain.remainder.end(), [&](const Field& other) {
@@ -148,46 +148,46 @@ bool saysNoMore(const Mapped& mapped, const Mapped& plain) {
   });
 }
 
-/// Up to this many saved fields are tried one by one. Conversion itself writes only a few.
-constexpr std::ptrdiff_t kMostJudged = 16;
+/// Maximum number of saved fields that are tried one by one. Conversion itself writes only a few.
+constexpr std::ptrdiff_t kMaxTriedFields = 16;
 
-/// Maps and restores what was saved in annotations. Anyone may write those, so the live object wins: a field
-/// that it speaks for is restored only behind a guard, as conversion saves it, and only to a value that reads
-/// the same in the live version.
+/// Maps the object and restores the saved fields. The live object takes precedence, because users can write
+/// the annotations: a field that the live version represents is restored only with a guard, and only if the
+/// restored object maps back to the same live object.
 template <typename Map>
-Mapped faithful(std::vector<Field>& saved, const Represented& represented, const Map& map) {
-  const auto spokenFor = [&](const Field& field) {
-    return represented.placeOf(field.pointer) != Represented::Place::TargetOnly;
+Mapped mapAndRestore(std::vector<Field>& saved, const RepresentedFields& represented, const Map& map) {
+  const auto isRepresented = [&](const Field& field) {
+    return represented.relationOf(field.pointer) != RepresentedFields::Relation::Unrepresented;
   };
-  std::erase_if(saved, [&](const Field& field) { return !field.guarded && spokenFor(field); });
+  std::erase_if(saved, [&](const Field& field) { return !field.guarded && isRepresented(field); });
   Mapped mapped = map(saved);
   const auto isGuarded = [](const Field& field) { return field.guarded; };
   if (std::none_of(mapped.remainder.begin(), mapped.remainder.end(), isGuarded)) return mapped;
-  const auto spoken = std::count_if(saved.begin(), saved.end(), spokenFor);
-  if (spoken == 0) return mapped;
-  for (Field& field : saved) field.skipped = spokenFor(field);
+  const auto representedCount = std::count_if(saved.begin(), saved.end(), isRepresented);
+  if (representedCount == 0) return mapped;
+  for (Field& field : saved) field.skipped = isRepresented(field);
   Mapped plain = map(saved);
-  if (saysNoMore(mapped, plain)) return mapped;
-  if (spoken > kMostJudged) return plain;
+  if (addsNoGuard(mapped, plain)) return mapped;
+  if (representedCount > kMaxTriedFields) return plain;
   for (Field& field : saved) {
     if (!field.skipped) continue;
     field.skipped = false;
-    field.skipped = !saysNoMore(map(saved), plain);
+    field.skipped = !addsNoGuard(map(saved), plain);
   }
   return map(saved);
 }
 
-/// Like faithful(), but keeps the status when leaving it out, as the object did before, would lose saved
-/// fields: an object without a status is read as a new one (savedFields).
+/// Like mapAndRestore(), but does not remove the status if the remainder has fields of the status: these
+/// would be lost, because the status of an object without a status is not restored (see savedFields).
 template <typename Map>
-Mapped keepingStatus(std::vector<Field> saved, const Represented& represented, const Map& map) {
-  Mapped mapped = faithful(saved, represented, map);
+Mapped mapKeepingStatus(std::vector<Field> saved, const RepresentedFields& represented, const Map& map) {
+  Mapped mapped = mapAndRestore(saved, represented, map);
   const bool hidden = !mapped.object.view().find("status");
-  const auto ofStatus = [](const Field& field) { return field.pointer.starts_with("/status/"); };
-  if (!hidden || std::none_of(mapped.remainder.begin(), mapped.remainder.end(), ofStatus)) return mapped;
+  const auto isStatusField = [](const Field& field) { return field.pointer.starts_with("/status/"); };
+  if (!hidden || std::none_of(mapped.remainder.begin(), mapped.remainder.end(), isStatusField)) return mapped;
   std::erase_if(saved, [](const Field& field) { return field.pointer == "/status"; });
   for (Field& field : saved) field.skipped = false;
-  return faithful(saved, represented, map);
+  return mapAndRestore(saved, represented, map);
 }
 
 View toV1beta1(const Value& alpha, Allocator& allocator, std::size_t unseenAnnotations) {
@@ -200,12 +200,12 @@ View toV1beta1(const Value& alpha, Allocator& allocator, std::size_t unseenAnnot
     Carried& carried = mapped.carried = carriedOf(&alpha, allocator);
     const std::string_view dgdName = beta.find("status").findText("dgdName");
     if (carried.deploymentStatus && equal(carried.deploymentStatus, minimalDeployment(dgdName, allocator))) {
-      carried.deploymentStatus = {};  // the name says the same
+      carried.deploymentStatus = {};  // the name alone gives the same status
     }
     if (const View spec = beta.findObject("spec"); spec && carried.profilingConfig) {
-      // A configuration that the typed fields represent completely is not kept beside them.
-      const View told = profilerConfigFromSpec(spec, {}, allocator);
-      if (equal(told, carried.profilingConfig)) carried.profilingConfig = {};
+      // The configuration is not saved if the typed fields represent it completely.
+      const View typedConfig = profilerConfigFromSpec(spec, {}, allocator);
+      if (equal(typedConfig, carried.profilingConfig)) carried.profilingConfig = {};
     }
     const Draft back = mapToV1alpha1(beta, carried, allocator);
     mapped.remainder = remainderOf(back.view(), &alpha, kRepresentedInV1alpha1);
@@ -213,13 +213,14 @@ View toV1beta1(const Value& alpha, Allocator& allocator, std::size_t unseenAnnot
   };
   std::vector<Field> saved =
       savedFields(alpha, keys::kBetaSpecRemainder, keys::kBetaStatusRemainder, allocator);
-  dropOvertaken(saved, kPhase, json::findText(json::find(&alpha, "status"), "state"), readsAsState);
-  Mapped mapped = keepingStatus(std::move(saved), kRepresentedInV1beta1, map);
+  dropContradicted(saved, kPhase, json::findText(json::find(&alpha, "status"), "state"), readsAsState);
+  Mapped mapped = mapKeepingStatus(std::move(saved), kRepresentedInV1beta1, map);
   guardWorkersImage(mapped.object.view(), &alpha, mapped.remainder);
   const std::vector<Annotation> annotations =
       fitAnnotations(annotationsOf(alpha), unseenAnnotations, writeCarried(mapped.carried),
                      std::move(mapped.remainder), keys::kAlphaSpecRemainder, keys::kAlphaStatusRemainder);
-  return assembled(shell(alpha, api::kV1beta1, annotations, allocator), mapped.object, allocator);
+  return withSpecAndStatus(resultHead(alpha, api::kV1beta1, annotations, allocator), mapped.object,
+                           allocator);
 }
 
 View toV1alpha1(const Value& beta, Allocator& allocator, std::size_t unseenAnnotations) {
@@ -235,20 +236,21 @@ View toV1alpha1(const Value& beta, Allocator& allocator, std::size_t unseenAnnot
   };
   std::vector<Field> saved =
       savedFields(beta, keys::kAlphaSpecRemainder, keys::kAlphaStatusRemainder, allocator);
-  dropOvertaken(saved, kState, json::findText(json::find(&beta, "status"), "phase"), readsAsPhase);
-  Mapped mapped = keepingStatus(std::move(saved), kRepresentedInV1alpha1, map);
+  dropContradicted(saved, kState, json::findText(json::find(&beta, "status"), "phase"), readsAsPhase);
+  Mapped mapped = mapKeepingStatus(std::move(saved), kRepresentedInV1alpha1, map);
   const std::vector<Annotation> annotations =
       fitAnnotations(annotationsOf(beta), unseenAnnotations, {}, std::move(mapped.remainder),
                      keys::kBetaSpecRemainder, keys::kBetaStatusRemainder);
-  return assembled(shell(beta, api::kV1alpha1, annotations, allocator), mapped.object, allocator);
+  return withSpecAndStatus(resultHead(beta, api::kV1alpha1, annotations, allocator), mapped.object,
+                           allocator);
 }
 
 ConvertError failure(const Value& object, std::string_view what) {
   const Value* metadata = json::find(&object, "metadata");
   const std::string_view name = json::findText(metadata, "name");
-  const std::string_view space = json::findText(metadata, "namespace");
-  return {
-      fmt::format("{}{}{}: {}", space, space.empty() ? "" : "/", name.empty() ? "(no name)" : name, what)};
+  const std::string_view namespaceName = json::findText(metadata, "namespace");
+  return {fmt::format("{}{}{}: {}", namespaceName, namespaceName.empty() ? "" : "/",
+                      name.empty() ? "(no name)" : name, what)};
 }
 
 }  // namespace

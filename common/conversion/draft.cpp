@@ -12,7 +12,8 @@ using json::Value;
 
 namespace {
 
-/// Like json::isNamed(). Most names that differ do so in length, or in the first or last byte.
+/// Like json::isNamed(). Compares length, first and last byte first, because most different names differ
+/// there.
 bool isNamed(std::string_view name, std::string_view key) {
   return name.size() == key.size() &&
          (key.empty() || (name.front() == key.front() && name.back() == key.back() && name == key));
@@ -20,24 +21,24 @@ bool isNamed(std::string_view name, std::string_view key) {
 
 }  // namespace
 
-/// A member of an object, or an item of a list, which has no name.
+/// A member of an object, or an item of a list (without a name).
 struct Part {
   std::string_view name;
   Draft value;
 };
 
-/// An object or list that a draft has made. The allocator frees it, and calls no destructor.
-struct Made {
+/// An object or list of a draft. The allocator frees the memory without calling destructors.
+struct DraftNode {
   Part* parts = nullptr;
   std::uint32_t size = 0;
-  std::uint32_t room = 0;
+  std::uint32_t capacity = 0;
   bool list = false;
 
   Part* begin() const { return parts; }
   Part* end() const { return parts + size; }
 
   void add(Part&& part, Allocator& allocator) {
-    if (size == room) reserve(std::max(room * 2, 4U), allocator);
+    if (size == capacity) reserve(std::max(capacity * 2, 4U), allocator);
     new (parts + size) Part{std::move(part)};
     ++size;
   }
@@ -45,7 +46,7 @@ struct Made {
     auto* place = static_cast<Part*>(allocator.Malloc(wanted * sizeof(Part)));
     std::uninitialized_move(begin(), end(), place);
     parts = place;
-    room = wanted;
+    capacity = wanted;
   }
   Part* find(std::string_view name) const {
     return std::find_if(begin(), end(), [&](const Part& part) { return isNamed(part.name, name); });
@@ -60,21 +61,21 @@ namespace {
 
 static_assert(!Allocator::kNeedFree && alignof(Part) <= alignof(std::uint64_t));
 
-// Text longer than this is never inside a Value, so it stays in place when the Value moves.
-constexpr std::size_t kAlwaysOutside = sizeof(Value);
+// RapidJSON stores longer text outside the Value, so it keeps its address when the Value is moved.
+constexpr std::size_t kMaxInlineText = sizeof(Value);
 
 Value nameOf(std::string_view name, Allocator& allocator) {
-  return name.size() <= kAlwaysOutside ? json::string(name, allocator) : Value{json::ref(name)};
+  return name.size() <= kMaxInlineText ? json::string(name, allocator) : Value{json::ref(name)};
 }
 
 }  // namespace
 
 bool View::isObject() const {
-  return value_ != nullptr ? value_->IsObject() : made_ != nullptr && !made_->list;
+  return value_ != nullptr ? value_->IsObject() : node_ != nullptr && !node_->list;
 }
 
 bool View::isList() const {
-  return value_ != nullptr ? value_->IsArray() : made_ != nullptr && made_->list;
+  return value_ != nullptr ? value_->IsArray() : node_ != nullptr && node_->list;
 }
 
 std::optional<bool> View::boolean() const {
@@ -82,32 +83,32 @@ std::optional<bool> View::boolean() const {
 }
 
 std::uint32_t View::size() const {
-  if (made_ != nullptr) return made_->size;
+  if (node_ != nullptr) return node_->size;
   if (value_ == nullptr) return 0;
   return value_->IsObject() ? value_->MemberCount() : value_->IsArray() ? value_->Size() : 0;
 }
 
 NamedView View::member(std::uint32_t index) const {
-  if (made_ != nullptr) return {made_->parts[index].name, made_->parts[index].value.view()};
+  if (node_ != nullptr) return {node_->parts[index].name, node_->parts[index].value.view()};
   const Value::Member& member = value_->MemberBegin()[index];
   return {json::text(member.name), &member.value};
 }
 
 View View::item(std::uint32_t index) const {
-  return made_ != nullptr ? made_->parts[index].value.view() : View{&(*value_)[index]};
+  return node_ != nullptr ? node_->parts[index].value.view() : View{&(*value_)[index]};
 }
 
-View View::findMade(std::string_view name) const {
-  if (made_ == nullptr || made_->list) return {};
-  const Part* part = made_->find(name);
-  return part == made_->end() ? View{} : part->value.view();
+View View::findInNode(std::string_view name) const {
+  if (node_ == nullptr || node_->list) return {};
+  const Part* part = node_->find(name);
+  return part == node_->end() ? View{} : part->value.view();
 }
 
 bool equal(View a, View b) {
   if (a.isSame(b)) return true;
   if (!a || !b) return false;
   if (a.value() != nullptr && b.value() != nullptr) return json::equal(*a.value(), *b.value());
-  // At least one is an object or list that a draft has made.
+  // At least one is an object or list of a draft.
   const bool objects = a.isObject() && b.isObject();
   if (!(objects || (a.isList() && b.isList())) || a.size() != b.size()) return false;
   for (std::uint32_t i = 0; i < a.size(); ++i) {
@@ -181,22 +182,22 @@ Draft Draft::list(Allocator& allocator, std::uint32_t expected) {
   return draft;
 }
 
-Made* Draft::make(bool list, std::uint32_t expected, Allocator& allocator) {
-  auto* made = new (allocator.Malloc(sizeof(Made))) Made;
-  made->list = list;
-  made->reserve(expected, allocator);
-  return made;
+DraftNode* Draft::make(bool list, std::uint32_t expected, Allocator& allocator) {
+  auto* node = new (allocator.Malloc(sizeof(DraftNode))) DraftNode;
+  node->list = list;
+  node->reserve(expected, allocator);
+  return node;
 }
 
-Made& Draft::made() {
-  if (own_ == nullptr) throw std::logic_error("a draft is changed that is not of its own");
+DraftNode& Draft::node() {
+  if (own_ == nullptr) throw std::logic_error("a draft that is a view cannot be changed");
   return *own_;
 }
 
 void Draft::own(Allocator& allocator) {
   const View all = shared_;
   if (own_ != nullptr || !(all.isObject() || all.isList())) return;
-  own_ = make(all.isList(), all.size() + 2, allocator);  // room for a few more
+  own_ = make(all.isList(), all.size() + 2, allocator);  // with capacity for a few more
   for (std::uint32_t i = 0; i < all.size(); ++i) {
     const NamedView part = all.isList() ? NamedView{{}, all.item(i)} : all.member(i);
     own_->add({part.name, part.view}, allocator);
@@ -205,7 +206,7 @@ void Draft::own(Allocator& allocator) {
 }
 
 void Draft::add(std::string_view name, Draft&& value, Allocator& allocator) {
-  made().add({name, std::move(value)}, allocator);
+  node().add({name, std::move(value)}, allocator);
 }
 
 void Draft::set(std::string_view name, Draft&& value, Allocator& allocator) {
@@ -217,21 +218,21 @@ void Draft::set(std::string_view name, Draft&& value, Allocator& allocator) {
 }
 
 void Draft::remove(std::string_view name) {
-  Made& made = this->made();
-  if (Part* part = made.find(name); part != made.end()) made.erase(part);
+  DraftNode& node = this->node();
+  if (Part* part = node.find(name); part != node.end()) node.erase(part);
 }
 
 Draft* Draft::findRaw(std::string_view name) {
-  Made& made = this->made();
-  Part* part = made.find(name);
-  return part == made.end() ? nullptr : &part->value;
+  DraftNode& node = this->node();
+  Part* part = node.find(name);
+  return part == node.end() ? nullptr : &part->value;
 }
 
 Draft& Draft::ensureObject(std::string_view name, Allocator& allocator) {
   Draft* member = findRaw(name);
   if (member == nullptr) {
     add(name, object(allocator), allocator);
-    return made().parts[made().size - 1].value;
+    return node().parts[node().size - 1].value;
   }
   if (!member->view().isObject()) *member = object(allocator);
   member->own(allocator);
@@ -239,16 +240,16 @@ Draft& Draft::ensureObject(std::string_view name, Allocator& allocator) {
 }
 
 void Draft::push(Draft&& value, Allocator& allocator) {
-  made().add({{}, std::move(value)}, allocator);
+  node().add({{}, std::move(value)}, allocator);
 }
 
 Draft& Draft::item(std::uint32_t index) {
-  return made().parts[index].value;
+  return node().parts[index].value;
 }
 
 void Draft::erase(std::uint32_t index) {
-  Made& made = this->made();
-  made.erase(made.parts + index);
+  DraftNode& node = this->node();
+  node.erase(node.parts + index);
 }
 
 }  // namespace dynamo::conversion

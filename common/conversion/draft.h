@@ -1,12 +1,12 @@
 #pragma once
-// The object that a conversion makes. Most of it is the source's: a draft refers to those values instead of
-// copying them, and writes only to what it has made itself.
+// The object that a conversion creates. It consists mostly of values of the source object. A draft refers to
+// them instead of copying them (copy on write).
 //
-// What holds for every view and draft in this folder:
-// - Nothing can be written through a view.
-// - A view refers to values of a document or to a draft. Both must stay in place and unchanged while it is
-//   used; so a draft is complete before views of it are put into another one.
-// - What a draft makes lives in the allocator, until that is cleared, even when the draft itself is gone.
+// Rules for all views and drafts in this folder:
+// - Views are read-only.
+// - A view refers to values of a document or of a draft. These must neither move nor change while the view is
+//   used, so a draft must be complete before a view of it is added to another draft.
+// - The objects and lists of a draft live in the allocator until it is cleared, even after the draft is gone.
 
 #include <cstdint>
 #include <optional>
@@ -19,18 +19,18 @@
 
 namespace dynamo::conversion {
 
-struct Made;
+struct DraftNode;
 struct NamedView;
 
-/// A JSON value to read. An empty view shows none: it has no type, members, items or text.
+/// A read-only view of a JSON value. An empty view has no type, members, items or text.
 class View {
  public:
   View() = default;
   View(const json::Value* value) : value_(value) {}
-  explicit View(const Made* made) : made_(made) {}
+  explicit View(const DraftNode* node) : node_(node) {}
 
-  /// Whether the view shows a value. Null is a value.
-  explicit operator bool() const { return value_ != nullptr || made_ != nullptr; }
+  /// Whether the view is not empty. Null is a value.
+  explicit operator bool() const { return value_ != nullptr || node_ != nullptr; }
   bool isNull() const { return value_ != nullptr && value_->IsNull(); }
   bool isObject() const;
   bool isList() const;
@@ -38,17 +38,17 @@ class View {
   bool isEmptyText() const { return isString() && value_->GetStringLength() == 0; }
   std::string_view text() const { return json::text(value_); }
   std::optional<bool> boolean() const;
-  /// The value of a document; nullptr when the view is empty or of an object or list that a draft has made.
+  /// The value of a document; nullptr if the view is empty or refers to an object or list of a draft.
   const json::Value* value() const { return value_; }
 
-  /// How many members or items there are.
+  /// Number of members or items.
   std::uint32_t size() const;
   NamedView member(std::uint32_t index) const;
   View item(std::uint32_t index) const;
 
-  /// The member `name` of an object as it stands, null included.
+  /// The member `name` of an object, which may be null.
   View findRaw(std::string_view name) const {
-    return value_ != nullptr ? View{json::findRaw(*value_, name)} : findMade(name);
+    return value_ != nullptr ? View{json::findRaw(*value_, name)} : findInNode(name);
   }
   /// The member `name`; null counts as absent.
   View find(std::string_view name) const {
@@ -61,14 +61,14 @@ class View {
   }
   std::string_view findText(std::string_view name) const { return findRaw(name).text(); }
 
-  /// Whether both views are of the same place, or both empty.
-  bool isSame(View other) const { return value_ == other.value_ && made_ == other.made_; }
+  /// Whether both views refer to the same value, or both are empty.
+  bool isSame(View other) const { return value_ == other.value_ && node_ == other.node_; }
 
  private:
-  View findMade(std::string_view name) const;
+  View findInNode(std::string_view name) const;
 
   const json::Value* value_ = nullptr;
-  const Made* made_ = nullptr;
+  const DraftNode* node_ = nullptr;
 };
 
 struct NamedView {
@@ -76,20 +76,20 @@ struct NamedView {
   View view;
 };
 
-/// json::equal() of what the views show. An empty view equals only an empty one.
+/// json::equal() of the values. An empty view equals only an empty view.
 bool equal(View a, View b);
 
 /// The view must not be empty.
 void write(View view, json::TextWriter& writer);
 std::string dump(View view);
 
-/// A value with a structure of its own. It shares only the text of long strings (json::share).
+/// Copies the value. The copy shares only the text of long strings (json::share).
 json::Value toValue(View view, json::Allocator& allocator);
 
-/// Gives `value` a place in `allocator`.
+/// Moves `value` into `allocator` and returns a view of it.
 View keep(json::Value&& value, json::Allocator& allocator);
 
-/// A JSON value in the making: a view, or an object or list of its own. No two drafts own the same one.
+/// A JSON value under construction: either a view, or an object or list that this draft owns exclusively.
 class Draft {
  public:
   Draft() = default;
@@ -105,43 +105,42 @@ class Draft {
   Draft& operator=(const Draft&) = delete;
   ~Draft() = default;
 
-  /// {} and [], with room for `expected` members or items.
-  static Draft object(json::Allocator& allocator, std::uint32_t expected = kUsualMembers);
-  static Draft list(json::Allocator& allocator, std::uint32_t expected = kUsualMembers);
+  /// An owned {} or [] with capacity for `expected` members or items.
+  static Draft object(json::Allocator& allocator, std::uint32_t expected = kExpectedMembers);
+  static Draft list(json::Allocator& allocator, std::uint32_t expected = kExpectedMembers);
 
   View view() const { return own_ != nullptr ? View{own_} : shared_; }
 
-  /// An object or list that was a view becomes one of its own with the same members or items, which are
-  /// views.
+  /// Turns a view of an object or list into an owned one. Its members or items are views.
   void own(json::Allocator& allocator);
 
-  // Of an object of its own. Names are not copied: they live as long as views do.
+  // The next functions require an owned object. Names are not copied, so they must live as long as views.
 
-  /// Adds a member that is not there yet.
+  /// Adds a member that does not exist yet.
   void add(std::string_view name, Draft&& value, json::Allocator& allocator);
-  /// Sets a member, at the end when it is not there.
+  /// Replaces a member, or appends it if absent.
   void set(std::string_view name, Draft&& value, json::Allocator& allocator);
-  /// Removes a member, if it is there; the others keep their order.
+  /// Removes a member if present. The other members keep their order.
   void remove(std::string_view name);
-  /// The member `name`, null included; nullptr when absent.
+  /// The member `name`, which may be null; nullptr if absent.
   Draft* findRaw(std::string_view name);
-  /// The member `name`, to be changed: {} when it is absent or no object.
+  /// The member `name` as an owned object; replaced by {} if it is absent or not an object.
   Draft& ensureObject(std::string_view name, json::Allocator& allocator);
 
-  // Of a list of its own.
+  // The next functions require an owned list.
 
   void push(Draft&& value, json::Allocator& allocator);
   Draft& item(std::uint32_t index);
   void erase(std::uint32_t index);
 
  private:
-  static constexpr std::uint32_t kUsualMembers = 8;
+  static constexpr std::uint32_t kExpectedMembers = 8;
 
-  static Made* make(bool list, std::uint32_t expected, json::Allocator& allocator);
-  Made& made();
+  static DraftNode* make(bool list, std::uint32_t expected, json::Allocator& allocator);
+  DraftNode& node();
 
-  View shared_;          ///< what the draft shows while it has nothing of its own
-  Made* own_ = nullptr;  ///< no other draft can change it
+  View shared_;               ///< the value if the draft is a view
+  DraftNode* own_ = nullptr;  ///< the owned object or list
 };
 
 }  // namespace dynamo::conversion

@@ -10,13 +10,13 @@
 
 namespace dynamo::conversion {
 
-/// Takes the first token, still escaped, from `pointer`, which is not empty.
+/// Removes and returns the first token of `pointer`, still escaped. `pointer` must not be empty.
 std::string_view nextToken(std::string_view& pointer);
 
-/// The name that a token stands for.
+/// Decodes the escapes of a token.
 std::string unescape(std::string_view token);
 
-/// The token as an index of a list.
+/// The token as a list index; nullopt if it is not a number.
 std::optional<std::uint32_t> asIndex(std::string_view token);
 
 /// The value at `pointer`; null counts as absent.
@@ -26,8 +26,8 @@ inline std::string_view parentOf(std::string_view pointer) {
   return pointer.substr(0, pointer.rfind('/'));
 }
 
-/// The order in which fields are restored: bytewise, but indexes of lists by value, so that item 2 comes
-/// before item 10.
+/// The order in which fields are restored: list indexes are compared as numbers (2 before 10), other tokens
+/// bytewise.
 bool pointerLess(std::string_view a, std::string_view b);
 
 }  // namespace dynamo::conversion

@@ -24,16 +24,16 @@ bool isPlanner(View view) {
   return view.isObject() && view.size() != 0;
 }
 
-/// `view` is a token count.
+/// `view` as an int32. It must be a token count.
 View toInt32(View view, Allocator& allocator) {
   const Value& number = *view.value();
   return number.IsInt() ? view : keep(Value{static_cast<std::int32_t>(number.GetDouble())}, allocator);
 }
 
-/// One scalar of the configuration and its typed field.
+/// A scalar of the configuration and the typed field of v1beta1.
 struct Scalar {
   std::string_view configKey;
-  std::string_view oldKey;  ///< spelling before 1.0, read when the new one is absent (quirk conv-Q8)
+  std::string_view oldKey;  ///< name before 1.0, read if `configKey` is absent (quirk conv-Q8)
   std::string_view specKey;
   bool (*represents)(View);
 };
@@ -44,14 +44,14 @@ constexpr Scalar kModelCache[] = {{"pvcName", {}, "pvcName", isText},
                                   {"modelPathInPvc", "pvcPath", "pvcModelPath", isText},
                                   {"pvcMountPath", "mountPath", "pvcMountPath", isText}};
 
-/// The configuration's value for `field` if v1beta1 can hold it.
+/// The value of `field` in the configuration; empty if v1beta1 cannot represent it.
 View represented(View group, const Scalar& field) {
   View value = group.find(field.configKey);
   if (!value && !field.oldKey.empty()) value = group.find(field.oldKey);
   return value && field.represents(value) ? value : View{};
 }
 
-/// Removes the value of a typed field that is not set, in both spellings, from `group`.
+/// Removes both names of `field` from `group`, if v1beta1 could represent the value.
 void strip(Draft& group, const Scalar& field) {
   for (const std::string_view key : {field.configKey, field.oldKey}) {
     const View value = key.empty() ? View{} : group.view().find(key);
@@ -59,13 +59,13 @@ void strip(Draft& group, const Scalar& field) {
   }
 }
 
-/// Puts the live value of `field` into `group`, in the spelling of the saved configuration when both are
-/// equal.
+/// Sets `field` in `group` to the live value. If the saved value is equal, its name and number format are
+/// kept.
 void put(View live, const Scalar& field, View savedGroup, Draft& group, Allocator& allocator) {
   const View saved = represented(savedGroup, field);
   const bool oldName = saved && !savedGroup.find(field.configKey);
   if (saved && equal(saved, live)) {
-    // The user's own spelling of an unchanged number (30.0) stays, and so does the field's old name.
+    // Keeps the number format of the user (30.0) and the old name of the field.
     group.set(oldName ? field.oldKey : field.configKey, saved, allocator);
     return;
   }
@@ -73,7 +73,7 @@ void put(View live, const Scalar& field, View savedGroup, Draft& group, Allocato
   group.set(field.configKey, live, allocator);
 }
 
-/// Refills or strips `fields` of config.<groupKey...>; `live` is their typed object, nothing when absent.
+/// Sets `fields` of `group` to the values of the typed object `live`, and removes those that `live` lacks.
 template <std::size_t N>
 void replaceScalars(const Scalar (&fields)[N], View live, View savedGroup, Draft& group,
                     Allocator& allocator) {

@@ -1,7 +1,7 @@
 #pragma once
-// What one version cannot hold of the other is saved in an annotation as a list of fields (conv-Q14). Each
-// field says what to restore. A guarded field also says which live value must still be there: when the live
-// object was changed, it wins. Anyone may change the annotation.
+// The remainder: the data that a version cannot represent, saved in an annotation as a list of fields
+// (conv-Q14). A guarded field is restored only if the live object still has the value that was seen when the
+// field was saved, so changes to the live object take precedence. Users can change the annotation.
 
 #include <string>
 #include <string_view>
@@ -13,34 +13,34 @@
 
 namespace dynamo::conversion {
 
-/// The list whose items are compared one by one; every other list is one value.
+/// The only list whose items are compared one by one. Other lists are compared as one value.
 inline constexpr std::string_view kContainersPointer =
     "/spec/overrides/profilingJob/template/spec/containers";
 
 /// One field to restore.
 struct Field {
   std::string pointer;       ///< RFC 6901, into the object
-  View value;                ///< empty: the field was absent
-  bool guarded = false;      ///< restore only while the live value is `seen`
-  View seen;                 ///< empty: it was absent
-  std::string guardPointer;  ///< where `seen` must be; empty: at `pointer`
-  bool inside = false;       ///< restore only while the object around it is there
+  View value;                ///< empty: the field is absent
+  bool guarded = false;      ///< restore only if the live value equals `seen`
+  View seen;                 ///< empty: the live value is absent
+  std::string guardPointer;  ///< pointer of `seen`; empty: the same as `pointer`
+  bool inside = false;       ///< restore only if the live object has the parent
   bool skipped = false;      ///< do not restore
 };
 
-/// Appends the fields that turn the member `name` ("spec" or "status") of `live` into that of `wanted`; both
-/// may be absent. The fields hold views of both.
-void difference(View live, View wanted, std::string_view name, const Represented& represented,
+/// Appends the fields that turn member `name` ("spec" or "status") of `live` into that of `wanted`. Either
+/// member may be absent. The fields have views of both objects.
+void difference(View live, View wanted, std::string_view name, const RepresentedFields& represented,
                 std::vector<Field>& fields);
 
-/// Restores `fields` in `object`, an object of its own. All guards are read before anything is changed.
+/// Restores `fields` in `object`, an owned object. All guards are evaluated before the object is changed.
 void restore(const std::vector<Field>& fields, Draft& object, json::Allocator& allocator);
 
-/// The annotation's text; fields in pointer order.
+/// The text of the annotation, with fields in pointer order.
 std::string encode(std::vector<const Field*> fields);
 
-/// Reads an annotation about `prefix` ("/spec" or "/status"). What is malformed, of another format version or
-/// nothing that conversion writes is left out. The values live in `allocator`.
+/// Decodes an annotation with fields below `prefix` ("/spec" or "/status"). Ignores malformed text, other
+/// format versions and fields that conversion never writes. The values live in `allocator`.
 std::vector<Field> decode(std::string_view text, std::string_view prefix, json::Allocator& allocator);
 
 }  // namespace dynamo::conversion

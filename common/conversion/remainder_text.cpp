@@ -16,9 +16,9 @@ using json::Value;
 
 constexpr int kFormat = 1;
 
-/// Whether conversion may have written the field. It removes the whole spec or status only behind a guard,
-/// and never the list of containers.
-bool plausible(const Field& field, std::string_view prefix) {
+/// Whether conversion can have written the field. Conversion removes a whole spec or status only with a
+/// guard, and never removes the list of containers.
+bool isWellFormed(const Field& field, std::string_view prefix) {
   if (field.pointer == prefix) return field.guarded && !field.value;
   if (field.pointer[prefix.size()] != '/') return false;
   return field.pointer != kContainersPointer || field.value;
@@ -71,7 +71,7 @@ std::string encode(std::vector<const Field*> fields) {
 
 std::vector<Field> decode(std::string_view text, std::string_view prefix, Allocator& allocator) {
   std::vector<Field> fields;
-  json::Document document{&allocator};  // what is in it stays in the allocator
+  json::Document document{&allocator};  // the values stay in the allocator
   if (text.empty() || json::parse(text, document)) return fields;
   const Value* version = json::find(document, "v");
   const Value* list = json::find(&document, "fields");
@@ -91,7 +91,7 @@ std::vector<Field> decode(std::string_view text, std::string_view prefix, Alloca
     field.guarded = seen != nullptr;
     if (field.guarded && !seen->IsNull()) field.seen = seen;
     if (!field.guardPointer.empty() && field.guardPointer.front() != '/') continue;
-    if (!plausible(field, prefix)) continue;
+    if (!isWellFormed(field, prefix)) continue;
     fields.push_back(std::move(field));
   }
   return fields;

@@ -58,10 +58,10 @@ constexpr std::string_view kAlphaPaths[] = {
 
 }  // namespace
 
-const Represented kRepresentedInV1beta1{kBetaPaths, std::size(kBetaPaths)};
-const Represented kRepresentedInV1alpha1{kAlphaPaths, std::size(kAlphaPaths)};
+const RepresentedFields kRepresentedInV1beta1{kBetaPaths, std::size(kBetaPaths)};
+const RepresentedFields kRepresentedInV1alpha1{kAlphaPaths, std::size(kAlphaPaths)};
 
-Represented::Step Represented::down(const Step& from, std::string_view name) const {
+RepresentedFields::Step RepresentedFields::descend(const Step& from, std::string_view name) const {
   Step step;
   step.below = from.below;
   step.length = from.length + 1 + name.size();
@@ -84,10 +84,10 @@ Represented::Step Represented::down(const Step& from, std::string_view name) con
   return step;
 }
 
-Represented::Place Represented::placeOf(std::string_view pointer) const {
+RepresentedFields::Relation RepresentedFields::relationOf(std::string_view pointer) const {
   Step step;
-  while (!pointer.empty()) step = down(step, unescape(nextToken(pointer)));
-  return step.place();
+  while (!pointer.empty()) step = descend(step, unescape(nextToken(pointer)));
+  return step.relation();
 }
 
 }  // namespace dynamo::conversion

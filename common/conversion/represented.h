@@ -1,5 +1,6 @@
 #pragma once
-// Which fields of a version the other version represents. For those the live object wins over saved values.
+// The fields of a version that the other version represents. For these the live object takes precedence over
+// saved values.
 
 #include <cstddef>
 #include <cstdint>
@@ -7,28 +8,32 @@
 
 namespace dynamo::conversion {
 
-class Represented {
+class RepresentedFields {
  public:
-  /// Pointers, at most 64, none below another; no name in them holds "~" or "/".
-  constexpr explicit Represented(const std::string_view* first, std::size_t count)
+  /// At most 64 pointers. No pointer is below another, and no name in them contains "~" or "/".
+  constexpr explicit RepresentedFields(const std::string_view* first, std::size_t count)
       : paths_(first), count_(count) {}
 
-  enum class Place { TargetOnly, Above, AtOrBelow };
+  /// How a field relates to the represented fields.
+  enum class Relation {
+    Unrepresented,  ///< neither of the others
+    Above,          ///< the parent of a represented field
+    AtOrBelow,      ///< a represented field, or below one
+  };
 
-  /// A place on the way down from the root.
+  /// A field on the way from the root to a descendant.
   struct Step {
-    std::uint64_t candidates = ~std::uint64_t{0};  ///< paths that lead on from here, by index
-    std::size_t length = 0;                        ///< length of the pointer that leads here
-    bool below = false;                            ///< at a represented field or below one
+    std::uint64_t candidates = ~std::uint64_t{0};  ///< bit set of the paths below this field
+    std::size_t length = 0;                        ///< length of the pointer of this field
+    bool below = false;                            ///< a represented field, or below one
 
-    /// Above: some represented field lies below.
-    Place place() const {
-      return below ? Place::AtOrBelow : candidates != 0 ? Place::Above : Place::TargetOnly;
+    Relation relation() const {
+      return below ? Relation::AtOrBelow : candidates != 0 ? Relation::Above : Relation::Unrepresented;
     }
   };
-  Step down(const Step& from, std::string_view name) const;
-  /// The place of a JSON pointer.
-  Place placeOf(std::string_view pointer) const;
+  Step descend(const Step& from, std::string_view name) const;
+  /// The relation of the field at a JSON pointer.
+  Relation relationOf(std::string_view pointer) const;
 
  private:
   std::uint64_t all() const { return count_ < 64 ? (std::uint64_t{1} << count_) - 1 : ~std::uint64_t{0}; }
@@ -38,7 +43,7 @@ class Represented {
 };
 
 /// Fields of v1beta1 that v1alpha1 represents, and the other way round.
-extern const Represented kRepresentedInV1beta1;
-extern const Represented kRepresentedInV1alpha1;
+extern const RepresentedFields kRepresentedInV1beta1;
+extern const RepresentedFields kRepresentedInV1alpha1;
 
 }  // namespace dynamo::conversion

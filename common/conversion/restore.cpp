@@ -1,4 +1,4 @@
-// Puts the fields of a remainder back into an object.
+// Restores the fields of a remainder.
 
 #include <utility>
 
@@ -13,28 +13,28 @@ using json::Value;
 
 constexpr std::string_view kPodSpecPointer = "/spec/overrides/profilingJob/template/spec";
 
-/// What remains of a pointer on the way down.
-struct Way {
+/// A pointer that is followed token by token.
+struct PointerWalk {
   std::string_view whole;
   std::string_view rest;
   std::string_view done() const { return whole.substr(0, whole.size() - rest.size()); }
 };
 
-void assign(Draft& at, Way way, View value, Allocator& allocator);
+void assign(Draft& at, PointerWalk walk, View value, Allocator& allocator);
 
-void assignItem(Draft& list, std::uint32_t index, const Way& way, View value, Allocator& allocator) {
+void assignItem(Draft& list, std::uint32_t index, const PointerWalk& walk, View value, Allocator& allocator) {
   const auto size = [&] { return list.view().size(); };
   if (!value && index >= size()) return;
-  // Only the first container can be missing: the base mapping makes it for the resources alone. A larger gap
-  // means that someone has changed the annotation.
+  // Only the first container can be missing, because the base mapping creates it only for resources. A larger
+  // gap means that a user changed the annotation.
   if (index > size() + 1) return;
-  while (size() < index || (size() == index && !way.rest.empty())) {
+  while (size() < index || (size() == index && !walk.rest.empty())) {
     Draft item = Draft::object(allocator);
     item.add("name", keep(Value{""}, allocator), allocator);
     list.push(std::move(item), allocator);
   }
-  if (!way.rest.empty()) {
-    assign(list.item(index), way, value, allocator);
+  if (!walk.rest.empty()) {
+    assign(list.item(index), walk, value, allocator);
   } else if (!value) {
     list.erase(index);
   } else if (index < size()) {
@@ -44,8 +44,8 @@ void assignItem(Draft& list, std::uint32_t index, const Way& way, View value, Al
   }
 }
 
-/// What a field is restored into when it is not there. The schema requires the list of containers (b1-Q5).
-Draft madeFor(std::string_view pointer, Allocator& allocator) {
+/// A new parent for a restored field. The schema requires the list of containers (b1-Q5).
+Draft newParent(std::string_view pointer, Allocator& allocator) {
   if (pointer == kContainersPointer) return Draft::list(allocator);
   Draft made = Draft::object(allocator);
   if (pointer == kPodSpecPointer) made.add("containers", Draft::list(allocator), allocator);
@@ -53,20 +53,20 @@ Draft madeFor(std::string_view pointer, Allocator& allocator) {
 }
 
 void add(Draft& object, std::string_view name, Draft&& value, Allocator& allocator) {
-  // A name of the caller's does not live as long as the draft.
+  // The name is copied, because it must live as long as the draft.
   object.add(keep(json::string(name, allocator), allocator).text(), std::move(value), allocator);
 }
 
-void assign(Draft& at, Way way, View value, Allocator& allocator) {
-  const std::string name = unescape(nextToken(way.rest));
+void assign(Draft& at, PointerWalk walk, View value, Allocator& allocator) {
+  const std::string name = unescape(nextToken(walk.rest));
   at.own(allocator);
   if (at.view().isList()) {
-    if (const auto index = asIndex(name)) assignItem(at, *index, way, value, allocator);
+    if (const auto index = asIndex(name)) assignItem(at, *index, walk, value, allocator);
     return;
   }
-  if (!at.view().isObject()) return;  // tampered with: the live value stays
+  if (!at.view().isObject()) return;  // the annotation was changed by a user: keep the live value
   Draft* child = at.findRaw(name);
-  if (way.rest.empty()) {
+  if (walk.rest.empty()) {
     if (!value) {
       at.remove(name);
     } else if (child != nullptr) {
@@ -78,7 +78,7 @@ void assign(Draft& at, Way way, View value, Allocator& allocator) {
   }
   if (child == nullptr || child->view().isNull()) {
     if (!value) return;
-    Draft made = madeFor(way.done(), allocator);
+    Draft made = newParent(walk.done(), allocator);
     if (child != nullptr) {
       *child = std::move(made);
     } else {
@@ -86,11 +86,11 @@ void assign(Draft& at, Way way, View value, Allocator& allocator) {
       child = at.findRaw(name);
     }
   }
-  assign(*child, way, value, allocator);
+  assign(*child, walk, value, allocator);
 }
 
-/// Whether the live object still has what the field was saved beside.
-bool holds(const Field& field, View object) {
+/// Whether the live object still has the values that `field` was saved with.
+bool guardHolds(const Field& field, View object) {
   const View live = lookUp(object, field.guardPointer.empty() ? field.pointer : field.guardPointer);
   return equal(live, field.seen) && (!field.inside || lookUp(object, parentOf(field.pointer)));
 }
@@ -98,12 +98,13 @@ bool holds(const Field& field, View object) {
 }  // namespace
 
 void restore(const std::vector<Field>& fields, Draft& object, Allocator& allocator) {
-  std::vector<const Field*> due;
+  std::vector<const Field*> applicable;
   for (const Field& field : fields) {
     if (field.skipped || field.pointer.empty() || field.pointer.front() != '/') continue;
-    if (!field.guarded || holds(field, object.view())) due.push_back(&field);
+    if (!field.guarded || guardHolds(field, object.view())) applicable.push_back(&field);
   }
-  for (const Field* field : due) assign(object, {field->pointer, field->pointer}, field->value, allocator);
+  for (const Field* field : applicable)
+    assign(object, {field->pointer, field->pointer}, field->value, allocator);
 }
 
 }  // namespace dynamo::conversion

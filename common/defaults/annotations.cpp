@@ -35,8 +35,8 @@ void carryAnnotations(Value& object, const Value& old, std::vector<field::Warnin
     if (stored == nullptr || find(object, key) != nullptr) continue;
     setAnnotation(object, key, json::text(*stored), allocator);
     if (key == api::annotation::kOriginVersion && !replaced) {
-      warnings.push_back({field::Path{"metadata.annotations"}.key(key), "cannot be removed, kept",
-                          std::string{kOriginVersionRemoved}});
+      warnings.push_back({field::Path{"metadata.annotations"}.key(key),
+                          "cannot be removed; the stored value is kept", std::string{kOriginVersionRemoved}});
     }
   }
 }

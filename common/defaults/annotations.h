@@ -1,5 +1,5 @@
 #pragma once
-// Annotations that belong to the operator: kept from request to request, stamped, recorded.
+// The annotations that the operator owns.
 
 #include <string_view>
 #include <vector>
@@ -10,22 +10,24 @@
 
 namespace dynamo::defaults {
 
-/// The rule of the warning of carryAnnotations().
+/// Rule id of the warning of carryAnnotations().
 inline constexpr std::string_view kOriginVersionRemoved = "origin-version-removed";
 
-/// Puts back what `object` dropped of operator-owned annotations that `old` has (`kubectl replace` drops all
-/// of them; quirk adm-Q2). Dropping the origin version alone is worth a warning.
+/// Restores operator-owned annotations of `old` that `object` lacks (quirk adm-Q2). `kubectl replace` drops
+/// all of them, which is no mistake; a request that drops only the origin version gets a warning.
 void carryAnnotations(json::Value& object, const json::Value& old, std::vector<field::Warning>& warnings,
                       json::Allocator& allocator);
 
-/// Sets the origin version where there is none, not even an empty one; its digest, or empty when it stayed.
+/// Sets the origin version unless the annotation exists, even if it is empty. Returns the digest of the
+/// value, or "" if nothing was set.
 std::string stampOrigin(json::Value& object, std::string_view operatorVersion, json::Allocator& allocator);
 
-/// Sets the record, or takes it away when `record` is empty. A record that says the same keeps its text.
+/// Sets the annotation to `record`, or removes it if `record` is empty. The text is kept if the content is
+/// equal.
 void setRecord(json::Value& object, const json::Value& record, const Record& before, const Record& now,
                json::Allocator& allocator);
 
-/// Takes an annotation away, and the map when that was the last one.
+/// Removes an annotation. Removes the map, too, if it becomes empty.
 void dropAnnotation(json::Value& object, std::string_view key);
 
 }  // namespace dynamo::defaults

@@ -12,6 +12,7 @@
 #include "common/defaults/units.h"
 #include "common/json/build.h"
 #include "common/model/graph.h"
+#include "common/model/scaling.h"
 #include "common/schema/defaults.h"
 #include "common/schema/registry.h"
 
@@ -21,28 +22,26 @@ namespace {
 using json::Allocator;
 using json::Value;
 
-/// One component on its way through a request.
-struct Component {
+/// One component of a request, with its state before the request.
+struct ComponentChange {
   Value* now;
-  const Value* before;        ///< in the stored object; nullptr: not there
-  const Value* recordBefore;  ///< its trie in the stored object
-  const Value* recordNow;     ///< its trie as the request has it
+  const Value* before;        ///< in the stored object; nullptr if absent
+  const Value* recordBefore;  ///< the trie in the stored object
+  const Value* recordNow;     ///< the trie in the request
   const schema::Node* node;
-  Claim claim;        ///< of the request
-  Claim claimBefore;  ///< of the stored object
+  Claim claim;        ///< from the request
+  Claim claimBefore;  ///< from the stored object
 };
 
-/// The schema of spec: both kinds with components have one.
+/// The schema of spec. Both kinds that have components have one.
 const schema::Node& specNodeOf(const Value& object) {
   return *schema::find(api::kV1alpha1, json::findText(&object, "kind"))->member("spec");
 }
 
-bool hasAdapter(const Value& component) {
-  return json::findBool(json::findObject(&component, "scalingAdapter"), "enabled").value_or(false);
-}
-
-/// `replicas` is kept, not derived: what runs must not change because a default is derived afresh.
-void keepReplicas(const Component& component, Value& trie, Allocator& allocator) {
+/// Sets the default of `replicas`. An existing value is never derived again, because that could scale running
+/// pods.
+void defaultReplicas(const ComponentChange& component, bool honoursAutoscaling, Value& trie,
+                     Allocator& allocator) {
   Value& now = *component.now;
   std::string digest;
   if (const Value* present = json::find(now, "replicas")) {
@@ -52,7 +51,9 @@ void keepReplicas(const Component& component, Value& trie, Allocator& allocator)
     }
   } else {
     const Value* stored = json::find(component.before, "replicas");
-    Value replicas = stored != nullptr && hasAdapter(now) ? json::copy(*stored, allocator) : Value{1};
+    Value replicas = stored != nullptr && model::hasScalingAdapter(now, honoursAutoscaling)
+                         ? json::copy(*stored, allocator)
+                         : Value{1};
     digest = digestOf(replicas);
     if (component.claim.member("replicas").managed()) digest += kNamedWithNull;
     json::set(now, "replicas", std::move(replicas), allocator);
@@ -64,63 +65,63 @@ void keepReplicas(const Component& component, Value& trie, Allocator& allocator)
   }
 }
 
-/// takeUnits without replicas.
-void take(Value& component, const Value* trie, const Claim& claim, Ours ours, const Value* other,
-          Allocator& allocator) {
+/// takeUnits() for all units except `replicas`.
+void takeUnitsExceptReplicas(Value& component, const Value* trie, const Claim& claim, OwnedUnits owned,
+                             const Value* other, Allocator& allocator) {
   if (trie == nullptr) return;
   Value replicas;
   if (const Value* present = json::find(component, "replicas")) replicas = json::copy(*present, allocator);
-  takeUnits(component, *trie, claim, ours, other);
+  takeUnits(component, *trie, claim, owned, other);
   if (!replicas.IsNull()) json::set(component, "replicas", std::move(replicas), allocator);
 }
 
-class Request {
+class RequestDefaulter {
  public:
-  Request(Value& object, const Value* old, const DefaultContext& context, Allocator& allocator)
+  RequestDefaulter(Value& object, const Value* old, const DefaultContext& context, Allocator& allocator)
       : object_(object),
         old_(old),
         context_(context),
         allocator_(allocator),
-        graph_(json::findText(&object, "kind") == api::kDynamoGraphDeployment),
+        isGraph_(json::findText(&object, "kind") == api::kDynamoGraphDeployment),
         before_(old),
         now_(&object, &before_),
-        around_(surroundingsOf(object, context.namespaceName)) {
+        graphContext_(graphContextOf(object, context.namespaceName)) {
     if (old_ == nullptr) return;
-    const std::string_view asked = annotationOf(&object, api::annotation::kRedefault);
-    const bool redefault = !asked.empty() && asked != annotationOf(old_, api::annotation::kRedefault);
-    afresh_ = redefault || surroundingsOf(*old_, context.namespaceName) != around_;
+    const std::string_view requested = annotationOf(&object, api::annotation::kRedefault);
+    const bool redefault = !requested.empty() && requested != annotationOf(old_, api::annotation::kRedefault);
+    rederive_ = redefault || graphContextOf(*old_, context.namespaceName) != graphContext_;
   }
 
   bool recordsAreNewer() const { return old_ != nullptr ? before_.newer() : now_.newer(); }
 
-  /// Replaces the annotation by what this request makes of the components.
+  /// Sets the defaults of all components and the record.
   void run(std::string stamp) {
     const json::Maker make{allocator_};
     Value record = make.object("v", kRecordVersion);
-    if (stamp.empty()) stamp = keptStamp();
+    if (stamp.empty()) stamp = storedStamp();
     if (!stamp.empty()) {
       make.set(record, "metadata",
                make.object("annotations", make.object(api::annotation::kOriginVersion, stamp)));
     }
-    Value components = graph_ ? services() : component();
+    Value components = isGraph_ ? services() : component();
     if (!components.ObjectEmpty()) make.set(record, "spec", std::move(components));
     if (record.MemberCount() == 1) record.SetObject();
     setRecord(object_, record, before_, now_, allocator_);
   }
 
-  /// Only what no version may leave undone.
+  /// Sets only `replicas`, which every version must set.
   void fillReplicas() {
-    if (!graph_) return;
-    forEach([&](std::string_view, Component& component) {
+    if (!isGraph_) return;
+    forEach([&](std::string_view, ComponentChange& component) {
       Value trie{rapidjson::kObjectType};
-      keepReplicas(component, trie, allocator_);
+      defaultReplicas(component, context_.config.compatibilityAutoscaling, trie, allocator_);
     });
   }
 
  private:
   const Value* spec(const Value* object) const { return json::findObject(object, "spec"); }
 
-  std::string keptStamp() const {
+  std::string storedStamp() const {
     const Record& source = before_.present() ? before_ : now_;
     const std::string_view digest = source.stamp();
     const std::string_view held = annotationOf(&object_, api::annotation::kOriginVersion);
@@ -132,8 +133,8 @@ class Request {
   void forEach(Do&& visit) {
     Value& now = *json::find(object_, "spec");
     const schema::Node& node = specNodeOf(object_);
-    if (!graph_) {
-      Component component{&now, spec(old_), before_.component(), now_.component(), &node, {}, {}};
+    if (!isGraph_) {
+      ComponentChange component{&now, spec(old_), before_.component(), now_.component(), &node, {}, {}};
       visit({}, component);
       return;
     }
@@ -144,21 +145,21 @@ class Request {
     for (auto& service : services->GetObject()) {
       if (!service.value.IsObject()) continue;
       const std::string_view name = json::text(service.name);
-      Component component{&service.value,
-                          json::findObject(old, name),
-                          before_.service(name),
-                          now_.service(name),
-                          map.member(name),
-                          {},
-                          {}};
+      ComponentChange component{&service.value,
+                                json::findObject(old, name),
+                                before_.service(name),
+                                now_.service(name),
+                                map.member(name),
+                                {},
+                                {}};
       visit(name, component);
     }
   }
 
   Value services() {
     std::vector<std::pair<std::string_view, Value>> tries;
-    forEach([&](std::string_view name, Component& component) {
-      Value trie = defaulted(name, component);
+    forEach([&](std::string_view name, ComponentChange& component) {
+      Value trie = defaultComponent(name, component);
       if (!trie.ObjectEmpty()) tries.emplace_back(name, std::move(trie));
     });
     std::sort(tries.begin(), tries.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -171,75 +172,81 @@ class Request {
 
   Value component() {
     Value trie;
-    forEach([&](std::string_view name, Component& component) { trie = defaulted(name, component); });
+    forEach(
+        [&](std::string_view name, ComponentChange& component) { trie = defaultComponent(name, component); });
     return trie;
   }
 
-  /// The trie of `component` after this request.
-  Value defaulted(std::string_view name, Component& component) {
+  /// Sets the defaults of `component` and returns its new trie.
+  Value defaultComponent(std::string_view name, ComponentChange& component) {
     const bool same = component.before != nullptr && json::equal(*component.now, *component.before);
     Value trie{rapidjson::kObjectType};
-    if (same && !afresh_) {
+    if (same && !rederive_) {
       if (component.recordBefore != nullptr) trie = json::copy(*component.recordBefore, allocator_);
       if (json::find(component.now, "replicas") != nullptr) return trie;
     } else {
-      claim(name, component);
+      resolveClaims(name, component);
       trie = old_ == nullptr ? created(component) : updated(component);
     }
-    // A component deployment may do without: then its Deployment is scaled from outside (quirk child-Q36).
-    if (graph_) {
-      keepReplicas(component, trie, allocator_);
+    // A component deployment needs no `replicas`: without it others scale its Deployment (quirk child-Q36).
+    if (isGraph_) {
+      defaultReplicas(component, context_.config.compatibilityAutoscaling, trie, allocator_);
     } else {
       json::remove(trie, "replicas");
     }
     return trie;
   }
 
-  void claim(std::string_view name, Component& component) {
+  void resolveClaims(std::string_view name, ComponentChange& component) {
     if (!claims_) claims_.emplace(object_);
     if (!claimsBefore_ && old_ != nullptr) claimsBefore_.emplace(*old_);
     const auto below = [&](const Claim& root) {
       const Claim spec = root.member("spec");
-      return graph_ ? spec.member("services").member(name) : spec;
+      return isGraph_ ? spec.member("services").member(name) : spec;
     };
     component.claim = below(claims_->root());
     if (claimsBefore_) component.claimBefore = below(claimsBefore_->root());
   }
 
-  Value derived(Component& component) {
+  Value derived(ComponentChange& component) {
     return derive(*component.now,
-                  {context_.components, context_.config, around_, component.node, component.claim},
+                  {context_.components, context_.config, graphContext_, component.node, component.claim},
                   allocator_);
   }
 
-  /// A record on CREATE: an exported object, or one that this webhook saw a moment ago. All of it stands in
-  /// the manifest, so that managers name it says nothing.
-  Value created(Component& component) {
+  /// On CREATE. An object with a record was exported, or the API server calls this webhook again in the same
+  /// request. The manifest then contains the defaults, so field managers own them and claims are ignored.
+  Value created(ComponentChange& component) {
     if (component.recordNow == nullptr) return derived(component);
     Value whole = json::copy(*component.now, allocator_);
-    take(*component.now, component.recordNow, {}, Ours::Unclaimed, nullptr, allocator_);
+    takeUnitsExceptReplicas(*component.now, component.recordNow, {}, OwnedUnits::Unclaimed, nullptr,
+                            allocator_);
     const bool stays =
-        json::findText(component.recordNow, kDerivedFrom) == derivedFrom(*component.now, around_) &&
+        json::findText(component.recordNow, kDerivedFrom) == derivedFrom(*component.now, graphContext_) &&
         hasUnits(whole, *component.recordNow);
     if (!stays) return derived(component);
     *component.now = std::move(whole);
     return json::copy(*component.recordNow, allocator_);
   }
 
-  Value updated(Component& component) {
+  Value updated(ComponentChange& component) {
     Value& now = *component.now;
     if (component.before != nullptr && component.recordBefore != nullptr &&
-        anyOvertaken(now, *component.recordBefore, *component.before)) {
-      leaveOvertaken(now, *component.recordBefore, *component.before, component.claim, component.claimBefore);
+        mayHaveConflictingUnits(now, *component.recordBefore, *component.before)) {
+      dropConflictingUnits(now, *component.recordBefore, *component.before, component.claim,
+                           component.claimBefore);
     }
-    take(now, component.recordBefore, component.claim, Ours::Unclaimed, nullptr, allocator_);
+    takeUnitsExceptReplicas(now, component.recordBefore, component.claim, OwnedUnits::Unclaimed, nullptr,
+                            allocator_);
     if (now_.text() != before_.text()) {
-      // A manifest with a record of its own, or what this webhook made of the request a moment ago.
-      take(now, component.recordNow, {}, Ours::Differing, component.before, allocator_);
+      // The manifest has a record, or the API server calls this webhook again in the same request.
+      takeUnitsExceptReplicas(now, component.recordNow, {}, OwnedUnits::Differing, component.before,
+                              allocator_);
     }
-    if (component.before == nullptr || afresh_) return derived(component);
+    if (component.before == nullptr || rederive_) return derived(component);
     Value left = json::copy(*component.before, allocator_);
-    take(left, component.recordBefore, component.claimBefore, Ours::UnclaimedOrMissing, &now, allocator_);
+    takeUnitsExceptReplicas(left, component.recordBefore, component.claimBefore,
+                            OwnedUnits::UnclaimedOrMissing, &now, allocator_);
     if (!sameIntent(now, left)) return derived(component);
     Value trie{rapidjson::kObjectType};
     if (component.recordBefore != nullptr) {
@@ -253,16 +260,16 @@ class Request {
   const Value* old_;
   const DefaultContext& context_;
   Allocator& allocator_;
-  bool graph_;
+  bool isGraph_;
   Record before_;
   Record now_;
-  Surroundings around_;
-  bool afresh_ = false;  ///< something around the components changed, or new defaults are asked for
+  GraphContext graphContext_;
+  bool rederive_ = false;  ///< derive all defaults again: the graph context changed, or the user requested it
   std::optional<Claims> claims_;
   std::optional<Claims> claimsBefore_;
 };
 
-bool isOurs(const Value& object) {
+bool takesDefaults(const Value& object) {
   const std::string_view kind = json::findText(&object, "kind");
   if (kind == api::kDynamoComponentDeployment) return model::graphOwner(object) == nullptr;
   return kind == api::kDynamoGraphDeployment;
@@ -270,22 +277,22 @@ bool isOurs(const Value& object) {
 
 }  // namespace
 
-DefaultResult applyDefaults(Value& object, const Value* old, const DefaultContext& context,
-                            Allocator& allocator) {
+DefaultResult applyComponentDefaults(Value& object, const Value* old, const DefaultContext& context,
+                                     Allocator& allocator) {
   DefaultResult result;
-  if (!isOurs(object) || json::findObject(&object, "spec") == nullptr) return result;
-  schema::applyDefaults(specNodeOf(object), *json::find(object, "spec"), allocator);
-  Request request{object, old, context, allocator};
+  if (!takesDefaults(object) || json::findObject(&object, "spec") == nullptr) return result;
+  schema::applySchemaDefaults(specNodeOf(object), *json::find(object, "spec"), allocator);
+  RequestDefaulter defaulter{object, old, context, allocator};
   std::string stamp;
   if (old != nullptr) {
     carryAnnotations(object, *old, result.warnings, allocator);
   } else if (json::findText(&object, "kind") == api::kDynamoGraphDeployment) {
     stamp = stampOrigin(object, context.operatorVersion, allocator);
   }
-  if (request.recordsAreNewer()) {
-    request.fillReplicas();
+  if (defaulter.recordsAreNewer()) {
+    defaulter.fillReplicas();
   } else {
-    request.run(std::move(stamp));
+    defaulter.run(std::move(stamp));
   }
   return result;
 }

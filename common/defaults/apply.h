@@ -1,6 +1,6 @@
 #pragma once
-// The mutating half of admission for DynamoGraphDeployment and DynamoComponentDeployment: defaults are
-// written into the object, the user always wins, and defaults do not go stale (the laws in
+// Mutating admission for DynamoGraphDeployment and DynamoComponentDeployment. Defaults are written into the
+// object, values of the user take precedence, and defaults do not become stale (see the laws in
 // common/decisions.md).
 
 #include <string>
@@ -17,26 +17,26 @@ namespace dynamo::defaults {
 struct DefaultContext {
   const model::ComponentDefaults& components;
   const config::OperatorConfig& config;
-  std::string_view operatorVersion;  ///< stamped on graphs verbatim; "" and "unknown" are not
-  std::string_view namespaceName;    ///< of the request; for objects without metadata.namespace
+  std::string_view operatorVersion;  ///< set as annotation on new graphs unless "" or "unknown"
+  std::string_view namespaceName;    ///< namespace of the request, for objects without metadata.namespace
 };
 
 struct DefaultResult {
   std::vector<field::Warning> warnings;
 };
 
-/// Makes of `object`, as a request brings it, what is to be stored: schema defaults in place of nulls,
-/// `replicas`, defaults of components, operator-owned annotations, the record of what was written. `old`: the
-/// stored object on UPDATE, nullptr on CREATE. A component deployment that a graph made stays as it is.
-/// Deterministic; objects of other kinds and of wrong structure come back unchanged.
-DefaultResult applyDefaults(json::Value& object, const json::Value* old, const DefaultContext& context,
-                            json::Allocator& allocator);
+/// Sets the defaults of `object`, the object of a request: schema defaults in place of nulls, `replicas`,
+/// component defaults, operator-owned annotations and the record of the written defaults. `old` is the stored
+/// object on UPDATE and nullptr on CREATE. Objects of other kinds, objects without a spec and component
+/// deployments of a graph are not changed. Deterministic.
+DefaultResult applyComponentDefaults(json::Value& object, const json::Value* old,
+                                     const DefaultContext& context, json::Allocator& allocator);
 
-/// What the user wrote: `object` without what its record, managedFields and last-applied-configuration say is
-/// the webhook's, and without the record. Of an object that was never defaulted: a copy.
+/// The intent of the user: a copy of `object` without the record and without the values that the webhook owns
+/// according to the record, managedFields and last-applied-configuration.
 json::Value intent(const json::Value& object, json::Allocator& allocator);
 
-/// The same in place.
+/// Reduces `object` to its intent in place.
 void reduceToIntent(json::Value& object);
 
 }  // namespace dynamo::defaults

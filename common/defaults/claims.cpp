@@ -10,7 +10,7 @@ namespace {
 
 using json::Value;
 
-/// Whether a FieldsV1 name is the item with `key` being `name`: k:{"name":"POD_UID"}.
+/// Whether a FieldsV1 name selects the item whose member `key` is `name`, for example k:{"name":"POD_UID"}.
 bool namesItem(std::string_view field, std::string_view key, std::string_view name) {
   const auto skip = [&](std::string_view part) {
     if (!field.starts_with(part)) return false;

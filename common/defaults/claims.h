@@ -1,6 +1,6 @@
 #pragma once
-// Who besides the webhook names a place of an object. What the webhook wrote has no owner in managedFields,
-// so a named place holds what a user wants there.
+// The fields of an object that are claimed: a field manager owns them, or last-applied-configuration has
+// them. Values that the webhook wrote have no owner in managedFields, so a claimed field belongs to the user.
 
 #include <string_view>
 #include <vector>
@@ -9,27 +9,28 @@
 
 namespace dynamo::defaults {
 
-/// A place in the claims on one object; goes down as one goes down the object.
+/// The claims on one field and the fields below it.
 class Claim {
  public:
   Claim member(std::string_view name) const;
-  /// The item of a list whose member `key` is `name`.
+  /// The claims on the list item whose member `key` is `name`.
   Claim item(std::string_view key, std::string_view name) const;
-  /// The item of a list of ports. A list in last-applied-configuration names all of them.
+  /// The claims on an item of a list of ports. A list in last-applied-configuration claims all of its items.
   Claim port(const json::Value& port) const;
 
-  /// A manager in managedFields names the place, be it only with a null.
+  /// Whether a field manager owns the field. It may own the field with a null value.
   bool managed() const { return !managers_.empty(); }
-  /// A manager, or a value in last-applied-configuration.
+  /// Whether a field manager owns the field or last-applied-configuration has it.
   bool named() const { return managed() || applied_ != nullptr; }
 
  private:
   friend class Claims;
-  std::vector<const json::Value*> managers_;  ///< FieldsV1 below the place, of each manager that names it
+  std::vector<const json::Value*> managers_;  ///< FieldsV1 below the field, of each manager that owns it
   const json::Value* applied_ = nullptr;
 };
 
-/// Holds what claims point into: kubectl's annotation is parsed, managedFields stay in `object`.
+/// The claims on an object. Refers to the managedFields of `object` and owns the parsed
+/// last-applied-configuration.
 class Claims {
  public:
   explicit Claims(const json::Value& object);

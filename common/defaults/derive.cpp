@@ -20,17 +20,17 @@ constexpr std::array<std::string_view, 1> kSharedMemory = {"sharedMemory"};
 constexpr std::array<std::string_view, 1> kPodSpec = {"extraPodSpec"};
 constexpr std::array<std::string_view, 2> kMainContainer = {"extraPodSpec", "mainContainer"};
 
-/// The units at places where the user has nothing. What completes a value of the user's is left to pods.
-std::vector<Unit> absent(std::vector<Unit>&& units) {
+/// The units for absent fields. Units that complete a value of the user are applied to pods only.
+std::vector<Unit> onlyAbsent(std::vector<Unit>&& units) {
   std::erase_if(units, [](const Unit& unit) { return unit.how != Unit::How::Absent; });
   return std::move(units);
 }
 
 model::Completion completion(const Value& component, const Derivation& from, Allocator& allocator) {
-  const Surroundings& around = from.around;
+  const GraphContext& graphContext = from.graphContext;
   const std::string dynamoNamespace =
       model::dynamoNamespace(json::findBool(&component, "globalDynamoNamespace").value_or(false),
-                             around.namespaceName, around.graph);
+                             graphContext.namespaceName, graphContext.graph);
   const std::string_view own =
       json::findText(json::findObject(&component, "annotations"), api::annotation::kDiscoveryBackend);
   const std::string type{json::findText(&component, "componentType")};
@@ -38,27 +38,27 @@ model::Completion completion(const Value& component, const Derivation& from, All
       from.components,
       from.config,
       type,
-      around.graph,
-      around.namespaceName,
+      graphContext.graph,
+      graphContext.namespaceName,
       dynamoNamespace,
-      model::discoveryBackend(own, around.discovery, from.config.discoveryBackend),
-      around.envNames};
+      model::discoveryBackend(own, graphContext.discovery, from.config.discoveryBackend),
+      graphContext.envNames};
   return model::complete(component, input, allocator);
 }
 
 }  // namespace
 
 Value derive(Value& component, const Derivation& from, Allocator& allocator) {
-  const std::string source = derivedFrom(component, from.around);
+  const std::string source = derivedFrom(component, from.graphContext);
   const bool userLists = from.components.completesUserLists();
   const Value* main = json::find(json::find(&component, "extraPodSpec"), "mainContainer");
   const bool hasEnv = json::find(main, "env") != nullptr;
   model::Completion made = completion(component, from, allocator);
   Writer writer{component, from.node, from.claim, allocator};
-  writer.members(kSharedMemory, absent(std::move(made.sharedMemory)));
-  writer.members(kPodSpec, absent(std::move(made.podSpec)));
+  writer.members(kSharedMemory, onlyAbsent(std::move(made.sharedMemory)));
+  writer.members(kPodSpec, onlyAbsent(std::move(made.podSpec)));
   if (userLists) writer.items(kPodSpec, "volumes", std::move(made.volumes));
-  writer.members(kMainContainer, absent(std::move(made.mainContainer)));
+  writer.members(kMainContainer, onlyAbsent(std::move(made.mainContainer)));
   if (userLists) writer.items(kMainContainer, "volumeMounts", std::move(made.volumeMounts));
   if (userLists || !hasEnv) writer.items(kMainContainer, "env", std::move(made.env));
   Value trie = writer.take();

@@ -1,5 +1,5 @@
 #pragma once
-// Writes the defaults of one component into it, where the user has nothing.
+// Writes the defaults of a component into its absent fields.
 
 #include <string>
 #include <string_view>
@@ -13,39 +13,39 @@
 
 namespace dynamo::defaults {
 
-/// What the defaults of a component depend on besides itself and the configuration. The names of variables
-/// point into spec.envs of the graph.
-struct Surroundings {
+/// The properties of the graph that the defaults of a component depend on. `envNames` refers to spec.envs of
+/// the graph.
+struct GraphContext {
   std::string graph;                       ///< name of the graph; empty while only generateName is known
-  std::string namespaceName;               ///< of Kubernetes; empty: unknown
-  std::string discovery;                   ///< the graph's annotation as written
-  std::vector<std::string_view> envNames;  ///< of spec.envs of a graph, sorted
+  std::string namespaceName;               ///< Kubernetes namespace; empty if unknown
+  std::string discovery;                   ///< the discovery annotation of the graph
+  std::vector<std::string_view> envNames;  ///< names in spec.envs of the graph, sorted
 
-  bool operator==(const Surroundings&) const = default;
+  bool operator==(const GraphContext&) const = default;
 };
 
-/// Of a DynamoGraphDeployment, or of a DynamoComponentDeployment on its own. `fallbackNamespace` replaces a
-/// metadata.namespace that is absent.
-Surroundings surroundingsOf(const json::Value& object, std::string_view fallbackNamespace);
+/// The context of a DynamoGraphDeployment or of a standalone DynamoComponentDeployment. `fallbackNamespace`
+/// is used if metadata.namespace is absent.
+GraphContext graphContextOf(const json::Value& object, std::string_view fallbackNamespace);
 
 struct Derivation {
   const model::ComponentDefaults& components;
   const config::OperatorConfig& config;
-  const Surroundings& around;
-  const schema::Node* node;  ///< of the component: written values get the schema's defaults at once
-  const Claim& claim;        ///< on the component
+  const GraphContext& graphContext;
+  const schema::Node* node;  ///< schema of the component; written values get its defaults
+  const Claim& claim;        ///< claims on the component
 };
 
-/// Defaults go to places that no list of the user's makes conflicts in: members of extraPodSpec and of its
-/// mainContainer, and items of list-maps there. Role, rank, backend and cluster are rendering's. Returns the
-/// trie of what was written (units.h) without `replicas`, which is not derived but kept.
+/// Writes the defaults of `component` and returns their trie (units.h), without `replicas`. Only members of
+/// extraPodSpec and mainContainer and items of their list-maps are written, where defaults cannot conflict
+/// with lists of the user. Rendering adds the settings that depend on role, rank, backend and cluster.
 json::Value derive(json::Value& component, const Derivation& from, json::Allocator& allocator);
 
-/// Digest of all that the defaults of `component`, its intent, were derived from.
-std::string derivedFrom(const json::Value& component, const Surroundings& around);
+/// Digest of the input that defaults are derived from. `component` is the intent of the component.
+std::string derivedFrom(const json::Value& component, const GraphContext& graphContext);
 
-/// Whether two intents of a component are equal as far as defaults go: replicas, scalingAdapter, labels, and
-/// annotations that no default reads do not count.
+/// Whether two intents of a component have the same defaults. Ignores replicas, scalingAdapter, labels and
+/// the annotations that do not affect defaults.
 bool sameIntent(const json::Value& a, const json::Value& b);
 
 }  // namespace dynamo::defaults

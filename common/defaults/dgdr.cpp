@@ -8,9 +8,9 @@
 namespace dynamo::defaults {
 namespace {
 
-/// The profiler image of an operator version; empty when the version names none ("" or "unknown").
-/// "+" of build metadata is no character of an image tag and becomes "_".
-std::string dgdrImage(std::string_view operatorVersion) {
+/// The profiler image of an operator version; empty if the version is "" or "unknown". The "+" of build
+/// metadata becomes "_", because image tags may not contain "+".
+std::string profilerImage(std::string_view operatorVersion) {
   if (operatorVersion.empty() || operatorVersion == "unknown") return {};
   std::string tag{operatorVersion};
   std::replace(tag.begin(), tag.end(), '+', '_');
@@ -24,7 +24,7 @@ bool defaultDgdr(json::Value& object, std::string_view operatorVersion, json::Al
   if (spec == nullptr || !spec->IsObject()) return false;
   const json::Value* image = json::find(*spec, "image");
   if (image != nullptr && (!image->IsString() || image->GetStringLength() > 0)) return false;
-  const std::string wanted = dgdrImage(operatorVersion);
+  const std::string wanted = profilerImage(operatorVersion);
   if (wanted.empty()) return false;
   json::set(*spec, "image", json::string(wanted, allocator), allocator);
   return true;

@@ -1,5 +1,5 @@
 #pragma once
-// Defaults of DynamoGraphDeploymentRequest that no schema can hold (quirk adm-Q14).
+// Defaults of DynamoGraphDeploymentRequest that a schema cannot express (quirk adm-Q14).
 
 #include <string>
 #include <string_view>
@@ -8,13 +8,13 @@
 
 namespace dynamo::defaults {
 
-/// Sets spec.image on a v1beta1 object when absent or empty; true when it did. To be called on CREATE only
-/// (quirk dec-5). An object without a spec is left to the validation, which asks for spec.model.
+/// Sets spec.image of a v1beta1 object if it is absent or empty. Returns whether it was set. For CREATE only
+/// (quirk dec-5). An object without a spec is not changed; validation reports that spec.model is required.
 bool defaultDgdr(json::Value& object, std::string_view operatorVersion, json::Allocator& allocator);
 
-/// For UPDATE: server-side apply sends `image: null` again each time, and the schema refuses a null. Null
-/// counts as absent: what `old` holds stays, and with nothing there the null goes. True when it changed
-/// `object`.
+/// For UPDATE: replaces a null spec.image by the stored value, or removes it if there is none. Server-side
+/// apply sends `image: null` with each request, and the schema rejects nulls. Returns whether `object` was
+/// changed.
 bool replaceNullImage(json::Value& object, const json::Value& old, json::Allocator& allocator);
 
 }  // namespace dynamo::defaults

@@ -1,4 +1,4 @@
-// From a stored object back to what the user wrote.
+// Reduces a stored object to the intent of the user.
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
 #include "common/defaults/annotations.h"
@@ -32,13 +32,13 @@ void reduceToIntent(Value& object) {
   Value* components = json::find(object, "spec");
   if (const Value* trie = record.component(); trie != nullptr && components != nullptr) {
     if (json::findText(&object, "kind") == api::kDynamoComponentDeployment) {
-      takeUnits(*components, *trie, spec, Ours::Unclaimed);
+      takeUnits(*components, *trie, spec, OwnedUnits::Unclaimed);
     } else if (Value* services = json::find(*components, "services")) {
       const Claim claim = spec.member("services");
       for (auto& service : services->GetObject()) {
         const std::string_view name = json::text(service.name);
         const Value* own = record.service(name);
-        if (own != nullptr) takeUnits(service.value, *own, claim.member(name), Ours::Unclaimed);
+        if (own != nullptr) takeUnits(service.value, *own, claim.member(name), OwnedUnits::Unclaimed);
       }
     }
   }

@@ -1,10 +1,10 @@
 #pragma once
-// The record of what the webhook wrote into an object, in one annotation: by it an UPDATE tells the user's
-// units from derived ones, which do not go stale:
+// The record of the defaults that the webhook wrote into an object, stored in an annotation. An UPDATE uses
+// it to tell defaults from values of the user:
 //
 //   {"v":1,"metadata":{"annotations":{"<origin version>":"…"}},"spec":{"services":{"<name>":<trie>}}}
 //
-// or, for a component on its own, {"v":1,"spec":<trie>}. Tries: units.h.
+// or, for a standalone component, {"v":1,"spec":<trie>}. units.h describes tries.
 
 #include <string>
 #include <string_view>
@@ -14,27 +14,27 @@
 namespace dynamo::defaults {
 
 inline constexpr int kRecordVersion = 1;
-/// Largest record of one component, in bytes. What does not fit is not written but left to rendering.
+/// Maximum size of the trie of a component in bytes. Defaults that do not fit are added by rendering only.
 inline constexpr std::size_t kMaxTrie = 1024;
 
-/// The record of an object as it stands there.
+/// The parsed record of an object.
 class Record {
  public:
-  /// nullptr: no object, no record. One with the text of `same` is not read again and counts as absent.
+  /// `object` may be nullptr. A record with the same text as `same` is not parsed and counts as absent.
   explicit Record(const json::Value* object, const Record* same = nullptr);
   Record(const Record&) = delete;
   Record& operator=(const Record&) = delete;
 
   bool present() const { return known_; }
-  /// Written by a later version: nothing in it is understood, and nothing may be overwritten.
+  /// Whether a later version wrote the record. Its content is unknown and must not be overwritten.
   bool newer() const { return newer_; }
   const std::string& text() const { return text_; }
   const json::Value& value() const { return document_; }
 
-  /// The trie of a service, or of a component on its own; nullptr when there is none.
+  /// The trie of a service or of a standalone component; nullptr if absent.
   const json::Value* service(std::string_view name) const;
   const json::Value* component() const;
-  /// The digest of the origin version; empty when the webhook did not stamp it.
+  /// The digest of the origin version; empty if the webhook did not set the annotation.
   std::string_view stamp() const;
 
  private:
@@ -44,7 +44,7 @@ class Record {
   bool newer_ = false;
 };
 
-/// metadata.annotations.<key>; empty when absent.
+/// metadata.annotations.<key>; empty if absent.
 std::string_view annotationOf(const json::Value* object, std::string_view key);
 
 }  // namespace dynamo::defaults

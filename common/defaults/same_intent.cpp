@@ -1,4 +1,4 @@
-// What of a component its defaults depend on.
+// The input that the defaults of a component depend on.
 #include <algorithm>
 #include <array>
 
@@ -12,12 +12,12 @@ namespace {
 
 using json::Value;
 
-constexpr std::array<std::string_view, 4> kNotCounting = {"replicas", "scalingAdapter", "labels",
-                                                          "annotations"};
+constexpr std::array<std::string_view, 4> kIgnoredMembers = {"replicas", "scalingAdapter", "labels",
+                                                             "annotations"};
 
-bool counts(const Value::Member& member) {
-  return !member.value.IsNull() &&
-         std::find(kNotCounting.begin(), kNotCounting.end(), json::text(member.name)) == kNotCounting.end();
+bool isRelevant(const Value::Member& member) {
+  return !member.value.IsNull() && std::find(kIgnoredMembers.begin(), kIgnoredMembers.end(),
+                                             json::text(member.name)) == kIgnoredMembers.end();
 }
 
 std::string_view discoveryOf(const Value& component) {
@@ -26,42 +26,43 @@ std::string_view discoveryOf(const Value& component) {
 
 }  // namespace
 
-Surroundings surroundingsOf(const Value& object, std::string_view fallbackNamespace) {
-  const model::Graph graph = model::resolveGraph(object, fallbackNamespace);
-  Surroundings around{std::string{graph.graphName}, std::string{graph.namespaceName}, {}, {}};
-  if (!graph.isGraph) return around;
-  around.discovery = json::findText(graph.annotations, api::annotation::kDiscoveryBackend);
+GraphContext graphContextOf(const Value& object, std::string_view fallbackNamespace) {
+  const model::ResolvedGraph graph = model::resolveGraph(object, fallbackNamespace);
+  GraphContext graphContext{std::string{graph.graphName}, std::string{graph.namespaceName}, {}, {}};
+  if (!graph.isGraph) return graphContext;
+  graphContext.discovery = json::findText(graph.annotations, api::annotation::kDiscoveryBackend);
   const Value* variables = json::find(graph.spec, "envs");
-  if (variables == nullptr || !variables->IsArray()) return around;
-  std::vector<std::string_view>& names = around.envNames;
+  if (variables == nullptr || !variables->IsArray()) return graphContext;
+  std::vector<std::string_view>& names = graphContext.envNames;
   for (const Value& variable : variables->GetArray()) names.push_back(json::findText(&variable, "name"));
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  return around;
+  return graphContext;
 }
 
 bool sameIntent(const Value& a, const Value& b) {
   if (!a.IsObject() || !b.IsObject()) return json::equal(a, b);
   if (discoveryOf(a) != discoveryOf(b)) return false;
-  const auto countingIn = [](const Value& v) {
-    return std::count_if(v.MemberBegin(), v.MemberEnd(), counts);
+  const auto relevantMembers = [](const Value& v) {
+    return std::count_if(v.MemberBegin(), v.MemberEnd(), isRelevant);
   };
-  if (countingIn(a) != countingIn(b)) return false;
+  if (relevantMembers(a) != relevantMembers(b)) return false;
   return std::all_of(a.MemberBegin(), a.MemberEnd(), [&](const Value::Member& member) {
-    return !counts(member) || json::equal(&member.value, json::find(&b, json::text(member.name)));
+    return !isRelevant(member) || json::equal(&member.value, json::find(&b, json::text(member.name)));
   });
 }
 
-std::string derivedFrom(const Value& component, const Surroundings& around) {
+std::string derivedFrom(const Value& component, const GraphContext& graphContext) {
   std::uint64_t members = 0;
   for (const auto& member : component.GetObject()) {
-    if (counts(member)) members += chain(hashOf(json::text(member.name)), hashOf(member.value));
+    if (isRelevant(member)) members += chain(hashOf(json::text(member.name)), hashOf(member.value));
   }
   std::uint64_t hash = chain(members, hashOf(discoveryOf(component)));
-  for (const std::string* text : {&around.graph, &around.namespaceName, &around.discovery}) {
+  for (const std::string* text :
+       {&graphContext.graph, &graphContext.namespaceName, &graphContext.discovery}) {
     hash = chain(hash, hashOf(*text));
   }
-  for (const std::string_view name : around.envNames) hash = chain(hash, hashOf(name));
+  for (const std::string_view name : graphContext.envNames) hash = chain(hash, hashOf(name));
   return digestText(hash);
 }
 

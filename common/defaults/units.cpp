@@ -4,11 +4,13 @@
 #include <array>
 #include <utility>
 
+#include "common/api/contains.h"
 #include "common/defaults/digest.h"
 
 namespace dynamo::defaults {
 namespace {
 
+using api::contains;
 using json::Allocator;
 using json::Value;
 
@@ -16,7 +18,7 @@ bool isUnit(std::string_view name) {
   return name != kKeptParent && name != kDerivedFrom;
 }
 
-/// The item of `list` (named `listName`) with that key; nullptr when there is none.
+/// The item of `list` with the key `name`; nullptr if absent. `listName` is the member name of the list.
 const Value* findItem(const Value& list, std::string_view listName, std::string_view name) {
   const std::string_view key = itemKey(listName);
   for (const Value& item : list.GetArray()) {
@@ -29,7 +31,7 @@ Value* findItem(Value& list, std::string_view listName, std::string_view name) {
   return const_cast<Value*>(findItem(std::as_const(list), listName, name));
 }
 
-/// Member or item `name` of `parent`, which is the place `parentName`.
+/// Member or item `name` of `parent`. `parentName` is the member name of the parent.
 Value* childOf(Value& parent, std::string_view parentName, std::string_view name) {
   return parent.IsArray() ? findItem(parent, parentName, name) : json::find(parent, name);
 }
@@ -54,56 +56,53 @@ bool isEmptyParent(const Value& value) {
   return value.IsArray() ? value.Empty() : value.IsObject() && value.ObjectEmpty();
 }
 
-bool isOurs(std::string_view digest, const Value& value, const Claim& claim, Ours ours, const Value* other) {
+bool isWebhookUnit(std::string_view digest, const Value& value, const Claim& claim, OwnedUnits owned,
+                   const Value* other) {
   if (!matches(digest, value)) return false;
-  if (ours == Ours::Differing) return other == nullptr || !json::equal(value, *other);
+  if (owned == OwnedUnits::Differing) return other == nullptr || !json::equal(value, *other);
   if (digest.ends_with(kNamedWithNull) || !claim.named()) return true;
-  return ours == Ours::UnclaimedOrMissing && other == nullptr;
+  return owned == OwnedUnits::UnclaimedOrMissing && other == nullptr;
 }
 
 constexpr std::array<std::string_view, 3> kProbes = {"livenessProbe", "readinessProbe", "startupProbe"};
-/// Units, or lists of units, in which an alternative or a name may be overtaken.
-constexpr std::array<std::string_view, 6> kOvertakable = {
+/// Members in which a value of the user may conflict with a unit of the webhook.
+constexpr std::array<std::string_view, 6> kMayConflict = {
     "env", "livenessProbe", "ports", "readinessProbe", "startupProbe", "volumes"};
 constexpr std::array<std::string_view, 4> kHandlers = {"exec", "grpc", "httpGet", "tcpSocket"};
 
-template <std::size_t N>
-bool contains(const std::array<std::string_view, N>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+bool mayConflict(const Value::Member& entry, std::string_view place) {
+  return isUnit(json::text(entry.name)) && (!entry.value.IsString() || contains(kMayConflict, place));
 }
 
-bool mayBeOvertaken(const Value::Member& entry, std::string_view place) {
-  return isUnit(json::text(entry.name)) && (!entry.value.IsString() || contains(kOvertakable, place));
-}
-
-/// Whether of `member` and its like at `place` only one may be given. The place of an item is its list's.
-bool excludesOthers(std::string_view place, std::string_view member) {
+/// Whether `member` is one of several alternatives of which `place` may have only one. The place of an item
+/// is the name of its list.
+bool isExclusiveMember(std::string_view place, std::string_view member) {
   if (place == "env") return member == "value" || member == "valueFrom";
   if (place == "volumes") return member != "name";
   return place == "valueFrom" || (contains(kProbes, place) && contains(kHandlers, member));
 }
 
-/// Takes the alternative that stands unchanged since `before`, and that nobody names, out of `value` when
-/// there is another beside it.
-void leaveToAnother(Value& value, const Value& before, const Claim& claim, std::string_view place) {
+/// If `value` has more than one alternative, removes those that are unchanged since `before` and not claimed.
+void dropReplacedAlternative(Value& value, const Value& before, const Claim& claim, std::string_view place) {
   if (!value.IsObject() || !before.IsObject()) return;
   const auto alternatives =
       std::count_if(value.MemberBegin(), value.MemberEnd(), [&](const Value::Member& member) {
-        return !member.value.IsNull() && excludesOthers(place, json::text(member.name));
+        return !member.value.IsNull() && isExclusiveMember(place, json::text(member.name));
       });
   for (const auto& member : before.GetObject()) {
     const std::string_view name = json::text(member.name);
-    if (alternatives < 2 || !excludesOthers(place, name) || claim.member(name).named()) continue;
+    if (alternatives < 2 || !isExclusiveMember(place, name) || claim.member(name).named()) continue;
     if (json::equal(json::find(&value, name), &member.value)) json::remove(value, name);
   }
   Value* source = place == "env" ? json::find(value, "valueFrom") : nullptr;
   const Value* sourceBefore = json::find(before, "valueFrom");
   if (source == nullptr || sourceBefore == nullptr) return;
-  leaveToAnother(*source, *sourceBefore, claim.member("valueFrom"), "valueFrom");
+  dropReplacedAlternative(*source, *sourceBefore, claim.member("valueFrom"), "valueFrom");
 }
 
-/// The same for a port whose name another has: managers tell ports apart by their numbers.
-void leaveNameToAnother(Value& ports, const Value& before, const Claim& claim) {
+/// If several ports have the same name, removes those that are unchanged since `before` and not claimed.
+/// Field managers identify ports by number, so a request may add a port with the name of a default port.
+void dropReplacedPorts(Value& ports, const Value& before, const Claim& claim) {
   for (const Value& port : before.GetArray()) {
     const std::string_view name = json::findText(&port, "name");
     const auto hasName = [&](const Value& other) { return json::findText(&other, "name") == name; };
@@ -116,21 +115,21 @@ void leaveNameToAnother(Value& ports, const Value& before, const Claim& claim) {
   }
 }
 
-/// Longer lists are nobody's defaults, whatever a record says.
-constexpr rapidjson::SizeType kMostItems = 64;
+/// Maximum length of a list of defaults. A longer list is not of the webhook, even if a record has it.
+constexpr rapidjson::SizeType kMaxItems = 64;
 
-/// A unit that was the webhook's before the request.
-void leaveUnit(Value& value, const Value& before, const Claim& claim, std::string_view place) {
-  if (before.IsArray() && before.Size() > kMostItems) return;
+/// Removes the parts of a unit of the webhook that conflict with the request.
+void dropReplacedParts(Value& value, const Value& before, const Claim& claim, std::string_view place) {
+  if (before.IsArray() && before.Size() > kMaxItems) return;
   if (!value.IsArray() || !before.IsArray()) {
-    leaveToAnother(value, before, claim, place);
+    dropReplacedAlternative(value, before, claim, place);
   } else if (place == "ports") {
-    leaveNameToAnother(value, before, claim);
+    dropReplacedPorts(value, before, claim);
   } else if (place == "volumes") {
     for (const Value& item : before.GetArray()) {
       const std::string_view name = json::findText(&item, itemKey(place));
       Value* now = findItem(value, place, name);
-      if (now != nullptr) leaveToAnother(*now, item, claim.item(itemKey(place), name), place);
+      if (now != nullptr) dropReplacedAlternative(*now, item, claim.item(itemKey(place), name), place);
     }
   }
 }
@@ -145,7 +144,7 @@ bool matches(std::string_view digest, const Value& value) {
   return digest.substr(0, kDigestLength) == digestOf(value);
 }
 
-bool takeUnits(Value& value, const Value& trie, const Claim& claim, Ours ours, const Value* other,
+bool takeUnits(Value& value, const Value& trie, const Claim& claim, OwnedUnits owned, const Value* other,
                std::string_view name) {
   if (!trie.IsObject()) return false;
   bool taken = false;
@@ -155,49 +154,50 @@ bool takeUnits(Value& value, const Value& trie, const Claim& claim, Ours ours, c
     if (child == nullptr) continue;
     const Claim below = claimOf(claim, value, name, key);
     const Value* otherChild = childOf(other, name, key);
-    bool gone = false;
+    bool remove = false;
     if (entry.value.IsString()) {
-      gone = isOurs(json::text(entry.value), *child, below, ours, otherChild);
-      taken = taken || gone;
-    } else if (takeUnits(*child, entry.value, below, ours, otherChild, key)) {
+      remove = isWebhookUnit(json::text(entry.value), *child, below, owned, otherChild);
+      taken = taken || remove;
+    } else if (takeUnits(*child, entry.value, below, owned, otherChild, key)) {
       taken = true;
-      gone = isEmptyParent(*child) && json::find(entry.value, kKeptParent) == nullptr;
+      remove = isEmptyParent(*child) && json::find(entry.value, kKeptParent) == nullptr;
     }
-    if (gone) removeChild(value, key, child);
+    if (remove) removeChild(value, key, child);
   }
   return taken;
 }
 
-void leaveOvertaken(Value& value, const Value& trie, const Value& before, const Claim& claim,
-                    const Claim& claimBefore, std::string_view name) {
+void dropConflictingUnits(Value& value, const Value& trie, const Value& before, const Claim& claim,
+                          const Claim& claimBefore, std::string_view name) {
   if (!trie.IsObject()) return;
   for (const auto& entry : trie.GetObject()) {
     const std::string_view key = json::text(entry.name);
     const std::string_view place = before.IsArray() ? name : key;
-    if (!mayBeOvertaken(entry, place)) continue;
+    if (!mayConflict(entry, place)) continue;
     Value* child = childOf(value, name, key);
     const Value* childBefore = childOf(&before, name, key);
     if (child == nullptr || childBefore == nullptr) continue;
     const Claim below = claimOf(claim, value, name, key);
     const Claim belowBefore = claimOf(claimBefore, before, name, key);
     if (!entry.value.IsString()) {
-      leaveOvertaken(*child, entry.value, *childBefore, below, belowBefore, key);
-    } else if (isOurs(json::text(entry.value), *childBefore, belowBefore, Ours::Unclaimed, nullptr)) {
-      leaveUnit(*child, *childBefore, below, place);
+      dropConflictingUnits(*child, entry.value, *childBefore, below, belowBefore, key);
+    } else if (isWebhookUnit(json::text(entry.value), *childBefore, belowBefore, OwnedUnits::Unclaimed,
+                             nullptr)) {
+      dropReplacedParts(*child, *childBefore, below, place);
     }
   }
 }
 
-bool anyOvertaken(const Value& value, const Value& trie, const Value& before) {
+bool mayHaveConflictingUnits(const Value& value, const Value& trie, const Value& before) {
   if (!trie.IsObject()) return false;
   return std::any_of(trie.MemberBegin(), trie.MemberEnd(), [&](const Value::Member& entry) {
     const std::string_view key = json::text(entry.name);
-    if (!mayBeOvertaken(entry, key)) return false;
+    if (!mayConflict(entry, key)) return false;
     const Value* child = json::find(value, key);
     const Value* childBefore = json::find(before, key);
     if (child == nullptr || childBefore == nullptr) return false;
     if (entry.value.IsObject() && childBefore->IsObject())
-      return anyOvertaken(*child, entry.value, *childBefore);
+      return mayHaveConflictingUnits(*child, entry.value, *childBefore);
     return !json::equal(*child, *childBefore);
   });
 }

@@ -1,13 +1,12 @@
 #pragma once
-// Units of ownership: the webhook's own values inside a component, named by a trie that mirrors the
-// component.
+// Units: the values that the webhook owns inside a component. A trie that mirrors the component records them.
 //
 //   {"extraPodSpec":{"mainContainer":{"command":"x4Jd0a","env":{"POD_UID":"a81kQ_"}}},"replicas":"0s9XeQ"}
 //
-// A text is one unit, the digest of its value with schema defaults; "!" after it: the request named the place
-// with a null, so what managers name says nothing about it. Below a list, names are those of items (of
-// mounts: their paths). "." marks a parent that stood there empty before, "=" is what the defaults were
-// derived from.
+// A string is a unit: the digest of its value with schema defaults. The suffix "!" means that the request had
+// a null there. The user then owns the field in managedFields, and claims on it are ignored. Below a list,
+// the names are the keys of items (for mounts the paths). "." marks a parent that was present but empty
+// before, "=" is the digest of the input of the defaults.
 
 #include <string>
 #include <string_view>
@@ -21,39 +20,39 @@ inline constexpr std::string_view kKeptParent = ".";
 inline constexpr std::string_view kDerivedFrom = "=";
 inline constexpr char kNamedWithNull = '!';
 
-/// The member that tells items of `list` apart: "name", or "mountPath" of volumeMounts.
+/// The member that is the key of the items of `list`: "mountPath" for volumeMounts, otherwise "name".
 std::string_view itemKey(std::string_view list);
 
-/// Which units that are still as recorded are the webhook's.
-enum class Ours {
-  Unclaimed,           ///< those that nobody else names
-  UnclaimedOrMissing,  ///< and those that the other object lacks: it cannot have meant to keep them
-  Differing,           ///< whoever names them, those that the other object has otherwise or not at all
+/// Which of the units with an unchanged value the webhook owns.
+enum class OwnedUnits {
+  Unclaimed,           ///< units without claims
+  UnclaimedOrMissing,  ///< also claimed units that the other object lacks
+  Differing,           ///< units, claimed or not, that are absent from or different in the other object
 };
 
-/// Takes the webhook's units, and parents that it made and that are now empty, out of `value`. `other` is the
-/// same place in another object (nullptr: absent there). True when something was taken.
-bool takeUnits(json::Value& value, const json::Value& trie, const Claim& claim, Ours ours,
+/// Removes the webhook's units from `value`, and parents that the webhook created and that become empty.
+/// `other` is the same field of another object (nullptr if absent). Returns whether anything was removed.
+bool takeUnits(json::Value& value, const json::Value& trie, const Claim& claim, OwnedUnits owned,
                const json::Value* other = nullptr, std::string_view name = {});
 
-/// Takes out of `value` what a request merged its own into where only one may be given: the handler of a
-/// probe, the source of a variable or a volume, the name of a port (quirk pod-Q5). `before`: the stored
-/// object's, where the unit is the webhook's; what others name in the request stays.
-/// Ask anyOvertaken() first: who names what is dear to find out.
-void leaveOvertaken(json::Value& value, const json::Value& trie, const json::Value& before,
-                    const Claim& claim, const Claim& claimBefore, std::string_view name = {});
+/// Removes units of the webhook from `value` that conflict with values that the request merged into them: the
+/// handler of a probe, the source of a variable or a volume, the name of a port (quirk pod-Q5). `before` is
+/// the same field of the stored object. Claimed values of the request are kept. Call
+/// mayHaveConflictingUnits() first, because claims are expensive to compute.
+void dropConflictingUnits(json::Value& value, const json::Value& trie, const json::Value& before,
+                          const Claim& claim, const Claim& claimBefore, std::string_view name = {});
 
-/// Whether anything in `value` that leaveOvertaken() looks at differs from `before`.
-bool anyOvertaken(const json::Value& value, const json::Value& trie, const json::Value& before);
+/// Whether `value` differs from `before` in a field that dropConflictingUnits() checks.
+bool mayHaveConflictingUnits(const json::Value& value, const json::Value& trie, const json::Value& before);
 
-/// Puts into `value` the units that `full` has and `taken`, its copy after takeUnits, has not.
+/// Adds to `value` the units of `full` that `taken` lacks. `taken` is a copy of `full` after takeUnits().
 void putUnits(json::Value& value, const json::Value& trie, const json::Value& full, const json::Value* taken,
               json::Allocator& allocator, std::string_view name = {});
 
-/// Whether each unit of `trie` is in `value`, whatever it holds there.
+/// Whether `value` has every unit of `trie`, with any value.
 bool hasUnits(const json::Value& value, const json::Value& trie, std::string_view name = {});
 
-/// Whether `digest`, a unit's text in a trie, is that of `value`.
+/// Whether `digest`, the string of a unit in a trie, is the digest of `value`.
 bool matches(std::string_view digest, const json::Value& value);
 
 }  // namespace dynamo::defaults

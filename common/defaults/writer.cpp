@@ -15,7 +15,7 @@ constexpr std::size_t kParentSize = 6;                // "":{},
 constexpr std::size_t kUnitSize = 7 + kDigestLength;  // "":"!",
 constexpr std::size_t kReservedSize = 48;             // braces, "=", replicas
 
-/// Length as a JSON string; twice for what may need an escape.
+/// Length as a JSON string. Characters that need an escape count twice.
 std::size_t lengthOf(std::string_view name) {
   std::size_t length = name.size();
   for (const char c : name) length += c == '"' || c == '\\' ? 1 : 0;
@@ -27,7 +27,7 @@ std::size_t lengthOf(std::string_view name) {
 Writer::Writer(Value& component, const schema::Node* node, const Claim& claim, Allocator& allocator)
     : component_(component), node_(node), claim_(claim), allocator_(allocator), size_(kReservedSize) {}
 
-bool Writer::passes(Path path, std::string_view list) const {
+bool Writer::isWritable(Path path, std::string_view list) const {
   const Value* at = &component_;
   for (const std::string_view name : path) {
     at = json::find(at, name);
@@ -56,10 +56,10 @@ void Writer::keepWithinLimit(Path path, std::string_view list, std::vector<Unit>
   });
 }
 
-Writer::Place Writer::below(const Place& parent, std::string_view name, rapidjson::Type type) {
+Writer::Cursor Writer::below(const Cursor& parent, std::string_view name, rapidjson::Type type) {
   const schema::Node* node = parent.node == nullptr ? nullptr : parent.node->member(name);
   Value* value = json::find(*parent.value, name);
-  const bool stoodEmpty = value != nullptr && (value->IsArray() ? value->Empty() : value->ObjectEmpty());
+  const bool wasEmpty = value != nullptr && (value->IsArray() ? value->Empty() : value->ObjectEmpty());
   if (value == nullptr) {
     json::set(*parent.value, name, Value{type}, allocator_);
     value = json::find(*parent.value, name);
@@ -67,31 +67,31 @@ Writer::Place Writer::below(const Place& parent, std::string_view name, rapidjso
   Value* trie = json::find(*parent.trie, name);
   if (trie == nullptr) {
     trie = &json::ensureObject(*parent.trie, name, allocator_);
-    if (stoodEmpty) json::set(*trie, kKeptParent, Value{1}, allocator_);
+    if (wasEmpty) json::set(*trie, kKeptParent, Value{1}, allocator_);
   }
   return {value, trie, node, parent.claim.member(name)};
 }
 
 void Writer::write(Path path, std::string_view list, std::vector<Unit>&& units) {
-  if (units.empty() || !passes(path, list)) return;
+  if (units.empty() || !isWritable(path, list)) return;
   keepWithinLimit(path, list, units);
   if (units.empty()) return;
-  Place place{&component_, &trie_, node_, claim_};
-  for (const std::string_view name : path) place = below(place, name, rapidjson::kObjectType);
-  if (!list.empty()) place = below(place, list, rapidjson::kArrayType);
+  Cursor cursor{&component_, &trie_, node_, claim_};
+  for (const std::string_view name : path) cursor = below(cursor, name, rapidjson::kObjectType);
+  if (!list.empty()) cursor = below(cursor, list, rapidjson::kArrayType);
   for (Unit& unit : units) {
     const schema::Node* node = nullptr;
-    if (place.node != nullptr) node = list.empty() ? place.node->member(unit.name) : place.node->items;
-    if (node != nullptr) schema::applyDefaults(*node, unit.value, allocator_);
+    if (cursor.node != nullptr) node = list.empty() ? cursor.node->member(unit.name) : cursor.node->items;
+    if (node != nullptr) schema::applySchemaDefaults(*node, unit.value, allocator_);
     std::string digest = digestOf(unit.value);
     const Claim claim =
-        list.empty() ? place.claim.member(unit.name) : place.claim.item(itemKey(list), unit.name);
+        list.empty() ? cursor.claim.member(unit.name) : cursor.claim.item(itemKey(list), unit.name);
     if (claim.managed()) digest += kNamedWithNull;
-    json::set(*place.trie, unit.name, json::string(digest, allocator_), allocator_);
+    json::set(*cursor.trie, unit.name, json::string(digest, allocator_), allocator_);
     if (list.empty()) {
-      json::set(*place.value, unit.name, std::move(unit.value), allocator_);
+      json::set(*cursor.value, unit.name, std::move(unit.value), allocator_);
     } else {
-      place.value->PushBack(unit.value, allocator_);
+      cursor.value->PushBack(unit.value, allocator_);
     }
   }
 }

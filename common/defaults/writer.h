@@ -1,5 +1,5 @@
 #pragma once
-// Puts units into a component and keeps their trie (units.h).
+// Writes units into a component and records them in a trie (units.h).
 
 #include <span>
 #include <string>
@@ -18,11 +18,11 @@ using Path = std::span<const std::string_view>;
 
 class Writer {
  public:
-  /// `node` and `claim` of `component`; all must outlive the writer.
+  /// `node` and `claim` are the schema of and the claims on `component`. All must outlive the writer.
   Writer(json::Value& component, const schema::Node* node, const Claim& claim, json::Allocator& allocator);
 
-  /// Sets members of the object at `path`, which is made when absent. A path through something else than
-  /// objects writes nothing: the schema refuses such a component.
+  /// Sets members of the object at `path`, which is created if absent. Writes nothing if a value on the path
+  /// is not an object: the schema rejects such a component.
   void members(Path path, std::vector<Unit>&& units) { write(path, {}, std::move(units)); }
   /// Appends items to the list `list` of the object at `path`.
   void items(Path path, std::string_view list, std::vector<Unit>&& units) {
@@ -32,7 +32,8 @@ class Writer {
   json::Value take() { return std::move(trie_); }
 
  private:
-  struct Place {
+  /// A field of the component with its trie, schema and claims.
+  struct Cursor {
     json::Value* value;
     json::Value* trie;
     const schema::Node* node;
@@ -40,17 +41,17 @@ class Writer {
   };
 
   void write(Path path, std::string_view list, std::vector<Unit>&& units);
-  bool passes(Path path, std::string_view list) const;
-  /// Leaves out what would make the record too long.
+  bool isWritable(Path path, std::string_view list) const;
+  /// Removes the units that do not fit into the record.
   void keepWithinLimit(Path path, std::string_view list, std::vector<Unit>& units);
-  Place below(const Place& parent, std::string_view name, rapidjson::Type type);
+  Cursor below(const Cursor& parent, std::string_view name, rapidjson::Type type);
 
   json::Value& component_;
   const schema::Node* node_;
   const Claim& claim_;
   json::Allocator& allocator_;
   json::Value trie_{rapidjson::kObjectType};
-  std::size_t size_;  ///< of the trie's text, at most
+  std::size_t size_;  ///< upper bound of the size of the trie as text
 };
 
 }  // namespace dynamo::defaults

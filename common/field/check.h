@@ -1,5 +1,5 @@
 #pragma once
-// How rules are written down: a table of rules, each with the function that finds what breaks it.
+// Tables of rules. Each rule has a function that finds its violations.
 
 #include <array>
 #include <span>
@@ -29,7 +29,7 @@ void addRules(std::span<const Check<Subject>> checks, std::vector<Rule>& rules) 
   for (const Check<Subject>& check : checks) rules.push_back(check.rule);
 }
 
-/// The rules of a table, for a constant beside it.
+/// The rules of a table as a constant.
 template <typename Subject, std::size_t N>
 constexpr std::array<Rule, N> rulesIn(const std::array<Check<Subject>, N>& checks) {
   std::array<Rule, N> rules{};
@@ -37,24 +37,24 @@ constexpr std::array<Rule, N> rulesIn(const std::array<Check<Subject>, N>& check
   return rules;
 }
 
-// Reading
+// Helpers to read objects
 
-/// " (did you mean "x"?)" for the first words that one rule asks about, as comparing is dear.
+/// Makes " (did you mean "x"?)" for the first few words of a rule only, because the comparison is expensive.
 class Suggestions {
  public:
   explicit Suggestions(std::span<const std::string_view> candidates) : candidates_(candidates) {}
 
-  /// Empty when nothing is near.
+  /// Returns an empty string if no candidate is similar.
   std::string operator()(std::string_view word);
 
  private:
-  static constexpr int kMost = 5;
+  static constexpr int kMaxWords = 5;
 
   std::span<const std::string_view> candidates_;
-  int left_ = kMost;
+  int left_ = kMaxWords;
 };
 
-/// Calls `each(item, i)` for every object in the list; other items are the schema's business.
+/// Calls `each(item, i)` for every object in the list. The schema reports other items.
 template <typename Each>
 void forEachObject(const json::Value* list, Each each) {
   if (list == nullptr || !list->IsArray()) return;

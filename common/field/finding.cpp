@@ -9,13 +9,13 @@
 namespace dynamo::field {
 namespace {
 
-struct TypeWords {
+struct TypeText {
   std::string_view reason;
   std::string_view words;
   bool showsValue;
 };
 
-TypeWords wordsOf(ErrorType type) {
+TypeText textOf(ErrorType type) {
   switch (type) {
     case ErrorType::Required:
       return {"FieldValueRequired", "Required value", false};
@@ -42,7 +42,7 @@ TypeWords wordsOf(ErrorType type) {
 }  // namespace
 
 std::string_view causeReason(ErrorType type) {
-  return wordsOf(type).reason;
+  return textOf(type).reason;
 }
 
 std::string FieldError::why() const {
@@ -50,7 +50,7 @@ std::string FieldError::why() const {
 }
 
 std::string FieldError::body() const {
-  const TypeWords words = wordsOf(type);
+  const TypeText words = textOf(type);
   std::string text{words.words};
   if (words.showsValue && !badValue.empty()) text += ": " + badValue;
   if (!detail.empty()) text += ": " + why();
@@ -91,7 +91,7 @@ void Findings::sort() {
   const auto last = std::unique(printed.begin(), printed.end(),
                                 [](const Printed& a, const Printed& b) { return a.key() == b.key(); });
   for (auto each = printed.begin(); each != last; ++each) errors.push_back(std::move(each->error));
-  // Most important first is the order of the rules; only repetitions go.
+  // Warnings keep the order of the rules; only duplicates are removed.
   std::set<std::pair<std::string, std::string>> seen;
   std::erase_if(warnings, [&](const Warning& warning) {
     return !seen.emplace(warning.field.text(), warning.text).second;

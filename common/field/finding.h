@@ -1,5 +1,5 @@
 #pragma once
-// What a rule says of an object, in the words of apimachinery's field errors.
+// Findings of rules: errors in the form of apimachinery's field errors, and warnings.
 
 #include <string>
 #include <string_view>
@@ -25,32 +25,32 @@ enum class ErrorType {
 /// The reason of a status cause: "FieldValueRequired", "FieldValueInvalid", …
 std::string_view causeReason(ErrorType type);
 
-/// One error at one path of the user's object.
+/// An error at a field path of the user's object.
 struct FieldError {
   ErrorType type = ErrorType::Invalid;
-  Path field;  ///< empty: the object as a whole, which messages do not name
-  /// Already rendered (quoted if text) and shortened; empty when not to be shown. Types that show none have
-  /// it where the field alone does not say what is wrong (ratchet).
+  Path field;  ///< empty: the object as a whole; messages then have no path
+  /// Already formatted (quoted if text) and shortened; empty if it is not shown. Types that do not show a
+  /// value may set it to distinguish errors at the same field (ratchet).
   std::string badValue;
   std::string detail;
   std::string rule;         ///< id of the rule, as `dynamo-webhook rules` lists it
-  bool namesField = false;  ///< the detail goes on "<path> in body", as structural schemas have it
+  bool namesField = false;  ///< the detail starts with "<path> in body", as in errors of structural schemas
 
-  /// The detail as it is told.
+  /// The detail as printed.
   std::string why() const;
   /// The part after the path: `Invalid value: "x": must be …`.
   std::string body() const;
-  /// `<path>: <body>`, one line: keys of maps, which users choose, stand in both.
+  /// `<path>: <body>` in one line. Both may contain map keys of users, so line breaks are removed.
   std::string message() const;
 };
 
-/// A remark that does not refuse the object.
+/// A finding that does not reject the object.
 struct Warning {
   Path field;
   std::string text;
   std::string rule;
 
-  /// `<path>: <text>`, one line without control characters: API servers drop other ones in silence.
+  /// `<path>: <text>` in one line without control characters. API servers silently drop other warnings.
   std::string message() const;
 };
 
@@ -62,10 +62,10 @@ struct Findings {
   void warn(Path field, std::string text, std::string rule) {
     warnings.push_back({std::move(field), std::move(text), std::move(rule)});
   }
-  /// Adds what else was found.
+  /// Appends other findings.
   void add(Findings&& more);
-  /// Equal findings once. Errors by path as printed: their order must not depend on how the rules ran;
-  /// warnings keep the order of the rules, the most important first.
+  /// Sorts errors by printed path, so that their order does not depend on the rules, and removes duplicates.
+  /// Warnings keep the order of the rules, which starts with the most important ones.
   void sort();
 };
 

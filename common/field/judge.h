@@ -1,5 +1,5 @@
 #pragma once
-// What judging has in common for every kind (rule 1 of decisions.md).
+// Validation of an update, which is the same for every kind (rule 1 of decisions.md).
 
 #include <array>
 #include <cstddef>
@@ -12,8 +12,9 @@
 
 namespace dynamo::field {
 
-/// `findingsOf(request)` with what the update did not touch made warnings; sorted. Nothing of an object that
-/// is being deleted: the update only serves that.
+/// Returns the sorted findings of `findingsOf(request)`. Errors at fields that the update did not change
+/// become warnings. An object that is being deleted has no findings, because such updates only remove
+/// finalizers.
 template <typename Subject, typename FindingsOf>
 Findings judge(const Subject& request, FindingsOf findingsOf) {
   if (request.old != nullptr && k8s::isBeingDeleted(request.object)) return {};
@@ -25,7 +26,7 @@ Findings judge(const Subject& request, FindingsOf findingsOf) {
   return findings;
 }
 
-/// judge() by one table.
+/// judge() with the rules of one table.
 template <typename Subject, std::size_t N>
 Findings judgeBy(const std::array<Check<Subject>, N>& checks, const Subject& request) {
   return judge(request, [&checks](const Subject& one) {

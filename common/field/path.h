@@ -1,7 +1,7 @@
 #pragma once
-// Where a value stands in an object. At is a place on the way through an object, made for every object that
-// is looked at and printed for none; Path is what a finding keeps. Both have the same segments. Paths are
-// printed here, and printed paths are parsed nowhere: a key may hold any byte, also ']' and '.'.
+// Field paths. An At is a cheap position during a walk through an object and is rarely printed. A Path is
+// stored in a finding. Both consist of the same segments. Printed paths are never parsed, because a key may
+// contain any byte, including ']' and '.'.
 
 #include <compare>
 #include <cstddef>
@@ -10,12 +10,20 @@
 
 #include "common/json/value.h"
 
+// A temporary may be an argument, but not the source of a variable that outlives it. Clang rejects the
+// latter; GCC does not know the attribute.
+#if __has_cpp_attribute(clang::lifetimebound)
+#define DYNAMO_LIFETIMEBOUND [[clang::lifetimebound]]
+#else
+#define DYNAMO_LIFETIMEBOUND
+#endif
+
 namespace dynamo::field {
 
-/// How API servers print keys of maps.
+/// The two forms in which API servers print map keys.
 enum class Keys : bool {
   Bracketed,  ///< "spec.services[a].replicas": field errors, list types, CEL
-  Dotted,     ///< "spec.services.a.replicas": what structural schemas say
+  Dotted,     ///< "spec.services.a.replicas": structural schemas
 };
 
 /// One step of a path: a member of a struct, a key of a map, or an item of a list.
@@ -27,28 +35,28 @@ struct Segment {
   std::size_t index = 0;       ///< of an item
 
   bool isIndex() const { return kind == Kind::Index; }
-  /// Whether both name the same value. Members and keys do not differ there: in JSON both are members.
+  /// Whether both identify the same value. Members and keys are equal, because both are members in JSON.
   bool operator==(const Segment& other) const { return std::is_eq(*this <=> other); }
   std::strong_ordering operator<=>(const Segment& other) const;
 };
 
-/// The name of a member; or, as code writes them, the names of members below each other with dots between:
-/// "modelRef.name". A text that is no literal is one name, whatever it holds.
+/// The name of a member. A string literal may contain several names separated by dots, such as
+/// "modelRef.name". Any other string is a single name, even if it contains dots.
 class Members {
  public:
   template <std::size_t N>
   consteval Members(const char (&written)[N]) : text_{written, N - 1}, written_{true} {
     bool inName = false;
     for (const char c : text_) {
-      if (c == '[' || c == ']' || (c == '.' && !inName)) throw "want names of members with dots between";
+      if (c == '[' || c == ']' || (c == '.' && !inName)) throw "must be member names separated by dots";
       inName = c != '.';
     }
-    if (!inName) throw "want names of members with dots between";
+    if (!inName) throw "must be member names separated by dots";
   }
   constexpr Members(std::string_view name) : text_{name} {}
   constexpr Members(const std::string& name) : text_{name} {}
 
-  /// Names with dots between, of a table of ours.
+  /// Names separated by dots, from a constant table.
   static constexpr Members dotted(std::string_view written) {
     Members members{written};
     members.written_ = true;
@@ -56,7 +64,7 @@ class Members {
   }
 
   constexpr std::string_view text() const { return text_; }
-  /// Whether dots part names.
+  /// Whether dots separate names.
   constexpr bool written() const { return written_; }
 
  private:
@@ -64,7 +72,7 @@ class Members {
   bool written_ = false;
 };
 
-/// The segments of a Path, or the last ones of it. The Path must outlive it.
+/// A view of the segments of a Path, or of a suffix of them. The Path must outlive it.
 class PathView {
  public:
   class Iterator;
@@ -72,20 +80,20 @@ class PathView {
   PathView() = default;
 
   bool empty() const { return encoded_.empty(); }
-  /// The first segment; there must be one.
+  /// The first segment. The path must not be empty.
   Segment front() const;
-  /// What follows the first segment.
+  /// The path without its first segment.
   PathView rest() const;
   Iterator begin() const;
   Iterator end() const;
-  /// The last segment; there must be one.
+  /// The last segment. The path must not be empty.
   Segment back() const;
 
-  /// Whether this path is `ancestor` or names something in it.
+  /// Whether this path is `ancestor` or a descendant of it.
   bool isWithin(PathView ancestor) const;
-  /// What follows `ancestor`, which this path is within.
+  /// The part after `ancestor`, which must contain this path.
   PathView below(PathView ancestor) const;
-  /// What stands before `rest`, the end of this path.
+  /// The part before `rest`, which must be a suffix of this path.
   PathView before(PathView rest) const {
     return PathView{encoded_.substr(0, encoded_.size() - rest.encoded_.size())};
   }
@@ -135,7 +143,7 @@ inline PathView::Iterator PathView::end() const {
   return Iterator{};
 }
 
-/// Owns its segments, in one allocation. The empty path names the object itself.
+/// A path that owns its segments in one allocation. The empty path is the object itself.
 class Path {
  public:
   Path() = default;
@@ -147,9 +155,9 @@ class Path {
   Path& append(PathView segments);
   Path& appendKey(std::string_view key) { return append({Segment::Kind::Key, key}); }
   Path& appendIndex(std::size_t index) { return append({Segment::Kind::Index, {}, index}); }
-  /// Puts `now` in the place of `was`, which this path is within.
+  /// Replaces the prefix `was` by `now`.
   Path& rebase(PathView was, PathView now);
-  /// Makes it a path in the object that has its own at `base`.
+  /// Adds the prefix `base`.
   Path& prepend(PathView base) { return rebase({}, base); }
 
   friend Path operator/(Path base, Members names) { return std::move(base.append(names)); }
@@ -158,12 +166,13 @@ class Path {
   Path operator[](std::size_t index) const { return std::move(Path{*this}.appendIndex(index)); }
   Path key(std::string_view key) const { return std::move(Path{*this}.appendKey(key)); }
 
-  PathView view() const { return PathView{encoded_}; }
-  operator PathView() const { return view(); }
+  PathView view() const& { return PathView{encoded_}; }
+  PathView view() const&& = delete;
+  operator PathView() const DYNAMO_LIFETIMEBOUND { return PathView{encoded_}; }
   bool empty() const { return encoded_.empty(); }
   bool isWithin(PathView ancestor) const { return view().isWithin(ancestor); }
 
-  /// How it is printed does not count.
+  /// Compares the segments and ignores the form of keys.
   bool operator==(const Path& other) const { return view() == other.view(); }
   std::strong_ordering operator<=>(const Path& other) const { return view() <=> other.view(); }
 
@@ -179,8 +188,8 @@ class Path {
   Keys keys_ = Keys::Bracketed;
 };
 
-/// A place in an object, as a chain of stack frames: most places are never told, so a Path is only made for a
-/// finding. A parent must outlive its children, hence no children of temporaries.
+/// A position in an object, as a chain of objects on the stack. Most positions are never reported, so a Path
+/// is only made for a finding. A parent must outlive its children, so a temporary cannot be a parent.
 class At {
  public:
   /// The object itself.
@@ -188,8 +197,9 @@ class At {
   template <std::size_t N>
   consteval At(const char (&names)[N]) : At{Members{names}} {}
   constexpr At(Members names) : members_{names}, kind_{Kind::Members} {}
-  At(const Path& base) : base_{&base} {}
+  At(const Path& base DYNAMO_LIFETIMEBOUND) : base_{&base} {}
   At(const Path& base, Members names) : base_{&base}, members_{names}, kind_{Kind::Members} {}
+  At(const Path&&, Members) = delete;
 
   At operator/(Members names) const& { return At{this, Kind::Members, names, 0}; }
   At operator[](std::size_t index) const& { return At{this, Kind::Index, std::string_view{}, index}; }
@@ -198,7 +208,7 @@ class At {
   At operator[](std::size_t index) const&& = delete;
   At key(std::string_view key) const&& = delete;
 
-  /// Whether it is the object itself.
+  /// Whether this is the object itself.
   bool isRoot() const { return parent_ == nullptr && base_ == nullptr && kind_ == Kind::None; }
   const At* parent() const { return parent_; }
 
@@ -213,15 +223,15 @@ class At {
   void appendTo(Path& path) const;
 
   const At* parent_ = nullptr;
-  const Path* base_ = nullptr;  ///< of a root
+  const Path* base_ = nullptr;  ///< only for a root
   Members members_{std::string_view{}};
   std::size_t index_ = 0;
   Kind kind_ = Kind::None;
 };
 
-/// What `segment` names in `value`; nullptr when there is nothing.
+/// The member or item of `value` that `segment` identifies; nullptr if there is none.
 const json::Value* valueAt(const json::Value& value, const Segment& segment);
-/// The value at `path` below `object`; nullptr when there is none.
+/// The value at `path` in `object`; nullptr if there is none.
 const json::Value* valueAt(const json::Value& object, PathView path);
 
 }  // namespace dynamo::field

@@ -10,19 +10,19 @@
 namespace dynamo::field {
 namespace {
 
-/// By what an item of a list that has changed is known again; the empty text says nothing.
+/// The name that identifies a changed list item; an empty name identifies nothing.
 std::string nameOf(const json::Value& item) {
   return std::string{json::findText(&item, "name")};
 }
 
-/// Finds in the old object what a path of the new one names: items of lists may have moved.
-class OldPlaces {
+/// Maps field paths of the new object to field paths of the old one. Items of lists may have moved.
+class OldPaths {
  public:
-  OldPlaces(const json::Value& object, const json::Value& old) : object_(object), old_(old) {}
+  OldPaths(const json::Value& object, const json::Value& old) : object_(object), old_(old) {}
 
-  /// The path in the old object; nullopt when it had no such item.
+  /// The path in the old object; nullopt if it has no such item.
   std::optional<Path> operator()(const Path& path) {
-    Path place;
+    Path oldPath;
     const json::Value* now = &object_;
     const json::Value* was = &old_;
     for (const Segment segment : path.view()) {
@@ -31,21 +31,22 @@ class OldPlaces {
       if (list != nullptr && now != nullptr && was != nullptr && was->IsArray()) {
         const std::optional<std::size_t> index = indexes(*list, *was)[segment.index];
         if (!index) return std::nullopt;
-        place.appendIndex(*index);
+        oldPath.appendIndex(*index);
         was = &(*was)[static_cast<rapidjson::SizeType>(*index)];
       } else {
-        place.append(segment);
+        oldPath.append(segment);
         if (was != nullptr) was = valueAt(*was, segment);
       }
     }
-    return place;
+    return oldPath;
   }
 
  private:
   using Indexes = std::vector<std::optional<std::size_t>>;
 
-  /// For each item of the new list where it stood in the old one: as it is, else of the same name (mounts of
-  /// one volume share it), the n-th for the n-th. One of a new name took the place of an item that is gone.
+  /// For each item of the new list its index in the old list. Items match if they are equal, or else if they
+  /// have the same name; of several items with one name, such as mounts of a volume, the n-th matches the
+  /// n-th. An item with a new name matches a removed item at the same index.
   const Indexes& indexes(const json::Value& list, const json::Value& was) {
     const auto [known, isNew] = known_.try_emplace(&list);
     Indexes& result = known->second;
@@ -60,7 +61,7 @@ class OldPlaces {
     return result;
   }
 
-  /// Pairs items that have no partner yet by their labels.
+  /// Matches the remaining items by label.
   template <typename Label>
   static void pair(const json::Value& list, const json::Value& was, const Label& label, Indexes& result,
                    std::vector<bool>& taken) {
@@ -90,9 +91,9 @@ bool isAbsent(const json::Value* value) {
   return value == nullptr || value->IsNull();
 }
 
-/// Whether the update left alone what `error` is about, an error that the old object has at the same place.
-/// At an object it is about some members only: the bad value names them, or else the words. The same holds
-/// where there is nothing yet, and of what is told at no field of the object.
+/// Whether the update did not change the defect of `error`, which the old object has at the same path. At an
+/// object or an absent field, the defect concerns only some members, which the bad value or else the detail
+/// identifies.
 bool sameDefect(const FieldError& error, const std::set<std::string_view>& details, const json::Value* value,
                 const json::Value* was) {
   const bool members = (isAbsent(value) || value->IsObject()) && (isAbsent(was) || was->IsObject());
@@ -107,14 +108,14 @@ Findings ratchet(Findings now, const Findings& before, const json::Value& object
   using Key = std::tuple<std::string_view, PathView, ErrorType, std::string_view>;
   std::map<Key, std::set<std::string_view>> known;  // the details
   for (const FieldError& e : before.errors) known[{e.rule, e.field, e.type, e.badValue}].insert(e.detail);
-  OldPlaces placeInOld{object, old};
+  OldPaths oldPathOf{object, old};
   const auto untouched = [&](const FieldError& error) {
     if (known.empty()) return false;
-    const std::optional<Path> place = placeInOld(error.field);
-    if (!place) return false;
-    const auto found = known.find({error.rule, *place, error.type, error.badValue});
+    const std::optional<Path> oldPath = oldPathOf(error.field);
+    if (!oldPath) return false;
+    const auto found = known.find({error.rule, *oldPath, error.type, error.badValue});
     return found != known.end() &&
-           sameDefect(error, found->second, valueAt(object, error.field), valueAt(old, *place));
+           sameDefect(error, found->second, valueAt(object, error.field), valueAt(old, *oldPath));
   };
   std::vector<FieldError> kept;
   for (FieldError& error : now.errors) {

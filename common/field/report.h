@@ -1,5 +1,5 @@
 #pragma once
-// How one rule writes its findings.
+// The interface by which a rule reports its findings.
 
 #include <span>
 #include <string>
@@ -11,29 +11,30 @@
 
 namespace dynamo::field {
 
-/// Writes the findings of one rule, in apimachinery's words; the first kMostOfRule of them, as nobody reads
-/// more and each costs a search in the old object.
+/// Adds the findings of one rule. Only the first kMaxFindingsPerRule findings are kept. Each of them costs a
+/// search in the old object, and users do not read more.
 class Report {
  public:
-  static constexpr int kMostOfRule = 1000;
+  static constexpr int kMaxFindingsPerRule = 1000;
 
   Report(Findings& findings, std::string_view rule) : findings_(findings), rule_(rule) {}
 
   void required(const At& at, std::string detail = {}) const;
   void invalid(const At& at, std::string_view value, std::string detail) const;
   void invalid(const At& at, const json::Value& value, std::string detail) const;
-  /// An error without the value: it is a map or a list, or says nothing.
+  /// An Invalid error without the value, for maps, lists and values that explain nothing.
   void refused(const At& at, std::string detail) const;
-  /// "supported values: …", and what was probably meant.
+  /// A NotSupported error with the list of supported values.
   void notSupported(const At& at, std::string_view value, std::span<const std::string_view> supported) const;
   void forbidden(const At& at, std::string detail) const;
   void duplicate(const At& at, std::string_view value, std::string detail = {}) const;
   void notFound(const At& at, std::string_view value, std::string detail) const;
-  /// `about`: what is too long, where the field alone does not say it.
+  /// `about`: identifies the defect for ratcheting if the field alone does not.
   void tooLong(const At& at, std::string detail, std::string_view about = {}) const;
-  /// One plain sentence: about 100 bytes, so that many fit into what an API server passes on.
+  /// A warning of one plain sentence of about 100 bytes, because API servers limit the total size of
+  /// warnings.
   void warn(const At& at, std::string text) const;
-  /// invalid() unless `problem` is empty.
+  /// Calls invalid() unless `problem` is empty.
   void check(const At& at, std::string_view value, const std::string& problem) const;
 
  private:
@@ -41,7 +42,7 @@ class Report {
 
   Findings& findings_;
   std::string_view rule_;
-  mutable int left_ = kMostOfRule;
+  mutable int left_ = kMaxFindingsPerRule;
 };
 
 }  // namespace dynamo::field

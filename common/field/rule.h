@@ -6,10 +6,10 @@ namespace dynamo::field {
 enum class Severity {
   Error,
   Warning,
-  Lock,  ///< an error about the change, not the object: it refuses even with validation.mode: warn
+  Lock,  ///< an error about the change and not the object; it denies even with `validation.mode: warn`
 };
 
-/// One rule as it is listed: a stable id, what it does to the object, and one line of why.
+/// A rule: a stable id, its severity, and a summary of one line.
 struct Rule {
   std::string_view id;
   Severity severity;

@@ -15,7 +15,8 @@ std::string oneLine(std::string_view s, std::size_t limit) {
   for (std::size_t i = 0; i < s.size() && out.size() <= limit; ++i) {
     const auto byte = static_cast<unsigned char>(s[i]);
     const auto next = i + 1 < s.size() ? static_cast<unsigned char>(s[i + 1]) : 0U;
-    if (byte == 0xC2 && next >= 0x80 && next <= 0x9F) {  // U+0080 to U+009F are controls for Go, too
+    if (byte == 0xC2 && next >= 0x80 &&
+        next <= 0x9F) {  // Go also treats U+0080 to U+009F as control characters
       out += ' ';
       ++i;
     } else {

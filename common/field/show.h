@@ -1,5 +1,5 @@
 #pragma once
-// Values and lines as people read them in findings and logs.
+// Formats values and lines for findings and logs.
 
 #include <string>
 #include <string_view>
@@ -8,14 +8,14 @@
 
 namespace dynamo::field {
 
-/// A value as error texts show it: strings quoted, at most 64 bytes, compound values as JSON, shortened.
+/// Formats a value for error messages: strings in quotes, other values as JSON, shortened to about 64 bytes.
 std::string showValue(const json::Value& value);
 std::string showValue(std::string_view text);
 
-/// `s` without control characters and cut at a character boundary so that at most `limit` bytes remain.
+/// `s` without control characters, truncated at a character boundary to at most `limit` bytes.
 std::string oneLine(std::string_view s, std::size_t limit = std::string_view::npos);
 
-/// `line` cut behind a word so that at most `limit` bytes remain, "..." among them. One long word is cut
+/// `line` truncated after a word to at most `limit` bytes including "...". A single long word is truncated
 /// inside.
 std::string cutAtWord(std::string_view line, std::size_t limit);
 

@@ -8,7 +8,7 @@
 namespace dynamo::field {
 namespace {
 
-// Longer words are no typing mistakes, and the cost grows with the square of their length.
+// Longer words are not misspellings, and the cost grows with the square of the length.
 constexpr std::size_t kMaxWord = 64;
 constexpr std::size_t kCharactersPerEdit = 3;
 
@@ -46,7 +46,7 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
   std::size_t bestDistance = std::max<std::size_t>(1, word.size() / kCharactersPerEdit) + 1;
   for (const std::string_view candidate : candidates) {
     const auto [shorter, longer] = std::minmax({wanted.size(), candidate.size()});
-    if (longer - shorter >= bestDistance) continue;  // so many edits at least
+    if (longer - shorter >= bestDistance) continue;  // at least this many edits
     const std::size_t edits = distance(wanted, lowered(candidate));
     if (edits < bestDistance) {
       best = candidate;

@@ -1,14 +1,14 @@
 #pragma once
-// "Did you mean".
+// Suggestions for misspelled words.
 
 #include <span>
 #include <string_view>
 
 namespace dynamo::field {
 
-/// The candidate that `word` was probably meant to be: equal but for case, else the one with the fewest
-/// edits (insert, delete, replace, swap of neighbours), at most one per three characters. Empty when none is
-/// near; the first one wins among equals.
+/// The candidate with the fewest edits from `word`, ignoring case. Edits are insertions, deletions,
+/// replacements and swaps of neighbours, at most one per three characters. Returns the first one of several,
+/// or an empty string if none is near.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
 
 }  // namespace dynamo::field

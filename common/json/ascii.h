@@ -1,5 +1,5 @@
 #pragma once
-// Characters of ASCII, whatever the locale.
+// ASCII character classes, independent of the locale.
 
 namespace dynamo::json {
 

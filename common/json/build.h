@@ -1,5 +1,5 @@
 #pragma once
-// Building JSON values in one expression: make.object("name", "http", "port", 8000).
+// Builds JSON values in one expression: make.object("name", "http", "port", 8000).
 
 #include <concepts>
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace dynamo::json {
 
-/// Makes values in one allocator. Texts and values handed in are copied; rvalue Values are moved.
+/// Makes values in one allocator. Strings and values are copied; rvalue Values are moved.
 class Maker {
  public:
   explicit Maker(Allocator& allocator) : allocator_(allocator) {}
@@ -27,7 +27,7 @@ class Maker {
   Value value(Value&& v) const { return std::move(v); }
   Value value(const Value& v) const { return copy(v, allocator_); }
 
-  /// Keys and values in turn.
+  /// Takes alternating keys and values.
   template <typename... Members>
   Value object(Members&&... members) const {
     Value made{rapidjson::kObjectType};
@@ -63,7 +63,7 @@ class Maker {
   Allocator& allocator_;
 };
 
-/// The list member `key`, made as [] when it is absent or not a list.
+/// The list member `key`; created as [] if it is absent or not a list.
 inline Value& ensureList(Value& object, std::string_view key, Allocator& allocator) {
   Value* list = findRaw(object, key);
   if (list == nullptr || !list->IsArray()) {
@@ -73,7 +73,7 @@ inline Value& ensureList(Value& object, std::string_view key, Allocator& allocat
   return *list;
 }
 
-/// The item of `list` whose `name` is `name`; nullptr when there is none or `list` is no list.
+/// The item of `list` whose `name` is `name`; nullptr if there is none or `list` is not a list.
 inline const Value* findNamed(const Value* list, std::string_view name) {
   if (list == nullptr || !list->IsArray()) return nullptr;
   for (const Value& item : list->GetArray()) {
@@ -85,7 +85,7 @@ inline Value* findNamed(Value* list, std::string_view name) {
   return const_cast<Value*>(findNamed(static_cast<const Value*>(list), name));
 }
 
-/// "", [], {} and null: what counts as not given in lists of members that a Go type would omit.
+/// Whether the value is "", [], {} or null, which Go types with omitempty do not write.
 inline bool isEmpty(const Value& v) {
   return v.IsNull() || (v.IsString() && v.GetStringLength() == 0) || (v.IsArray() && v.Empty()) ||
          (v.IsObject() && v.ObjectEmpty());

@@ -4,89 +4,14 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
-#include <cstdint>
-
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 #include "common/json/ascii.h"
+#include "common/json/guard_block.h"
 #include "common/json/parse.h"
 #include "common/json/utf8.h"
 
 namespace dynamo::json {
 namespace {
-
-/// One bit for each byte of a block of text. The lowest bit stands for the first byte.
-using Mask = std::uint64_t;
-constexpr std::ptrdiff_t kBlock = 64;
-
-/// Where the interesting bytes of a block are, whether inside strings or not.
-struct Block {
-  Mask quotes = 0;
-  Mask slashes = 0;
-  /// Control characters (white space among them) and bytes beyond ASCII.
-  Mask special = 0;
-  Mask brackets = 0;
-  /// What may start a number, '-' and digits, and the '.' and '/' between them.
-  Mask numbers = 0;
-};
-
-bool isBracket(char c) {
-  const int brace = c | 0x20;  // [ and ] differ from { and } by this bit
-  return brace == '{' || brace == '}';
-}
-
-/// The masks of `text`, which is at most one block long.
-Block classify(std::string_view text) {
-  Block block;
-  Mask bit = 1;
-  for (const char c : text) {
-    if (c == '"') block.quotes |= bit;
-    if (c == '\\') block.slashes |= bit;
-    if (static_cast<signed char>(c) < 0x20) block.special |= bit;
-    if (isBracket(c)) block.brackets |= bit;
-    if (c >= '-' && c <= '9') block.numbers |= bit;
-    bit <<= 1U;
-  }
-  return block;
-}
-
-#ifdef __SSE2__
-Block classifyWhole(const char* text) {
-  const auto all = [](char c) { return _mm_set1_epi8(c); };
-  const auto bits = [](__m128i equal) { return static_cast<Mask>(_mm_movemask_epi8(equal)); };
-  Block block;
-  for (unsigned at = 0; at < kBlock; at += 16) {
-    const __m128i bytes = _mm_loadu_si128(static_cast<const __m128i*>(static_cast<const void*>(text + at)));
-    block.quotes |= bits(_mm_cmpeq_epi8(bytes, all('"'))) << at;
-    block.slashes |= bits(_mm_cmpeq_epi8(bytes, all('\\'))) << at;
-    // A signed comparison: bytes beyond ASCII are negative.
-    block.special |= bits(_mm_cmplt_epi8(bytes, all(0x20))) << at;
-    const __m128i braces = _mm_or_si128(bytes, all(0x20));
-    block.brackets |= bits(_mm_or_si128(_mm_cmpeq_epi8(braces, all('{')), _mm_cmpeq_epi8(braces, all('}'))))
-                      << at;
-    const __m128i fromMinus = _mm_sub_epi8(bytes, all('-'));
-    block.numbers |= bits(_mm_cmpeq_epi8(fromMinus, _mm_min_epu8(fromMinus, all('9' - '-')))) << at;
-  }
-  return block;
-}
-#else
-Block classifyWhole(const char* text) {
-  return classify({text, kBlock});
-}
-#endif
-
-/// The bits of the first `length` bytes.
-Mask upTo(std::ptrdiff_t length) {
-  return length == kBlock ? ~Mask{0} : (Mask{1} << static_cast<unsigned>(length)) - 1;
-}
-
-/// Bit i of the result is the XOR of bits 0 to i. For a mask of quotes it says which bytes are in a string.
-Mask prefixXor(Mask mask) {
-  for (unsigned shift = 1; shift < kBlock; shift *= 2) mask ^= mask << shift;
-  return mask;
-}
 
 /// Decimals up to this length without an exponent cannot be out of range.
 constexpr std::ptrdiff_t kPlainLength = 15;
@@ -166,7 +91,7 @@ class Guard {
     return found;
   }
 
-  /// Counts the brackets of a block. Returns false, and counts nothing, when they may nest too deeply.
+  /// Counts the brackets of a block. Returns false and counts nothing if they may exceed the maximum depth.
   bool shallow(const char* block, Mask brackets) {
     std::size_t depth = depth_;
     for (; brackets != 0; brackets &= brackets - 1) {
@@ -174,14 +99,14 @@ class Guard {
       if (opens) {
         if (++depth > maxDepth_) return false;
       } else if (depth != 0) {
-        --depth;  // the parser refuses a closing bracket too many
+        --depth;  // the parser rejects a superfluous closing bracket
       }
     }
     depth_ = depth;
     return true;
   }
 
-  /// Whether every number of the block is so short that it must be in range.
+  /// Whether all numbers of the block are short enough to be in range.
   bool shortNumbers(const char* block, Mask numbers, std::ptrdiff_t length) const {
     while (numbers != 0) {
       const int start = std::countr_zero(numbers);
@@ -205,7 +130,7 @@ class Guard {
     return nullptr;
   }
 
-  /// At a byte of a string: the u of an escape, a control character or a byte beyond ASCII.
+  /// Checks a byte in a string: the u of an escape, a control character or a byte beyond ASCII.
   const char* inside() {
     const auto c = static_cast<unsigned char>(*p_);
     if (c == 'u') return escape();
@@ -216,8 +141,8 @@ class Guard {
     return nullptr;
   }
 
-  /// At a byte between strings. Only printable ASCII and white space are JSON there. NUL is the most
-  /// important one to refuse: RapidJSON takes it for the end of the text.
+  /// Checks a byte between strings, where only printable ASCII and white space are valid. Rejecting NUL is
+  /// most important, because RapidJSON interprets it as the end of the text.
   const char* outside() {
     switch (*p_) {
       case '{':
@@ -225,12 +150,12 @@ class Guard {
         return ++depth_ > maxDepth_ ? "nested too deeply" : nullptr;
       case '}':
       case ']':
-        if (depth_ != 0) --depth_;  // the parser refuses a closing bracket too many
+        if (depth_ != 0) --depth_;  // the parser rejects a superfluous closing bracket
         return nullptr;
       case '\t':
       case '\n':
       case '\r':
-      case '.':  // the parser refuses a misplaced '.' or '/'
+      case '.':  // the parser rejects a misplaced '.' or '/'
       case '/':
         return nullptr;
       default:
@@ -238,7 +163,7 @@ class Guard {
     }
   }
 
-  /// At the u of an escape: checks its digits and, of a surrogate, the other half.
+  /// Checks the digits of an escape and the second half of a surrogate pair.
   const char* escape() {
     const char* slash = p_ - 1;
     p_ = slash;
@@ -261,7 +186,7 @@ class Guard {
     const char* integer = p_;
     while (p_ != end_ && isDigit(*p_)) ++p_;
     if (p_ == end_ || (*p_ != '.' && *p_ != 'e' && *p_ != 'E')) {
-      // 308 digits are about the largest float64.
+      // The largest float64 has 309 digits.
       if (p_ - integer > 300) {
         p_ = start;
         return "number out of range";
@@ -285,8 +210,8 @@ class Guard {
       }
       if (negative) exponent = -exponent;
     }
-    // Go refuses what overflows. RapidJSON 1.1.0 refuses longer exponents with another message, or reads them
-    // wrongly.
+    // Go rejects numbers that overflow. RapidJSON 1.1.0 rejects longer exponents with another message or
+    // misinterprets them.
     const std::ptrdiff_t length = p_ - start;
     if (length > static_cast<std::ptrdiff_t>(kMaxNumberLength) || exponent > 308 || exponent < -400 ||
         digits > 308 || digits + exponent > 309 ||
@@ -297,7 +222,8 @@ class Guard {
     return nullptr;
   }
 
-  /// Whether the token from `start` to here is beyond the largest float64, or so small that it reads as zero.
+  /// Whether the token that starts at `start` exceeds the largest float64, or is so small that it becomes
+  /// zero.
   bool outOfRange(const char* start) const {
     double value = 0;
     return std::from_chars(start, p_, value).ec == std::errc::result_out_of_range;

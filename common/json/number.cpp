@@ -1,4 +1,4 @@
-// Decimal digits to doubles, in place of RapidJSON's own conversion (rapidjson.h).
+// Converts decimal digits to doubles, in place of RapidJSON's own conversion (rapidjson.h).
 
 #include <charconv>
 #include <cmath>
@@ -9,8 +9,8 @@
 
 namespace rapidjson::internal {
 
-/// Returns the double nearest to the unsigned number that `digits` and `exponent` write. `digits` has no
-/// point: it stood after the first `decimalPosition` digits. The other arguments are a first guess, which is
+/// Returns the double nearest to an unsigned number. `digits` does not contain the decimal point, which
+/// belongs after the first `decimalPosition` digits. The first two arguments are an approximation, which is
 /// not needed here.
 double StrtodFullPrecision(double, int, const char* digits, std::size_t length, std::size_t decimalPosition,
                            int exponent) {
@@ -19,7 +19,7 @@ double StrtodFullPrecision(double, int, const char* digits, std::size_t length, 
   double value = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
   if (read.ec != std::errc::result_out_of_range) return value;
-  // The result is zero: guard() has refused what is beyond float64.
+  // The result is zero, because guard() has rejected numbers beyond float64.
   const bool small = static_cast<long>(decimalPosition) + exponent <= 0;
   return small ? 0 : std::numeric_limits<double>::infinity();
 }

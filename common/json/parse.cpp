@@ -33,7 +33,7 @@ int compareNames(std::string_view a, std::string_view b) {
 
 /// A name that two members of `object` have, if there is one.
 const Value* duplicateIn(const Value& object) {
-  bool ascending = true;  // the API server sorts names; then one pass is enough
+  bool ascending = true;  // the API server sorts names, so one pass is usually enough
   std::string_view before;
   for (auto m = object.MemberBegin(); m != object.MemberEnd(); ++m) {
     const std::string_view name = text(m->name);
@@ -47,9 +47,9 @@ const Value* duplicateIn(const Value& object) {
   names.reserve(object.MemberCount());
   for (const auto& member : object.GetObject()) names.push_back(&member.name);
   std::sort(names.begin(), names.end(), [](auto* a, auto* b) { return text(*a) < text(*b); });
-  const auto twice =
+  const auto duplicate =
       std::adjacent_find(names.begin(), names.end(), [](auto* a, auto* b) { return text(*a) == text(*b); });
-  return twice == names.end() ? nullptr : *twice;
+  return duplicate == names.end() ? nullptr : *duplicate;
 }
 
 bool isContainer(const Value& value) {
@@ -58,24 +58,24 @@ bool isContainer(const Value& value) {
 
 /// An object with a duplicate name or too many members.
 struct Fault {
-  const Value* twice = nullptr;    ///< the duplicate name; nullptr when it has too many members
-  std::vector<std::string> steps;  ///< the path to it, last step first
+  const Value* duplicate = nullptr;  ///< the duplicate name; nullptr when it has too many members
+  std::vector<std::string> steps;    ///< the path to it, last step first
 };
 
-/// The path is collected only when a fault was found: most texts have none.
-bool findFault(const Value& value, std::size_t mostMembers, Fault& fault) {
+/// Finds the first fault. The path is only collected when a fault was found, because most texts have none.
+bool findFault(const Value& value, std::size_t maxMembers, Fault& fault) {
   if (value.IsObject()) {
-    if (value.MemberCount() > mostMembers) return true;
-    fault.twice = duplicateIn(value);
-    if (fault.twice != nullptr) return true;
+    if (value.MemberCount() > maxMembers) return true;
+    fault.duplicate = duplicateIn(value);
+    if (fault.duplicate != nullptr) return true;
     for (const auto& member : value.GetObject()) {
-      if (!isContainer(member.value) || !findFault(member.value, mostMembers, fault)) continue;
+      if (!isContainer(member.value) || !findFault(member.value, maxMembers, fault)) continue;
       fault.steps.push_back(excerpt(text(member.name)));
       return true;
     }
   } else if (value.IsArray()) {
     for (rapidjson::SizeType i = 0; i < value.Size(); ++i) {
-      if (!isContainer(value[i]) || !findFault(value[i], mostMembers, fault)) continue;
+      if (!isContainer(value[i]) || !findFault(value[i], maxMembers, fault)) continue;
       fault.steps.push_back(fmt::format("[{}]", i));
       return true;
     }
@@ -90,12 +90,12 @@ std::string pathOf(const Fault& fault) {
     path += step;
   };
   std::for_each(fault.steps.rbegin(), fault.steps.rend(), add);
-  if (fault.twice != nullptr) add(fmt::format("\"{}\"", excerpt(text(*fault.twice))));
+  if (fault.duplicate != nullptr) add(fmt::format("\"{}\"", excerpt(text(*fault.duplicate))));
   return path;
 }
 
 std::optional<ParseError> afterParse(std::string_view text, const Document& document,
-                                     std::size_t mostMembers) {
+                                     std::size_t maxMembers) {
   ParseError error;
   if (document.HasParseError()) {
     error.reason = rapidjson::GetParseError_En(document.GetParseError());
@@ -104,11 +104,11 @@ std::optional<ParseError> afterParse(std::string_view text, const Document& docu
     return error;
   }
   Fault fault;
-  if (!findFault(document, mostMembers, fault)) return std::nullopt;
+  if (!findFault(document, maxMembers, fault)) return std::nullopt;
   const std::string path = pathOf(fault);
-  error.reason = fault.twice != nullptr ? fmt::format("duplicate name {}", path)
-                                        : fmt::format("{}{}Too many: must have at most {} members", path,
-                                                      path.empty() ? "" : ": ", mostMembers);
+  error.reason = fault.duplicate != nullptr ? fmt::format("duplicate name {}", path)
+                                            : fmt::format("{}{}Too many: must have at most {} members", path,
+                                                          path.empty() ? "" : ": ", maxMembers);
   return error;
 }
 
@@ -133,11 +133,11 @@ std::optional<ParseError> parse(std::string_view text, Document& document) {
   return afterParse(text, document, SIZE_MAX);
 }
 
-void makeRoom(std::string& text) {
+void reserveReadAhead(std::string& text) {
   if (text.capacity() - text.size() < kReadAhead) text.reserve(text.size() + kReadAhead);
 }
 
-std::optional<ParseError> parseInsitu(std::string& text, Document& document, std::size_t mostMembers) {
+std::optional<ParseError> parseInsitu(std::string& text, Document& document, std::size_t maxMembers) {
   if (auto error = guard(text)) {
     locate(text, *error);
     return error;
@@ -145,9 +145,9 @@ std::optional<ParseError> parseInsitu(std::string& text, Document& document, std
   // Parsing overwrites the text in which an error would be located. A review is one line, so its offset is
   // the column. Only a text of several lines is copied.
   const std::string lines = text.find('\n') == std::string::npos ? std::string{} : text;
-  makeRoom(text);
+  reserveReadAhead(text);
   document.ParseInsitu<kFlags>(text.data());
-  auto error = afterParse(lines, document, mostMembers);
+  auto error = afterParse(lines, document, maxMembers);
   if (error && lines.empty()) error->column = error->offset + 1;
   return error;
 }

@@ -1,5 +1,5 @@
-// In a translation unit of its own, so that a second instance of the parser cannot slow down the one that
-// reads reviews.
+// A separate translation unit, so that a second instance of the parser cannot slow down the one that reads
+// reviews.
 #include <algorithm>
 #include <utility>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// RFC 6902 patches as admission answers need them: minimal, pointers escaped (RFC 6901).
+// JSON patches (RFC 6902) for admission answers, with escaped pointers (RFC 6901).
 
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@ namespace dynamo::json {
 /// `name` as one reference token of a JSON pointer: "~" becomes "~0", "/" becomes "~1".
 std::string escapePointer(std::string_view name);
 
-/// Collects operations; dump() is the array's text. Nothing is written when nothing changed.
+/// Collects operations. dump() returns the JSON array.
 class Patch {
  public:
   Patch() : operations_(rapidjson::kArrayType) {}
@@ -30,8 +30,8 @@ class Patch {
   Document operations_;
 };
 
-/// The operations that turn `before` into `after`, `base` put before every pointer. Arrays that differ are
-/// replaced whole unless only their tail grew.
+/// Adds the operations that change `before` into `after`. `base` is the prefix of every pointer. An array
+/// that differs is replaced as a whole unless items were only appended.
 void diff(const Value& before, const Value& after, const std::string& base, Patch& patch);
 
 }  // namespace dynamo::json

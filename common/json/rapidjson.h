@@ -1,11 +1,11 @@
 #pragma once
-// The only place that includes RapidJSON: its switches must be equal in every translation unit.
+// The only header that includes RapidJSON, because its macros must be the same in every translation unit.
 
 #include <cstddef>
 #include <stdexcept>
 
-// A failed precondition (wrong type access) is a programming error of ours: it must never be undefined
-// behaviour in a release build, whatever a request holds.
+// A failed precondition, such as access as a wrong type, is a programming error. It throws, so that no
+// request can cause undefined behaviour in a release build.
 #define RAPIDJSON_ASSERT(x) \
   ((x) ? static_cast<void>(0) : throw std::logic_error("JSON value used as another type: " #x))
 #define RAPIDJSON_HAS_STDSTRING 1

@@ -25,9 +25,9 @@ constexpr std::array<bool, 256> kEscapes = [] {
   return escapes;
 }();
 
-// Each of these functions skips one thing that starts at `p` and returns its end, or nullptr when the text is
-// something else. They take and return plain pointers, which stay in registers: this is the hot loop for
-// large objects.
+// Each of these functions skips one token or value at `p` and returns its end, or nullptr if the text does
+// not match. They use plain pointers, which stay in registers, because this is the hot loop for large
+// objects.
 
 const char* afterSpace(const char* p, const char* end) {
   while (p != end && *p <= ' ' && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')) ++p;
@@ -87,7 +87,7 @@ const char* afterNumber(const char* p, const char* end) {
   return afterDigits(p, end);
 }
 
-/// Skips a whole value. guard() has bounded the depth.
+/// Skips a value. guard() has limited the depth.
 const char* afterValue(const char* p, const char* end);
 
 /// Skips an object (`named`) or list; `p` is at the opening bracket.
@@ -132,7 +132,7 @@ const char* afterValue(const char* p, const char* end) {
   }
 }
 
-/// Skips JSON step by step. Each step returns false when the text is something else.
+/// Skips JSON step by step. Each step returns false if the text does not match.
 class Scanner {
  public:
   explicit Scanner(std::span<char> text) : text_(text.data()), p_(text.data()), end_(p_ + text.size()) {}
@@ -143,7 +143,7 @@ class Scanner {
   bool character(char c) { return moved(after(c, p_, end_)); }
   bool value() { return moved(afterValue(p_, end_)); }
 
-  /// Gives the text between the quotes of a string, still escaped.
+  /// Sets `inside` to the text between the quotes of a string, still escaped.
   bool string(std::string_view& inside) {
     space();
     const char* start = p_ + 1;
@@ -176,9 +176,9 @@ class Taker {
   }
 
  private:
-  /// Goes through the members of an object and looks for step `depth` of the `wanted` paths. Returns whether
-  /// to go on: false when the text is no object. When `last` is set the end of the object is not needed, and
-  /// false is also returned once nothing more can be found.
+  /// Searches the members of an object for step `depth` of the `wanted` paths. Returns whether to continue:
+  /// false if the text is not an object. If `last` is set, the end of the object is not needed, and the
+  /// result is also false as soon as all wanted paths were found.
   bool walk(std::uint64_t wanted, std::size_t depth, bool last) {
     if (!scanner_.character('{')) return false;
     if (scanner_.character('}')) return true;
@@ -205,7 +205,8 @@ class Taker {
     char* start = scanner_.at();
     if (!scanner_.value()) return false;
     char* end = scanner_.at();
-    if (static_cast<std::size_t>(end - start) < kNull.size()) return true;  // null does not fit in its place
+    if (static_cast<std::size_t>(end - start) < kNull.size())
+      return true;  // too short to be replaced by null
     if (!taken_.empty()) taken_[index].assign(start, end);
     std::fill(std::copy(kNull.begin(), kNull.end(), start), end, ' ');
     return true;

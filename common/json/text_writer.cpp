@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::size_t kNumberRoom = 32;  // the longest double has 25 characters
 constexpr std::size_t kBlock = 16;
-constexpr std::size_t kEscapeRoom = 6;     // \\u001F
-constexpr std::size_t kAround = 4;         // a comma, the quotes of a string and a colon
-constexpr std::size_t kMostEscapes = 512;  // room reserved at a time
+constexpr std::size_t kEscapeRoom = 6;          // \\u001F
+constexpr std::size_t kDelimiterRoom = 4;       // a comma, the quotes of a string and a colon
+constexpr std::size_t kMaxEscapeReserve = 512;  // bytes reserved at a time
 
 bool isPlain(unsigned char c) {
   return c >= 0x20 && c != '"' && c != '\\';
@@ -117,7 +117,7 @@ bool TextWriter::Double(double value) {
 }
 
 bool TextWriter::String(const char* characters, rapidjson::SizeType length, bool) {
-  reserve(length + kBlock + kAround);
+  reserve(length + kBlock + kDelimiterRoom);
   quote(separated(), {characters, length});
   return true;
 }
@@ -136,7 +136,7 @@ void TextWriter::quote(char* out, std::string_view value) {
     endAt(out);
     return;
   }
-  std::size_t room = value.size();  // for the rest of the text, besides one block and kAround
+  std::size_t room = value.size();  // for the rest of the text, besides one block and kDelimiterRoom
   while (true) {
     std::size_t plain = copyPlainBlocks(value, out);
     for (; plain < value.size() && isPlain(static_cast<unsigned char>(value[plain])); ++plain) {
@@ -146,10 +146,10 @@ void TextWriter::quote(char* out, std::string_view value) {
     if (plain == value.size()) break;
     room -= plain;
     if (room < value.size() - plain + kEscapeRoom) {
-      // A text with one escaped byte usually has more of them, as JSON inside a string has.
+      // A text with one escaped byte usually has more of them, for example JSON inside a string.
       endAt(out);
-      room = value.size() - plain + std::max(kEscapeRoom, std::min(value.size(), kMostEscapes));
-      reserve(room + kBlock + kAround);
+      room = value.size() - plain + std::max(kEscapeRoom, std::min(value.size(), kMaxEscapeReserve));
+      reserve(room + kBlock + kDelimiterRoom);
       out = end();
     }
     const char* before = out;

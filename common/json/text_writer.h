@@ -1,6 +1,7 @@
 #pragma once
-// Writes JSON text into a std::string, from a RapidJSON value (it is a handler for Value::Accept) or call by
-// call. RapidJSON's own Writer handles strings one byte at a time, this one sixteen bytes at a time.
+// Writes JSON text into a std::string, from a RapidJSON value (as a handler for Value::Accept) or call by
+// call. RapidJSON's own Writer processes strings one byte at a time; this one processes sixteen bytes at a
+// time.
 
 #include <cstdint>
 #include <string>
@@ -10,11 +11,11 @@
 
 namespace dynamo::json {
 
-/// Writes values one after the other and adds commas and colons. The caller never passes NaN or infinity,
-/// which are not JSON: no parsed document holds them, because guard() refuses numbers out of range.
+/// Writes values one after the other and adds commas and colons. NaN and infinity are not JSON and must not
+/// be passed. Parsed documents do not contain them, because guard() rejects numbers out of range.
 class TextWriter {
  public:
-  /// `expected`: about how many bytes the text will have.
+  /// `expected`: the approximate size of the text in bytes.
   explicit TextWriter(std::size_t expected = 256) { text_.resize(expected); }
 
   // RapidJSON's Handler.
@@ -38,7 +39,7 @@ class TextWriter {
   }
   bool key(std::string_view name) { return Key(name.data(), static_cast<rapidjson::SizeType>(name.size())); }
 
-  /// Appends text that is JSON already: a value, or a part of one after which a value may follow.
+  /// Appends text that is already JSON: a value, or a part of one that a value may follow.
   void raw(std::string_view text) {
     reserve(text.size());
     append(text);
@@ -54,13 +55,14 @@ class TextWriter {
   void reserve(std::size_t count) {
     if (text_.size() - size_ < count) text_.resize(grown() + count);
   }
-  /// Twice the size. For texts of many MiB, whose size was guessed well, only a quarter more.
+  /// The next size: twice the current one, or a quarter more for large texts, whose expected size is
+  /// accurate.
   std::size_t grown() const {
     constexpr std::size_t kLarge = std::size_t{16} << 20U;
     return text_.size() + (text_.size() < kLarge ? text_.size() : text_.size() / 4);
   }
-  // These write into reserved room. They keep the position in a local variable: a write through char* might
-  // change size_ as far as the compiler knows, so it would have to read size_ again after every byte.
+  // The following functions write into reserved memory. They keep the position in a local variable. Otherwise
+  // the compiler would reload size_ after every byte, because a write through char* could change it.
   char* end() { return text_.data() + size_; }
   void endAt(const char* out) { size_ = static_cast<std::size_t>(out - text_.data()); }
   void put(char c) { text_[size_++] = c; }
@@ -68,8 +70,8 @@ class TextWriter {
     text.copy(end(), text.size());
     size_ += text.size();
   }
-  /// Where the next value starts: after a comma when a value precedes it. The last character tells: a value
-  /// never ends with an opening bracket or a colon, because a string ends with its quote.
+  /// The position of the next value, after a comma if another value precedes it. The last character is
+  /// sufficient to detect this: no value ends with an opening bracket or a colon.
   char* separated() {
     char* out = end();
     if (size_ == 0) return out;
@@ -96,10 +98,10 @@ class TextWriter {
     put(bracket);
     return true;
   }
-  /// Writes the string to `out`, where there is room for the text, one block and kAround characters.
+  /// Writes the string to `out`, which must have room for the text, one block and kDelimiterRoom characters.
   void quote(char* out, std::string_view value);
 
-  std::string text_;  ///< the first size_ bytes are the text; the rest is room
+  std::string text_;  ///< the first size_ bytes are the text; the rest is reserved
   std::size_t size_ = 0;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Well-formed UTF-8 (Unicode table 3-7): what may stand in JSON, a log line or a configuration file.
+// Well-formed UTF-8 (Unicode table 3-7), which JSON, log lines and configuration files require.
 
 #include <cstddef>
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace dynamo::json {
 
-/// The bytes of the character that starts `text` (1 to 4); 0 when it is malformed, cut off or absent.
+/// The length of the first character of `text` in bytes (1 to 4); 0 if it is malformed, incomplete or absent.
 constexpr std::size_t utf8Length(std::string_view text) {
   const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
   const auto tail = [&](std::size_t i) { return (at(i) & 0xC0U) == 0x80U; };
@@ -27,11 +27,11 @@ constexpr std::size_t utf8Length(std::string_view text) {
   return 0;
 }
 
-/// A name as it is shown in an error: on one line, and cut after about 64 bytes.
+/// A name for error messages: on one line, truncated after about 64 bytes.
 inline std::string excerpt(std::string_view name) {
-  constexpr std::size_t kMost = 64;
+  constexpr std::size_t kMaxBytes = 64;
   std::string shown;
-  while (!name.empty() && shown.size() < kMost) {
+  while (!name.empty() && shown.size() < kMaxBytes) {
     const std::size_t length = utf8Length(name);
     const auto first = static_cast<unsigned char>(name[0]);
     const bool plain = length > 1 || (length == 1 && first >= 0x20 && first != 0x7F);

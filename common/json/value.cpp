@@ -39,19 +39,19 @@ Value& ensureObject(Value& object, std::string_view key, Allocator& allocator) {
 
 namespace {
 
-// RapidJSON keeps short text inside the Value, where it moves with the Value. Text longer than this is always
-// outside, so it can be shared.
+// RapidJSON stores short strings inside the Value, where they move with the Value. Strings longer than this
+// are always stored outside, so they can be shared.
 constexpr std::size_t kAlwaysOutside = sizeof(Value);
 
-/// Passes a value to a document as a parser does. Objects and lists then get exactly the room that they need;
-/// AddMember() would reserve sixteen members for each object.
+/// Passes a value to a document as events, like a parser. Objects and lists then get exactly the memory that
+/// they need, while AddMember() would reserve sixteen members per object.
 template <bool kShare>
-struct Teller {
+struct EventSource {
   const Value& whole;
 
   template <typename Handler>
   bool operator()(Handler& handler) const {
-    tell(whole, handler);
+    emit(whole, handler);
     return true;
   }
 
@@ -59,21 +59,21 @@ struct Teller {
   static bool copied(const Value& text) { return !kShare || text.GetStringLength() <= kAlwaysOutside; }
 
   template <typename Handler>
-  static void tell(const Value& value, Handler& handler) {
+  static void emit(const Value& value, Handler& handler) {
     switch (value.GetType()) {
       case rapidjson::kStringType:
         handler.String(value.GetString(), value.GetStringLength(), copied(value));
         break;
       case rapidjson::kArrayType:
         handler.StartArray();
-        for (const Value& item : value.GetArray()) tell(item, handler);
+        for (const Value& item : value.GetArray()) emit(item, handler);
         handler.EndArray(value.Size());
         break;
       case rapidjson::kObjectType:
         handler.StartObject();
         for (const auto& [name, member] : value.GetObject()) {
           handler.Key(name.GetString(), name.GetStringLength(), copied(name));
-          tell(member, handler);
+          emit(member, handler);
         }
         handler.EndObject(value.MemberCount());
         break;
@@ -86,12 +86,12 @@ struct Teller {
 template <bool kShare>
 Value rebuild(const Value& value, Allocator& allocator) {
   using Rebuilt = rapidjson::GenericDocument<rapidjson::UTF8<>, Allocator, Allocator>;
-  constexpr std::size_t kStack = 4096;  // enough for a service; a deeper value takes more from the heap
+  constexpr std::size_t kStack = 4096;  // enough for a service; larger values use the heap in addition
   alignas(std::max_align_t) std::array<char, kStack> room;
   Allocator stack{room.data(), room.size()};
   Rebuilt document{&allocator, kStack / 4, &stack};
-  Teller<kShare> teller{value};
-  document.Populate(teller);
+  EventSource<kShare> source{value};
+  document.Populate(source);
   return std::move(static_cast<Value&>(document));
 }
 
@@ -132,7 +132,7 @@ bool equal(const Value& a, const Value& b) {
     }
     return true;
   }
-  if (!a.IsObject()) return true;  // null, true and false are types of their own
+  if (!a.IsObject()) return true;  // null, true and false are separate types
   if (a.MemberCount() != b.MemberCount()) return false;
   // The API server sorts names, so equal members usually have the same index.
   auto other = b.MemberBegin();

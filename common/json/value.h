@@ -1,5 +1,5 @@
 #pragma once
-// JSON values, and accessors that keep absent, null, empty and zero apart.
+// JSON values, and accessors that distinguish absent, null, empty and zero.
 // Objects stay RapidJSON documents from the request to the answer, so unknown and future fields survive.
 
 #include <cstdint>
@@ -43,7 +43,7 @@ inline bool isNamed(const Value& name, std::string_view key) {
                          std::memcmp(start, key.data(), length) == 0);
 }
 
-/// The member named `key` as it stands, null included; nullptr when absent or when `object` is no object.
+/// The member named `key`, which may be null; nullptr if absent or if `object` is not an object.
 inline const Value* findRaw(const Value& object, std::string_view key) {
   if (!object.IsObject()) return nullptr;
   for (const auto& member : object.GetObject()) {
@@ -63,7 +63,7 @@ inline const Value* find(const Value& object, std::string_view key) {
 inline Value* find(Value& object, std::string_view key) {
   return const_cast<Value*>(find(static_cast<const Value&>(object), key));
 }
-/// find() that passes an absent parent through.
+/// find() for an optional parent.
 inline const Value* find(const Value* object, std::string_view key) {
   return object == nullptr ? nullptr : find(*object, key);
 }
@@ -88,17 +88,17 @@ inline std::optional<bool> findBool(const Value* object, std::string_view key) {
 /// Sets member `key` (added at the end when absent). The name is copied into `allocator`.
 void set(Value& object, std::string_view key, Value&& value, Allocator& allocator);
 
-/// Removes member `key` keeping the order of the others; true when it was there.
+/// Removes member `key` and keeps the order of the others. Returns whether it existed.
 bool remove(Value& object, std::string_view key);
 
-/// The object member `key`, made as {} when it is absent or not an object.
+/// The object member `key`; created as {} if it is absent or not an object.
 Value& ensureObject(Value& object, std::string_view key, Allocator& allocator);
 
 /// A deep copy, strings included, in `allocator`.
 Value copy(const Value& value, Allocator& allocator);
 
-/// A copy that refers to the text of `value` instead of copying it: whatever owns that text (the allocator of
-/// `value`, the buffer it was parsed in) must outlive the copy.
+/// A copy that refers to the strings of `value`. The owner of these strings (the allocator of `value`, or the
+/// buffer it was parsed in) must outlive the copy.
 Value share(const Value& value, Allocator& allocator);
 
 /// Compact JSON text; members keep their order.
@@ -107,7 +107,7 @@ std::string dump(const Value& value);
 /// Equal as JSON values: member order does not matter, 30 and 30.0 are equal. Assumes no duplicate names.
 bool equal(const Value& a, const Value& b);
 
-/// equal() with absent (nullptr) equal to absent only.
+/// equal() for optional values: absent (nullptr) only equals absent.
 inline bool equal(const Value* a, const Value* b) {
   return a == nullptr || b == nullptr ? a == b : equal(*a, *b);
 }

@@ -33,7 +33,7 @@ struct Decimal {
   double scale = 1;
 };
 
-/// Takes "12.5" off `text`; nullopt without any digit or when the whole part is over 2^63.
+/// Removes a number such as "12.5" from `text`; nullopt without a digit or if the whole part exceeds 2^63.
 std::optional<Decimal> takeDecimal(std::string_view& text) {
   Decimal number;
   bool digits = false;
@@ -44,7 +44,7 @@ std::optional<Decimal> takeDecimal(std::string_view& text) {
   }
   if (text.starts_with('.')) {
     text.remove_prefix(1);
-    bool exhausted = false;  // further digits are below what counts
+    bool exhausted = false;  // further digits are not significant
     for (; !text.empty() && isDigit(text.front()); text.remove_prefix(1), digits = true) {
       exhausted = exhausted || number.fraction > (kMaxMagnitude - 1) / 10;
       if (exhausted) continue;
@@ -55,7 +55,7 @@ std::optional<Decimal> takeDecimal(std::string_view& text) {
   return digits ? std::optional{number} : std::nullopt;
 }
 
-/// Takes a unit off `text` and gives its nanoseconds.
+/// Removes a unit from `text` and returns its nanoseconds.
 std::optional<std::uint64_t> takeUnit(std::string_view& text) {
   std::size_t length = 0;
   while (length < text.size() && text[length] != '.' && !isDigit(text[length])) ++length;
@@ -68,7 +68,7 @@ std::optional<std::uint64_t> takeUnit(std::string_view& text) {
   return std::nullopt;
 }
 
-/// The digits of `fraction`/10^places without trailing zeros, with the dot; "" when it is 0.
+/// The digits of `fraction`/10^places with the dot and without trailing zeros; "" if it is 0.
 std::string fractionText(std::uint64_t fraction, int places) {
   if (fraction == 0) return {};
   std::string digits = fmt::format("{:0{}}", fraction, places);
@@ -91,7 +91,7 @@ std::optional<Duration> parseDuration(std::string_view text) {
     if (!unit || number->whole > kMaxMagnitude / *unit) return std::nullopt;
     std::uint64_t part = number->whole * *unit;
     if (number->fraction > 0) {
-      // In floating point as Go does it, so that both cut off the same nanosecond.
+      // Floating point, as in Go, so that both truncate to the same nanosecond.
       const double perDigit = static_cast<double>(*unit) / number->scale;
       part += static_cast<std::uint64_t>(static_cast<double>(number->fraction) * perDigit);
     }

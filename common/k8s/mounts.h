@@ -1,5 +1,5 @@
 #pragma once
-// Who mounts what in a pod.
+// Volume mounts of pods.
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace dynamo::k8s {
 
-/// `path` as a kubelet mounts it: "/dev/shm" of "/dev/shm/" and "/dev//shm". ".." stays.
+/// `path` in the form that the kubelet uses: "/dev/shm" for "/dev/shm/" and "/dev//shm". Keeps "..".
 inline std::string cleanMountPath(std::string_view path) {
   std::string clean;
   while (!path.empty()) {
@@ -23,7 +23,7 @@ inline std::string cleanMountPath(std::string_view path) {
   return clean;
 }
 
-/// Whether one of `mounts` is at `path`, a clean one; `field` holds theirs.
+/// Whether one of `mounts` has the clean path `path` in its member `field`.
 inline bool mountsAt(const json::Value* mounts, std::string_view field, std::string_view path) {
   if (mounts == nullptr || !mounts->IsArray()) return false;
   return std::any_of(mounts->Begin(), mounts->End(), [&](const json::Value& mount) {
@@ -35,7 +35,7 @@ inline bool mountsVolume(const json::Value* container, std::string_view volume) 
   return json::findNamed(json::find(container, "volumeMounts"), volume) != nullptr;
 }
 
-/// Whether a container of `podSpec`, the mainContainer of extraPodSpec too, mounts `volume`.
+/// Whether a container of `podSpec` mounts `volume`, including the mainContainer of an extraPodSpec.
 inline bool podMountsVolume(const json::Value* podSpec, std::string_view volume) {
   if (mountsVolume(json::find(podSpec, "mainContainer"), volume)) return true;
   constexpr std::array<std::string_view, 2> kLists = {"containers", "initContainers"};

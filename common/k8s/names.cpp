@@ -36,7 +36,7 @@ std::string tooLong(std::size_t limit) {
   return fmt::format("must be no more than {} characters", limit);
 }
 
-/// Four numbers up to 255; unlike inet_pton(), leading zeros pass.
+/// Whether `text` has four numbers up to 255. Unlike inet_pton(), leading zeros are allowed.
 bool isIpv4(std::string_view text) {
   for (int part = 0; part < 4; ++part) {
     const std::size_t end = std::min(text.find('.'), text.size());
@@ -112,7 +112,7 @@ std::string qualifiedNameProblem(std::string_view name) {
   if (slash != std::string_view::npos) {
     const std::string_view prefix = name.substr(0, slash);
     part = name.substr(slash + 1);
-    if (part.find('/') != std::string_view::npos) return "must hold at most one '/'";
+    if (part.find('/') != std::string_view::npos) return "must contain at most one '/'";
     if (prefix.empty()) return "prefix part must not be empty";
     if (const std::string problem = dns1123SubdomainProblem(prefix); !problem.empty()) {
       return "prefix part " + problem;
@@ -198,7 +198,7 @@ std::string resourceNameProblem(std::string_view name) {
 }
 
 bool isIpAddress(std::string_view text) {
-  // A C string would end at it.
+  // inet_pton() takes a C string, which would end at the NUL.
   if (text.find('\0') != std::string_view::npos) return false;
   in6_addr address{};
   return isIpv4(text) || inet_pton(AF_INET6, std::string{text}.c_str(), &address) == 1;

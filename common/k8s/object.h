@@ -1,6 +1,7 @@
 #pragma once
-// The parts that objects of every kind have.
+// Accessors for members that objects of every kind have.
 
+#include <span>
 #include <string_view>
 
 #include "common/json/value.h"
@@ -15,12 +16,19 @@ inline const json::Value* annotationsOf(const json::Value& object) {
   return json::findObject(json::find(object, "metadata"), "annotations");
 }
 
-/// Deleted already, but for its finalizers: an update only serves that.
+/// metadata.ownerReferences; empty if there are none.
+inline std::span<const json::Value> ownersOf(const json::Value& object) {
+  const json::Value* owners = json::find(json::findObject(&object, "metadata"), "ownerReferences");
+  if (owners == nullptr || !owners->IsArray()) return {};
+  return {owners->Begin(), owners->Size()};
+}
+
+/// Whether the object is being deleted. Its updates only remove finalizers.
 inline bool isBeingDeleted(const json::Value& object) {
   return json::find(json::find(object, "metadata"), "deletionTimestamp") != nullptr;
 }
 
-/// Gives an object without a namespace one.
+/// Sets the namespace of an object that has none.
 inline void ensureNamespace(json::Value& object, std::string_view name, json::Allocator& allocator) {
   json::Value& metadata = json::ensureObject(object, "metadata", allocator);
   if (!json::findText(&metadata, "namespace").empty()) return;

@@ -1,5 +1,5 @@
 #pragma once
-// Which object: what names one in a cluster.
+// The identity of an object in a cluster.
 
 #include <compare>
 #include <string>
@@ -18,11 +18,11 @@ struct ObjectKey {
   auto operator<=>(const ObjectKey&) const = default;
 };
 
-/// The key of an object with apiVersion, kind and metadata; what it lacks is empty.
+/// The key of an object from its apiVersion, kind and metadata. Absent parts are empty.
 ObjectKey keyOf(const json::Value& object);
 
-/// "Deployment.apps demo/frontend", "Service demo/frontend", "ClusterRole.rbac.authorization.k8s.io planner":
-/// for log lines and messages.
+/// The key for logs and messages: "Deployment.apps demo/frontend", "Service demo/frontend",
+/// "ClusterRole.rbac.authorization.k8s.io planner".
 std::string toText(const ObjectKey& key);
 
 }  // namespace dynamo::k8s

@@ -1,7 +1,7 @@
 #pragma once
-// Objects of a cluster in little memory: of each its kept fields (trim.h) as packed JSON text
-// (packed_text.h), parsed anew by whoever reads it, and found by key, by owner and by label. Not safe for
-// concurrent use.
+// Stores the objects of a cluster with little memory. Each object is reduced to its kept fields (trim.h) and
+// stored as packed JSON text (text_packer.h), which is unpacked and parsed on every access. Objects are found
+// by key, owner and label. Not thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,96 +15,98 @@
 
 #include "common/json/value.h"
 #include "common/k8s/object_key.h"
+#include "common/k8s/term_index.h"
+#include "common/k8s/text_packer.h"
 #include "common/k8s/trim.h"
 
 namespace dynamo::k8s {
 
-/// Objects of one kind, as they are watched.
+/// A watched kind.
 struct StoredKind {
   std::string apiVersion;
   std::string kind;
   KeptFields kept;
-  std::vector<std::string> labels;  ///< keys of the labels by which objects are found
+  std::vector<std::string> labels;  ///< keys of the indexed labels
+  /// The field manager whose ownership is stored (drift.h); empty: none is.
+  std::string fieldManager = {};
 };
 
 class ObjectStore {
  public:
-  /// Stands for an object until the next put() or remove().
-  using Slot = std::uint32_t;
+  /// Identifies an object until the next put() or remove().
+  using Slot = TermIndex::Slot;
 
   enum class Change : std::uint8_t { UnknownKind, Same, Added, Changed };
 
   explicit ObjectStore(const std::vector<StoredKind>& kinds);
 
-  /// Keeps `object` in the place of one with its key. Same: all that is kept of it is as before.
+  /// Adds `object` or replaces the object with the same key. Same: the kept fields have not changed.
   Change put(const json::Value& object);
-  /// False: it was not there.
+  /// Returns false if there is no such object.
   bool remove(const ObjectKey& key);
 
   std::optional<Slot> find(const ObjectKey& key) const;
-  /// What is owned by the object with `uid`, in the order of keys.
+  /// The objects with an owner reference to `uid`, sorted by key.
   std::vector<Slot> ownedBy(std::string_view uid) const;
-  /// What has label `key` with `value` in a namespace, in the order of keys; the kind must name the label in
-  /// its `labels`.
+  /// The objects in a namespace with the label `key`=`value`, sorted by key. StoredKind::labels must contain
+  /// `key`.
   std::vector<Slot> labelled(std::string_view namespaceName, std::string_view key,
                              std::string_view value) const;
-  /// Everything of a kind, in no particular order.
+  /// All objects of a kind, in no particular order.
   std::vector<Slot> ofKind(std::string_view apiVersion, std::string_view kind) const;
 
   ObjectKey key(Slot slot) const;
-  /// The kept text: without apiVersion and kind.
+  /// The kept fields as JSON text, without apiVersion and kind.
   std::string text(Slot slot) const;
-  /// The kept object, parsed.
+  /// The object with its kept fields.
   json::Document object(Slot slot) const;
+  /// The fieldsV1 that the kind's field manager owns by apply requests; empty: none.
+  std::string ownedFields(Slot slot) const;
+  /// Whether another manager owns spec.replicas (drift.h).
+  bool replicasOwnedByOther(Slot slot) const { return entries_[slot].replicasOfOther; }
 
   std::size_t size() const { return size_; }
-  /// Bytes of all texts as they are packed.
+  /// The total size of all packed texts in bytes.
   std::size_t textBytes() const { return textBytes_; }
+  /// The number of dictionaries that packed texts use.
+  std::size_t dictionaries() const { return packer_.dictionaries(); }
 
  private:
-  using Term = std::uint32_t;  ///< an owner or a label, by which objects are found
+  using Term = TermIndex::Term;
 
   struct Kind {
     std::string apiVersion;
     std::string kind;
     Trimmer trimmer;
     std::vector<std::string> labels;
+    std::string fieldManager;
   };
   struct Entry {
-    std::unique_ptr<char[]> block;  ///< its terms, then its text; nullptr: a free slot
-    std::uint32_t textSize = 0;
-    std::uint32_t nameAt = 0;  ///< the name stands in the text: it is not kept twice
-    std::uint32_t space = 0;
+    std::unique_ptr<char[]> block;  ///< the terms, the name, the packed text; nullptr: a free slot
+    std::uint32_t textSize = 0;     ///< of the packed text
+    std::uint32_t namespaceId = 0;
     std::uint32_t hash = 0;
     std::uint16_t nameSize = 0;
     std::uint16_t terms = 0;
     std::uint16_t kind = 0;
-  };
-  struct TextHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-  };
-  /// Texts that many objects have in common, each once.
-  using Ids = std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>>;
-  struct Posting {
-    const std::string* text = nullptr;
-    std::vector<Slot> slots;
+    TextPacker::Dictionary dictionary = 0;
+    bool replicasOfOther = false;
   };
 
   std::optional<std::uint16_t> kindOf(std::string_view apiVersion, std::string_view kind) const;
   std::string_view nameOf(const Entry& entry) const;
-  static std::string_view packedOf(const Entry& entry);
-  std::optional<std::size_t> placeOf(std::uint16_t kind, std::string_view space, std::string_view name,
-                                     std::uint32_t hash) const;
-  void place(Slot slot);
-  void unplace(std::size_t at);
+  std::string unpacked(const Entry& entry) const;
+  std::optional<std::size_t> findIndex(std::uint16_t kind, std::string_view namespaceName,
+                                       std::string_view name, std::uint32_t hash) const;
+  void insertSlot(Slot slot);
+  void eraseIndex(std::size_t at);
   void grow();
   std::vector<Term> termsOf(const json::Value& object, const Kind& kind);
-  Term termFor(const std::string& text);
   Term termAt(const Entry& entry, std::size_t index) const;
-  void unlist(Slot slot);
+  /// Releases what fill() has taken.
+  void clear(Slot slot);
   void fill(Slot slot, const std::string& text, const std::vector<Term>& terms, std::string_view name);
-  std::vector<Slot> sorted(const std::string& term) const;
+  std::vector<Slot> sorted(std::string_view term) const;
 
   std::vector<Kind> kinds_;
   std::deque<Entry> entries_;
@@ -112,11 +114,10 @@ class ObjectStore {
   std::vector<Slot> table_;  ///< open addressing over the keys of entries
   std::size_t size_ = 0;
   std::size_t textBytes_ = 0;
-  Ids spaces_;
-  std::vector<const std::string*> spaceNames_;
-  Ids terms_;
-  std::vector<Posting> postings_;
-  std::vector<Term> freeTerms_;
+  std::unordered_map<std::string, std::uint32_t> namespaceIds_;
+  std::vector<const std::string*> namespaces_;
+  TermIndex index_;  ///< owners and labels
+  TextPacker packer_;
 };
 
 }  // namespace dynamo::k8s

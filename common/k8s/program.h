@@ -1,5 +1,5 @@
 #pragma once
-// Programs that containers start, known by their names.
+// Programs of containers, identified by name.
 
 #include <algorithm>
 #include <array>
@@ -7,12 +7,12 @@
 
 namespace dynamo::k8s {
 
-/// "sh" of "/bin/sh".
+/// The file name of a path: "sh" for "/bin/sh".
 constexpr std::string_view programName(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// Whether it expands the variables in its text by itself.
+/// Whether the program is a shell, which expands variables in its arguments.
 constexpr bool isShell(std::string_view path) {
   constexpr std::array<std::string_view, 5> kShells = {"ash", "bash", "dash", "sh", "zsh"};
   return std::find(kShells.begin(), kShells.end(), programName(path)) != kShells.end();

@@ -21,9 +21,9 @@ constexpr Int kMaxUnits = std::numeric_limits<long long>::max();
 constexpr Int kMaxNano = static_cast<Int>(std::numeric_limits<long long>::max()) << 64;
 constexpr Int kMaxTenth = kMaxNano / 10;
 constexpr std::size_t kNanoPlaces = 9;
-constexpr std::size_t kMaxWholeDigits = 30;  // beyond, no value fits
-constexpr int kMaxExponent = 18;             // of texts that admission accepts
-constexpr int kExponentCap = 9999;           // beyond, nothing but zero fits
+constexpr std::size_t kMaxWholeDigits = 30;  // longer values are out of range
+constexpr int kMaxExponent = 18;             // the limit of admission
+constexpr int kExponentCap = 9999;           // with larger exponents only zero is in range
 
 enum class Family { Decimal, Exponent, Binary };
 
@@ -41,7 +41,7 @@ constexpr std::array kSuffixes = {
     Suffix{"G", 9, Family::Decimal},  Suffix{"T", 12, Family::Decimal}, Suffix{"P", 15, Family::Decimal},
     Suffix{"E", 18, Family::Decimal}};
 
-/// A quantity's text taken apart; `whole` has no leading zeros and is "0" when nothing else is left.
+/// The parts of a quantity. `whole` has no leading zeros, but is "0" for zero.
 struct Parts {
   bool negative = false;
   std::string_view whole;
@@ -51,7 +51,7 @@ struct Parts {
   Family family = Family::Decimal;
 };
 
-/// "e3", "E-3": the API server accepts whole exponents only.
+/// Parses "e3" or "E-3". The API server only accepts integer exponents.
 std::optional<int> parseExponent(std::string_view text) {
   text.remove_prefix(1);
   const bool negative = text.starts_with('-');
@@ -86,7 +86,7 @@ std::string_view takeDigits(std::string_view& text) {
   return digits;
 }
 
-/// Sign and digits only; the suffix is left to readSuffix(). nullopt when there is no digit.
+/// Reads the sign and the digits; readSuffix() reads the suffix. Returns nullopt without a digit.
 std::optional<Parts> readNumber(std::string_view text) {
   Parts parts;
   parts.negative = text.starts_with('-');
@@ -109,7 +109,7 @@ std::optional<Parts> split(std::string_view text) {
   return parts;
 }
 
-/// Decimal digits, most significant first, times 1024.
+/// Multiplies decimal digits, most significant first, by 1024.
 void multiplyBy1024(std::string& digits) {
   int carry = 0;
   for (std::size_t i = digits.size(); i-- > 0;) {
@@ -120,9 +120,10 @@ void multiplyBy1024(std::string& digits) {
   for (; carry > 0; carry /= 10) digits.insert(digits.begin(), static_cast<char>('0' + carry % 10));
 }
 
-/// Nano units, exact but for digits below, which are rounded away from zero as the API does.
+/// The number of nano units. Smaller digits are rounded away from zero, as in the API.
 std::optional<Int> nanoOf(const Parts& parts) {
-  constexpr std::size_t kShort = 9;  // digits that fit with every suffix; most quantities have fewer
+  constexpr std::size_t kShort =
+      9;  // this many digits are in range with every suffix; most quantities have fewer
   const int least = -static_cast<int>(kNanoPlaces);
   if (parts.fraction.empty() && parts.whole.size() <= kShort && parts.power >= least &&
       parts.power <= kMaxExponent) {
@@ -145,14 +146,14 @@ std::optional<Int> nanoOf(const Parts& parts) {
     exponent += parts.power;
   }
   const long long count = static_cast<long long>(digits.size()) + exponent +
-                          static_cast<long long>(kNanoPlaces);  // of the digits at or above one nano
+                          static_cast<long long>(kNanoPlaces);  // the number of digits at or above one nano
   if (count > static_cast<long long>(kMaxWholeDigits) + static_cast<long long>(kNanoPlaces))
     return std::nullopt;
   Int value = 0;
   for (long long i = 0; i < count; ++i) {
     const auto at = static_cast<std::size_t>(i);
     const int digit = at < digits.size() ? digits[at] - '0' : 0;
-    // Not (kMaxNano - digit) / 10: dividing 128 bits is dear.
+    // Not (kMaxNano - digit) / 10, because a division of 128 bits is expensive.
     if (value > kMaxTenth || (value == kMaxTenth && digit > kMaxNano % 10)) return std::nullopt;
     value = value * 10 + digit;
   }
@@ -161,8 +162,8 @@ std::optional<Int> nanoOf(const Parts& parts) {
   return parts.negative ? -value : value;
 }
 
-/// The typed API keeps a text that its short path reads and takes for canonical ("Verbatim rule").
-bool keptVerbatim(std::string_view text, const Parts& parts) {
+/// Whether the typed API keeps the text, because its fast parser considers it canonical.
+bool keepsText(std::string_view text, const Parts& parts) {
   if (text == "0") return true;
   const int whole = static_cast<int>(std::min<std::size_t>(parts.whole.size(), kExponentCap));
   const int fraction = static_cast<int>(std::min<std::size_t>(parts.fraction.size(), kExponentCap));
@@ -216,11 +217,11 @@ bool tooLarge(Int nano) {
   return nano > kMaxUnits * kNano || nano < -kMaxUnits * kNano;
 }
 
-/// The suffix that was probably meant: "gb" is "G", "mi" is "Mi"; empty when none comes to mind.
-std::string meantSuffix(std::string_view suffix) {
+/// The suffix that was probably meant, such as "G" for "gb" and "Mi" for "mi"; empty if there is none.
+std::string suggestSuffix(std::string_view suffix) {
   std::string word = lowerAscii(suffix);
   if (word.size() > 1 && word.ends_with('b')) word.pop_back();
-  // "m" is milli: nobody who writes "MB" or "mb" means that.
+  // "MB" and "mb" mean mega, although "m" is milli.
   if (word == "m") return "M";
   for (const Suffix& known : kSuffixes) {
     if (!known.text.empty() && lowerAscii(known.text) == word) return std::string{known.text};
@@ -242,7 +243,7 @@ std::string quantityProblem(std::string_view text) {
   auto parts = readNumber(text);
   if (!parts) return std::string{kRule};
   if (!readSuffix(*parts)) {
-    const std::string meant = meantSuffix(parts->suffix);
+    const std::string meant = suggestSuffix(parts->suffix);
     return meant.empty() ? std::string{kRule}
                          : fmt::format(R"({}; did you mean the suffix "{}"?)", kRule, meant);
   }
@@ -250,14 +251,14 @@ std::string quantityProblem(std::string_view text) {
     return fmt::format("must have an exponent between -{0} and {0}", kMaxExponent);
   }
   const auto nano = nanoOf(*parts);
-  return !nano || tooLarge(*nano) ? fmt::format("must not be beyond {}", number(kMaxUnits)) : std::string{};
+  return !nano || tooLarge(*nano) ? fmt::format("must not exceed {}", number(kMaxUnits)) : std::string{};
 }
 
 std::string canonicalQuantity(std::string_view text) {
   const auto parts = split(text);
   if (!parts) return std::string{text};
   const auto nano = nanoOf(*parts);
-  if (!nano || tooLarge(*nano) || keptVerbatim(text, *parts)) return std::string{text};
+  if (!nano || tooLarge(*nano) || keepsText(text, *parts)) return std::string{text};
   return printed(*nano, parts->family);
 }
 

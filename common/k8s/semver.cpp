@@ -18,7 +18,7 @@ bool isIdentifierChar(char c) {
   return isDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
 }
 
-/// Takes the text up to the next '.' off `rest`; `rest` becomes nullopt-like (more = false) at the end.
+/// Removes and returns the text up to the next '.' of `rest`. `more` becomes false at the end.
 std::string_view nextPart(std::string_view& rest, bool& more) {
   const std::size_t dot = rest.find('.');
   const std::string_view part = rest.substr(0, dot);
@@ -40,13 +40,13 @@ std::weak_ordering compareIdentifiers(std::string_view a, std::string_view b) {
   const bool aNumber = allDigits(a);
   const bool bNumber = allDigits(b);
   if (aNumber != bNumber) return aNumber ? std::weak_ordering::less : std::weak_ordering::greater;
-  // Numbers have no leading zeros here, so the longer one is the greater one, of any size.
+  // Numbers have no leading zeros here, so the longer number is the greater one.
   if (aNumber && a.size() != b.size()) return a.size() <=> b.size();
   return a.compare(b) <=> 0;
 }
 
 std::weak_ordering comparePreRelease(std::string_view a, std::string_view b) {
-  if (a.empty() || b.empty()) return a.empty() <=> b.empty();  // none is higher than any
+  if (a.empty() || b.empty()) return a.empty() <=> b.empty();  // a version without pre-release is higher
   for (bool moreA = true, moreB = true; moreA || moreB;) {
     if (!moreA || !moreB) return moreA <=> moreB;
     const std::string_view idA = nextPart(a, moreA);
@@ -77,7 +77,7 @@ std::optional<Version> parseVersion(std::string_view text) {
     const std::string_view part = nextPart(text, more);
     if (i == std::size(parts) || part.empty() || !allDigits(part)) return std::nullopt;
     const auto parsed = std::from_chars(part.data(), part.data() + part.size(), *parts[i]);
-    if (parsed.ec != std::errc{}) return std::nullopt;  // over uint64
+    if (parsed.ec != std::errc{}) return std::nullopt;  // exceeds uint64
   }
   return version;
 }

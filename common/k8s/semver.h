@@ -1,5 +1,5 @@
 #pragma once
-// Loose semantic versions, as the operator version and the origin-version annotation use them.
+// Lenient semantic versions for the operator version and the origin-version annotation.
 
 #include <compare>
 #include <cstdint>
@@ -15,21 +15,21 @@ struct Version {
   std::uint64_t minor = 0;
   std::uint64_t patch = 0;
   std::string preRelease;  ///< without the "-"
-  std::string build;       ///< without the "+"; plays no part in comparisons
+  std::string build;       ///< without the "+"; ignored in comparisons
 };
 
-/// Parses `[v]N[.N[.N]][-pre][+build]`. Leading zeros of N are tolerated; an all-digit pre-release identifier
-/// must not have one. nullopt for everything else, "" and "V1" included.
+/// Parses `[v]N[.N[.N]][-pre][+build]`. N may have leading zeros; a numeric pre-release identifier must not.
+/// Returns nullopt for anything else, including "" and "V1".
 std::optional<Version> parseVersion(std::string_view text);
 
-/// Semver precedence: a pre-release is lower than its release, build metadata does not count.
+/// Compares by semver precedence: a pre-release is lower than its release, and build metadata is ignored.
 std::weak_ordering comparePrecedence(const Version& a, const Version& b);
 
-/// Whether an object of origin version `origin` has a behaviour that came with version `minimum`: absent and
-/// unparsable origins have not.
+/// Whether an object with origin version `origin` has a behaviour introduced in version `minimum`. False if
+/// the origin is absent or invalid.
 bool originAtLeast(std::optional<std::string_view> origin, const Version& minimum);
 
-/// Multi-node vLLM uses the `mp` executor instead of Ray from this origin version on.
+/// The first origin version whose multi-node vLLM uses the `mp` executor instead of Ray.
 inline const Version kVllmMultiprocessingSince{1, 0, 0, {}, {}};
 
 }  // namespace dynamo::k8s

@@ -11,7 +11,7 @@ using json::Value;
 
 constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
-// Who finds, owns, orders and compares objects reads these of every kind.
+// Needed for every kind to find, order and compare objects and to follow owner references.
 constexpr std::array<std::string_view, 8> kAlways = {"metadata.name",
                                                      "metadata.namespace",
                                                      "metadata.uid",
@@ -70,7 +70,7 @@ std::string Trimmer::text(const Value& object) const {
             self(member, node.members.find(name)->second, self);
           });
     } else {
-      whole(value);  // of another type than expected: whoever reads it sees so
+      whole(value);  // keep an unexpected type, so that readers can detect it
     }
   };
   const auto annotations = [&](const Value& value) {

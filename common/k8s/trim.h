@@ -1,5 +1,5 @@
 #pragma once
-// What a cache keeps of objects: the fields that somebody reads.
+// Reduces objects in a cache to the fields that are used.
 
 #include <functional>
 #include <map>
@@ -12,20 +12,20 @@
 namespace dynamo::k8s {
 
 struct KeptFields {
-  /// "spec.replicas", "status.conditions.type": names from the top, lists passed through; empty: all. Kept in
-  /// any case: of metadata name, namespace, uid, resourceVersion, generation, deletionTimestamp, and of
-  /// ownerReferences uid and controller.
+  /// Field paths without list indexes, such as "spec.replicas" and "status.conditions.type"; empty: all
+  /// fields. The following fields are always kept: metadata.name, namespace, uid, resourceVersion,
+  /// generation, deletionTimestamp, and uid and controller of ownerReferences.
   std::vector<std::string> fields;
-  bool managedFields = false;  ///< keep metadata.managedFields where `fields` does not say so either
-  bool lastApplied = false;    ///< keep the annotation that kubectl apply leaves
+  bool managedFields = false;  ///< keep metadata.managedFields, even if `fields` does not contain it
+  bool lastApplied = false;    ///< keep the last-applied annotation of kubectl
 };
 
-/// The same, made for fast use.
+/// Applies KeptFields efficiently.
 class Trimmer {
  public:
   explicit Trimmer(const KeptFields& kept);
 
-  /// What is kept of `object` as compact JSON, without apiVersion and kind.
+  /// The kept fields of `object` as compact JSON, without apiVersion and kind.
   std::string text(const json::Value& object) const;
 
  private:

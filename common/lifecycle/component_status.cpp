@@ -1,4 +1,4 @@
-// Quirks ctl-Q17, ctl-Q18, child-Q33.
+// Quirks ctl-Q17, ctl-Q18, ctl-Q43, child-Q33.
 #include "common/lifecycle/component_status.h"
 
 #include <fmt/format.h>
@@ -28,27 +28,28 @@ const Value* findByName(std::span<const Value* const> objects, std::string_view 
   return found == objects.end() ? nullptr : *found;
 }
 
-/// What is said of the workload as a whole.
-struct Words {
+/// Reasons and messages of the condition Available.
+struct Texts {
   std::string_view ready;
   std::string_view readyText;
   std::string_view notReady;
   std::string_view notReadyText;
 };
-constexpr Words kDeploymentWords{"DeploymentReady", "Deployment is ready", "DeploymentNotReady",
+constexpr Texts kDeploymentTexts{"DeploymentReady", "Deployment is ready", "DeploymentNotReady",
                                  "Deployment is not ready"};
-constexpr Words kSetWords{"AllLeaderWorkerSetsReady", "All LeaderWorkerSets are ready",
+constexpr Texts kSetTexts{"AllLeaderWorkerSetsReady", "All LeaderWorkerSets are ready",
                           "SomeLeaderWorkerSetsNotReady", "Some LeaderWorkerSets are not ready"};
 
 struct Workload {
-  const Words& words;
-  std::string notReady;  ///< what is missing; empty: all is ready
+  const Texts& texts;
+  std::string notReady;  ///< empty: ready
   Value service;         ///< status.service; null: none
+  std::optional<std::chrono::milliseconds> requeueAfter = std::nullopt;
   bool ready() const { return notReady.empty(); }
 };
 
 Workload observeDeployment(const ComponentView& view, Allocator& allocator) {
-  Workload made{kDeploymentWords, "", Value{}};
+  Workload made{kDeploymentTexts, "", Value{}};
   const Readiness readiness = deploymentReadiness(view.workload);
   if (!readiness.ready) made.notReady = readiness.message;
   if (view.workload == nullptr) return made;
@@ -62,9 +63,19 @@ Workload observeDeployment(const ComponentView& view, Allocator& allocator) {
   return made;
 }
 
-Workload observeSets(const ComponentView& view, Allocator& allocator) {
-  constexpr std::int64_t kMostNamed = 3;  // of hundreds of sets a few lead to the cause as well
-  Workload made{kSetWords, "", Value{}};
+/// How long the status of LeaderWorkerSets without observedGeneration must not be trusted yet; nullopt: it
+/// may be trusted. The time runs from the moment in which the component became unavailable.
+std::optional<std::chrono::milliseconds> untrustedFor(const Value& deployment, Time now) {
+  const Value* available = findCondition(statusOf(deployment), condition::kAvailable);
+  if (!isObserved(deployment)) return kUnobservedGrace;
+  const auto since = parseTime(json::findText(available, "lastTransitionTime"));
+  if (!isFalse(available) || !since || now >= *since + kUnobservedGrace) return std::nullopt;
+  return *since + kUnobservedGrace - now;
+}
+
+Workload observeSets(const ComponentView& view, Time now, Allocator& allocator) {
+  constexpr std::int64_t kMaxNamed = 3;  // a few sets are enough to find the cause
+  Workload made{kSetTexts, "", Value{}};
   const json::Maker make{allocator};
   const std::int64_t replicas = countAt(specOf(view.deployment), "replicas", 1);
   if (replicas == 0) return made;
@@ -77,8 +88,15 @@ Workload observeSets(const ComponentView& view, Allocator& allocator) {
   for (std::int64_t i = 0; i < replicas; ++i) {
     std::string name = fmt::format("{}-{}", base, i);
     const Value* set = findByName(view.leaderWorkerSets, name);
-    const Readiness readiness = leaderWorkerSetReadiness(set, findByName(view.podGroups, name));
-    if (!readiness.ready && ++missing <= kMostNamed) {
+    Readiness readiness = leaderWorkerSetReadiness(set, findByName(view.podGroups, name));
+    if (readiness.ready && lacksObservedGeneration(*set)) {
+      made.requeueAfter = untrustedFor(view.deployment, now);
+      if (made.requeueAfter) {
+        readiness = {false, std::string{reason::kNotObserved},
+                     "its controller may not have observed the latest spec"};
+      }
+    }
+    if (!readiness.ready && ++missing <= kMaxNamed) {
       made.notReady += fmt::format("{}{}: {}", made.notReady.empty() ? "" : "; ", name, readiness.message);
     }
     const Value* status = set == nullptr ? nullptr : statusOf(*set);
@@ -87,7 +105,7 @@ Workload observeSets(const ComponentView& view, Allocator& allocator) {
     ready += countAt(status, "readyReplicas");
     names.push_back(std::move(name));
   }
-  if (missing > kMostNamed) made.notReady += fmt::format("; and {} more", missing - kMostNamed);
+  if (missing > kMaxNamed) made.notReady += fmt::format("; and {} more", missing - kMaxNamed);
   made.service = make.object("componentKind", "LeaderWorkerSet", "componentName", names.front());
   std::sort(names.begin(), names.end());
   Value list = make.list();
@@ -106,33 +124,34 @@ std::vector<const Value*> podsOf(const ComponentView& view) {
   return own;
 }
 
-/// Tells of causes that the stored condition does not name yet.
-void tellCauses(const std::vector<PodFailure>& causes, const std::string& text, const Value& deployment,
-                Outcome& outcome) {
-  const std::string_view told =
+/// Adds Events for the causes that the stored condition does not name yet.
+void reportNewCauses(const std::vector<PodFailure>& causes, const std::string& text, const Value& deployment,
+                     Outcome& outcome) {
+  const std::string_view stored =
       json::findText(findCondition(statusOf(deployment), condition::kPodFailure), "message");
   for (const PodFailure& cause : causes) {
-    if (isToldFirst(cause.what, told, text)) outcome.events.push_back(warning(cause.reason, cause.text()));
+    if (isNewCause(cause.summary, stored, text))
+      outcome.events.push_back(warning(cause.reason, cause.text()));
   }
 }
 
 Outcome failed(const ComponentView& view, Time now, Allocator& allocator) {
   Outcome outcome;
   outcome.retry = true;
-  const std::string problems = lastingProblems(view.failures);
+  const std::string problems = permanentFailures(view.failures);
   if (problems.empty()) return outcome;
   const Value* stored = statusOf(view.deployment);
   Value status = stored == nullptr ? Value{rapidjson::kObjectType} : json::copy(*stored, allocator);
   const std::string message = "Failed to reconcile DynamoComponentDeployment: " + problems;
-  setCondition(status, {condition::kAvailable, Truth::False, reason::kReconciling, message},
+  setCondition(status, {condition::kAvailable, ConditionStatus::False, reason::kReconciling, message},
                generationOf(view.deployment), now, allocator);
   if (findCondition(stored, condition::kComponentReady) == nullptr) {
     setCondition(status,
-                 {condition::kComponentReady, Truth::Unknown, reason::kReconciling,
+                 {condition::kComponentReady, ConditionStatus::Unknown, reason::kReconciling,
                   "Starting to reconcile DynamoComponentDeployment"},
                  generationOf(view.deployment), now, allocator);
   }
-  if (isNews(findCondition(stored, condition::kAvailable), message)) {
+  if (isNewFailure(findCondition(stored, condition::kAvailable), message)) {
     outcome.events.push_back(warning(reason::kReconcileError, problems));
   }
   setStatus(outcome, view.deployment, std::move(status));
@@ -153,7 +172,14 @@ bool isPodOf(const Value& pod, const Value& deployment) {
   std::string_view graph = labelOf(deployment, api::label::kGraph);
   if (graph.empty())
     graph = json::findText(json::findObject(specOf(deployment), "labels"), api::label::kGraph);
-  if (!graph.empty() && labelOf(pod, api::label::kGraph) != graph) return false;
+  const std::string_view podGraph = labelOf(pod, api::label::kGraph);
+  if (!graph.empty()) {
+    if (podGraph != graph) return false;
+  } else if (!podGraph.empty() && podGraph != nameOf(deployment)) {
+    // The pods of a deployment without a graph have its own name as their graph. A graph may have a service
+    // of the same name.
+    return false;
+  }
   return labelOf(pod, api::label::kWorkerHash) == labelOf(deployment, api::label::kWorkerHash);
 }
 
@@ -162,38 +188,43 @@ Outcome componentOutcome(const ComponentView& view, Time now, Allocator& allocat
   if (!view.failures.empty()) return failed(view, now, allocator);
   Outcome outcome;
   Workload workload =
-      usesLeaderWorkerSets(view) ? observeSets(view, allocator) : observeDeployment(view, allocator);
+      usesLeaderWorkerSets(view) ? observeSets(view, now, allocator) : observeDeployment(view, allocator);
   const std::vector<const Value*> pods = podsOf(view);
   PodFailures failures = podFailures(pods, now);
-  if (auto refused = refusedPods(view.workload)) {
+  if (auto refused = replicaFailure(view.workload)) {
     failures.causes.insert(failures.causes.begin(), std::move(*refused));
   }
-  outcome.lookAgain = failures.lookAgain;
+  outcome.requeueAfter = failures.requeueAfter;
+  if (workload.requeueAfter) {
+    outcome.requeueAfter =
+        std::min(outcome.requeueAfter.value_or(*workload.requeueAfter), *workload.requeueAfter);
+  }
 
   const Value* stored = statusOf(view.deployment);
   const std::int64_t generation = generationOf(view.deployment);
   Value status = stored == nullptr ? Value{rapidjson::kObjectType} : json::copy(*stored, allocator);
   const std::string causes = textOf(failures.causes);
-  const Words& words = workload.words;
-  const Truth truth = workload.ready() ? Truth::True : Truth::False;
-  std::string message{workload.ready() ? words.readyText : words.notReadyText};
+  const Texts& texts = workload.texts;
+  const ConditionStatus ready = workload.ready() ? ConditionStatus::True : ConditionStatus::False;
+  std::string message{workload.ready() ? texts.readyText : texts.notReadyText};
   if (!workload.ready()) {
     message += ": " + workload.notReady;
     if (!causes.empty()) message += "; " + causes;
   }
   setCondition(
       status,
-      {condition::kAvailable, truth, workload.ready() ? words.ready : words.notReady, std::move(message)},
+      {condition::kAvailable, ready, workload.ready() ? texts.ready : texts.notReady, std::move(message)},
       generation, now, allocator);
   setCondition(status,
-               {condition::kComponentReady, truth, workload.ready() ? "ComponentReady" : "ComponentNotReady",
+               {condition::kComponentReady, ready, workload.ready() ? "ComponentReady" : "ComponentNotReady",
                 workload.ready() ? "DynamoComponent is ready" : "DynamoComponent is not ready"},
                generation, now, allocator);
   if (causes.empty()) {
     removeCondition(status, condition::kPodFailure);
   } else {
-    tellCauses(failures.causes, causes, view.deployment, outcome);
-    setCondition(status, {condition::kPodFailure, Truth::True, failures.causes.front().reason, causes},
+    reportNewCauses(failures.causes, causes, view.deployment, outcome);
+    setCondition(status,
+                 {condition::kPodFailure, ConditionStatus::True, failures.causes.front().reason, causes},
                  generation, now, allocator);
   }
   if (workload.service.IsNull()) {

@@ -1,6 +1,7 @@
 #pragma once
-// The status of a DynamoComponentDeployment from what is observed of its workload.
+// The status of a DynamoComponentDeployment, computed from its observed workload.
 
+#include <chrono>
 #include <span>
 #include <string_view>
 
@@ -13,36 +14,42 @@ namespace dynamo::lifecycle {
 namespace condition {
 inline constexpr std::string_view kAvailable = "Available";
 inline constexpr std::string_view kComponentReady = "DynamoComponentReady";
-/// Only while something keeps pods from running; its reason and message name the cause (quirk ctl-Q36).
+/// Present only while something prevents pods from running. Reason and message name the cause (quirk
+/// ctl-Q36).
 inline constexpr std::string_view kPodFailure = "PodFailure";
 }  // namespace condition
 
 namespace reason {
-/// Of Available, as the reference has it: a child could not be written.
+/// Reason of Available when a child could not be written; the reference uses the same.
 inline constexpr std::string_view kReconciling = "Reconciling";
-/// Of Events about such failures.
+/// Reason of Events about such failures.
 inline constexpr std::string_view kReconcileError = "ReconcileError";
 }  // namespace reason
 
-/// A DynamoComponentDeployment and its children: what the API server answered to the writes of this pass,
-/// else what the cache has.
+/// A DynamoComponentDeployment and its children after the writes of this reconcile: the answers of the API
+/// server, else the objects of the cache.
 struct ComponentView {
   const json::Value& deployment;          ///< the DynamoComponentDeployment
   bool lwsEnabled = true;                 ///< render::lwsEnabled
   const json::Value* workload = nullptr;  ///< its Deployment
   std::span<const json::Value* const> leaderWorkerSets{};
   std::span<const json::Value* const> podGroups{};
-  /// Pods of the namespace or less: those of other components are passed over.
+  /// Pods of the namespace. Pods of other components are ignored.
   std::span<const json::Value* const> pods{};
-  std::span<const Failure> failures{};  ///< of the writes of this pass
+  std::span<const Failure> failures{};  ///< of the writes of this reconcile
 };
 
-/// Whether the component runs as LeaderWorkerSets, one a replica.
+/// How long a component stays unavailable after a change of its spec if its LeaderWorkerSets do not report
+/// which spec their status describes. The controller of LeaderWorkerSets observes a change within this time
+/// (quirk ctl-Q43).
+inline constexpr std::chrono::seconds kUnobservedGrace{10};
+
+/// Whether the component runs as LeaderWorkerSets, one per replica.
 bool usesLeaderWorkerSets(const ComponentView& view);
 
 Outcome componentOutcome(const ComponentView& view, Time now, json::Allocator& allocator);
 
-/// Whether `pod` belongs to the DynamoComponentDeployment, by the labels that rendering gives it.
+/// Whether `pod` has the labels that rendering gives to the pods of the DynamoComponentDeployment.
 bool isPodOf(const json::Value& pod, const json::Value& deployment);
 
 }  // namespace dynamo::lifecycle

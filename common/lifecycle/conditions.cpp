@@ -1,5 +1,7 @@
 #include "common/lifecycle/conditions.h"
 
+#include <algorithm>
+
 #include "common/json/build.h"
 
 namespace dynamo::lifecycle {
@@ -7,28 +9,33 @@ namespace {
 
 using json::Value;
 
-std::string_view text(Truth status) {
-  if (status == Truth::Unknown) return "Unknown";
-  return status == Truth::True ? "True" : "False";
+std::string_view text(ConditionStatus status) {
+  if (status == ConditionStatus::Unknown) return "Unknown";
+  return status == ConditionStatus::True ? "True" : "False";
+}
+
+/// The element of `list` with this type, else its end.
+template <typename List>
+auto findIn(List& list, std::string_view type) {
+  return std::find_if(list.Begin(), list.End(),
+                      [&](const Value& condition) { return json::findText(&condition, "type") == type; });
 }
 
 }  // namespace
 
-std::string shortened(std::string_view text, std::size_t most) {
-  constexpr std::string_view kMore = "...";
-  if (text.size() <= most) return std::string{text};
-  std::size_t end = most - kMore.size();
+std::string shortened(std::string_view text, std::size_t maxBytes) {
+  constexpr std::string_view kEllipsis = "...";
+  if (text.size() <= maxBytes) return std::string{text};
+  std::size_t end = maxBytes - kEllipsis.size();
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  return std::string{text.substr(0, end)}.append(kMore);
+  return std::string{text.substr(0, end)}.append(kEllipsis);
 }
 
 const Value* findCondition(const Value* status, std::string_view type) {
   const Value* list = json::find(status, "conditions");
   if (list == nullptr || !list->IsArray()) return nullptr;
-  for (const Value& condition : list->GetArray()) {
-    if (json::findText(&condition, "type") == type) return &condition;
-  }
-  return nullptr;
+  const Value* found = findIn(*list, type);
+  return found == list->End() ? nullptr : found;
 }
 
 bool isTrue(const Value* condition) {
@@ -42,11 +49,11 @@ bool isFalse(const Value* condition) {
 void setCondition(Value& status, const Condition& condition, std::int64_t generation, Time now,
                   json::Allocator& allocator) {
   const json::Maker make{allocator};
-  Value* entry = const_cast<Value*>(findCondition(&status, condition.type));
-  if (entry == nullptr) {
-    Value& list = json::ensureList(status, "conditions", allocator);
+  Value& list = json::ensureList(status, "conditions", allocator);
+  Value* entry = findIn(list, condition.type);
+  if (entry == list.End()) {
     list.PushBack(make.object("type", condition.type), allocator);
-    entry = &list[list.Size() - 1];
+    entry = list.End() - 1;
   }
   if (json::findText(entry, "status") != text(condition.status) ||
       json::findText(entry, "lastTransitionTime").empty()) {
@@ -61,11 +68,8 @@ void setCondition(Value& status, const Condition& condition, std::int64_t genera
 void removeCondition(Value& status, std::string_view type) {
   Value* list = json::find(status, "conditions");
   if (list == nullptr || !list->IsArray()) return;
-  for (auto at = list->Begin(); at != list->End(); ++at) {
-    if (json::findText(at, "type") != type) continue;
-    list->Erase(at);
-    return;
-  }
+  Value* found = findIn(*list, type);
+  if (found != list->End()) list->Erase(found);
 }
 
 }  // namespace dynamo::lifecycle

@@ -1,6 +1,6 @@
 #pragma once
-// Conditions of a status with the semantics of metav1.Condition: lastTransitionTime moves only with the
-// status of the condition, and what changes nothing leaves equal bytes (quirk ctl-Q17).
+// Conditions with the semantics of metav1.Condition: lastTransitionTime changes only together with the status
+// of the condition. Setting an unchanged condition leaves the object equal (quirk ctl-Q17).
 
 #include <cstdint>
 #include <string>
@@ -11,33 +11,33 @@
 
 namespace dynamo::lifecycle {
 
-enum class Truth { True, False, Unknown };
+enum class ConditionStatus { True, False, Unknown };
 
 struct Condition {
   std::string_view type;
-  Truth status = Truth::Unknown;
+  ConditionStatus status = ConditionStatus::Unknown;
   std::string_view reason;
   std::string message;
 };
 
-/// Longest message of a condition. The schema allows 32,768 bytes; a graph of many services must stay far
-/// below what etcd takes for one object, and a person reads the first lines.
+/// The longest message of a condition. The schema allows 32,768 bytes, but the status of a graph with many
+/// services must stay far below the size limit of etcd.
 inline constexpr std::size_t kMaxConditionMessage = 2048;
 
-/// Sets the condition of its type in `status`, which is an object: in place when there is one, else as the
-/// last. A message that is too long is cut.
+/// Sets the condition of its type in the object `status`: replaces an existing one in place, else appends it.
+/// A longer message is cut.
 void setCondition(json::Value& status, const Condition& condition, std::int64_t generation, Time now,
                   json::Allocator& allocator);
 
-/// Takes the condition of this type out, if there is one.
+/// Removes the condition of this type, if there is one.
 void removeCondition(json::Value& status, std::string_view type);
 
-/// The condition of this type in a status; nullptr when it has none.
+/// The condition of this type in a status; nullptr if there is none.
 const json::Value* findCondition(const json::Value* status, std::string_view type);
 bool isTrue(const json::Value* condition);
 bool isFalse(const json::Value* condition);
 
-/// At most `most` bytes of `text`, cut between characters and ended with "..." where something is missing.
-std::string shortened(std::string_view text, std::size_t most);
+/// `text` with at most `maxBytes` bytes. A longer text is cut between characters and ends with "...".
+std::string shortened(std::string_view text, std::size_t maxBytes);
 
 }  // namespace dynamo::lifecycle

@@ -18,7 +18,7 @@ std::optional<Outcome> deletionOutcome(const Value& object, json::Allocator& all
     if (json::text(finalizer) != kFinalizer) make.push(others, finalizer);
   }
   if (others.Size() == finalizers->Size()) return outcome;
-  // The list is replaced as a whole: it must still be the one that was read.
+  // The patch replaces the whole list, so the list must not have changed since it was read.
   outcome.writes.push_back(
       patchOf(object, make.object("metadata", make.object("finalizers", std::move(others))), true));
   return outcome;

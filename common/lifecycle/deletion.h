@@ -7,11 +7,11 @@
 
 namespace dynamo::lifecycle {
 
-/// Of the reference, which put it on graphs and component deployments. There is nothing to clean up that
-/// owner references do not: we put it on nothing, and take it away when an object goes.
+/// The reference operator adds this finalizer to graphs and component deployments. Owner references already
+/// clean up all children, so this operator adds no finalizer and removes an existing one on deletion.
 inline constexpr std::string_view kFinalizer = "nvidia.com/finalizer";
 
-/// All that is to be done of an object that is being deleted; nullopt: it is not.
+/// The complete outcome for an object that is being deleted; nullopt: it is not being deleted.
 std::optional<Outcome> deletionOutcome(const json::Value& object, json::Allocator& allocator);
 
 }  // namespace dynamo::lifecycle

@@ -1,5 +1,5 @@
 #pragma once
-// Failures of a pass, as conditions and Events tell them.
+// How conditions and Events report the failures of a reconcile.
 
 #include <span>
 #include <string>
@@ -10,8 +10,9 @@
 
 namespace dynamo::lifecycle {
 
-/// The failures that do not pass by themselves, in one line; empty when there are none (quirk ctl-Q18).
-inline std::string lastingProblems(std::span<const Failure> failures) {
+/// The messages of all failures that are not transient, in one line; empty when there are none (quirk
+/// ctl-Q18).
+inline std::string permanentFailures(std::span<const Failure> failures) {
   std::string text;
   for (const Failure& failure : failures) {
     if (!failure.transient) text.append(text.empty() ? "" : "; ").append(failure.message);
@@ -19,18 +20,20 @@ inline std::string lastingProblems(std::span<const Failure> failures) {
   return text;
 }
 
-/// Whether `stored` is not a False condition with this message: an Event tells of a failure once.
-inline bool isNews(const json::Value* stored, std::string_view message) {
+/// Whether the condition `stored` does not report this failure yet. An Event is due then, and only then.
+inline bool isNewFailure(const json::Value* stored, std::string_view message) {
   return !isFalse(stored) || json::findText(stored, "message") != shortened(message, kMaxConditionMessage);
 }
 
-/// Whether the message `now` is the first one to name a cause that begins with `what`; `before` is the stored
-/// one. A message that is cut before the cause tells of it by no Event either: it would at every pass.
-inline bool isToldFirst(std::string_view what, std::string_view before, std::string_view now) {
-  constexpr std::size_t kEnough = 100;  // bytes that tell one cause from another
-  const std::string_view key = what.substr(0, kEnough);
-  return before.find(key) == std::string_view::npos &&
-         now.substr(0, kMaxConditionMessage).find(key) != std::string_view::npos;
+/// Whether the new message of a condition names a cause that the stored message does not name; `summary` is
+/// the beginning of the cause's text. A cause that is cut off from the new message is not reported: the next
+/// reconcile would report it again.
+inline bool isNewCause(std::string_view summary, std::string_view storedMessage,
+                       std::string_view newMessage) {
+  constexpr std::size_t kMaxKey = 100;  // this many bytes identify a cause
+  const std::string_view key = summary.substr(0, kMaxKey);
+  return storedMessage.find(key) == std::string_view::npos &&
+         newMessage.substr(0, kMaxConditionMessage).find(key) != std::string_view::npos;
 }
 
 }  // namespace dynamo::lifecycle

@@ -20,11 +20,11 @@ namespace {
 using json::Allocator;
 using json::Value;
 
-/// Something that keeps pods of a service from running.
+/// A reason why pods of a service do not run.
 struct Cause {
   std::string_view service;
   std::string reason;
-  std::string what;
+  std::string summary;
   std::string text;
 };
 
@@ -40,32 +40,32 @@ class GraphStatus {
 
   Outcome failed(std::span<const Failure> failures) {
     outcome_.retry = true;
-    const std::string problems = lastingProblems(failures);
+    const std::string problems = permanentFailures(failures);
     if (problems.empty()) return std::move(outcome_);
-    begin();
-    if (isNews(findCondition(stored_, condition::kReady), problems)) {
+    copyStored();
+    if (isNewFailure(findCondition(stored_, condition::kReady), problems)) {
       outcome_.events.push_back(warning(reason::kReconcileError, problems));
     }
-    settle(state::kFailed, Truth::False, reason::kNotReconciled, problems);
+    finish(state::kFailed, ConditionStatus::False, reason::kNotReconciled, problems);
     return std::move(outcome_);
   }
 
   Outcome reconciled() {
-    begin();
+    copyStored();
     const json::Maker make{allocator_};
     make.set(status_, "observedGeneration", generationOf(view_.graph));
-    setOrRemove("services", servicesStatus(view_, services_, plan_.rollout.underWay, allocator_));
+    setOrRemove("services", servicesStatus(view_, services_, plan_.rollingUpdate.inProgress, allocator_));
     setOrRemove("restart", restartStatus(plan_.restart, allocator_));
-    setOrRemove("rollingUpdate", json::copy(plan_.rollout.status, allocator_));
+    setOrRemove("rollingUpdate", json::copy(plan_.rollingUpdate.status, allocator_));
     setOrRemove("checkpoints", checkpointsStatus(view_, services_, allocator_));
     scaleGrove();
     collectCauses();
-    judge();
+    decideReady();
     return std::move(outcome_);
   }
 
  private:
-  void begin() {
+  void copyStored() {
     status_ = stored_ == nullptr ? Value{rapidjson::kObjectType} : json::copy(*stored_, allocator_);
   }
 
@@ -77,11 +77,12 @@ class GraphStatus {
     }
   }
 
-  void settle(std::string_view state, Truth ready, std::string_view reason, const std::string& message) {
+  void finish(std::string_view state, ConditionStatus ready, std::string_view reason,
+              const std::string& message) {
     json::set(status_, "state", json::string(state, allocator_), allocator_);
-    const std::string_view told = json::findText(findCondition(stored_, condition::kReady), "message");
+    const std::string_view stored = json::findText(findCondition(stored_, condition::kReady), "message");
     for (const Cause& cause : causes_) {
-      if (!isToldFirst(cause.what, told, message)) continue;
+      if (!isNewCause(cause.summary, stored, message)) continue;
       outcome_.events.push_back(warning(cause.reason, fmt::format("{}: {}", cause.service, cause.text)));
     }
     setCondition(status_, {condition::kReady, ready, reason, message}, generationOf(view_.graph), now_,
@@ -89,14 +90,14 @@ class GraphStatus {
     setStatus(outcome_, view_.graph, std::move(status_));
   }
 
-  /// Grove takes replicas of running cliques through their scale subresource only (quirk child-Q38).
+  /// Grove changes the replicas of existing cliques through their scale subresource only (quirk child-Q38).
   void scaleGrove() {
     if (!view_.grove) return;
     for (const ServiceState& service : services_) {
-      if (service.child == nullptr || !service.wanted || isBeingDeleted(*service.child)) continue;
-      if (countAt(specOf(*service.child), "replicas", 1) == *service.wanted) continue;
+      if (service.child == nullptr || !service.desired || isBeingDeleted(*service.child)) continue;
+      if (countAt(specOf(*service.child), "replicas", 1) == *service.desired) continue;
       outcome_.writes.push_back({Write::Verb::Scale, referenceTo(*service.child), Value{},
-                                 static_cast<long long>(*service.wanted)});
+                                 static_cast<long long>(*service.desired)});
     }
   }
 
@@ -105,7 +106,7 @@ class GraphStatus {
       if (service.readiness.ready) continue;
       if (!view_.grove) {
         if (service.child == nullptr) continue;
-        collectFrom(service);
+        addCausesOf(service);
         continue;
       }
       std::vector<const Value*> pods;
@@ -114,19 +115,20 @@ class GraphStatus {
                labelOf(*pod, api::label::kComponent) == service.name;
       });
       PodFailures found = podFailures(pods, now_);
-      if (found.lookAgain) {
-        outcome_.lookAgain = std::min(outcome_.lookAgain.value_or(*found.lookAgain), *found.lookAgain);
+      if (found.requeueAfter) {
+        outcome_.requeueAfter =
+            std::min(outcome_.requeueAfter.value_or(*found.requeueAfter), *found.requeueAfter);
       }
       for (const PodFailure& failure : found.causes)
-        causes_.push_back({service.name, failure.reason, failure.what, failure.text()});
+        causes_.push_back({service.name, failure.reason, failure.summary, failure.text()});
     }
   }
 
-  /// What the component tells of itself.
-  void collectFrom(const ServiceState& service) {
+  /// Causes from the conditions of the component.
+  void addCausesOf(const ServiceState& service) {
     const Value* status = statusOf(*service.child);
-    const auto add = [&](std::string_view why, const Value* told) {
-      const std::string text{json::findText(told, "message")};
+    const auto add = [&](std::string_view why, const Value* source) {
+      const std::string text{json::findText(source, "message")};
       causes_.push_back({service.name, std::string{why}, text, text});
     };
     const Value* failure = findCondition(status, condition::kPodFailure);
@@ -148,7 +150,7 @@ class GraphStatus {
     for (const ServiceState& service : services_) {
       if (service.readiness.ready) continue;
       std::string why = service.readiness.message;
-      // A component's own condition names its causes.
+      // On the component pathway, the message of the readiness already names the causes.
       for (const Cause& cause : causes_) {
         if (view_.grove && cause.service == service.name) why += "; " + cause.text;
       }
@@ -157,21 +159,22 @@ class GraphStatus {
     return text;
   }
 
-  void judge() {
+  void decideReady() {
     const std::string missing = notReady();
-    if (plan_.rollout.underWay) {
+    if (plan_.rollingUpdate.inProgress) {
       std::string text = "Rolling update in progress";
       if (!missing.empty()) text += ": " + missing;
-      return settle(state::kPending, Truth::False, reason::kRolling, text);
+      return finish(state::kPending, ConditionStatus::False, reason::kRolling, text);
     }
     if (!missing.empty()) {
-      return settle(state::kPending, Truth::False, reason::kSomeNotReady, "Resources not ready: " + missing);
+      return finish(state::kPending, ConditionStatus::False, reason::kSomeNotReady,
+                    "Resources not ready: " + missing);
     }
-    if (plan_.restart.underWay()) {
-      return settle(state::kPending, Truth::False, reason::kRestarting,
+    if (plan_.restart.restarting()) {
+      return finish(state::kPending, ConditionStatus::False, reason::kRestarting,
                     fmt::format("Restart {} in progress", plan_.restart.observedId));
     }
-    settle(state::kSuccessful, Truth::True, reason::kAllReady, "All resources are ready");
+    finish(state::kSuccessful, ConditionStatus::True, reason::kAllReady, "All resources are ready");
   }
 
   const GraphView& view_;
@@ -185,6 +188,25 @@ class GraphStatus {
   Outcome outcome_;
 };
 
+/// A new component writes its first status within this time, unless its reconcile fails.
+constexpr std::chrono::seconds kFirstStatus{5};
+
+/// The first status of a graph waits for those of its components, which trigger the next reconcile. Otherwise
+/// each of them would cause another status of the graph that only repeats that nothing is ready yet.
+void deferFirstStatus(const GraphView& view, Time now, Outcome& outcome) {
+  const Value* stored = statusOf(view.graph);
+  if (view.grove || !outcome.status || (stored != nullptr && !stored->ObjectEmpty())) return;
+  const bool waits = std::any_of(view.components.begin(), view.components.end(), [&](const Value* component) {
+    const auto created = parseTime(json::findText(metadataOf(*component), "creationTimestamp"));
+    return statusOf(*component) == nullptr && created && now < *created + kFirstStatus;
+  });
+  if (!waits) return;
+  outcome.status.reset();
+  outcome.events.clear();
+  outcome.requeueAfter =
+      std::min<std::chrono::milliseconds>(outcome.requeueAfter.value_or(kFirstStatus), kFirstStatus);
+}
+
 Write copyOf(const Write& write, Allocator& allocator) {
   return {write.verb, write.target, json::copy(write.patch, allocator), write.replicas};
 }
@@ -197,8 +219,9 @@ Outcome graphOutcome(const GraphView& view, const GraphPlan& plan, std::span<con
   GraphStatus status{view, plan, now, allocator};
   if (!failures.empty()) return status.failed(failures);
   Outcome outcome = status.reconciled();
-  for (const Write& write : plan.rollout.writes) outcome.writes.push_back(copyOf(write, allocator));
-  for (const std::vector<Event>* events : {&plan.rollout.events, &plan.restart.events})
+  deferFirstStatus(view, now, outcome);
+  for (const Write& write : plan.rollingUpdate.writes) outcome.writes.push_back(copyOf(write, allocator));
+  for (const std::vector<Event>* events : {&plan.rollingUpdate.events, &plan.restart.events})
     outcome.events.insert(outcome.events.end(), events->begin(), events->end());
   return outcome;
 }

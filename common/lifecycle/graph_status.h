@@ -1,5 +1,5 @@
 #pragma once
-// The second half of a pass over a DynamoGraphDeployment: its status, once the children are applied.
+// The second half of a reconcile of a DynamoGraphDeployment: its status, after the children were applied.
 
 #include <span>
 #include <string_view>
@@ -19,8 +19,8 @@ inline constexpr std::string_view kSuccessful = "successful";
 inline constexpr std::string_view kFailed = "failed";
 }  // namespace state
 
-/// Reasons of Ready. Those of the reference are spelled as it spells them, and ours like theirs: alerts and
-/// scripts compare them (quirk ctl-Q34).
+/// Reasons of the condition Ready. They have the spelling of the reference, because alerts and scripts
+/// compare them (quirk ctl-Q34).
 namespace reason {
 inline constexpr std::string_view kAllReady = "all_resources_are_ready";
 inline constexpr std::string_view kSomeNotReady = "some_resources_are_not_ready";
@@ -29,9 +29,9 @@ inline constexpr std::string_view kRestarting = "restart_in_progress";
 inline constexpr std::string_view kNotReconciled = "failed_to_reconcile_the_resources";
 }  // namespace reason
 
-/// What the pass comes to. `view` is from after the writes of the children, `failures` are theirs: of
-/// rendering, and of each child that the API server refused. Of a pass with failures the plan's writes are
-/// left out, and the status keeps its counts (quirk ctl-Q3).
+/// Computes status, writes and Events. `view` shows the children after the writes of this reconcile.
+/// `failures` are those of rendering and of these writes. With failures, the outcome omits the plan's writes,
+/// and the status keeps its counts (quirk ctl-Q3).
 Outcome graphOutcome(const GraphView& view, const GraphPlan& plan, std::span<const Failure> failures,
                      Time now, json::Allocator& allocator);
 

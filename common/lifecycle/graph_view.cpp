@@ -35,7 +35,7 @@ void observeClique(const GraphView& view, ServiceState& service) {
   service.childName = model::componentName(model::dashed(nameOf(view.graph)) + "-0", service.name);
   service.child = findByName(group ? view.scalingGroups : view.podCliques, service.childName);
   const auto& readiness = group ? scalingGroupReadiness : podCliqueReadiness;
-  service.readiness = readiness(service.child, view.podCliqueSet, service.wanted);
+  service.readiness = readiness(service.child, view.podCliqueSet, service.desired);
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ std::vector<ServiceState> serviceStates(const GraphView& view) {
     if (entry.value.IsObject()) {
       service.spec = &entry.value;
       service.worker = api::isWorkerType(json::findText(&entry.value, "componentType"));
-      if (json::find(entry.value, "replicas") != nullptr) service.wanted = countAt(&entry.value, "replicas");
+      if (json::find(entry.value, "replicas") != nullptr) service.desired = countAt(&entry.value, "replicas");
     }
     if (view.grove) {
       observeClique(view, service);

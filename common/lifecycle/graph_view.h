@@ -1,5 +1,5 @@
 #pragma once
-// A DynamoGraphDeployment and what is observed of its children, all borrowed.
+// A DynamoGraphDeployment and its observed children. Views borrow all objects.
 
 #include <cstdint>
 #include <optional>
@@ -15,19 +15,19 @@
 
 namespace dynamo::lifecycle {
 
-/// Children are what the API server answered to the writes of this pass, else what the cache has: a view
-/// older than our own writes would take what is about to change for ready.
+/// The status must be computed from the answers of the API server to the writes of this reconcile. The cache
+/// may be older than these writes, and a child that is about to change would count as ready.
 struct GraphView {
   const json::Value& graph;       ///< as stored, with schema defaults
   bool grove = false;             ///< the pathway (pathway.h)
-  std::string_view workerHash{};  ///< render::workerHash of the intent; not read where Grove is used
-  render::FactsView facts;        ///< its checkpoints are read
+  std::string_view workerHash{};  ///< the worker generation (worker_hash.h)
+  render::FactsView facts;        ///< the checkpoints are read
 
   std::span<const json::Value* const> components{};  ///< DynamoComponentDeployments
   const json::Value* podCliqueSet = nullptr;
   std::span<const json::Value* const> podCliques{};
   std::span<const json::Value* const> scalingGroups{};  ///< PodCliqueScalingGroups
-  /// Pods of the namespace or less: those of other graphs are passed over.
+  /// Pods of the namespace. Pods of other graphs are ignored.
   std::span<const json::Value* const> pods{};
 };
 
@@ -36,20 +36,20 @@ struct ServiceState {
   std::string_view name;  ///< key of spec.services
   const json::Value* spec = nullptr;
   bool worker = false;
-  std::string_view kind;  ///< of the child: DynamoComponentDeployment, PodClique, PodCliqueScalingGroup
+  std::string_view kind;  ///< of the child: DynamoComponentDeployment, PodClique or PodCliqueScalingGroup
   std::string childName;
-  const json::Value* child = nullptr;  ///< nullptr: not there
-  std::optional<std::int64_t> wanted;  ///< replicas, where the graph names a number
+  const json::Value* child = nullptr;   ///< nullptr: does not exist
+  std::optional<std::int64_t> desired;  ///< spec.replicas of the service
   Readiness readiness;
 };
 
-/// Every service of the graph, sorted by name. Services that are null have no child, and are not ready.
+/// All services of the graph, sorted by name. A service that is null has no spec; its child is not ready.
 std::vector<ServiceState> serviceStates(const GraphView& view);
 
-/// The DynamoComponentDeployments that the graph controls and nobody deletes.
+/// The DynamoComponentDeployments that the graph controls and that are not being deleted.
 std::vector<const json::Value*> ownComponents(const GraphView& view);
 
-/// The restart that the child of a service carries out or has carried out; empty: none.
+/// The annotation nvidia.com/restartAt on the child of a service; empty: none.
 std::string_view restartOf(const GraphView& view, const ServiceState& service);
 
 }  // namespace dynamo::lifecycle

@@ -1,5 +1,5 @@
 #pragma once
-// What status functions read of objects of every kind.
+// Accessors of fields that objects of every kind have.
 
 #include <algorithm>
 #include <cstdint>
@@ -12,6 +12,7 @@ namespace dynamo::lifecycle {
 
 using k8s::annotationsOf;
 using k8s::isBeingDeleted;
+using k8s::ownersOf;
 using k8s::specOf;
 
 inline const json::Value* metadataOf(const json::Value& object) {
@@ -33,13 +34,13 @@ inline const json::Value* statusOf(const json::Value& object) {
   return json::findObject(&object, "status");
 }
 
-/// The whole number at `key`; `fallback` when there is none.
+/// The integer at `key`; `fallback` if there is none.
 inline std::int64_t numberAt(const json::Value* object, std::string_view key, std::int64_t fallback) {
   const json::Value* value = json::find(object, key);
   return value != nullptr && value->IsInt64() ? value->GetInt64() : fallback;
 }
 
-/// A number of replicas: never negative, and within the 32 bits of the API.
+/// A number of replicas, limited to the non-negative 32-bit integers of the API.
 inline std::int64_t countAt(const json::Value* object, std::string_view key, std::int64_t fallback = 0) {
   return std::clamp<std::int64_t>(numberAt(object, key, fallback), 0, INT32_MAX);
 }
@@ -48,16 +49,15 @@ inline std::int64_t generationOf(const json::Value& object) {
   return numberAt(metadataOf(object), "generation", 0);
 }
 
-/// Whether the status is of the present spec. A status that does not say of which spec it is, is not.
+/// Whether the status describes the current spec. A status without observedGeneration does not.
 inline bool isObserved(const json::Value& object) {
   return numberAt(statusOf(object), "observedGeneration", -1) >= generationOf(object);
 }
 
 /// Whether `owner` is the controller of `object`.
 inline bool isControlledBy(const json::Value& object, const json::Value& owner) {
-  const json::Value* owners = json::find(metadataOf(object), "ownerReferences");
-  if (owners == nullptr || !owners->IsArray()) return false;
-  return std::any_of(owners->Begin(), owners->End(), [&](const json::Value& reference) {
+  const auto owners = ownersOf(object);
+  return std::any_of(owners.begin(), owners.end(), [&](const json::Value& reference) {
     return json::findBool(&reference, "controller").value_or(false) &&
            json::findText(&reference, "uid") == uidOf(owner);
   });

@@ -1,5 +1,5 @@
 #pragma once
-// What a pass of reconciliation comes to: writes, a status, events, and when to look again.
+// The result of a reconcile: writes, a status, Events, and the time of the next reconcile.
 
 #include <chrono>
 #include <optional>
@@ -11,22 +11,22 @@
 
 namespace dynamo::lifecycle {
 
-/// An object of the cluster. The controller makes uid and resourceVersion, where they are given,
-/// preconditions of the write: two controllers that believe to lead do no harm.
+/// An object of the cluster. The controller sends uid and resourceVersion, where they are set, as
+/// preconditions of the write. Two controllers that both believe to be the leader then do no harm.
 struct Reference {
   std::string apiVersion;
   std::string kind;
   std::string namespaceName;
   std::string name;
   std::string uid;
-  std::string resourceVersion;  ///< empty: the write does not depend on the rest of the object
+  std::string resourceVersion;  ///< empty: the write does not depend on the version of the object
 };
 
 struct Write {
   enum class Verb {
     Patch,   ///< RFC 7396 merge patch of the object
     Scale,   ///< spec.replicas through the scale subresource
-    Delete,  ///< in the background
+    Delete,  ///< with background propagation
   };
 
   Verb verb = Verb::Patch;
@@ -44,29 +44,30 @@ struct Event {
   std::string message;
 };
 
-/// Longest message that the API server takes in an Event.
+/// The longest message that the API server accepts in an Event.
 inline constexpr std::size_t kMaxEventMessage = 1024;
 
-/// The controller does it in this order, and stops at the first write that fails: each later one relies on
-/// those before it. An answer "not found" to a deletion is success.
+/// The controller carries out the members in this order and stops at the first write that fails, because each
+/// write relies on the writes before it. If the object of a deletion does not exist, the deletion has
+/// succeeded.
 struct Outcome {
   std::vector<Write> writes;
-  std::optional<json::Value> status;  ///< the whole new status; nullopt: it stays
+  std::optional<json::Value> status;  ///< the complete new status; nullopt: it does not change
   std::vector<Event> events;
-  /// Time alone will change the outcome; nullopt: only events of objects can.
-  std::optional<std::chrono::milliseconds> lookAgain;
-  bool retry = false;  ///< something failed: again, with back-off
+  /// The outcome changes after this time even if no object changes; nullopt: only events of objects change
+  /// it.
+  std::optional<std::chrono::milliseconds> requeueAfter;
+  bool retry = false;  ///< the reconcile failed: requeue with back-off
 };
 
-/// Something that a pass could not do: an answer of the API server, or a child that cannot be rendered.
+/// An error of a reconcile: an answer of the API server, or a child that cannot be rendered.
 struct Failure {
   std::string message;
-  /// Conflicts, timeouts, throttling: they pass by themselves, and no condition tells of them (quirk
-  /// ctl-Q18).
+  /// Conflicts, timeouts and throttling. A retry resolves them, so no condition reports them (quirk ctl-Q18).
   bool transient = false;
 };
 
-/// The object with its uid; `atThisVersion`: with its resourceVersion too.
+/// A reference to `object` by its uid, with `atThisVersion` also by its resourceVersion.
 Reference referenceTo(const json::Value& object, bool atThisVersion = false);
 
 Write patchOf(const json::Value& object, json::Value&& patch, bool atThisVersion = false);
@@ -74,7 +75,7 @@ Write deletionOf(const json::Value& object);
 Event warning(std::string_view reason, std::string_view message);
 Event normal(std::string_view reason, std::string_view message);
 
-/// Puts `status` into the outcome unless it equals what `object` has.
+/// Sets the status of the outcome if `status` differs from the status of `object`.
 void setStatus(Outcome& outcome, const json::Value& object, json::Value&& status);
 
 }  // namespace dynamo::lifecycle

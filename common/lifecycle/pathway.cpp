@@ -12,16 +12,16 @@ namespace dynamo::lifecycle {
 
 using json::Value;
 
-bool takesGrove(const Value& graph, const render::Context& context, std::span<const Value* const> components,
-                const Value* podCliqueSet) {
+bool selectsGrove(const Value& graph, const render::Context& context,
+                  std::span<const Value* const> components, const Value* podCliqueSet) {
   if (model::refusesGrove(annotationsOf(graph)) || !context.facts.api(render::Api::Grove).value_or(true))
     return false;
-  const bool asked =
+  const bool requested =
       k8s::lowerAscii(json::findText(annotationsOf(graph), api::annotation::kEnableGrove)) == "true";
   const auto isOwn = [&](const Value* child) {
     return child != nullptr && !isBeingDeleted(*child) && isControlledBy(*child, graph);
   };
-  if (!asked) {
+  if (!requested) {
     if (isOwn(podCliqueSet)) return true;
     if (std::any_of(components.begin(), components.end(), isOwn)) return false;
   }

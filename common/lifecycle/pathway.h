@@ -1,5 +1,5 @@
 #pragma once
-// Which pathway a graph takes (quirk child-Q23). What a switch leaves behind is surplus (surplus.h).
+// The pathway of a graph (quirk child-Q23). Children of the other pathway are surplus (surplus.h).
 
 #include <span>
 
@@ -8,10 +8,10 @@
 
 namespace dynamo::lifecycle {
 
-/// Whether the graph is made through Grove: the annotation enable-grove decides when it says "true" or
-/// "false", then the children that exist, then configuration and facts. A configuration that turns Grove off
-/// does not move graphs that run on it. Never without Grove's API.
-bool takesGrove(const json::Value& graph, const render::Context& context,
-                std::span<const json::Value* const> components, const json::Value* podCliqueSet);
+/// Whether the graph runs on Grove. The annotation enable-grove decides if it is "true" or "false", then the
+/// existing children, then configuration and facts. A graph that runs on Grove stays there when the
+/// configuration turns Grove off. Without Grove's API the result is false.
+bool selectsGrove(const json::Value& graph, const render::Context& context,
+                  std::span<const json::Value* const> components, const json::Value* podCliqueSet);
 
 }  // namespace dynamo::lifecycle

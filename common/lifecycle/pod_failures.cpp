@@ -13,15 +13,15 @@ namespace {
 
 using json::Value;
 
-/// Details come from others and may be long; all causes together must fit into one message.
+/// Details come from other components and may be long. All causes together must fit into one message.
 constexpr std::size_t kMaxDetail = 300;
 
 bool isOneOf(std::string_view text, std::initializer_list<std::string_view> list) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-/// The kubelet alternates between the error and a text about waiting that ends with it; both become the
-/// error, so that a status does not change with each of them.
+/// The kubelet alternates between the error and a back-off text that ends with the error. Both become the
+/// error, otherwise the status would alternate too.
 std::string_view pullError(std::string_view message) {
   constexpr std::string_view kError = "ErrImagePull: ";
   const std::size_t at = message.rfind(kError);
@@ -33,9 +33,9 @@ std::string detail(std::string_view text) {
   return shortened(text, kMaxDetail);
 }
 
-std::string ending(const Value* terminated) {
+std::string terminationCause(const Value* terminated) {
   const std::string_view why = json::findText(terminated, "reason");
-  if (why == "OOMKilled") return "it used more memory than its limit";
+  if (why == "OOMKilled") return "exceeded its memory limit";
   const Value* code = json::find(terminated, "exitCode");
   return code != nullptr && code->IsInt64() ? fmt::format("exit code {}", code->GetInt64())
                                             : std::string{why};
@@ -49,42 +49,42 @@ class Collector {
     const Value* status = statusOf(pod);
     const std::string_view phase = json::findText(status, "phase");
     if (isBeingDeleted(pod) || isOneOf(phase, {"Succeeded", "Failed"})) return;
-    scheduling(findCondition(status, "PodScheduled"));
+    addUnschedulable(findCondition(status, "PodScheduled"));
     for (const std::string_view list : {"initContainerStatuses", "containerStatuses"}) {
       const Value* containers = json::find(status, list);
       if (containers == nullptr || !containers->IsArray()) continue;
-      for (const Value& container : containers->GetArray()) waiting(container);
+      for (const Value& container : containers->GetArray()) addWaiting(container);
     }
   }
 
   PodFailures take() {
     auto& causes = found_.causes;
-    const auto key = [](const PodFailure& f) { return std::tie(f.reason, f.what, f.detail); };
+    const auto key = [](const PodFailure& f) { return std::tie(f.reason, f.summary, f.detail); };
     std::sort(causes.begin(), causes.end(),
               [&](const PodFailure& a, const PodFailure& b) { return key(a) < key(b); });
     const auto same = [](const PodFailure& a, const PodFailure& b) {
-      return a.reason == b.reason && a.what == b.what;
+      return a.reason == b.reason && a.summary == b.summary;
     };
     causes.erase(std::unique(causes.begin(), causes.end(), same), causes.end());
     return std::move(found_);
   }
 
  private:
-  void scheduling(const Value* condition) {
+  void addUnschedulable(const Value* condition) {
     if (!isFalse(condition) || json::findText(condition, "reason") != "Unschedulable") return;
     const auto since = parseTime(json::findText(condition, "lastTransitionTime"));
     if (since && now_ < *since + kSchedulingGrace) {
       const std::chrono::milliseconds left = *since + kSchedulingGrace - now_;
-      found_.lookAgain = std::min(found_.lookAgain.value_or(left), left);
+      found_.requeueAfter = std::min(found_.requeueAfter.value_or(left), left);
       return;
     }
-    // What the scheduler says about preemption names nodes by number only, and changes often.
+    // The scheduler's text about preemption changes often and names no nodes.
     const std::string_view message = json::findText(condition, "message");
-    found_.causes.push_back({std::string{reason::kUnschedulable}, "pods find no node",
+    found_.causes.push_back({std::string{reason::kUnschedulable}, "pods cannot be scheduled",
                              detail(message.substr(0, message.find(" preemption:")))});
   }
 
-  void waiting(const Value& container) {
+  void addWaiting(const Value& container) {
     const Value* state = json::findObject(json::findObject(&container, "state"), "waiting");
     const std::string_view why = json::findText(state, "reason");
     const std::string_view message = json::findText(state, "message");
@@ -97,8 +97,8 @@ class Collector {
     } else if (why == "CrashLoopBackOff") {
       const Value* last = json::findObject(json::findObject(&container, "lastState"), "terminated");
       found_.causes.push_back({std::string{reason::kCrashLoop},
-                               fmt::format("container \"{}\" ends again and again", name),
-                               last == nullptr ? "" : ending(last)});
+                               fmt::format("container \"{}\" keeps terminating", name),
+                               last == nullptr ? "" : terminationCause(last)});
     } else if (isOneOf(why, {"CreateContainerConfigError", "CreateContainerError", "RunContainerError",
                              "PreCreateHookError", "PreStartHookError", "PostStartHookError"})) {
       found_.causes.push_back({std::string{reason::kContainer},
@@ -118,11 +118,11 @@ PodFailures podFailures(std::span<const Value* const> pods, Time now) {
   return collector.take();
 }
 
-std::optional<PodFailure> refusedPods(const Value* deployment) {
+std::optional<PodFailure> replicaFailure(const Value* deployment) {
   if (deployment == nullptr) return std::nullopt;
   const Value* condition = findCondition(statusOf(*deployment), "ReplicaFailure");
   if (!isTrue(condition)) return std::nullopt;
-  return PodFailure{std::string{reason::kPodsRefused}, "the cluster refuses to make pods",
+  return PodFailure{std::string{reason::kPodsRefused}, "pods cannot be created",
                     detail(json::findText(condition, "message"))};
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Why pods do not become ready, in words that lead users to the cause.
+// Why pods do not become ready, in texts for users.
 
 #include <chrono>
 #include <optional>
@@ -21,34 +21,34 @@ inline constexpr std::string_view kContainer = "ContainerNotCreated";
 inline constexpr std::string_view kPodsRefused = "PodsRefused";
 }  // namespace reason
 
-/// One cause, however many pods it holds up.
+/// One cause, which may affect many pods.
 struct PodFailure {
   std::string reason;
-  std::string what;    ///< the same as long as the cause lasts: "cannot pull image \"x\""
-  std::string detail;  ///< what else is known of it; may change between two looks
+  std::string summary;  ///< constant while the cause lasts: "cannot pull image \"x\""
+  std::string detail;   ///< further information, which may change between two reconciles
 
-  std::string text() const { return detail.empty() ? what : what + ": " + detail; }
+  std::string text() const { return detail.empty() ? summary : summary + ": " + detail; }
 };
 
 struct PodFailures {
-  std::vector<PodFailure> causes;  ///< ordered by reason and text, each once
-  std::optional<std::chrono::milliseconds> lookAgain;
+  std::vector<PodFailure> causes;  ///< sorted by reason and text, without duplicates
+  std::optional<std::chrono::milliseconds> requeueAfter;
 };
 
-/// A scheduler needs a moment, and an autoscaler of nodes some more: before that, a pod without a node is no
-/// failure.
+/// A pod that is unscheduled for less than this time is no failure: the scheduler or a cluster autoscaler may
+/// still find a node.
 inline constexpr std::chrono::seconds kSchedulingGrace{30};
 
-/// Causes named one by one; of more only their number is told.
+/// The causes that a message names. It gives only the number of further causes.
 inline constexpr std::size_t kMaxPodFailures = 4;
 
-/// Of pods that are neither finished nor being deleted.
+/// Ignores pods that have finished or are being deleted.
 PodFailures podFailures(std::span<const json::Value* const> pods, Time now);
 
-/// The refusal of a Deployment's pods by quota or admission, if there is one.
-std::optional<PodFailure> refusedPods(const json::Value* deployment);
+/// The condition ReplicaFailure of a Deployment: quota or admission rejects its pods. nullopt: not the case.
+std::optional<PodFailure> replicaFailure(const json::Value* deployment);
 
-/// Causes in one line; empty when there are none.
+/// All causes in one line; empty when there are none.
 std::string textOf(const std::vector<PodFailure>& causes);
 
 }  // namespace dynamo::lifecycle

@@ -18,49 +18,50 @@ Readiness readyNow() {
   return {true, std::string{reason::kReady}, ""};
 }
 
-/// What holds for every kind; nullopt: the object is there, and its status is of its present spec.
-std::optional<Readiness> absent(const Value* object) {
+/// nullopt: the object exists and is not being deleted.
+std::optional<Readiness> checkExists(const Value* object) {
   if (object == nullptr) return notReady(reason::kMissing, "does not exist yet");
   if (isBeingDeleted(*object)) return notReady(reason::kDeleted, "is being deleted");
   return std::nullopt;
 }
 
-std::optional<Readiness> stale(const Value* object) {
-  if (auto missing = absent(object)) return missing;
+/// nullopt: the object exists, and its status describes its current spec.
+std::optional<Readiness> checkObserved(const Value* object) {
+  if (auto missing = checkExists(object)) return missing;
   if (!isObserved(*object))
-    return notReady(reason::kNotObserved, "its controller has not seen the latest spec");
+    return notReady(reason::kNotObserved, "its controller has not observed the latest spec");
   return std::nullopt;
 }
 
-std::string ofDesired(std::int64_t count, std::int64_t desired, std::string_view what) {
-  return fmt::format("{} of {} replicas {}", count, desired, what);
+std::string countOf(std::int64_t count, std::int64_t desired, std::string_view state) {
+  return fmt::format("{} of {} replicas {}", count, desired, state);
 }
 
-/// `present` is the field that counts replicas that serve.
-Readiness cliqueReadiness(const Value* object, const Value* set, std::optional<std::int64_t> wanted,
-                          std::string_view present, std::string_view word) {
-  if (auto old = stale(object)) return *old;
+/// `field` counts the replicas that serve, and `state` names what it counts.
+Readiness cliqueReadiness(const Value* object, const Value* set, std::optional<std::int64_t> desired,
+                          std::string_view field, std::string_view state) {
+  if (auto old = checkObserved(object)) return *old;
   const Value* status = statusOf(*object);
-  const std::int64_t desired = countAt(specOf(*object), "replicas", 1);
-  if (wanted && *wanted != desired) {
+  const std::int64_t replicas = countAt(specOf(*object), "replicas", 1);
+  if (desired && *desired != replicas) {
     return notReady(reason::kScaling,
-                    fmt::format("is being scaled from {} to {} replicas", desired, *wanted));
+                    fmt::format("is being scaled from {} to {} replicas", replicas, *desired));
   }
-  const std::string_view ours = json::findText(status, "currentPodCliqueSetGenerationHash");
+  const std::string_view own = json::findText(status, "currentPodCliqueSetGenerationHash");
   const std::string_view newest =
       set == nullptr ? std::string_view{} : json::findText(statusOf(*set), "currentGenerationHash");
-  if (!ours.empty() && !newest.empty() && ours != newest) {
-    return notReady(reason::kUpdating, "Grove updates it to the latest spec");
+  if (!own.empty() && !newest.empty() && own != newest) {
+    return notReady(reason::kUpdating, "Grove is updating it to the latest spec");
   }
-  if (countAt(status, present) < desired) {
-    return notReady(reason::kUnavailable, ofDesired(countAt(status, present), desired, word));
+  if (countAt(status, field) < replicas) {
+    return notReady(reason::kUnavailable, countOf(countAt(status, field), replicas, state));
   }
-  if (countAt(status, "updatedReplicas") < desired) {
-    return notReady(reason::kUpdating, ofDesired(countAt(status, "updatedReplicas"), desired, "updated"));
+  if (countAt(status, "updatedReplicas") < replicas) {
+    return notReady(reason::kUpdating, countOf(countAt(status, "updatedReplicas"), replicas, "updated"));
   }
-  if (countAt(status, "replicas") != desired || countAt(status, present) != desired) {
+  if (countAt(status, "replicas") != replicas || countAt(status, field) != replicas) {
     return notReady(reason::kScaling,
-                    fmt::format("{} replicas, {} wanted", countAt(status, "replicas"), desired));
+                    fmt::format("{} replicas, {} desired", countAt(status, "replicas"), replicas));
   }
   return readyNow();
 }
@@ -68,11 +69,11 @@ Readiness cliqueReadiness(const Value* object, const Value* set, std::optional<s
 }  // namespace
 
 Readiness existenceReadiness(const Value* object) {
-  return absent(object).value_or(readyNow());
+  return checkExists(object).value_or(readyNow());
 }
 
 Readiness podReadiness(const Value* pod) {
-  if (auto missing = absent(pod)) return *missing;
+  if (auto missing = checkExists(pod)) return *missing;
   const Value* condition = findCondition(statusOf(*pod), "Ready");
   if (isTrue(condition)) return readyNow();
   const std::string_view why = json::findText(condition, "message");
@@ -80,10 +81,10 @@ Readiness podReadiness(const Value* pod) {
 }
 
 Readiness deploymentReadiness(const Value* deployment) {
-  if (auto missing = absent(deployment)) return *missing;
+  if (auto missing = checkExists(deployment)) return *missing;
   const Value* spec = specOf(*deployment);
   if (json::findBool(spec, "paused").value_or(false)) return notReady(reason::kPaused, "is paused");
-  if (auto old = stale(deployment)) return *old;
+  if (auto old = checkObserved(deployment)) return *old;
   const Value* status = statusOf(*deployment);
   const std::int64_t desired = countAt(spec, "replicas", 1);
   const std::int64_t available = countAt(status, "availableReplicas");
@@ -93,13 +94,13 @@ Readiness deploymentReadiness(const Value* deployment) {
     const bool stuck = isFalse(progressing) && json::findText(progressing, "reason") == reason::kStuck;
     return notReady(
         stuck ? reason::kStuck : reason::kUnavailable,
-        ofDesired(available, desired, stuck ? "available within its progress deadline" : "available"));
+        countOf(available, desired, stuck ? "available within its progress deadline" : "available"));
   }
-  if (updated < desired) return notReady(reason::kUpdating, ofDesired(updated, desired, "updated"));
+  if (updated < desired) return notReady(reason::kUpdating, countOf(updated, desired, "updated"));
   if (const std::int64_t replicas = countAt(status, "replicas"); replicas != desired) {
-    return notReady(reason::kScaling, fmt::format("{} replicas, {} wanted", replicas, desired));
+    return notReady(reason::kScaling, fmt::format("{} replicas, {} desired", replicas, desired));
   }
-  // Of no replicas there is nothing that could be available.
+  // A Deployment with zero replicas may lack the condition.
   if (desired > 0 && !isTrue(findCondition(status, "Available"))) {
     return notReady(reason::kUnavailable, "is not available");
   }
@@ -107,11 +108,10 @@ Readiness deploymentReadiness(const Value* deployment) {
 }
 
 Readiness leaderWorkerSetReadiness(const Value* set, const Value* podGroup) {
-  if (auto missing = absent(set)) return *missing;
+  if (auto missing = checkExists(set)) return *missing;
   const Value* status = statusOf(*set);
-  // Releases before 0.7 do not tell which spec they saw.
   if (json::find(status, "observedGeneration") != nullptr) {
-    if (auto old = stale(set)) return *old;
+    if (auto old = checkObserved(set)) return *old;
   }
   const std::int64_t desired = countAt(specOf(*set), "replicas", 1);
   const std::int64_t ready = countAt(status, "readyReplicas");
@@ -121,14 +121,14 @@ Readiness leaderWorkerSetReadiness(const Value* set, const Value* podGroup) {
       const Value* refused = findCondition(group, "Unschedulable");
       if (json::findText(group, "phase") == "Pending" && isTrue(refused)) {
         return notReady(reason::kUnscheduled,
-                        fmt::format("its pods cannot be scheduled together: {}",
+                        fmt::format("its pods cannot be gang-scheduled: {}",
                                     shortened(json::findText(refused, "message"), 200)));
       }
     }
-    return notReady(reason::kUnavailable, ofDesired(ready, desired, "ready"));
+    return notReady(reason::kUnavailable, countOf(ready, desired, "ready"));
   }
   if (const std::int64_t updated = countAt(status, "updatedReplicas"); updated < desired) {
-    return notReady(reason::kUpdating, ofDesired(updated, desired, "updated"));
+    return notReady(reason::kUpdating, countOf(updated, desired, "updated"));
   }
   if (desired > 0 && !isTrue(findCondition(status, "Available"))) {
     return notReady(reason::kUnavailable, "is not available");
@@ -136,24 +136,34 @@ Readiness leaderWorkerSetReadiness(const Value* set, const Value* podGroup) {
   return readyNow();
 }
 
+bool lacksObservedGeneration(const Value& set) {
+  return generationOf(set) > 1 && json::find(statusOf(set), "observedGeneration") == nullptr;
+}
+
 Readiness componentDeploymentReadiness(const Value* deployment) {
-  if (auto old = stale(deployment)) return *old;
+  if (auto missing = checkExists(deployment)) return *missing;
   const Value* available = findCondition(statusOf(*deployment), "Available");
+  // A failed reconcile does not set status.observedGeneration, but its condition has the generation.
+  const bool failed =
+      isFalse(available) && numberAt(available, "observedGeneration", -1) >= generationOf(*deployment);
+  if (!failed) {
+    if (auto old = checkObserved(deployment)) return *old;
+  }
   if (isTrue(available)) return readyNow();
   const std::string_view why = json::findText(available, "message");
   return notReady(reason::kUnavailable, why.empty() ? "is not available yet" : std::string{why});
 }
 
 Readiness podCliqueSetReadiness(const Value* set) {
-  return stale(set).value_or(readyNow());
+  return checkObserved(set).value_or(readyNow());
 }
 
-Readiness podCliqueReadiness(const Value* clique, const Value* set, std::optional<std::int64_t> wanted) {
-  return cliqueReadiness(clique, set, wanted, "readyReplicas", "ready");
+Readiness podCliqueReadiness(const Value* clique, const Value* set, std::optional<std::int64_t> desired) {
+  return cliqueReadiness(clique, set, desired, "readyReplicas", "ready");
 }
 
-Readiness scalingGroupReadiness(const Value* group, const Value* set, std::optional<std::int64_t> wanted) {
-  return cliqueReadiness(group, set, wanted, "availableReplicas", "available");
+Readiness scalingGroupReadiness(const Value* group, const Value* set, std::optional<std::int64_t> desired) {
+  return cliqueReadiness(group, set, desired, "availableReplicas", "available");
 }
 
 }  // namespace dynamo::lifecycle

@@ -1,6 +1,6 @@
 #pragma once
-// Whether an observed child is ready, one function a kind. A child is never ready on the strength of a
-// status, or of pods, of an older spec.
+// Whether an observed child is ready: one function per kind. A status of an older spec never makes a child
+// ready.
 
 #include <cstdint>
 #include <optional>
@@ -12,7 +12,7 @@ namespace dynamo::lifecycle {
 
 struct Readiness {
   bool ready = false;
-  std::string reason;   ///< CamelCase, stable
+  std::string reason;   ///< CamelCase; scripts may compare it
   std::string message;  ///< for users: "1 of 2 replicas available"
 
   bool operator==(const Readiness&) const = default;
@@ -31,23 +31,28 @@ inline constexpr std::string_view kStuck = "ProgressDeadlineExceeded";
 inline constexpr std::string_view kUnscheduled = "PodGroupNotScheduled";
 }  // namespace reason
 
-// An object that was not found is a nullptr.
+// A nullptr stands for an object that does not exist.
 
-/// Services, claims, accounts and the like: they are ready as soon as they are there.
+/// For kinds without a status, such as Services and ServiceAccounts: they are ready when they exist.
 Readiness existenceReadiness(const json::Value* object);
 Readiness podReadiness(const json::Value* pod);
 Readiness deploymentReadiness(const json::Value* deployment);
-/// The PodGroup only says why pods are missing; without Volcano's status the set decides alone.
+/// The PodGroup only explains why pods are missing. The status of a set without observedGeneration counts as
+/// current; see lacksObservedGeneration.
 Readiness leaderWorkerSetReadiness(const json::Value* set, const json::Value* podGroup);
+
+/// Whether the status of the set may describe an older spec without showing it: releases of LeaderWorkerSet
+/// before 0.7 have no status.observedGeneration. The status of the first generation is always current.
+bool lacksObservedGeneration(const json::Value& set);
 Readiness componentDeploymentReadiness(const json::Value* deployment);
 
-/// Whether Grove has taken note of the latest spec of the set (quirk ctl-Q35).
+/// Whether Grove has observed the latest spec of the set (quirk ctl-Q35).
 Readiness podCliqueSetReadiness(const json::Value* set);
-/// `set` is the PodCliqueSet; `wanted` the replicas that the graph asks for, nullopt when it leaves them to
-/// others.
+/// `set` is the PodCliqueSet. `desired` has the replicas of the service in the graph; nullopt: the graph does
+/// not set them.
 Readiness podCliqueReadiness(const json::Value* clique, const json::Value* set,
-                             std::optional<std::int64_t> wanted);
+                             std::optional<std::int64_t> desired);
 Readiness scalingGroupReadiness(const json::Value* group, const json::Value* set,
-                                std::optional<std::int64_t> wanted);
+                                std::optional<std::int64_t> desired);
 
 }  // namespace dynamo::lifecycle

@@ -10,16 +10,39 @@ namespace dynamo::lifecycle {
 namespace {
 
 using json::Value;
+using Names = std::vector<std::string>;
 
-std::vector<std::string> texts(const Value* list) {
-  std::vector<std::string> all;
+Names textsOf(const Value* list) {
+  Names all;
   if (list == nullptr || !list->IsArray()) return all;
   for (const Value& item : list->GetArray()) all.emplace_back(json::text(item));
   return all;
 }
 
+Names sortedServiceNames(const Value& graph) {
+  Names names;
+  const Value* services = json::findObject(specOf(graph), "services");
+  if (services == nullptr) return names;
+  for (const auto& service : services->GetObject()) names.emplace_back(json::text(service.name));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 bool isFinal(std::string_view phase) {
   return phase == phase::kCompleted || phase == phase::kFailed || phase == phase::kSuperseded;
+}
+
+RestartStep storedStep(const Value& graph) {
+  const Value* status = json::findObject(statusOf(graph), "restart");
+  return {std::string{json::findText(status, "observedID")},
+          std::string{json::findText(status, "phase")},
+          textsOf(json::find(status, "inProgress")),
+          {}};
+}
+
+bool storedUpdateInProgress(const Value& graph) {
+  const std::string_view phase = json::findText(json::findObject(statusOf(graph), "rollingUpdate"), "phase");
+  return phase == phase::kPending || phase == phase::kInProgress;
 }
 
 class Restart {
@@ -27,27 +50,27 @@ class Restart {
   Restart(const GraphView& view, std::span<const ServiceState> services, std::string_view id)
       : view_(view), services_(services), id_(id) {}
 
-  RestartStep parallel(std::vector<std::string> running) const {
-    std::erase_if(running, [&](const std::string& name) { return done(name); });
+  RestartStep parallel(Names running) const {
+    std::erase_if(running, [&](const std::string& name) { return isDone(name); });
     return step(std::move(running));
   }
 
-  /// From `current` on; empty: from the beginning.
-  RestartStep sequential(const std::vector<std::string>& order, std::string_view current) const {
+  /// Continues at `current`; empty: starts at the beginning of `order`.
+  RestartStep sequential(const Names& order, std::string_view current) const {
     auto at = current.empty() ? order.begin() : std::find(order.begin(), order.end(), current);
-    while (at != order.end() && done(*at)) ++at;
-    return step(at == order.end() ? std::vector<std::string>{} : std::vector{*at});
+    while (at != order.end() && isDone(*at)) ++at;
+    return step(at == order.end() ? Names{} : Names{*at});
   }
 
  private:
-  RestartStep step(std::vector<std::string> running) const {
+  RestartStep step(Names running) const {
     const std::string_view phase = running.empty() ? phase::kCompleted : phase::kRestarting;
     return {id_, std::string{phase}, std::move(running), {}};
   }
 
-  /// A service that has restarted carries the id, and is ready with it. One that the graph no longer has
-  /// holds up nobody.
-  bool done(std::string_view name) const {
+  /// A service is done when its child carries the id and is ready. A service that the graph no longer has
+  /// counts as done.
+  bool isDone(std::string_view name) const {
     const auto found =
         std::find_if(services_.begin(), services_.end(), [&](const auto& s) { return s.name == name; });
     if (found == services_.end()) return true;
@@ -60,33 +83,79 @@ class Restart {
   std::string id_;
 };
 
+/// The services of a sequential restart that have restarted or restart now.
+Names startedServices(Names order, const RestartStep& step) {
+  std::size_t count = 1;
+  if (step.phase != phase::kPending && !step.inProgress.empty()) {
+    count = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const auto& running = step.inProgress;
+      if (std::find(running.begin(), running.end(), order[i]) != running.end()) count = i + 1;
+    }
+  }
+  order.resize(std::min(count, order.size()));
+  return order;
+}
+
 }  // namespace
 
 RestartStep restartStep(const GraphView& view, std::span<const ServiceState> services, bool workersRoll) {
-  const Value* status = json::findObject(statusOf(view.graph), "restart");
-  const std::string_view observedId = json::findText(status, "observedID");
-  const std::string_view stored = json::findText(status, "phase");
-  RestartStep kept{std::string{observedId}, std::string{stored}, texts(json::find(status, "inProgress")), {}};
+  RestartStep stored = storedStep(view.graph);
   const Value* request = json::findObject(specOf(view.graph), "restart");
   const std::string_view id = json::findText(request, "id");
-  if (id.empty()) return isFinal(stored) ? kept : RestartStep{};
-  if (id == observedId && isFinal(stored)) return kept;
+  if (id.empty()) return isFinal(stored.phase) ? stored : RestartStep{};
+  if (id == stored.observedId && isFinal(stored.phase)) return stored;
   if (workersRoll) {
-    const std::string text = "restart " + std::string{id} + " is left out: workers roll to a new spec";
+    const std::string text =
+        "restart " + std::string{id} + " is superseded by a rolling update of the workers";
     return {std::string{id}, std::string{phase::kSuperseded}, {}, {warning("RestartSuperseded", text)}};
   }
-  const bool runs =
+  const bool hasChildren =
       std::any_of(services.begin(), services.end(), [](const ServiceState& s) { return s.child != nullptr; });
-  if (!runs && id != observedId) return {std::string{id}, std::string{phase::kCompleted}, {}, {}};
-  std::vector<std::string> all;
+  if (!hasChildren && id != stored.observedId) {
+    return {std::string{id}, std::string{phase::kCompleted}, {}, {}};
+  }
+  Names all;
   for (const ServiceState& service : services) all.emplace_back(service.name);
   const Restart restart{view, services, id};
   const Value* strategy = json::findObject(request, "strategy");
-  const std::vector<std::string>& running = kept.inProgress;
-  const bool begins = id != observedId || running.empty();
+  const Names& running = stored.inProgress;
+  const bool begins = id != stored.observedId || running.empty();
   if (json::findText(strategy, "type") == "Parallel") return restart.parallel(begins ? all : running);
-  const std::vector<std::string> order = texts(json::find(strategy, "order"));
+  const Names order = textsOf(json::find(strategy, "order"));
   return restart.sequential(order.empty() ? all : order, begins ? std::string_view{} : running.front());
+}
+
+RestartAnnotations restartAnnotations(const Value& graph, const RestartStep& step, bool workersRoll,
+                                      const RestartAnnotations& present) {
+  RestartAnnotations result;
+  for (const auto& [service, id] : present) {
+    if (!id.empty()) result[service] = id;
+  }
+  const Value* request = json::findObject(specOf(graph), "restart");
+  std::string_view id = json::findText(request, "id");
+  const bool removed = id.empty();
+  // A status of another id says nothing about this restart: it is about to begin.
+  const RestartStep current = removed || step.observedId == id ? step : RestartStep{};
+  // A finished restart keeps its annotations when its request is removed; an unfinished one is dropped.
+  if (removed && isFinal(current.phase)) id = current.observedId;
+  const bool ended = id == current.observedId && isFinal(current.phase);
+  const bool superseded = ended ? current.phase == phase::kSuperseded : workersRoll;
+  if (id.empty() || superseded) return result;
+  const Names all = sortedServiceNames(graph);
+  Names restarted = all;
+  const Value* strategy = json::findObject(request, "strategy");
+  const bool completed = removed || (id == current.observedId && current.phase == phase::kCompleted);
+  if (!completed && json::findText(strategy, "type") != "Parallel") {
+    const Names order = textsOf(json::find(strategy, "order"));
+    restarted = startedServices(order.empty() ? all : order, current);
+  }
+  for (const std::string& service : restarted) result[service] = id;
+  return result;
+}
+
+RestartAnnotations storedRestartAnnotations(const Value& graph) {
+  return restartAnnotations(graph, storedStep(graph), storedUpdateInProgress(graph), {});
 }
 
 Value restartStatus(const RestartStep& step, json::Allocator& allocator) {

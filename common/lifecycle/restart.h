@@ -1,6 +1,8 @@
 #pragma once
-// The restart of a graph: which services restart next, and when it is done (quirks ctl-Q19, ctl-Q41).
+// The restart of a graph: which services restart next, which annotation their children carry, and when the
+// restart is complete (quirks ctl-Q19, ctl-Q41).
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,6 +11,7 @@
 
 namespace dynamo::lifecycle {
 
+/// Phases of status.restart and status.rollingUpdate.
 namespace phase {
 inline constexpr std::string_view kPending = "Pending";
 inline constexpr std::string_view kInProgress = "InProgress";
@@ -18,18 +21,30 @@ inline constexpr std::string_view kFailed = "Failed";
 inline constexpr std::string_view kSuperseded = "Superseded";
 }  // namespace phase
 
+/// The content of status.restart, and the Events of the step that leads to it.
 struct RestartStep {
-  std::string observedId;  ///< empty: there is no restart to tell of
+  std::string observedId;  ///< empty: the graph has no status.restart
   std::string phase;
   std::vector<std::string> inProgress;
   std::vector<Event> events;
 
-  bool underWay() const { return phase == phase::kRestarting; }
+  bool restarting() const { return phase == phase::kRestarting; }
 };
 
-/// The step that follows from the stored status and the services. `workersRoll`: a rolling update of workers
-/// is under way, which restarts them anyway.
+/// The next step, from the stored status and the observed services. `workersRoll`: a rolling update of the
+/// workers is in progress. It restarts them anyway, so it supersedes the restart.
 RestartStep restartStep(const GraphView& view, std::span<const ServiceState> services, bool workersRoll);
+
+/// service -> value of nvidia.com/restartAt on its child.
+using RestartAnnotations = std::map<std::string, std::string, std::less<>>;
+
+/// The annotations that follow from `step`. `present` has the annotations of the existing children: a service
+/// that is not restarted keeps its value.
+RestartAnnotations restartAnnotations(const json::Value& graph, const RestartStep& step, bool workersRoll,
+                                      const RestartAnnotations& present);
+
+/// The annotations that follow from the stored status of the graph alone. For renderings without a cluster.
+RestartAnnotations storedRestartAnnotations(const json::Value& graph);
 
 /// status.restart; null when there is none.
 json::Value restartStatus(const RestartStep& step, json::Allocator& allocator);

@@ -3,11 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "common/api/dynamo.h"
+#include "common/api/kinds.h"
 #include "common/json/build.h"
 #include "common/lifecycle/conditions.h"
 #include "common/lifecycle/failures.h"
 #include "common/lifecycle/object.h"
+#include "common/model/scaling.h"
 
 namespace dynamo::lifecycle {
 namespace {
@@ -31,62 +35,79 @@ class Adapter {
     service_ = json::findText(target, "serviceName");
   }
 
-  Outcome follow(const Value* graph) {
+  Outcome reconcile(const Value* graph, bool honoursAutoscaling) {
+    // The garbage collector is about to delete the adapter of a deleted graph. Its replicas must not reach a
+    // new graph of that name.
+    if (isOfDeletedGraph(graph)) return {};
     if (graph == nullptr || isBeingDeleted(*graph)) {
-      return stop("GraphNotFound", fmt::format("DynamoGraphDeployment {} does not exist", graphName_));
+      return notScalable("GraphNotFound", fmt::format("DynamoGraphDeployment {} does not exist", graphName_));
     }
     const Value* service = json::findObject(json::findObject(specOf(*graph), "services"), service_);
     if (service == nullptr) {
-      return stop("ServiceNotFound",
-                  fmt::format("DynamoGraphDeployment {} has no service {}", graphName_, service_));
+      return notScalable("ServiceNotFound",
+                         fmt::format("DynamoGraphDeployment {} has no service {}", graphName_, service_));
     }
-    if (!json::findBool(json::findObject(service, "scalingAdapter"), "enabled").value_or(false)) {
-      return stop("AdapterDisabled", fmt::format("service {} is not scaled by an adapter", service_));
+    if (!model::hasScalingAdapter(*service, honoursAutoscaling)) {
+      return notScalable("AdapterDisabled",
+                         fmt::format("service {} does not enable scalingAdapter", service_));
     }
     scale(*graph, countAt(service, "replicas", 1));
-    make_.set(status_, "replicas", wanted());
+    make_.set(status_, "replicas", desired());
     make_.set(status_, "selector",
               fmt::format("{}={},{}={}", api::label::kGraph, graphName_, api::label::kComponent, service_));
-    settle(Truth::True, "ScalesService", fmt::format("service {} follows spec.replicas", service_));
+    finish(ConditionStatus::True, "ScalesService", fmt::format("service {} follows spec.replicas", service_));
     return std::move(outcome_);
   }
 
   Outcome failed(const Failure& failure) {
     outcome_.retry = true;
     if (failure.transient) return std::move(outcome_);
-    if (isNews(findCondition(stored_, kScalable), failure.message)) {
+    if (isNewFailure(findCondition(stored_, kScalable), failure.message)) {
       outcome_.events.push_back(warning("UpdateFailed", failure.message));
     }
-    settle(Truth::False, "UpdateFailed", failure.message);
+    finish(ConditionStatus::False, "UpdateFailed", failure.message);
     return std::move(outcome_);
   }
 
  private:
-  std::int64_t wanted() const { return countAt(spec_, "replicas"); }
+  /// Whether the controller of the adapter is a graph of the name that does not exist any more. `graph` is
+  /// the present one of that name, if there is one.
+  bool isOfDeletedGraph(const Value* graph) const {
+    const auto owners = ownersOf(adapter_);
+    return std::any_of(owners.begin(), owners.end(), [&](const Value& owner) {
+      return json::findBool(&owner, "controller").value_or(false) &&
+             json::findText(&owner, "kind") == api::kDynamoGraphDeployment &&
+             json::findText(&owner, "name") == graphName_ &&
+             (graph == nullptr || json::findText(&owner, "uid") != uidOf(*graph));
+    });
+  }
 
-  void settle(Truth truth, std::string_view reason, std::string message) {
-    setCondition(status_, {kScalable, truth, reason, std::move(message)}, generationOf(adapter_), now_,
+  std::int64_t desired() const { return countAt(spec_, "replicas"); }
+
+  void finish(ConditionStatus status, std::string_view reason, std::string message) {
+    setCondition(status_, {kScalable, status, reason, std::move(message)}, generationOf(adapter_), now_,
                  make_.allocator());
     setStatus(outcome_, adapter_, std::move(status_));
   }
 
-  Outcome stop(std::string_view reason, std::string message) {
-    settle(Truth::False, reason, std::move(message));
+  Outcome notScalable(std::string_view reason, std::string message) {
+    finish(ConditionStatus::False, reason, std::move(message));
     return std::move(outcome_);
   }
 
   void scale(const Value& graph, std::int64_t present) {
-    if (present != wanted()) {
-      Value services = make_.object(service_, make_.object("replicas", wanted()));
+    if (present != desired()) {
+      Value services = make_.object(service_, make_.object("replicas", desired()));
       outcome_.writes.push_back(
           patchOf(graph, make_.object("spec", make_.object("services", std::move(services))), true));
       outcome_.events.push_back(normal(
-          "Scaled", fmt::format("service {} scaled from {} to {} replicas", service_, present, wanted())));
+          "Scaled", fmt::format("service {} scaled from {} to {} replicas", service_, present, desired())));
     }
-    // A graph that has the number while the status has another was scaled by a pass whose status was lost.
+    // If the graph already has the desired number and the stored status has another one, an earlier reconcile
+    // scaled the graph but could not write its status.
     const bool known = !json::findText(stored_, "selector").empty();
-    const bool lost = known && countAt(stored_, "replicas") != wanted();
-    if (present != wanted() || lost) make_.set(status_, "lastScaleTime", formatTime(now_));
+    const bool lost = known && countAt(stored_, "replicas") != desired();
+    if (present != desired() || lost) make_.set(status_, "lastScaleTime", formatTime(now_));
   }
 
   const Value& adapter_;
@@ -102,9 +123,10 @@ class Adapter {
 
 }  // namespace
 
-Outcome adapterOutcome(const Value& adapter, const Value* graph, Time now, Allocator& allocator) {
+Outcome adapterOutcome(const Value& adapter, const Value* graph, bool honoursAutoscaling, Time now,
+                       Allocator& allocator) {
   if (isBeingDeleted(adapter)) return {};
-  return Adapter{adapter, now, allocator}.follow(graph);
+  return Adapter{adapter, now, allocator}.reconcile(graph, honoursAutoscaling);
 }
 
 Outcome adapterFailure(const Value& adapter, const Failure& failure, Time now, Allocator& allocator) {

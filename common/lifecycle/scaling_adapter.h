@@ -6,11 +6,12 @@
 
 namespace dynamo::lifecycle {
 
-/// `graph` is the one that spec.dgdRef names; nullptr: it does not exist (quirk ctl-Q22).
-Outcome adapterOutcome(const json::Value& adapter, const json::Value* graph, Time now,
-                       json::Allocator& allocator);
+/// `graph` is the graph that spec.dgdRef names; nullptr: it does not exist (quirk ctl-Q22).
+/// `honoursAutoscaling`: model::hasScalingAdapter.
+Outcome adapterOutcome(const json::Value& adapter, const json::Value* graph, bool honoursAutoscaling,
+                       Time now, json::Allocator& allocator);
 
-/// Of a write of that outcome that the API server refused for good.
+/// The outcome after the API server has rejected a write of adapterOutcome.
 Outcome adapterFailure(const json::Value& adapter, const Failure& failure, Time now,
                        json::Allocator& allocator);
 

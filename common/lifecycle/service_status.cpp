@@ -6,7 +6,7 @@
 
 #include "common/json/build.h"
 #include "common/lifecycle/object.h"
-#include "common/lifecycle/rollout.h"
+#include "common/lifecycle/rolling_update.h"
 #include "common/render/checkpoint.h"
 
 namespace dynamo::lifecycle {
@@ -17,7 +17,7 @@ using json::Value;
 
 constexpr std::string_view kCounts[] = {"replicas", "updatedReplicas", "readyReplicas", "availableReplicas"};
 
-/// Grove's kinds always have counts: of a clique that is not made yet they are zero.
+/// Grove's kinds always have counts. They are zero while the clique does not exist.
 Value cliqueStatus(const ServiceState& service, const json::Maker& make) {
   Value made = make.object("componentKind", service.kind, "componentName", service.childName,
                            "componentNames", make.list(service.childName));
@@ -29,7 +29,7 @@ Value cliqueStatus(const ServiceState& service, const json::Maker& make) {
   return made;
 }
 
-/// The counts of the new generation with those of `old` added; what is updated is the new one alone.
+/// Adds the counts of the old generations, except updatedReplicas.
 void addOld(Value& service, const std::vector<const Value*>& old, const json::Maker& make) {
   std::set<std::string, std::less<>> names;
   const auto addNames = [&](const Value& of) {

@@ -7,12 +7,12 @@
 
 namespace dynamo::lifecycle {
 
-/// Replicas of each service; null when there is none to tell of. `rolling`: old generations of workers count,
-/// too.
+/// The replicas of each service; null when no service has a status. `rolling`: the counts include old worker
+/// generations.
 json::Value servicesStatus(const GraphView& view, std::span<const ServiceState> services, bool rolling,
                            json::Allocator& allocator);
 
-/// The checkpoint of each service that uses one; null when none does.
+/// The checkpoint of each service that uses one; null when no service does.
 json::Value checkpointsStatus(const GraphView& view, std::span<const ServiceState> services,
                               json::Allocator& allocator);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Points in time as metav1.Time has them: RFC 3339, whole seconds, UTC.
+// Points in time with the precision and format of metav1.Time: RFC 3339, whole seconds, UTC.
 
 #include <chrono>
 #include <optional>
@@ -13,8 +13,8 @@ using Time = std::chrono::sys_seconds;
 /// "2026-11-23T07:29:43Z"
 std::string formatTime(Time time);
 
-/// Reads what the API server writes; fractions of a second (metav1.MicroTime) are cut off. nullopt when it is
-/// something else.
+/// Parses RFC 3339 with any offset. Fractions of a second (metav1.MicroTime) are cut off. nullopt:
+/// not such a time.
 std::optional<Time> parseTime(std::string_view text);
 
 }  // namespace dynamo::lifecycle

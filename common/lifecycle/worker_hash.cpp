@@ -13,7 +13,7 @@ namespace {
 
 using json::Value;
 
-/// Members of a component that its hash leaves out, and what the graph adds: a change of them rolls nobody.
+/// Fields of a component that its hash does not cover, and fields that the graph adds.
 constexpr std::array<std::string_view, 13> kNotCovered = {
     "annotations", "labels",      "serviceName",     "componentType", "subComponentType",
     "replicas",    "autoscaling", "scalingAdapter",  "ingress",       "dynamoNamespace",
@@ -23,8 +23,8 @@ bool isCovered(std::string_view member) {
   return std::find(kNotCovered.begin(), kNotCovered.end(), member) == kNotCovered.end();
 }
 
-/// Every covered member of `a` equals the one of `b`; absent, null and empty are one.
-bool coversSame(const Value& a, const Value& b) {
+/// Whether every covered field of `a` equals that of `b`. Absent, null and empty values are equal.
+bool includes(const Value& a, const Value& b) {
   return std::all_of(a.MemberBegin(), a.MemberEnd(), [&](const auto& member) {
     const std::string_view name = json::text(member.name);
     if (!isCovered(name) || json::isEmpty(member.value)) return true;
@@ -33,22 +33,24 @@ bool coversSame(const Value& a, const Value& b) {
   });
 }
 
-bool runs(const Value& wanted, const Value& graph, std::string_view hash,
-          std::span<const Value* const> components) {
-  const Value* spec = specOf(wanted);
+/// Whether a live worker of the generation `hash` equals the rendered worker `desired`.
+bool isRunning(const Value& desired, const Value& graph, std::string_view hash,
+               std::span<const Value* const> components) {
+  const Value* spec = specOf(desired);
   return std::any_of(components.begin(), components.end(), [&](const Value* live) {
     const Value* own = specOf(*live);
     return own != nullptr && !isBeingDeleted(*live) && isControlledBy(*live, graph) &&
            labelOf(*live, api::label::kWorkerHash) == hash &&
            json::findText(own, "serviceName") == json::findText(spec, "serviceName") &&
-           coversSame(*spec, *own) && coversSame(*own, *spec);
+           includes(*spec, *own) && includes(*own, *spec);
   });
 }
 
 }  // namespace
 
-std::string keptHash(const Value& graph, std::string_view computed,
-                     const std::vector<render::Child>& rendered, std::span<const Value* const> components) {
+std::string effectiveWorkerHash(const Value& graph, std::string_view computed,
+                                const std::vector<render::Child>& rendered,
+                                std::span<const Value* const> components) {
   const std::string_view current = json::findText(annotationsOf(graph), api::annotation::kCurrentWorkerHash);
   if (current.empty() || current == computed) return std::string{computed};
   bool any = false;
@@ -56,7 +58,7 @@ std::string keptHash(const Value& graph, std::string_view computed,
     if (json::findText(&child.object, "kind") != api::kDynamoComponentDeployment) continue;
     if (labelOf(child.object, api::label::kWorkerHash).empty()) continue;
     any = true;
-    if (!runs(child.object, graph, current, components)) return std::string{computed};
+    if (!isRunning(child.object, graph, current, components)) return std::string{computed};
   }
   return std::string{any ? current : computed};
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Whether workers that run are those that are wanted, although their hash is another (quirk ctl-Q31).
+// Which hash names the desired worker generation (quirk ctl-Q31).
 
 #include <span>
 #include <string>
@@ -10,12 +10,11 @@
 
 namespace dynamo::lifecycle {
 
-/// The hash for the view and for rendering: the one that the graph's annotation has, when there is a live
-/// component of it for every worker of `rendered`, made with the hash `computed`, and each equals what was
-/// rendered in all that the hash covers (and in the graph's envs); else `computed`. What a hash is computed
-/// from may change between releases, but workers roll only for what users change.
-std::string keptHash(const json::Value& graph, std::string_view computed,
-                     const std::vector<render::Child>& rendered,
-                     std::span<const json::Value* const> components);
+/// The hash of the graph's annotation if the live workers of that hash equal the workers in `rendered`, else
+/// `computed`. The input of the hash may differ between releases, but a new release must not roll workers
+/// whose spec the user has not changed. The comparison covers the fields of the hash and the graph's envs.
+std::string effectiveWorkerHash(const json::Value& graph, std::string_view computed,
+                                const std::vector<render::Child>& rendered,
+                                std::span<const json::Value* const> components);
 
 }  // namespace dynamo::lifecycle

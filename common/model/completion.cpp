@@ -8,7 +8,6 @@
 #include "common/json/build.h"
 #include "common/k8s/mounts.h"
 #include "common/k8s/quantity.h"
-#include "common/model/env.h"
 #include "common/model/epp.h"
 #include "common/model/placeholders.h"
 
@@ -26,7 +25,7 @@ bool isZeroQuantity(const Value& size) {
   return parsed && parsed->nano == 0;
 }
 
-/// `given` over `fallback`, member by member; a given handler replaces the default one (pod-Q5).
+/// Merges `given` over `fallback` member by member. A given handler replaces the default handler (pod-Q5).
 Value mergedProbe(const Value& fallback, const Value& given, Allocator& allocator) {
   Value probe = json::copy(fallback, allocator);
   const bool handled = std::any_of(kHandlers.begin(), kHandlers.end(), [&](std::string_view handler) {
@@ -85,15 +84,15 @@ class Completer {
       }
       return;
     }
-    // A block of the user's without a size is a mistake that validation reports; its pods get the default.
+    // Validation reports sharedMemory without a size. Pods get the default size.
     const Value* size = json::find(given, "size");
     const Value* fallback = json::find(page, "size");
     if (fallback == nullptr || (size != nullptr && !isZeroQuantity(*size))) return;
     done_.sharedMemory.push_back({"size", json::copy(*fallback, allocator_), Unit::How::Empty});
   }
 
-  /// Whether the user fills /dev/shm, so that the default volume, if nothing else mounts it, is not made, or
-  /// brings that volume.
+  /// Whether the user provides /dev/shm: with a volume of the default name, or with another mount at the path
+  /// while no container mounts the default volume.
   bool bringsSharedMemory() const {
     if (json::findNamed(json::find(userPod(), "volumes"), api::kSharedMemory) != nullptr) return true;
     const bool filled =
@@ -102,7 +101,7 @@ class Completer {
     return filled && !k8s::podMountsVolume(userPod(), api::kSharedMemory);
   }
 
-  /// The default `page` for the member `name`, unless `given` is a value that stays.
+  /// Adds the default `page` of member `name`, unless the value `given` is kept.
   void member(const Value& page, std::string_view name, const Value* given, bool emptyStays,
               std::vector<Unit>& units) {
     if (given != nullptr && (emptyStays || !json::isEmpty(*given))) return;
@@ -119,7 +118,7 @@ class Completer {
         const std::string_view name = json::text(each.name);
         if (name == "volumes" || name == "containers" || name == "mainContainer") continue;
         const Value* given = json::find(userPod(), name);
-        // `securityContext: {}` asks for a pod without one.
+        // `securityContext: {}` means a pod without a security context.
         member(each.value, name, given, name == "securityContext" && given != nullptr && given->IsObject(),
                done_.podSpec);
       }
@@ -141,7 +140,7 @@ class Completer {
     for (const auto& each : page->GetObject()) {
       const std::string_view name = json::text(each.name);
       if (name == "env" || name == "volumeMounts") continue;
-      // The component's own probes replace those of its container as a whole.
+      // The probes of the component replace those of its main container completely.
       if (isMergedProbe(name) && json::find(spec_, name) != nullptr) continue;
       const Value* given = json::find(userContainer(), name);
       const bool merged =
@@ -159,7 +158,7 @@ class Completer {
     std::optional<Value> first;
     if (input_.type == api::kEpp) {
       const Value* given = json::findObject(&spec_, "eppConfig");
-      // Else the ConfigMap is named after the graph.
+      // Without configMapRef the name of the ConfigMap contains the graph name, which is not known yet.
       if (input_.graph.empty() && json::findObject(given, "configMapRef") == nullptr) {
         incomplete_ = true;
       } else {
@@ -171,9 +170,9 @@ class Completer {
     incomplete_ = false;
   }
 
-  /// The default items of the list `name`: as one unit of its object when the component has no list, else
-  /// each item whose name, and path, is not in it (pod-Q7). `key` tells items apart; `first` comes before
-  /// those of `page`.
+  /// Adds the default items of the list `name`. If the component has no list, the whole list is one unit of
+  /// the parent. Otherwise each item is a unit, unless the list has an item with the same name or key
+  /// (pod-Q7). `key` is the member that identifies items; `first` precedes the items of `page`.
   void list(const Value* page, const Value* given, std::string_view name, std::string_view key,
             std::vector<Unit>& whole, std::vector<Unit>& items, std::optional<Value>&& first) {
     std::vector<Value> all;
@@ -209,11 +208,12 @@ class Completer {
 
   struct Variable {
     std::string_view name;
-    const Value* page;  ///< value or valueFrom; nullptr: `text` is it
+    const Value* page;  ///< value or valueFrom; nullptr: the value is `text`
     std::string_view text;
   };
 
-  /// The lowest of the layers, each name once, sorted: the order must not depend on the configuration.
+  /// The default variables, which all other layers override. Names are unique and sorted, so that the order
+  /// does not depend on the configuration.
   std::vector<Variable> variables() const {
     std::vector<Variable> all;
     const Value* page = json::findObject(containerPage(), "env");
@@ -249,7 +249,7 @@ class Completer {
       } else {
         std::optional<Value> value = instantiate(*variable.page, names_, allocator_);
         if (!value) continue;
-        // Go clients leave an empty value out; the entry must not look changed after they wrote the object.
+        // Go clients omit an empty value. The entry must stay equal after such a client writes the object.
         const bool text = value->IsString() && value->GetStringLength() > 0;
         if (text) make.set(entry, "value", std::move(*value));
         if (value->IsObject()) make.set(entry, "valueFrom", std::move(*value));
@@ -267,16 +267,6 @@ class Completer {
   bool incomplete_ = false;
 };
 
-void lay(std::vector<Unit>& units, Value& object, Allocator& allocator) {
-  for (Unit& unit : units) json::set(object, unit.name, std::move(unit.value), allocator);
-}
-
-void append(std::vector<Unit>& units, std::string_view name, Value& object, Allocator& allocator) {
-  if (units.empty()) return;
-  Value& list = json::ensureList(object, name, allocator);
-  for (Unit& unit : units) list.PushBack(unit.value, allocator);
-}
-
 }  // namespace
 
 CompletionInput completionInput(const Component& component, const ComponentDefaults& defaults,
@@ -293,45 +283,6 @@ CompletionInput completionInput(const Component& component, const ComponentDefau
 
 Completion complete(const Value& spec, const CompletionInput& input, Allocator& allocator) {
   return Completer{spec, input, allocator}.run();
-}
-
-Value completedPodSpec(const Value& spec, Completion& completion, Allocator& allocator) {
-  Value pod{rapidjson::kObjectType};
-  if (const Value* user = json::findObject(&spec, "extraPodSpec")) {
-    for (const auto& member : user->GetObject()) {
-      const std::string_view name = json::text(member.name);
-      if (name == "mainContainer" || name == "containers") continue;
-      if (json::isEmpty(member.value) && !member.value.IsObject()) continue;
-      json::set(pod, name, json::copy(member.value, allocator), allocator);
-    }
-  }
-  lay(completion.podSpec, pod, allocator);
-  append(completion.volumes, "volumes", pod, allocator);
-  return pod;
-}
-
-Value completedContainer(const Value& spec, const Value* envs, Completion& completion, Allocator& allocator) {
-  Value container{rapidjson::kObjectType};
-  const Value* user = json::findObject(json::findObject(&spec, "extraPodSpec"), "mainContainer");
-  if (user != nullptr) {
-    for (const auto& member : user->GetObject()) {
-      const std::string_view name = json::text(member.name);
-      if (name == "env" || (json::isEmpty(member.value) && !member.value.IsObject())) continue;
-      json::set(container, name, json::copy(member.value, allocator), allocator);
-    }
-  }
-  lay(completion.mainContainer, container, allocator);
-  append(completion.volumeMounts, "volumeMounts", container, allocator);
-  Value defaults{rapidjson::kArrayType};
-  for (Unit& unit : completion.env) defaults.PushBack(unit.value, allocator);
-  json::set(container, "env", mergeEnv({&defaults, json::find(user, "env"), envs}, allocator), allocator);
-  return container;
-}
-
-Value defaultContainer(const CompletionInput& input, Allocator& allocator) {
-  const Value nothing{rapidjson::kObjectType};
-  Completion completion = complete(nothing, input, allocator);
-  return completedContainer(nothing, nullptr, completion, allocator);
 }
 
 }  // namespace dynamo::model

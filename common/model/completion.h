@@ -1,7 +1,6 @@
 #pragma once
-// What the operator adds to a component where the user has nothing. Admission writes it into the custom
-// resource and records it; rendering lays it into the pod, so that an object without admission gets the same
-// children.
+// The defaults of a component. Admission writes them into the custom resource and records them. Rendering
+// applies them to pods, so an object that bypassed admission gets the same children.
 
 #include <span>
 #include <string>
@@ -12,33 +11,34 @@
 #include "common/json/value.h"
 #include "common/model/component_defaults.h"
 #include "common/model/graph.h"
+#include "common/model/origin.h"
 
 namespace dynamo::model {
 
 /// One default: a member of an object, or an item of a list.
 struct Unit {
   enum class How {
-    Absent,     ///< the component has nothing there
-    Empty,      ///< the component has an empty value, which counts as none in pods
-    Completed,  ///< the component has a part; the value is the whole
+    Absent,     ///< the component has no value
+    Empty,      ///< the component has an empty value, which pods treat as absent
+    Completed,  ///< the component has a part of the value; `value` is complete
   };
-  std::string name;  ///< of the member; of an item the key that tells it apart
+  std::string name;  ///< name of the member, or key of the item
   json::Value value;
   How how = How::Absent;
 };
 
-/// Defaults by place. A list that the component has not is one unit of its object; items that a list of the
-/// component lacks are units of the list.
+/// The default units by parent. A list that the component lacks is one unit of the parent. Items that an
+/// existing list lacks are units of the list.
 struct Completion {
   std::vector<Unit> sharedMemory;
-  std::vector<Unit> podSpec;  ///< of extraPodSpec
+  std::vector<Unit> podSpec;  ///< members of extraPodSpec
   std::vector<Unit> volumes;
   std::vector<Unit> mainContainer;
   std::vector<Unit> volumeMounts;
   std::vector<Unit> env;
 };
 
-/// What the defaults of a component depend on besides its spec. Names may be empty: unknown.
+/// The input of the defaults of a component besides its spec. An empty name is unknown.
 struct CompletionInput {
   const ComponentDefaults& defaults;
   const config::OperatorConfig& config;
@@ -47,25 +47,33 @@ struct CompletionInput {
   std::string_view namespaceName;
   std::string_view dynamoNamespace;
   std::string_view discovery;                  ///< "kubernetes" or "etcd"
-  std::span<const std::string_view> graphEnv;  ///< names of the graph's variables, sorted
+  std::span<const std::string_view> graphEnv;  ///< names of the variables of the graph, sorted
 };
 
 CompletionInput completionInput(const Component& component, const ComponentDefaults& defaults,
                                 const config::OperatorConfig& config);
 
-/// The defaults of a component with the given spec. A default that needs an unknown name is left out.
+/// The defaults of a component with the spec `spec`. Defaults that need an unknown name are left out.
 Completion complete(const json::Value& spec, const CompletionInput& input, json::Allocator& allocator);
 
-/// The main container that a component of this type gets when its spec says nothing about it, without its own
-/// name and image.
+/// The default main container of a component type, without name and image.
 json::Value defaultContainer(const CompletionInput& input, json::Allocator& allocator);
+
+/// Where to record the origins of an object that is rendered; their fields are paths in the component's spec.
+/// With `origins` nullptr nothing is recorded.
+struct Recording {
+  Origins* origins = nullptr;
+  field::Path at = {};  ///< of the rendered object
+};
 
 /// extraPodSpec as pods get it: empty values count as none, defaults laid over. Without mainContainer and
 /// containers.
-json::Value completedPodSpec(const json::Value& spec, Completion& completion, json::Allocator& allocator);
+json::Value completedPodSpec(const json::Value& spec, Completion& completion, json::Allocator& allocator,
+                             const Recording& recording = {});
 
-/// mainContainer of extraPodSpec as pods get it, its variables merged with `envs`, the component's own.
+/// mainContainer of extraPodSpec with defaults. Its variables are merged with `envs`, the variables of the
+/// component.
 json::Value completedContainer(const json::Value& spec, const json::Value* envs, Completion& completion,
-                               json::Allocator& allocator);
+                               json::Allocator& allocator, const Recording& recording = {});
 
 }  // namespace dynamo::model

@@ -32,7 +32,7 @@ ComponentDefaults::ComponentDefaults(const json::Value* overlay) {
   if (parsed.error || parsed.documents.size() != 1) throw std::logic_error{"components.yaml does not parse"};
   auto& allocator = document_.GetAllocator();
   const json::Value& builtIn = parsed.documents.front().value;
-  page_ = json::copy(builtIn, allocator);
+  merged_ = json::copy(builtIn, allocator);
   types_.SetObject();
   json::Value types = json::copy(*json::find(builtIn, "types"), allocator);
   const json::Value* siteTypes = overlay == nullptr ? nullptr : json::findObject(overlay, "types");
@@ -43,7 +43,7 @@ ComponentDefaults::ComponentDefaults(const json::Value* overlay) {
       }
     }
   }
-  // Built-in common, the site's common, the built-in type, the site's type: the more special wins.
+  // Later layers take precedence: built-in common, common of the site, built-in type, type of the site.
   json::Value common = json::copy(*json::find(builtIn, "common"), allocator);
   if (const json::Value* site = json::findObject(overlay, "common")) mergePatch(common, *site, allocator);
   for (const auto& type : types.GetObject()) {
@@ -54,12 +54,12 @@ ComponentDefaults::ComponentDefaults(const json::Value* overlay) {
     json::set(types_, name, std::move(merged), allocator);
   }
   json::set(types_, "", std::move(common), allocator);
-  if (overlay != nullptr) mergePatch(page_, *overlay, allocator);
+  if (overlay != nullptr) mergePatch(merged_, *overlay, allocator);
 }
 
 const json::Value& ComponentDefaults::of(std::string_view componentType) const {
   const json::Value* type = componentType.empty() ? nullptr : json::find(types_, componentType);
-  return type != nullptr ? *type : types_.FindMember("")->value;  // there since the constructor
+  return type != nullptr ? *type : types_.FindMember("")->value;  // set by the constructor
 }
 
 }  // namespace dynamo::model

@@ -1,5 +1,6 @@
 #pragma once
-// Defaults of component types as data: components.yaml, compiled in, and a site's overlay over it.
+// The defaults of component types: components.yaml, which is compiled in, merged with the overlay of the
+// site.
 
 #include <string_view>
 
@@ -10,29 +11,29 @@ namespace dynamo::model {
 /// The text of components.yaml.
 std::string_view builtInDefaults();
 
-/// The defaults of each component type. Immutable once made; safe to share between threads.
+/// The defaults of each component type. Immutable, so threads may share it.
 class ComponentDefaults {
  public:
-  /// `overlay`: OperatorConfiguration's `defaults`, same form as components.yaml; nullptr: none.
+  /// `overlay` is `defaults` of OperatorConfiguration, in the format of components.yaml; nullptr if absent.
   explicit ComponentDefaults(const json::Value* overlay = nullptr);
 
-  /// {"sharedMemory", "podSpec", "mainContainer"} of a type; of `common` alone for every other string. `env`
-  /// is a map; "${…}" in strings is not yet filled in.
+  /// {"sharedMemory", "podSpec", "mainContainer"} of a component type. An unknown type has the `common`
+  /// defaults. `env` is a map. Placeholders "${…}" are not substituted.
   const json::Value& of(std::string_view componentType) const;
 
-  /// The whole page with the overlay applied: {"userLists", "common", "types"}.
-  const json::Value& page() const { return page_; }
+  /// components.yaml merged with the overlay: {"userLists", "common", "types"}.
+  const json::Value& merged() const { return merged_; }
 
-  /// Whether the webhook also completes lists that the user wrote (`userLists`); rendering always does.
-  bool completesUserLists() const { return json::findText(&page_, "userLists") != "leave"; }
+  /// Whether the webhook adds default items to lists of the user (`userLists`). Rendering always does.
+  bool completesUserLists() const { return json::findText(&merged_, "userLists") != "leave"; }
 
  private:
   json::Document document_;
-  json::Value page_;
-  json::Value types_;  ///< type -> common with the type laid over it
+  json::Value merged_;
+  json::Value types_;  ///< type -> defaults of the type merged over common
 };
 
-/// RFC 7386: lays `patch` over `target`.
+/// Applies the JSON merge patch `patch` to `target` (RFC 7386).
 void mergePatch(json::Value& target, const json::Value& patch, json::Allocator& allocator);
 
 }  // namespace dynamo::model

@@ -1,6 +1,7 @@
 #include "common/model/env.h"
 
 #include <algorithm>
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -28,12 +29,30 @@ std::vector<const Value*> mergedEnv(std::initializer_list<const Value*> layers) 
   return merged;
 }
 
-Value mergeEnv(std::initializer_list<const Value*> layers, Allocator& allocator) {
-  const std::vector<const Value*> variables = mergedEnv(layers);
+Value copyEnv(const std::vector<const Value*>& variables, Allocator& allocator) {
   Value merged{rapidjson::kArrayType};
   merged.Reserve(static_cast<rapidjson::SizeType>(variables.size()), allocator);
   for (const Value* variable : variables) merged.PushBack(json::copy(*variable, allocator), allocator);
   return merged;
+}
+
+void recordEnv(const std::vector<const Value*>& variables, std::initializer_list<EnvLayer> layers,
+               const field::Path& at, Origins& origins) {
+  const auto isIn = [](const Value* variable, const Value* list) {
+    return list != nullptr && list->IsArray() && std::less_equal<>{}(list->Begin(), variable) &&
+           std::less<>{}(variable, list->End());
+  };
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    for (const EnvLayer& layer : layers) {
+      if (!isIn(variables[i], layer.list)) continue;
+      Origin origin = layer.origin;
+      const bool operators = origin.source == Origin::Source::Operator;
+      if (!operators) {
+        origin.field.appendIndex(layer.first + static_cast<std::size_t>(variables[i] - layer.list->Begin()));
+      }
+      origins.set(at[i], std::move(origin));
+    }
+  }
 }
 
 }  // namespace dynamo::model

@@ -13,11 +13,11 @@ namespace {
 
 using json::Value;
 
-struct Pattern {
+struct CommandPattern {
   std::string_view framework;
   re2::RE2 expression;
 
-  explicit Pattern(std::string_view name)
+  explicit CommandPattern(std::string_view name)
       : framework(name),
         expression(fmt::format(R"(python[0-9.]*\s+[^|&;]*-m\s+[^|&;]*dynamo\.{}[^|&;]*)", name)) {}
 };
@@ -30,10 +30,11 @@ void appendWords(std::string& text, const Value* list) {
   }
 }
 
-std::vector<std::string_view> namedBy(const std::string& text) {
-  static const std::array<Pattern, 3> kPatterns{Pattern{kVllm}, Pattern{kSglang}, Pattern{kTrtllm}};
+std::vector<std::string_view> frameworksIn(const std::string& text) {
+  static const std::array<CommandPattern, 3> kPatterns{CommandPattern{kVllm}, CommandPattern{kSglang},
+                                                       CommandPattern{kTrtllm}};
   std::vector<std::string_view> found;
-  for (const Pattern& pattern : kPatterns) {
+  for (const CommandPattern& pattern : kPatterns) {
     if (re2::RE2::PartialMatch(text, pattern.expression)) found.push_back(pattern.framework);
   }
   return found;
@@ -48,11 +49,11 @@ Framework detectFramework(const Value& component, std::string_view explicitName)
   std::string text;
   appendWords(text, json::find(main, "command"));
   appendWords(text, json::find(main, "args"));
-  const auto found = namedBy(text);
+  const auto found = frameworksIn(text);
   if (found.size() == 1) {
     if (!explicitName.empty() && explicitName != found.front()) {
       result.error =
-          fmt::format("the command runs {}, backendFramework says {}", found.front(), explicitName);
+          fmt::format("the command runs {}, but backendFramework is {}", found.front(), explicitName);
     }
     result.name = found.front();
   } else if (!explicitName.empty()) {

@@ -1,5 +1,5 @@
 #pragma once
-// Which inference engine a component runs.
+// Detects the inference engine of a component.
 
 #include <string>
 #include <string_view>
@@ -14,12 +14,12 @@ inline constexpr std::string_view kTrtllm = "trtllm";
 inline constexpr std::string_view kNoop = "noop";
 
 struct Framework {
-  std::string name{kNoop};  ///< one of the four
-  std::string error;        ///< not empty: the command and `explicitName` disagree, or it names several
+  std::string name{kNoop};  ///< one of the constants above
+  std::string error;        ///< set if the command contradicts `explicitName` or runs several engines
 };
 
-/// The framework of `component` (a service or a DCD's spec). `explicitName` is backendFramework, may be
-/// empty. Other types than workers have none.
+/// The framework of `component`, a service or the spec of a component deployment. `explicitName` is
+/// backendFramework and may be empty. Only workers have a framework.
 Framework detectFramework(const json::Value& component, std::string_view explicitName);
 
 }  // namespace dynamo::model

@@ -13,7 +13,7 @@ namespace {
 
 using json::Value;
 
-std::string_view graphNameOf(const Graph& graph) {
+std::string_view graphNameOf(const ResolvedGraph& graph) {
   if (graph.isGraph) return graph.name;
   if (graph.graphOwner != nullptr) return json::findText(graph.graphOwner, "name");
   for (const Value* holder : {graph.metadata, graph.spec}) {
@@ -29,21 +29,21 @@ std::string_view backendIn(const Value* annotations) {
 
 }  // namespace
 
-Graph resolveGraph(const Value& object, std::string_view fallbackNamespace) {
+ResolvedGraph resolveGraph(const Value& object, std::string_view fallbackNamespace) {
   const bool isGraph = json::findText(&object, "kind") != api::kDynamoComponentDeployment;
   return resolveGraphAs(object, isGraph, fallbackNamespace);
 }
 
-Graph resolveGraphAs(const Value& object, bool isGraph, std::string_view fallbackNamespace) {
-  Graph graph{object,
-              json::findObject(&object, "metadata"),
-              k8s::specOf(object),
-              k8s::annotationsOf(object),
-              isGraph,
-              {},
-              {},
-              {},
-              nullptr};
+ResolvedGraph resolveGraphAs(const Value& object, bool isGraph, std::string_view fallbackNamespace) {
+  ResolvedGraph graph{object,
+                      json::findObject(&object, "metadata"),
+                      k8s::specOf(object),
+                      k8s::annotationsOf(object),
+                      isGraph,
+                      {},
+                      {},
+                      {},
+                      nullptr};
   graph.name = json::findText(graph.metadata, "name");
   graph.namespaceName = json::findText(graph.metadata, "namespace");
   if (graph.namespaceName.empty()) graph.namespaceName = fallbackNamespace;
@@ -52,8 +52,8 @@ Graph resolveGraphAs(const Value& object, bool isGraph, std::string_view fallbac
   return graph;
 }
 
-Component resolveComponent(const Graph& graph, const Value& spec, field::Path path, std::string_view key,
-                           std::string_view configuredDiscovery) {
+Component resolveComponent(const ResolvedGraph& graph, const Value& spec, field::Path path,
+                           std::string_view key, std::string_view configuredDiscovery) {
   Component component{spec, std::move(path), std::string{key}, {}, {}, {}, {}, {}, {}, 1};
   component.type = json::findText(&spec, "componentType");
   component.graph = graph.graphName;
@@ -68,7 +68,7 @@ Component resolveComponent(const Graph& graph, const Value& spec, field::Path pa
   return component;
 }
 
-std::vector<Component> resolveComponents(const Graph& graph, std::string_view configuredDiscovery) {
+std::vector<Component> resolveComponents(const ResolvedGraph& graph, std::string_view configuredDiscovery) {
   std::vector<Component> components;
   if (!graph.isGraph) {
     static const Value kNothing{rapidjson::kObjectType};
@@ -93,10 +93,15 @@ std::vector<Component> resolveComponents(const Graph& graph, std::string_view co
   return components;
 }
 
+std::optional<std::string_view> serviceIn(field::PathView path) {
+  static const field::Path kServices{"spec.services"};
+  if (!path.isWithin(kServices)) return std::nullopt;
+  const field::PathView below = path.below(kServices);
+  return below.empty() ? std::nullopt : std::optional{below.front().name};
+}
+
 const Value* graphOwner(const Value& object) {
-  const Value* owners = json::find(json::findObject(&object, "metadata"), "ownerReferences");
-  if (owners == nullptr || !owners->IsArray()) return nullptr;
-  for (const Value& owner : owners->GetArray()) {
+  for (const Value& owner : k8s::ownersOf(object)) {
     if (json::findText(&owner, "kind") == api::kDynamoGraphDeployment) return &owner;
   }
   return nullptr;

@@ -1,7 +1,8 @@
 #pragma once
-// A DynamoGraphDeployment or a DynamoComponentDeployment, resolved once: names, discovery, framework, nodes.
-// Admission, rules and rendering all read this model.
+// The model of a DynamoGraphDeployment or DynamoComponentDeployment with resolved names, discovery backend,
+// framework and node counts. Defaults, rules and rendering use it.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,17 +13,17 @@
 
 namespace dynamo::model {
 
-/// A service of a graph, or what a DynamoComponentDeployment describes. It views the object it was resolved
-/// from.
+/// A service of a graph, or the component of a DynamoComponentDeployment. It refers to the object that it was
+/// resolved from.
 struct Component {
-  const json::Value& spec;  ///< as the object has it
+  const json::Value& spec;  ///< as in the object
   field::Path path;         ///< "spec.services[a]" or "spec"
-  std::string key;          ///< the service key; of a component deployment, its serviceName, else its name
-  std::string_view type;    ///< componentType, may be empty
+  std::string key;          ///< name of the service; for a component deployment serviceName or its name
+  std::string_view type;    ///< componentType; may be empty
   std::string_view graph;   ///< name of the DynamoGraphDeployment; empty while only generateName is known
-  std::string_view namespaceName;  ///< of Kubernetes; empty: unknown
+  std::string_view namespaceName;  ///< Kubernetes namespace; empty if unknown
   std::string_view discovery;      ///< "kubernetes" or "etcd"
-  std::string dynamoNamespace;     ///< of Dynamo's discovery; empty while it is unknown
+  std::string dynamoNamespace;     ///< namespace in Dynamo's discovery; empty if unknown
   Framework framework;
   long long nodes = 1;
 
@@ -33,47 +34,52 @@ struct Component {
   bool multinode() const { return nodes > 1; }
 };
 
-/// The object and its components. Services that are null, or no objects, are left out.
-struct Graph {
+/// A DynamoGraphDeployment or DynamoComponentDeployment. resolveComponents() returns its components.
+struct ResolvedGraph {
   const json::Value& object;
   const json::Value* metadata;
   const json::Value* spec;
-  const json::Value* annotations;  ///< of the object
-  bool isGraph;                    ///< a DynamoGraphDeployment, with spec.services
+  const json::Value* annotations;  ///< metadata.annotations
+  bool isGraph;                    ///< whether the object is a DynamoGraphDeployment
   std::string_view name;
   std::string_view namespaceName;
-  /// Name of the DynamoGraphDeployment: of a component deployment its owner's, else its label's, else its own
-  /// (pod-Q27).
+  /// Name of the DynamoGraphDeployment. For a component deployment this is the name of the owner, else the
+  /// label, else its own name (pod-Q27).
   std::string_view graphName;
-  const json::Value* graphOwner;  ///< first owner that is a DynamoGraphDeployment; nullptr of graphs
+  const json::Value* graphOwner;  ///< owner reference to a DynamoGraphDeployment; nullptr for graphs
 };
 
-/// What stands around the components. `fallbackNamespace` replaces a metadata.namespace that is absent.
-Graph resolveGraph(const json::Value& object, std::string_view fallbackNamespace = {});
-/// The same for an object that is taken for a graph, or a component deployment, whatever its kind says.
-Graph resolveGraphAs(const json::Value& object, bool isGraph, std::string_view fallbackNamespace = {});
+/// Resolves an object. `fallbackNamespace` is used if metadata.namespace is absent.
+ResolvedGraph resolveGraph(const json::Value& object, std::string_view fallbackNamespace = {});
+/// The same, but `isGraph` decides instead of the kind of the object.
+ResolvedGraph resolveGraphAs(const json::Value& object, bool isGraph,
+                             std::string_view fallbackNamespace = {});
 
-/// The components of `graph`, sorted by key. `configuredDiscovery` is the configuration's discovery backend.
-/// `graph` and its object must outlive them.
-std::vector<Component> resolveComponents(const Graph& graph, std::string_view configuredDiscovery);
+/// The components of `graph`, sorted by key. Services that are not objects are left out.
+/// `configuredDiscovery` is the discovery backend of the configuration. `graph` and its object must outlive
+/// the result.
+std::vector<Component> resolveComponents(const ResolvedGraph& graph, std::string_view configuredDiscovery);
 
-/// One component that stands at `path`; `key` as Component::key.
-Component resolveComponent(const Graph& graph, const json::Value& spec, field::Path path,
+/// Resolves one component at the field path `path`. `key` is Component::key.
+Component resolveComponent(const ResolvedGraph& graph, const json::Value& spec, field::Path path,
                            std::string_view key, std::string_view configuredDiscovery);
+
+/// The service "a" of "spec.services[a]" and of what is in it; nullopt where a path names no service.
+std::optional<std::string_view> serviceIn(field::PathView path);
 
 /// The owner reference to the graph that made a component deployment; nullptr when there is none.
 const json::Value* graphOwner(const json::Value& object);
 
-/// The namespace in Dynamo's own discovery: "dynamo" when global, else "<namespace>-<graph, '.' as '-'>";
-/// empty while one of the two is unknown.
+/// The namespace in Dynamo's discovery: "dynamo" if `global`, otherwise "<namespace>-<graph>" with "-" for
+/// each "." of the graph. Empty if `namespaceName` or `graph` is unknown.
 std::string dynamoNamespace(bool global, std::string_view namespaceName, std::string_view graph);
 
-/// "etcd" or "kubernetes": the first of component, graph and configuration that is not empty decides; every
-/// value but "etcd" means kubernetes (pod-Q21, pod-Q26).
+/// "etcd" or "kubernetes", from the first non-empty value of component, graph and configuration. Every value
+/// except "etcd" means "kubernetes" (pod-Q21, pod-Q26).
 std::string_view discoveryBackend(std::string_view component, std::string_view graph,
                                   std::string_view configured);
 
-/// multinode.nodeCount, 1 when absent; not clamped.
+/// multinode.nodeCount, or 1 if absent. Not clamped.
 long long nodeCount(const json::Value& component);
 
 }  // namespace dynamo::model

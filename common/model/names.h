@@ -1,5 +1,5 @@
 #pragma once
-// Names of children.
+// Names of child objects.
 
 #include <string>
 #include <string_view>
@@ -8,17 +8,19 @@
 
 namespace dynamo::model {
 
-/// `x` with "-" for every "."; for kinds whose names may not hold dots, and for all references to them.
+/// `name` with "-" for each ".", for kinds whose names may not contain dots and for references to them.
 std::string dashed(std::string_view name);
 
 /// "<graph>-<service in lower case>".
 std::string componentName(std::string_view graph, std::string_view service);
 
-/// Name of the DynamoComponentDeployment: components of worker types carry the hash when it is not empty.
+/// Name of the DynamoComponentDeployment. For worker types the name ends with `workerHash` unless that is
+/// empty.
 std::string componentDeploymentName(std::string_view graph, std::string_view service,
                                     std::string_view componentType, std::string_view workerHash);
 
-/// The queue of the KAI scheduler that a graph's annotations name, without space around it; else "dynamo".
+/// The queue of the KAI scheduler in the annotations of a graph, without surrounding white space; "dynamo" if
+/// absent.
 std::string_view kaiQueue(const json::Value* annotations);
 
 }  // namespace dynamo::model

@@ -1,6 +1,6 @@
 #pragma once
-// Which orchestrator runs the pods of a graph. Grove runs whole graphs; without it each service is a
-// DynamoComponentDeployment, which LeaderWorkerSets run when it has several nodes, else Deployments.
+// The orchestrator of the pods of a graph. Grove runs whole graphs. Without Grove each service is a
+// DynamoComponentDeployment, which uses LeaderWorkerSets if it is multinode and a Deployment otherwise.
 
 #include <optional>
 #include <string_view>
@@ -10,22 +10,22 @@
 
 namespace dynamo::model {
 
-/// Settles which orchestrators are used, as the flag --pathway says: "deployment", "lws" or "grove"; "auto"
-/// leaves the configuration and what is known of the cluster to decide.
+/// Enables and disables orchestrators according to the flag --pathway: "deployment", "lws" or "grove". With
+/// "auto" the configuration and the facts of the cluster decide.
 void choosePathway(std::string_view pathway, config::OrchestratorsConfig& orchestrators);
 
-/// Whether Grove may run graphs: the configuration decides, else whether its API is present. nullopt:
-/// unknown.
+/// Whether Grove is enabled: by the configuration or, if not configured, by the presence of its API `api`.
+/// nullopt if unknown.
 std::optional<bool> groveEnabled(const config::OrchestratorsConfig& orchestrators, std::optional<bool> api);
 
-/// Whether LeaderWorkerSets may run components of several nodes: unless the configuration or a missing API
-/// forbids it.
+/// Whether LeaderWorkerSets may run multinode components. False only if the configuration disables them or
+/// the API is absent.
 bool lwsEnabled(const config::OrchestratorsConfig& orchestrators, std::optional<bool> api);
 
-/// The annotation enable-grove of a graph says "false".
+/// Whether the annotation enable-grove of a graph is "false".
 bool refusesGrove(const json::Value* annotations);
 
-/// Whether Grove runs the graph with these annotations. Unknown counts as enabled.
+/// Whether Grove runs a graph with these annotations. An unknown `groveEnabled` counts as true.
 bool usesGrove(const json::Value* annotations, std::optional<bool> groveEnabled);
 
 }  // namespace dynamo::model

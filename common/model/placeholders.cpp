@@ -44,7 +44,7 @@ bool isKnown(std::string_view text, const Placeholders& placeholders) {
          !missing("${graph}", placeholders.graph) && !missing("${namespace}", placeholders.namespaceName);
 }
 
-/// Whether no text in `value` needs a name that is missing.
+/// Whether no string in `value` has a placeholder with an unknown value.
 bool allKnown(const json::Value& value, const Placeholders& placeholders) {
   if (value.IsString()) {
     const std::string_view text = json::text(value);

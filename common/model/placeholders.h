@@ -1,5 +1,5 @@
 #pragma once
-// The "${…}" of components.yaml.
+// Substitutes the placeholders "${…}" of components.yaml.
 
 #include <optional>
 #include <string>
@@ -16,15 +16,14 @@ struct Placeholders {
   std::string_view componentType;
 };
 
-/// `text` with ${dynamoNamespace}, ${graph}, ${namespace} and ${componentType} filled in; anything else
-/// stays.
+/// Substitutes ${dynamoNamespace}, ${graph}, ${namespace} and ${componentType} in `text`.
 std::string fill(std::string_view text, const Placeholders& placeholders);
 
-/// Fills in every text in `value`.
+/// Substitutes placeholders in every string of `value`.
 void fillAll(json::Value& value, const Placeholders& placeholders, json::Allocator& allocator);
 
-/// A copy of `page` with every text in it filled in; nullopt when a text needs a name that is still empty, as
-/// the graph's is while only metadata.generateName is known. A component type may be empty.
+/// A copy of `page` with all placeholders substituted. nullopt if a placeholder has no value, for example the
+/// name of a graph that has only metadata.generateName. The component type may be empty.
 std::optional<json::Value> instantiate(const json::Value& page, const Placeholders& placeholders,
                                        json::Allocator& allocator);
 

@@ -12,10 +12,10 @@
 namespace dynamo::log {
 namespace {
 
-/// Lines that may wait in the background; room for all of them is taken at start, some 300 bytes each.
+/// Maximum number of queued lines. Their memory is allocated at the start, about 300 bytes per line.
 constexpr std::size_t kQueueLines = 1024;
 
-/// The process has one standard error, hence the one place of state for the whole program.
+/// The state of the log. It is global because the process has only one standard error.
 struct Output {
   std::shared_ptr<spdlog::sinks::stderr_sink_mt> sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
   std::shared_ptr<spdlog::details::thread_pool> background;
@@ -27,7 +27,7 @@ struct Output {
 
   void writeAtOnce() {
     use(std::make_shared<spdlog::logger>("", sink));
-    background.reset();  // joins its thread, which writes what waits first
+    background.reset();  // joins the thread after it has written the queued lines
   }
 
   void writeInBackground() {
@@ -38,7 +38,7 @@ struct Output {
 
  private:
   void use(std::shared_ptr<spdlog::logger> next) {
-    next->set_level(spdlog::level::trace);  // the level is ours to check
+    next->set_level(spdlog::level::trace);  // write() checks the level
     next->set_pattern("%v");
     next->flush_on(spdlog::level::trace);
     logger = std::move(next);
@@ -99,7 +99,7 @@ void Logger::error(std::string_view message, Fields fields) const {
 }
 void Logger::fatal(std::string_view message, Fields fields) const {
   const std::string line = lineOf(Level::Error, name_, message, fields);
-  // Other threads may be logging: the queue is left alone, and so is all that static destructors would end.
+  // Other threads may be logging, so neither the queue nor static objects are destroyed.
   output().sink->log({"", spdlog::level::err, spdlog::string_view_t{line.data(), line.size()}});
   std::_Exit(EXIT_FAILURE);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Structured log lines on standard error: one line an event, JSON by default (`logging` of the
-// configuration). Bodies of requests and contents of Secrets are never passed to these functions.
+// Structured logging on standard error: one line per event, JSON by default (`logging` in the configuration).
+// Request bodies and contents of Secrets are never passed to these functions.
 
 #include <chrono>
 #include <cstdint>
@@ -18,12 +18,12 @@ namespace dynamo::log {
 enum class Level { Debug, Info, Warn, Error };
 enum class Format { Json, Text };
 
-/// "debug", "info", "warn", "error"; nullopt for any other word.
+/// Parses "debug", "info", "warn" or "error"; nullopt for anything else.
 std::optional<Level> parseLevel(std::string_view name);
-/// "json", "text"; nullopt for any other word.
+/// Parses "json" or "text"; nullopt for anything else.
 std::optional<Format> parseFormat(std::string_view name);
 
-/// What a field may hold. Strings are only looked at during the call.
+/// The value of a field. Strings are only used during the call.
 class Value {
  public:
   Value(bool value) : value_(value) {}
@@ -51,8 +51,7 @@ class Value {
   Stored value_;
 };
 
-/// Keys are lowerCamelCase words of ours, never of the request. A field without a key is left out of the
-/// line.
+/// Keys are fixed lowerCamelCase names that never come from a request. A field without a key is omitted.
 struct Field {
   std::string_view key;
   Value value;
@@ -60,33 +59,36 @@ struct Field {
 
 using Fields = std::initializer_list<Field>;
 
-/// Longest message and longest field value kept, in bytes; the rest is replaced by "...".
+/// Maximum length of messages and field values in bytes. Longer texts are truncated and end with "...".
 inline constexpr std::size_t kMaxMessage = 4096;
 inline constexpr std::size_t kMaxValue = 1024;
 
-/// The line of one event, without the line break: always valid JSON or one line of text, whatever the strings
-/// hold (control characters escaped, invalid UTF-8 replaced). JSON: ts (RFC 3339, milliseconds, UTC), level,
-/// logger (unless empty), msg, then the fields.
+/// Formats an event as one line without the line break. Control characters are escaped and invalid UTF-8 is
+/// replaced, so the result is always valid JSON or one line of text. JSON members: ts (RFC 3339,
+/// milliseconds, UTC), level, logger (unless empty), msg, then the fields.
 std::string renderLine(Format format, Level level, std::chrono::system_clock::time_point time,
                        std::string_view logger, std::string_view message, std::span<const Field> fields);
 
 struct Options {
   Level level = Level::Info;
   Format format = Format::Json;
-  /// Writes from a thread of its own: a full pipe then costs the oldest waiting lines, not a request's time.
+  /// Writes on a separate thread. If standard error blocks, the oldest queued lines are dropped and requests
+  /// do not wait.
   bool background = false;
 };
 
-/// Call it before threads start. Without it: info, JSON, written at once, as it also is after an error: the
-/// system has no thread left.
+/// Sets the options. Must be called before threads start. The default is level info, JSON, without a
+/// background thread. Returns an error if the background thread cannot be started; lines are then written
+/// directly.
 std::error_code configure(const Options& options);
 
 bool enabled(Level level);
 
-/// Writes what waits in the background and goes back to writing at once; to be called before the end of main.
+/// Writes the queued lines and ends the background thread. Must be called before the end of main.
 void drain();
 
-/// Its name is in the `logger` field, one for each part of the program: "certs", "http".
+/// A logger for a part of the program, such as "certs" or "http". The name is the `logger` field of its
+/// lines.
 class Logger {
  public:
   explicit constexpr Logger(std::string_view name) : name_(name) {}
@@ -94,8 +96,7 @@ class Logger {
   void info(std::string_view message, Fields fields = {}) const;
   void warn(std::string_view message, Fields fields = {}) const;
   void error(std::string_view message, Fields fields = {}) const;
-  /// An error that the process does not outlive: writes it past what waits in the background, then exits with
-  /// status 1.
+  /// Writes an error directly, without the queue, and exits the process with status 1.
   [[noreturn]] void fatal(std::string_view message, Fields fields = {}) const;
 
  private:

@@ -1,4 +1,4 @@
-// How an event becomes a line.
+// Formats log lines.
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 4> kTextLevels{"DEBUG", "INFO ", "WARN ",
 constexpr std::array<std::string_view, 4> kOwnKeys{"ts", "level", "logger", "msg"};
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-/// Appends `text` as the inside of a JSON string, cut after `limit` bytes of it.
+/// Appends `text` as the content of a JSON string, truncated after `limit` bytes of input.
 void appendEscaped(std::string& out, std::string_view text, std::size_t limit) {
   for (std::size_t at = 0; at < text.size();) {
     const char c = text[at];
@@ -69,7 +69,7 @@ void appendNumber(std::string& out, double number) {
   }
 }
 
-/// In text a plain word stands without quotes.
+/// Whether a value needs quotes in the text format.
 bool needsQuotes(std::string_view text) {
   const auto odd = [](char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -99,7 +99,7 @@ void appendValue(std::string& out, const Value& value, bool quoteAlways) {
       value.get());
 }
 
-/// A field must not repeat a name of the line itself: readers disagree about which one counts.
+/// Appends a key. A key of the line itself gets a prefix, because parsers handle duplicate keys differently.
 void appendKey(std::string& out, std::string_view key) {
   if (std::find(kOwnKeys.begin(), kOwnKeys.end(), key) != kOwnKeys.end()) out += "field.";
   appendEscaped(out, key, kMaxValue);

@@ -39,7 +39,7 @@ void addProcessMetrics(std::vector<prometheus::MetricFamily>& families) {
     families.push_back(processFamily(name, help, type, value));
   };
   add("process_cpu_seconds_total", "User and system CPU time used.", Type::Counter, stats.cpuSeconds);
-  add("process_max_fds", "Most file descriptors that may be open.", Type::Gauge, stats.maxFds);
+  add("process_max_fds", "Maximum number of open file descriptors.", Type::Gauge, stats.maxFds);
   add("process_open_fds", "Open file descriptors.", Type::Gauge, stats.openFds);
   add("process_resident_memory_bytes", "Resident memory.", Type::Gauge, stats.residentBytes);
   add("process_start_time_seconds", "Start of the process, Unix time.", Type::Gauge, stats.startTimeSeconds);
@@ -82,6 +82,15 @@ Gauge Registry::gauge(std::string_view name, std::string_view help, Labels label
   auto& family =
       prometheus::BuildGauge().Name(std::string{name}).Help(std::string{help}).Register(impl_->registry);
   return Gauge{&family.Add(toLabels(labels))};
+}
+
+void Registry::removeGauge(std::string_view name, Gauge& gauge) {
+  if (gauge.series_ == nullptr) return;
+  prometheus::BuildGauge()
+      .Name(std::string{name})
+      .Register(impl_->registry)
+      .Remove(static_cast<prometheus::Gauge*>(gauge.series_));
+  gauge = {};
 }
 
 Histogram Registry::histogram(std::string_view name, std::string_view help, std::span<const double> buckets,

@@ -1,5 +1,5 @@
 #pragma once
-// Counters, gauges and histograms with cheap handles, and their text for Prometheus.
+// Counters, gauges and histograms with cheap handles, and their Prometheus text.
 
 #include <initializer_list>
 #include <memory>
@@ -10,12 +10,13 @@
 
 namespace dynamo::observability {
 
-/// Names and values of a series' labels.
+/// The name and value of a label.
 using Label = std::pair<std::string_view, std::string_view>;
 using Labels = std::initializer_list<Label>;
 
-/// Handles of one series each: resolved once at start, then used without any look-up, from any thread. They
-/// live as long as their registry; a default-made one does nothing.
+/// Counter, Gauge and Histogram are handles of one series each. They are created once at the start and then
+/// used without a lookup, on any thread. They are valid as long as their registry. A default-constructed
+/// handle does nothing.
 class Counter {
  public:
   Counter() = default;
@@ -50,8 +51,8 @@ class Histogram {
   void* series_ = nullptr;
 };
 
-/// All metrics of a process. Asking twice for the same name and labels gives the same series. Names and
-/// labels are ours and valid; a wrong one is a programming error and throws std::invalid_argument.
+/// All metrics of a process. The same name and labels always return the same series. An invalid name or label
+/// is a programming error and throws std::invalid_argument.
 class Registry {
  public:
   Registry();
@@ -61,11 +62,14 @@ class Registry {
 
   Counter counter(std::string_view name, std::string_view help, Labels labels = {});
   Gauge gauge(std::string_view name, std::string_view help, Labels labels = {});
+  /// Removes the series of a gauge with that name. Its handle then does nothing; copies of the handle must
+  /// not be used any more.
+  void removeGauge(std::string_view name, Gauge& gauge);
   /// `buckets` are upper bounds in ascending order, without +Inf.
   Histogram histogram(std::string_view name, std::string_view help, std::span<const double> buckets,
                       Labels labels = {});
 
-  /// All metrics, and process_* of this moment, in the text format 0.0.4 (content type kTextFormat).
+  /// All metrics and the current process_* metrics in the text format 0.0.4 (content type kTextFormat).
   std::string render() const;
 
  private:

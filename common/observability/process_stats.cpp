@@ -14,7 +14,7 @@
 namespace dynamo::observability {
 namespace {
 
-/// Seconds since the epoch at which the machine started.
+/// The boot time in seconds since the epoch.
 double bootTime() {
   std::ifstream file{"/proc/stat"};
   for (std::string word; file >> word;) {
@@ -29,7 +29,8 @@ double countOpenFds() {
   std::error_code error;
   const std::filesystem::directory_iterator entries{"/proc/self/fd", error};
   if (error) return 0;
-  return static_cast<double>(std::distance(begin(entries), end(entries))) - 1;  // one is this listing's own
+  return static_cast<double>(std::distance(begin(entries), end(entries))) -
+         1;  // minus the descriptor of this iteration
 }
 
 }  // namespace
@@ -39,7 +40,8 @@ ProcessStats readProcessStats() {
   std::ifstream file{"/proc/self/stat"};
   std::string text;
   std::getline(file, text);
-  // The second field is the program's name in brackets and may hold anything; the fields behind it count.
+  // The second field is the program's name in brackets, which may contain anything, so the fields are read
+  // after it.
   const std::size_t name = text.rfind(") ");
   if (name != std::string::npos) {
     std::istringstream fields{text.substr(name + 2)};

@@ -1,5 +1,5 @@
 #pragma once
-// What Linux tells of this process, for the usual process_* metrics.
+// Linux statistics of this process for the usual process_* metrics.
 
 namespace dynamo::observability {
 
@@ -13,7 +13,7 @@ struct ProcessStats {
   double maxFds = 0;
 };
 
-/// Reads /proc; what cannot be read stays 0.
+/// Reads /proc. Values that cannot be read stay 0.
 ProcessStats readProcessStats();
 
 }  // namespace dynamo::observability

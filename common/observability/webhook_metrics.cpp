@@ -6,13 +6,14 @@ namespace dynamo::observability {
 namespace {
 
 constexpr std::array kValidationBuckets{.001, .005, .01, .025, .05, .1, .25, .5, 1.0, 2.5, 5.0};
-/// controller-runtime's: from 10 ns, times 10.
+/// The buckets of controller-runtime: from 10 ns, each ten times the previous one.
 constexpr std::array kLatencyBuckets{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3};
-/// Around the service levels of KEP-95: 50 ms for one object, 1 s for 1,500, 6 s for 10,000; 30 s is the end.
+/// Buckets for the service levels of KEP-95 (50 ms for 1 object, 1 s for 1,500, 6 s for 10,000) and the 30 s
+/// timeout.
 constexpr std::array kConversionBuckets{.0001, .00025, .0005, .001, .0025, .005, .01, .025,
                                         .05,   .1,     .25,   .5,   1.0,   2.5,  6.0, 30.0};
 
-/// In the order of DenialReason.
+/// Labels in the order of DenialReason.
 constexpr std::array<std::string_view, 9> kReasons{"required",      "invalid",   "wrong_type",
                                                    "not_supported", "forbidden", "immutable",
                                                    "duplicate",     "not_found", "size"};
@@ -53,9 +54,10 @@ void RouteMetrics::finished(int status, double seconds) {
 AdmissionMetrics::AdmissionMetrics(Registry& registry, std::string_view kind, std::string_view operation)
     : registry_(&registry), kind_(kind), operation_(operation) {
   constexpr std::string_view kName = "dynamo_operator_webhook_requests_total";
-  constexpr std::string_view kHelp = "Validating calls by result.";
-  duration_ = registry.histogram("dynamo_operator_webhook_duration_seconds", "Duration of validating calls.",
-                                 kValidationBuckets, {{"resource_type", kind}, {"operation", operation}});
+  constexpr std::string_view kHelp = "Validation requests by result.";
+  duration_ =
+      registry.histogram("dynamo_operator_webhook_duration_seconds", "Duration of validation requests.",
+                         kValidationBuckets, {{"resource_type", kind}, {"operation", operation}});
   allowed_ = registry.counter(kName, kHelp,
                               {{"resource_type", kind}, {"operation", operation}, {"result", "allowed"}});
   denied_ = registry.counter(kName, kHelp,
@@ -71,7 +73,7 @@ void AdmissionMetrics::denied(double seconds, DenialReason reason) {
   duration_.observe(seconds);
   denied_.increment();
   registry_
-      ->counter("dynamo_operator_webhook_denials_total", "Validating calls denied, by reason.",
+      ->counter("dynamo_operator_webhook_denials_total", "Denied validation requests by reason.",
                 {{"resource_type", kind_}, {"operation", operation_}, {"reason", labelOf(reason)}})
       .increment();
 }
@@ -90,7 +92,7 @@ ConversionMetrics::ConversionMetrics(Registry& registry, std::string_view kind, 
 
 ServerMetrics::ServerMetrics(Registry& registry)
     : draining(registry.gauge("dynamo_webhook_draining", "1 while the server is shutting down.")),
-      ready(registry.gauge("dynamo_webhook_ready", "1 while the server reports to be ready.")),
+      ready(registry.gauge("dynamo_webhook_ready", "1 while the server reports that it is ready.")),
       panics(registry.counter("controller_runtime_webhook_panics_total",
                               "Admission requests that ended in an unexpected exception.")),
       conversionPanics(registry.counter("controller_runtime_conversion_webhook_panics_total",
@@ -100,7 +102,7 @@ ServerMetrics::ServerMetrics(Registry& registry)
       certificateReads(
           registry.counter("certwatcher_read_certificate_total", "Times the certificate files were read.")),
       certificateReadErrors(registry.counter("certwatcher_read_certificate_errors_total",
-                                             "Times the certificate files were unusable.")) {}
+                                             "Times the certificate files were invalid.")) {}
 
 void RuleMetrics::denied(std::string_view rule) {
   {
@@ -109,15 +111,14 @@ void RuleMetrics::denied(std::string_view rule) {
     seen_.emplace(rule);
   }
   registry_
-      .counter("dynamo_webhook_rule_denials_total", "Errors found in refused objects, by rule.",
-               {{"rule", rule}})
+      .counter("dynamo_webhook_rule_denials_total", "Errors in denied objects by rule.", {{"rule", rule}})
       .increment();
 }
 
 void addBuildInfo(Registry& registry, std::string_view component, std::string_view version,
                   std::string_view operatorVersion) {
   registry
-      .gauge("dynamo_operator_build_info", "1; the labels tell what runs.",
+      .gauge("dynamo_operator_build_info", "Always 1; the labels contain the versions.",
              {{"component", component}, {"version", version}, {"operator_version", operatorVersion}})
       .set(1);
 }

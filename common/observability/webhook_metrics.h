@@ -1,6 +1,6 @@
 #pragma once
-// The metrics of the webhook server by name: the reference's (dynamo_operator_*), those of controller-runtime
-// that existing dashboards know, and those of ours (dynamo_webhook_*).
+// The metrics of the webhook: those of the reference (dynamo_operator_*), those of controller-runtime that
+// existing dashboards use, and additional ones (dynamo_webhook_*).
 
 #include <cstddef>
 #include <mutex>
@@ -12,20 +12,20 @@
 
 namespace dynamo::observability {
 
-/// Why a validator refused: the class of the first broken rule (adm-Q18).
+/// The reason label of a denial, by the first error (adm-Q18).
 enum class DenialReason {
   Required,      ///< "required": a field is missing
-  Invalid,       ///< "invalid": a value breaks a rule
+  Invalid,       ///< "invalid": a value violates a rule
   WrongType,     ///< "wrong_type"
   NotSupported,  ///< "not_supported": not one of the allowed values
   Forbidden,     ///< "forbidden": not allowed here, or not by this user
   Immutable,     ///< "immutable": may not be changed, or not now
   Duplicate,     ///< "duplicate"
-  NotFound,      ///< "not_found": names something that is not there
+  NotFound,      ///< "not_found": refers to something that does not exist
   Size,          ///< "size": too long, too many
 };
 
-/// One path of the server, as controller-runtime names it. Copies share the series.
+/// The metrics of a path, with controller-runtime's names. Copies share the series.
 class RouteMetrics {
  public:
   RouteMetrics(Registry& registry, std::string_view path);
@@ -33,7 +33,7 @@ class RouteMetrics {
   void started() { inFlight_.add(1); }
   /// `status` is the HTTP status of the answer.
   void finished(int status, double seconds);
-  /// Ended, but is not to be counted.
+  /// The request ended and is not counted.
   void dropped() { inFlight_.add(-1); }
 
  private:
@@ -45,8 +45,8 @@ class RouteMetrics {
   Counter failed_;
 };
 
-/// Validating calls of one kind and one operation ("CREATE", "UPDATE", "DELETE"). Defaulters, reviews whose
-/// object cannot be read (answered 400) and panics are not counted, as in the reference.
+/// Validation requests of one kind and one operation ("CREATE", "UPDATE", "DELETE"). As in the reference,
+/// defaulting requests, reviews with unreadable objects (answered with 400) and panics are not counted.
 class AdmissionMetrics {
  public:
   AdmissionMetrics(Registry& registry, std::string_view kind, std::string_view operation);
@@ -63,36 +63,37 @@ class AdmissionMetrics {
   Counter denied_;
 };
 
-/// ConversionReviews of one kind to one version.
+/// Conversions of one kind to one version.
 struct ConversionMetrics {
   ConversionMetrics(Registry& registry, std::string_view kind, std::string_view toVersion);
 
   Counter objects;
   Counter failures;   ///< reviews answered with a failure
   Counter bytes;      ///< bytes of requests
-  Histogram seconds;  ///< of one review
+  Histogram seconds;  ///< duration of a review
 };
 
-/// The state of the server. All gauges and counters start at 0.
+/// The state of the server. All values start at 0.
 struct ServerMetrics {
   explicit ServerMetrics(Registry& registry);
 
   Gauge draining;  ///< 1 from SIGTERM on
-  Gauge ready;     ///< what /readyz answers
-  Counter panics;  ///< exceptions that reached the last line of defence
+  Gauge ready;     ///< 1 while /readyz succeeds
+  Counter panics;  ///< unexpected exceptions in handlers
   Counter conversionPanics;
   Gauge certificateExpiry;  ///< notAfter of the served certificate, Unix time
   Counter certificateReads;
   Counter certificateReadErrors;
 };
 
-/// Denials by rule id. The set of rules is closed, but a bound keeps a mistake from flooding Prometheus.
+/// Denials by rule id. The set of rules is fixed; the limit only protects Prometheus from a programming
+/// error.
 class RuleMetrics {
  public:
   static constexpr std::size_t kMaxRules = 512;
 
   explicit RuleMetrics(Registry& registry) : registry_(registry) {}
-  /// Off the hot path: looks the series up. Thread-safe.
+  /// Looks up the series, so it is slower than the other functions. Thread-safe.
   void denied(std::string_view rule);
 
  private:

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/api/kinds.h"
+#include "common/k8s/object.h"
 #include "common/render/object.h"
 
 namespace dynamo::render {
@@ -12,52 +13,50 @@ namespace {
 
 using json::Allocator;
 using json::Value;
-
-const Value* ownersOf(const Value& object) {
-  const Value* owners = json::find(json::find(&object, "metadata"), "ownerReferences");
-  return owners != nullptr && owners->IsArray() ? owners : nullptr;
-}
+using k8s::ownersOf;
 
 bool controls(const Value& reference) {
   return json::findBool(&reference, "controller").value_or(false);
 }
 
-/// The reference to the controller of `object`; nullptr: nobody controls it.
+/// The owner reference to the controller of `object`; nullptr if there is none.
 const Value* controllerOf(const Value& object) {
-  const Value* owners = ownersOf(object);
-  if (owners == nullptr) return nullptr;
-  const auto found = std::find_if(owners->Begin(), owners->End(), controls);
-  return found == owners->End() ? nullptr : found;
+  const auto owners = ownersOf(object);
+  const auto found = std::find_if(owners.begin(), owners.end(), controls);
+  return found == owners.end() ? nullptr : &*found;
 }
 
 bool sameUid(const Value& a, const Value& b) {
   return json::findText(&a, "uid") == json::findText(&b, "uid");
 }
 
-/// The child's owners behind those that a shared object has already. There is one controller at most: who
-/// comes later owns without controlling. All references are applied by one field manager, which would take
-/// away those that it leaves out.
+/// Whether the reference `live` is to a deleted object that `wanted` has replaced under the same name.
+bool isPredecessor(const Value& live, const Value* wanted) {
+  return wanted != nullptr && json::findText(&live, "kind") == json::findText(wanted, "kind") &&
+         json::findText(&live, "name") == json::findText(wanted, "name") &&
+         json::findText(&live, "apiVersion") == json::findText(wanted, "apiVersion");
+}
+
+/// `child` with the owner references of the shared object `live` followed by its own. An object has at most
+/// one controller, so additional owners are not controllers. The references of `live` must be included,
+/// because server-side apply removes those that the field manager no longer applies.
 Value withOwnersOf(const Value& child, const Value& live, Allocator& allocator) {
   const json::Maker make{allocator};
   Value all = make.list();
-  const Value* present = ownersOf(live);
-  const Value* wanted = ownersOf(child);
   const Value* controller = controllerOf(live);
-  if (present != nullptr) all = make.value(*present);
-  if (wanted != nullptr) {
-    for (const Value& owner : wanted->GetArray()) {
-      const auto known =
-          std::find_if(all.Begin(), all.End(), [&](const Value& other) { return sameUid(owner, other); });
-      Value reference = make.value(owner);
-      if (controller != nullptr && !sameUid(owner, *controller)) {
-        json::remove(reference, "controller");
-        json::remove(reference, "blockOwnerDeletion");
-      }
-      if (known == all.End()) {
-        make.push(all, std::move(reference));
-      } else {
-        *known = std::move(reference);
-      }
+  for (const Value& owner : ownersOf(live)) make.push(all, make.value(owner));
+  for (const Value& owner : ownersOf(child)) {
+    const auto known =
+        std::find_if(all.Begin(), all.End(), [&](const Value& other) { return sameUid(owner, other); });
+    Value reference = make.value(owner);
+    if (controller != nullptr && !sameUid(owner, *controller)) {
+      json::remove(reference, "controller");
+      json::remove(reference, "blockOwnerDeletion");
+    }
+    if (known == all.End()) {
+      make.push(all, std::move(reference));
+    } else {
+      *known = std::move(reference);
     }
   }
   Value object = make.value(child);
@@ -77,7 +76,8 @@ Step stepFor(const Child& child, const Value* live, Allocator& allocator) {
   const bool once = child.policy == Policy::CreatedOnce;
   const bool adapter = child.key.kind == api::kDynamoGraphDeploymentScalingAdapter;
   if (live == nullptr) return {once || adapter ? Action::Create : Action::Apply, &child.object, {}};
-  if (k8s::isBeingDeleted(*live)) return {Action::Wait, nullptr, {}};
+  if (k8s::isBeingDeleted(*live))
+    return {Action::Wait, nullptr, fmt::format("{} is being deleted", k8s::toText(child.key))};
   if (once) return {Action::Leave, nullptr, {}};
   if (!json::equal(json::find(child.object, "roleRef"), json::find(*live, "roleRef"))) {
     return {Action::Replace, &child.object, {}};
@@ -88,6 +88,11 @@ Step stepFor(const Child& child, const Value* live, Allocator& allocator) {
   const Value* controller = controllerOf(*live);
   const Value* wanted = controllerOf(child.object);
   if (controller != nullptr && (wanted == nullptr || !sameUid(*controller, *wanted))) {
+    if (isPredecessor(*controller, wanted)) {
+      return {Action::Wait, nullptr,
+              fmt::format("{} belongs to a deleted {} {}", k8s::toText(child.key),
+                          json::findText(controller, "kind"), json::findText(controller, "name"))};
+    }
     return {Action::Refuse, nullptr,
             fmt::format("{} is controlled by {} {}", k8s::toText(child.key),
                         json::findText(controller, "kind"), json::findText(controller, "name"))};

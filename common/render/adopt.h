@@ -1,6 +1,6 @@
 #pragma once
-// What a controller does so that a rendered child is in the cluster: creating it, adopting what is there
-// (child_kinds.h). Decisions child-Q1, child-Q6, child-Q12, child-Q40, dec-11.
+// How a controller brings a rendered child into the cluster: whether it creates, applies, adopts or replaces
+// the object (see child_kinds.h). Decisions child-Q1, child-Q6, child-Q12, child-Q40, dec-11.
 
 #include <cstdint>
 #include <string>
@@ -10,26 +10,28 @@
 namespace dynamo::render {
 
 enum class Action : std::uint8_t {
-  Apply,    ///< server-side apply `object`; what is not there is created
-  Create,   ///< create `object`; that it exists meanwhile is no error
-  Leave,    ///< nothing
-  Replace,  ///< delete what is there, then apply: a field differs that cannot change
-  Wait,     ///< what is there is being deleted; its deletion is an event
-  Refuse    ///< another object controls what is there; `reason` says which
+  Apply,    ///< server-side apply `object`; creates it if absent
+  Create,   ///< create `object`; AlreadyExists is not an error
+  Leave,    ///< no request
+  Replace,  ///< delete the live object, then apply, because an immutable field differs
+  /// The live object is being deleted, or the garbage collector will delete it because its owner is gone. The
+  /// watch event of its deletion triggers the next attempt.
+  Wait,
+  Refuse  ///< another object, named in `reason`, is the controller of the live object
 };
 
 struct Step {
   Action action = Action::Leave;
-  const json::Value* object =
-      nullptr;  ///< the child's, or a changed copy in `allocator`; nullptr: nothing is written
-  std::string reason;
+  /// The object of the child, or a changed copy in `allocator`; nullptr if nothing is written.
+  const json::Value* object = nullptr;
+  std::string reason;  ///< of Wait and Refuse
 };
 
-/// What to do with `child` where `live` (nullptr: nothing) is in the cluster under its key. Of `live` are
-/// read: deletionTimestamp, ownerReferences and roleRef. The child must outlive the result.
+/// The action for `child`. `live` is the object in the cluster with the same key, or nullptr. Only its
+/// deletionTimestamp, ownerReferences and roleRef are read. The child must outlive the result.
 ///
-/// The replicas of a scaling adapter are written at its creation only (child-Q12). It is created, not
-/// applied: a field that a field manager no longer applies is removed, unless another manager wrote it.
+/// The replicas of a scaling adapter are written at its creation only (child-Q12). Therefore it is created
+/// and not applied: if it were applied, a later apply without replicas would remove the field.
 Step stepFor(const Child& child, const json::Value* live, json::Allocator& allocator);
 
 }  // namespace dynamo::render

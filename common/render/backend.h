@@ -1,5 +1,5 @@
 #pragma once
-// What an inference engine changes in the pods of a component. One file an engine.
+// The changes of each inference engine to the pods of a component. Each engine has a file.
 
 #include <initializer_list>
 
@@ -9,11 +9,27 @@
 
 namespace dynamo::render {
 
-/// A pod on its way: `main` is the main container until it is appended to spec.containers.
+/// A pod under construction. `main` is the main container until it is appended to spec.containers.
 struct PodDraft {
   json::Value spec;
   json::Value main;
   json::Value volumes{rapidjson::kArrayType};  ///< appended behind the user's
+  Origins* origins = nullptr;  ///< of the pod template; nullptr unless the context asks for origins
+  field::Path mainAt = {};     ///< path of `main` in the template; set with `origins`
+
+  /// Where the next of `volumes` will stand in the template.
+  field::Path nextVolume() const;
+  /// Where the next item of the list `name` of `main` will stand.
+  field::Path nextOfMain(std::string_view name) const;
+
+  // These set values of the operator's own. Items go to the end of their list.
+
+  void addVolume(json::Value&& volume, json::Allocator& allocator);
+  void addMount(json::Value&& mount, json::Allocator& allocator);
+  /// Unless the name is there.
+  void addEnv(json::Value&& variable, json::Allocator& allocator);
+  /// Replaces a member of `main`.
+  void setOfMain(std::string_view name, json::Value&& value, json::Allocator& allocator);
 };
 
 void updateForVllm(const Component& component, Role role, PodDraft& pod, json::Allocator& allocator);
@@ -21,13 +37,13 @@ void updateForSglang(const Component& component, Role role, PodDraft& pod, json:
 void updateForTrtllm(const Component& component, Role role, const Context& context, PodDraft& pod,
                      Errors& errors, json::Allocator& allocator);
 
-/// Annotations of the component, then of its graph: the first that has a key decides.
+/// Annotations of the component, then of its graph. The first layer with a key takes precedence.
 using AnnotationLayers = std::initializer_list<const json::Value*>;
 
-/// Whether vLLM in `main` works over several nodes only by flags of the operator's; Ray does without.
+/// Whether multinode vLLM in `main` needs flags of the operator. With Ray it does not.
 bool vllmNeedsFlags(const json::Value& main, const json::Value& component, AnnotationLayers layers);
 
-/// multinode workers have no probes: the leader answers for them.
+/// Removes all probes. Multinode workers have none, because only the leader serves requests.
 void removeProbes(json::Value& container);
 
 }  // namespace dynamo::render

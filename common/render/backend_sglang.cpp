@@ -1,4 +1,4 @@
-// What SGLang's command gains over several nodes.
+// Changes the command of multinode SGLang.
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
-// TensorRT-LLM over several nodes: mpirun on the leader, sshd on the workers, whose readiness probe is here
-// and not in components.yaml: it belongs to the sshd. Quirks pod-Q1, pod-Q2, pod-Q13, pod-Q14, pod-Q15,
-// pod-Q18, pod-Q40.
+// Changes the pods of multinode TensorRT-LLM: the leader runs mpirun, the workers run sshd. The readiness
+// probe of the workers is not in components.yaml, because it checks the sshd. Quirks pod-Q1, pod-Q2, pod-Q13,
+// pod-Q14, pod-Q15, pod-Q18, pod-Q40.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,31 +22,31 @@ using json::Allocator;
 using json::Value;
 
 constexpr int kSecretMode = 0644;
-/// Where no configuration is at hand: the name that every installation of the chart has.
-constexpr std::string_view kUsualSecret = "mpi-run-ssh-secret";
-/// Every host stands in one argument; an object cannot hold more than about this many.
+/// The Secret name in every installation of the chart; used without a configured name.
+constexpr std::string_view kDefaultSecret = "mpi-run-ssh-secret";
+/// One argument lists all hosts, and an object has no room for many more.
 constexpr long long kMaxNodes = 4096;
 
-/// mpirun hands these on, whether or not the container sets them.
-constexpr std::string_view kForwarded[] = {"CUDA_VISIBLE_DEVICES",
-                                           "HF_DATASETS_CACHE",
-                                           "HF_ENDPOINT",
-                                           "HF_HOME",
-                                           "HF_TOKEN",
-                                           "HOME",
-                                           "HUGGING_FACE_HUB_TOKEN",
-                                           "LD_LIBRARY_PATH",
-                                           "MODEL_PATH",
-                                           "NCCL_DEBUG",
-                                           "NCCL_IB_DISABLE",
-                                           "NCCL_P2P_DISABLE",
-                                           "PATH",
-                                           "PYTHONPATH",
-                                           "TENSORRT_LLM_CACHE_DIR",
-                                           "TOKENIZERS_PARALLELISM",
-                                           "TRANSFORMERS_CACHE",
-                                           "TRTLLM_USE_UCX_KVCACHE",
-                                           "USER"};
+/// mpirun passes these variables to all nodes, even if the container does not set them.
+constexpr std::string_view kForwardedEnv[] = {"CUDA_VISIBLE_DEVICES",
+                                              "HF_DATASETS_CACHE",
+                                              "HF_ENDPOINT",
+                                              "HF_HOME",
+                                              "HF_TOKEN",
+                                              "HOME",
+                                              "HUGGING_FACE_HUB_TOKEN",
+                                              "LD_LIBRARY_PATH",
+                                              "MODEL_PATH",
+                                              "NCCL_DEBUG",
+                                              "NCCL_IB_DISABLE",
+                                              "NCCL_P2P_DISABLE",
+                                              "PATH",
+                                              "PYTHONPATH",
+                                              "TENSORRT_LLM_CACHE_DIR",
+                                              "TOKENIZERS_PARALLELISM",
+                                              "TRANSFORMERS_CACHE",
+                                              "TRTLLM_USE_UCX_KVCACHE",
+                                              "USER"};
 
 std::string singleQuoted(std::string_view text) {
   std::string out;
@@ -70,7 +70,7 @@ std::string joined(const Value* list) {
   return out;
 }
 
-/// The user's command as text inside single quotes.
+/// The command of the user, escaped for use inside single quotes.
 std::string originalCommand(const Value& main) {
   const Value* command = json::find(main, "command");
   const Value* args = json::find(main, "args");
@@ -112,7 +112,7 @@ std::string leaderScript(const Component& component, const Value& main) {
   std::vector<std::string> steps = sshSetup(false);
   const std::vector<std::string> workers = component.hosts.workers();
   if (!component.hosts.grove) steps.push_back(waitForNames(workers));
-  std::set<std::string_view> names{std::begin(kForwarded), std::end(kForwarded)};
+  std::set<std::string_view> names{std::begin(kForwardedEnv), std::end(kForwardedEnv)};
   if (const Value* env = json::find(main, "env"); env != nullptr && env->IsArray()) {
     for (const Value& variable : env->GetArray()) names.insert(json::findText(&variable, "name"));
   }
@@ -148,25 +148,26 @@ void updateForTrtllm(const Component& component, Role role, const Context& conte
     errors.push_back(
         {field::ErrorType::Invalid, component.at("multinode.nodeCount").path(),
          fmt::format("{}", component.nodes),
-         fmt::format("must be at most {} for TensorRT-LLM: every host stands in one command", kMaxNodes),
+         fmt::format("must be at most {} for TensorRT-LLM, because one command lists all hosts", kMaxNodes),
          "render.trtllm-nodes"});
     return;
   }
   const json::Maker make{allocator};
   const std::string_view configured = context.config.mpi.sshSecretName;
-  const std::string_view secret = configured.empty() ? kUsualSecret : configured;
+  const std::string_view secret = configured.empty() ? kDefaultSecret : configured;
   if (role == Role::Worker) {
     removeProbes(pod.main);
-    make.set(pod.main, "readinessProbe",
-             make.object("tcpSocket", make.object("port", api::kMpiSshPort), "initialDelaySeconds", 20,
-                         "periodSeconds", 20, "timeoutSeconds", 5, "failureThreshold", 10));
+    pod.setOfMain("readinessProbe",
+                  make.object("tcpSocket", make.object("port", api::kMpiSshPort), "initialDelaySeconds", 20,
+                              "periodSeconds", 20, "timeoutSeconds", 5, "failureThreshold", 10),
+                  allocator);
   }
-  json::ensureList(pod.main, "volumeMounts", allocator)
-      .PushBack(make.object("name", secret, "mountPath", api::kMpiSshPath, "readOnly", true), allocator);
-  appendEnv(pod.main, make.object("name", "OMPI_MCA_orte_keep_fqdn_hostnames", "value", "1"), allocator);
+  pod.addMount(make.object("name", secret, "mountPath", api::kMpiSshPath, "readOnly", true), allocator);
+  pod.addEnv(make.object("name", "OMPI_MCA_orte_keep_fqdn_hostnames", "value", "1"), allocator);
   if (json::findNamed(json::find(pod.spec, "volumes"), secret) == nullptr) {
-    make.push(pod.volumes, make.object("name", secret, "secret",
-                                       make.object("secretName", secret, "defaultMode", kSecretMode)));
+    pod.addVolume(
+        make.object("name", secret, "secret", make.object("secretName", secret, "defaultMode", kSecretMode)),
+        allocator);
   }
   if (role == Role::Main) return;
   const std::string script = role == Role::Leader ? leaderScript(component, pod.main) : workerScript();

@@ -1,4 +1,4 @@
-// What vLLM's command and environment gain over several nodes, by its distributed executor (ray or mp).
+// Changes command and environment of multinode vLLM, depending on the distributed executor (ray or mp).
 // Quirks pod-Q2, pod-Q4, pod-Q8, pod-Q9, pod-Q12, pod-Q17, pod-Q31, pod-Q32.
 
 #include <fmt/format.h>
@@ -59,7 +59,7 @@ Sizes sizesOf(const Value& main, const Value& component) {
           gpusOf(component, main)};
 }
 
-/// False: there is no place for the flags.
+/// Returns false if the command cannot take the flags.
 bool injectMultiprocessing(const Component& component, Role role, Value& main, Allocator& allocator) {
   const Hosts& hosts = component.hosts;
   std::string rank;
@@ -73,7 +73,7 @@ bool injectMultiprocessing(const Component& component, Role role, Value& main, A
                      model::kVllm, allocator);
 }
 
-/// Puts `flags` into the first item of `list` that runs vLLM by itself, as the text of a shell.
+/// Adds `flags` to the first item of `list` that is a shell script which runs vLLM.
 bool injectIntoItem(Value* list, std::string_view flags, const json::Maker& make) {
   if (list == nullptr || !list->IsArray()) return false;
   for (Value& item : list->GetArray()) {
@@ -87,7 +87,8 @@ bool injectIntoItem(Value* list, std::string_view flags, const json::Maker& make
 
 void injectDataParallel(const Component& component, const Sizes& sizes, Role role, Value& main,
                         Allocator& allocator) {
-  // Nothing coordinates the nodes; a shell's text in args gets the reference's blank.
+  // Without orchestration there are no flags. Like the reference, this adds a space to a shell script in
+  // args.
   if (role == Role::Main) {
     injectIntoItem(json::find(main, "args"), "", json::Maker{allocator});
     return;
@@ -114,7 +115,7 @@ void wrapInRay(const Component& component, Role role, Value& main, Allocator& al
     text = fmt::format("ray start --address={}:{} --block", component.hosts.leaderShell(), kRayPort);
   } else if (role == Role::Leader) {
     const std::string start = fmt::format("ray start --head --port={} && ", kRayPort);
-    // A flag behind a shell's text would be the shell's (quirk pod-Q12).
+    // A flag after a shell script would be an argument of the shell (quirk pod-Q12).
     const bool python =
         command != nullptr && command->IsArray() && !command->Empty() && isPython(json::text((*command)[0]));
     const bool inText =
@@ -126,7 +127,7 @@ void wrapInRay(const Component& component, Role role, Value& main, Allocator& al
   if (!text.empty()) make.set(main, "args", make.list(text));
 }
 
-/// A worker's processes need the leader's port; they do not retry.
+/// An init container that waits for the leader, because the processes of a worker do not retry to connect.
 Value waitForLeader(const Component& component, const Value& main, const json::Maker& make) {
   const std::string script = fmt::format(R"(import socket
 import sys
@@ -153,7 +154,7 @@ while True:
   return container;
 }
 
-/// The effective path of the first mount that is the engine's compilation cache.
+/// The path of the first mount that is used as compilation cache.
 std::string_view cachePath(const Component& component) {
   const Value* mounts = json::find(component.spec, "volumeMounts");
   if (mounts == nullptr || !mounts->IsArray()) return {};
@@ -189,22 +190,26 @@ void updateForVllm(const Component& component, Role role, PodDraft& pod, Allocat
     if (mode == Mode::Ray) wrapInRay(component, role, pod.main, allocator);
     if (mode == Mode::DataParallel) injectDataParallel(component, sizes, role, pod.main, allocator);
     if (multiprocessing) {
-      appendEnv(pod.main,
-                make.object("name", "VLLM_NIXL_SIDE_CHANNEL_HOST", "valueFrom",
-                            make.object("fieldRef", make.object("fieldPath", "status.podIP"))),
-                allocator);
+      pod.addEnv(make.object("name", "VLLM_NIXL_SIDE_CHANNEL_HOST", "valueFrom",
+                             make.object("fieldRef", make.object("fieldPath", "status.podIP"))),
+                 allocator);
     }
     if (role == Role::Worker) {
       removeProbes(pod.main);
-      // A leader that was told nothing of other nodes never listens.
+      // A leader without the multinode flags never listens.
       if (joined) {
-        json::ensureList(pod.spec, "initContainers", allocator)
-            .PushBack(waitForLeader(component, pod.main, make), allocator);
+        Value& init = json::ensureList(pod.spec, "initContainers", allocator);
+        if (pod.origins != nullptr) {
+          const field::Path at = field::Path{"spec.initContainers"}[init.Size()];
+          pod.origins->byOperator(at);
+          pod.origins->copy(at / "image", pod.mainAt / "image");
+        }
+        init.PushBack(waitForLeader(component, pod.main, make), allocator);
       }
     }
   }
   if (const std::string_view path = cachePath(component); !path.empty()) {
-    appendEnv(pod.main, make.object("name", "VLLM_CACHE_ROOT", "value", path), allocator);
+    pod.addEnv(make.object("name", "VLLM_CACHE_ROOT", "value", path), allocator);
   }
 }
 

@@ -32,10 +32,16 @@ void error(const Component& component, std::string detail, Errors& errors) {
 }
 
 /// Variables put first, in order, names that the user has set left out (quirk pod-Q3).
-void prependEnv(Value& main, Value&& first, Allocator& allocator) {
+void prependEnv(PodDraft& pod, Value&& first, Allocator& allocator) {
+  Value& main = pod.main;
   Value all{rapidjson::kArrayType};
   for (Value& variable : first.GetArray()) {
     if (!hasEnv(main, json::findText(&variable, "name"))) all.PushBack(variable, allocator);
+  }
+  if (pod.origins != nullptr) {
+    const field::Path list = pod.mainAt / "env";
+    pod.origins->shiftItems(list, all.Size());
+    for (rapidjson::SizeType i = 0; i < all.Size(); ++i) pod.origins->byOperator(list[i]);
   }
   for (Value& variable : json::ensureList(main, "env", allocator).GetArray())
     all.PushBack(variable, allocator);
@@ -45,7 +51,14 @@ void prependEnv(Value& main, Value&& first, Allocator& allocator) {
 void volumeOnce(PodDraft& pod, Value&& volume, Allocator& allocator) {
   const std::string_view name = json::findText(&volume, "name");
   if (json::findNamed(json::find(pod.spec, "volumes"), name) != nullptr) return;
-  if (json::findNamed(&pod.volumes, name) == nullptr) pod.volumes.PushBack(volume, allocator);
+  if (json::findNamed(&pod.volumes, name) == nullptr) pod.addVolume(std::move(volume), allocator);
+}
+
+void mountOnce(PodDraft& pod, Value&& mount, Allocator& allocator) {
+  const std::string_view name = json::findText(&mount, "name");
+  if (json::findNamed(json::find(pod.main, "volumeMounts"), name) == nullptr) {
+    pod.addMount(std::move(mount), allocator);
+  }
 }
 
 }  // namespace
@@ -90,9 +103,11 @@ Value podInfoMount(Allocator& allocator) {
   return make.object("name", api::kPodInfoVolume, "mountPath", api::kPodInfoPath, "readOnly", true);
 }
 
-void mountOnce(Value& container, Value&& mount, Allocator& allocator) {
+bool mountOnce(Value& container, Value&& mount, Allocator& allocator) {
   Value& mounts = json::ensureList(container, "volumeMounts", allocator);
-  if (json::findNamed(&mounts, json::findText(&mount, "name")) == nullptr) mounts.PushBack(mount, allocator);
+  if (json::findNamed(&mounts, json::findText(&mount, "name")) != nullptr) return false;
+  mounts.PushBack(mount, allocator);
+  return true;
 }
 
 std::string checkpointLocation(const config::CheckpointConfig& storage, std::string_view hash) {
@@ -107,11 +122,19 @@ void setSeccompProfile(Value& podSpec, Allocator& allocator) {
            make.object("type", "Localhost", "localhostProfile", kSeccompProfile));
 }
 
-void addPodInfoAnnotations(const Value& main, Value& annotations, Allocator& allocator) {
+void addPodInfoAnnotations(const Value& main, const field::Path& mainAt, Value& annotations, Origins* origins,
+                           Allocator& allocator) {
   const json::Maker make{allocator};
+  const Value* env = json::find(main, "env");
   for (const PodInfo& info : kPodInfo) {
-    const Value* variable = json::findNamed(json::find(main, "env"), info.variable);
-    if (const Value* value = json::find(variable, "value")) make.set(annotations, info.annotation, *value);
+    const Value* variable = json::findNamed(env, info.variable);
+    const Value* value = json::find(variable, "value");
+    if (value == nullptr) continue;
+    make.set(annotations, info.annotation, *value);
+    if (origins == nullptr) continue;
+    const auto index = static_cast<std::size_t>(variable - env->Begin());
+    origins->copy(field::Path{"metadata.annotations"}.key(info.annotation),
+                  (mainAt / "env")[index] / "value");
   }
 }
 
@@ -121,38 +144,39 @@ void injectCheckpoint(const Component& component, const Context& context, PodDra
   if (!use.enabled) return;
   const config::CheckpointConfig& storage = context.config.checkpoint;
   const json::Maker make{allocator};
-  if (!storage.enabled) return error(component, "the operator's configuration has checkpointing off", errors);
+  if (!storage.enabled)
+    return error(component, "checkpointing is disabled in the operator configuration", errors);
   const Value* given = json::findObject(&component.spec, "checkpoint");
   if (json::findText(given, "checkpointRef").empty() && json::findObject(given, "identity") == nullptr) {
     return error(component, "must have a checkpointRef or an identity", errors);
   }
   if (use.ready) {
-    make.set(pod.main, "command", make.list("sleep", "infinity"));
+    pod.setOfMain("command", make.list("sleep", "infinity"), allocator);
     json::remove(pod.main, "args");
   }
   setSeccompProfile(pod.spec, allocator);
+  if (pod.origins != nullptr) pod.origins->byOperator(kSeccompField);
   Value env = make.list();
   if (storage.storageType == "s3" || storage.storageType == "oci") {
     const std::string& uri = storage.storageType == "s3" ? storage.s3.uri : storage.oci.uri;
-    if (uri.empty()) return error(component, "the operator's configuration names no store", errors);
+    if (uri.empty()) return error(component, "the operator configuration has no URI for checkpoints", errors);
     make.push(env,
               make.object("name", "DYN_CHECKPOINT_LOCATION", "value", checkpointLocation(storage, use.hash)));
   } else {
     if (storage.pvcName.empty() || storage.pvcBasePath.empty()) {
-      return error(component, "the operator's configuration names no claim or path", errors);
+      return error(component, "the operator configuration has no claim or no path for checkpoints", errors);
     }
     volumeOnce(pod,
                make.object("name", api::kCheckpointVolume, "persistentVolumeClaim",
                            make.object("claimName", storage.pvcName)),
                allocator);
-    mountOnce(pod.main, make.object("name", api::kCheckpointVolume, "mountPath", storage.pvcBasePath),
-              allocator);
+    mountOnce(pod, make.object("name", api::kCheckpointVolume, "mountPath", storage.pvcBasePath), allocator);
     make.push(env, make.object("name", "DYN_CHECKPOINT_PATH", "value", storage.pvcBasePath));
   }
   make.push(env, make.object("name", "DYN_CHECKPOINT_HASH", "value", use.hash));
   volumeOnce(pod, podInfoVolume(allocator), allocator);
-  mountOnce(pod.main, podInfoMount(allocator), allocator);
-  prependEnv(pod.main, std::move(env), allocator);
+  mountOnce(pod, podInfoMount(allocator), allocator);
+  prependEnv(pod, std::move(env), allocator);
 }
 
 }  // namespace dynamo::render

@@ -1,5 +1,5 @@
 #pragma once
-// Checkpoint and restore.
+// Checkpoint and restore of pods.
 
 #include <string>
 
@@ -9,29 +9,33 @@
 
 namespace dynamo::render {
 
-/// What is known of the checkpoint that `spec`, of a component, names in `checkpoint`. A reference to none
-/// that exists is not ready.
+/// Resolves the field `checkpoint` of a component with the spec `spec`. A checkpoint that does not exist is
+/// not ready.
 CheckpointUse resolveCheckpoint(const json::Value& spec, std::string_view namespaceName,
                                 const FactsView& facts);
 
-/// Makes of the pod one that can be checkpointed, or that waits to be restored when the checkpoint is ready.
-/// Errors: storage that is not configured.
+/// Changes the pod so that it can be checkpointed or, if the checkpoint is ready, waits to be restored.
+/// Missing storage configuration is an error.
 void injectCheckpoint(const Component& component, const Context& context, PodDraft& pod, Errors& errors,
                       json::Allocator& allocator);
 
-/// The volume that tells a pod about itself, and its mount.
+/// The downward API volume with the metadata of the pod, and its mount.
 json::Value podInfoVolume(json::Allocator& allocator);
 json::Value podInfoMount(json::Allocator& allocator);
 
-/// Adds `mount` unless one of that name is there.
-void mountOnce(json::Value& container, json::Value&& mount, json::Allocator& allocator);
+/// Adds `mount` unless one of that name is there. False: it is.
+bool mountOnce(json::Value& container, json::Value&& mount, json::Allocator& allocator);
 
 /// "<basePath>/<hash>", "<uri>/<hash>.tar" or "<uri>:<hash>".
 std::string checkpointLocation(const config::CheckpointConfig& storage, std::string_view hash);
 
 /// The annotations that the podinfo volume reads (quirk pod-Q24), from the environment of `main`.
-void addPodInfoAnnotations(const json::Value& main, json::Value& annotations, json::Allocator& allocator);
+/// `mainAt`: where `main` stands in the pod template.
+void addPodInfoAnnotations(const json::Value& main, const field::Path& mainAt, json::Value& annotations,
+                           Origins* origins, json::Allocator& allocator);
 
 void setSeccompProfile(json::Value& podSpec, json::Allocator& allocator);
+/// Where it stands in a pod template.
+inline const field::Path kSeccompField{"spec.securityContext.seccompProfile"};
 
 }  // namespace dynamo::render

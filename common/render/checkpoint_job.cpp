@@ -19,7 +19,7 @@ constexpr int kActiveDeadlineSeconds = 3600;
 constexpr int kBackoffLimit = 3;
 constexpr int kTtlSecondsAfterFinished = 300;
 
-/// The container to checkpoint: the one named main, else the first; nullptr without containers.
+/// The container to checkpoint: the container named main, else the first; nullptr if there are no containers.
 Value* mainOf(Value& podSpec) {
   Value* containers = json::find(podSpec, "containers");
   if (containers == nullptr || !containers->IsArray() || containers->Empty()) return nullptr;
@@ -27,17 +27,37 @@ Value* mainOf(Value& podSpec) {
   return main != nullptr ? main : containers->Begin();
 }
 
-void volumeOnce(Value& podSpec, Value&& volume, Allocator& allocator) {
-  Value& volumes = json::ensureList(podSpec, "volumes", allocator);
-  if (json::findNamed(&volumes, json::findText(&volume, "name")) == nullptr)
-    volumes.PushBack(volume, allocator);
+const field::Path kGiven{"spec.job.podTemplateSpec"};
+
+/// Records that the last item of the list at `at` was appended: what is wrong with it is told at the list.
+void recordAppended(const Value* list, const field::Path& at, Origins* origins) {
+  if (origins != nullptr) origins->byOperator(at[list->Size() - 1], kGiven / at);
 }
 
-void prepareContainer(Value& main, Value& podSpec, std::string_view hash,
-                      const config::CheckpointConfig& storage, const json::Maker& make) {
+/// Records that the operator has put its own in the user's place.
+void recordReplaced(const field::Path& at, Origins& origins) {
+  origins.byOperator(at, kGiven / at);
+}
+
+void volumeOnce(Value& podSpec, Value&& volume, Origins* origins, Allocator& allocator) {
+  Value& volumes = json::ensureList(podSpec, "volumes", allocator);
+  if (json::findNamed(&volumes, json::findText(&volume, "name")) != nullptr) return;
+  volumes.PushBack(volume, allocator);
+  recordAppended(&volumes, field::Path{"spec.volumes"}, origins);
+}
+
+/// `mainAt`: where `main` stands in the pod template.
+void prepareContainer(Value& main, const field::Path& mainAt, Value& podSpec, std::string_view hash,
+                      const config::CheckpointConfig& storage, Origins* origins, const json::Maker& make) {
   Allocator& allocator = make.allocator();
+  const auto appended = [&](std::string_view list) {
+    recordAppended(json::find(&main, list), mainAt / list, origins);
+  };
   const auto env = [&](std::string_view name, std::string_view value) {
-    appendEnv(main, make.object("name", name, "value", value), allocator);
+    if (appendEnv(main, make.object("name", name, "value", value), allocator)) appended("env");
+  };
+  const auto mount = [&](Value&& made) {
+    if (mountOnce(main, std::move(made), allocator)) appended("volumeMounts");
   };
   env("DYN_READY_FOR_CHECKPOINT_FILE", storage.readyForCheckpointFilePath);
   env("DYN_CHECKPOINT_HASH", hash);
@@ -48,14 +68,15 @@ void prepareContainer(Value& main, Value& podSpec, std::string_view hash,
     volumeOnce(podSpec,
                make.object("name", api::kCheckpointVolume, "persistentVolumeClaim",
                            make.object("claimName", storage.pvcName)),
-               allocator);
-    mountOnce(main, make.object("name", api::kCheckpointVolume, "mountPath", storage.pvcBasePath), allocator);
+               origins, allocator);
+    mount(make.object("name", api::kCheckpointVolume, "mountPath", storage.pvcBasePath));
   }
-  volumeOnce(podSpec, podInfoVolume(allocator), allocator);
-  mountOnce(main, podInfoMount(allocator), allocator);
+  volumeOnce(podSpec, podInfoVolume(allocator), origins, allocator);
+  mount(podInfoMount(allocator));
   make.set(main, "readinessProbe",
            make.object("exec", make.object("command", make.list("cat", storage.readyForCheckpointFilePath)),
                        "initialDelaySeconds", 15, "periodSeconds", 2));
+  if (origins != nullptr) recordReplaced(mainAt / "readinessProbe", *origins);
   json::remove(main, "livenessProbe");
   json::remove(main, "startupProbe");
 }
@@ -73,7 +94,7 @@ void renderAutoCheckpoint(const Component& component, const Context& context, Ch
       !context.config.checkpoint.enabled) {
     return;
   }
-  // Services of one identity share the checkpoint that the first of them makes.
+  // Services with the same identity share one checkpoint, which is rendered for the first of them.
   for (const Child& child : children.items) {
     if (child.key.kind == api::kDynamoCheckpoint && child.key.name == use.hash) return;
   }
@@ -123,7 +144,12 @@ Children renderCheckpoint(const Value& checkpoint, const Context& context) {
                                "at least one container", "render.checkpoint-container"});
     return children;
   }
-  prepareContainer(*main, pod, hash, context.config.checkpoint, make);
+  const auto index = static_cast<std::size_t>(main - json::find(pod, "containers")->Begin());
+  const field::Path mainAt = field::Path{"spec.containers"}[index];
+  std::vector<Origins> recorded(context.recordOrigins ? 1 : 0);
+  Origins* origins = recorded.empty() ? nullptr : &recorded[0];
+  if (origins != nullptr) origins->user({}, kGiven);
+  prepareContainer(*main, mainAt, pod, hash, context.config.checkpoint, origins, make);
   make.set(pod, "restartPolicy", "Never");
   setSeccompProfile(pod, allocator);
 
@@ -133,9 +159,17 @@ Children renderCheckpoint(const Value& checkpoint, const Context& context) {
   make.set(labels, api::label::kCheckpointSource, "true");
   const std::string_view graph = json::findText(labelsOf(checkpoint), api::label::kGraph);
   if (!graph.empty()) make.set(labels, api::label::kGraph, graph);
+  if (origins != nullptr) {
+    recordReplaced(field::Path{"spec.restartPolicy"}, *origins);
+    recordReplaced(kSeccompField, *origins);
+    const field::Path at{"metadata.labels"};
+    recordReplaced(at.key(api::label::kCheckpointHash), *origins);
+    recordReplaced(at.key(api::label::kCheckpointSource), *origins);
+    if (!graph.empty()) origins->user(at.key(api::label::kGraph), at.key(api::label::kGraph));
+  }
   Value annotations = make.object();
   layOver(annotations, given == nullptr ? nullptr : annotationsOf(*given), allocator);
-  addPodInfoAnnotations(*main, annotations, allocator);
+  addPodInfoAnnotations(*main, mainAt, annotations, origins, allocator);
   Value templateMetadata = make.object("labels", std::move(labels));
   if (!annotations.ObjectEmpty()) make.set(templateMetadata, "annotations", std::move(annotations));
 
@@ -153,6 +187,7 @@ Children renderCheckpoint(const Value& checkpoint, const Context& context) {
                        number("ttlSecondsAfterFinished", kTtlSecondsAfterFinished), "template",
                        make.object("metadata", std::move(templateMetadata), "spec", std::move(pod))));
   children.add(std::move(object));
+  children.items.back().origins = std::move(recorded);
   return children;
 }
 

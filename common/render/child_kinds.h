@@ -1,31 +1,42 @@
 #pragma once
-// What a controller does with children of each kind. Decisions child-Q1, child-Q12, child-Q22, child-Q40,
-// dec-11, dec-12.
+// The policy and creation stage of each kind of child. Decisions child-Q1, child-Q12, child-Q22, child-Q40,
+// dec-3, dec-11, dec-12.
 
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 #include "common/k8s/object_key.h"
 
 namespace dynamo::render {
 
 enum class Policy : std::uint8_t {
-  Applied,      ///< server-side applied; deleted when it is no longer rendered
-  CreatedOnce,  ///< created where it is missing, then left alone: what it stands for cannot change or is data
-  Shared        ///< server-side applied, and never deleted but with its owners: others may use it, too
+  Applied,      ///< server-side applied; deleted when no longer rendered
+  CreatedOnce,  ///< created if absent, never changed: it is immutable or holds data
+  Shared        ///< server-side applied; deleted only by garbage collection, because others may use it
 };
 
-/// When a child is created: all of one stage before those of the next.
+/// Children are created stage by stage.
 enum class Stage : std::uint8_t {
-  Access,     ///< service accounts, Roles, RoleBindings: pods start with them
-  Storage,    ///< claims and ConfigMaps: pods mount them
-  Records,    ///< objects of ours that start nothing
-  Services,   ///< pods find each other by them from their start on, and routes lead to them
-  Groups,     ///< PodGroups: pods of a LeaderWorkerSet are scheduled by them
-  Workloads,  ///< what starts pods
-  Routes      ///< Ingress, VirtualService, InferencePool: they lead to Services
+  Access,     ///< ServiceAccounts and Roles; pods need them to start
+  Bindings,   ///< RoleBindings; RBAC refuses them before their Role exists, except to administrators
+  Storage,    ///< claims and ConfigMaps; pods mount them
+  Records,    ///< nvidia.com objects that do not create pods
+  Services,   ///< pods use them for discovery at startup; routes refer to them
+  Groups,     ///< PodGroups; the scheduler needs them for pods of a LeaderWorkerSet
+  Workloads,  ///< objects that create pods
+  Routes,     ///< Ingress, VirtualService, InferencePool; they refer to Services
+  Scaling     ///< HorizontalPodAutoscalers; they read metrics of pods
 };
 
-/// Both are known of every kind that rendering makes. An object of another kind is left alone
+struct RenderedKind {
+  std::string_view group;
+  std::string_view kind;
+};
+/// All kinds that rendering produces.
+std::vector<RenderedKind> renderedKinds();
+
+/// Policy and stage of a kind. All rendered kinds are known. Objects of other kinds are never changed
 /// (Policy::CreatedOnce).
 struct ChildKind {
   Policy policy = Policy::CreatedOnce;

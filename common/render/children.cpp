@@ -18,11 +18,11 @@ struct Row {
 
 constexpr std::string_view kRbac = "rbac.authorization.k8s.io";
 
-constexpr std::array<Row, 17> kRows = {{
-    // Pods of an earlier configuration, other graphs and whoever was given rights use them.
+constexpr std::array<Row, 18> kRows = {{
+    // Shared: pods of an earlier configuration, other graphs and other subjects may use them.
     {"", "ServiceAccount", {Policy::Shared, Stage::Access}},
     {kRbac, "Role", {Policy::Shared, Stage::Access}},
-    {kRbac, "RoleBinding", {Policy::Shared, Stage::Access}},
+    {kRbac, "RoleBinding", {Policy::Shared, Stage::Bindings}},
     {"", "ConfigMap", {Policy::Applied, Stage::Storage}},
     {"", "PersistentVolumeClaim", {Policy::CreatedOnce, Stage::Storage}},
     {api::kGroup, api::kDynamoCheckpoint, {Policy::CreatedOnce, Stage::Records}},
@@ -37,9 +37,11 @@ constexpr std::array<Row, 17> kRows = {{
     {"networking.k8s.io", "Ingress", {Policy::Applied, Stage::Routes}},
     {"networking.istio.io", "VirtualService", {Policy::Applied, Stage::Routes}},
     {"inference.networking.k8s.io", "InferencePool", {Policy::Applied, Stage::Routes}},
+    {"autoscaling", "HorizontalPodAutoscaler", {Policy::Applied, Stage::Scaling}},
 }};
 
-/// The Service of a model: its name says nothing of the graph, so all graphs of the model share it.
+/// Whether `name` is that of a model Service. It does not contain the graph name, so all graphs of the model
+/// share the Service.
 bool isModelService(std::string_view name) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   if (!name.starts_with(kModelServicePrefix)) return false;
@@ -48,6 +50,13 @@ bool isModelService(std::string_view name) {
 }
 
 }  // namespace
+
+std::vector<RenderedKind> renderedKinds() {
+  std::vector<RenderedKind> kinds;
+  kinds.reserve(kRows.size());
+  for (const Row& row : kRows) kinds.push_back({row.group, row.kind});
+  return kinds;
+}
 
 ChildKind childKind(const k8s::ObjectKey& key) {
   const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& each) {

@@ -1,5 +1,6 @@
 #pragma once
-// Children of custom resources as pure functions: children = render(stored, facts).
+// Renders the children of custom resources. Rendering is a pure function of the stored object, the
+// configuration and the facts of the cluster.
 
 #include <map>
 #include <memory>
@@ -21,51 +22,63 @@ struct Child {
   Stage stage = Stage::Access;
   json::Value object;
   std::string service;  ///< the service it is made for; empty: the whole graph
+  /// Of each pod template (podTemplates()); of a DynamoComponentDeployment, of its spec. Empty unless the
+  /// context asks for origins.
+  std::vector<Origins> origins = {};
 };
 
-/// The result of a rendering. It owns the memory of its children: nothing in them refers to the object, the
-/// configuration or the facts that they are made of. Errors of one component do not stop the others; what is
-/// missing because of an error must not be taken for a child that is no longer wanted.
+/// The result of rendering. It owns the memory of the children, which do not refer to the input. An error of
+/// one component does not affect the others. If there are errors, children may be missing, and the controller
+/// must not delete them.
 struct Children {
-  std::vector<Child> items;  ///< as they are printed; creationOrder() says how they are created
+  std::vector<Child> items;  ///< in print order; see creationOrder()
   Errors errors;
 
   json::Allocator& memory() { return *memory_; }
-  /// Adds an object of memory(), which is complete: its key is read here.
+  /// Adds an object that was allocated from memory(). It must be complete, because its key is read here.
   void add(json::Value&& object, std::string_view service = {});
 
  private:
   std::unique_ptr<json::Allocator> memory_ = std::make_unique<json::Allocator>();
 };
 
-/// Indexes of `items` in the order in which to create them: by stage, within one as rendered.
+/// Indexes of `items` in creation order: by stage, then in print order.
 std::vector<std::size_t> creationOrder(const Children& children);
 
-/// What is read back from children that exist; empty offline and for a new object.
-struct Observed {
-  /// service -> nvidia.com/restartAt on its present child: kept while the service is not restarted.
-  std::map<std::string, std::string, std::less<>> restartAt;
-  /// service -> replicas of its new generation during a rolling update (rolling_update.h).
-  std::map<std::string, long long, std::less<>> newReplicas;
-  /// The hash of the workers where it is known already, or kept (quirk ctl-Q31); empty: it is computed.
+/// What common/lifecycle decides about the children of a graph. The default is for a graph without restarts
+/// and rolling updates.
+struct LifecycleInputs {
+  /// service -> value of the annotation nvidia.com/restartAt on its child.
+  std::map<std::string, std::string, std::less<>> restartAnnotations = {};
+  /// service -> replicas of its new worker generation while a rolling update is in progress.
+  std::map<std::string, long long, std::less<>> workerReplicas = {};
+  /// Names the worker generation (quirk ctl-Q31); empty: the hash of the graph's intent.
   std::string workerHash = {};
+
+  bool operator==(const LifecycleInputs&) const = default;
 };
 
-/// Children of a DynamoGraphDeployment (its DynamoComponentDeployments, not what these make). `graph` has
-/// schema defaults and a namespace.
-Children renderGraph(const json::Value& graph, const Context& context, const Observed& observed);
+/// The children of a DynamoGraphDeployment. The children of its DynamoComponentDeployments are not included.
+/// `graph` must have schema defaults and a namespace.
+Children renderGraph(const json::Value& graph, const Context& context, const LifecycleInputs& inputs);
 
-/// Children of a DynamoComponentDeployment, standalone or of a graph.
+/// The children of a DynamoComponentDeployment, standalone or of a graph.
 Children renderComponentDeployment(const json::Value& deployment, const Context& context);
 
 /// The Job of a DynamoCheckpoint.
 Children renderCheckpoint(const json::Value& checkpoint, const Context& context);
 
-/// renderGraph, and the children of the DynamoComponentDeployments in it: offline, where these need no uid.
-Children renderAll(const json::Value& graph, const Context& context, const Observed& observed);
+/// The children of a stored (v1beta1) DynamoGraphDeploymentRequest in its profiling phase: a Job, its service
+/// account and its role binding.
+Children renderProfiling(const json::Value& request, const Context& context);
 
-/// Grove where its API is there, the configuration allows it and the annotation enable-grove is not "false";
-/// otherwise the component pathway (Deployment; LeaderWorkerSet for its multinode components).
+/// The children of a DynamoGraphDeployment, including those of its DynamoComponentDeployments. For offline
+/// use, where owners need no uid.
+Children renderAll(const json::Value& graph, const Context& context, const LifecycleInputs& inputs);
+
+/// Whether Grove runs the graph: its API is present, the configuration allows it and the annotation
+/// enable-grove is not "false". Otherwise the component pathway is used (Deployments, and LeaderWorkerSets
+/// for multinode components).
 bool usesGrove(const json::Value& graph, const Context& context);
 bool lwsEnabled(const Context& context);
 

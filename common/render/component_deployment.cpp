@@ -1,4 +1,4 @@
-// DGD service -> DynamoComponentDeployment -> its children.
+// Renders the DynamoComponentDeployment of a service, and the children of a DynamoComponentDeployment.
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
 #include "common/model/graph.h"
@@ -9,6 +9,7 @@
 #include "common/render/metadata.h"
 #include "common/render/network.h"
 #include "common/render/object.h"
+#include "common/render/origin.h"
 #include "common/render/rbac.h"
 #include "common/render/workloads.h"
 
@@ -18,8 +19,21 @@ namespace {
 using json::Allocator;
 using json::Value;
 
-Component componentOf(const model::Graph& deployment, const field::Path& path, const Context& context,
-                      Errors& errors, Allocator& allocator) {
+/// Of a component on its own. Its labels are those of the object over those of its spec.
+Origins standaloneOrigins(const Component& component, const Value& deployment) {
+  Origins origins = componentOrigins(component, deployment);
+  if (const Value* labels = labelsOf(deployment)) {
+    for (const auto& member : labels->GetObject()) {
+      const std::string_view key = json::text(member.name);
+      if (member.value.IsNull()) continue;
+      origins.user(field::Path{"labels"}.key(key), field::Path{"metadata.labels"}.key(key));
+    }
+  }
+  return origins;
+}
+
+Component componentOf(const model::ResolvedGraph& deployment, const field::Path& path, const Context& context,
+                      const Origins* origins, Errors& errors, Allocator& allocator) {
   static const Value kNothing{rapidjson::kObjectType};
   const std::string_view service = json::findText(deployment.spec, "serviceName");
   Component component{
@@ -32,16 +46,22 @@ Component componentOf(const model::Graph& deployment, const field::Path& path, c
   component.labels = keep(std::move(labels), allocator);
   component.envs = json::find(component.spec, "envs");
   component.hosts = {false, std::string{deployment.name}, component.nodes};
+  if (context.recordOrigins) {
+    component.origins = std::make_shared<Origins>(
+        origins != nullptr ? *origins : standaloneOrigins(component, deployment.object));
+  }
   resolveForPods(component, context.facts);
-  tellFramework(component, errors);
+  reportFrameworkConflict(component, errors);
   return component;
 }
 
 }  // namespace
 
 Value componentDeployment(const Value& graph, const Component& component, std::string_view hash,
-                          const Context& context, const Observed& observed, Allocator& allocator) {
+                          const Context& context, const LifecycleInputs& inputs, Origins* origins,
+                          Allocator& allocator) {
   const json::Maker make{allocator};
+  if (origins != nullptr) *origins = *component.origins;
   const bool worker = api::isWorkerType(component.type);
   Value labels = make.object();
   layOver(labels, component.labels, allocator);
@@ -53,7 +73,7 @@ Value componentDeployment(const Value& graph, const Component& component, std::s
   Value spec = make.value(component.spec);
   if (component.annotations != nullptr) make.set(spec, "annotations", *component.annotations);
   if (component.envs != nullptr) make.set(spec, "envs", *component.envs);
-  const std::optional<long long> workers = applyDeploymentConfig(component.key, spec, allocator);
+  const std::optional<long long> workers = applyDeploymentConfig(component.key, spec, origins, allocator);
   make.set(spec, "labels", labels);
   make.set(spec, "serviceName", component.key);
   make.set(spec, "dynamoNamespace", component.dynamoNamespace);
@@ -63,14 +83,17 @@ Value componentDeployment(const Value& graph, const Component& component, std::s
     Value& pod = json::ensureObject(spec, "extraPodSpec", allocator);
     if (json::findText(&pod, "serviceAccountName").empty()) {
       make.set(pod, "serviceAccountName", api::kPlannerServiceAccount);
+      if (origins != nullptr) {
+        origins->byOperator(field::Path{"extraPodSpec.serviceAccountName"}, component.path);
+      }
     }
   }
   if (component.type == api::kFrontend && json::findObject(&spec, "ingress") == nullptr) {
     make.set(spec, "ingress", defaultIngress(component.graph, context.config.ingress, allocator));
   }
   if (workers && json::find(spec, "replicas") == nullptr) make.set(spec, "replicas", *workers);
-  const auto rolling = observed.newReplicas.find(component.key);
-  if (worker && rolling != observed.newReplicas.end()) make.set(spec, "replicas", rolling->second);
+  const auto rolling = inputs.workerReplicas.find(component.key);
+  if (worker && rolling != inputs.workerReplicas.end()) make.set(spec, "replicas", rolling->second);
 
   Value deployment =
       makeObject(api::kV1alpha1, api::kDynamoComponentDeployment,
@@ -83,12 +106,12 @@ Value componentDeployment(const Value& graph, const Component& component, std::s
 }
 
 void renderComponent(const Value& deployment, const field::Path& path, const Context& context,
-                     Children& children) {
+                     const Origins* origins, Children& children) {
   const std::size_t before = children.errors.size();
   const auto failed = [&] { return children.errors.size() != before; };
   Allocator& allocator = children.memory();
-  const model::Graph resolved = model::resolveGraph(deployment);
-  const Component component = componentOf(resolved, path, context, children.errors, allocator);
+  const model::ResolvedGraph resolved = model::resolveGraph(deployment);
+  const Component component = componentOf(resolved, path, context, origins, children.errors, allocator);
   if (failed()) return;
   const bool standalone = resolved.graphOwner == nullptr;
   if (standalone && component.discovery == "kubernetes") {
@@ -111,7 +134,7 @@ void renderComponent(const Value& deployment, const field::Path& path, const Con
 Children renderComponentDeployment(const Value& deployment, const Context& context) {
   Children children;
   if (!canOwn(deployment, context, kUidField, children.errors)) return children;
-  renderComponent(deployment, field::Path{"spec"}, context, children);
+  renderComponent(deployment, field::Path{"spec"}, context, nullptr, children);
   return children;
 }
 

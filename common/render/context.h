@@ -1,5 +1,5 @@
 #pragma once
-// What rendering knows besides the object: configuration, defaults, and plain facts of the cluster.
+// The input of rendering besides the object: configuration, defaults and facts of the cluster.
 
 #include <optional>
 #include <string_view>
@@ -13,18 +13,22 @@ namespace dynamo::render {
 struct Context {
   const config::OperatorConfig& config;
   const model::ComponentDefaults& defaults;
-  /// Facts of the cluster; with a recorder, what the rendering looks up is known afterwards.
+  /// Facts of the cluster. A view with a recorder records the facts that rendering looks up.
   FactsView facts;
-  /// Decides the pathway in place of configuration and facts; the graph's annotation still comes first.
+  /// Overrides configuration and facts for the choice of the pathway. The annotation of the graph takes
+  /// precedence.
   std::optional<bool> grove = std::nullopt;
-  /// Stands for the hash of the workers where nobody will read the children: computing it costs a sixth of
-  /// all.
-  std::string_view anyWorkerHash = {};
-  /// The children will be created: an owner must have a uid, as everything that the API server stores.
+  /// Used instead of the worker hash when the children are only validated. Computing the hash takes a sixth
+  /// of the time of rendering.
+  std::string_view placeholderWorkerHash = {};
+  /// Whether the children will be created. Their owner must then have a uid.
   bool online = false;
+  /// Record the origins of the values in pod templates (Child::origins). It takes time, so admission renders
+  /// with it only after it has found something.
+  bool recordOrigins = false;
 
-  /// A trial: of children that differ in a number only, one is enough.
-  bool trial() const { return !anyWorkerHash.empty(); }
+  /// Whether the children are only validated. Then one of several children that differ in a number is enough.
+  bool trial() const { return !placeholderWorkerHash.empty(); }
 };
 
 }  // namespace dynamo::render

@@ -1,5 +1,5 @@
-// The Deployment of a component, where Grove is not used and nodes are one or LeaderWorkerSets are missing.
-// Quirks pod-Q27, child-Q36, child-Q37.
+// Renders the Deployment of a component: without Grove, for one node or if LeaderWorkerSets are not
+// available. Quirks pod-Q27, child-Q36, child-Q37.
 #include "common/render/workloads.h"
 
 #include <charconv>
@@ -14,7 +14,7 @@ namespace {
 using json::Allocator;
 using json::Value;
 
-/// "3" is a number, "25%" a text, as in every Deployment.
+/// An IntOrString: "3" becomes a number, "25%" stays a string.
 Value intOrString(std::string_view text, const json::Maker& make) {
   const std::string_view digits = text.starts_with('+') ? text.substr(1) : text;
   std::int32_t number = 0;
@@ -38,9 +38,11 @@ Value strategy(const Component& component, const Value& annotations, const json:
 
 }  // namespace
 
-void ensureServiceAccount(const Component& component, const FactsView& facts, Value& podSpec,
+void ensureServiceAccount(const Component& component, const FactsView& facts, Pod& pod,
                           Allocator& allocator) {
+  Value& podSpec = pod.spec;
   if (!json::findText(&podSpec, "serviceAccountName").empty()) return;
+  if (pod.origins) pod.origins->byOperator(field::Path{"spec.serviceAccountName"});
   const std::string_view labelled = facts.componentAccount(component.namespaceName);
   json::set(podSpec, "serviceAccountName", json::string(labelled.empty() ? "default" : labelled, allocator),
             allocator);
@@ -53,10 +55,11 @@ void renderDeployment(const Value& owner, const Component& component, const Cont
   Pod pod = renderPod(component, Role::Main, context, children.errors, allocator);
   if (!pod.good) return;
   const std::string_view name = nameOf(owner);
-  ensureServiceAccount(component, context.facts, pod.spec, allocator);
+  ensureServiceAccount(component, context.facts, pod, allocator);
   Value annotations = componentAnnotations(component, allocator);
-  Value templateMetadata = make.object("labels", podLabels(component, name, allocator));
-  Value templateAnnotations = podAnnotations(component, pod, nullptr, allocator);
+  Value templateMetadata = make.object("labels", podLabels(component, name, pod.recorder(), allocator));
+  Value templateAnnotations =
+      podAnnotations(component, pod, BaseAnnotations::None, pod.recorder(), allocator);
   if (!templateAnnotations.ObjectEmpty())
     make.set(templateMetadata, "annotations", std::move(templateAnnotations));
   Value spec = make.object("selector", make.object("matchLabels", make.object(api::label::kSelector, name)),
@@ -69,6 +72,7 @@ void renderDeployment(const Value& owner, const Component& component, const Cont
   setOwner(deployment, owner, allocator);
   make.set(deployment, "spec", std::move(spec));
   children.add(std::move(deployment), component.key);
+  if (pod.origins) children.items.back().origins.push_back(std::move(*pod.origins));
 }
 
 }  // namespace dynamo::render

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 
 #include "common/api/dynamo.h"
 #include "common/json/build.h"
@@ -19,7 +22,7 @@ using json::Value;
 
 constexpr std::array<std::string_view, 3> kAmounts = {"cpu", "memory", "gpu"};
 
-/// Member names match in any case, as in the reference, and the last counts.
+/// Finds a member. As in the reference, names are case-insensitive and the last match takes precedence.
 const Value* findAnyCase(const Value* object, std::string_view name) {
   const Value* found = nullptr;
   if (object == nullptr || !object->IsObject()) return nullptr;
@@ -27,6 +30,11 @@ const Value* findAnyCase(const Value* object, std::string_view name) {
     if (k8s::lowerAscii(json::text(member.name)) == name) found = &member.value;
   }
   return found == nullptr || found->IsNull() ? nullptr : found;
+}
+
+/// The resources that `config` gives `service`; nullptr: none.
+const Value* deploymentConfigResources(const Value& config, std::string_view service) {
+  return findAnyCase(findAnyCase(json::findObject(&config, service), "serviceargs"), "resources");
 }
 
 std::string typeProblemOfResources(const Value& resources, const std::string& path) {
@@ -45,7 +53,7 @@ std::string typeProblemOfResources(const Value& resources, const std::string& pa
   return {};
 }
 
-/// What Go's decoder would refuse in the entry of one component.
+/// The type error of Go's decoder for the entry of one component; empty if there is none.
 std::string typeProblem(const Value& entry, const std::string& path) {
   if (entry.IsNull()) return {};
   if (!entry.IsObject()) return path + " must be an object";
@@ -54,7 +62,7 @@ std::string typeProblem(const Value& entry, const std::string& path) {
   const std::string below = path + ".ServiceArgs";
   if (!arguments->IsObject()) return below + " must be an object";
   const Value* workers = findAnyCase(arguments, "workers");
-  if (workers != nullptr && !workers->IsInt()) return below + ".workers must be a whole number of 32 bits";
+  if (workers != nullptr && !workers->IsInt()) return below + ".workers must be a 32-bit integer";
   const Value* resources = findAnyCase(arguments, "resources");
   return resources == nullptr ? "" : typeProblemOfResources(*resources, below + ".resources");
 }
@@ -75,15 +83,24 @@ std::string amountProblem(const Value& resources, const std::string& path) {
   return {};
 }
 
-void applyToBoth(const Value& wanted, Value& spec, Allocator& allocator) {
+/// `from`: what the origin of the variable's value is.
+void applyToBoth(const Value& wanted, Value& spec, const Origin& from, Origins* origins,
+                 Allocator& allocator) {
   Value& resources = json::ensureObject(spec, "resources", allocator);
   for (const std::string_view kind : {"requests", "limits"}) {
     Value& item = json::ensureObject(resources, kind, allocator);
     for (const std::string_view name : {"cpu", "memory", "gpu", "custom"}) {
       const Value* value = findAnyCase(&wanted, name);
-      if (value != nullptr) json::set(item, name, json::copy(*value, allocator), allocator);
+      if (value == nullptr) continue;
+      json::set(item, name, json::copy(*value, allocator), allocator);
+      if (origins != nullptr) origins->set(field::Path{"resources"} / kind / name, from);
     }
   }
+}
+
+Origin madeOf(Origin origin) {
+  origin.source = std::max(origin.source, Origin::Source::Made);
+  return origin;
 }
 
 /// Go reads every number of a free form as float64.
@@ -129,30 +146,47 @@ std::string deploymentConfigProblem(const Value& config, std::string_view servic
                               : amountProblem(*resources, std::string{service} + ".ServiceArgs.resources");
 }
 
-const Value* deploymentConfigResources(const Value& config, std::string_view service) {
-  return findAnyCase(findAnyCase(json::findObject(&config, service), "serviceargs"), "resources");
+std::optional<long long> deploymentConfigWorkers(const Value& config, std::string_view service) {
+  const Value* workers =
+      findAnyCase(findAnyCase(json::findObject(&config, service), "serviceargs"), "workers");
+  return workers == nullptr ? std::nullopt : std::optional<long long>{workers->GetInt()};
 }
 
-bool hasResource(const Value& resources, std::string_view name, std::string_view gpuType) {
-  const Value* custom = findAnyCase(&resources, "custom");
-  if (custom != nullptr && json::findRaw(*custom, name) != nullptr) return true;
-  if (name == (gpuType.empty() ? api::kDefaultGpuResource : gpuType)) name = "gpu";
-  return findAnyCase(&resources, name) != nullptr;
+long long componentReplicas(std::string_view key, const Value& service, const Value* graphEnvs) {
+  constexpr long long kMaxReplicas = std::numeric_limits<std::int32_t>::max();
+  const Value* replicas = json::find(service, "replicas");
+  if (replicas != nullptr) {
+    return replicas->IsInt64() ? std::clamp<long long>(replicas->GetInt64(), 0, kMaxReplicas) : 1;
+  }
+  const auto source = deploymentConfigSource(json::find(service, "envs"), "envs", graphEnvs);
+  json::Document config;
+  if (!source || !readDeploymentConfig(source->text, config) ||
+      !deploymentConfigProblem(config, key).empty()) {
+    return 1;
+  }
+  return std::max(0LL, deploymentConfigWorkers(config, key).value_or(1));
 }
 
-std::optional<long long> applyDeploymentConfig(std::string_view service, Value& spec, Allocator& allocator) {
-  Value* variable = json::findNamed(json::find(spec, "envs"), api::kDeploymentConfigEnv);
+std::optional<long long> applyDeploymentConfig(std::string_view service, Value& spec, Origins* origins,
+                                               Allocator& allocator) {
+  Value* variables = json::find(spec, "envs");
+  Value* variable = json::findNamed(variables, api::kDeploymentConfigEnv);
   const std::string_view text = json::findText(variable, "value");
   json::Document config;
   if (text.empty() || !readDeploymentConfig(text, config) ||
       !deploymentConfigProblem(config, service).empty()) {
     return std::nullopt;
   }
-  if (const Value* wanted = deploymentConfigResources(config, service)) applyToBoth(*wanted, spec, allocator);
-  const Value* workers =
-      findAnyCase(findAnyCase(json::findObject(&config, service), "serviceargs"), "workers");
-  const std::optional<long long> count =
-      workers == nullptr ? std::nullopt : std::optional<long long>{workers->GetInt()};
+  field::Path at;
+  Origin from;
+  if (origins != nullptr) {
+    at = field::Path{"envs"}[static_cast<std::size_t>(variable - variables->Begin())] / "value";
+    from = madeOf(origins->own(at));
+  }
+  if (const Value* wanted = deploymentConfigResources(config, service)) {
+    applyToBoth(*wanted, spec, from, origins, allocator);
+  }
+  const std::optional<long long> count = deploymentConfigWorkers(config, service);
   if (json::findText(&spec, "componentType") == api::kFrontend) {
     const std::string key{service};
     if (Value* own = json::find(config, key); own != nullptr && own->IsObject()) {
@@ -160,6 +194,7 @@ std::optional<long long> applyDeploymentConfig(std::string_view service, Value& 
     }
     makeDoubles(config);
     json::set(*variable, "value", json::string(goJson(config), allocator), allocator);
+    if (origins != nullptr) origins->set(at, from);
   }
   return count;
 }

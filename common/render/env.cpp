@@ -13,9 +13,10 @@ bool hasEnv(const Value& container, std::string_view name) {
   return json::findNamed(json::find(container, "env"), name) != nullptr;
 }
 
-void appendEnv(Value& container, Value&& variable, Allocator& allocator) {
-  if (hasEnv(container, json::findText(&variable, "name"))) return;
+bool appendEnv(Value& container, Value&& variable, Allocator& allocator) {
+  if (hasEnv(container, json::findText(&variable, "name"))) return false;
   json::ensureList(container, "env", allocator).PushBack(variable, allocator);
+  return true;
 }
 
 }  // namespace dynamo::render

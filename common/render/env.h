@@ -7,8 +7,8 @@
 
 namespace dynamo::render {
 
-/// Adds a variable that the backend needs, at the end, unless the name is there (quirk pod-Q2).
-void appendEnv(json::Value& container, json::Value&& variable, json::Allocator& allocator);
+/// Adds a variable that the backend needs, at the end, unless the name is there (quirk pod-Q2). False: it is.
+bool appendEnv(json::Value& container, json::Value&& variable, json::Allocator& allocator);
 
 bool hasEnv(const json::Value& container, std::string_view name);
 

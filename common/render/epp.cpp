@@ -14,7 +14,7 @@ namespace {
 using json::Allocator;
 using json::Value;
 
-/// The members of `from` named in `names`; `always` ones as null or "" when absent.
+/// Copies members of `from` to `made`.
 struct Members {
   const Value& from;
   const json::Maker& make;
@@ -75,7 +75,7 @@ Value saturationDetector(const Value& detector, const json::Maker& make) {
   return made;
 }
 
-/// yaml of sorted members, as every Kubernetes tool writes it.
+/// Sorts members by name, as Kubernetes tools do in YAML.
 void sortMembers(Value& value) {
   if (value.IsArray()) {
     for (Value& item : value.GetArray()) sortMembers(item);
@@ -123,7 +123,7 @@ void renderEndpointPicker(const Value& graph, const std::vector<Component>& comp
     const Value* config = json::findObject(eppConfig, "config");
     if (config == nullptr) {
       children.errors.push_back({field::ErrorType::Required, component.at("eppConfig").path(), "",
-                                 "config or configMapRef", "render.epp-config"});
+                                 "must have config or configMapRef", "render.epp-config"});
     } else {
       Value map = makeObject("v1", "ConfigMap", std::string{component.graph} + "-epp-config",
                              component.namespaceName, allocator);

@@ -6,7 +6,7 @@
 namespace dynamo::render {
 namespace {
 
-/// The entry of `map` for two keys; nullptr when there is none.
+/// The entry of `map` for two keys; nullptr if absent.
 template <typename Map>
 auto* find(const Map& map, std::string_view outer, std::string_view inner) {
   const auto found = map.find(outer);
@@ -16,7 +16,7 @@ auto* find(const Map& map, std::string_view outer, std::string_view inner) {
   return entry == found->second.end() ? Result{nullptr} : &entry->second;
 }
 
-/// The entry of `map` for `key`, made when it is absent.
+/// The entry of `map` for `key`, created if absent.
 template <typename Map>
 auto& ensure(Map& map, std::string_view key) {
   const auto found = map.lower_bound(key);
@@ -24,7 +24,7 @@ auto& ensure(Map& map, std::string_view key) {
   return map.emplace_hint(found, key, typename Map::mapped_type{})->second;
 }
 
-/// Keys of `kind` in `a`, with (namespace, name) as arguments, for which `differs` says so.
+/// Adds the keys of `a` for which `differs(namespace, name)` returns true.
 template <typename Map, typename Differs>
 void collect(const Map& a, FactKind kind, FactKeys& keys, Differs&& differs) {
   for (const auto& [namespaceName, names] : a) {
@@ -47,8 +47,8 @@ bool intersect(const FactKeys& a, const FactKeys& b) {
 }
 
 std::optional<bool> Facts::api(Api api) const {
-  const std::optional<bool> told = apis_[static_cast<std::size_t>(api)];
-  return told || !discovered_ ? told : false;
+  const std::optional<bool> reported = apis_[static_cast<std::size_t>(api)];
+  return reported || !discovered_ ? reported : false;
 }
 
 std::span<const std::string> Facts::pullSecrets(std::string_view namespaceName,
@@ -132,20 +132,25 @@ FactKeys changed(const Facts& before, const Facts& after) {
     const Api api = static_cast<Api>(i);
     if (before.api(api) != after.api(api)) keys.insert({FactKind::Api, "", std::string{nameOf(api)}});
   }
-  for (const Facts* facts : {&before, &after}) {  // an answer that only one of them has counts, too
-    collect(facts->pullSecrets_, FactKind::PullSecrets, keys, [&](const auto& space, const auto& registry) {
-      return !std::ranges::equal(before.pullSecrets(space, registry), after.pullSecrets(space, registry));
-    });
-    for (const auto& [space, names] : facts->accounts_) {
-      if (before.componentAccount(space) != after.componentAccount(space))
-        keys.insert({FactKind::ComponentAccount, space, ""});
+  for (const Facts* facts : {&before, &after}) {  // a fact may be in one of them only
+    collect(facts->pullSecrets_, FactKind::PullSecrets, keys,
+            [&](const auto& namespaceName, const auto& registry) {
+              return !std::ranges::equal(before.pullSecrets(namespaceName, registry),
+                                         after.pullSecrets(namespaceName, registry));
+            });
+    for (const auto& [namespaceName, names] : facts->accounts_) {
+      if (before.componentAccount(namespaceName) != after.componentAccount(namespaceName))
+        keys.insert({FactKind::ComponentAccount, namespaceName, ""});
     }
-    collect(facts->checkpoints_, FactKind::CheckpointByName, keys, [&](const auto& space, const auto& name) {
-      return !same(before.checkpointNamed(space, name), after.checkpointNamed(space, name));
-    });
+    collect(facts->checkpoints_, FactKind::CheckpointByName, keys,
+            [&](const auto& namespaceName, const auto& name) {
+              return !same(before.checkpointNamed(namespaceName, name),
+                           after.checkpointNamed(namespaceName, name));
+            });
     collect(facts->checkpointHashes_, FactKind::CheckpointByHash, keys,
-            [&](const auto& space, const auto& hash) {
-              return !same(before.checkpointWithHash(space, hash), after.checkpointWithHash(space, hash));
+            [&](const auto& namespaceName, const auto& hash) {
+              return !same(before.checkpointWithHash(namespaceName, hash),
+                           after.checkpointWithHash(namespaceName, hash));
             });
   }
   return keys;

@@ -1,6 +1,6 @@
 #pragma once
-// Facts of a cluster as renderings look them up, each in logarithmic time, and which of them a rendering has
-// looked up: what changes later concerns those renderings alone that asked for it.
+// An index of the facts of a cluster that rendering uses, with lookup in logarithmic time. Lookups can be
+// recorded, so that a change of a fact triggers only the graphs that used it.
 
 #include <array>
 #include <compare>
@@ -12,11 +12,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace dynamo::render {
 
-/// APIs of others that decide what is rendered.
+/// APIs of other operators that affect rendering.
 enum class Api : std::uint8_t {
   Grove,
   LeaderWorkerSet,  ///< leaderworkerset.x-k8s.io and scheduling.volcano.sh, both
@@ -29,7 +30,7 @@ inline constexpr std::string_view nameOf(Api api) {
   return kApiNames[static_cast<std::size_t>(api)];
 }
 
-/// A DynamoCheckpoint as far as services that use it read it.
+/// The properties of a DynamoCheckpoint that services use.
 struct CheckpointFact {
   std::string namespaceName;
   std::string name;
@@ -40,59 +41,73 @@ struct CheckpointFact {
   bool operator==(const CheckpointFact&) const = default;
 };
 
-/// What a rendering can ask for.
+/// The GPUs of the nodes that have the most.
+struct HardwareFact {
+  std::string gpuSku;
+  double vramMb = 0;      ///< of one GPU
+  long long perNode = 0;  ///< GPUs of one node
+  long long inTotal = 0;  ///< GPUs of all nodes
+};
+
+/// The kinds of facts.
 enum class FactKind : std::uint8_t {
-  Api,               ///< name: of the API (kApiNames)
-  PullSecrets,       ///< name: the registry's host
+  Api,               ///< name: the API (kApiNames)
+  PullSecrets,       ///< name: the host of the registry
   ComponentAccount,  ///< no name
-  CheckpointByName,  ///< name: the DynamoCheckpoint's
+  CheckpointByName,  ///< name: the DynamoCheckpoint
   CheckpointByHash,  ///< name: the value of its hash label
 };
 
 struct FactKey {
   FactKind kind = FactKind::Api;
-  std::string namespaceName;  ///< empty: of the whole cluster
+  std::string namespaceName;  ///< empty for facts of the whole cluster
   std::string name;
 
   auto operator<=>(const FactKey&) const = default;
 };
 using FactKeys = std::set<FactKey>;
 
-/// Whether two sets of keys have one in common: whether what changed concerns who looked up the other.
+/// Whether the sets have a common key, for example whether a change affects the facts that a graph looked up.
 bool intersect(const FactKeys& a, const FactKeys& b);
 
-/// Facts of a cluster. What nobody has told is not in the cluster; of APIs only once discovery has run.
+/// Facts of a cluster. An object that was not added does not exist. An API that was not set is unknown until
+/// discovery has run, and absent afterwards.
 class Facts {
  public:
-  /// nullopt: nobody knows. Offline the documented defaults hold then: every API is present but KAI's.
+  /// nullopt if unknown. Rendering then assumes that all APIs except that of KAI are present.
   std::optional<bool> api(Api api) const;
   void setApi(Api api, bool present) { apis_[static_cast<std::size_t>(api)] = present; }
-  /// Discovery has run: an API that it has not found is absent.
+  /// Sets whether discovery has run.
   void setDiscovered(bool discovered = true) { discovered_ = discovered; }
   bool discovered() const { return discovered_; }
 
-  /// Names of the pull secrets of a namespace for a registry (pull_secrets.h), sorted; empty: none.
+  /// Names of the pull secrets of a namespace for a registry (pull_secrets.h), sorted.
   std::span<const std::string> pullSecrets(std::string_view namespaceName, std::string_view registry) const;
-  /// Adds secrets that serve `registry`.
+  /// Adds secrets for `registry`.
   void addPullSecrets(std::string_view namespaceName, std::string_view registry,
                       const std::vector<std::string>& secrets);
-  /// Forgets one secret for all registries: it is gone, or is about to be added with what it says now.
+  /// Removes a secret from all registries. Called when it is deleted, and before it is added again after a
+  /// change.
   void removePullSecret(std::string_view namespaceName, std::string_view secret);
 
-  /// The service account labelled for component pods, of several the smallest name; empty: none.
+  /// The service account labelled for component pods, the first by name if there are several; empty if none.
   std::string_view componentAccount(std::string_view namespaceName) const;
   void addComponentAccount(std::string_view namespaceName, std::string_view account);
   void removeComponentAccount(std::string_view namespaceName, std::string_view account);
 
-  /// nullptr: there is none.
+  /// The result of GPU discovery; nullopt if it found nothing or has not run.
+  const std::optional<HardwareFact>& hardware() const { return hardware_; }
+  void setHardware(HardwareFact hardware) { hardware_ = std::move(hardware); }
+
+  /// nullptr if it does not exist.
   const CheckpointFact* checkpointNamed(std::string_view namespaceName, std::string_view name) const;
-  /// The checkpoint with this hash as its label, of several the smallest name; nullptr: there is none.
+  /// The checkpoint with this hash label, the first by name if there are several; nullptr if none.
   const CheckpointFact* checkpointWithHash(std::string_view namespaceName, std::string_view hash) const;
-  /// Adds a checkpoint, in the place of one of its name.
+  /// Adds a checkpoint or replaces the one with the same name.
   void setCheckpoint(const CheckpointFact& fact);
   void removeCheckpoint(std::string_view namespaceName, std::string_view name);
 
-  /// The keys whose answers differ.
+  /// The keys of the facts that differ.
   friend FactKeys changed(const Facts& before, const Facts& after);
 
  private:
@@ -104,26 +119,29 @@ class Facts {
 
   std::array<std::optional<bool>, kApiNames.size()> apis_{};
   bool discovered_ = false;
-  // No entry of these is empty: an answer is there or it is not.
+  // These maps have no empty entries.
   ByNamespace<std::vector<std::string>> pullSecrets_;
   ByName<Names> accounts_;
+  std::optional<HardwareFact> hardware_;
   ByNamespace<CheckpointFact> checkpoints_;
   ByNamespace<Names> checkpointHashes_;  ///< label -> names
 };
 
 FactKeys changed(const Facts& before, const Facts& after);
 
-/// Facts as one rendering asks for them; `lookedUp`, where there is one, gets every key that it asks for,
-/// also those without an answer. Both must outlive it.
+/// A view of facts that adds the key of each lookup to `lookedUp`, even if there is no such fact. `lookedUp`
+/// may be nullptr. `facts` and `lookedUp` must outlive the view.
 class FactsView {
  public:
-  // NOLINTNEXTLINE(google-explicit-constructor): facts are a view without a recorder.
+  // NOLINTNEXTLINE(google-explicit-constructor): Facts converts to a view without a recorder.
   FactsView(const Facts& facts, FactKeys* lookedUp = nullptr) : facts_(&facts), lookedUp_(lookedUp) {}
   FactsView(const Facts&& facts, FactKeys* lookedUp = nullptr) = delete;
 
   std::optional<bool> api(Api api) const;
   std::span<const std::string> pullSecrets(std::string_view namespaceName, std::string_view registry) const;
   std::string_view componentAccount(std::string_view namespaceName) const;
+  /// Not recorded: a profiling Job, once created, does not change with it.
+  const std::optional<HardwareFact>& hardware() const { return facts_->hardware(); }
   const CheckpointFact* checkpointNamed(std::string_view namespaceName, std::string_view name) const;
   const CheckpointFact* checkpointWithHash(std::string_view namespaceName, std::string_view hash) const;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/api/dynamo.h"
@@ -19,71 +20,95 @@ namespace {
 
 using json::Value;
 
-/// What is wrong, as "path: reason"; empty when nothing is.
+/// The error as "path: reason"; empty if there is none.
 using Problem = std::string;
 
-Problem wantObject(const Value& value, std::string_view path) {
-  return value.IsObject() ? Problem{} : fmt::format("{}: want an object", path);
+Problem requireObject(const Value& value, std::string_view path) {
+  return value.IsObject() ? Problem{} : fmt::format("{}: must be an object", path);
 }
 
-/// Appends the texts of `list` to `texts`.
+/// Appends the strings of `list` to `texts`.
 Problem readNames(const Value& list, const std::string& path, std::vector<std::string>& texts) {
-  if (list.IsNull()) return {};  // as if it were not there
-  if (!list.IsArray()) return fmt::format("{}: want a list of names", path);
+  if (list.IsNull()) return {};  // null means absent
+  if (!list.IsArray()) return fmt::format("{}: must be a list of names", path);
   for (const Value& item : list.GetArray()) {
-    if (!item.IsString()) return fmt::format("{}: want a list of names", path);
+    if (!item.IsString()) return fmt::format("{}: must be a list of names", path);
     texts.emplace_back(json::text(item));
   }
   return {};
 }
 
 Problem readApis(const Value& apis, Facts& facts) {
-  if (Problem problem = wantObject(apis, "apis"); !problem.empty()) return problem;
+  if (Problem problem = requireObject(apis, "apis"); !problem.empty()) return problem;
   for (const auto& api : apis.GetObject()) {
     const auto known = std::find(kApiNames.begin(), kApiNames.end(), json::text(api.name));
     if (known == kApiNames.end()) return fmt::format("apis: unknown field \"{}\"", json::text(api.name));
-    if (!api.value.IsBool()) return fmt::format("apis.{}: want true or false", json::text(api.name));
+    if (!api.value.IsBool()) return fmt::format("apis.{}: must be true or false", json::text(api.name));
     facts.setApi(static_cast<Api>(known - kApiNames.begin()), api.value.GetBool());
   }
   return {};
 }
 
 Problem readPullSecrets(const Value& namespaces, Facts& facts) {
-  if (Problem problem = wantObject(namespaces, "pullSecrets"); !problem.empty()) return problem;
-  for (const auto& space : namespaces.GetObject()) {
-    if (space.value.IsNull()) continue;
-    const std::string path = fmt::format("pullSecrets[{}]", json::text(space.name));
-    if (Problem problem = wantObject(space.value, path); !problem.empty()) return problem;
-    for (const auto& registry : space.value.GetObject()) {
-      // Several addresses name one registry: docker.io, https://index.docker.io/v1/.
+  if (Problem problem = requireObject(namespaces, "pullSecrets"); !problem.empty()) return problem;
+  for (const auto& entry : namespaces.GetObject()) {
+    if (entry.value.IsNull()) continue;
+    const std::string path = fmt::format("pullSecrets[{}]", json::text(entry.name));
+    if (Problem problem = requireObject(entry.value, path); !problem.empty()) return problem;
+    for (const auto& registry : entry.value.GetObject()) {
+      // A registry may have several addresses, for example docker.io and https://index.docker.io/v1/.
       std::vector<std::string> secrets;
       Problem problem =
           readNames(registry.value, fmt::format("{}[{}]", path, json::text(registry.name)), secrets);
       if (!problem.empty()) return problem;
-      facts.addPullSecrets(json::text(space.name), registryOfAuth(json::text(registry.name)), secrets);
+      facts.addPullSecrets(json::text(entry.name), registryOfAuth(json::text(registry.name)), secrets);
     }
   }
   return {};
 }
 
 Problem readAccounts(const Value& namespaces, Facts& facts) {
-  if (Problem problem = wantObject(namespaces, "componentServiceAccounts"); !problem.empty()) return problem;
-  for (const auto& space : namespaces.GetObject()) {
+  if (Problem problem = requireObject(namespaces, "componentServiceAccounts"); !problem.empty())
+    return problem;
+  for (const auto& entry : namespaces.GetObject()) {
     std::vector<std::string> accounts;
     Problem problem =
-        readNames(space.value, fmt::format("componentServiceAccounts[{}]", json::text(space.name)), accounts);
+        readNames(entry.value, fmt::format("componentServiceAccounts[{}]", json::text(entry.name)), accounts);
     if (!problem.empty()) return problem;
-    for (const std::string& account : accounts) facts.addComponentAccount(json::text(space.name), account);
+    for (const std::string& account : accounts) facts.addComponentAccount(json::text(entry.name), account);
   }
   return {};
 }
 
 Problem readCheckpoints(const Value& checkpoints, Facts& facts) {
-  if (!checkpoints.IsArray()) return "checkpoints: want a list of DynamoCheckpoints";
+  if (!checkpoints.IsArray()) return "checkpoints: must be a list of DynamoCheckpoints";
   for (const Value& checkpoint : checkpoints.GetArray()) {
-    if (!checkpoint.IsObject()) return "checkpoints: want a list of DynamoCheckpoints";
+    if (!checkpoint.IsObject()) return "checkpoints: must be a list of DynamoCheckpoints";
     facts.setCheckpoint(checkpointFact(checkpoint));
   }
+  return {};
+}
+
+Problem readHardware(const Value& hardware, Facts& facts) {
+  if (Problem problem = requireObject(hardware, "hardware"); !problem.empty()) return problem;
+  HardwareFact found;
+  for (const auto& member : hardware.GetObject()) {
+    const std::string_view name = json::text(member.name);
+    const Value& value = member.value;
+    if (name == "gpuSku") {
+      if (!value.IsString()) return "hardware.gpuSku: must be a string";
+      found.gpuSku = json::text(value);
+    } else if (name == "vramMb") {
+      if (!value.IsNumber()) return "hardware.vramMb: must be a number";
+      found.vramMb = value.GetDouble();
+    } else if (name == "numGpusPerNode" || name == "totalGpus") {
+      if (!value.IsInt64()) return fmt::format("hardware.{}: must be a whole number", name);
+      (name == "totalGpus" ? found.inTotal : found.perNode) = value.GetInt64();
+    } else {
+      return fmt::format("hardware: unknown field \"{}\"", name);
+    }
+  }
+  facts.setHardware(std::move(found));
   return {};
 }
 
@@ -91,10 +116,11 @@ struct Field {
   std::string_view name;
   Problem (*read)(const Value&, Facts&);
 };
-constexpr std::array<Field, 4> kFields = {{{"apis", readApis},
+constexpr std::array<Field, 5> kFields = {{{"apis", readApis},
                                            {"pullSecrets", readPullSecrets},
                                            {"componentServiceAccounts", readAccounts},
-                                           {"checkpoints", readCheckpoints}}};
+                                           {"checkpoints", readCheckpoints},
+                                           {"hardware", readHardware}}};
 
 }  // namespace
 
@@ -114,7 +140,7 @@ CheckpointFact checkpointFact(const Value& checkpoint) {
 }
 
 std::string readFacts(const Value& document, Facts& facts) {
-  if (!document.IsObject()) return "want an object";
+  if (!document.IsObject()) return "must be an object";
   for (const auto& member : document.GetObject()) {
     const std::string_view name = json::text(member.name);
     const auto field =

@@ -1,5 +1,6 @@
 #pragma once
-// Facts of a cluster as a document: for offline use, and for the webhook, which does not ask the cluster.
+// Reads the facts of a cluster from a document, for offline use and for the webhook, which does not query the
+// cluster.
 
 #include <string>
 #include <string_view>
@@ -9,11 +10,12 @@
 
 namespace dynamo::render {
 
-/// Reads a YAML or JSON file over `facts`; returns what is wrong with it, empty when nothing is:
+/// Adds the facts of a YAML or JSON file to `facts`. Returns the error, or "" if there is none. Format:
 ///   apis: {grove: true, leaderWorkerSet: true, kaiScheduler: false, inferencePool: true}
 ///   pullSecrets: {<namespace>: {<registry>: [<secret>]}}
 ///   componentServiceAccounts: {<namespace>: [<name>]}
 ///   checkpoints: [<DynamoCheckpoint>]
+///   hardware: {gpuSku: h100_sxm, vramMb: 81920, numGpusPerNode: 8, totalGpus: 16}
 std::string loadFacts(const std::string& file, Facts& facts);
 
 /// The same from the text of such a file.
@@ -22,7 +24,7 @@ std::string parseFacts(std::string_view text, Facts& facts);
 /// The same from a parsed document.
 std::string readFacts(const json::Value& document, Facts& facts);
 
-/// One DynamoCheckpoint as services read it.
+/// The fact of a DynamoCheckpoint.
 CheckpointFact checkpointFact(const json::Value& checkpoint);
 
 }  // namespace dynamo::render

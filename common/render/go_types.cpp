@@ -131,7 +131,7 @@ void appendStringMap(std::string& out, const Value& map, bool quantities) {
   out += '}';
 }
 
-/// What Go writes of an absent member that it never leaves out.
+/// What Go writes for an absent member without omitempty.
 std::string_view zeroText(const Member& member) {
   switch (member.form) {
     case Form::Struct:
@@ -239,12 +239,12 @@ void normalizeType(Value& value, const Type& type, Allocator& allocator) {
       continue;
     }
     normalizeMember(it->value, *member, allocator);
-    // A struct that is no pointer is written when it is empty, but says nothing.
+    // Go writes an empty struct that is not a pointer, but it has no meaning.
     const bool drop =
         !member->pointer && (!member->always || member->form == Form::Struct) && isZero(it->value);
     it = drop ? value.EraseMember(it) : it + 1;
   }
-  // Written by every typed client; custom resources store what was sent.
+  // Typed clients always write the divisor, but a custom resource may lack it.
   if (const Member* divisor = type.find("divisor");
       divisor != nullptr && json::find(value, "divisor") == nullptr) {
     json::set(value, "divisor", json::string("0", allocator), allocator);

@@ -1,7 +1,7 @@
 #pragma once
-// Kubernetes' pod types and the service type as Go serialises them: order of members, and which are written
-// when zero. Two uses: the worker hash is over that text, and rendered pods leave out what a typed client
-// would leave out.
+// Serializes the pod types of Kubernetes and the service type as Go does: the order of members, and which
+// zero values are written. The worker hash is computed from this text, and rendered pods omit what a Go
+// client would omit.
 
 #include <string>
 #include <string_view>
@@ -10,12 +10,12 @@
 
 namespace dynamo::render {
 
-/// Compact JSON of `value` as Go writes the type `type` ("PodSpec", "Service", …). Members that the type does
-/// not know are left out, quantities are canonical.
+/// Compact JSON of `value` as Go writes the type `type` ("PodSpec", "Service", …). Unknown members are
+/// omitted; quantities are canonical.
 std::string goTypedJson(const json::Value& value, std::string_view type);
 
-/// Removes nulls and the zeros that a Go client would not write, and makes quantities canonical. Unknown
-/// members stay as they are.
+/// Removes nulls and the zero values that a Go client would omit, and makes quantities canonical. Unknown
+/// members are kept.
 void normalize(json::Value& value, std::string_view type, json::Allocator& allocator);
 
 }  // namespace dynamo::render

@@ -3,8 +3,8 @@
 
 namespace dynamo::render {
 
-/// One type a line: "Type: member member:TYPE …" in Go's declaration order.
-///   member      a scalar, left out when zero        member*  a pointer: a given zero is kept
+/// One type per line: "Type: member member:TYPE …", members in the order of the Go declaration.
+///   member      a scalar, omitted if zero           member*  a pointer: an explicit zero is kept
 ///   member!     always written                      :T :[]T  another type of this table, or a list of it
 ///   :[]         list of scalars                     :{}      map of strings, written with sorted keys
 ///   :q :{}q     quantity, map of quantities         :raw     any JSON
@@ -12,6 +12,17 @@ inline constexpr std::string_view kGoTypes = R"(
 Service: globalDynamoNamespace resources:Resources* envs:[]EnvVar envFromSecret* volumeMounts:[]ServiceVolumeMount sharedMemory:SharedMemory* extraPodMetadata:ExtraPodMetadata* extraPodSpec:ExtraPodSpec* livenessProbe:Probe* readinessProbe:Probe* multinode:Multinode* frontendSidecar:FrontendSidecar* checkpoint:Checkpoint*
 Resources: requests:ResourceItem* limits:ResourceItem* claims:[]ResourceClaim
 ResourceItem: cpu memory gpu gpuType custom:{}
+RequestSpec: model! backend image modelCache:RequestModelCache* hardware:RequestHardware* workload:RequestWorkload* sla:RequestSla* overrides:RequestOverrides* features:RequestFeatures* searchStrategy autoApply*
+RequestModelCache: pvcName pvcModelPath pvcMountPath
+RequestHardware: gpuSku vramMb* totalGpus* numGpusPerNode*
+RequestWorkload: isl* osl* concurrency* requestRate*
+RequestSla: ttft* itl* e2eLatency*
+RequestOverrides: profilingJob:JobSpec* dgd:raw*
+RequestFeatures: planner:raw* mocker:RequestMocker*
+RequestMocker: enabled
+JobSpec: parallelism* completions* activeDeadlineSeconds* podFailurePolicy:raw* successPolicy:raw* backoffLimit* backoffLimitPerIndex* maxFailedIndexes* selector:LabelSelector* manualSelector* template:PodTemplateSpec! ttlSecondsAfterFinished* completionMode* suspend* podReplacementPolicy* managedBy*
+PodTemplateSpec: metadata:ObjectMeta! spec:PodSpec!
+ObjectMeta: name generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp deletionGracePeriodSeconds* labels:{} annotations:{} ownerReferences:raw finalizers:[] managedFields:raw
 ServiceVolumeMount: name mountPoint useAsCompilationCache
 SharedMemory: disabled size:q!
 ExtraPodMetadata: annotations:{} labels:{}
@@ -20,7 +31,7 @@ FrontendSidecar: image! args:[] envFromSecret* envs:[]EnvVar
 Checkpoint: enabled mode checkpointRef* identity:CheckpointIdentity*
 CheckpointIdentity: model! backendFramework! dynamoVersion tensorParallelSize pipelineParallelSize dtype maxModelLen extraParameters:{}
 ExtraPodSpec: volumes:[]Volume initContainers:[]Container ephemeralContainers:[]Container restartPolicy terminationGracePeriodSeconds* activeDeadlineSeconds* dnsPolicy nodeSelector:{} serviceAccountName serviceAccount automountServiceAccountToken* nodeName hostNetwork hostPID hostIPC shareProcessNamespace* securityContext:PodSecurityContext* imagePullSecrets:[]LocalObjectReference hostname subdomain affinity:Affinity* schedulerName tolerations:[]Toleration hostAliases:[]HostAlias priorityClassName priority* dnsConfig:PodDNSConfig* readinessGates:[]PodReadinessGate runtimeClassName* enableServiceLinks* preemptionPolicy* overhead:{}q topologySpreadConstraints:[]TopologySpreadConstraint setHostnameAsFQDN* os:PodOS* hostUsers* schedulingGates:[]LocalObjectReference resourceClaims:[]PodResourceClaim resources:ResourceRequirements* hostnameOverride* containers:[]Container mainContainer:Container*
-PodSpec: volumes:[]Volume initContainers:[]Container containers:[]Container ephemeralContainers:[]Container restartPolicy terminationGracePeriodSeconds* activeDeadlineSeconds* dnsPolicy nodeSelector:{} serviceAccountName serviceAccount automountServiceAccountToken* nodeName hostNetwork hostPID hostIPC shareProcessNamespace* securityContext:PodSecurityContext* imagePullSecrets:[]LocalObjectReference hostname subdomain affinity:Affinity* schedulerName tolerations:[]Toleration hostAliases:[]HostAlias priorityClassName priority* dnsConfig:PodDNSConfig* readinessGates:[]PodReadinessGate runtimeClassName* enableServiceLinks* preemptionPolicy* overhead:{}q topologySpreadConstraints:[]TopologySpreadConstraint setHostnameAsFQDN* os:PodOS* hostUsers* schedulingGates:[]LocalObjectReference resourceClaims:[]PodResourceClaim resources:ResourceRequirements* hostnameOverride*
+PodSpec: volumes:[]Volume initContainers:[]Container containers:[]Container! ephemeralContainers:[]Container restartPolicy terminationGracePeriodSeconds* activeDeadlineSeconds* dnsPolicy nodeSelector:{} serviceAccountName serviceAccount automountServiceAccountToken* nodeName hostNetwork hostPID hostIPC shareProcessNamespace* securityContext:PodSecurityContext* imagePullSecrets:[]LocalObjectReference hostname subdomain affinity:Affinity* schedulerName tolerations:[]Toleration hostAliases:[]HostAlias priorityClassName priority* dnsConfig:PodDNSConfig* readinessGates:[]PodReadinessGate runtimeClassName* enableServiceLinks* preemptionPolicy* overhead:{}q topologySpreadConstraints:[]TopologySpreadConstraint setHostnameAsFQDN* os:PodOS* hostUsers* schedulingGates:[]LocalObjectReference resourceClaims:[]PodResourceClaim resources:ResourceRequirements* hostnameOverride*
 Container: name! image command:[] args:[] workingDir ports:[]ContainerPort envFrom:[]EnvFromSource env:[]EnvVar resources:ResourceRequirements! resizePolicy:[]ContainerResizePolicy restartPolicy* restartPolicyRules:[]ContainerRestartRule volumeMounts:[]VolumeMount volumeDevices:[]VolumeDevice livenessProbe:Probe* readinessProbe:Probe* startupProbe:Probe* lifecycle:Lifecycle* terminationMessagePath terminationMessagePolicy imagePullPolicy securityContext:SecurityContext* stdin stdinOnce tty targetContainerName
 ContainerPort: name hostPort containerPort! protocol hostIP
 EnvVar: name! value valueFrom:EnvVarSource*

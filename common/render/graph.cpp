@@ -1,4 +1,4 @@
-// What a DynamoGraphDeployment makes itself.
+// Renders the children of a DynamoGraphDeployment.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -10,6 +10,7 @@
 #include "common/k8s/quantity.h"
 #include "common/model/names.h"
 #include "common/model/pathway.h"
+#include "common/render/autoscaler.h"
 #include "common/render/checkpoint_job.h"
 #include "common/render/deployment_config.h"
 #include "common/render/epp.h"
@@ -27,25 +28,25 @@ namespace {
 using json::Allocator;
 using json::Value;
 
-/// Of graphs of a few services, on either pathway.
-constexpr std::size_t kUsualChildren = 32;
+/// Enough for graphs of a few services on either pathway.
+constexpr std::size_t kExpectedChildren = 32;
 
-class Graph {
+class GraphRenderer {
  public:
-  Graph(const Value& graph, const Context& context, const Observed& observed)
+  GraphRenderer(const Value& graph, const Context& context, const LifecycleInputs& inputs)
       : graph_(graph),
         context_(context),
-        observed_(observed),
+        inputs_(inputs),
         make_(children_.memory()),
-        components_(graphComponents(graph, context, observed, children_.errors, children_.memory())) {}
+        components_(graphComponents(graph, context, inputs, children_.errors, children_.memory())) {}
 
   Children render() {
-    children_.items.reserve(kUsualChildren);
+    children_.items.reserve(kExpectedChildren);
     accounts();
     claims();
     for (const Component& component : components_) {
       renderAutoCheckpoint(component, context_, children_);
-      scalingAdapter(component);
+      renderScaling(graph_, component, context_, children_);
     }
     const bool discovered = std::any_of(components_.begin(), components_.end(),
                                         [](const Component& c) { return c.discovery == "kubernetes"; });
@@ -54,8 +55,8 @@ class Graph {
     }
     renderEndpointPicker(graph_, components_, children_);
     const bool onGrove = usesGrove(graph_, context_);
-    // Admission only warns of it, and judges the pods all the same (dec-8).
-    if (!onGrove && !context_.trial() && lacksOrchestrator()) return std::move(children_);
+    // Admission only warns about it and validates the pods nevertheless (dec-8).
+    if (!onGrove && !context_.trial() && reportMissingOrchestrator()) return std::move(children_);
     for (const Component& component : components_) {
       const std::string_view model = json::findText(json::findObject(&component.spec, "modelRef"), "name");
       if (!model.empty()) renderModelService(graph_, model, true, children_);
@@ -69,8 +70,9 @@ class Graph {
   }
 
  private:
-  /// Nodes of a service are started together or not at all: then the whole graph has no workloads.
-  bool lacksOrchestrator() {
+  /// Adds an error for each multinode service if nothing can start its nodes together. The graph then gets no
+  /// workloads. Returns whether there are errors.
+  bool reportMissingOrchestrator() {
     bool lacks = false;
     for (const Component& component : components_) {
       if (!component.multinode() || lwsEnabled(context_)) continue;
@@ -109,7 +111,8 @@ class Graph {
       Value object = makeObject("v1", "PersistentVolumeClaim", name, namespaceOf(graph_), make_.allocator());
       setOwner(object, graph_, make_.allocator());
       const Value* size = json::find(claim, "size");
-      // As the API server stores it: what differs would be written again and again.
+      // In the canonical form of the API server; otherwise the controller would apply the claim again and
+      // again.
       const std::string amount =
           k8s::canonicalQuantity(size == nullptr ? "0" : k8s::quantityText(*size).value_or("0"));
       Value spec = make_.object("accessModes", make_.list(json::findText(&claim, "volumeAccessMode")),
@@ -121,31 +124,19 @@ class Graph {
     }
   }
 
-  void scalingAdapter(const Component& component) {
-    const Value* adapter = json::findObject(&component.spec, "scalingAdapter");
-    if (adapter == nullptr || !json::findBool(adapter, "enabled").value_or(false)) return;
-    Value object = makeObject(api::kV1alpha1, api::kDynamoGraphDeploymentScalingAdapter,
-                              model::componentName(component.graph, component.key), component.namespaceName,
-                              make_.allocator());
-    setMetadata(object, "labels",
-                make_.object(api::label::kGraph, component.graph, api::label::kComponent, component.key),
-                make_.allocator());
-    setOwner(object, graph_, make_.allocator());
-    const Value* replicas = json::find(component.spec, "replicas");
-    make_.set(object, "spec",
-              make_.object("replicas", replicas == nullptr ? Value{1} : make_.value(*replicas), "dgdRef",
-                           make_.object("name", component.graph, "serviceName", component.key)));
-    children_.add(std::move(object), component.key);
-  }
-
   void grove() {
     for (Component& component : components_) {
-      // Pods of a Grove graph carry the backend that holds for them, as it was written.
+      // Pods of a Grove graph have the annotation of their discovery backend, even if it comes from the
+      // configuration.
       if (!json::findText(component.annotations, api::annotation::kDiscoveryBackend).empty()) continue;
       Value annotations = make_.object();
       layOver(annotations, component.annotations, make_.allocator());
       make_.set(annotations, api::annotation::kDiscoveryBackend, context_.config.discoveryBackend);
       component.annotations = keep(std::move(annotations), make_.allocator());
+      if (component.origins == nullptr) continue;
+      Origins origins = *component.origins;
+      origins.byOperator(field::Path{"annotations"}.key(api::annotation::kDiscoveryBackend), component.path);
+      component.origins = std::make_shared<Origins>(std::move(origins));
     }
     renderPodCliqueSet(graph_, components_, context_, children_);
     for (const Component& component : components_) {
@@ -159,19 +150,22 @@ class Graph {
   }
 
   void componentDeployments() {
-    // What the webhook wrote is not what the user asked for: other defaults make no new workers.
-    std::string hash = observed_.workerHash;
-    if (hash.empty()) hash = context_.anyWorkerHash;
+    // The hash excludes values that the webhook wrote, so that new defaults do not restart workers.
+    std::string hash = inputs_.workerHash;
+    if (hash.empty()) hash = context_.placeholderWorkerHash;
     if (hash.empty()) hash = workerHash(defaults::intent(graph_, make_.allocator()));
     for (const Component& component : components_) {
-      tellDeploymentConfig(component);
-      children_.add(componentDeployment(graph_, component, hash, context_, observed_, make_.allocator()),
+      reportDeploymentConfig(component);
+      std::vector<Origins> origins(component.origins == nullptr ? 0 : 1);
+      children_.add(componentDeployment(graph_, component, hash, context_, inputs_,
+                                        origins.empty() ? nullptr : &origins[0], make_.allocator()),
                     component.key);
+      children_.items.back().origins = std::move(origins);
     }
   }
 
   /// Told where the user wrote it: the component has a copy.
-  void tellDeploymentConfig(const Component& component) {
+  void reportDeploymentConfig(const Component& component) {
     const Value* services = json::findObject(specOf(graph_), "services");
     const auto source = deploymentConfigSource(json::find(json::findObject(services, component.key), "envs"),
                                                component.at("envs"), json::find(specOf(graph_), "envs"));
@@ -185,23 +179,24 @@ class Graph {
 
   const Value& graph_;
   const Context& context_;
-  const Observed& observed_;
+  const LifecycleInputs& inputs_;
   Children children_;
   json::Maker make_;
   std::vector<Component> components_;
 };
 
-/// A defect is told once, however many roles and levels meet it.
-void tellOnce(Errors& errors) {
+/// A defect is seen once, however many roles and levels meet it.
+void removeDuplicates(Errors& errors) {
   if (errors.empty()) return;
-  std::set<std::pair<field::Path, std::string>> told;
+  std::set<std::pair<field::Path, std::string>> seen;
   std::erase_if(
-      errors, [&](const field::FieldError& error) { return !told.emplace(error.field, error.rule).second; });
+      errors, [&](const field::FieldError& error) { return !seen.emplace(error.field, error.rule).second; });
 }
 
 }  // namespace
 
-// A fact that does not decide is not looked up, so that its change does not concern the graph.
+// These functions look up a fact only if it matters, so that its change triggers only the graphs that depend
+// on it.
 
 bool lwsEnabled(const Context& context) {
   const config::OrchestratorsConfig& orchestrators = context.config.orchestrators;
@@ -218,29 +213,33 @@ bool usesGrove(const Value& graph, const Context& context) {
       .value_or(true);
 }
 
-Children renderGraph(const Value& graph, const Context& context, const Observed& observed) {
+Children renderGraph(const Value& graph, const Context& context, const LifecycleInputs& inputs) {
   Children children;
   children.errors = tooLarge(graph);
   if (!children.errors.empty() || !canOwn(graph, context, kUidField, children.errors)) return children;
-  children = Graph{graph, context, observed}.render();
-  tellOnce(children.errors);
+  children = GraphRenderer{graph, context, inputs}.render();
+  removeDuplicates(children.errors);
   return children;
 }
 
-Children renderAll(const Value& graph, const Context& context, const Observed& observed) {
-  Children all = renderGraph(graph, context, observed);
+Children renderAll(const Value& graph, const Context& context, const LifecycleInputs& inputs) {
+  Children all = renderGraph(graph, context, inputs);
   const std::size_t own = all.items.size();
   for (std::size_t i = 0; i < own; ++i) {
     if (all.items[i].key.kind != api::kDynamoComponentDeployment) continue;
-    Value deployment = std::move(all.items[i].object);  // the list grows meanwhile
+    Value deployment = std::move(all.items[i].object);  // moved out, because the list grows
     const std::string service = all.items[i].service;
     const std::size_t before = all.items.size();
     const field::Path path = field::Path{"spec.services"}.key(service);
-    if (canOwn(deployment, context, path, all.errors)) renderComponent(deployment, path, context, all);
+    const std::vector<Origins> origins = std::move(all.items[i].origins);
+    if (canOwn(deployment, context, path, all.errors)) {
+      renderComponent(deployment, path, context, origins.empty() ? nullptr : &origins[0], all);
+    }
     for (std::size_t item = before; item < all.items.size(); ++item) all.items[item].service = service;
     all.items[i].object = std::move(deployment);
+    all.items[i].origins = origins;
   }
-  tellOnce(all.errors);
+  removeDuplicates(all.errors);
   return all;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a graph adds to a service, before it becomes a pod or a DynamoComponentDeployment.
+// Components of a graph: services with the settings that they inherit from the graph.
 
 #include <vector>
 
@@ -7,27 +7,28 @@
 
 namespace dynamo::render {
 
-/// Every service of `graph` as a component, sorted by name. Errors: null services, commands that disagree
-/// with backendFramework.
+/// The services of `graph` as components, sorted by name. Null services and commands that contradict
+/// backendFramework are errors.
 std::vector<Component> graphComponents(const json::Value& graph, const Context& context,
-                                       const Observed& observed, Errors& errors, json::Allocator& allocator);
+                                       const LifecycleInputs& inputs, Errors& errors,
+                                       json::Allocator& allocator);
 
-/// Settles what labels and the cluster say of a component: the hash of its workers, its checkpoint.
+/// Sets the worker hash of a component from its labels, and its checkpoint from the facts.
 void resolveForPods(Component& component, const FactsView& facts);
 
-/// The error of `component.framework`, if it has one, at the command that is in doubt.
-void tellFramework(const Component& component, Errors& errors);
+/// Adds the error of `component.framework`, if any, at the field of the command.
+void reportFrameworkConflict(const Component& component, Errors& errors);
 
-/// The services that carry the restart's id now; what they carry.
-std::map<std::string, std::string> restartAnnotations(const json::Value& graph, const Observed& observed);
-
-/// The DynamoComponentDeployment of `component`. `hash` is the graph's worker hash.
+/// The DynamoComponentDeployment of `component`. `hash` is the worker hash of the graph. If the component has
+/// origins, `origins` receives the origins of the spec of the deployment.
 json::Value componentDeployment(const json::Value& graph, const Component& component, std::string_view hash,
-                                const Context& context, const Observed& observed, json::Allocator& allocator);
+                                const Context& context, const LifecycleInputs& inputs, Origins* origins,
+                                json::Allocator& allocator);
 
-/// Adds the children of a DynamoComponentDeployment; errors name paths below `path` ("spec.services[a]" when
-/// the deployment is made from a service).
+/// Adds the children of a DynamoComponentDeployment. The field paths of errors start with `path`, for example
+/// "spec.services[a]" if the deployment is rendered from a service. `origins` are those of the spec of a
+/// deployment that a graph made; else nullptr.
 void renderComponent(const json::Value& deployment, const field::Path& path, const Context& context,
-                     Children& children);
+                     const Origins* origins, Children& children);
 
 }  // namespace dynamo::render

@@ -21,7 +21,7 @@ using json::Value;
 constexpr std::size_t kShortHash = 8;
 constexpr std::size_t kIdentityHash = 16;
 
-/// Go writes an exponent below 1e-6 and from 1e21 on, and the shortest digits that mean the number.
+/// Formats a number as Go does: the shortest digits, with an exponent below 1e-6 and from 1e21.
 std::string goFloat(double value) {
   std::array<char, 32> text{};
   const auto written =

@@ -1,6 +1,6 @@
 #pragma once
-// Hashes that name children. They must equal the reference's byte for byte:
-// a cluster can change operators in either direction without rolling workers.
+// Hashes in the names of children. They must equal those of the reference, so that a cluster can change
+// operators in either direction without restarting workers.
 
 #include <string>
 #include <string_view>
@@ -13,25 +13,25 @@ namespace dynamo::render {
 /// Lower-case hex, 64 characters.
 std::string sha256Hex(std::string_view text);
 
-/// The hash of all worker services of a DynamoGraphDeployment, 8 hex digits (ctl-Q31). `graph` is the
-/// intent with schema defaults: what the webhook added is not in it.
+/// The hash of all worker services of a DynamoGraphDeployment, 8 hex digits (ctl-Q31). `graph` is the intent
+/// with schema defaults, without the defaults that the webhook added.
 std::string workerHash(const json::Value& graph);
 
-/// The text that workerHash hashes: Go's JSON of the worker services.
+/// The input of workerHash(): the JSON that Go writes for the worker services.
 std::string workerHashInput(const json::Value& graph);
 
-/// The first hex digits of a model's SHA-256: label value and end of the model Service's name.
+/// The first hex digits of the SHA-256 of a model name, for the label and the name of the model Service.
 std::string modelHash(std::string_view model);
 inline constexpr std::size_t kModelHashDigits = 8;
 inline constexpr std::string_view kModelServicePrefix = "dynamo-model-";
 
-/// The hash of a checkpoint's identity, 16 hex digits.
+/// The hash of the identity of a checkpoint, 16 hex digits.
 std::string identityHash(const json::Value& identity);
 
 /// Appends `text` as a JSON string the way Go's encoder writes it: <, >, & and U+2028/9 escaped.
 void appendGoString(std::string& out, std::string_view text);
 
-/// The members of an object by name, the order in which Go writes maps.
+/// The members of an object sorted by name, the order in which Go writes maps.
 std::vector<const json::Value::Member*> sortedMembers(const json::Value& object);
 
 /// Compact JSON as Go writes a generic value: sorted keys, appendGoString's escaping, whole numbers plain.

@@ -74,7 +74,7 @@ void renderRoutes(const Value& owner, const Component& component, std::string_vi
   if (component.type != api::kFrontend) return;
   const json::Maker make{allocator};
   const Value* given = json::findObject(&component.spec, "ingress");
-  // A component deployment has what its graph gave it; one of its own has what it says.
+  // A component deployment of a graph already has the default; a standalone one gets none.
   if (given == nullptr && !component.hosts.grove) return;
   const Value ingress = given != nullptr ? make.value(*given)
                                          : defaultIngress(component.graph, context.config.ingress, allocator);

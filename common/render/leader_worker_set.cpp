@@ -1,4 +1,4 @@
-// The LeaderWorkerSets of a component over several nodes, one a replica, where Grove is not used.
+// Renders the LeaderWorkerSets of a multinode component without Grove, one per replica.
 // Quirks dec-4, dec-6, child-Q8, child-Q17, child-Q17b, pod-Q39.
 #include <fmt/format.h>
 
@@ -17,16 +17,16 @@ namespace {
 using json::Allocator;
 using json::Value;
 
-/// Each replica is an object of its own; nobody runs more.
+/// Each replica is a LeaderWorkerSet, so the number is limited. Real components have far fewer.
 constexpr long long kMaxReplicas = 1000;
 
-/// LeaderWorkerSet pods must say what they run: roles are told apart by the command.
+/// Pods of a LeaderWorkerSet need command and args, because the roles differ in the command.
 bool hasCommand(const Component& component, const Pod& pod, Errors& errors) {
   for (const std::string_view field : {"command", "args"}) {
     const Value* list = json::find(pod.mainContainer(), field);
     if (list != nullptr && list->IsArray() && !list->Empty()) continue;
     errors.push_back({field::ErrorType::Required, component.path / "extraPodSpec.mainContainer" / field, "",
-                      "a multinode component needs it in a LeaderWorkerSet", "render.lws-command"});
+                      "must be set for a multinode component in a LeaderWorkerSet", "render.lws-command"});
     return false;
   }
   return true;
@@ -37,19 +37,26 @@ struct Templates {
   Pod worker;
 };
 
+/// `origins`: those of the pod, which become those of its template.
 Value podTemplate(const Value& owner, const Component& component, const Pod& pod, std::string_view role,
-                  std::string_view set, long long index, Allocator& allocator) {
+                  std::string_view set, long long index, Origins* origins, Allocator& allocator) {
   const json::Maker make{allocator};
-  // A graph's service keeps those of extraPodMetadata, as with Grove (quirk pod-Q20).
+  // For a service of a graph, labels of extraPodMetadata take precedence, as with Grove (quirk pod-Q20).
   const bool standalone = model::graphOwner(owner) == nullptr;
   Value labels =
-      podLabels(component, {}, allocator, standalone ? UserLabels::OfComponent : UserLabels::OfPods);
+      podLabels(component, {}, origins, allocator, standalone ? UserLabels::OfComponent : UserLabels::OfPods);
   make.set(labels, api::label::kInstanceId, fmt::format("{}", index));
   make.set(labels, api::label::kRole, role);
-  Value annotations = podAnnotations(component, pod, nullptr, allocator);
+  Value annotations = podAnnotations(component, pod, BaseAnnotations::None, origins, allocator);
   make.set(annotations, api::annotation::kGroupName, set);
   Value spec = make.value(pod.spec);
   make.set(spec, "schedulerName", "volcano");
+  if (origins != nullptr) {
+    for (const std::string_view key : {api::label::kInstanceId, api::label::kRole})
+      origins->byOperator(field::Path{"metadata.labels"}.key(key));
+    origins->byOperator(field::Path{"metadata.annotations"}.key(api::annotation::kGroupName));
+    origins->byOperator(field::Path{"spec.schedulerName"});
+  }
   return make.object("metadata",
                      make.object("labels", std::move(labels), "annotations", std::move(annotations)), "spec",
                      std::move(spec));
@@ -73,14 +80,19 @@ void renderOne(const Value& owner, const Component& component, const Templates& 
   make.set(labels, api::label::kInstanceId, fmt::format("{}", index));
   setMetadata(set, "labels", std::move(labels), allocator);
   setOwner(set, owner, allocator);
+  std::vector<Origins> origins;
+  if (pods.leader.origins && pods.worker.origins) origins = {*pods.leader.origins, *pods.worker.origins};
+  const auto templateOf = [&](const Pod& pod, std::string_view role, std::size_t position) {
+    Origins* recorder = origins.empty() ? nullptr : &origins[position];
+    return podTemplate(owner, component, pod, role, name, index, recorder, allocator);
+  };
   make.set(
       set, "spec",
       make.object("replicas", 1, "startupPolicy", "LeaderCreated", "leaderWorkerTemplate",
-                  make.object("size", component.nodes, "leaderTemplate",
-                              podTemplate(owner, component, pods.leader, "leader", name, index, allocator),
-                              "workerTemplate",
-                              podTemplate(owner, component, pods.worker, "worker", name, index, allocator))));
+                  make.object("size", component.nodes, "leaderTemplate", templateOf(pods.leader, "leader", 0),
+                              "workerTemplate", templateOf(pods.worker, "worker", 1))));
   children.add(std::move(set), component.key);
+  children.items.back().origins = std::move(origins);
 }
 
 }  // namespace
@@ -90,13 +102,13 @@ void renderLeaderWorkerSets(const Value& owner, const Component& component, cons
   Allocator& allocator = children.memory();
   const Value* given = json::find(component.spec, "replicas");
   long long replicas = given != nullptr && given->IsInt64() ? given->GetInt64() : 1;
-  // Whoever scales up cannot mend what is wrong with the pods.
+  // The pods are validated even with 0 replicas, because scaling up later cannot fix their errors.
   if (context.trial()) replicas = std::max(replicas, 1LL);
   if (replicas <= 0) return;
   if (replicas > kMaxReplicas) {
     children.errors.push_back(
         {field::ErrorType::Invalid, component.at("replicas").path(), fmt::format("{}", replicas),
-         fmt::format("must be at most {}: each replica is a LeaderWorkerSet", kMaxReplicas),
+         fmt::format("must be at most {}, because each replica is a LeaderWorkerSet", kMaxReplicas),
          "render.lws-replicas"});
     return;
   }
@@ -106,8 +118,8 @@ void renderLeaderWorkerSets(const Value& owner, const Component& component, cons
   if (!pods.worker.good) return;
   if (!hasCommand(component, pods.leader, children.errors)) return;
   if (!hasCommand(component, pods.worker, children.errors)) return;
-  ensureServiceAccount(component, context.facts, pods.leader.spec, allocator);
-  ensureServiceAccount(component, context.facts, pods.worker.spec, allocator);
+  ensureServiceAccount(component, context.facts, pods.leader, allocator);
+  ensureServiceAccount(component, context.facts, pods.worker, allocator);
   // The last one has the longest name.
   for (long long i = context.trial() ? replicas - 1 : 0; i < replicas; ++i)
     renderOne(owner, component, pods, i, children);

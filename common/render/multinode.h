@@ -11,21 +11,22 @@ namespace dynamo::render {
 
 enum class Role { Main, Leader, Worker, Checkpoint };
 
-/// How the pods of one component find each other.
+/// Host names and ranks of the pods of a component.
 struct Hosts {
-  bool grove = false;   ///< else as LeaderWorkerSets name them
-  std::string service;  ///< as in host names: the service key, or the DCD's name
+  bool grove = false;   ///< true: Grove; false: LeaderWorkerSet
+  std::string service;  ///< part of host names: name of the service or of the component deployment
   long long nodes = 1;
 
-  /// The leader's address where the kubelet expands $(NAME): arguments, and commands of init containers.
+  /// The address of the leader for fields in which the kubelet expands $(NAME): args, and commands of init
+  /// containers.
   std::string leaderDirect() const;
-  /// The leader's address in a shell's text.
+  /// The address of the leader for a shell script.
   std::string leaderShell() const;
-  /// Addresses of the workers in a shell's text, in order.
+  /// The addresses of the workers for a shell script, in order.
   std::vector<std::string> workers() const;
-  /// This node's rank, as a shell evaluates it.
+  /// The rank of the node as a shell expression.
   std::string rank() const;
-  /// `factor` times this node's rank, as a shell evaluates it.
+  /// `factor` times the rank of the node as a shell expression.
   std::string rankTimes(long long factor) const;
 };
 

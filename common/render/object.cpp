@@ -17,10 +17,8 @@ Value makeObject(std::string_view apiVersion, std::string_view kind, std::string
 
 void setOwner(Value& object, const Value& owner, Allocator& allocator, bool controller) {
   const json::Maker make{allocator};
-  const std::string_view uid = json::findText(json::find(owner, "metadata"), "uid");
-  Value reference =
-      make.object("apiVersion", json::findText(&owner, "apiVersion"), "kind", json::findText(&owner, "kind"),
-                  "name", nameOf(owner), "uid", uid.empty() ? "00000000-0000-0000-0000-000000000000" : uid);
+  Value reference = make.object("apiVersion", json::findText(&owner, "apiVersion"), "kind",
+                                json::findText(&owner, "kind"), "name", nameOf(owner), "uid", uidOf(owner));
   if (controller) {
     make.set(reference, "controller", true);
     make.set(reference, "blockOwnerDeletion", true);
@@ -31,15 +29,14 @@ void setOwner(Value& object, const Value& owner, Allocator& allocator, bool cont
 bool canOwn(const Value& owner, const Context& context, const field::Path& field, Errors& errors) {
   if (!context.online || !json::findText(json::find(owner, "metadata"), "uid").empty()) return true;
   errors.push_back({field::ErrorType::Required, field, "",
-                    "children are created for objects that the API server has stored: their owner has a uid",
+                    "the owner must have a uid, because children are created only for stored objects",
                     "render.owner-uid"});
   return false;
 }
 
 void layOver(Value& to, const Value* from, Allocator& allocator) {
   if (from == nullptr || !from->IsObject()) return;
-  const bool fresh =
-      to.ObjectEmpty();  // then no name has to be looked for: thousands of labels would be slow
+  const bool fresh = to.ObjectEmpty();  // then names need no lookup, which is slow for thousands of labels
   for (const auto& member : from->GetObject()) {
     if (member.value.IsNull()) continue;
     Value value = json::copy(member.value, allocator);
@@ -65,6 +62,10 @@ void setMetadata(Value& object, std::string_view field, Value&& map, Allocator& 
 
 std::string_view nameOf(const Value& object) {
   return json::findText(json::find(object, "metadata"), "name");
+}
+std::string_view uidOf(const Value& object) {
+  const std::string_view uid = json::findText(json::find(object, "metadata"), "uid");
+  return uid.empty() ? "00000000-0000-0000-0000-000000000000" : uid;
 }
 std::string_view namespaceOf(const Value& object) {
   return json::findText(json::find(object, "metadata"), "namespace");

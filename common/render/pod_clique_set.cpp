@@ -1,4 +1,4 @@
-// The PodCliqueSet of a whole graph: one clique a role of a service (the Grove pathway).
+// Renders the PodCliqueSet of a graph (Grove pathway), with one clique per role of a service.
 // Quirks pod-Q21, pod-Q22, child-Q8, child-Q34, child-Q35.
 #include <fmt/format.h>
 
@@ -56,7 +56,7 @@ class Cliques {
     make_.push(groups_, std::move(group));
   }
 
-  /// The spec's template.
+  /// The spec.template of the PodCliqueSet.
   Value take() {
     Value body = make_.object("cliques", std::move(cliques_), "cliqueStartupType",
                               ordered_ ? "CliqueStartupTypeExplicit" : "CliqueStartupTypeAnyOrder",
@@ -67,21 +67,28 @@ class Cliques {
     return body;
   }
 
+  std::vector<Origins> takeOrigins() { return std::move(origins_); }
+
  private:
   void addClique(const Component& component, CliqueRole role) {
     Pod pod = renderPod(component, role.role, context_, children_.errors, make_.allocator());
     if (!pod.good) return;
-    Value labels =
-        podLabels(component, model::componentName(component.graph, component.key), make_.allocator());
+    Value labels = podLabels(component, model::componentName(component.graph, component.key), pod.recorder(),
+                             make_.allocator());
     const Value* identity = json::findObject(json::findObject(&component.spec, "checkpoint"), "identity");
     if (component.checkpoint.enabled && !component.checkpoint.ready && identity != nullptr) {
       make_.set(labels, api::label::kCheckpointHash, identityHash(*identity));
+      if (pod.origins) {
+        pod.origins->made(field::Path{"metadata.labels"}.key(api::label::kCheckpointHash),
+                          field::Path{"checkpoint.identity"});
+      }
     }
-    addQueue(pod.spec, labels);
-    Value annotations = podAnnotations(component, pod, component.annotations, make_.allocator());
+    addQueue(pod, labels);
+    Value annotations =
+        podAnnotations(component, pod, BaseAnnotations::OfComponent, pod.recorder(), make_.allocator());
     Value spec = make_.object("roleName", role.name, "replicas", std::move(role.replicas), "minAvailable", 1,
                               "podSpec", std::move(pod.spec));
-    // mpirun of the leader needs its workers' ssh servers.
+    // mpirun of the leader needs the SSH servers of the workers.
     if (role.role == Role::Leader && component.framework.name == model::kTrtllm) {
       ordered_ = true;
       make_.set(spec, "startsAfter", make_.list(k8s::lowerAscii(component.key) + "-wkr"));
@@ -89,13 +96,18 @@ class Cliques {
     Value clique = make_.object("name", role.name, "labels", std::move(labels), "spec", std::move(spec));
     if (!annotations.ObjectEmpty()) make_.set(clique, "annotations", std::move(annotations));
     make_.push(cliques_, std::move(clique));
+    if (pod.origins) origins_.push_back(std::move(*pod.origins));
   }
 
-  void addQueue(Value& podSpec, Value& labels) {
+  void addQueue(Pod& pod, Value& labels) {
+    Value& podSpec = pod.spec;
     const std::string_view scheduler = json::findText(&podSpec, "schedulerName");
     if ((!scheduler.empty() && scheduler != "kai-scheduler") || !kaiEnabled(context_)) return;
     make_.set(podSpec, "schedulerName", "kai-scheduler");
     make_.set(labels, api::label::kKaiQueue, model::kaiQueue(annotationsOf(graph_)));
+    if (!pod.origins) return;
+    pod.origins->byOperator(field::Path{"spec.schedulerName"});
+    pod.origins->byOperator(field::Path{"metadata.labels"}.key(api::label::kKaiQueue));
   }
 
   const Value& graph_;
@@ -104,6 +116,7 @@ class Cliques {
   json::Maker make_;
   Value cliques_;
   Value groups_;
+  std::vector<Origins> origins_;
   bool ordered_ = false;
 };
 
@@ -124,6 +137,7 @@ void renderPodCliqueSet(const Value& graph, const std::vector<Component>& compon
   setOwner(set, graph, allocator);
   make.set(set, "spec", make.object("replicas", 1, "template", cliques.take()));
   children.add(std::move(set));
+  children.items.back().origins = cliques.takeOrigins();
 }
 
 }  // namespace dynamo::render

@@ -18,7 +18,7 @@ std::string canonicalHost(std::string_view host) {
 std::string registryOf(std::string_view image) {
   const std::size_t slash = image.find('/');
   const std::string_view first = image.substr(0, slash);
-  // A first part names a registry only if it could not be a repository of docker.io.
+  // The first part is a registry only if it cannot be part of a repository name of docker.io.
   const bool registry =
       slash != std::string_view::npos && (first.find('.') != std::string_view::npos ||
                                           first.find(':') != std::string_view::npos || first == "localhost");
@@ -35,14 +35,16 @@ std::string registryOfAuth(std::string_view address) {
 }
 
 void addPullSecrets(const Component& component, std::string_view image, const FactsView& facts,
-                    json::Value& podSpec, json::Allocator& allocator) {
+                    json::Value& podSpec, Origins* origins, json::Allocator& allocator) {
   const json::Value* annotations = component.annotations;
   if (image.empty() || json::findText(annotations, api::annotation::kDisablePullSecretDiscovery) == "true")
     return;
   const json::Maker make{allocator};
   for (const std::string& secret : facts.pullSecrets(component.namespaceName, registryOf(image))) {
     json::Value& list = json::ensureList(podSpec, "imagePullSecrets", allocator);
-    if (json::findNamed(&list, secret) == nullptr) make.push(list, make.object("name", secret));
+    if (json::findNamed(&list, secret) != nullptr) continue;
+    if (origins != nullptr) origins->byOperator(field::Path{"spec.imagePullSecrets"}[list.Size()]);
+    make.push(list, make.object("name", secret));
   }
 }
 

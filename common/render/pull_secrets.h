@@ -1,5 +1,5 @@
 #pragma once
-// Image pull secrets (quirk pod-Q28).
+// Adds image pull secrets to pods (quirk pod-Q28).
 
 #include <string>
 #include <string_view>
@@ -9,14 +9,14 @@
 
 namespace dynamo::render {
 
-/// The registry of an image or registry address, with its port; images without one belong to docker.io, whose
-/// other names are folded into it.
+/// The registry of an image, with port. It is docker.io for images without a registry and for aliases of
+/// docker.io.
 std::string registryOf(std::string_view image);
-/// The registry of a key of a docker configuration's `auths`.
+/// The registry of a key of `auths` in a Docker configuration.
 std::string registryOfAuth(std::string_view address);
 
-/// Appends the known secrets for `image` to the pod's imagePullSecrets, those already listed left out.
+/// Appends the known secrets for `image` to imagePullSecrets of the pod, without duplicates.
 void addPullSecrets(const Component& component, std::string_view image, const FactsView& facts,
-                    json::Value& podSpec, json::Allocator& allocator);
+                    json::Value& podSpec, Origins* origins, json::Allocator& allocator);
 
 }  // namespace dynamo::render

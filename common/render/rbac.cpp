@@ -14,7 +14,7 @@ using json::Value;
 constexpr std::string_view kRbacGroup = "rbac.authorization.k8s.io";
 constexpr std::string_view kRbacVersion = "rbac.authorization.k8s.io/v1";
 
-/// `name` as the value of a label: one that is too long keeps its beginning, and a hash tells it from others.
+/// `name` as a label value. A name that is too long is truncated and gets a hash suffix.
 std::string labelValue(std::string_view name) {
   if (name.size() <= k8s::kMaxLabelLength) return std::string{name};
   constexpr std::size_t kDigits = 8;
@@ -27,7 +27,7 @@ Value labelled(std::string_view apiVersion, std::string_view kind, std::string_v
   const json::Maker make{allocator};
   Value object = makeObject(apiVersion, kind, name, namespaceName, allocator);
   setMetadata(object, "labels",
-              make.object(api::label::kAppManagedBy, "dynamo-operator", api::label::kAppComponent, "rbac",
+              make.object(api::label::kAppManagedBy, api::kOperatorName, api::label::kAppComponent, "rbac",
                           api::label::kAppName, labelValue(account)),
               allocator);
   return object;
@@ -79,6 +79,16 @@ void renderClusterRoleAccount(std::string_view name, std::string_view clusterRol
   children.add(labelled("v1", "ServiceAccount", name, name, namespaceName, allocator));
   children.add(
       binding(name, namespaceName, std::string{name} + "-binding", "ClusterRole", clusterRole, make));
+}
+
+void renderClusterRoleBinding(const Value& owner, std::string_view name, std::string_view account,
+                              std::string_view clusterRole, const Context& context, Children& children) {
+  Allocator& allocator = children.memory();
+  if (context.config.restricted() || clusterRole.empty()) return;
+  Value object =
+      binding(account, namespaceOf(owner), name, "ClusterRole", clusterRole, json::Maker{allocator});
+  setOwner(object, owner, allocator);
+  children.add(std::move(object));
 }
 
 }  // namespace dynamo::render

@@ -14,7 +14,7 @@ namespace {
 using json::Allocator;
 using json::Value;
 
-/// limits.gpu, else requests.gpu (quirk pod-Q1: a GPU request without a limit is meant as both).
+/// limits.gpu, else requests.gpu (quirk pod-Q1: a GPU request without a limit is also the limit).
 std::string_view gpuText(const Value* resources) {
   const std::string_view limit = json::findText(json::findObject(resources, "limits"), "gpu");
   return limit.empty() ? json::findText(json::findObject(resources, "requests"), "gpu") : limit;
@@ -30,14 +30,21 @@ std::optional<long long> wholeNumber(std::string_view text) {
   return static_cast<long long>(number);
 }
 
+const field::Path kResources{"resources"};
+
 class Target {
  public:
   Target(const Component& component, std::string_view kind, Value& container, Errors& errors,
-         Allocator& allocator)
-      : component_(component), kind_(kind), container_(container), errors_(errors), allocator_(allocator) {}
+         const model::Recording& recording, Allocator& allocator)
+      : component_(component),
+        kind_(kind),
+        container_(container),
+        errors_(errors),
+        recording_(recording),
+        allocator_(allocator) {}
 
-  /// `at`: of the text, below requests or limits.
-  void put(std::string_view resource, std::string_view text, const field::At& at) {
+  /// `at`: of the text, below requests or limits; `from`: which of them has it.
+  void put(std::string_view resource, std::string_view text, const field::At& at, std::string_view from) {
     if (!k8s::parseQuantity(text)) {
       errors_.push_back({field::ErrorType::Invalid, component_.path / "resources" / kind_ / at.path(),
                          field::showValue(text), "must be a quantity, such as 500m, 2 or 16Gi",
@@ -46,6 +53,10 @@ class Target {
     }
     Value& resources = json::ensureObject(container_, "resources", allocator_);
     Value& map = json::ensureObject(resources, kind_, allocator_);
+    if (recording_.origins != nullptr) {
+      recording_.origins->user((recording_.at / "resources" / kind_).key(resource),
+                               kResources / from / at.path());
+    }
     json::set(map, resource, json::string(text, allocator_), allocator_);
   }
 
@@ -54,6 +65,7 @@ class Target {
   std::string_view kind_;
   Value& container_;
   Errors& errors_;
+  const model::Recording& recording_;
   Allocator& allocator_;
 };
 
@@ -97,36 +109,43 @@ GpuCount countedGpus(const Value& component) {
   return {};
 }
 
-void applyResources(const Component& component, Value& container, Errors& errors, Allocator& allocator) {
+void applyResources(const Component& component, Value& container, Errors& errors,
+                    const model::Recording& recording, Allocator& allocator) {
   const Value* resources = json::findObject(&component.spec, "resources");
   if (resources == nullptr) return;
   for (const std::string_view kind : {"requests", "limits"}) {
     const Value* item = json::findObject(resources, kind);
-    Target target{component, kind, container, errors, allocator};
+    Target target{component, kind, container, errors, recording, allocator};
     for (const std::string_view resource : {"cpu", "memory"}) {
       const std::string_view text = json::findText(item, resource);
-      if (!text.empty()) target.put(resource, text, field::Members{resource});
+      if (!text.empty()) target.put(resource, text, field::Members{resource}, kind);
     }
     if (kind == "limits") {
       const std::string_view type = gpuResource(resources);
       const std::string_view text = gpuText(resources);
       const Value* given = json::findObject(json::findObject(&container, "resources"), kind);
       // A request alone does not outrank the limit that mainContainer has.
-      const bool limited = json::findText(item, "gpu").empty() && json::find(given, type) != nullptr;
-      if (!text.empty() && !limited) target.put(type, text, "gpu");
+      const bool requested = json::findText(item, "gpu").empty();
+      const bool limited = requested && json::find(given, type) != nullptr;
+      if (!text.empty() && !limited) target.put(type, text, "gpu", requested ? "requests" : kind);
     }
     if (const Value* custom = json::findObject(item, "custom")) {
       const field::At at = "custom";
       for (const auto& member : custom->GetObject()) {
         const std::string_view name = json::text(member.name);
-        target.put(name, json::text(member.value), at.key(name));
+        target.put(name, json::text(member.value), at.key(name), kind);
       }
     }
   }
   const Value* claims = json::find(*resources, "claims");
   if (claims == nullptr || !claims->IsArray() || claims->Empty()) return;
   Value& all = json::ensureList(json::ensureObject(container, "resources", allocator), "claims", allocator);
-  for (const Value& claim : claims->GetArray()) all.PushBack(json::copy(claim, allocator), allocator);
+  for (rapidjson::SizeType i = 0; i < claims->Size(); ++i) {
+    if (recording.origins != nullptr) {
+      recording.origins->user((recording.at / "resources.claims")[all.Size()], (kResources / "claims")[i]);
+    }
+    all.PushBack(json::copy((*claims)[i], allocator), allocator);
+  }
 }
 
 }  // namespace dynamo::render

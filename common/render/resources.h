@@ -1,20 +1,21 @@
 #pragma once
-// spec.resources of a component as a container's resources.
+// Converts the resources of a component to those of a container.
 
 #include <string_view>
 
 #include "common/json/value.h"
+#include "common/model/completion.h"
 #include "common/render/component.h"
 
 namespace dynamo::render {
 
-/// The resource that a component's GPUs are: limits.gpuType, without limits.gpu else requests.gpuType (quirk
-/// pod-Q1), else NVIDIA's.
+/// The resource name of the GPUs of a component: limits.gpuType; if that and limits.gpu are empty,
+/// requests.gpuType (quirk pod-Q1); otherwise nvidia.com/gpu.
 std::string_view gpuResource(const json::Value* resources);
 
-/// Lays the component's resources over those of `container`, key by key; claims are appended. What is no
-/// quantity is an error at its path.
+/// Merges the resources of the component over those of `container` key by key, and appends claims. An invalid
+/// quantity is an error at its field path.
 void applyResources(const Component& component, json::Value& container, Errors& errors,
-                    json::Allocator& allocator);
+                    const model::Recording& recording, json::Allocator& allocator);
 
 }  // namespace dynamo::render

@@ -7,22 +7,24 @@ namespace {
 
 using field::Severity;
 
-constexpr std::array<field::Rule, 13> kRules = {{
+constexpr std::array<field::Rule, 15> kRules = {{
+    {"render.autoscaling", Severity::Error, "enabled autoscaling has maxReplicas"},
     {"render.checkpoint", Severity::Error,
-     "checkpointing is configured in the operator when a component uses it"},
-    {"render.checkpoint-container", Severity::Error, "a checkpoint's pod template has a container"},
-    {"render.deployment-config", Severity::Error,
-     "DYN_DEPLOYMENT_CONFIG has the types that the component pathway reads"},
+     "the operator configuration enables checkpointing if a component uses it"},
+    {"render.checkpoint-container", Severity::Error, "the pod template of a checkpoint has a container"},
+    {"render.deployment-config", Severity::Error, "DYN_DEPLOYMENT_CONFIG has valid types and quantities"},
     {"render.epp-config", Severity::Error, "an endpoint picker has a configuration"},
-    {"render.framework", Severity::Error, "the command and backendFramework name one engine"},
-    {"render.lws-command", Severity::Error, "a component of LeaderWorkerSets has a command and arguments"},
-    {"render.lws-replicas", Severity::Error, "replicas that are LeaderWorkerSets each stay within reason"},
+    {"render.framework", Severity::Error, "the command and backendFramework agree on one engine"},
+    {"render.lws-command", Severity::Error, "a component in a LeaderWorkerSet has a command and arguments"},
+    {"render.lws-replicas", Severity::Error, "replicas that are LeaderWorkerSets do not exceed the limit"},
     {"render.mount-name", Severity::Error, "a volume mount names a claim"},
-    {"render.mount-point", Severity::Error, "a volume mount has a path, or its engine a default one"},
-    {"render.quantity", Severity::Error, "resources are quantities"},
+    {"render.mount-point", Severity::Error, "a volume mount has a path or is a cache with a default path"},
+    {"render.owner-uid", Severity::Error,
+     "an object whose children a controller creates has a uid from the API server"},
+    {"render.quantity", Severity::Error, "resources are valid quantities"},
     {"render.service", Severity::Error, "a service is not null"},
-    {"render.size", Severity::Error, "what services share is not multiplied beyond reason"},
-    {"render.trtllm-nodes", Severity::Error, "the hosts of a TensorRT-LLM component fit one command"},
+    {"render.size", Severity::Error, "services, shared variables and claims do not exceed the limits"},
+    {"render.trtllm-nodes", Severity::Error, "one command can list the hosts of a TensorRT-LLM component"},
 }};
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 namespace dynamo::render {
 
-/// What rendering refuses (`render::Errors`); the API server's own rules of pods are podrules' business.
+/// The rules of rendering errors (`render::Errors`). The rules of the API server for pods are in rules/pod.
 std::span<const field::Rule> rules();
 
 }  // namespace dynamo::render

@@ -57,7 +57,7 @@ void renderModelService(const Value& owner, std::string_view model, bool control
   }
   Value service = makeObject("v1", "Service", name, namespaceOf(owner), allocator);
   setMetadata(service, "labels",
-              make.object(api::label::kBaseModelHash, hash, api::label::kManagedBy, "dynamo-operator"),
+              make.object(api::label::kBaseModelHash, hash, api::label::kManagedBy, api::kOperatorName),
               allocator);
   setMetadata(service, "annotations", make.object(api::annotation::kBaseModel, model), allocator);
   setOwner(service, owner, allocator, controller);

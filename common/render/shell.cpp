@@ -16,7 +16,7 @@ using json::Value;
 constexpr std::string_view kNeedsQuotes = " \t\n'\"\\{}[]$`!;&|<>()*?~#";
 constexpr std::string_view kBlank = " \t\n\v\f\r";
 
-/// Length of a reference $(NAME) at the start of `text`; 0 when there is none.
+/// Length of a reference $(NAME) at the start of `text`; 0 if there is none.
 std::size_t referenceLength(std::string_view text) {
   static const re2::RE2 kReference{R"(\$\([A-Za-z_][-A-Za-z0-9_.]*\))"};
   const re2::StringPiece piece{text.data(), text.size()};
@@ -52,8 +52,8 @@ std::optional<long long> number(std::string_view text) {
 }
 
 struct Expressions {
-  re2::RE2 module;  ///< … -m dynamo.vllm
-  re2::RE2 token;   ///< any word with the framework's name: what the reference goes by
+  re2::RE2 module;  ///< matches "python3 -m dynamo.vllm"
+  re2::RE2 token;   ///< any word with the framework name, as in the reference
 
   explicit Expressions(std::string_view framework)
       : module(fmt::format(R"((python[0-9.]*\s[^|&;]*?-m\s+dynamo\.{}[^\s|&;]*)([^|&;]*))", framework)),
@@ -66,7 +66,7 @@ const Expressions& expressionsOf(std::string_view framework) {
   return framework == "vllm" ? kVllmExpressions : kSglangExpressions;
 }
 
-/// re2's rewrite strings give a meaning to backslashes.
+/// Escapes backslashes, which are special in rewrite strings of RE2.
 std::string literal(std::string_view flags) {
   std::string out;
   for (const char c : flags) {
@@ -83,10 +83,11 @@ bool runs(std::string_view text, std::string_view framework) {
          re2::RE2::PartialMatch(piece, expressions.token);
 }
 
-/// The first item that runs the framework by itself, as the text of a shell.
-const Value* itemThatRuns(const Value* list, std::string_view framework) {
+/// The first item that is a shell script which runs the framework. `List` is Value or const Value.
+template <typename List>
+List* itemThatRuns(List* list, std::string_view framework) {
   if (list == nullptr || !list->IsArray()) return nullptr;
-  for (const Value& item : list->GetArray()) {
+  for (List& item : list->GetArray()) {
     if (runs(json::text(item), framework)) return &item;
   }
   return nullptr;
@@ -97,7 +98,8 @@ void appendItems(const Value* list, std::vector<std::string_view>& all) {
   for (const Value& item : list->GetArray()) all.push_back(json::text(item));
 }
 
-/// "sh -c", "/bin/bash -ec": what follows is a text and its $0, $1, ….
+/// Whether the command is a shell with a script, such as "sh -c" or "/bin/bash -ec". Later items are the
+/// script and its arguments.
 bool isScript(const std::vector<std::string_view>& items) {
   if (items.size() < 2) return false;
   const std::string_view name = items[0].substr(items[0].rfind('/') + 1);
@@ -105,7 +107,7 @@ bool isScript(const std::vector<std::string_view>& items) {
   return shell && items[1].starts_with('-') && items[1].ends_with('c');
 }
 
-/// Whether a launcher starts the framework: [env, A=b, python3, -m, dynamo.vllm].
+/// Whether a launcher starts the framework, for example [env, A=b, python3, -m, dynamo.vllm].
 bool isLaunched(const Value& container, std::string_view framework) {
   std::vector<std::string_view> items;
   appendItems(json::find(container, "command"), items);
@@ -117,17 +119,19 @@ bool isLaunched(const Value& container, std::string_view framework) {
          std::next(flag)->starts_with(fmt::format("dynamo.{}", framework));
 }
 
-/// Where flags for the framework belong.
-struct Place {
-  bool process = false;         ///< behind all arguments of the container
-  const Value* text = nullptr;  ///< into this text of a shell
+/// Where the flags of the framework are added. `Text` is const where the container is.
+template <typename Text>
+struct FlagTarget {
+  bool process = false;  ///< after all arguments of the container
+  Text* text = nullptr;  ///< inside this shell script
 };
 
-Place placeOf(const Value& container, std::string_view framework) {
-  const Value* command = json::find(container, "command");
+template <typename Container>
+FlagTarget<Container> flagTargetOf(Container& container, std::string_view framework) {
+  Container* command = json::find(container, "command");
   const bool given = command != nullptr && command->IsArray() && !command->Empty();
   if (given && isPython(json::text((*command)[0]))) return {.process = true};
-  if (const Value* text = itemThatRuns(json::find(container, "args"), framework)) return {.text = text};
+  if (Container* text = itemThatRuns(json::find(container, "args"), framework)) return {.text = text};
   if (isLaunched(container, framework)) return {.process = true};
   return {.text = itemThatRuns(command, framework)};
 }
@@ -187,13 +191,13 @@ std::optional<std::string> injectIntoText(std::string_view text, std::string_vie
 
 bool injectFlags(Value& container, const Flags& flags, bool needsShell, std::string_view framework,
                  Allocator& allocator) {
-  const Place place = placeOf(container, framework);
-  if (place.text != nullptr) {
-    const auto changed = injectIntoText(json::text(*place.text), flags.shell, framework);
-    if (changed) *const_cast<Value*>(place.text) = json::string(*changed, allocator);
+  const FlagTarget<Value> target = flagTargetOf(container, framework);
+  if (target.text != nullptr) {
+    const auto changed = injectIntoText(json::text(*target.text), flags.shell, framework);
+    if (changed) *target.text = json::string(*changed, allocator);
     return changed.has_value();
   }
-  if (!place.process) return false;
+  if (!target.process) return false;
   const Value* command = json::find(container, "command");
   Value* args = json::find(container, "args");
   if (args != nullptr && !args->IsArray()) args = nullptr;
@@ -214,8 +218,8 @@ bool injectFlags(Value& container, const Flags& flags, bool needsShell, std::str
 }
 
 bool takesFlags(const Value& container, std::string_view framework) {
-  const Place place = placeOf(container, framework);
-  return place.process || place.text != nullptr;
+  const FlagTarget<const Value> target = flagTargetOf(container, framework);
+  return target.process || target.text != nullptr;
 }
 
 long long flagValue(const Value& container, std::string_view flag, std::string_view shortFlag) {
@@ -225,7 +229,7 @@ long long flagValue(const Value& container, std::string_view flag, std::string_v
     if (all[i] != flag) continue;
     if (const auto value = number(all[i + 1])) return *value;
   }
-  // What the reference does not read: other spellings, and the command.
+  // The reference ignores other spellings and the command.
   appendWords(json::find(container, "command"), all);
   for (std::size_t i = 0; i < all.size(); ++i) {
     for (const std::string_view name : {flag, shortFlag}) {

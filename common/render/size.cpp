@@ -15,23 +15,24 @@ constexpr std::string_view kRule = "render.size";
 constexpr field::Members kServices = "spec.services";
 constexpr field::Members kEnvs = "spec.envs";
 constexpr field::Members kClaims = "spec.pvcs";
-constexpr std::size_t kMostServices = 100;
-/// Names of children hold less. Every path of a finding names the service, and there may be thousands.
-constexpr std::size_t kMostOfName = 253;
-/// Variables of the graph stand in every service. An object of etcd has 1.5 MiB, and all services may be in
-/// one.
-constexpr std::size_t kMostCopied = std::size_t{1} << 20U;
-/// Tens of thousands of variables that are read for each service.
-constexpr std::size_t kMostRead = std::size_t{40} << 20U;
-constexpr std::size_t kAroundVariable = 100;  // what a variable takes besides its text
-/// Each service is held against every claim.
-constexpr std::size_t kMostPairs = 20'000;
+constexpr std::size_t kMaxServices = 100;
+/// Longer names are invalid in children anyway. The limit keeps findings small, because each field path
+/// contains the name of the service.
+constexpr std::size_t kMaxNameBytes = 253;
+/// Bytes of graph variables in all services. Every service gets a copy, and one etcd object (1.5 MiB) may
+/// contain all services.
+constexpr std::size_t kMaxCopiedBytes = std::size_t{1} << 20U;
+/// Bytes of graph variables that validation reads for all services: tens of thousands of variables each.
+constexpr std::size_t kMaxReadBytes = std::size_t{40} << 20U;
+constexpr std::size_t kVariableOverhead = 100;  // bytes of a variable besides name and value
+/// Pairs of services and claims. Each service is checked against each claim.
+constexpr std::size_t kMaxPairs = 20'000;
 
 std::size_t bytesOf(const Value* envs) {
   std::size_t bytes = 0;
   if (envs == nullptr || !envs->IsArray()) return bytes;
   for (const Value& variable : envs->GetArray()) {
-    bytes += kAroundVariable + json::findText(&variable, "name").size() +
+    bytes += kVariableOverhead + json::findText(&variable, "name").size() +
              json::findText(&variable, "value").size();
   }
   return bytes;
@@ -71,26 +72,26 @@ field::FieldError error(field::ErrorType type, field::Members field, std::string
 Errors tooLarge(const Value& graph) {
   using field::ErrorType;
   const Size size = sizeOf(graph);
-  if (size.services > kMostServices) {
+  if (size.services > kMaxServices) {
     return {error(ErrorType::TooMany, kServices,
-                  fmt::format("must have at most {} services (it has {})", kMostServices, size.services))};
+                  fmt::format("must have at most {} services (it has {})", kMaxServices, size.services))};
   }
-  if (size.name > kMostOfName) {
+  if (size.name > kMaxNameBytes) {
     return {error(
         ErrorType::TooLong, kServices,
-        fmt::format("names of services may have at most {} bytes (one has {})", kMostOfName, size.name))};
+        fmt::format("names of services must have at most {} bytes (one has {})", kMaxNameBytes, size.name))};
   }
   Errors errors;
-  if (size.copied > kMostCopied) {
+  if (size.copied > kMaxCopiedBytes) {
     errors.push_back(
         error(ErrorType::TooLong, kEnvs,
-              fmt::format("{} services with a copy each would take {} bytes, at most {} are allowed",
-                          size.services, size.copied, kMostCopied)));
+              fmt::format("must take at most {} bytes in all services (in {} services it takes {})",
+                          kMaxCopiedBytes, size.services, size.copied)));
   }
-  if (size.pairs() > kMostPairs) {
+  if (size.pairs() > kMaxPairs) {
     errors.push_back(error(ErrorType::TooMany, kClaims,
                            fmt::format("must have at most {} claims with {} services (it has {})",
-                                       kMostPairs / size.services, size.services, size.claims)));
+                                       kMaxPairs / size.services, size.services, size.claims)));
   }
   return errors;
 }
@@ -104,8 +105,8 @@ bool grown(const field::Path& field, const Value& graph, const Value& old) {
 
 bool judgeable(const Value& graph) {
   const Size size = sizeOf(graph);
-  return size.services <= kMostServices && size.name <= kMostOfName && size.copied <= kMostRead &&
-         size.pairs() <= kMostPairs;
+  return size.services <= kMaxServices && size.name <= kMaxNameBytes && size.copied <= kMaxReadBytes &&
+         size.pairs() <= kMaxPairs;
 }
 
 }  // namespace dynamo::render

@@ -1,19 +1,18 @@
 #pragma once
-// How large a graph may be: what its services share is multiplied by them.
+// Limits of the size of a graph. Fields that all services share count once per service.
 
 #include "common/render/component.h"
 
 namespace dynamo::render {
 
-/// Errors of a graph that is not to be rendered: a manifest that fits etcd could otherwise cost minutes and
-/// many GiB. Real graphs stay a hundred times below.
+/// The errors of a graph that is too large to be rendered. Without limits, a manifest that etcd accepts could
+/// take minutes and many GiB. Real graphs are a hundred times smaller.
 Errors tooLarge(const json::Value& graph);
 
-/// Whether what one of these errors at `field` is about has grown since `old`.
+/// Whether the size that an error of tooLarge() at `field` reports has grown since `old`.
 bool grown(const field::Path& field, const json::Value& graph, const json::Value& old);
 
-/// Whether a graph may be judged service by service though it is too large to be rendered. Real graphs
-/// may, by far.
+/// Whether a graph is small enough to validate each service, even if it is too large to be rendered.
 bool judgeable(const json::Value& graph);
 
 }  // namespace dynamo::render

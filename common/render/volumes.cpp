@@ -15,6 +15,12 @@ namespace {
 using json::Allocator;
 using json::Value;
 
+const field::Path kSharedMemory{"sharedMemory"};
+
+field::Path mountField(std::size_t index, std::string_view member) {
+  return field::Path{"volumeMounts"}[index] / member;
+}
+
 bool hasVolume(const PodDraft& pod, std::string_view name) {
   return json::findNamed(json::find(pod.spec, "volumes"), name) != nullptr ||
          json::findNamed(&pod.volumes, name) != nullptr;
@@ -25,7 +31,7 @@ bool isMounted(const Component& component, const PodDraft& pod, std::string_view
          k8s::podMountsVolume(component.podSpec(), volume);
 }
 
-/// The path of `mount`; empty when it has none, with the error told.
+/// The path of `mount`. Empty if there is none, which is added to `errors`.
 std::string_view mountPathOf(const Component& component, const Value& mount, const field::At& at,
                              Errors& errors) {
   const std::string_view given = json::findText(&mount, "mountPoint");
@@ -56,9 +62,25 @@ void addClaims(const Component& component, PodDraft& pod, Errors& errors, Alloca
     }
     const std::string_view mountPath = mountPathOf(component, (*mounts)[i], at, errors);
     if (mountPath.empty()) continue;
+    Origins* origins = pod.origins;
     if (present.emplace(name).second) {
+      if (origins != nullptr) {
+        const field::Path volume = pod.nextVolume();
+        origins->made(volume, mountField(i, "name"));
+        for (const field::Members member : {field::Members{"name"}, {"persistentVolumeClaim.claimName"}}) {
+          origins->user(volume / member, mountField(i, "name"));
+        }
+      }
       make.push(pod.volumes,
                 make.object("name", name, "persistentVolumeClaim", make.object("claimName", name)));
+    }
+    if (origins != nullptr) {
+      const field::Path mounted = pod.nextOfMain("volumeMounts");
+      origins->made(mounted, mountField(i, "name"));
+      origins->user(mounted / "name", mountField(i, "name"));
+      const bool given = !json::findText(&(*mounts)[i], "mountPoint").empty();
+      origins->set(mounted / "mountPath",
+                   {given ? Origin::Source::User : Origin::Source::Default, mountField(i, "mountPoint")});
     }
     json::ensureList(pod.main, "volumeMounts", allocator)
         .PushBack(make.object("name", name, "mountPath", mountPath), allocator);
@@ -71,19 +93,27 @@ void addSharedMemory(const Component& component, const model::Completion& comple
   if (given == nullptr && completion.sharedMemory.empty()) return;
   if (json::findBool(given, "disabled").value_or(false)) return;
   const Value* size = json::find(given, "size");
+  Origin::Source sizedBy = Origin::Source::User;
   for (const model::Unit& unit : completion.sharedMemory) {
     if (unit.name == "disabled") return;
     size = &unit.value;
+    sizedBy = Origin::Source::Default;
   }
   const bool taken = k8s::mountsAt(json::find(pod.main, "volumeMounts"), "mountPath", api::kSharedMemoryPath);
   if (taken && !isMounted(component, pod, api::kSharedMemory)) return;
   const json::Maker make{allocator};
   if (!hasVolume(pod, api::kSharedMemory)) {
+    if (pod.origins != nullptr) {
+      const field::Path volume = pod.nextVolume();
+      pod.origins->byOperator(volume, kSharedMemory);
+      pod.origins->set(volume / "emptyDir.sizeLimit", {sizedBy, kSharedMemory / "size"});
+    }
     Value source = make.object("medium", "Memory");
     if (size != nullptr) make.set(source, "sizeLimit", *size);
     make.push(pod.volumes, make.object("name", api::kSharedMemory, "emptyDir", std::move(source)));
   }
   if (taken) return;
+  if (pod.origins != nullptr) pod.origins->byOperator(pod.nextOfMain("volumeMounts"), kSharedMemory);
   json::ensureList(pod.main, "volumeMounts", allocator)
       .PushBack(make.object("name", api::kSharedMemory, "mountPath", api::kSharedMemoryPath), allocator);
 }

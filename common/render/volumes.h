@@ -1,5 +1,5 @@
 #pragma once
-// Volumes and mounts that a component's own fields ask for (quirk pod-Q11a).
+// Adds the volumes and mounts of the fields of a component (quirk pod-Q11a).
 
 #include "common/json/value.h"
 #include "common/model/completion.h"
@@ -8,7 +8,7 @@
 
 namespace dynamo::render {
 
-/// `volumeMounts` and `sharedMemory` of the component: volumes into pod.volumes, mounts onto pod.main.
+/// Adds the volumes of `volumeMounts` and `sharedMemory` to pod.volumes and their mounts to pod.main.
 void addVolumes(const Component& component, const model::Completion& completion, PodDraft& pod,
                 Errors& errors, json::Allocator& allocator);
 

@@ -1,23 +1,24 @@
 #pragma once
-// The workloads that run a component's pods; one file each.
+// Renders the workloads of components. Each kind of workload has a file.
 
 #include "common/render/children.h"
+#include "common/render/pod.h"
 
 namespace dynamo::render {
 
 /// The pod's account, where nobody named one: the labelled one of the namespace, else "default".
-void ensureServiceAccount(const Component& component, const FactsView& facts, json::Value& podSpec,
+void ensureServiceAccount(const Component& component, const FactsView& facts, Pod& pod,
                           json::Allocator& allocator);
 
-/// Deployment of the DynamoComponentDeployment `owner`.
+/// The Deployment of the DynamoComponentDeployment `owner`.
 void renderDeployment(const json::Value& owner, const Component& component, const Context& context,
                       Children& children);
 
-/// One LeaderWorkerSet and one PodGroup a replica.
+/// One LeaderWorkerSet and one PodGroup per replica.
 void renderLeaderWorkerSets(const json::Value& owner, const Component& component, const Context& context,
                             Children& children);
 
-/// The PodCliqueSet of a graph; components whose pods cannot be rendered are errors and none is made.
+/// The PodCliqueSet of a graph. If a pod cannot be rendered, there is an error and no PodCliqueSet.
 void renderPodCliqueSet(const json::Value& graph, const std::vector<Component>& components,
                         const Context& context, Children& children);
 

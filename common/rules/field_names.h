@@ -1,5 +1,5 @@
 #pragma once
-// The names of findings and tables of rules, which every rule uses.
+// Names of common/field that all rules use: findings, field paths and tables of rules.
 
 #include "common/field/check.h"
 #include "common/field/finding.h"

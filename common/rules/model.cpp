@@ -1,4 +1,4 @@
-// DynamoModel.
+// The rules of DynamoModel.
 
 #include "common/field/judge.h"
 #include "common/k8s/object.h"
@@ -16,30 +16,31 @@ std::string_view typeOf(const Value& object) {
 
 void modelNamed(const Request& request, const Report& report) {
   if (json::findText(specOf(request.object), "modelName").empty()) {
-    report.required("spec.modelName", "the name under which the model is served");
+    report.required("spec.modelName", "must be the name under which the model is served");
   }
 }
 
 void baseModelNamed(const Request& request, const Report& report) {
   if (json::findText(specOf(request.object), "baseModelName").empty()) {
-    report.required("spec.baseModelName", "the name in modelRef of the services that serve it");
+    report.required("spec.baseModelName",
+                    "must be the name in modelRef of the services that serve the model");
   }
 }
 
 void loraSource(const Request& request, const Report& report) {
   if (typeOf(request.object) != "lora") return;
   const Value* source = json::findObject(specOf(request.object), "source");
-  if (source == nullptr) return report.required("spec.source", "a lora model is loaded from there");
+  if (source == nullptr) return report.required("spec.source", "must be set when modelType is lora");
   const std::string_view uri = json::findText(source, "uri");
-  if (uri.empty()) return report.required("spec.source.uri", "a lora model is loaded from there");
+  if (uri.empty()) return report.required("spec.source.uri", "must be set when modelType is lora");
   if (uri.starts_with("s3://") || uri.starts_with("hf://")) return;
   report.invalid("spec.source.uri", uri, R"(must start with "s3://" or "hf://")");
 }
 
-void sourceNamed(const Request& request, const Report& report) {
+void sourceHasPath(const Request& request, const Report& report) {
   const std::string_view uri = json::findText(json::findObject(specOf(request.object), "source"), "uri");
   if (uri != "s3://" && uri != "hf://") return;
-  report.warn("spec.source.uri", "names nothing after the scheme");
+  report.warn("spec.source.uri", "has no path after the scheme");
 }
 
 bool changed(const Request& request, std::string_view field) {
@@ -47,26 +48,27 @@ bool changed(const Request& request, std::string_view field) {
          json::findText(specOf(*request.old), field) != json::findText(specOf(request.object), field);
 }
 
-void typeLocked(const Request& request, const Report& report) {
+void typeImmutable(const Request& request, const Report& report) {
   if (changed(request, "modelType")) {
     report.invalid("spec.modelType", typeOf(request.object), "field is immutable");
   }
 }
 
-void baseModelLocked(const Request& request, const Report& report) {
+void baseModelImmutable(const Request& request, const Report& report) {
   const std::string_view name = json::findText(specOf(request.object), "baseModelName");
   if (!name.empty() && changed(request, "baseModelName")) {
     report.invalid("spec.baseModelName", name, "field is immutable");
   }
 }
 
-void typeMatters(const Request& request, const Report& report) {
-  if (changed(request, "modelType")) report.warn("spec.modelType", "another type is another model");
+void warnTypeChange(const Request& request, const Report& report) {
+  if (changed(request, "modelType"))
+    report.warn("spec.modelType", "a model of another type needs its own DynamoModel");
 }
 
-void baseModelMatters(const Request& request, const Report& report) {
+void warnBaseModelChange(const Request& request, const Report& report) {
   if (changed(request, "baseModelName")) {
-    report.warn("spec.baseModelName", "endpoints of another base model would be used");
+    report.warn("spec.baseModelName", "the endpoints of another base model will be used");
   }
 }
 
@@ -75,13 +77,18 @@ constexpr std::array kChecks = {
     Check<Request>{{"model.base-required", Severity::Error, "a model has a base model"}, baseModelNamed},
     Check<Request>{{"model.lora-source", Severity::Error, "a lora model has a source, s3:// or hf://"},
                    loraSource},
-    Check<Request>{{"model.source-named", Severity::Warning, "a source names something after its scheme"},
-                   sourceNamed},
-    Check<Request>{{"model.type-immutable", Severity::Lock, "modelType may not change"}, typeLocked},
-    Check<Request>{{"model.base-immutable", Severity::Lock, "baseModelName may not change"}, baseModelLocked},
-    Check<Request>{{"model.type-change", Severity::Warning, "another type is another model"}, typeMatters},
-    Check<Request>{{"model.base-change", Severity::Warning, "another base model has other endpoints"},
-                   baseModelMatters},
+    Check<Request>{
+        {"model.source-named", Severity::Warning, "the URI of a source has a path after its scheme"},
+        sourceHasPath},
+    Check<Request>{{"model.type-immutable", Severity::Lock, "modelType is immutable"}, typeImmutable},
+    Check<Request>{{"model.base-immutable", Severity::Lock, "baseModelName is immutable"},
+                   baseModelImmutable},
+    Check<Request>{
+        {"model.type-change", Severity::Warning, "a model of another type needs its own DynamoModel"},
+        warnTypeChange},
+    Check<Request>{
+        {"model.base-change", Severity::Warning, "a change of baseModelName selects other endpoints"},
+        warnBaseModelChange},
 };
 
 constexpr auto kRules = rulesIn(kChecks);

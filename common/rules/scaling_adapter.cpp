@@ -1,5 +1,5 @@
-// DynamoGraphDeploymentScalingAdapter: whether the graph and the service exist is the controller's to say.
-// The schema requires the same below a spec, but not a spec (quirk a1-Q1).
+// The rules of DynamoGraphDeploymentScalingAdapter. The controller reports whether the graph and the service
+// exist. The schema requires the same fields below spec, but it does not require spec (quirk a1-Q1).
 
 #include "common/field/judge.h"
 #include "common/k8s/names.h"
@@ -10,18 +10,18 @@ namespace {
 
 using json::Value;
 
-void targetNamed(const Request& request, const Report& report) {
+void targetRequired(const Request& request, const Report& report) {
   const Value* target = json::findObject(json::findObject(&request.object, "spec"), "dgdRef");
   if (json::findText(target, "name").empty()) {
-    report.required("spec.dgdRef.name", "the DynamoGraphDeployment to scale");
+    report.required("spec.dgdRef.name", "must name the DynamoGraphDeployment to scale");
   }
   if (json::findText(target, "serviceName").empty()) {
-    report.required("spec.dgdRef.serviceName", "the service to scale");
+    report.required("spec.dgdRef.serviceName", "must name the service to scale");
   }
 }
 
-/// Names that no graph and no service can have.
-void targetPossible(const Request& request, const Report& report) {
+/// Rejects names that no graph or service can have.
+void targetNamesValid(const Request& request, const Report& report) {
   const Value* target = json::findObject(json::findObject(&request.object, "spec"), "dgdRef");
   const std::string_view graph = json::findText(target, "name");
   const std::string_view service = json::findText(target, "serviceName");
@@ -29,10 +29,10 @@ void targetPossible(const Request& request, const Report& report) {
   if (!service.empty()) report.check("spec.dgdRef.serviceName", service, k8s::labelValueProblem(service));
 }
 
-void replicasGiven(const Request& request, const Report& report) {
+void replicasRequired(const Request& request, const Report& report) {
   const Value* replicas = json::find(json::findObject(&request.object, "spec"), "replicas");
   if (replicas == nullptr) {
-    report.required("spec.replicas", "the replicas of the service");
+    report.required("spec.replicas", "must be the number of replicas of the service");
   } else if (replicas->IsInt64() && replicas->GetInt64() < 0) {
     report.invalid("spec.replicas", *replicas, "must be greater than or equal to 0");
   }
@@ -40,12 +40,12 @@ void replicasGiven(const Request& request, const Report& report) {
 
 constexpr std::array kChecks = {
     Check<Request>{{"adapter.target-required", Severity::Error, "an adapter names a graph and a service"},
-                   targetNamed},
-    Check<Request>{{"adapter.target-possible", Severity::Error,
-                    "an adapter names what a graph and a service can be called"},
-                   targetPossible},
+                   targetRequired},
+    Check<Request>{
+        {"adapter.target-possible", Severity::Error, "an adapter has valid names of a graph and a service"},
+        targetNamesValid},
     Check<Request>{{"adapter.replicas", Severity::Error, "an adapter has replicas, 0 or more"},
-                   replicasGiven},
+                   replicasRequired},
 };
 
 constexpr auto kRules = rulesIn(kChecks);

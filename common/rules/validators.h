@@ -1,7 +1,6 @@
 #pragma once
-// The rules beyond the schema of DynamoGraphDeployment, DynamoComponentDeployment,
-// DynamoGraphDeploymentScalingAdapter, DynamoModel and DynamoCheckpoint. What the API server would refuse in
-// the rendered children is not looked at here.
+// The rules of DynamoGraphDeployment, DynamoComponentDeployment, DynamoGraphDeploymentScalingAdapter,
+// DynamoModel and DynamoCheckpoint beyond their schemas. They do not check rendered children.
 
 #include <optional>
 #include <span>
@@ -15,32 +14,33 @@
 
 namespace dynamo::rules {
 
-/// Where checkpoints are kept, as the configuration says.
+/// The storage of checkpoints in the operator's configuration.
 struct CheckpointStorage {
   std::string type;      ///< "pvc", "s3" or "oci"; empty: "pvc"
-  std::string pvcName;   ///< of pvc
-  std::string basePath;  ///< of pvc
-  std::string uri;       ///< of s3 and oci
+  std::string pvcName;   ///< for type "pvc"
+  std::string basePath;  ///< for type "pvc"
+  std::string uri;       ///< for types "s3" and "oci"
 };
 
-/// What the rules need to know of the operator's configuration and of the cluster. The defaults are those of
-/// an operator without configuration in an unknown cluster.
+/// Settings of the operator and facts about the cluster that the rules depend on. The defaults stand for an
+/// operator without a configuration file in an unknown cluster.
 struct GraphPolicy {
-  bool groveDisabled = false;  ///< by configuration, or because the cluster is known to lack it
-  bool lwsDisabled = false;    ///< the same
+  bool groveDisabled = false;  ///< by the configuration, or because the cluster is known not to have Grove
+  bool lwsDisabled = false;    ///< the same for LeaderWorkerSet
   bool checkpointEnabled = false;
   CheckpointStorage checkpointStorage{"pvc", "snapshot-pvc", "/checkpoints", ""};
-  std::string ingressFault;  ///< setting for which default Ingresses are refused; empty: none
+  std::string ingressFault;  ///< the setting that makes default Ingresses invalid; empty: none
   std::string discoveryBackend = "kubernetes";
-  bool virtualServices = false;  ///< the configuration names a gateway: without, none are made
-  /// Service accounts, "namespace/name", that may change what scaling adapters own: the operator's own and
-  /// those of the configuration. `planner-serviceaccount` of the object's namespace always may.
+  bool virtualServices = false;     ///< the configuration names a gateway, without which none are created
+  bool honoursAutoscaling = false;  ///< compatibility.autoscaling of the configuration
+  /// Service accounts, "namespace/name", that may change replicas owned by scaling adapters: the operator's
+  /// account and those of the configuration. `planner-serviceaccount` of the object's namespace always may.
   std::vector<std::string> scalingAllowed;
-  std::string operatorAccount;  ///< "namespace/name" of the controller's service account; empty: not known
-  std::optional<bool> inferenceApiPresent;  ///< inference.networking.k8s.io; unknown: not checked
+  std::string operatorAccount;  ///< "namespace/name" of the controller's service account; empty when unknown
+  std::optional<bool> inferenceApiPresent;  ///< inference.networking.k8s.io; not checked when unknown
 };
 
-/// APIs of the cluster; absent: not known, then nothing is refused for the lack of one.
+/// APIs of the cluster. nullopt means unknown: an object is never rejected because of an unknown API.
 struct ClusterApis {
   std::optional<bool> grove;
   std::optional<bool> leaderWorkerSet;
@@ -57,14 +57,14 @@ struct Request {
   std::string_view username;         ///< userInfo.username; may be empty
   const GraphPolicy& policy;
 
-  /// The old object written once more: what it breaks was broken before.
+  /// The old object as an update of itself. Its defects existed before the update.
   Request again() const { return {*old, old, username, policy}; }
 };
 
-// All findings, errors sorted by path, of every independent defect. On UPDATE a defect that the old object
-// has too is a warning, and an object that is being deleted is not looked at.
+// These functions return a finding for every independent defect, with errors sorted by path. On UPDATE a
+// defect that the old object already has is a warning, and an object that is being deleted is not checked.
 Findings validateDgd(const Request& request);
-/// validateDgd() by the rules that hold for a part of a graph, whatever stands around it.
+/// validateDgd() with only the rules that apply to a part of a graph, regardless of the rest.
 Findings validateDgdParts(const Request& request);
 Findings validateDcd(const Request& request);
 Findings validateScalingAdapter(const Request& request);

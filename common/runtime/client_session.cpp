@@ -9,7 +9,7 @@
 namespace dynamo::runtime {
 namespace {
 
-// One TLS record: what a read can give at most.
+// The size of a TLS record, which is the maximum result of a read.
 constexpr std::size_t kPart = std::size_t{16} << 10;
 
 using Failure = std::optional<TransportError>;
@@ -20,7 +20,8 @@ bool printable(std::string_view text) {
                       [](char c) { return static_cast<unsigned char>(c) < ' ' || c == kDelete; });
 }
 
-/// A space would end the target, and a colon the name of a header.
+/// Returns whether the request can be sent safely. A space would end the target, and a colon the name of a
+/// header.
 bool writable(const ClientRequest& request) {
   const auto word = [](std::string_view text) {
     return printable(text) && !text.empty() && text.find(' ') == std::string_view::npos;
@@ -37,7 +38,7 @@ std::string textOf(const ClientRequest& request, const std::string& host) {
   for (const Header& header : request.headers) {
     out.append(header.name).append(": ").append(header.value).append("\r\n");
   }
-  // Of methods without a body the header would say something about the resource, or nothing.
+  // GET and HEAD have no body, and Content-Length has no defined meaning for them.
   if (!request.body.empty() || (request.method != "GET" && request.method != "HEAD")) {
     out.append("Content-Length: ").append(std::to_string(request.body.size())).append("\r\n");
   }
@@ -61,30 +62,31 @@ class ClientSession::Impl {
   Wire wire;
   std::string host;
   std::string in;    ///< received, not yet parsed
-  std::string body;  ///< of the reply, as it came last
+  std::string body;  ///< body bytes of the reply that the caller has not read yet
   ReplyParser parser{false};
-  bool asked = false;     ///< a reply is under way or was read
-  bool answered = false;  ///< something of that reply has come
-  bool kept = false;      ///< an earlier request was answered
-  bool given = false;     ///< the caller has `body`
+  bool asked = false;         ///< a request was sent
+  bool answered = false;      ///< part of the reply to the last request has arrived
+  bool reused = false;        ///< there was an earlier request
+  bool bodyReturned = false;  ///< `body` was returned to the caller
   bool broken = false;
 };
 
 Task<Failure> ClientSession::Impl::waitFor(Io io, Stage stage, Deadline deadline) {
   if (io == Io::closed) {
     broken = true;
+    if (stage == Stage::Send) wire.readAlert();
     const TlsFault& fault = wire.fault();
     TransportError error{stage, TransportProblem::Closed, "the peer closed the connection"};
     if (!fault.reason.empty()) {
       error.problem = fault.untrusted ? TransportProblem::Untrusted : TransportProblem::Tls;
       error.message = "TLS failed: " + fault.reason;
     }
-    error.stale = error.problem == TransportProblem::Closed && kept && !answered;
+    error.stale = error.problem == TransportProblem::Closed && reused && !answered;
     co_return error;
   }
-  const Woken how =
+  const WaitResult how =
       io == Io::wantRead ? co_await socket.readable(deadline) : co_await socket.writable(deadline);
-  if (how == Woken::Ready) co_return std::nullopt;
+  if (how == WaitResult::Ready) co_return std::nullopt;
   broken = true;
   co_return waitError(stage, how);
 }
@@ -135,7 +137,7 @@ Failure ClientSession::Impl::take() {
     return TransportError{Stage::Receive, TransportProblem::Malformed, std::string{why}};
   };
   if (parser.state() == ReplyParser::State::Malformed) return malformed(parser.problem());
-  // What the parser leaves is a part of the head, or of the line before a chunk.
+  // The remaining bytes are part of the head, or of a chunk header.
   if (parser.state() != ReplyParser::State::Done && in.size() > kMaxReplyHead) {
     return malformed("the head of the reply or of a chunk is too large");
   }
@@ -146,13 +148,13 @@ ClientSession::ClientSession(std::unique_ptr<Impl> impl) : impl_(std::move(impl)
 ClientSession::ClientSession(ClientSession&&) noexcept = default;
 ClientSession::~ClientSession() = default;
 
-Task<Transported<ClientSession>> ClientSession::open(EventLoop& loop, Target target, ClientContext context,
-                                                     Deadline deadline) {
+Task<TransportResult<ClientSession>> ClientSession::open(EventLoop& loop, Target target,
+                                                         ClientContext context, Deadline deadline) {
   auto connected = co_await connectTo(loop, target.endpoint, deadline);
   if (auto* error = std::get_if<TransportError>(&connected)) co_return std::move(*error);
   Descriptor& socket = std::get<Descriptor>(connected);
   SslPtr ssl = newClientSession(context, socket.get(), target.serverName);
-  if (!ssl) co_return TransportError{Stage::Handshake, TransportProblem::Tls, "cannot make a TLS client"};
+  if (!ssl) co_return TransportError{Stage::Handshake, TransportProblem::Tls, "cannot create a TLS client"};
   auto impl = std::make_unique<Impl>(std::move(socket), std::move(ssl),
                                      target.host.empty() ? toString(target.endpoint) : target.host);
   Failure failure = co_await impl->shakeHands(deadline);
@@ -160,7 +162,7 @@ Task<Transported<ClientSession>> ClientSession::open(EventLoop& loop, Target tar
   co_return ClientSession{std::move(impl)};
 }
 
-Task<Transported<ReplyHead>> ClientSession::ask(ClientRequest request, Deadline deadline) {
+Task<TransportResult<ReplyHead>> ClientSession::ask(ClientRequest request, Deadline deadline) {
   Impl& at = *impl_;
   if (!runtime::writable(request)) {
     co_return TransportError{Stage::Send, TransportProblem::BadRequest,
@@ -168,12 +170,12 @@ Task<Transported<ReplyHead>> ClientSession::ask(ClientRequest request, Deadline 
   }
   if (at.asked && at.parser.state() != ReplyParser::State::Done) {
     co_return TransportError{Stage::Send, TransportProblem::BadRequest,
-                             "the last reply was not read to its end"};
+                             "the previous reply was not read completely"};
   }
-  at.kept = std::exchange(at.asked, true);
+  at.reused = std::exchange(at.asked, true);
   at.answered = false;
   at.body.clear();
-  at.given = false;
+  at.bodyReturned = false;
   at.parser = ReplyParser{request.method == "HEAD"};
   std::string text = textOf(request, at.host);
   Failure failure = co_await at.send(std::move(text), deadline);
@@ -182,23 +184,23 @@ Task<Transported<ReplyHead>> ClientSession::ask(ClientRequest request, Deadline 
   co_return at.parser.head();
 }
 
-Task<Transported<std::string_view>> ClientSession::read(Deadline deadline) {
+Task<TransportResult<std::string_view>> ClientSession::read(Deadline deadline) {
   Impl& at = *impl_;
-  if (at.given) {
+  if (at.bodyReturned) {
     at.body.clear();
-    at.given = false;
+    at.bodyReturned = false;
   }
   Failure failure;
   while (!failure && at.body.empty() && at.parser.state() == ReplyParser::State::Body) {
     failure = co_await at.fill(deadline);
   }
   if (failure) co_return std::move(*failure);
-  at.given = true;
+  at.bodyReturned = true;
   co_return std::string_view{at.body};
 }
 
-Task<Transported<ClientReply>> ClientSession::exchange(ClientRequest request, std::size_t mostBody,
-                                                       Deadline deadline) {
+Task<TransportResult<ClientReply>> ClientSession::exchange(ClientRequest request, std::size_t maxBodyBytes,
+                                                           Deadline deadline) {
   const auto tooLarge = [this] {
     impl_->broken = true;
     return TransportError{Stage::Receive, TransportProblem::TooLarge, "the reply is too large"};
@@ -206,13 +208,13 @@ Task<Transported<ClientReply>> ClientSession::exchange(ClientRequest request, st
   auto head = co_await ask(std::move(request), deadline);
   if (auto* error = std::get_if<TransportError>(&head)) co_return std::move(*error);
   ClientReply reply{std::move(std::get<ReplyHead>(head)), {}};
-  if (reply.head.length.value_or(0) > mostBody) co_return tooLarge();
+  if (reply.head.length.value_or(0) > maxBodyBytes) co_return tooLarge();
   for (;;) {
     auto part = co_await read(deadline);
     if (auto* error = std::get_if<TransportError>(&part)) co_return std::move(*error);
     const std::string_view bytes = std::get<std::string_view>(part);
     if (bytes.empty()) co_return std::move(reply);
-    if (bytes.size() > mostBody - reply.body.size()) co_return tooLarge();
+    if (bytes.size() > maxBodyBytes - reply.body.size()) co_return tooLarge();
     reply.body.append(bytes);
   }
 }
@@ -222,7 +224,8 @@ bool ClientSession::reusable() {
   if (at.broken || !at.in.empty()) return false;
   if (at.asked && (at.parser.state() != ReplyParser::State::Done || !at.parser.head().keepAlive))
     return false;
-  // What has come since is the peer's goodbye, a message of TLS alone, or something that nobody asked for.
+  // Bytes that arrive between requests are a close_notify, another TLS message without data, or unsolicited
+  // data.
   char byte = 0;
   Wire::clearErrors();
   if (at.wire.read(&byte, 1).io == Io::wantRead) return true;

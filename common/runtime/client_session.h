@@ -1,5 +1,5 @@
 #pragma once
-// A TLS connection to an HTTP/1.1 server, kept for several requests, one after the other.
+// A persistent TLS connection to an HTTP/1.1 server for consecutive requests.
 
 #include <cstddef>
 #include <memory>
@@ -16,16 +16,16 @@
 
 namespace dynamo::runtime {
 
-// Both have constructors because g++ 12 destroys a braced aggregate twice where it is made in a co_await
-// expression.
+// Target and ClientRequest have constructors because g++ 12 destroys a braced aggregate in a co_await
+// expression twice.
 
 struct Target {
   explicit Target(Endpoint endpoint_, std::string serverName_ = {}, std::string host_ = {})
       : endpoint(std::move(endpoint_)), serverName(std::move(serverName_)), host(std::move(host_)) {}
 
   Endpoint endpoint;
-  std::string serverName;  ///< that the certificate must have; empty: any
-  std::string host;        ///< of the Host header; empty: the endpoint
+  std::string serverName;  ///< required name of the server certificate; empty: any name is accepted
+  std::string host;        ///< value of the Host header; empty: the endpoint
 };
 
 struct ClientRequest {
@@ -37,8 +37,8 @@ struct ClientRequest {
         body(std::move(body_)) {}
 
   std::string method;
-  std::string path;             ///< with the query, escaped
-  std::vector<Header> headers;  ///< beside Host and Content-Length
+  std::string path;             ///< escaped, including the query
+  std::vector<Header> headers;  ///< except Host and Content-Length
   std::string body;
 };
 
@@ -47,30 +47,32 @@ struct ClientReply {
   std::string body;
 };
 
-/// All functions belong to the thread of the loop. Of the tasks one may run at a time; a session that had an
-/// error is of no further use. It must go before the loop.
+/// All functions must be called on the loop's thread. Only one task may run at a time. A session cannot be
+/// used after an error. It must be destroyed before the loop.
 class ClientSession {
  public:
-  /// Connects to the first address of the endpoint that answers, and shakes hands.
-  static Task<Transported<ClientSession>> open(EventLoop& loop, Target target, ClientContext context,
-                                               Deadline deadline);
+  /// Connects to the first address of the endpoint that responds, and performs the TLS handshake.
+  static Task<TransportResult<ClientSession>> open(EventLoop& loop, Target target, ClientContext context,
+                                                   Deadline deadline);
   ClientSession(ClientSession&&) noexcept;
   ClientSession& operator=(ClientSession&&) = delete;
   ~ClientSession();
 
-  /// Sends a request and reads the head of the reply. What was left of the last reply must have been read.
-  Task<Transported<ReplyHead>> ask(ClientRequest request, Deadline deadline);
-  /// The next piece of the reply's body as soon as it comes, empty at its end. It holds until the next call.
-  Task<Transported<std::string_view>> read(Deadline deadline);
-  /// A request and its whole reply, the body of which has at most `mostBody` bytes.
-  Task<Transported<ClientReply>> exchange(ClientRequest request, std::size_t mostBody, Deadline deadline);
+  /// Sends a request and reads the response header. The previous reply must have been read completely.
+  Task<TransportResult<ReplyHead>> ask(ClientRequest request, Deadline deadline);
+  /// Returns the next piece of the body as soon as it arrives, or an empty view at the end. The view is valid
+  /// until the next call.
+  Task<TransportResult<std::string_view>> read(Deadline deadline);
+  /// Sends a request and reads the complete reply. The body may have at most `maxBodyBytes` bytes.
+  Task<TransportResult<ClientReply>> exchange(ClientRequest request, std::size_t maxBodyBytes,
+                                              Deadline deadline);
 
-  /// Whether it takes a further request, as far as can be told: the last reply was read to its end and keeps
-  /// the connection, and the peer has neither closed it nor sent anything since.
+  /// Returns whether the session can probably be used for another request: the last reply was read completely
+  /// and allows it, and the peer has neither closed the connection nor sent anything since.
   bool reusable();
-  /// Ends the wait under way, whose task then has the error Cancelled.
+  /// Ends the current wait. Its task returns the error Cancelled.
   void cancel();
-  /// Says goodbye; a session that is only destroyed closes the connection without.
+  /// Sends close_notify. The destructor closes the connection without it.
   void close();
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
-// Time for deadlines: the kernel's coarse clock (4 ms steps) costs a fifth of the exact one.
+// The clock for deadlines. It uses the kernel's coarse clock with a resolution of 4 ms, which is five times
+// as fast as the exact clock.
 
 #include <ctime>
 
@@ -7,7 +8,7 @@
 
 namespace dynamo::runtime {
 
-/// Since boot.
+/// Time since boot.
 using Instant = std::chrono::nanoseconds;
 inline constexpr Instant kNever = Instant::max();
 

@@ -4,26 +4,25 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "common/runtime/reason.h"
-#include "common/runtime/socket_address.h"
 
 namespace dynamo::runtime {
 namespace {
 
-// A peer whose host is gone is noticed within about a minute, while a watch waits for events that may not
-// come.
+// TCP keep-alive detects a lost peer within about a minute. Without it, a watch could wait for events
+// forever.
 constexpr int kProbeAfterSeconds = 30;
 constexpr int kProbeEverySeconds = 10;
 constexpr int kProbes = 3;
 
 void setOption(int fd, int level, int option, int value) {
-  // Best effort: without these options the client is slower to notice, not wrong.
+  // Best effort: without these options a lost peer is only detected later.
   static_cast<void>(::setsockopt(fd, level, option, &value, sizeof value));
 }
 
@@ -35,7 +34,7 @@ void keepAlive(int fd) {
   setOption(fd, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
 }
 
-/// A client reaches all addresses of its own host over the loopback.
+/// Replaces a wildcard address (empty, 0.0.0.0 or ::) with the loopback address.
 Endpoint reachable(Endpoint endpoint) {
   if (endpoint.address.empty() || endpoint.address == "0.0.0.0") endpoint.address = "127.0.0.1";
   if (endpoint.address == "::") endpoint.address = "::1";
@@ -49,22 +48,23 @@ TransportError unreachable(const Endpoint& endpoint, const std::string& why) {
 
 using Addresses = std::variant<std::vector<SocketAddress>, std::string>;
 
-Task<Transported<std::vector<SocketAddress>>> lookUp(EventLoop& loop, Endpoint endpoint, Deadline deadline) {
-  // Shared with the look-up, which may end after the task.
+Task<TransportResult<std::vector<SocketAddress>>> resolveEndpoint(EventLoop& loop, Endpoint endpoint,
+                                                                  Deadline deadline) {
+  // The result is shared with the lookup, which may outlive this task.
   const auto found = std::make_shared<Addresses>();
   if (isIpAddress(endpoint.address)) {
     *found = resolve(endpoint);
   } else {
     std::function<void()> work = [found, endpoint] { *found = resolve(endpoint); };
-    const Woken how = co_await loop.offload(std::move(work), deadline);
-    if (how != Woken::Ready) co_return waitError(Stage::Connect, how);
+    const WaitResult how = co_await loop.offload(std::move(work), deadline);
+    if (how != WaitResult::Ready) co_return waitError(Stage::Connect, how);
   }
   if (const auto* why = std::get_if<std::string>(found.get())) co_return unreachable(endpoint, *why);
   co_return std::move(std::get<0>(*found));
 }
 
-Task<Transported<Descriptor>> connectOne(EventLoop& loop, Endpoint endpoint, SocketAddress address,
-                                         Deadline deadline) {
+Task<TransportResult<Descriptor>> connectOne(EventLoop& loop, Endpoint endpoint, SocketAddress address,
+                                             Deadline deadline) {
   UniqueFd fd{::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
   if (!fd) co_return unreachable(endpoint, reasonOf(errno));
   keepAlive(fd.get());
@@ -72,12 +72,12 @@ Task<Transported<Descriptor>> connectOne(EventLoop& loop, Endpoint endpoint, Soc
   if (!connected && errno != EINPROGRESS) co_return unreachable(endpoint, reasonOf(errno));
   Descriptor socket{loop, std::move(fd)};
   if (!connected) {
-    const Woken how = co_await socket.writable(deadline);
-    if (how == Woken::TimedOut) {
+    const WaitResult how = co_await socket.writable(deadline);
+    if (how == WaitResult::TimedOut) {
       co_return TransportError{Stage::Connect, TransportProblem::TimedOut,
                                unreachable(endpoint, "timed out").message};
     }
-    if (how == Woken::Cancelled) co_return waitError(Stage::Connect, how);
+    if (how == WaitResult::Cancelled) co_return waitError(Stage::Connect, how);
     int error = 0;
     socklen_t size = sizeof error;
     if (::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
@@ -86,21 +86,34 @@ Task<Transported<Descriptor>> connectOne(EventLoop& loop, Endpoint endpoint, Soc
   co_return std::move(socket);
 }
 
+/// Divides the time until `deadline` into `attempts` equal parts, and returns the end of the first part.
+Deadline shareOf(Deadline deadline, std::size_t attempts) {
+  const Deadline now = std::chrono::steady_clock::now();
+  if (deadline == kNoDeadline || deadline <= now || attempts <= 1) return deadline;
+  return now + (deadline - now) / static_cast<Deadline::rep>(attempts);
+}
+
 }  // namespace
 
-Task<Transported<Descriptor>> connectTo(EventLoop& loop, Endpoint endpoint, Deadline deadline) {
-  endpoint = reachable(std::move(endpoint));
-  auto addresses = co_await lookUp(loop, endpoint, deadline);
-  if (auto* error = std::get_if<TransportError>(&addresses)) co_return std::move(*error);
+Task<TransportResult<Descriptor>> connectToAny(EventLoop& loop, Endpoint endpoint,
+                                               std::vector<SocketAddress> addresses, Deadline deadline) {
   TransportError last;
-  for (const SocketAddress& address : std::get<0>(addresses)) {
-    auto connected = co_await connectOne(loop, endpoint, address, deadline);
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    const Deadline share = shareOf(deadline, addresses.size() - i);
+    auto connected = co_await connectOne(loop, endpoint, addresses[i], share);
     auto* const error = std::get_if<TransportError>(&connected);
     if (error == nullptr) co_return std::move(connected);
     last = std::move(*error);
-    if (last.problem != TransportProblem::Unreachable) break;  // no time is left
+    if (last.problem == TransportProblem::Cancelled) break;
   }
   co_return std::move(last);
+}
+
+Task<TransportResult<Descriptor>> connectTo(EventLoop& loop, Endpoint endpoint, Deadline deadline) {
+  endpoint = reachable(std::move(endpoint));
+  auto addresses = co_await resolveEndpoint(loop, endpoint, deadline);
+  if (auto* error = std::get_if<TransportError>(&addresses)) co_return std::move(*error);
+  co_return co_await connectToAny(loop, endpoint, std::move(std::get<0>(addresses)), deadline);
 }
 
 }  // namespace dynamo::runtime

@@ -18,7 +18,8 @@ void DirectoryWatch::refresh() {
   if (!descriptor_) return;
   watchPath(directory_, directoryWatch_);
   watchPath(directory_ / "..data", dataWatch_);
-  // Last, because dropping a watch queues an event of its own, which would wake the caller for nothing.
+  // Removing a watch queues an event, which would wake the caller without a change. The queue is therefore
+  // drained last.
   drain();
 }
 
@@ -31,10 +32,11 @@ void DirectoryWatch::drain() {
 void DirectoryWatch::watchPath(const std::filesystem::path& path, int& current) {
   constexpr std::uint32_t kEvents = IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CLOSE_WRITE |
                                     IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
-  // Adding the same inode again answers the same number; a swapped link answers a new one.
+  // Adding the same inode again returns the same number. A replaced link returns a new number.
   const int watch = ::inotify_add_watch(descriptor_.get(), path.c_str(), kEvents);
   if (watch == current) return;
-  // Fails harmlessly when the directory is gone and the kernel has dropped the watch already.
+  // The call fails if the directory was removed and the kernel has already dropped the watch. This is
+  // harmless.
   if (current >= 0) ::inotify_rm_watch(descriptor_.get(), current);
   current = watch;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Directories in which files change: volumes of Secrets and ConfigMaps.
+// Watches directories with changing files: volumes of Secrets and ConfigMaps.
 
 #include <chrono>
 #include <filesystem>
@@ -8,24 +8,25 @@
 
 namespace dynamo::runtime {
 
-/// Longest time a change stays unseen when no wake-up arrives.
+/// The maximum time until a change is detected without an inotify event.
 inline constexpr std::chrono::seconds kPollInterval{10};
-/// Wait this long after a wake-up before reading: in a plain directory tls.crt and tls.key are two renames,
-/// and a look between them would report a mismatch that heals itself.
+/// The delay between an event and the read. In a plain directory, two renames replace tls.crt and tls.key,
+/// and a read between them would report a temporary mismatch.
 inline constexpr std::chrono::milliseconds kSettleTime{200};
 
-/// An inotify descriptor on a directory and on what its `..data` link points to. It only says "look again":
-/// the kubelet renames a link, so no event need ever name the files themselves, and overlay and network file
-/// systems may deliver nothing at all. Whoever uses it polls as well.
+/// An inotify descriptor on a directory and on the target of its `..data` link. An event only means that
+/// files may have changed: the kubelet renames the link, so events need not name the files. Overlay and
+/// network file systems may deliver no events, so the caller must also poll.
 class DirectoryWatch {
  public:
   explicit DirectoryWatch(std::filesystem::path directory);
 
-  /// Readable when something changed; non-blocking; -1 when the system gave none. Owned by this object.
+  /// Returns a non-blocking descriptor that is readable after a change, or -1 if inotify failed. The
+  /// DirectoryWatch owns the descriptor.
   int descriptor() const { return descriptor_.get(); }
 
-  /// Swallows pending events and watches the directory (which may have come into being since) and the
-  /// present `..data`. Call before reading the files, so that a change during the read wakes again.
+  /// Discards pending events and watches the directory, which may be new, and the current target of `..data`.
+  /// Must be called before reading the files, so that a change during the read causes another event.
   void refresh();
 
  private:

@@ -13,15 +13,15 @@
 namespace dynamo::runtime {
 namespace {
 
-// The kernel lowers it to net.core.somaxconn (4096 by default): a storm of API server connections after
-// a restart should queue, not be refused.
+// Many connections from API servers after a restart should be queued and not refused. The kernel lowers this
+// value to net.core.somaxconn, 4096 by default.
 constexpr int kBacklog = 65'535;
-// By default the kernel takes up to 4 MiB of a reply that nobody reads, on the pod's account and unseen by
-// budgets.
+// By default the kernel buffers up to 4 MiB of a reply that the client does not read. This memory is charged
+// to the pod, and no budget counts it.
 constexpr int kSendBuffer = 256 << 10;
 
 void enable(int fd, int level, int option, int value = 1) {
-  // Best effort: without these options the server is slower, not wrong.
+  // Best effort: without these options the server is only slower.
   static_cast<void>(setsockopt(fd, level, option, &value, sizeof value));
 }
 
@@ -39,7 +39,7 @@ std::uint16_t portOf(int fd) {
   return ntohs(in.sin6_port);
 }
 
-/// errno, or 0 when `out` listens.
+/// Returns 0 and sets `out`, or returns an errno.
 int tryListen(const SocketAddress& address, const ListenOptions& options, UniqueFd& out) {
   UniqueFd fd{::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
   if (!fd) return errno;
@@ -47,9 +47,9 @@ int tryListen(const SocketAddress& address, const ListenOptions& options, Unique
   if (options.reusePort) enable(fd.get(), SOL_SOCKET, SO_REUSEPORT);
   if (address.family() == AF_INET6) enable(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
   enable(fd.get(), IPPROTO_TCP, TCP_NODELAY);
-  // Connections inherit these.
+  // Accepted connections inherit these options.
   enable(fd.get(), SOL_SOCKET, SO_SNDBUF, kSendBuffer);
-  enable(fd.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(options.untaken.count()));
+  enable(fd.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(options.userTimeout.count()));
   if (::bind(fd.get(), address.get(), address.size) != 0) return errno;
   if (::listen(fd.get(), kBacklog) != 0) return errno;
   out = std::move(fd);
@@ -92,7 +92,7 @@ std::variant<Listening, std::string> listenOn(const Endpoint& endpoint, const Li
   int error = 0;
   if (endpoint.address.empty()) {
     error = tryListen(make6(in6addr_any, endpoint.port), options, out.fd);
-    if (error == EAFNOSUPPORT || error == EADDRNOTAVAIL) {  // a node without IPv6
+    if (error == EAFNOSUPPORT || error == EADDRNOTAVAIL) {  // the node has no IPv6
       error = tryListen(make4(in_addr{}, endpoint.port), options, out.fd);
     }
   } else {

@@ -1,5 +1,5 @@
 #pragma once
-// Where a server listens, or is found.
+// Network endpoints and listeners.
 
 #include <chrono>
 #include <cstdint>
@@ -18,31 +18,32 @@ struct Endpoint {
   std::uint16_t port = 0;
 };
 
-/// "10.0.0.1:9443", "[::1]:9443", "localhost:9443" or ":9443". Names are resolved when used. The error is one
-/// clear sentence.
+/// Parses "10.0.0.1:9443", "[::1]:9443", "localhost:9443" or ":9443". Names are resolved when the endpoint is
+/// used. The error is one sentence.
 std::variant<Endpoint, std::string> parseEndpoint(std::string_view text);
 
-/// "10.0.0.1:9443", "[::1]:9443"; ":9443" for all addresses.
+/// Formats an endpoint as "10.0.0.1:9443", "[::1]:9443", or ":9443" for all addresses.
 std::string toString(const Endpoint& endpoint);
 
-/// Why a server did not start: one sentence that names the address.
+/// Why a server did not start: one sentence with the address.
 struct StartError {
   std::string message;
 };
 
 struct ListenOptions {
-  /// More sockets of this user, of this process or another, may share the port.
+  /// Other sockets of the same user may share the port, in this process or another.
   bool reusePort = false;
-  /// TCP_USER_TIMEOUT of accepted connections: the kernel ends one whose peer takes nothing for so long.
-  std::chrono::milliseconds untaken;
+  /// TCP_USER_TIMEOUT of accepted connections: the kernel ends a connection if sent bytes stay unacknowledged
+  /// this long.
+  std::chrono::milliseconds userTimeout;
 };
 
 struct Listening {
   UniqueFd fd;             ///< non-blocking, listening, TCP_NODELAY (accepted sockets inherit it)
-  std::uint16_t port = 0;  ///< the actual one
+  std::uint16_t port = 0;  ///< the actual port
 };
 
-/// Binds and listens. The error names address and reason.
+/// Binds a socket and listens. The error contains the address and the reason.
 std::variant<Listening, std::string> listenOn(const Endpoint& endpoint, const ListenOptions& options);
 
 }  // namespace dynamo::runtime

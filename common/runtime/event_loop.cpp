@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "common/runtime/notification.h"
 #include "common/runtime/workers.h"
 
 namespace dynamo::runtime {
@@ -19,7 +20,7 @@ using Stream = asio::posix::stream_descriptor;
 
 namespace {
 
-/// The coroutine around a spawned task: nobody awaits it, and its frame goes when it has ended.
+/// The coroutine around a spawned task. It is not awaited and destroys its own frame when it ends.
 struct Root {
   struct promise_type {
     Root get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
@@ -53,29 +54,29 @@ Root rootOf(Task<void> task) {
 namespace detail {
 
 struct LoopState {
-  // One thread runs it; others only post.
+  // Only one thread runs the context. Other threads post to it.
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> guard{io.get_executor()};
   std::set<void*> roots;                 ///< frames of the tasks that have not ended
-  std::unordered_set<Waiting*> waiting;  ///< what they wait for
+  std::unordered_set<Waiting*> waiting;  ///< the current waits
   bool stopping = false;
-  bool helped = false;  ///< the thread of `workers` runs
+  bool workerStarted = false;  ///< the thread of `workers` has started
   Workers workers;
 };
 
-/// One wait. It is shared with the handlers of Asio, which may come later than what ended it.
+/// The state of a wait. It is shared with Asio's handlers, which may run after the wait has ended.
 struct Waiting : std::enable_shared_from_this<Waiting> {
   Waiting(LoopState& loop_, Deadline deadline_) : loop(loop_), deadline(deadline_), timer(loop_.io) {}
 
-  /// The first outcome counts. The task goes on in a turn of its own: whoever ends a wait may be another
-  /// task.
-  void end(Woken how) {
+  /// Ends the wait. Later calls have no effect. The task is resumed in a separate iteration of the loop,
+  /// because the caller may be another task.
+  void end(WaitResult how) {
     if (std::exchange(over, true)) return;
     loop.waiting.erase(this);
     outcome = how;
     timer.cancel();
     Error ignored;
-    if (stream != nullptr && how != Woken::Ready) stream->cancel(ignored);
+    if (stream != nullptr && how != WaitResult::Ready) stream->cancel(ignored);
     asio::post(loop.io, [self = shared_from_this()] {
       if (self->task) std::exchange(self->task, nullptr).resume();
     });
@@ -90,17 +91,17 @@ struct Waiting : std::enable_shared_from_this<Waiting> {
       });
     }
     if (stream != nullptr) {
-      stream->async_wait(kind, [self = shared_from_this()](const Error&) { self->end(Woken::Ready); });
+      stream->async_wait(kind, [self = shared_from_this()](const Error&) { self->end(WaitResult::Ready); });
     }
-    if (work && !loop.helped) {  // the system has no thread left: then the loop is held up
+    if (work && !loop.workerStarted) {  // no thread could be started: block the loop
       std::exchange(work, nullptr)();
-      end(Woken::Ready);
+      end(WaitResult::Ready);
     } else if (work) {
       loop.workers.post([self = shared_from_this(), run = std::exchange(work, nullptr)]() mutable {
         run();
         run = nullptr;
-        LoopState& on = self->loop;  // the last hold on the wait is given to the thread of the loop
-        asio::post(on.io, [waiting = std::move(self)] { waiting->end(Woken::Ready); });
+        LoopState& on = self->loop;  // the last reference is released on the loop's thread
+        asio::post(on.io, [waiting = std::move(self)] { waiting->end(WaitResult::Ready); });
       });
     }
   }
@@ -108,12 +109,12 @@ struct Waiting : std::enable_shared_from_this<Waiting> {
   LoopState& loop;
   Deadline deadline;
   asio::steady_timer timer;
-  Woken timeIsUp = Woken::TimedOut;
-  Stream* stream = nullptr;  ///< used while the wait is not over
+  WaitResult timeIsUp = WaitResult::TimedOut;
+  Stream* stream = nullptr;  ///< only valid while the wait is not over
   Stream::wait_type kind = Stream::wait_read;
   std::function<void()> work;
   std::coroutine_handle<> task;
-  Woken outcome = Woken::Cancelled;
+  WaitResult outcome = WaitResult::Cancelled;
   bool over = false;
 };
 
@@ -125,15 +126,16 @@ using detail::Waiting;
 Wait::Wait(std::shared_ptr<Waiting> waiting) : waiting_(std::move(waiting)) {}
 Wait::Wait(Wait&&) noexcept = default;
 
-/// A task that is destroyed while it waits is not resumed.
+/// Ensures that a task that is destroyed during a wait is not resumed.
 Wait::~Wait() {
   if (!waiting_ || !waiting_->task) return;
   waiting_->task = nullptr;
-  waiting_->end(Woken::Cancelled);
+  waiting_->end(WaitResult::Cancelled);
 }
 
 bool Wait::await_ready() const noexcept {
-  return waiting_->loop.stopping;
+  // A wait that ended before it was awaited must not begin, because nothing would end it again.
+  return waiting_->over || waiting_->loop.stopping;
 }
 
 void Wait::await_suspend(std::coroutine_handle<> task) {
@@ -141,7 +143,7 @@ void Wait::await_suspend(std::coroutine_handle<> task) {
   waiting_->begin();
 }
 
-Woken Wait::await_resume() const noexcept {
+WaitResult Wait::await_resume() const noexcept {
   return waiting_->outcome;
 }
 
@@ -167,7 +169,7 @@ void EventLoop::run() {
 void EventLoop::stop() {
   post([state = state_.get()] {
     state->stopping = true;
-    while (!state->waiting.empty()) (*state->waiting.begin())->end(Woken::Cancelled);
+    while (!state->waiting.empty()) (*state->waiting.begin())->end(WaitResult::Cancelled);
   });
 }
 
@@ -181,13 +183,13 @@ void EventLoop::post(std::function<void()> call) {
 
 Wait EventLoop::sleepUntil(Deadline deadline) {
   auto waiting = std::make_shared<Waiting>(*state_, deadline);
-  waiting->timeIsUp = Woken::Ready;
+  waiting->timeIsUp = WaitResult::Ready;
   return Wait{std::move(waiting)};
 }
 
 Wait EventLoop::offload(std::function<void()> work, Deadline deadline) {
   auto waiting = std::make_shared<Waiting>(*state_, deadline);
-  if (!state_->helped) state_->helped = !state_->workers.start(1);
+  if (!state_->workerStarted) state_->workerStarted = !state_->workers.start(1);
   waiting->work = std::move(work);
   return Wait{std::move(waiting)};
 }
@@ -227,7 +229,31 @@ Wait Descriptor::writable(Deadline deadline) {
   return state_->wait(Stream::wait_write, deadline);
 }
 void Descriptor::cancel() {
-  if (const auto waiting = state_->current.lock()) waiting->end(Woken::Cancelled);
+  if (const auto waiting = state_->current.lock()) waiting->end(WaitResult::Cancelled);
+}
+
+Notification::~Notification() {
+  endAll(WaitResult::Cancelled);
+}
+
+Wait Notification::wait(Deadline deadline) {
+  std::erase_if(waiting_, [](const std::weak_ptr<Waiting>& each) {
+    const auto waiting = each.lock();
+    return !waiting || waiting->over;
+  });
+  auto waiting = std::make_shared<Waiting>(*loop_->state_, deadline);
+  waiting_.push_back(waiting);
+  return Wait{std::move(waiting)};
+}
+
+void Notification::notify() {
+  endAll(WaitResult::Ready);
+}
+
+void Notification::endAll(WaitResult how) {
+  for (const auto& each : std::exchange(waiting_, {})) {
+    if (const auto waiting = each.lock()) waiting->end(how);
+  }
 }
 
 }  // namespace dynamo::runtime

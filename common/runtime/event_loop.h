@@ -1,6 +1,6 @@
 #pragma once
-// One thread that runs many tasks, each of which waits for sockets, for a time, or for work on another
-// thread. The header names nothing of Asio, so that those who write tasks compile quickly.
+// Runs many tasks on one thread. Each task can wait for sockets, for a deadline, or for work on another
+// thread. The header does not include Asio, so that files with tasks compile quickly.
 
 #include <chrono>
 #include <coroutine>
@@ -17,10 +17,10 @@ using Deadline = std::chrono::steady_clock::time_point;
 inline constexpr Deadline kNoDeadline = Deadline::max();
 
 /// How a wait ended.
-enum class Woken {
+enum class WaitResult {
   Ready,
   TimedOut,
-  Cancelled,  ///< by Descriptor::cancel, or as the loop stops
+  Cancelled,  ///< cancelled by Descriptor::cancel, or because the loop stops
 };
 
 namespace detail {
@@ -28,7 +28,7 @@ struct LoopState;
 struct Waiting;
 }  // namespace detail
 
-/// What a task awaits; only on the thread of the loop.
+/// The awaitable of all waits. Must only be used on the loop's thread.
 class [[nodiscard]] Wait {
  public:
   Wait(Wait&&) noexcept;
@@ -37,45 +37,48 @@ class [[nodiscard]] Wait {
 
   bool await_ready() const noexcept;
   void await_suspend(std::coroutine_handle<> task);
-  Woken await_resume() const noexcept;
+  WaitResult await_resume() const noexcept;
 
  private:
   friend class EventLoop;
   friend class Descriptor;
+  friend class Notification;
   explicit Wait(std::shared_ptr<detail::Waiting> waiting);
   std::shared_ptr<detail::Waiting> waiting_;
 };
 
 class EventLoop {
  public:
-  /// Throws std::system_error when the system has no descriptors left.
+  /// Throws std::system_error if no file descriptors are left.
   EventLoop();
   ~EventLoop();
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  /// Adds a task that begins with the next turn of the loop. Before `run`, or on its thread.
+  /// Adds a task, which starts in the next iteration of the loop. Must be called before `run` or on its
+  /// thread.
   void spawn(Task<void> task);
-  /// Runs until all tasks have ended. An exception of a task leaves it; the other tasks are then still there.
+  /// Runs until all tasks have ended. Rethrows an exception of a task; the other tasks are kept in this case.
   void run();
-  /// From any thread: waits of all tasks end as cancelled from now on, so that the tasks end.
+  /// Cancels the current and all later waits, so that the tasks end. May be called from any thread.
   void stop();
-  /// On the thread of the loop.
+  /// Must be called on the loop's thread.
   bool stopping() const;
-  /// From any thread: `call` runs on the thread of the loop, while `run` does.
+  /// Runs `call` on the loop's thread during `run`. May be called from any thread.
   void post(std::function<void()> call);
 
   Wait sleepUntil(Deadline deadline);
-  /// Runs `work` on a thread beside the loop, one after the other. Work that is not waited for any longer
-  /// goes on, so it must own what it uses. It must not throw.
+  /// Runs `work` on another thread, one task after the other. The work continues if its wait ends early, so
+  /// it must own all objects that it uses. It must not throw.
   Wait offload(std::function<void()> work, Deadline deadline = kNoDeadline);
 
  private:
   friend class Descriptor;
+  friend class Notification;
   std::unique_ptr<detail::LoopState> state_;
 };
 
-/// Runs one task on a loop of its own and gives its result.
+/// Runs one task on `loop` and returns its result.
 template <class T>
 T runTask(EventLoop& loop, Task<T> task) {
   std::optional<T> result;
@@ -87,7 +90,8 @@ T runTask(EventLoop& loop, Task<T> task) {
   return std::move(*result);
 }
 
-/// An owned descriptor that a loop watches. One wait at a time. Must go before the loop.
+/// An owned descriptor that a loop watches. Only one wait may be in progress. Must be destroyed before the
+/// loop.
 class Descriptor {
  public:
   Descriptor(EventLoop& loop, UniqueFd fd);
@@ -98,7 +102,7 @@ class Descriptor {
   int get() const;
   Wait readable(Deadline deadline = kNoDeadline);
   Wait writable(Deadline deadline = kNoDeadline);
-  /// Ends the wait under way. On the thread of the loop.
+  /// Ends the current wait. Must be called on the loop's thread.
   void cancel();
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// What may be told of an exception: its text may quote a request, its type does not.
+// The type of an exception for logs. The text of an exception is not logged, because it may quote a request.
 
 #include <cxxabi.h>
 
@@ -10,7 +10,7 @@
 
 namespace dynamo::runtime {
 
-/// The type of the exception that is being handled, of any type; "" outside a handler.
+/// Returns the type name of the current exception, or an empty text outside of a handler.
 inline std::string currentExceptionType() {
   const std::type_info* type = abi::__cxa_current_exception_type();
   if (type == nullptr) return {};

@@ -1,5 +1,5 @@
 #pragma once
-// A file descriptor that is closed once.
+// An owned file descriptor.
 
 #include <unistd.h>
 

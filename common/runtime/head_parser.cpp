@@ -18,7 +18,7 @@ std::string_view toStd(BeastView text) {
   return {text.data(), text.size()};
 }
 
-/// Digits only: Beast would also take a list of equal numbers.
+/// Accepts digits only. Beast would also accept a list of equal numbers.
 std::optional<std::uint64_t> parseLength(std::string_view text) {
   std::uint64_t out = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
@@ -26,8 +26,8 @@ std::optional<std::uint64_t> parseLength(std::string_view text) {
   return out;
 }
 
-/// "GET / HTTP/2.0": well formed, of a version that is not ours.
-bool asksForeignVersion(std::string_view in) {
+/// Returns whether the request line is well-formed but has an unsupported version, such as "GET / HTTP/2.0".
+bool hasUnsupportedVersion(std::string_view in) {
   const auto line = in.substr(0, in.find('\r'));
   const auto version = line.substr(line.rfind(' ') + 1);
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -35,13 +35,13 @@ bool asksForeignVersion(std::string_view in) {
          digit(version[7]) && version != "HTTP/1.0" && version != "HTTP/1.1";
 }
 
-/// Receives one request from Beast. Each handler refuses what RFC 9112 allows a server to refuse and
-/// what two HTTP implementations in a row could read differently.
+/// Receives one request from Beast. The handlers reject everything that RFC 9112 allows a server to reject
+/// and that a proxy and this server could interpret differently.
 class Receiver final : public http::basic_parser<true> {
  public:
   Receiver(Head& head, Refusal& refusal, unsigned maxHeaders)
       : head_(head), refusal_(refusal), maxHeaders_(maxHeaders) {
-    // The connection bounds the head before it is parsed.
+    // The connection limits the head before it is parsed.
     header_limit(std::numeric_limits<std::uint32_t>::max());
     body_limit(boost::none);
   }
@@ -84,8 +84,9 @@ class Receiver final : public http::basic_parser<true> {
         head_.contentType = value;
         return;
       case http::field::expect:
-        // Of 100-continue too: RFC 9110 has the client then ask again without it. HTTP/1.0 has no such field.
-        if (version_ >= 11) refuse(ec, 417, "no Expect is met here");
+        // Also for 100-continue: RFC 9110 requires the client to repeat the request without it. HTTP/1.0
+        // ignores Expect.
+        if (version_ >= 11) refuse(ec, 417, "Expect is not supported");
         return;
       default:
         return;
@@ -94,12 +95,12 @@ class Receiver final : public http::basic_parser<true> {
 
   void on_header_impl(Error& ec) override {
     head_.keepAlive = keep_alive();
-    if (hasEncoding_ && version_ < 11) return refuse(ec, 400, "Transfer-Encoding needs HTTP/1.1");
-    if (hasEncoding_) return refuse(ec, 411, "the request needs a Content-Length");
+    if (hasEncoding_ && version_ < 11) return refuse(ec, 400, "Transfer-Encoding requires HTTP/1.1");
+    if (hasEncoding_) return refuse(ec, 411, "Content-Length is required");
     if (!hasHost_ && version_ >= 11) return refuse(ec, 400, "missing Host");
   }
 
-  // The body is read by the connection, straight into its place.
+  // The connection reads the body directly into its buffer.
   std::size_t on_chunk_body_impl(std::uint64_t, BeastView, Error&) override { return 0; }
   std::size_t on_body_impl(BeastView, Error&) override { return 0; }
   void on_body_init_impl(const boost::optional<std::uint64_t>&, Error&) override {}
@@ -121,13 +122,12 @@ class Receiver final : public http::basic_parser<true> {
 }  // namespace
 
 HeadParser::Result HeadParser::refuse(int status, std::string_view message) {
-  // A handler of the receiver may have named the reason already.
+  // A handler of the receiver may have set the reason.
   if (refusal_.message.empty()) refusal_ = {status, message};
   return Result::refused;
 }
 
-/// Finds the blank line and refuses bare line feeds and folded lines, as early as they arrive.
-/// False: refused.
+/// Searches for the blank line. Returns false for a bare line feed or a folded line, as soon as it arrives.
 bool HeadParser::findEnd(std::string_view in) {
   while (headBytes_ == 0) {
     const auto at = in.find('\n', scanned_);
@@ -141,7 +141,7 @@ bool HeadParser::findEnd(std::string_view in) {
       return true;
     }
     if (at + 1 == in.size()) {
-      scanned_ = at;  // whether the next line is folded is not known yet
+      scanned_ = at;  // it is not known yet whether the next line is folded
       return true;
     }
     if (in[at + 1] == ' ' || in[at + 1] == '\t') return false;
@@ -158,8 +158,8 @@ HeadParser::Result HeadParser::parse(std::string_view in) {
   Error error;
   receiver.put(boost::asio::const_buffer{in.data(), headBytes_}, error);
   if (!error) return Result::complete;
-  if (error == http::error::bad_version && asksForeignVersion(in)) {
-    return refuse(505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
+  if (error == http::error::bad_version && hasUnsupportedVersion(in)) {
+    return refuse(505, "only HTTP/1.0 and HTTP/1.1 are supported");
   }
   return refuse(400, "malformed request head");
 }

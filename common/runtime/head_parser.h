@@ -1,7 +1,8 @@
 #pragma once
-// Heads of HTTP/1.x requests: Boost.Beast's parser, hardened against request smuggling. Beast 345 (Boost
-// 1.81) accepts Transfer-Encoding with Content-Length in some orders and folded lines; here they are refused.
-// Only bodies with a length are taken: API servers always send one. No allocation per request.
+// Parses heads of HTTP/1.x requests with Boost.Beast, hardened against request smuggling. Beast 345
+// (Boost 1.81) accepts folded lines, and in some orders Transfer-Encoding together with Content-Length; this
+// parser rejects both. A body must have a length, which API servers always send. The parser does not allocate
+// memory per request.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,16 +10,17 @@
 
 namespace dynamo::runtime {
 
-/// What the server needs to know of a request head. The views point into the parsed bytes.
+/// The parts of a request head that the server uses. The views point into the parsed bytes.
 struct Head {
   std::string_view method;
-  std::string_view target;  ///< origin-form, query included
+  std::string_view target;  ///< origin-form, including the query
   std::string_view contentType;
   std::uint64_t contentLength = 0;
   bool keepAlive = false;
 };
 
-/// Why a request is refused. Status 0: close without an answer (an HTTP/2 client would not read it).
+/// The reason for rejecting a request. If the status is 0, the connection is closed without a reply, because
+/// an HTTP/2 client would not read it.
 struct Refusal {
   int status = 400;
   std::string_view message;
@@ -30,16 +32,16 @@ class HeadParser {
 
   explicit HeadParser(unsigned maxHeaders) : maxHeaders_(maxHeaders) {}
 
-  /// Parses the head at the start of `in`, which grows from call to call until the result is not
-  /// `incomplete`. The caller bounds its size.
+  /// Parses the head at the start of `in`. If the result is `incomplete`, the caller adds bytes and calls
+  /// again. The caller limits the size.
   Result parse(std::string_view in);
-  /// After `complete`: the head and its length in bytes, blank line included.
+  /// Return the head and its length in bytes, including the blank line. Valid after `complete`.
   const Head& head() const { return head_; }
   std::size_t headBytes() const { return headBytes_; }
-  /// After `refused`.
+  /// Returns the reason. Valid after `refused`.
   const Refusal& refusal() const { return refusal_; }
 
-  /// Makes ready for the next request.
+  /// Prepares the parser for the next request.
   void reset() { *this = HeadParser{maxHeaders_}; }
 
  private:

@@ -9,8 +9,8 @@
 namespace dynamo::runtime {
 namespace {
 
-/// Levels of the reference's flags. Integers are how much more than debug to say; ours has neither more nor
-/// less than these.
+/// Parses a level of the reference's flags. The reference has levels above error and integers for levels
+/// below debug. They are mapped to error and debug.
 std::optional<log::Level> parseZapLevel(std::string_view text) {
   const std::string level = k8s::lowerAscii(text);
   if (level == "panic") return log::Level::Error;
@@ -25,7 +25,7 @@ std::optional<log::Format> parseZapEncoder(std::string_view text) {
   return encoder == "json" ? std::optional{log::Format::Json} : std::nullopt;
 }
 
-/// Sets `value` to what a flag says, if it is given.
+/// Sets `value` from a flag if it is given.
 template <class Value>
 void apply(const char* flag, const std::string& text, std::optional<Value> (*parse)(std::string_view),
            const char* allowed, Value& value, std::vector<std::string>& errors) {

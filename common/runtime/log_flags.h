@@ -1,5 +1,5 @@
 #pragma once
-// Level and format of the log: the configuration file's words, and flags, which win.
+// Log level and format from the configuration file and from flags. Flags take precedence.
 
 #include <string>
 #include <string_view>
@@ -9,16 +9,17 @@
 
 namespace dynamo::runtime {
 
-/// Empty: not given.
+/// An empty string means that the flag is not set.
 struct LogFlags {
-  std::string level;     ///< --log-level
-  std::string format;    ///< --log-format
-  std::string zapLevel;  ///< --zap-log-level and --zap-encoder, the reference's (cfg-Q1); ours win
-  std::string zapEncoder;
+  std::string level;   ///< --log-level
+  std::string format;  ///< --log-format
+  std::string
+      zapLevel;  ///< --zap-log-level, a flag of the reference (cfg-Q1); the flags above take precedence
+  std::string zapEncoder;  ///< --zap-encoder
 };
 
-/// What is wrong with the file's words is told by whoever reads the file; what is wrong with flags is added
-/// to `errors`, a line each.
+/// Returns the log options. Appends one line per invalid flag to `errors`. The configuration loader reports
+/// invalid values in the file.
 log::Options logOptions(std::string_view fileLevel, std::string_view fileFormat, const LogFlags& flags,
                         std::vector<std::string>& errors);
 

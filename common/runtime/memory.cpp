@@ -5,15 +5,15 @@
 namespace dynamo::runtime {
 namespace {
 
-// Rare: lists to convert, patches of graphs of dozens of services. So the page faults of fresh mappings do
-// not count.
+// Only lists of objects and patches of graphs with dozens of services are larger. They are rare, so the page
+// faults of new mappings do not matter.
 constexpr int kMapAbove = 128 << 10;
-// Free bytes at the end of a heap that are kept: enough for a burst of reviews.
+// Free bytes to keep at the end of a heap: enough for a burst of reviews.
 constexpr int kKeepFree = 4 << 20;
 
 }  // namespace
 
-void keepHeapSmall() {
+void configureAllocator() {
   mallopt(M_MMAP_THRESHOLD, kMapAbove);
   mallopt(M_TRIM_THRESHOLD, kKeepFree);
 }

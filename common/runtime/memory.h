@@ -1,11 +1,11 @@
 #pragma once
-// What the process does with memory that large requests leave behind.
+// Allocator settings of the process.
 
 namespace dynamo::runtime {
 
-/// Call once at the start of `main`. Sets the allocator so that a large body is mapped and goes back to the
-/// system when it is freed, for good: by default glibc raises that threshold after the first such body, and
-/// `malloc_trim` does not shrink the heaps of threads. For the whole process, hence not done by the server.
-void keepHeapSmall();
+/// Configures malloc so that large blocks are always mapped and returned to the system when freed. By default
+/// glibc raises the threshold for mappings after the first large body, and `malloc_trim` does not shrink the
+/// heaps of threads. The setting affects the whole process, so `main` calls this function once at its start.
+void configureAllocator();
 
 }  // namespace dynamo::runtime

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array<unsigned char, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
 
-/// "bad certificate", "unknown ca": the name in RFC 8446 without underscores.
+/// Returns the name in RFC 8446 without underscores, such as "bad certificate" or "unknown ca".
 std::string alertName(int alert) {
   if (alert == TLS13_AD_CERTIFICATE_REQUIRED) return "certificate required";  // OpenSSL has no name for it
   std::string name = SSL_alert_desc_string_long(alert);
@@ -56,7 +56,7 @@ std::string Peer::text() const {
 
 TlsFault oldestFault(const SSL* ssl) {
   unsigned long code = ERR_peek_error();
-  // Before a certificate with a wrong signature is refused, the cipher tells its own error.
+  // For a certificate with a wrong signature, the crypto library queues its own error first.
   if (const unsigned long last = ERR_peek_last_error();
       ERR_GET_LIB(last) == ERR_LIB_SSL && ERR_GET_REASON(last) == SSL_R_CERTIFICATE_VERIFY_FAILED) {
     code = last;
@@ -67,7 +67,7 @@ TlsFault oldestFault(const SSL* ssl) {
     const int alert = reason - SSL_AD_REASON_OFFSET;
     return {"remote error: " + alertName(alert), alert, false};
   }
-  const char* text = ERR_reason_error_string(code);  // fixed texts, which hold no input
+  const char* text = ERR_reason_error_string(code);  // fixed texts, which contain no input
   TlsFault fault{text == nullptr ? "TLS error " + std::to_string(reason) : text, 0, false};
   if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED) {
     fault.untrusted = true;

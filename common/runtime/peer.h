@@ -1,5 +1,5 @@
 #pragma once
-// Who is at the other end of a connection, and why TLS ended it.
+// The peer of a connection, and the cause of a TLS failure.
 
 #include <openssl/types.h>
 
@@ -9,11 +9,11 @@
 
 namespace dynamo::runtime {
 
-/// The other end of a TCP connection, taken at its start: once it is reset the system no longer knows.
+/// The address of a TCP peer. It is read when the connection starts, because it is unknown after a reset.
 class Peer {
  public:
   explicit Peer(int fd);
-  /// "10.0.0.1:41234", "[fd00::1]:41234"; empty when it is not known.
+  /// Returns the address as "10.0.0.1:41234" or "[fd00::1]:41234", or an empty text if it is unknown.
   std::string text() const;
 
  private:
@@ -21,15 +21,15 @@ class Peer {
   std::uint16_t port_ = 0;
 };
 
-/// Why TLS ended a connection.
+/// The cause of a TLS failure.
 struct TlsFault {
-  std::string reason;      ///< "remote error: bad certificate", "no shared cipher"; empty: it did not
-  int alert = 0;           ///< that the peer sent; 0: none, we refused
-  bool untrusted = false;  ///< we refused the peer's certificate
+  std::string reason;      ///< "remote error: bad certificate", "no shared cipher"; empty: no failure
+  int alert = 0;           ///< the alert from the peer; 0: the failure is local
+  bool untrusted = false;  ///< the peer's certificate was rejected
 };
 
-/// What the oldest error in OpenSSL's queue says of the session; no reason when it is none of TLS, as where
-/// the peer only closed.
+/// Returns the failure of the session from the oldest error in OpenSSL's queue. The reason is empty if it is
+/// not a TLS error, for example if the peer only closed the connection.
 TlsFault oldestFault(const SSL* ssl);
 
 }  // namespace dynamo::runtime

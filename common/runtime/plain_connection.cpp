@@ -9,20 +9,20 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A probe's request head is about 100 bytes; 16 KiB leaves room for what proxies add.
+// The request head of a probe has about 100 bytes; 16 KiB leave room for headers of proxies.
 constexpr std::size_t kMaxHead = std::size_t{16} << 10;
 constexpr std::size_t kPart = std::size_t{4} << 10;
-// Bytes a second that a long reply must keep up.
+// The minimum rate of a long reply, in bytes per second.
 constexpr std::size_t kMinRate = std::size_t{4} << 20;
-// How often it is looked whether a client that sends no more has taken its reply.
-constexpr std::chrono::milliseconds kTakenPause{50};
+// Interval in which to check whether a client that sends nothing has received its reply.
+constexpr std::chrono::milliseconds kReceiptPollInterval{50};
 
 Page failed() {
   return {500, "application/json", statusBody(500, "the handler failed")};
 }
 
-/// What is thrown may quote anything, so it is not told.
-Page madeBy(const std::function<Page()>& make) try { return make(); } catch (...) {
+/// Calls `make`. The reply to an exception does not contain its text, which could quote arbitrary data.
+Page makeSafely(const std::function<Page()>& make) try { return make(); } catch (...) {
   return failed();
 }
 
@@ -33,12 +33,12 @@ const std::function<Page()>* findPage(const Pages& pages, std::string_view path)
 
 }  // namespace
 
-void PlainConnection::cut() {
-  cut_ = true;
+void PlainConnection::abort() {
+  aborted_ = true;
   socket_.cancel();
 }
 
-void PlainConnection::hurry() {
+void PlainConnection::beginStop() {
   firstBy_ = Clock::now() + limits_.firstRequestGrace;
   if (in_.empty() && !asked_) socket_.cancel();
 }
@@ -56,20 +56,20 @@ Task<PlainConnection::Read> PlainConnection::readHead() {
     const IoResult got = wire_.read(in_.data() + before, in_.size() - before);
     in_.resize(before + got.bytes);
     if (got.io == Io::closed) co_return Read::Over;
-    if (cut_) co_return Read::Over;  // before this wait
+    if (aborted_) co_return Read::Over;  // before this wait
     if (got.io != Io::ok) {
-      const Woken how = co_await socket_.readable(in_.empty() ? std::min(deadline, firstBy_) : deadline);
-      if (cut_ || loop_.stopping()) co_return Read::Over;
-      if (how != Woken::TimedOut) continue;
+      const WaitResult how = co_await socket_.readable(in_.empty() ? std::min(deadline, firstBy_) : deadline);
+      if (aborted_ || loop_.stopping()) co_return Read::Over;
+      if (how != WaitResult::TimedOut) continue;
       if (in_.empty()) co_return Read::Over;
       unread_ = true;
-      refuse(408, "the request head came too slowly");
+      refuse(408, "the request head arrived too slowly");
       co_return Read::Refused;
     }
     if (before == 0) deadline = Clock::now() + limits_.header;
     const HeadParser::Result result = parser_.parse(in_);
     if (result == HeadParser::Result::complete) co_return Read::Complete;
-    unread_ = true;  // of a head that is refused, nobody knows where the request ends
+    unread_ = true;  // the end of a request with an invalid head is unknown
     if (result == HeadParser::Result::refused) {
       if (parser_.refusal().status == 0) {
         co_await linger();
@@ -85,44 +85,44 @@ Task<PlainConnection::Read> PlainConnection::readHead() {
   }
 }
 
-/// Of a request whose head is complete.
+/// Returns the page for a request whose head is complete.
 Task<Page> PlainConnection::makePage() {
   const Head& head = parser_.head();
   const std::string_view path = head.target.substr(0, head.target.find('?'));
   const auto* const quick = findPage(listener_.pages, path);
   const auto* const slow = findPage(listener_.slow, path);
   if (quick == nullptr && slow == nullptr) {
-    refuse(404, "there is nothing under this path");
+    refuse(404, "the path does not exist");
   } else if (head.method != "GET" && head.method != "HEAD") {
-    refuse(405, "the method is not allowed here", "GET, HEAD");
+    refuse(405, "the method is not allowed for this path", "GET, HEAD");
   } else if (head.contentLength > 0) {
     refuse(413, "the request body is too large");
   } else if (quick != nullptr) {
-    co_return madeBy(*quick);
+    co_return makeSafely(*quick);
   } else {
     const auto made = std::make_shared<Page>();
-    std::function<void()> work = [made, make = *slow] { *made = madeBy(make); };
-    const Woken how = co_await loop_.offload(std::move(work));
-    if (how == Woken::Ready) co_return std::move(*made);
-    cut_ = true;  // the server has stopped waiting for it
+    std::function<void()> work = [made, make = *slow] { *made = makeSafely(make); };
+    const WaitResult how = co_await loop_.offload(std::move(work));
+    if (how == WaitResult::Ready) co_return std::move(*made);
+    aborted_ = true;  // the server stops without waiting for the page
   }
   co_return std::move(page_);
 }
 
-/// False: the client is gone, or does not take it.
+/// Sends the text. Returns false if the client has disconnected or does not receive the text in time.
 Task<bool> PlainConnection::write(std::string text) {
   const Deadline start = Clock::now();
   for (std::size_t sent = 0; sent < text.size();) {
     const IoResult result = wire_.write(text.data() + sent, text.size() - sent);
     sent += result.bytes;
     if (result.io == Io::ok) continue;
-    if (result.io == Io::closed || cut_) co_return false;
+    if (result.io == Io::closed || aborted_) co_return false;
     waitsSince_ = Clock::now();
     const Deadline deadline = start + limits_.write + std::chrono::seconds{sent / kMinRate};
-    const Woken how = co_await socket_.writable(deadline);
+    const WaitResult how = co_await socket_.writable(deadline);
     waitsSince_ = kNoDeadline;
-    if (how == Woken::Ready) continue;
-    wire_.giveUpUntaken();
+    if (how == WaitResult::Ready) continue;
+    wire_.discardUnacknowledged();
     co_return false;
   }
   co_return true;
@@ -138,7 +138,7 @@ Task<void> PlainConnection::serve() {
     headOnly = head.method == "HEAD";
     unread_ = head.contentLength > 0 || in_.size() > parser_.headBytes();
     page_ = co_await makePage();
-    if (cut_) co_return;
+    if (aborted_) co_return;
   }
   std::string text;
   const ReplyForm form{page_.status, page_.contentType, false, allow_};
@@ -149,31 +149,31 @@ Task<void> PlainConnection::serve() {
   if (sent) co_await linger();
 }
 
-/// Ends the connection so that what was sent arrives. A socket that is closed while the kernel holds
-/// something is nobody's any more: in no count and under no deadline of ours.
+/// Ends the connection so that all sent bytes arrive. The socket stays open until then, because the bytes in
+/// the kernel would otherwise be outside of any limit and deadline.
 Task<void> PlainConnection::linger() {
-  const bool mustWait = unread_ || wire_.untaken() > 0;
+  const bool mustWait = unread_ || wire_.unacknowledged() > 0;
   wire_.shutdown();
   if (!mustWait) co_return;
   const Deadline start = Clock::now();
   waitsSince_ = start;
   for (;;) {
     const IoResult got = wire_.discard();
-    const bool taken = wire_.untaken() == 0;
+    const bool taken = wire_.unacknowledged() == 0;
     if (taken && (!unread_ || got.io == Io::closed)) co_return;
     const Deadline now = Clock::now();
     const Deadline end = start + (taken ? limits_.linger : limits_.write);
-    if (cut_ || now >= end) break;
+    if (aborted_ || now >= end) break;
     if (got.io == Io::ok) {
-      static_cast<void>(co_await loop_.sleepUntil(now));  // the other connections have their turn
+      static_cast<void>(co_await loop_.sleepUntil(now));  // lets other connections proceed
     } else if (got.io == Io::closed || !taken) {
-      static_cast<void>(co_await loop_.sleepUntil(std::min(end, now + kTakenPause)));
+      static_cast<void>(co_await loop_.sleepUntil(std::min(end, now + kReceiptPollInterval)));
     } else {
       static_cast<void>(co_await socket_.readable(end));
     }
     if (loop_.stopping()) break;
   }
-  wire_.giveUpUntaken();
+  wire_.discardUnacknowledged();
 }
 
 }  // namespace dynamo::runtime

@@ -1,5 +1,5 @@
 #pragma once
-// One connection to the plain server: a request, its reply, the end.
+// A connection of the plain server. It serves one request.
 
 #include <chrono>
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace dynamo::runtime {
 
-/// Belongs to the thread of the loop.
+/// All functions must be called on the loop's thread.
 class PlainConnection {
  public:
   PlainConnection(EventLoop& loop, UniqueFd fd, const PlainListener& listener, const PlainLimits& limits)
@@ -24,19 +24,19 @@ class PlainConnection {
         listener_(listener),
         limits_(limits) {}
 
-  /// From the first byte to the last.
+  /// Serves the request and ends the connection.
   Task<void> serve();
-  /// Whether the client has asked nothing yet, not even the whole head of a request.
-  bool unused() const { return !asked_ && !cut_; }
-  /// Whether the client has long let us wait to take its reply.
+  /// Returns whether the client has not sent a complete request head yet.
+  bool unused() const { return !asked_ && !aborted_; }
+  /// Returns whether the client has been too slow to receive its reply.
   bool lags(Deadline now) const {
-    return !cut_ && waitsSince_ != kNoDeadline && now - waitsSince_ > limits_.lagAfter;
+    return !aborted_ && waitsSince_ != kNoDeadline && now - waitsSince_ > limits_.lagAfter;
   }
   Deadline since() const { return since_; }
-  /// Ends it, whatever it is doing.
-  void cut();
-  /// The server stops: who has sent nothing yet has not long to do so.
-  void hurry();
+  /// Ends the connection immediately.
+  void abort();
+  /// Shortens the time for the first byte of a request. Must be called when the server stops.
+  void beginStop();
 
  private:
   enum class Read { Complete, Refused, Over };
@@ -57,11 +57,11 @@ class PlainConnection {
   Page page_;
   std::string_view allow_;
   const Deadline since_ = std::chrono::steady_clock::now();
-  Deadline firstBy_ = kNoDeadline;     ///< when the first byte must have come, as the server stops
-  Deadline waitsSince_ = kNoDeadline;  ///< for the client to take its reply
+  Deadline firstBy_ = kNoDeadline;     ///< deadline of the first byte while the server stops
+  Deadline waitsSince_ = kNoDeadline;  ///< start of the current wait for the client to receive its reply
   bool asked_ = false;
   bool unread_ = false;  ///< the client may still be sending
-  bool cut_ = false;
+  bool aborted_ = false;
 
   static constexpr unsigned kMaxHeaders = 100;
 };

@@ -26,13 +26,13 @@ using Clock = std::chrono::steady_clock;
 
 constexpr log::Logger kLog{"http"};
 
-// Out of descriptors or memory: accepting again at once would only burn the processor.
+// Pause when descriptors or memory are exhausted. Accepting again immediately would waste processor time.
 constexpr std::chrono::milliseconds kAcceptPause{50};
-// Of connections that fail by an exception one is logged in so long.
+// At most one failed connection is logged in this interval.
 constexpr std::chrono::seconds kLogEvery{1};
-// Accepted in a row before the connections have a turn.
+// The number of connections to accept before the existing connections are served.
 constexpr int kAcceptBatch = 8;
-// Accepted at most before a listener closes: more than a listen queue holds.
+// Connections to accept before a listener closes: more than a listen queue can hold.
 constexpr int kAcceptLast = 65'536;
 
 bool isTransient(int error) {
@@ -54,24 +54,24 @@ class PlainServer::Impl {
   std::vector<std::uint16_t> ports;
 
  private:
-  struct Door {
+  struct Acceptor {
     const PlainListener& listener;
     std::optional<Descriptor> socket;
   };
 
   void run();
-  Task<void> accept(Door& door);
+  Task<void> accept(Acceptor& acceptor);
   using Connections = std::list<PlainConnection*>;
   Task<void> serve(std::unique_ptr<PlainConnection> connection, Connections::iterator place);
-  int acceptSome(Door& door, int most);
-  bool makeRoom();
-  void failed();
+  int acceptSome(Acceptor& acceptor, int max);
+  bool evictOne();
+  void logFailure();
 
   const PlainLimits limits;
   std::vector<PlainListener> listeners;
   EventLoop loop;
-  std::list<Door> doors;
-  Connections connections;  ///< in the order in which they came
+  std::list<Acceptor> acceptors;
+  Connections connections;  ///< in the order of acceptance
   bool closing = false;
   Clock::time_point logged{};  ///< the last line about a failed connection
   std::promise<void> ended;
@@ -79,52 +79,54 @@ class PlainServer::Impl {
   std::mutex stopMutex;
 };
 
-/// Who floods us with connections must not keep probes out: the oldest that has asked nothing yet makes room,
-/// or else one that does not take its reply. False when there is none.
-bool PlainServer::Impl::makeRoom() {
+/// Ends a connection to make room for another, so that a flood of connections does not block probes. Selects
+/// the oldest unused connection, or otherwise one that is slow to receive its reply. Returns false if there
+/// is no such connection.
+bool PlainServer::Impl::evictOne() {
   const auto now = Clock::now();
-  auto goes =
+  auto evicted =
       std::find_if(connections.begin(), connections.end(), [](const auto* each) { return each->unused(); });
-  if (goes == connections.end()) {
-    goes = std::find_if(connections.begin(), connections.end(),
-                        [&](const auto* each) { return each->lags(now); });
+  if (evicted == connections.end()) {
+    evicted = std::find_if(connections.begin(), connections.end(),
+                           [&](const auto* each) { return each->lags(now); });
   }
-  if (goes == connections.end()) return false;
-  (*goes)->cut();
+  if (evicted == connections.end()) return false;
+  (*evicted)->abort();
   return true;
 }
 
-/// 0, or the error that stopped accepting: EAGAIN when the queue is empty.
-int PlainServer::Impl::acceptSome(Door& door, int most) {
-  for (int i = 0; i < most; ++i) {
-    UniqueFd fd{::accept4(door.socket->get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
+/// Accepts at most `max` connections. Returns 0 or an errno, which is EAGAIN if the queue is empty.
+int PlainServer::Impl::acceptSome(Acceptor& acceptor, int max) {
+  for (int i = 0; i < max; ++i) {
+    UniqueFd fd{::accept4(acceptor.socket->get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
     if (!fd) {
       if (isTransient(errno)) continue;
       return errno;
     }
-    if (connections.size() >= limits.connections && !makeRoom()) continue;
+    if (connections.size() >= limits.connections && !evictOne()) continue;
     try {
-      auto connection = std::make_unique<PlainConnection>(loop, std::move(fd), door.listener, limits);
-      if (closing) connection->hurry();
+      auto connection = std::make_unique<PlainConnection>(loop, std::move(fd), acceptor.listener, limits);
+      if (closing) connection->beginStop();
       const auto place = connections.insert(connections.end(), connection.get());
       loop.spawn(serve(std::move(connection), place));
-    } catch (const std::exception&) {  // out of memory or of epoll watches: this connection only
+    } catch (const std::exception&) {  // out of memory or epoll watches: only this connection fails
     }
   }
   return 0;
 }
 
-Task<void> PlainServer::Impl::accept(Door& door) {
+Task<void> PlainServer::Impl::accept(Acceptor& acceptor) {
   while (!closing && !loop.stopping()) {
-    static_cast<void>(co_await door.socket->readable());
-    const int stopped = acceptSome(door, kAcceptBatch);
+    static_cast<void>(co_await acceptor.socket->readable());
+    const int stopped = acceptSome(acceptor, kAcceptBatch);
     if (stopped == 0 || stopped == EAGAIN) continue;
-    if (stopped == EMFILE || stopped == ENFILE) makeRoom();
+    if (stopped == EMFILE || stopped == ENFILE) evictOne();
     static_cast<void>(co_await loop.sleepUntil(Clock::now() + kAcceptPause));
   }
-  // Clients in the queue think that they are connected: closing the listener would reset them.
-  acceptSome(door, kAcceptLast);
-  door.socket.reset();
+  // Clients in the queue are already connected. Closing the listener would reset them, so they are accepted
+  // first.
+  acceptSome(acceptor, kAcceptLast);
+  acceptor.socket.reset();
 }
 
 Task<void> PlainServer::Impl::serve(std::unique_ptr<PlainConnection> connection,
@@ -132,42 +134,42 @@ Task<void> PlainServer::Impl::serve(std::unique_ptr<PlainConnection> connection,
   try {
     co_await connection->serve();
   } catch (...) {
-    failed();
+    logFailure();
   }
   connections.erase(place);
 }
 
-/// An exception of ours has ended a connection; the others are served on. Its text may quote the request, its
-/// type does not.
-void PlainServer::Impl::failed() {
+/// Logs an exception that has ended a connection. Only the type is logged, because the text may quote the
+/// request.
+void PlainServer::Impl::logFailure() {
   const auto now = Clock::now();
   if (logged != Clock::time_point{} && now - logged < kLogEvery) return;
   logged = now;
-  kLog.error("a connection failed by an exception", {{"type", currentExceptionType()}});
+  kLog.error("a connection failed with an exception", {{"type", currentExceptionType()}});
 }
 
 void PlainServer::Impl::run() {
-  // A server that accepts no more only looks alive: it is started anew.
+  // A server that no longer accepts connections must end, so that it is restarted.
   try {
     loop.run();
   } catch (const std::exception& failure) {
-    kLog.fatal("the loop of a server failed", {{"type", currentExceptionType()}, {"reason", failure.what()}});
+    kLog.fatal("the server loop failed", {{"type", currentExceptionType()}, {"reason", failure.what()}});
   } catch (...) {
-    kLog.fatal("the loop of a server failed", {{"type", currentExceptionType()}});
+    kLog.fatal("the server loop failed", {{"type", currentExceptionType()}});
   }
   ended.set_value();
 }
 
 std::variant<std::monostate, StartError> PlainServer::Impl::start() {
   for (const PlainListener& listener : listeners) {
-    // Without SO_REUSEPORT: a second process on the port is a mistake here, and is told so.
+    // Without SO_REUSEPORT, so that a second process on the same port is an error.
     auto listening = listenOn(listener.listen, {false, limits.write});
     if (auto* error = std::get_if<std::string>(&listening)) return StartError{std::move(*error)};
     auto& [fd, port] = std::get<Listening>(listening);
     ports.push_back(port);
-    Door& door = doors.emplace_back(Door{listener, std::nullopt});
-    door.socket.emplace(loop, std::move(fd));
-    loop.spawn(accept(door));
+    Acceptor& acceptor = acceptors.emplace_back(Acceptor{listener, std::nullopt});
+    acceptor.socket.emplace(loop, std::move(fd));
+    loop.spawn(accept(acceptor));
   }
   if (const auto error = startThread(threads, [this] { run(); })) {
     return StartError{"cannot start a thread: " + error.message()};
@@ -180,10 +182,10 @@ void PlainServer::Impl::stop(std::chrono::milliseconds deadline) {
   if (threads.empty()) return;
   loop.post([this] {
     closing = true;
-    for (Door& door : doors) {
-      if (door.socket) door.socket->cancel();
+    for (Acceptor& acceptor : acceptors) {
+      if (acceptor.socket) acceptor.socket->cancel();
     }
-    for (PlainConnection* const connection : connections) connection->hurry();
+    for (PlainConnection* const connection : connections) connection->beginStop();
   });
   if (ended.get_future().wait_for(deadline) != std::future_status::ready) loop.stop();
   threads.front().join();
@@ -196,7 +198,7 @@ std::variant<PlainServer, StartError> PlainServer::start(std::vector<PlainListen
   auto started = impl->start();
   if (auto* error = std::get_if<StartError>(&started)) return std::move(*error);
   return PlainServer{std::move(impl)};
-} catch (const std::system_error& error) {  // when there are no descriptors left
+} catch (const std::system_error& error) {  // thrown when no file descriptors are left
   return StartError{"cannot start a server: " + error.code().message()};
 }
 

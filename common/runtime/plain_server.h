@@ -1,5 +1,5 @@
 #pragma once
-// The plain HTTP server of probes and metrics: GET and HEAD of pages that the program makes.
+// The plain HTTP server for probes and metrics: GET and HEAD of generated pages.
 
 #include <chrono>
 #include <cstddef>
@@ -21,37 +21,38 @@ struct Page {
   std::string body;
 };
 
-/// Pages by path. An exception is answered 500.
+/// Pages by path. An exception is answered with 500.
 using Pages = std::map<std::string, std::function<Page()>, std::less<>>;
 
 struct PlainListener {
   Endpoint listen;
-  Pages pages;      ///< made on the server's thread
-  Pages slow = {};  ///< made one after the other on a thread of their own: they hold nobody up
+  Pages pages;  ///< generated on the server's thread
+  Pages slow =
+      {};  ///< generated one after the other on a separate thread, so that they do not delay other pages
 };
 
-/// Deadlines and caps, each with its reason. Tests shorten them.
+/// Deadlines and limits. Tests shorten them.
 struct PlainLimits {
-  /// Until the first byte: kept connections of a probe that connects early harm nobody.
+  /// Timeout of the first byte. It is long because unused connections of probes are harmless.
   std::chrono::milliseconds idle{120'000};
-  /// A request head fits one packet, so only a slow sender (slowloris) needs longer.
+  /// Timeout of a request head. A head fits into one packet, so only a slow sender (slowloris) needs longer.
   std::chrono::milliseconds header{5'000};
-  /// Of a reply; who takes 4 MiB a second has longer. Also TCP_USER_TIMEOUT: the kernel ends a connection
-  /// whose client has taken nothing for so long.
+  /// Timeout of a reply. It is extended while the client receives 4 MiB per second. Also TCP_USER_TIMEOUT:
+  /// the kernel ends a connection if sent bytes stay unacknowledged for this time.
   std::chrono::milliseconds write{15'000};
-  /// The rest of a refused request is discarded this long: closing with unread bytes would send a reset that
-  /// can destroy the answer on its way.
+  /// The time during which the rest of a rejected request is discarded. Closing a socket with unread bytes
+  /// would send a reset, and the client could lose the reply.
   std::chrono::milliseconds linger{2'000};
-  /// Who lets us wait for so long to take its reply makes room for others when there are too many.
+  /// A client that delays its reply for this time may be disconnected if there are too many connections.
   std::chrono::milliseconds lagAfter{1'000};
-  /// A connection that was opened but not used when the server stops may still send its request.
+  /// When the server stops, an unused connection may still send its request during this time.
   std::chrono::milliseconds firstRequestGrace{1'000};
-  /// Probes and scrapes come from a handful of clients.
+  /// Maximum number of connections. Only a few clients send probes and scrapes.
   std::size_t connections = 256;
 };
 
-/// One request a connection, one thread for all its ports. What is refused is answered with a `v1.Status`, as
-/// an API server does.
+/// Serves one request per connection, on one thread for all ports. Refused requests are answered with a
+/// `v1.Status`, as an API server does.
 class PlainServer {
  public:
   static std::variant<PlainServer, StartError> start(std::vector<PlainListener> listeners,
@@ -61,10 +62,11 @@ class PlainServer {
   PlainServer& operator=(PlainServer&&) noexcept;
   ~PlainServer();  ///< stops without waiting for requests
 
-  /// The actual port of the n-th listener.
+  /// Returns the actual port of the n-th listener.
   std::uint16_t port(std::size_t listener) const;
-  /// Closes the listeners and unused connections, finishes requests under way, and returns. What is not
-  /// finished after `deadline` is cut; only a page that is being made is waited for longer.
+  /// Closes the listeners and unused connections, finishes the requests in progress, and returns. Requests
+  /// that are not finished after `deadline` are aborted, but a page that is being generated is always
+  /// awaited.
   void stop(std::chrono::milliseconds deadline);
 
  private:

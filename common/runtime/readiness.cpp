@@ -13,7 +13,7 @@ std::string Readiness::problem() {
   const std::lock_guard lock{mutex_};
   if (!checked_ || clock_() - *checked_ >= kCheckAgain) {
     lastProblem_ = slow_();
-    checked_ = clock_();  // its end: a check that takes long is not asked for in a row
+    checked_ = clock_();  // the end of the check, so that slow checks do not run back to back
   }
   return lastProblem_;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// /healthz and /readyz.
+// The pages /healthz and /readyz.
 
 #include <atomic>
 #include <chrono>
@@ -15,18 +15,18 @@ namespace dynamo::runtime {
 
 class Readiness {
  public:
-  /// Says why the program is not ready; empty when it is.
+  /// Returns why the program is not ready; empty if it is ready.
   using Check = std::function<std::string()>;
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
 
-  /// `quick` is asked each time, and then `slow`, at most once a second.
+  /// `quick` is called every time, and then `slow`, at most once per second.
   Readiness(
       Check quick, Check slow, Clock clock = [] { return std::chrono::steady_clock::now(); })
       : quick_(std::move(quick)), slow_(std::move(slow)), clock_(std::move(clock)) {}
 
-  /// Why not ready; empty when ready. From any thread.
+  /// Returns why the program is not ready, or an empty text if it is ready. May be called from any thread.
   std::string problem();
-  /// From now on never ready again.
+  /// Makes the program not ready from now on.
   void drain() { draining_ = true; }
 
  private:
@@ -39,10 +39,11 @@ class Readiness {
   std::string lastProblem_;                                       ///< guarded by mutex_
 };
 
-/// A page of plain text.
+/// Returns a page with plain text.
 Page textPage(int status, std::string body);
 
-/// A listener that answers /healthz while the program runs, and /readyz by what `problem` says.
+/// Returns a listener for /healthz, which always succeeds, and /readyz, which reports the result of
+/// `problem`.
 PlainListener probeListener(Endpoint listen, Readiness::Check problem);
 
 }  // namespace dynamo::runtime

@@ -14,7 +14,7 @@ namespace http = boost::beast::http;
 using Error = boost::beast::error_code;
 using BeastView = boost::beast::string_view;
 
-// A server that sends more of them before its reply does not mean to reply.
+// The maximum number of interim replies before a reply.
 constexpr unsigned kMaxInterim = 4;
 constexpr int kSwitchingProtocols = 101;
 constexpr int kFirstFinal = 200;
@@ -37,7 +37,7 @@ const std::string* ReplyHead::find(std::string_view name) const {
 class ReplyParser::Receiver final : public http::basic_parser<false> {
  public:
   explicit Receiver(bool toHead) {
-    // The session bounds the head before it is parsed, and its caller the body.
+    // The session limits the head before it is parsed, and its caller limits the body.
     header_limit(std::numeric_limits<std::uint32_t>::max());
     body_limit(boost::none);
     eager(true);
@@ -61,13 +61,13 @@ class ReplyParser::Receiver final : public http::basic_parser<false> {
   void on_response_impl(int status, BeastView, int, Error&) override { head.status = status; }
 
   void on_field_impl(http::field field, BeastView name, BeastView beastValue, Error& ec) override {
-    if (headEnded_) return;  // a trailer, of which nobody asks for
+    if (headEnded_) return;  // ignore trailers
     const std::string_view value{beastValue.data(), beastValue.size()};
     if (head.headers.size() == kMaxReplyHeaders) return refuse(ec, "the reply has too many headers");
     if (field == http::field::content_length && std::exchange(hasLength_, true)) {
       return refuse(ec, "the reply has two lengths");
     }
-    // Beast refuses a length together with chunks in any order.
+    // Beast itself rejects a length together with chunks.
     if (field == http::field::transfer_encoding && !equalText(value, "chunked")) {
       return refuse(ec, "the reply has an unknown transfer encoding");
     }
@@ -77,7 +77,7 @@ class ReplyParser::Receiver final : public http::basic_parser<false> {
   void on_header_impl(Error& ec) override {
     headEnded_ = true;
     head.keepAlive = keep_alive();
-    if (need_eof()) return refuse(ec, "the reply does not say where it ends");
+    if (need_eof()) return refuse(ec, "the reply has neither a length nor chunks");
     if (is_done()) {
       head.length = 0;
     } else if (const auto length = content_length()) {

@@ -1,6 +1,6 @@
 #pragma once
-// Replies of HTTP/1.1: Boost.Beast's parser, in pieces as they come. A reply must say where its body ends, by
-// a length or by chunks: of one that ends with the connection nobody can tell whether it was cut.
+// Parses HTTP/1.1 replies with Boost.Beast, in pieces as they arrive. A reply must have a length or chunks. A
+// reply that ends with the connection is rejected, because a truncated one could not be detected.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,14 +20,15 @@ struct Header {
 struct ReplyHead {
   int status = 0;
   std::vector<Header> headers;
-  std::optional<std::uint64_t> length;  ///< of the body; nullopt: it comes in chunks
-  bool keepAlive = false;               ///< the connection takes a further request after this reply
+  std::optional<std::uint64_t> length;  ///< length of the body; nullopt: chunked
+  bool keepAlive = false;               ///< the connection can be used for another request
 
-  /// The first header of that name, in any case of letters; nullptr when there is none.
+  /// Returns the first header with this name, ignoring case, or nullptr.
   const std::string* find(std::string_view name) const;
 };
 
-// As Go's client has it: a head of 1 MiB is no head. Ours is lower, for no API server sends even a quarter.
+// Go's client allows heads of 1 MiB. This limit is lower, because heads of API servers are less than a
+// quarter of it.
 inline constexpr std::size_t kMaxReplyHead = std::size_t{64} << 10;
 inline constexpr unsigned kMaxReplyHeaders = 200;
 
@@ -35,19 +36,19 @@ class ReplyParser {
  public:
   enum class State { Head, Body, Done, Malformed };
 
-  /// `toHead`: the request was HEAD, whose reply has no body.
+  /// `toHead` must be true if the request was HEAD, whose reply has no body.
   explicit ReplyParser(bool toHead);
   ReplyParser(ReplyParser&&) noexcept;
   ReplyParser& operator=(ReplyParser&&) noexcept;
   ~ReplyParser();
 
-  /// Takes what it can of `in`, which is all that has come and was not taken; what it takes of the body is
-  /// appended to `body`. The number of bytes taken. Interim replies (1xx) are passed over.
+  /// Parses `in`, which must contain all received bytes that are not parsed yet, and appends body bytes to
+  /// `body`. Returns the number of parsed bytes. Interim replies (1xx) are skipped.
   std::size_t put(std::string_view in, std::string& body);
   State state() const;
-  /// From State::Body on.
+  /// Returns the head. Valid in State::Body and State::Done.
   const ReplyHead& head() const;
-  /// Why it is malformed: a fixed sentence.
+  /// Returns why the reply is malformed. The text never quotes the reply.
   std::string_view problem() const;
 
  private:

@@ -8,8 +8,8 @@ namespace {
 
 struct StatusText {
   int code;
-  std::string_view phrase;  ///< of the status line
-  std::string_view reason;  ///< metav1.StatusReason; empty where Kubernetes has none
+  std::string_view phrase;  ///< reason phrase of the status line
+  std::string_view reason;  ///< metav1.StatusReason; empty if Kubernetes has none
 };
 
 constexpr std::array<StatusText, 17> kTexts{{
@@ -53,7 +53,7 @@ void appendEscaped(std::string& out, std::string_view text) {
       out += '\\';
       out += c;
     } else if (byte < 0x20 || byte >= 0x7f) {
-      // Bytes above ASCII may be invalid UTF-8: as Latin-1 escapes the reply is valid JSON in any case.
+      // Bytes above ASCII may be invalid UTF-8. Latin-1 escapes make the reply valid JSON in any case.
       out += "\\u00";
       out += kHex[byte >> 4];
       out += kHex[byte & 15];
@@ -91,7 +91,7 @@ void appendHead(std::string& out, const ReplyForm& form, std::size_t bodyBytes) 
     out += "\r\nAllow: ";
     out += form.allow;
   }
-  // Go's client for Kubernetes asks again then, a POST too, where it would fail otherwise.
+  // With Retry-After, Go's client for Kubernetes retries the request, even a POST.
   if (form.status == 503) out += "\r\nRetry-After: 1";
   out += form.keepAlive ? "\r\n\r\n" : "\r\nConnection: close\r\n\r\n";
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The text of replies that servers send.
+// Formats the replies of servers.
 
 #include <cstddef>
 #include <string>
@@ -7,17 +7,17 @@
 
 namespace dynamo::runtime {
 
-/// A `v1.Status` failure, as Kubernetes clients print it. `message` may hold any text (it is escaped).
+/// Returns a `v1.Status` failure, which Kubernetes clients print. `message` is escaped and may be any text.
 std::string statusBody(int status, std::string_view message);
 
 struct ReplyForm {
   int status = 200;
   std::string_view contentType;
   bool keepAlive = false;
-  std::string_view allow = {};  ///< sent as `Allow:` unless empty
+  std::string_view allow = {};  ///< value of the header `Allow`, unless empty
 };
 
-/// Appends status line and headers.
+/// Appends the status line and the headers.
 void appendHead(std::string& out, const ReplyForm& form, std::size_t bodyBytes);
 
 }  // namespace dynamo::runtime

@@ -18,7 +18,7 @@ constexpr const char* kQuotaFile = "/sys/fs/cgroup/cpu.max";
 unsigned affinity() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  // Fails on machines with more processors than the set can hold.
+  // The call fails on machines with more processors than the set can hold.
   if (sched_getaffinity(0, sizeof set, &set) != 0) return std::thread::hardware_concurrency();
   return static_cast<unsigned>(CPU_COUNT(&set));
 }

@@ -1,20 +1,21 @@
 #pragma once
-// What of the machine this process may use.
+// The processors and descriptors available to this process.
 
 #include <cstddef>
 #include <string_view>
 
 namespace dynamo::runtime {
 
-/// The processors of the affinity mask, or fewer when a cgroup's quota is less; at least 1. More threads than
-/// that only take turns: requests then wait for whole time slices of others.
+/// Returns the number of processors by the affinity mask and the cgroup's quota; at least 1. With more
+/// threads than processors, requests would wait for the time slices of other threads.
 unsigned usableProcessors();
 
-/// Raises the limit of open descriptors as far as it may be raised: each connection is one. Returns the
+/// Raises the limit of open descriptors to the hard limit, because each connection needs one. Returns the new
 /// limit.
 std::size_t raiseDescriptorLimit();
 
-/// The quota in the text of a cgroup's cpu.max ("150000 100000": 1.5 processors), rounded up; 0: no quota.
+/// Parses the quota in a cgroup's cpu.max, for example "150000 100000" for 1.5 processors. Returns the quota
+/// rounded up, or 0 if there is no quota.
 unsigned quotaOf(std::string_view cpuMax);
 
 }  // namespace dynamo::runtime

@@ -37,7 +37,7 @@ int waitForStop(const Signals& signals, const FileWatch& files, std::optional<mi
       if (left <= milliseconds{0}) return 0;
       wait = std::min(wait, left);
     }
-    // A descriptor below 0 is not looked at.
+    // poll() ignores a negative descriptor.
     const int wake = files.directory == nullptr ? -1 : files.directory->descriptor();
     pollfd waiting[2] = {{signals.descriptor(), POLLIN, 0}, {wake, POLLIN, 0}};
     const int woken = ::poll(waiting, 2, static_cast<int>(wait.count()));

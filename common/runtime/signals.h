@@ -1,5 +1,5 @@
 #pragma once
-// Signals that end a program, and the wait for them.
+// Waits for the signals that stop a program.
 
 #include <chrono>
 #include <functional>
@@ -10,30 +10,31 @@
 
 namespace dynamo::runtime {
 
-/// SIGTERM, SIGINT and SIGHUP as a descriptor; SIGPIPE is ignored. Made before any thread, so that every
-/// thread inherits the mask.
+/// Receives SIGTERM, SIGINT and SIGHUP through a descriptor, and ignores SIGPIPE. Must be created before any
+/// thread, so that every thread inherits the signal mask.
 class Signals {
  public:
   Signals();
 
   int descriptor() const { return descriptor_.get(); }
-  /// The number of a pending signal, 0 if none.
+  /// Removes a pending signal and returns its number; 0 if there is none.
   int take() const;
 
  private:
   UniqueFd descriptor_;
 };
 
-/// Files that are looked at meanwhile.
+/// Files to check while waiting.
 struct FileWatch {
-  DirectoryWatch* directory = nullptr;  ///< says when to look; without one `interval` alone does
+  DirectoryWatch* directory = nullptr;  ///< reports changes; nullptr: files are only checked every `interval`
   std::function<void()> look;
   std::chrono::milliseconds interval = kPollInterval;
   std::chrono::milliseconds settle = kSettleTime;
 };
 
-/// Waits at most `limit` for a signal to stop, looking at the files meanwhile: SIGHUP, which a closed
-/// terminal sends too, only has them looked at now. The signal's number, or 0.
+/// Waits for a stop signal for at most `limit`, and checks the files in the meantime. SIGHUP triggers a check
+/// of the files and does not stop the program, because a closed terminal also sends it. Returns the signal
+/// number, or 0 if none arrived.
 int waitForStop(const Signals& signals, const FileWatch& files,
                 std::optional<std::chrono::milliseconds> limit = std::nullopt);
 

@@ -1,5 +1,5 @@
 #pragma once
-// IP addresses as system calls take them.
+// IP addresses for system calls.
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -25,11 +25,12 @@ struct SocketAddress {
 SocketAddress make4(const in_addr& address, std::uint16_t port);
 SocketAddress make6(const in6_addr& address, std::uint16_t port);
 
-/// Whether `text` is an IP address, which is never looked up and cannot be sent as a TLS server name.
+/// Returns whether `text` is an IP address. Addresses are never resolved and cannot be sent as a TLS server
+/// name.
 bool isIpAddress(const std::string& text);
 
-/// The addresses of an endpoint in the order in which to try them, at least one: IPv4 before IPv6, as Go has
-/// it. Blocks while a name is looked up. The error is the reason alone.
+/// Resolves an endpoint to at least one address. IPv4 addresses come before IPv6 addresses, as in Go. Blocks
+/// while a name is resolved. The error message does not contain the address.
 std::variant<std::vector<SocketAddress>, std::string> resolve(const Endpoint& endpoint);
 
 }  // namespace dynamo::runtime

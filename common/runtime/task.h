@@ -1,6 +1,5 @@
 #pragma once
-// A coroutine that somebody awaits. Nothing of it runs before that; whoever awaits it goes on when it has
-// ended.
+// A lazy coroutine. It starts when it is awaited, and the awaiting coroutine continues when it has ended.
 
 #include <coroutine>
 #include <exception>
@@ -57,9 +56,8 @@ struct Promise<void> : PromiseBase {
 
 }  // namespace detail
 
-/// To be awaited once. An exception of the coroutine comes to whoever awaits it. Parameters that are
-/// references must outlive the task. A task that is destroyed before it has ended destroys what its coroutine
-/// holds.
+/// Must be awaited at most once. An exception is rethrown in the awaiting coroutine. Reference parameters
+/// must outlive the task. The destructor of an unfinished task destroys the objects of its coroutine.
 template <class T>
 class [[nodiscard]] Task {
  public:

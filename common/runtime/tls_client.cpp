@@ -12,13 +12,13 @@
 namespace dynamo::runtime {
 namespace {
 
-// 112 bits: RSA below 2048 and SHA-1 signatures are refused.
+// 112 bits: RSA keys below 2048 bits and SHA-1 signatures are rejected.
 constexpr int kSecurityLevel = 2;
-// What Go's server of API servers offers of TLS 1.2 beside suites that are not authenticated encryption.
+// The TLS 1.2 suites with authenticated encryption that API servers (Go) offer.
 constexpr const char* kTls12Suites =
     "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:"
     "ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
-// A PEM parser may be quadratic in its input (CVE-2024-12401); a bundle of a cluster's CAs is under 20 KiB.
+// PEM parsers may need quadratic time, see CVE-2024-12401. A bundle of a cluster's CAs has less than 20 KiB.
 constexpr std::size_t kMaxPemBytes = std::size_t{256} << 10;
 constexpr std::array<unsigned char, 9> kProtocols{8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
 
@@ -35,21 +35,21 @@ using Bio = std::unique_ptr<BIO, BioFree>;
 using Certificate = std::unique_ptr<X509, CertificateFree>;
 using Key = std::unique_ptr<EVP_PKEY, KeyFree>;
 
-/// Without it OpenSSL asks the terminal for the password of an encrypted key.
-int noPassword(char*, int, int, void*) {
+/// Without this callback OpenSSL would ask for the password of an encrypted key on the terminal.
+int refusePassword(char*, int, int, void*) {
   return -1;
 }
 
-/// Of a longer text nothing.
+/// Returns a BIO over `text`, or an empty BIO if the text is too long.
 Bio memory(std::string_view text) {
   return Bio{BIO_new_mem_buf(text.data(), text.size() > kMaxPemBytes ? 0 : static_cast<int>(text.size()))};
 }
 
 Certificate nextCertificate(BIO* bio) {
-  return Certificate{PEM_read_bio_X509(bio, nullptr, noPassword, nullptr)};
+  return Certificate{PEM_read_bio_X509(bio, nullptr, refusePassword, nullptr)};
 }
 
-/// Whether what ended the reading of PEM was the end of the text.
+/// Returns whether reading PEM blocks ended at the end of the text, and not with an error.
 bool readToEnd() {
   const unsigned long last = ERR_peek_last_error();
   ERR_clear_error();
@@ -79,7 +79,7 @@ bool presentCertificate(SSL_CTX* context, std::string_view pem) {
 }
 
 bool presentKey(SSL_CTX* context, std::string_view pem) {
-  const Key key{PEM_read_bio_PrivateKey(memory(pem).get(), nullptr, noPassword, nullptr)};
+  const Key key{PEM_read_bio_PrivateKey(memory(pem).get(), nullptr, refusePassword, nullptr)};
   return key && SSL_CTX_use_PrivateKey(context, key.get()) == 1 && SSL_CTX_check_private_key(context) == 1;
 }
 
@@ -102,7 +102,7 @@ bool expectName(SSL* ssl, const std::string& name) {
   X509_VERIFY_PARAM_set_hostflags(wanted,
                                   X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
   return X509_VERIFY_PARAM_set1_host(wanted, name.c_str(), name.size()) == 1 &&
-         // SSL_set_tlsext_host_name, which is a macro with casts of C.
+         // Not SSL_set_tlsext_host_name, which is a macro with C casts.
          SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
                   const_cast<char*>(name.c_str())) == 1;
 }
@@ -116,7 +116,7 @@ std::variant<ClientContext, std::string> makeClientContext(const TlsClientOption
     ERR_clear_error();
     return std::string{what};
   };
-  if (!context || !applyPolicy(context.get(), options.verify)) return failed("cannot make a TLS client");
+  if (!context || !applyPolicy(context.get(), options.verify)) return failed("cannot create a TLS client");
   if (options.verify && !trust(context.get(), options.authorities)) {
     return failed("the CA certificates cannot be read");
   }

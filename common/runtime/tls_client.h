@@ -1,5 +1,5 @@
 #pragma once
-// What TLS clients trust and present.
+// TLS contexts and sessions of clients.
 
 #include <openssl/types.h>
 
@@ -13,26 +13,27 @@
 namespace dynamo::runtime {
 
 struct TlsClientOptions {
-  /// CAs in PEM that servers are verified against. Empty: those of the system.
+  /// CA certificates in PEM to verify servers. Empty: the CAs of the system.
   std::string_view authorities;
-  /// false: any server is trusted.
+  /// If false, every server is trusted.
   bool verify = true;
-  /// Certificate (and chain) and key in PEM that are presented. Empty: none.
+  /// Client certificate chain and key in PEM. May be empty.
   std::string_view certificate;
   std::string_view key;
 };
 
-/// Shared by sessions; never changed once it is made.
+/// Shared by sessions. Never changes after its creation.
 using ClientContext = std::shared_ptr<SSL_CTX>;
 
-/// A fixed policy, independent of the host's openssl.cnf: TLS 1.3, or 1.2 with ECDHE and AEAD suites; ALPN
-/// http/1.1; no resumption, no renegotiation. As in Kubernetes, an intermediate CA may be trusted without the
-/// root above it, and a server is known by its SANs alone. The error is one sentence without what a file
-/// holds.
+/// Creates a context with a fixed policy, independent of the host's openssl.cnf: TLS 1.3, or 1.2 with ECDHE
+/// and AEAD suites; ALPN http/1.1; no resumption, no renegotiation. As in Kubernetes, an intermediate CA may
+/// be trusted without its root, and only the SANs of a server are checked. The error message does not quote
+/// the options.
 std::variant<ClientContext, std::string> makeClientContext(const TlsClientOptions& options);
 
-/// A session over the socket that wants a certificate for `serverName`, a DNS name or an IP address; only a
-/// DNS name is sent (SNI). Empty: any name will do. nullptr when OpenSSL is out of memory.
+/// Creates a session over the socket. The server's certificate must be valid for `serverName`, a DNS name or
+/// an IP address; empty accepts any name. Only a DNS name is sent (SNI). Returns nullptr if OpenSSL is out of
+/// memory.
 SslPtr newClientSession(const ClientContext& context, int fd, const std::string& serverName);
 
 }  // namespace dynamo::runtime

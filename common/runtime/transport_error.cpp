@@ -28,10 +28,10 @@ std::string_view nameOf(TransportProblem problem) {
   return "BadRequest";
 }
 
-TransportError waitError(Stage stage, Woken how) {
-  if (how == Woken::Cancelled) return {stage, TransportProblem::Cancelled, "the wait was cancelled"};
+TransportError waitError(Stage stage, WaitResult how) {
+  if (how == WaitResult::Cancelled) return {stage, TransportProblem::Cancelled, "the wait was cancelled"};
   constexpr std::array kSlow{"connecting took too long", "the TLS handshake took too long",
-                             "sending the request took too long", "there was no whole reply in time"};
+                             "sending the request took too long", "no complete reply arrived in time"};
   return {stage, TransportProblem::TimedOut, kSlow[static_cast<std::size_t>(stage)]};
 }
 

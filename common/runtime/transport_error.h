@@ -1,5 +1,5 @@
 #pragma once
-// Why a connection could not be made, or a request over it was not answered.
+// Errors of connections and requests.
 
 #include <string>
 #include <string_view>
@@ -9,37 +9,37 @@
 
 namespace dynamo::runtime {
 
-/// How far it had come.
+/// The stage in which the error occurred.
 enum class Stage { Connect, Handshake, Send, Receive };
 
 enum class TransportProblem {
-  Unreachable,  ///< the name is not known, or nobody listens there
+  Unreachable,  ///< the name cannot be resolved, or the connection was refused
   TimedOut,
   Cancelled,
-  Untrusted,  ///< the peer's certificate is not of our CA, not of that name, or not valid now
-  Tls,        ///< TLS failed otherwise, or the peer refused us with an alert
-  Closed,     ///< the peer closed the connection before the whole reply had come
-  Malformed,  ///< the reply is not HTTP/1.1 as it must be
+  Untrusted,  ///< the peer's certificate has an untrusted CA or a wrong name, or is not valid now
+  Tls,        ///< another TLS failure, or an alert from the peer
+  Closed,     ///< the peer closed the connection before the reply was complete
+  Malformed,  ///< the reply is not valid HTTP/1.1
   TooLarge,   ///< the reply is longer than the caller allows
-  BadRequest  ///< a mistake of the caller: nothing was sent
+  BadRequest  ///< an error of the caller; nothing was sent
 };
 
-/// "TimedOut", "Untrusted", ...: for logs and metrics.
+/// Returns the name for logs and metrics, such as "TimedOut".
 std::string_view nameOf(TransportProblem problem);
 
 struct TransportError {
   Stage stage = Stage::Connect;
   TransportProblem problem = TransportProblem::Closed;
-  std::string message;  ///< one sentence; never quotes the reply
-  /// A kept connection was closed before anything of the reply came: the request may be sent again over a new
-  /// one, if doing it twice does no harm.
+  std::string message;  ///< never quotes the reply
+  /// The peer closed a persistent connection before the reply started. An idempotent request may be repeated
+  /// over a new connection.
   bool stale = false;
 };
 
 template <class T>
-using Transported = std::variant<T, TransportError>;
+using TransportResult = std::variant<T, TransportError>;
 
-/// Of a wait that has not ended well.
-TransportError waitError(Stage stage, Woken how);
+/// Returns the error of a wait that timed out or was cancelled.
+TransportError waitError(Stage stage, WaitResult how);
 
 }  // namespace dynamo::runtime

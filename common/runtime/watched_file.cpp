@@ -13,20 +13,20 @@ namespace {
 
 constexpr std::size_t kChunk = std::size_t{64} << 10;
 
-FileReading readFile(const std::string& path, std::size_t most) {
+FileReading readFile(const std::string& path, std::size_t maxBytes) {
   FileReading reading;
   const UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (!file && errno == ENOENT) return reading;
   std::string& text = reading.text.emplace();
-  while (file && text.size() <= most) {
+  while (file && text.size() <= maxBytes) {
     const std::size_t size = text.size();
-    text.resize(std::min(size + kChunk, most + 1));
+    text.resize(std::min(size + kChunk, maxBytes + 1));
     const ssize_t got = ::read(file.get(), text.data() + size, text.size() - size);
     text.resize(size + static_cast<std::size_t>(std::max(got, ssize_t{0})));
     if (got == 0) return reading;
     if (got < 0 && errno != EINTR) break;
   }
-  if (text.size() <= most) reading.error = reasonOf(errno);
+  if (text.size() <= maxBytes) reading.error = reasonOf(errno);
   return reading;
 }
 
@@ -34,7 +34,7 @@ FileReading readFile(const std::string& path, std::size_t most) {
 
 std::optional<FileReading> WatchedFile::poll() {
   if (path_.empty()) return std::nullopt;
-  FileReading reading = readFile(path_, most_);
+  FileReading reading = readFile(path_, maxBytes_);
   if (seen_ && seen_->text == reading.text && seen_->error == reading.error) return std::nullopt;
   seen_ = reading;
   return reading;

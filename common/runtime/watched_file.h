@@ -1,5 +1,5 @@
 #pragma once
-// A file whose content is read again and again, as that of a ConfigMap or Secret volume.
+// A file that is polled for changes, such as a file of a ConfigMap or Secret volume.
 
 #include <cstddef>
 #include <optional>
@@ -9,23 +9,24 @@
 namespace dynamo::runtime {
 
 struct FileReading {
-  std::optional<std::string> text;  ///< nullopt: there is no such file
-  std::string error;                ///< why not all of it could be read
+  std::optional<std::string> text;  ///< nullopt: the file does not exist
+  std::string error;                ///< why the file could not be read completely
 };
 
-/// Has no threads or timers of its own. Content is compared, not file times: a volume swaps a symlink.
+/// Has no threads or timers. It compares the content instead of the modification time, because a volume
+/// replaces a symlink.
 class WatchedFile {
  public:
-  /// An empty path: there never is a file. Of a longer file `most` bytes and one more are read, so that
-  /// whoever has that limit sees that it is exceeded.
-  WatchedFile(std::string path, std::size_t most) : path_(std::move(path)), most_(most) {}
+  /// If the path is empty, the file never exists. At most `maxBytes` + 1 bytes are read, so that the caller
+  /// can detect a file above its limit.
+  WatchedFile(std::string path, std::size_t maxBytes) : path_(std::move(path)), maxBytes_(maxBytes) {}
 
-  /// nullopt while nothing has changed since the last call.
+  /// Returns nullopt if nothing has changed since the last call.
   std::optional<FileReading> poll();
 
  private:
   std::string path_;
-  std::size_t most_;
+  std::size_t maxBytes_;
   std::optional<FileReading> seen_;
 };
 

@@ -20,17 +20,18 @@ namespace dynamo::runtime {
 namespace {
 
 constexpr std::size_t kDiscard = std::size_t{16} * 1024;
-// A record has 16 KiB, and as much may have been read ahead. Who sends more without a byte for us sends
-// messages of TLS alone, key updates for instance, which cost us much more than him.
-constexpr std::uint64_t kMostForNothing = std::uint64_t{48} * 1024;
+// The maximum number of received bytes without data. A record has 16 KiB, and the same amount may have been
+// read ahead. A peer that sends more only sends TLS messages such as key updates, which cost the receiver
+// much more than the sender.
+constexpr std::uint64_t kMaxOverheadBytes = std::uint64_t{48} * 1024;
 
-// What one read may take from the socket: OpenSSL goes on by itself behind messages of TLS alone, as long as
-// there are any.
-constexpr std::size_t kMostForRead = std::size_t{32} * 1024;
+// The maximum number of bytes that one read may receive. Without this limit, OpenSSL would continue as long
+// as messages without data arrive.
+constexpr std::size_t kMaxBytesPerRead = std::size_t{32} * 1024;
 
 struct Socket {
   int fd = -1;
-  std::size_t left = SIZE_MAX;  ///< bytes that the call under way may still receive
+  std::size_t left = SIZE_MAX;  ///< bytes that the current call may still receive
 };
 
 Socket& socketOf(BIO* bio) {
@@ -54,7 +55,7 @@ int bioRead(BIO* bio, char* out, int size) {
   return afterCall(bio, got, [](BIO* b) { BIO_set_retry_read(b); });
 }
 
-// OpenSSL's own socket BIO raises SIGPIPE when the peer is gone, which would end the process.
+// OpenSSL's own socket BIO raises SIGPIPE if the peer has gone, which would end the process.
 int bioWrite(BIO* bio, const char* data, int size) {
   return afterCall(bio, ::send(socketOf(bio).fd, data, static_cast<std::size_t>(size), MSG_NOSIGNAL),
                    [](BIO* b) { BIO_set_retry_write(b); });
@@ -89,10 +90,10 @@ SslPtr newSession(SSL_CTX* context, int fd) {
   BIO_set_data(bio, std::make_unique<Socket>(Socket{fd}).release());
   BIO_set_init(bio, 1);
   SSL_set_bio(ssl.get(), bio, bio);
-  // Without read-ahead each record costs two receive calls: its head, then its body.
+  // Without read-ahead each record needs two receive calls, for its header and its body.
   SSL_set_read_ahead(ssl.get(), 1);
   SSL_set_mode(ssl.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  // Otherwise a read would not return while messages of TLS alone keep coming.
+  // Otherwise a read would not return while messages without data arrive.
   SSL_clear_mode(ssl.get(), SSL_MODE_AUTO_RETRY);
   SSL_set_options(ssl.get(), SSL_OP_NO_RENEGOTIATION);
   return ssl;
@@ -124,7 +125,7 @@ void Wire::clearErrors() {
   ERR_clear_error();
 }
 
-Io Wire::wantOf(int result) {
+Io Wire::ioOf(int result) {
   switch (SSL_get_error(ssl_.get(), result)) {
     case SSL_ERROR_WANT_READ:
       return Io::wantRead;
@@ -143,22 +144,22 @@ Io Wire::wantOf(int result) {
 Io Wire::handshake() {
   if (!ssl_) return Io::ok;
   const int result = SSL_do_handshake(ssl_.get());
-  return result == 1 ? Io::ok : wantOf(result);
+  return result == 1 ? Io::ok : ioOf(result);
 }
 
 IoResult Wire::read(char* data, std::size_t size) {
   if (ssl_) {
     std::size_t bytes = 0;
     Socket& socket = socketOf(SSL_get_rbio(ssl_.get()));
-    socket.left = kMostForRead;
+    socket.left = kMaxBytesPerRead;
     const int result = SSL_read_ex(ssl_.get(), data, size, &bytes);
     socket.left = SIZE_MAX;
     if (result == 1) {
-      heard_ = received();
+      receivedAtLastRead_ = received();
       return {Io::ok, bytes};
     }
-    const Io io = wantOf(result);
-    if (io == Io::closed || received() - heard_ <= kMostForNothing) return {io, 0};
+    const Io io = ioOf(result);
+    if (io == Io::closed || received() - receivedAtLastRead_ <= kMaxOverheadBytes) return {io, 0};
     broken_ = true;
     return {Io::closed, 0};
   }
@@ -171,11 +172,21 @@ IoResult Wire::write(const char* data, std::size_t size) {
   if (ssl_) {
     std::size_t bytes = 0;
     const int result = SSL_write_ex(ssl_.get(), data, size, &bytes);
-    return result == 1 ? IoResult{Io::ok, bytes} : IoResult{wantOf(result), 0};
+    return result == 1 ? IoResult{Io::ok, bytes} : IoResult{ioOf(result), 0};
   }
   const auto bytes = ::send(fd_, data, size, MSG_NOSIGNAL);
   if (bytes >= 0) return {Io::ok, static_cast<std::size_t>(bytes)};
   return {plainWant(Io::wantWrite), 0};
+}
+
+void Wire::readAlert() {
+  if (!ssl_ || !fault_.reason.empty()) return;
+  std::array<char, kDiscard> sink;
+  const std::uint64_t end = received() + kMaxBytesPerRead;
+  while (received() <= end) {
+    clearErrors();
+    if (read(sink.data(), sink.size()).io != Io::ok) return;
+  }
 }
 
 const X509* Wire::clientCertificate() const {
@@ -206,10 +217,10 @@ bool Wire::hungUp() const {
   return ::poll(&socket, 1, 0) > 0;
 }
 
-std::size_t Wire::untaken() const {
+std::size_t Wire::unacknowledged() const {
   int bytes = 0;
   if (::ioctl(fd_, SIOCOUTQ, &bytes) != 0 || bytes <= 0) return 0;
-  // Of a connection that was reset or timed out the figure stays as it was; nothing is held.
+  // After a reset or timeout the value does not change, although the kernel holds nothing.
   tcp_info info{};
   socklen_t size = sizeof info;
   const bool gone =
@@ -217,15 +228,16 @@ std::size_t Wire::untaken() const {
   return gone ? 0 : static_cast<std::size_t>(bytes);
 }
 
-void Wire::giveUpUntaken() {
-  if (untaken() == 0) return;
+void Wire::discardUnacknowledged() {
+  if (unacknowledged() == 0) return;
   const linger reset{1, 0};
   static_cast<void>(::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &reset, sizeof reset));
 }
 
 void Wire::shutdown() {
   if (ssl_ && !broken_ && SSL_is_init_finished(ssl_.get()) == 1) {
-    // Best effort: a full socket buffer loses the goodbye, the end of the stream follows anyway.
+    // Best effort: if the socket buffer is full, close_notify is lost, but the end of the stream follows
+    // anyway.
     if (SSL_shutdown(ssl_.get()) < 0) ERR_clear_error();
     broken_ = true;
   }
@@ -240,7 +252,7 @@ IoResult Wire::discard() {
 }
 
 void Wire::releaseBuffers() {
-  // Refused by OpenSSL while a record is under way: then they stay until the next request.
+  // OpenSSL keeps the buffers while a record is incomplete. They are then released after the next request.
   if (ssl_) SSL_free_buffers(ssl_.get());
 }
 

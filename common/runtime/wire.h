@@ -1,6 +1,6 @@
 #pragma once
-// Bytes over a non-blocking socket, through TLS or plain. OpenSSL works on the socket itself: no copy
-// through a BIO pair, one system call a message.
+// Transfers bytes over a non-blocking socket, with or without TLS. OpenSSL uses the socket directly, so there
+// is no copy through a BIO pair, and a message needs one system call.
 
 #include <openssl/types.h>
 
@@ -24,59 +24,64 @@ struct SslDelete {
 };
 using SslPtr = std::unique_ptr<SSL, SslDelete>;
 
-/// A server session of `context` over the socket, or nullptr when OpenSSL is out of memory. It keeps the
-/// context alive.
+/// Creates a server session over the socket. Returns nullptr if OpenSSL is out of memory. The session keeps
+/// the context alive.
 SslPtr newServerSession(SSL_CTX* context, int fd);
-/// The same for a client.
+/// Creates a client session over the socket.
 SslPtr newClientSession(SSL_CTX* context, int fd);
 
 class Wire {
  public:
-  /// `ssl` nullptr: plain. The socket is not owned and must outlive the wire.
+  /// Without `ssl` the bytes are not encrypted. The socket is not owned and must outlive the wire.
   Wire(int fd, SslPtr ssl) : fd_(fd), ssl_(std::move(ssl)) {}
 
-  /// Any thread's error queue must be empty before TLS calls: call once after other code ran.
+  /// Clears the thread's OpenSSL error queue. It must be empty before TLS calls, so call this after other
+  /// code has run.
   static void clearErrors();
 
   Io handshake();
   IoResult read(char* data, std::size_t size);
   IoResult write(const char* data, std::size_t size);
-  /// Received bytes wait inside TLS, where the system cannot announce them.
+  /// Returns whether TLS holds received bytes. The socket does not become readable for them.
   bool pending() const;
-  /// A read would not wait: bytes or the end of the stream have arrived.
+  /// Returns whether bytes or the end of the stream have arrived, so that a read would not wait.
   bool readable() const { return pending() || arrived(); }
-  /// The same of the system alone: a piece of a record that TLS holds does not count.
+  /// Like readable(), but ignores a partial record that TLS holds.
   bool arrived() const;
-  /// A write would not wait.
+  /// Returns whether a write would not wait.
   bool writable() const;
-  /// The peer has ended its direction of the connection, or all of it.
+  /// Returns whether the peer has closed its direction of the connection, or the whole connection.
   bool hungUp() const;
-  /// The client's certificate, if it presented one and a CA of the context signed it; else nullptr.
+  /// Returns the client's certificate if a CA of the context signed it, otherwise nullptr.
   const X509* clientCertificate() const;
-  /// Why TLS failed; without a reason: it did not, the peer only left.
+  /// Reads the bytes that the peer sent before it closed the connection, and stores the fault if they contain
+  /// an alert. Must be called after a failed write. In TLS 1.3, a server rejects the client's certificate
+  /// only after the handshake.
+  void readAlert();
+  /// Returns the TLS failure. If it has no reason, TLS did not fail, and the peer only closed the connection.
   const TlsFault& fault() const { return fault_; }
-  /// Bytes that have come through TLS or for it, since the start.
+  /// Returns the number of bytes received since the start, including TLS overhead.
   std::uint64_t received() const;
-  /// Bytes sent that the kernel still holds, as the peer has not acknowledged them.
-  std::size_t untaken() const;
-  /// Has the kernel throw those away when the socket is closed (a reset): by itself it would go on offering
-  /// them.
-  void giveUpUntaken();
-  /// Says goodbye (close_notify) and ends our direction of the connection.
+  /// Returns the number of sent bytes that the kernel still holds because the peer has not acknowledged them.
+  std::size_t unacknowledged() const;
+  /// Makes the kernel discard these bytes with a reset when the socket is closed. By default it would
+  /// continue to send them.
+  void discardUnacknowledged();
+  /// Sends close_notify and closes the sending direction of the connection.
   void shutdown();
-  /// Throws received bytes away, undecrypted.
+  /// Discards received bytes without decrypting them.
   IoResult discard();
-  /// Gives up the TLS record buffers (34 KiB) until the next read or write.
+  /// Releases the TLS record buffers (34 KiB) until the next read or write.
   void releaseBuffers();
 
  private:
-  Io wantOf(int result);
+  Io ioOf(int result);
 
   int fd_;
   SslPtr ssl_;
-  bool broken_ = false;      ///< TLS failed: nothing may be sent any more
-  TlsFault fault_;           ///< why
-  std::uint64_t heard_ = 0;  ///< bytes that had been received when TLS last gave some of ours
+  bool broken_ = false;                   ///< TLS failed, so nothing may be sent
+  TlsFault fault_;                        ///< why TLS failed
+  std::uint64_t receivedAtLastRead_ = 0;  ///< received() at the last read that returned data
 };
 
 }  // namespace dynamo::runtime

@@ -60,7 +60,7 @@ std::size_t Workers::queued() const {
 }
 
 void Workers::run() {
-  // What takes long waits for what is quick: of Linux, this sets the thread's own priority.
+  // Long tasks get a lower priority than the I/O threads. On Linux this only affects the calling thread.
   static_cast<void>(setpriority(PRIO_PROCESS, 0, kNice));
   for (;;) {
     std::function<void()> task;

@@ -1,5 +1,5 @@
 #pragma once
-// A few threads for what would stall an I/O thread.
+// A small thread pool for work that would block an I/O thread.
 
 #include <condition_variable>
 #include <cstddef>
@@ -19,14 +19,14 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  /// The error if the system lets us have fewer threads.
+  /// Starts the threads. Returns an error if the system does not allow that many.
   std::error_code start(unsigned threads);
-  /// In order. `task` must not throw. The queue is bounded by the caller: a connection has one task in it at
-  /// most.
+  /// Adds a task to the queue, which is processed in order. `task` must not throw. The caller limits the
+  /// queue: each connection has at most one task in it.
   void post(std::function<void()> task);
-  /// Tasks that wait for a thread.
+  /// Returns the number of tasks that wait for a thread.
   std::size_t queued() const;
-  /// Finishes the tasks that were posted and ends the threads. Not from two threads at once.
+  /// Finishes the posted tasks and ends the threads. Must not be called by two threads at the same time.
   void stop();
 
  private:
@@ -39,8 +39,8 @@ class Workers {
   std::vector<std::thread> threads_;
 };
 
-/// Adds a thread on which no signal is delivered: signals belong to the thread that waits for them. The error
-/// if the system has none left, by its limit of processes for instance.
+/// Starts a thread with all signals blocked, because only the main thread handles signals. Returns an error
+/// if the system cannot start one, for example because of a process limit.
 std::error_code startThread(std::vector<std::thread>& threads, std::function<void()> body);
 
 }  // namespace dynamo::runtime

@@ -8,13 +8,13 @@ namespace {
 using json::Allocator;
 using json::Value;
 
-/// Every null of a member that the schema knows goes; one with a default is filled in again afterwards.
+/// Removes the known members that are null. Those with a default get it afterwards.
 void removeNulls(const Node& node, Value& object) {
   if (node.keepsNulls) return;
   for (auto member = object.MemberBegin(); member != object.MemberEnd();) {
     const bool known = node.member(json::text(member->name)) != nullptr;
     if (known && member->value.IsNull()) {
-      member = object.EraseMember(member);  // keeps the order of the others
+      member = object.EraseMember(member);  // keeps the order of the other members
     } else {
       ++member;
     }
@@ -23,21 +23,21 @@ void removeNulls(const Node& node, Value& object) {
 
 }  // namespace
 
-void applyDefaults(const Node& node, Value& value, Allocator& allocator) {
+void applySchemaDefaults(const Node& node, Value& value, Allocator& allocator) {
   if (value.IsArray() && node.items != nullptr) {
-    for (Value& item : value.GetArray()) applyDefaults(*node.items, item, allocator);
+    for (Value& item : value.GetArray()) applySchemaDefaults(*node.items, item, allocator);
   }
   if (!value.IsObject()) return;
   removeNulls(node, value);
   for (const Property& property : node.properties) {
-    const Value* preset = property.node->defaultValue;
-    if (preset != nullptr && json::findRaw(value, property.name) == nullptr) {
-      json::set(value, property.name, json::copy(*preset, allocator), allocator);
+    const Value* defaultValue = property.node->defaultValue;
+    if (defaultValue != nullptr && json::findRaw(value, property.name) == nullptr) {
+      json::set(value, property.name, json::copy(*defaultValue, allocator), allocator);
     }
   }
   for (auto& member : value.GetObject()) {
     const Node* child = node.member(json::text(member.name));
-    if (child != nullptr) applyDefaults(*child, member.value, allocator);
+    if (child != nullptr) applySchemaDefaults(*child, member.value, allocator);
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Defaults of the schema, as the API server fills them in.
+// Applies the defaults of a schema as the API server does.
 
 #include "common/json/value.h"
 
@@ -7,9 +7,9 @@ namespace dynamo::schema {
 
 struct Node;
 
-/// Makes of `value` what the API server makes of it before it calls webhooks: nulls that the schema does not
-/// allow go away, then absent members get the schema's defaults wherever their parent is present. Members
-/// that the schema does not know stay as they are.
-void applyDefaults(const Node& node, json::Value& value, json::Allocator& allocator);
+/// Changes `value` as the API server does before it calls webhooks: removes nulls that the schema does not
+/// allow, then sets absent members to their defaults wherever the parent is present. Unknown members are not
+/// changed.
+void applySchemaDefaults(const Node& node, json::Value& value, json::Allocator& allocator);
 
 }  // namespace dynamo::schema

@@ -1,11 +1,11 @@
 #pragma once
-// The runtime schema that dynamo-crdgen makes at build time (gen/embed.h says its form).
+// The runtime schema, which dynamo-crdgen generates at build time. gen/embed.h describes its format.
 
 #include <string>
 
 namespace dynamo::schema {
 
-/// The text of the runtime schema.
+/// The runtime schema as JSON text.
 std::string embeddedSchema();
 
 }  // namespace dynamo::schema

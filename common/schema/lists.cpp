@@ -8,7 +8,7 @@ namespace {
 
 using json::Value;
 
-/// The members of `item` that tell it apart, as JSON with sorted names; schema defaults count.
+/// The values of the map keys of `item` as JSON, sorted by name. Absent keys have their schema defaults.
 std::string keyOf(const Node& items, const std::vector<std::string_view>& names, const Value& item) {
   json::Document scratch;
   auto& allocator = scratch.GetAllocator();
@@ -30,10 +30,10 @@ void Walker::checkDuplicates(const Node& node, const Value& array, const field::
   if (node.listType == ListType::Atomic || node.items == nullptr || array.Size() < 2) return;
   std::map<std::string, int> seen;
   for (rapidjson::SizeType i = 0; i < array.Size(); ++i) {
-    if (node.listType == ListType::Map && !array[i].IsObject()) continue;  // told as a wrong type already
+    if (node.listType == ListType::Map && !array[i].IsObject()) continue;  // already reported as a wrong type
     const std::string key = node.listType == ListType::Map ? keyOf(*node.items, node.listMapKeys, array[i])
                                                            : json::dump(array[i]);
-    if (++seen[key] != 2) continue;  // the API server tells the first repetition only
+    if (++seen[key] != 2) continue;  // the API server reports the first repetition only
     add(ErrorType::Duplicate, at[i].path(), key, {}, "schema.duplicate");
   }
 }

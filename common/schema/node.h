@@ -1,5 +1,5 @@
 #pragma once
-// A structural schema as the validator walks it. Nodes are shared: one PodSpec serves every kind.
+// The structural schema that the validator walks. Kinds share nodes, for example those of PodSpec.
 
 #include <cstdint>
 #include <optional>
@@ -24,23 +24,23 @@ struct Property {
   bool required = false;
 };
 
-/// All text points into the registry's document, which lives as long as the process.
+/// The views point into the document of the registry, which lives as long as the process.
 struct Node {
   Type type = Type::Any;
   bool preserveUnknown = false;
   bool embeddedResource = false;
   bool dateTime = false;
   bool int32 = false;
-  bool scale = false;       ///< replicas of the scale subresource: a plain integer of 32 bits, not negative
-  bool keepsNulls = false;  ///< a map: the API server does not drop values that are null
+  bool scale = false;       ///< replicas of the scale subresource: a non-negative 32-bit integer
+  bool keepsNulls = false;  ///< of a map: the API server keeps null values
   ListType listType = ListType::Atomic;
 
-  std::vector<Property> properties;  ///< in the order of the description
+  std::vector<Property> properties;  ///< in the order of kinds/*.yaml
   const Node* items = nullptr;       ///< of an Array
   const Node* additional = nullptr;  ///< values of a map
   const json::Value* defaultValue = nullptr;
   std::vector<std::string_view> listMapKeys;  ///< of a ListType::Map
-  std::vector<std::string_view> enumValues;   ///< empty: any
+  std::vector<std::string_view> enumValues;   ///< empty: any value
 
   std::optional<std::int64_t> minimum, maximum;
   std::optional<std::int64_t> minLength, maxLength;  ///< in characters
@@ -48,7 +48,7 @@ struct Node {
   const Pattern* pattern = nullptr;
   const CelRule* rule = nullptr;
   std::string_view ruleMessage;
-  field::Path ruleField;  ///< the member that the rule speaks of; empty: the object itself
+  field::Path ruleField;  ///< the field that an error of the rule names; empty: the object itself
 
   const Property* property(std::string_view name) const {
     for (const Property& entry : properties) {
@@ -56,7 +56,7 @@ struct Node {
     }
     return nullptr;
   }
-  /// The schema of member `name`: its own, or that of every value of a map; nullptr when there is none.
+  /// The schema of member `name`: that of the property, or that of all values of a map; nullptr if unknown.
   const Node* member(std::string_view name) const {
     const Property* entry = property(name);
     return entry != nullptr ? entry->node : additional;

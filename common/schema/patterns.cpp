@@ -12,9 +12,9 @@ re2::StringPiece piece(std::string_view text) {
   return {text.data(), text.size()};
 }
 
-re2::RE2::Options quietly() {
+re2::RE2::Options patternOptions() {
   re2::RE2::Options options;
-  // What is matched may be a secret: RE2 would write it to standard error when it runs out of memory.
+  // By default RE2 logs errors to standard error, with the text that it matches. The text may be secret.
   options.set_log_errors(false);
   options.set_never_capture(true);
   return options;
@@ -23,7 +23,7 @@ re2::RE2::Options quietly() {
 }  // namespace
 
 Pattern::Pattern(std::string_view text)
-    : expression_(std::make_unique<const re2::RE2>(piece(text), quietly())) {
+    : expression_(std::make_unique<const re2::RE2>(piece(text), patternOptions())) {
   if (!expression_->ok()) throw std::logic_error("runtime schema: pattern " + expression_->error());
 }
 Pattern::~Pattern() = default;

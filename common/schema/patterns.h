@@ -1,6 +1,6 @@
 #pragma once
-// The regular expressions of the schemas, on RE2: std::regex recurses once per character, so a long string
-// from a request could overflow the stack.
+// The regular expressions of the schemas. They use RE2, because std::regex recurses once per character and a
+// long string of a request could overflow the stack.
 
 #include <memory>
 #include <string_view>
@@ -13,7 +13,7 @@ namespace dynamo::schema {
 
 class Pattern {
  public:
-  /// `text` as the schema has it. Throws std::logic_error when it is no expression.
+  /// Compiles `text`. Throws std::logic_error if it is invalid.
   explicit Pattern(std::string_view text);
   ~Pattern();
 

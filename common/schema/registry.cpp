@@ -79,7 +79,7 @@ class Registry {
   }
 
   void fillBounds(Node& node, const Value& source) {
-    // Only what stands there: beside "$ref" the rest is the named type's.
+    // Absent keys do not change the node, which may be a copy of the type that "$ref" names.
     const auto take = [&](auto& field, const char* key) {
       if (auto value = integer(source, key)) field = value;
     };
@@ -90,7 +90,7 @@ class Registry {
     take(node.maxItems, "maxItems");
     take(node.maxProperties, "maxProperties");
     if (const Value* values = json::find(source, "enum")) node.enumValues = texts(values);
-    if (const Value* preset = json::find(source, "default")) node.defaultValue = preset;
+    if (const Value* value = json::find(source, "default")) node.defaultValue = value;
     if (json::findText(&source, "format") == "date-time") node.dateTime = true;
     if (json::findText(&source, "format") == "int32") node.int32 = true;
     if (const Value* pattern = json::find(source, "pattern")) {
@@ -110,9 +110,9 @@ class Registry {
     if (const Value* keys = json::find(source, "x-kubernetes-list-map-keys")) node.listMapKeys = texts(keys);
     if (const std::string_view rule = json::findText(&source, "rule"); !rule.empty()) {
       node.rule = findCelRule(rule);
-      const Value* told = json::find(json::find(&document_, "rules"), rule);
-      node.ruleMessage = json::findText(told, "message");
-      if (const std::string_view at = json::findText(told, "at"); at.starts_with('.')) {
+      const Value* definition = json::find(json::find(&document_, "rules"), rule);
+      node.ruleMessage = json::findText(definition, "message");
+      if (const std::string_view at = json::findText(definition, "at"); at.starts_with('.')) {
         node.ruleField = field::Members::dotted(at.substr(1));
       }
       if (node.rule == nullptr) throw std::logic_error("no function for rule " + std::string{rule});
@@ -134,18 +134,18 @@ class Registry {
   }
 
   void addProperty(Node& node, std::string_view name, const Value& source) {
-    const Node* made = make(source);
+    const Node* child = make(source);
     for (Property& property : node.properties) {
       if (property.name == name) {
-        property.node = made;
+        property.node = child;
         return;
       }
     }
-    node.properties.push_back({name, made, false});
+    node.properties.push_back({name, child, false});
   }
 
   json::Document document_;
-  std::deque<Node> nodes_;  // addresses stay valid while it grows
+  std::deque<Node> nodes_;  // a deque, because addresses must stay valid
   std::map<std::string_view, Pattern> patterns_;
   std::map<std::string_view, const Node*> types_;
   std::map<std::string_view, const Node*> kinds_;

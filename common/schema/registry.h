@@ -1,5 +1,5 @@
 #pragma once
-// The schemas of every kind, by version and kind.
+// The schemas of all kinds.
 
 #include <string_view>
 #include <vector>
@@ -8,11 +8,11 @@
 
 namespace dynamo::schema {
 
-/// The schema of a whole object; nullptr for a kind or version that is not ours. `apiVersion` is
-/// "nvidia.com/v1alpha1".
+/// The schema of a whole object; nullptr for an unknown kind or version. `apiVersion` includes the group, for
+/// example "nvidia.com/v1alpha1".
 const Node* find(std::string_view apiVersion, std::string_view kind);
 
-/// The structure of ObjectMeta; the metadata of whole objects is checked against it.
+/// The schema of ObjectMeta, for the metadata of whole objects.
 const Node& metadataNode();
 
 struct KindVersion {

@@ -24,7 +24,7 @@ bool checkpointSource(const CelInput& in) {
          (json::find(identity, "model") != nullptr && json::find(identity, "backendFramework") != nullptr);
 }
 
-/// Compares what would be stored: an absent member is equal to its default.
+/// Compares the identities with schema defaults, as they would be stored.
 bool identityImmutable(const CelInput& in) {
   const Value* before = json::find(json::find(in.old, "spec"), "identity");
   if (before == nullptr) return true;
@@ -34,8 +34,8 @@ bool identityImmutable(const CelInput& in) {
   json::Document scratch;
   Value a = json::copy(*before, scratch.GetAllocator());
   Value b = json::copy(*now, scratch.GetAllocator());
-  applyDefaults(schema, a, scratch.GetAllocator());
-  applyDefaults(schema, b, scratch.GetAllocator());
+  applySchemaDefaults(schema, a, scratch.GetAllocator());
+  applySchemaDefaults(schema, b, scratch.GetAllocator());
   return json::equal(a, b);
 }
 

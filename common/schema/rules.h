@@ -1,5 +1,5 @@
 #pragma once
-// The CEL rules of the schemas as C++ functions.
+// The CEL rules of the schemas, implemented in C++.
 
 #include <string_view>
 
@@ -11,17 +11,17 @@ struct Node;
 
 struct CelInput {
   const Node& node;         ///< the schema of `self`
-  const json::Value& self;  ///< an object; schema defaults need not be in it
+  const json::Value& self;  ///< an object, with or without schema defaults
   const json::Value* old;   ///< nullptr on create
 };
 
 struct CelRule {
-  std::string_view name;  ///< as under `rules` in kinds/shared.yaml
-  bool transition;        ///< says something on updates only
+  std::string_view name;  ///< the name under `rules` in kinds/shared.yaml
+  bool transition;        ///< checked on updates only
   bool (*holds)(const CelInput&);
 };
 
-/// The rule called `name`; nullptr when there is none (a schema that names it is refused at start-up).
+/// The rule `name`; nullptr if it does not exist. The registry rejects a schema with an unknown rule.
 const CelRule* findCelRule(std::string_view name);
 
 }  // namespace dynamo::schema

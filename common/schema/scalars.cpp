@@ -13,7 +13,7 @@ namespace {
 
 using json::Value;
 
-/// Characters, not bytes; the text is valid UTF-8.
+/// The number of characters; `text` is valid UTF-8.
 std::int64_t length(std::string_view text) {
   return std::count_if(text.begin(), text.end(),
                        [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; });
@@ -24,7 +24,7 @@ bool digitsAt(std::string_view text, std::size_t at, std::size_t count) {
   return part.size() == count && std::all_of(part.begin(), part.end(), json::isDigit);
 }
 
-/// RFC 3339, as far as its form goes: 2006-01-02T15:04:05[.fraction](Z|+hh:mm).
+/// Whether `s` has the form of RFC 3339, 2006-01-02T15:04:05[.fraction](Z|+hh:mm). Ranges are not checked.
 bool isDateTime(std::string_view s) {
   const bool date = digitsAt(s, 0, 4) && s.substr(4, 1) == "-" && digitsAt(s, 5, 2) &&
                     s.substr(7, 1) == "-" && digitsAt(s, 8, 2) &&
@@ -76,7 +76,7 @@ void Walker::checkDateTime(const Value& value, const field::At& at) {
             "schema.type");
 }
 
-/// API servers let it pass, and no program in Go could read the object any more.
+/// API servers accept a larger number, but Go clients could not decode the object any more.
 void Walker::checkInt32(const Value& value, const field::At& at) {
   const double number = value.GetDouble();
   if (onlyUnknown_ || (number >= INT32_MIN && number <= INT32_MAX)) return;

@@ -14,22 +14,22 @@ namespace {
 
 using json::Value;
 
-// The API server takes doubles up to here for integers when they have no fraction.
+// The API server accepts doubles without a fraction as integers up to this value.
 constexpr double kMaxExactInteger = 9007199254740991.0;
 
 constexpr std::array<field::Rule, 11> kRules = {{
     {"schema.kind", field::Severity::Error, "the kind and version exist"},
     {"schema.unknown-field", field::Severity::Error,
-     "every field is known (kubectl refuses others in strict mode)"},
-    {"schema.type", field::Severity::Error, "every value has its type"},
-    {"schema.required", field::Severity::Error, "required fields are there"},
-    {"schema.enum", field::Severity::Error, "a value is one of those that are listed"},
-    {"schema.bounds", field::Severity::Error, "numbers and lengths keep their bounds"},
-    {"schema.pattern", field::Severity::Error, "a text has its form"},
-    {"schema.duplicate", field::Severity::Error, "keys of list maps and items of sets stand once"},
-    {"schema.embedded", field::Severity::Error, "an embedded object has apiVersion and kind"},
+     "every field is known (kubectl rejects unknown fields in strict mode)"},
+    {"schema.type", field::Severity::Error, "every value has the type of the schema"},
+    {"schema.required", field::Severity::Error, "required fields are present"},
+    {"schema.enum", field::Severity::Error, "enumerated values are supported"},
+    {"schema.bounds", field::Severity::Error, "numbers and lengths are within bounds"},
+    {"schema.pattern", field::Severity::Error, "strings match their patterns"},
+    {"schema.duplicate", field::Severity::Error, "keys of list maps and items of sets are unique"},
+    {"schema.embedded", field::Severity::Error, "embedded objects have apiVersion and kind"},
     {"schema.metadata", field::Severity::Error, "metadata is well-formed"},
-    {"schema.cel", field::Severity::Error, "the schema's own rules hold (schema.cel.<rule>)"},
+    {"schema.cel", field::Severity::Error, "the CEL rules of the schema hold (schema.cel.<rule>)"},
 }};
 
 std::string_view nameOf(Type type) {
@@ -129,7 +129,7 @@ void Walker::check(const Node& node, const Value& value, const field::At& at) {
   if (value.IsObject()) {
     const std::size_t before = findings_.size();
     checkObject(node, value, at);
-    // What is broken below is told there; a rule would only repeat it in other words.
+    // A rule would only repeat errors that are already reported for members.
     if (findings_.size() == before) checkRule(node, value, at);
   } else if (value.IsArray()) {
     checkArray(node, value, at);
@@ -159,7 +159,7 @@ void Walker::checkObject(const Node& node, const Value& object, const field::At&
     const std::string_view name = json::text(member.name);
     const Property* property = node.property(name);
     const bool known = property != nullptr || node.additional != nullptr;
-    if (known && member.value.IsNull()) continue;  // the API server removes it, or puts the default there
+    if (known && member.value.IsNull()) continue;  // the API server removes it or sets the default
     ++count;
     checkMember(node, property, name, member.value, at);
   }
@@ -208,7 +208,7 @@ void Walker::checkArray(const Node& node, const Value& array, const field::At& a
 }
 
 void Walker::checkRule(const Node& node, const Value& object, const field::At& at) {
-  // Transition rules stand at the root only, so the old object is the whole one.
+  // Only the root has transition rules, so the old value is the whole old object.
   if (node.rule == nullptr || onlyUnknown_ || typesOnly_ ||
       (node.rule->transition && options_.old == nullptr))
     return;

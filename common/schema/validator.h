@@ -1,6 +1,6 @@
 #pragma once
-// The API server's checks of a custom resource against its schema, for use without an API server, in the
-// words of kube-openapi and apimachinery.
+// Validates a custom resource against its schema as the API server does, with the messages of kube-openapi
+// and apimachinery.
 
 #include <span>
 #include <vector>
@@ -13,23 +13,23 @@
 namespace dynamo::schema {
 
 struct Options {
-  /// The stored object on an update; transition rules need it. nullptr: a create.
+  /// The stored object on an update, for transition rules; nullptr on a create.
   const json::Value* old = nullptr;
-  /// Report members that the schema does not know, as kubectl's strict mode does.
+  /// Report unknown fields, as the strict mode of kubectl does.
   bool unknownFields = true;
-  /// Check `status` too. A create drops it, so it is skipped by default (unknown members are still told).
+  /// Validate `status`, too. By default only its unknown fields are reported, because a create drops it.
   bool status = false;
 };
 
-/// What in `object`, its status included, is of another type than the schema says: rule "schema.type" alone.
-/// An int32 that needs more bits is, too.
-/// A third of the cost of validate().
+/// The type errors of `object`, including its status (rule "schema.type"). An int32 that is out of range
+/// counts as a type error. Costs a third of validate().
 std::vector<field::FieldError> wrongTypes(const Node& schema, const json::Value& object);
 
-/// Every finding about the whole object `object`, in the order of the object. Schema defaults need not have
-/// been applied: a missing member with a default counts as present, a null as absent. Paths are the API
-/// server's own: map keys as ".key" from the schema, as "[key]" from list types, rules and embedded objects.
-/// `FieldError::rule` is one of rules(), or schema.cel.<rule> for rules of the schema itself.
+/// All errors of the whole object `object`, in the order of its members. Schema defaults need not be applied:
+/// an absent field with a default counts as present, and null counts as absent. Field paths are those of the
+/// API server: a map key is ".key" in structural errors, and "[key]" in errors of list types, rules and
+/// embedded objects. `FieldError::rule` is one of rules(), or schema.cel.<rule> for rules of the schema
+/// itself.
 std::vector<field::FieldError> validate(const Node& schema, const json::Value& object,
                                         const Options& options = {});
 

@@ -1,5 +1,5 @@
 #pragma once
-// The walk behind validate(): one object, one list of findings.
+// Implements validate(): walks an object and collects errors.
 
 #include <string>
 #include <string_view>
@@ -16,7 +16,7 @@ class Walker {
   explicit Walker(const Options& options, bool typesOnly = false)
       : options_{options}, typesOnly_{typesOnly} {}
 
-  /// `at`: where `value` stands in the object.
+  /// `at` is the field path of `value`.
   void check(const Node& node, const json::Value& value, const field::At& at);
   void checkRoot(const Node& root, const json::Value& object);
   std::vector<field::FieldError> take() && { return std::move(findings_); }
@@ -47,13 +47,13 @@ class Walker {
   void checkObjectMeta(const json::Value& metadata, const field::At& at);
 
   void add(ErrorType type, field::Path path, std::string badValue, std::string detail, std::string rule);
-  /// One whose words name the field once more.
+  /// Adds an error whose message repeats the field path.
   void addInBody(ErrorType type, const field::At& at, std::string badValue, std::string detail,
                  std::string rule) {
     add(type, at, std::move(badValue), std::move(detail), std::move(rule));
     findings_.back().namesField = true;
   }
-  /// An error of structural validation, which prints keys of maps with dots.
+  /// Adds an error of structural validation, which prints map keys as ".key".
   void add(ErrorType type, const field::At& at, std::string badValue, std::string detail, std::string rule) {
     add(type, at.path(field::Keys::Dotted), std::move(badValue), std::move(detail), std::move(rule));
   }

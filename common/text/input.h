@@ -1,13 +1,13 @@
 #pragma once
-// The text of a file that will be parsed.
+// Reads text to be parsed.
 
 #include <istream>
 #include <string>
 
 namespace dynamo::text {
 
-/// What is left of `input`; of more than kMaxTextBytes, which no parser takes, little more than these. A read
-/// that failed, as that of a directory does, leaves `input` bad() and errno as it was set.
+/// Reads the rest of `input`. Stops soon after kMaxTextBytes, because no parser accepts more. After a failed
+/// read, such as of a directory, `input` is bad() and errno is set.
 std::string readText(std::istream& input);
 
 }  // namespace dynamo::text

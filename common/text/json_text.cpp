@@ -12,7 +12,7 @@ std::size_t skipSpace(std::string_view text, std::size_t from) {
   return std::min(text.find_first_not_of(kSpace, from), text.size());
 }
 
-bool meantAsJson(std::string_view text) {
+bool startsLikeJson(std::string_view text) {
   const std::size_t open = skipSpace(text, 0);
   if (open == text.size() || (text[open] != '{' && text[open] != '[')) return false;
   const std::size_t next = skipSpace(text, open + 1);
@@ -20,8 +20,8 @@ bool meantAsJson(std::string_view text) {
   return text[open] == '{' ? text[next] == '"' || text[next] == '}' : text[next] == '{' || text[next] == ']';
 }
 
-/// The end of the value that starts at `begin`: with a bracket, or else it goes on to the next one's end or
-/// the end of the text, and is no JSON if it is more than one.
+/// The end of the value at `begin`. A value without brackets extends to the end of the next brackets or of
+/// the text; the parser then rejects it if it contains more than one value.
 std::size_t endOfValue(std::string_view text, std::size_t begin) {
   std::size_t depth = 0;
   bool quoted = false;
@@ -41,7 +41,7 @@ std::size_t endOfValue(std::string_view text, std::size_t begin) {
   return text.size();
 }
 
-/// Line and column of growing offsets in one pass over the text.
+/// Computes the positions of increasing offsets in one pass over the text.
 class LineCounter {
  public:
   explicit LineCounter(std::string_view text) : text_(text) {}
@@ -62,13 +62,13 @@ class LineCounter {
   std::uint32_t line_ = 1;
 };
 
-/// Walks a value that has been parsed and is known to be well-formed, and notes where its parts stand.
+/// Walks the text of a parsed and therefore well-formed value, and records the positions of its parts.
 class PositionScanner {
  public:
   PositionScanner(std::string_view text, std::size_t begin, LineCounter& lines)
       : text_(text), at_(begin), lines_(lines) {}
 
-  /// `value` is what the text at the present place was parsed to; depth is bounded by json::kMaxDepth.
+  /// `value` is the parsed value at the current position. Its depth is at most json::kMaxDepth.
   void scan(const json::Value& value, Positions& positions, Positions::Id place) {
     at_ = skipSpace(text_, at_);
     if (value.IsObject() || value.IsArray()) {
@@ -114,7 +114,7 @@ class PositionScanner {
 }  // namespace
 
 std::optional<TextDocuments> parseJsonText(std::string_view text) {
-  if (!meantAsJson(text)) return std::nullopt;
+  if (!startsLikeJson(text)) return std::nullopt;
   TextDocuments result;
   LineCounter lines{text};
   std::size_t begin = skipSpace(text, 0);
@@ -122,7 +122,7 @@ std::optional<TextDocuments> parseJsonText(std::string_view text) {
     const std::size_t end = endOfValue(text, begin);
     TextDocument document;
     if (auto error = json::parse(text.substr(begin, end - begin), document.value)) {
-      // json::parse() counts from the beginning of the value.
+      // json::parse() counts from the start of the value.
       const Position start = lines.at(begin);
       if (error->line == 1) error->column += start.column - 1;
       error->line += start.line - 1;

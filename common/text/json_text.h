@@ -1,5 +1,5 @@
 #pragma once
-// The JSON half of parseDocuments(): JSON values one after the other, with their positions.
+// The JSON part of parseDocuments(): a sequence of JSON values with their positions.
 
 #include <optional>
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace dynamo::text {
 
-/// nullopt when `text` is not meant as JSON (it does not start with `{` or `[` followed by what JSON allows),
-/// so that it is read as YAML, which knows such brackets too.
+/// Parses JSON values. Returns nullopt if `text` does not start like JSON; it is then parsed as YAML, which
+/// also has brackets.
 std::optional<TextDocuments> parseJsonText(std::string_view text);
 
 }  // namespace dynamo::text

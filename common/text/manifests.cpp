@@ -14,7 +14,7 @@
 namespace dynamo::text {
 namespace {
 
-/// nullopt when it cannot be read.
+/// Returns the text, or sets `error`.
 std::optional<std::string> textOf(const std::string& file, std::string& error) {
   std::ifstream opened;
   if (file != "-") {
@@ -47,7 +47,7 @@ void addObjects(const std::string& file, TextDocument document, std::vector<Mani
   for (rapidjson::SizeType i = 0; i < items.Size(); ++i) {
     json::Document object;
     object.CopyFrom(items[i], object.GetAllocator());
-    // The analyzer does not see that the document takes its allocator along.
+    // False positive: the analyzer misses that the document also moves its allocator.
     // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks)
     objects.push_back({file, std::move(object), document.positions, field::Path{"items"}[i]});
   }

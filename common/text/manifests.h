@@ -1,5 +1,5 @@
 #pragma once
-// Objects of files for the offline commands: -f FILE|-, YAML or JSON, many documents, Lists expanded.
+// Reads manifests for the offline commands (-f FILE|-): YAML or JSON, several documents, Lists expanded.
 
 #include <string>
 #include <vector>
@@ -10,14 +10,14 @@
 
 namespace dynamo::text {
 
-/// One object and where it came from.
+/// An object and its source.
 struct Manifest {
   std::string file;
   json::Document object;
   Positions positions;
-  field::Path base;  ///< "items[3]" when the object stood in a List
+  field::Path base;  ///< the path of the object in its List, such as "items[3]"; empty without a List
 
-  /// Where the value at `path` of the object stands in the file.
+  /// The position in the file of the value at `path`.
   Position locate(field::PathView path) const;
   std::string_view kind() const;
   std::string_view name() const;
@@ -25,10 +25,10 @@ struct Manifest {
 
 struct Manifests {
   std::vector<Manifest> objects;
-  std::vector<std::string> errors;  ///< files that cannot be read or parsed, one line each
+  std::vector<std::string> errors;  ///< one line per file that cannot be read or parsed
 };
 
-/// Reads every file in order; "-" is standard input.
+/// Reads all files in order; "-" is standard input.
 Manifests readManifests(const std::vector<std::string>& files);
 
 }  // namespace dynamo::text

@@ -1,5 +1,5 @@
 #pragma once
-// Where the values of a parsed text stand, so that findings can name a line (SARIF, editors).
+// The positions of values in a parsed text, so that findings can refer to a line.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,20 +24,21 @@ struct Position {
 /// The 1-based position of byte `offset` in `text`.
 Position positionOf(std::string_view text, std::size_t offset);
 
-/// A skeleton of one document: names and positions only, so it stays right when the values are edited.
+/// The structure of a document: names and positions without values. It stays valid when values change.
 class Positions {
  public:
   using Id = std::uint32_t;
   static constexpr Id kNone = std::numeric_limits<Id>::max();
 
-  /// Starts with the root at `at`, which has id 0.
+  /// Creates the root with id 0 at `at`.
   explicit Positions(Position at = {});
 
-  /// Adds the next member `name` (nullopt: item of a list) below `parent`, after `previous` (kNone if it is
-  /// the first). Members stand at their key, items at their value.
+  /// Adds the member `name` (nullopt: list item) below `parent`, after its sibling `previous` (kNone: the
+  /// first child). The position of a member is its key, that of an item its value.
   Id add(Id parent, Id previous, std::optional<std::string_view> name, Position at);
 
-  /// A value that is absent, such as a missing required field, stands where its parent does.
+  /// The position of the value at `path`. For an absent value, such as a missing field, the position of its
+  /// parent.
   Position locate(field::PathView path) const;
 
  private:

@@ -13,7 +13,7 @@
 namespace dynamo::text {
 namespace {
 
-/// What the expansion of aliases may produce: little more than the largest text holds without them.
+/// Limits of the expansion of aliases: a little more than the largest text without aliases contains.
 constexpr std::size_t kMaxExpandedValues = 1'000'000;
 constexpr std::size_t kMaxExpandedBytes = 2 * kMaxTextBytes;
 
@@ -45,7 +45,7 @@ class Converter {
 
   Error convert(NodeId id, Positions::Id place, std::size_t depth, json::Value& out) {
     const YamlNode& node = tree_.nodes[id];
-    if (auto error = spend(node, depth)) return error;
+    if (auto error = checkLimits(node, depth)) return error;
     switch (node.kind) {
       case YamlNode::Kind::Null:
         out.SetNull();
@@ -60,11 +60,11 @@ class Converter {
     return std::nullopt;
   }
 
-  Error spend(const YamlNode& node, std::size_t depth) {
+  Error checkLimits(const YamlNode& node, std::size_t depth) {
     if (depth > json::kMaxDepth) return errorAt(node.at, "nested too deeply");
     bytes_ += node.text.size();
     if (++values_ > kMaxExpandedValues || bytes_ > kMaxExpandedBytes) {
-      return errorAt(node.at, "aliases multiply the document beyond what is accepted");
+      return errorAt(node.at, "aliases expand the document beyond the limit");
     }
     return std::nullopt;
   }
@@ -102,9 +102,10 @@ class Converter {
     return std::nullopt;
   }
 
-  /// The members of a map in writing order, merge keys resolved; a later one replaces an earlier one.
+  /// Collects the members of a map in their order and resolves merge keys. Later members replace earlier
+  /// ones.
   Error collect(const YamlNode& map, std::size_t depth, Members& members) {
-    std::unordered_set<std::string> own;
+    std::unordered_set<std::string> names;
     for (std::size_t i = 0; i + 1 < map.children.size(); i += 2) {
       const YamlNode& key = tree_.nodes[map.children[i]];
       if (isMerge(key)) {
@@ -113,7 +114,7 @@ class Converter {
       }
       std::string name;
       if (auto error = nameOf(key, name)) return error;
-      if (!own.insert(name).second) {
+      if (!names.insert(name).second) {
         return errorAt(key.at, fmt::format("duplicate name \"{}\"", json::excerpt(name)));
       }
       const auto [known, added] = members.index.try_emplace(name, members.list.size());
@@ -130,25 +131,25 @@ class Converter {
 
   Error merge(NodeId id, std::size_t depth, Members& members) {
     const YamlNode& source = tree_.nodes[id];
-    if (auto error = spend(source, depth)) return error;
+    if (auto error = checkLimits(source, depth)) return error;
     if (source.kind == YamlNode::Kind::Map) {
-      values_ += source.children.size();  // merging costs although nothing may come of it
+      values_ += source.children.size();  // merging has a cost, even if all members are overridden
       return collect(source, depth, members);
     }
-    if (source.kind != YamlNode::Kind::Sequence) return errorAt(source.at, kMergeNeedsMap);
+    if (source.kind != YamlNode::Kind::Sequence) return errorAt(source.at, kMergeRequiresMap);
     for (auto item = source.children.rbegin(); item != source.children.rend();
-         ++item) {  // the first one wins
+         ++item) {  // the first map takes precedence
       const YamlNode& node = tree_.nodes[*item];
-      if (node.kind != YamlNode::Kind::Map) return errorAt(node.at, kMergeNeedsMap);
+      if (node.kind != YamlNode::Kind::Map) return errorAt(node.at, kMergeRequiresMap);
       if (auto error = merge(*item, depth + 1, members)) return error;
     }
     return std::nullopt;
   }
 
   Error nameOf(const YamlNode& key, std::string& name) {
-    constexpr std::string_view kAdvice = "a name must be a string; quote it";
+    constexpr std::string_view kAdvice = "a key must be a string; quote it";
     if (key.kind != YamlNode::Kind::Scalar) return errorAt(key.at, std::string{kAdvice});
-    if (auto error = spend(key, 0)) return error;
+    if (auto error = checkLimits(key, 0)) return error;
     const auto resolved = resolveScalar(key.text, key.tag);
     const auto* scalar = std::get_if<ScalarValue>(&resolved);
     if (scalar == nullptr) return errorAt(key.at, std::string{kAdvice});
@@ -164,7 +165,7 @@ class Converter {
     return std::nullopt;
   }
 
-  static constexpr const char* kMergeNeedsMap = "a merge key (<<) needs a map or a list of maps";
+  static constexpr const char* kMergeRequiresMap = "a merge key (<<) requires a map or a list of maps";
 
   const YamlTree& tree_;
   TextDocument& out_;
@@ -173,7 +174,7 @@ class Converter {
   std::size_t bytes_ = 0;
 };
 
-/// Text that no parser should see: too long, not UTF-8, control characters (YAML allows tab and line breaks).
+/// Checks the size, UTF-8 and control characters before parsing. Tabs and line breaks are allowed.
 Error checkText(std::string_view text) {
   if (text.size() > kMaxTextBytes) {
     return json::ParseError{fmt::format("longer than {} bytes", kMaxTextBytes), kMaxTextBytes, 1, 1};

@@ -1,5 +1,5 @@
 #pragma once
-// Manifests and configuration files: YAML or JSON text -> JSON documents, typed as kubectl types them.
+// Parses manifests and configuration files: YAML or JSON text to JSON documents, with the types of kubectl.
 
 #include <cstddef>
 #include <optional>
@@ -12,29 +12,29 @@
 
 namespace dynamo::text {
 
-/// Largest text accepted, in bytes.
+/// Maximum size of a text in bytes.
 inline constexpr std::size_t kMaxTextBytes = std::size_t{16} << 20U;
 
-/// Most documents accepted in one text; each costs some kilobytes however small it is.
+/// Maximum number of documents in a text. Each costs some kilobytes, even if it is small.
 inline constexpr std::size_t kMaxDocuments = 10'000;
 
 struct TextDocument {
   json::Document value;
-  Position start;       ///< of the document's first value
-  Positions positions;  ///< of what it holds
+  Position start;       ///< position of the first value
+  Positions positions;  ///< positions of all values
 };
 
 struct TextDocuments {
-  std::vector<TextDocument> documents;  ///< those before the error, if there is one
+  std::vector<TextDocument> documents;  ///< the documents before the error, if there is one
   std::optional<json::ParseError> error;
 };
 
-/// Reads all documents of `text`: YAML documents separated by `---`, or JSON values one after the other.
-/// Empty and null documents are left out, as kubectl does. Anchors, aliases and merge keys (`<<`) are
-/// expanded within a budget. Refused, with line and column: text over kMaxTextBytes, invalid UTF-8, control
-/// characters, duplicate names, null or compound names, nesting over json::kMaxDepth, NaN and infinities,
-/// aliases that multiply beyond the budget. Merge keys act in the order they are written, as in kubectl: a
-/// name that stands before `<<` is overridden by it, one behind it wins.
+/// Parses all documents of `text`: YAML documents separated by `---`, or a sequence of JSON values. Empty and
+/// null documents are skipped, as in kubectl. Anchors, aliases and merge keys (`<<`) are expanded up to a
+/// limit. The following are errors with line and column: text over kMaxTextBytes, invalid UTF-8, control
+/// characters, duplicate names, null or compound names, nesting over json::kMaxDepth, NaN and infinities, and
+/// aliases that expand beyond the limit. Merge keys apply in their written order, as in kubectl: they
+/// override names before them, and names after them override them.
 TextDocuments parseDocuments(std::string_view text);
 
 }  // namespace dynamo::text

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 11> kFalse{"n",   "N",   "no",    "No",  
 constexpr std::array<std::string_view, 12> kNotFinite{".inf",  ".Inf",  ".INF",  "+.inf", "+.Inf", "+.INF",
                                                       "-.inf", "-.Inf", "-.INF", ".nan",  ".NaN",  ".NAN"};
 
-// The API server's own limit is far lower; it bounds the copies made below.
+// Limits the copies made below. The API server's own limit is much lower.
 constexpr std::size_t kMaxNumber = 512;
 
 template <std::size_t N>
@@ -86,9 +86,9 @@ bool looksLikeFloat(std::string_view s) {
 std::optional<ScalarValue> parseFloat(const std::string& text) {
   if (!looksLikeFloat(text)) return std::nullopt;
   const double number = std::strtod(text.c_str(), nullptr);
-  if (!std::isfinite(number)) return std::nullopt;  // over the range: text, as in Go
-  // Such a number travels to the API server as "1000", which it reads as an integer. Above 2^53 the digits
-  // that travel are rounded, so there it stays what it is.
+  if (!std::isfinite(number)) return std::nullopt;  // out of range: a string, as in Go
+  // kubectl sends an integral number as "1000", which the API server parses as an integer. Above 2^53 the
+  // sent digits are rounded, so the number stays a double.
   constexpr double kExact = 9007199254740992.0;
   if (number == std::trunc(number) && std::abs(number) <= kExact) return static_cast<std::int64_t>(number);
   return number;
@@ -118,7 +118,7 @@ std::variant<ScalarValue, ScalarError> resolvePlain(std::string_view text) {
 
 std::variant<ScalarValue, ScalarError> resolveScalar(std::string_view text, std::string_view tag) {
   if (tag == kPlainTag) return resolvePlain(text);
-  if (!tag.starts_with(kCoreTag)) return ScalarValue{text};  // quoted, or a tag nobody here knows
+  if (!tag.starts_with(kCoreTag)) return ScalarValue{text};  // quoted, or an unknown tag
   const std::string_view type = tag.substr(kCoreTag.size());
   if (type == "str" || type == "timestamp") return ScalarValue{text};
   if (type == "binary") return ScalarError{"the tag !!binary is not supported"};
@@ -133,7 +133,7 @@ std::variant<ScalarValue, ScalarError> resolveScalar(std::string_view text, std:
                     (type == "float" && (isInteger || std::holds_alternative<double>(*value)));
   const bool checked = type == "null" || type == "bool" || type == "int" || type == "float";
   if (!checked) return ScalarValue{text};
-  if (!fits) return ScalarError{fmt::format("the value does not fit its tag !!{}", type)};
+  if (!fits) return ScalarError{fmt::format("the value does not match its tag !!{}", type)};
   return resolved;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a YAML scalar means, decided as kubectl decides it (sigs.k8s.io/yaml: YAML 1.1 with changes).
+// Types of YAML scalars, as in kubectl (sigs.k8s.io/yaml: YAML 1.1 with changes).
 
 #include <cstdint>
 #include <string>
@@ -10,7 +10,8 @@
 
 namespace dynamo::text {
 
-/// The tags of the parser: "?" plain without a tag, "!" quoted or block, otherwise the resolved tag.
+/// Tags of the parser: "?" for a plain scalar without a tag, "!" for a quoted or block scalar, or the
+/// resolved tag.
 inline constexpr std::string_view kPlainTag = "?";
 inline constexpr std::string_view kCoreTag = "tag:yaml.org,2002:";
 
@@ -21,11 +22,14 @@ struct ScalarError {
   std::string reason;
 };
 
-/// Types `text` under `tag`. Plain text: y/n/yes/no/on/off and true/false in three spellings each are
-/// booleans; 0x, 0o, 0b and a leading 0 make integers of that base; `_` separates digits; numbers with a
-/// fraction or an exponent but an integral value become integers, as they do on their way to the API server;
-/// dates and base-60 numbers stay strings. `text` must outlive the result. Errors: a tag that does not fit,
-/// NaN and infinities, which JSON has not.
+/// Determines the value of `text` with `tag`. For plain scalars:
+/// - y/n/yes/no/on/off and true/false are booleans, in three spellings each.
+/// - The prefixes 0x, 0o, 0b and 0 select the base of an integer; `_` may separate digits.
+/// - Numbers with a fraction or an exponent but an integral value become integers, as on their way to the API
+/// server.
+/// - Dates and base-60 numbers are strings.
+/// `text` must outlive the result. Errors: a value that does not match its tag; NaN and infinities, which
+/// JSON lacks.
 std::variant<ScalarValue, ScalarError> resolveScalar(std::string_view text, std::string_view tag);
 
 /// The scalar as a JSON value; strings are copied into `allocator`.

@@ -18,11 +18,11 @@
 namespace dynamo::text {
 namespace {
 
-/// Enough for 16 MiB of real manifests; bounds the memory of hostile ones.
+/// Enough for 16 MiB of real manifests. Limits the memory for malicious ones.
 constexpr std::size_t kMaxNodes = 1'000'000;
 
-/// What the handler throws through the parser; never leaves this file.
-struct Refused {
+/// Thrown by the handler through the parser, and caught in this file.
+struct ParseFailure {
   json::ParseError error;
 };
 
@@ -31,12 +31,12 @@ Position positionOfMark(const YAML::Mark& mark) {
   return {static_cast<std::uint32_t>(mark.line) + 1, static_cast<std::uint32_t>(mark.column) + 1};
 }
 
-/// Collects the events of one document. Events are used instead of YAML::Node because that one loses where
-/// aliases were and cannot be stopped at a depth.
+/// Builds the tree of a document from parser events. YAML::Node is not used, because it loses aliases and
+/// cannot limit the depth.
 class TreeBuilder : public YAML::EventHandler {
  public:
   YamlTree tree;
-  YAML::Mark start;  ///< where the document begins
+  YAML::Mark start;  ///< start of the document
 
   void OnDocumentStart(const YAML::Mark& mark) override { start = mark; }
   void OnDocumentEnd() override {}
@@ -45,13 +45,13 @@ class TreeBuilder : public YAML::EventHandler {
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto target = anchors_.find(anchor);
-    if (target == anchors_.end()) refuse(mark, "unknown anchor");
-    if (!tree.nodes[target->second].closed) refuse(mark, "an anchor contains itself");
+    if (target == anchors_.end()) fail(mark, "unknown anchor");
+    if (!tree.nodes[target->second].closed) fail(mark, "an anchor contains itself");
     attach(target->second);
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
-    add(YamlNode::Kind::Scalar, mark, tag, anchor, repaired(value));
+    add(YamlNode::Kind::Scalar, mark, tag, anchor, repairUtf8(value));
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
@@ -65,8 +65,8 @@ class TreeBuilder : public YAML::EventHandler {
   void OnMapEnd() override { close(); }
 
  private:
-  /// The text is UTF-8, but yaml-cpp makes one byte each of the escapes \N (U+0085) and \_ (U+00A0).
-  static std::string repaired(const std::string& value) {
+  /// Repairs a yaml-cpp bug: the escapes \N (U+0085) and \_ (U+00A0) become one byte, which is invalid UTF-8.
+  static std::string repairUtf8(const std::string& value) {
     std::string text;
     for (std::string_view rest{value}; !rest.empty();) {
       const std::size_t length = json::utf8Length(rest);
@@ -77,8 +77,8 @@ class TreeBuilder : public YAML::EventHandler {
     return text;
   }
 
-  [[noreturn]] static void refuse(const YAML::Mark& mark, const char* reason) {
-    throw Refused{errorAt(positionOfMark(mark), reason)};
+  [[noreturn]] static void fail(const YAML::Mark& mark, const char* reason) {
+    throw ParseFailure{errorAt(positionOfMark(mark), reason)};
   }
 
   void attach(NodeId id) {
@@ -87,7 +87,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   NodeId add(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
              const std::string& text) {
-    if (tree.nodes.size() == kMaxNodes) refuse(mark, "too many values in one document");
+    if (tree.nodes.size() == kMaxNodes) fail(mark, "too many values in one document");
     const auto id = static_cast<NodeId>(tree.nodes.size());
     const bool leaf = kind == YamlNode::Kind::Null || kind == YamlNode::Kind::Scalar;
     tree.nodes.push_back({kind, leaf, positionOfMark(mark), tag, text, {}});
@@ -97,7 +97,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void open(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
-    if (open_.size() == json::kMaxDepth) refuse(mark, "nested too deeply");
+    if (open_.size() == json::kMaxDepth) fail(mark, "nested too deeply");
     open_.push_back(add(kind, mark, tag, anchor, {}));
   }
 
@@ -114,28 +114,28 @@ class TreeBuilder : public YAML::EventHandler {
 class ViewBuffer : public std::streambuf {
  public:
   explicit ViewBuffer(std::string_view text) {
-    char* begin = const_cast<char*>(text.data());  // the interface wants it; never written to
+    char* begin = const_cast<char*>(text.data());  // required by the interface; the buffer is never written
     setg(begin, begin, begin + text.size());
   }
 };
 
-/// yaml-cpp's words for the commonest mistakes, and ours.
-struct Wording {
-  std::string_view theirs;
-  std::string_view ours;
+/// Clearer messages for the most common errors of yaml-cpp.
+struct KnownMessage {
+  std::string_view original;
+  std::string_view replacement;
 };
-constexpr std::array<Wording, 8> kWordings = {
+constexpr std::array<KnownMessage, 8> kKnownMessages = {
     {{"illegal map value", "a value with \": \" in it must be quoted, or the indentation is wrong"},
-     {"illegal map key", "a name cannot stand here: check the indentation"},
-     {"illegal block entry", "a list item (\"- \") cannot stand here: check the indentation"},
-     {"end of map not found", "the indentation fits no map above"},
-     {"end of sequence not found", "the indentation fits no list above"},
+     {"illegal map key", "a key is not allowed here; check the indentation"},
+     {"illegal block entry", "a list item (\"- \") is not allowed here; check the indentation"},
+     {"end of map not found", "the indentation matches no map above"},
+     {"end of sequence not found", "the indentation matches no list above"},
      {"end of map flow not found", "\"{\" is not closed, or a comma is missing"},
      {"end of sequence flow not found", "\"[\" is not closed, or a comma is missing"},
      {"illegal EOF in scalar", "a quoted text is not closed"}}};
 
-/// Where a tab stands in the indentation of the line of an error or of one beside it: that is what it comes
-/// of, whatever the parser makes of it. nullopt when there is none.
+/// The position of a tab in the indentation of the error's line or a neighbouring line; nullopt if there is
+/// none. Such a tab is the cause of the error, even if the parser reports another one.
 std::optional<Position> tabInIndentation(std::string_view text, std::uint32_t errorLine) {
   std::optional<Position> found;
   std::uint32_t line = 1;
@@ -154,16 +154,16 @@ std::optional<Position> tabInIndentation(std::string_view text, std::uint32_t er
   return found;
 }
 
-/// What yaml-cpp says, on one line: it quotes the character that it stumbles on, and the text's end as a
-/// control character.
+/// The message of yaml-cpp in one line. It may quote control characters, because yaml-cpp represents the end
+/// of the text as one.
 std::string printable(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; },
       ' ');
   while (!text.empty() && (text.back() == ' ' || text.back() == ':')) text.pop_back();
-  const auto* known =
-      std::find_if(kWordings.begin(), kWordings.end(), [&](const Wording& w) { return w.theirs == text; });
-  return known == kWordings.end() ? text : std::string{known->ours};
+  const auto* known = std::find_if(kKnownMessages.begin(), kKnownMessages.end(),
+                                   [&](const KnownMessage& w) { return w.original == text; });
+  return known == kKnownMessages.end() ? text : std::string{known->replacement};
 }
 
 }  // namespace
@@ -182,19 +182,19 @@ std::optional<json::ParseError> readYaml(
     for (bool more = true; more;) {
       TreeBuilder builder;
       more = parser.HandleNextDocument(builder);
-      // yaml-cpp does not get past a stray "," between documents: it would hand out empty ones for ever.
+      // yaml-cpp cannot skip a stray "," between documents and would return empty documents forever.
       if (more && builder.start.pos <= last)
         return errorAt(positionOfMark(builder.start), "unexpected character");
       if (more) last = builder.start.pos;
       if (builder.tree.nodes.empty()) continue;
       if (auto error = take(builder.tree)) return error;
     }
-  } catch (const Refused& refused) {
-    return refused.error;
+  } catch (const ParseFailure& failure) {
+    return failure.error;
   } catch (const YAML::Exception& error) {
     const Position at = positionOfMark(error.mark);
     if (const auto tab = tabInIndentation(text, at.line)) {
-      return errorAt(*tab, "a tab in the indentation: YAML is indented with spaces");
+      return errorAt(*tab, "tab in the indentation; YAML requires spaces");
     }
     return errorAt(at, printable(error.msg));
   } catch (const std::exception& error) {

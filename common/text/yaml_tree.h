@@ -1,5 +1,6 @@
 #pragma once
-// YAML text as a tree of nodes with their tags and positions; nothing is typed or expanded yet.
+// Parses YAML text to a tree of nodes with tags and positions. Scalars have no types yet, and aliases are not
+// expanded.
 
 #include <cstdint>
 #include <functional>
@@ -18,11 +19,11 @@ using NodeId = std::uint32_t;
 struct YamlNode {
   enum class Kind : std::uint8_t { Null, Scalar, Sequence, Map };
   Kind kind = Kind::Null;
-  bool closed = false;  ///< all children are known; an alias to an open node would be a cycle
+  bool closed = false;  ///< all children were added; an alias to an open node would be a cycle
   Position at;
   std::string tag;
   std::string text;              ///< of a scalar
-  std::vector<NodeId> children;  ///< items; of a map key, value, key, value, …
+  std::vector<NodeId> children;  ///< items, or alternating keys and values of a map
 };
 
 /// One document. An alias is the id of the anchored node itself, so the tree is a directed acyclic graph.
@@ -31,8 +32,8 @@ struct YamlTree {
   NodeId root = 0;
 };
 
-/// Reads document by document and hands each over; stops at the first error, of the text or of `take`.
-/// Documents without any node are skipped.
+/// Parses one document after the other and passes each to `take`. Stops at the first error of the text or of
+/// `take`. Documents without nodes are skipped.
 std::optional<json::ParseError> readYaml(
     std::string_view text, const std::function<std::optional<json::ParseError>(YamlTree&)>& take);
 

@@ -12,7 +12,7 @@ namespace {
 
 using json::Value;
 
-// Words that YAML 1.1 reads as booleans or null.
+// Words that YAML 1.1 interprets as booleans or null.
 constexpr std::array<std::string_view, 10> kWords{"true", "false", "yes", "no", "on",
                                                   "off",  "null",  "y",   "n",  "~"};
 
@@ -33,11 +33,11 @@ bool isBlock(const Value& value) {
   return (value.IsObject() && !value.ObjectEmpty()) || (value.IsArray() && !value.Empty());
 }
 
-/// Characters that YAML does not take as they are, or takes for the end of a line; both ends of each range.
+/// A range of characters that YAML does not allow, or interprets as line breaks. Both ends are included.
 struct Range {
   std::string_view first;
   std::string_view last;
-  unsigned code;  ///< of the first
+  unsigned code;  ///< code point of `first`
 };
 constexpr std::array<Range, 5> kEscaped{{{"\x7f", "\x7f", 0x7f},
                                          {"\xc2\x80", "\xc2\x9f", 0x80},
@@ -45,7 +45,7 @@ constexpr std::array<Range, 5> kEscaped{{{"\x7f", "\x7f", 0x7f},
                                          {"\xef\xbb\xbf", "\xef\xbb\xbf", 0xfeff},
                                          {"\xef\xbf\xbe", "\xef\xbf\xbf", 0xfffe}}};
 
-/// JSON text with these written as \u....: YAML reads that, too.
+/// JSON text with these characters written as \u...., which YAML also accepts.
 std::string escaped(std::string_view json) {
   std::string out;
   while (!json.empty()) {
@@ -78,7 +78,7 @@ std::string scalar(const Value& value) {
 
 void write(const Value& value, std::size_t indent, std::string& out);
 
-/// What follows a key or a dash: the value on the same line, or a block below it.
+/// Writes the value after a key or a dash: on the same line, or as a block below.
 void writeAfter(const Value& value, std::size_t indent, std::string& out) {
   if (isBlock(value)) {
     out += '\n';
@@ -88,7 +88,7 @@ void writeAfter(const Value& value, std::size_t indent, std::string& out) {
   }
 }
 
-/// A key's length up to which YAML readers take it without a sign that it is one.
+/// The maximum length of a key without the explicit key indicator "?".
 constexpr std::size_t kMaxSimpleKey = 1000;
 
 void writeMembers(const Value& object, std::size_t indent, bool dashed, std::string& out) {
@@ -102,7 +102,7 @@ void writeMembers(const Value& object, std::size_t indent, bool dashed, std::str
     } else {
       out += "? " + name + '\n' + std::string(indent, ' ') + ':';
     }
-    // Lists of a member stand at its own indentation.
+    // Lists have the indentation of their member.
     writeAfter(member.value, member.value.IsArray() ? indent : indent + 2, out);
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// JSON values as readable block YAML.
+// Writes JSON values as readable block YAML.
 
 #include <string>
 
@@ -7,8 +7,8 @@
 
 namespace dynamo::text {
 
-/// `value` as a YAML document without the leading "---". Members keep their order; strings are quoted
-/// whenever a YAML 1.1 or 1.2 reader could take them for something else.
+/// `value` as a YAML document without the leading "---". Members keep their order. Strings are quoted if a
+/// YAML 1.1 or 1.2 parser could interpret them as another type.
 std::string toYaml(const json::Value& value);
 
 }  // namespace dynamo::text

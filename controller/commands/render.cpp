@@ -6,9 +6,12 @@
 
 #include "common/api/kinds.h"
 #include "common/config/load.h"
+#include "common/conversion/dgdr.h"
 #include "common/defaults/apply.h"
+#include "common/defaults/dgdr.h"
 #include "common/field/finding.h"
 #include "common/k8s/object.h"
+#include "common/lifecycle/restart.h"
 #include "common/model/pathway.h"
 #include "common/render/children.h"
 #include "common/render/facts.h"
@@ -24,27 +27,38 @@ namespace {
 
 using json::Value;
 
-/// What the API server and the webhook make of a manifest.
+/// Applies the defaults of the API server and the webhook to a manifest.
 void admit(Value& object, const RenderOptions& options, const render::Context& context,
            json::Allocator& allocator) {
+  if (json::findText(&object, "kind") == api::kDynamoGraphDeploymentRequest) {
+    Value stored;
+    // Only objects of unknown versions cannot be converted, and they are not rendered.
+    if (!conversion::convertDgdr(object, api::kV1beta1, stored, allocator)) object = std::move(stored);
+  }
   const auto* node = schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));
-  if (node != nullptr) schema::applyDefaults(*node, object, allocator);
+  if (node != nullptr) schema::applySchemaDefaults(*node, object, allocator);
   k8s::ensureNamespace(object, options.namespaceName, allocator);
-  defaults::applyDefaults(object, nullptr,
-                          {context.defaults, context.config, options.operatorVersion, options.namespaceName},
-                          allocator);
+  defaults::applyComponentDefaults(
+      object, nullptr, {context.defaults, context.config, options.operatorVersion, options.namespaceName},
+      allocator);
+  if (json::findText(&object, "kind") == api::kDynamoGraphDeploymentRequest)
+    defaults::defaultDgdr(object, options.operatorVersion, allocator);
 }
 
 bool hasChildren(std::string_view kind) {
   return kind == api::kDynamoGraphDeployment || kind == api::kDynamoComponentDeployment ||
-         kind == api::kDynamoCheckpoint;
+         kind == api::kDynamoCheckpoint || kind == api::kDynamoGraphDeploymentRequest;
 }
 
 render::Children childrenOf(const Value& object, const render::Context& context) {
   const std::string_view kind = json::findText(&object, "kind");
-  if (kind == api::kDynamoGraphDeployment) return render::renderAll(object, context, {});
+  if (kind == api::kDynamoGraphDeployment) {
+    return render::renderAll(object, context,
+                             {.restartAnnotations = lifecycle::storedRestartAnnotations(object)});
+  }
   if (kind == api::kDynamoComponentDeployment) return render::renderComponentDeployment(object, context);
   if (kind == api::kDynamoCheckpoint) return render::renderCheckpoint(object, context);
+  if (kind == api::kDynamoGraphDeploymentRequest) return render::renderProfiling(object, context);
   return {};
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// `dynamo-controller render`: what the controller would make of manifests, without a cluster.
+// `dynamo-controller render`: prints the children that the controller would create, without a cluster.
 
 #include <string>
 #include <vector>
@@ -16,10 +16,12 @@ struct RenderOptions {
   std::string output = "yaml";
 };
 
-/// Prints every child of each DynamoGraphDeployment (those of its DynamoComponentDeployments included),
-/// DynamoComponentDeployment and DynamoCheckpoint. What depends on settings without default, such as accounts
-/// bound to the configured ClusterRoles, needs a configuration. 0: rendered; 1: a component cannot be
-/// rendered, told on standard error; 2: unreadable input.
+/// Prints all children of each DynamoGraphDeployment, DynamoComponentDeployment and DynamoCheckpoint,
+/// including the children of a graph's component deployments. Children that depend on settings without a
+/// default, such as ServiceAccounts bound to configured ClusterRoles, require a configuration.
+///
+/// Returns the exit status: 0 for success; 1 if a component cannot be rendered, with the reason on standard
+/// error; 2 if the input cannot be read.
 int runRender(const RenderOptions& options);
 
 }  // namespace dynamo::controller

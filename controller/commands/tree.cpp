@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "common/field/finding.h"
+#include "common/k8s/object.h"
 #include "common/render/object.h"
 
 namespace dynamo::controller {
@@ -11,15 +14,11 @@ namespace {
 using json::Value;
 
 bool owns(const Value& owner, const Value& object) {
-  const Value* owners = json::find(json::find(&object, "metadata"), "ownerReferences");
-  if (owners == nullptr || !owners->IsArray()) return false;
-  for (const Value& reference : owners->GetArray()) {
-    if (json::findText(&reference, "kind") == json::findText(&owner, "kind") &&
-        json::findText(&reference, "name") == render::nameOf(owner)) {
-      return true;
-    }
-  }
-  return false;
+  const auto owners = k8s::ownersOf(object);
+  return std::any_of(owners.begin(), owners.end(), [&](const Value& reference) {
+    return json::findText(&reference, "kind") == json::findText(&owner, "kind") &&
+           json::findText(&reference, "name") == render::nameOf(owner);
+  });
 }
 
 bool ownedByNobody(const Value& object) {

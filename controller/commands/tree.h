@@ -5,7 +5,7 @@
 
 namespace dynamo::controller {
 
-/// Owners and what they own, one object a line, with what a reader looks for first.
+/// Returns the tree of owners and their children, one object per line, with the replicas if set.
 std::string toTree(const json::Value& root, const render::Children& children);
 
 }  // namespace dynamo::controller

@@ -1,5 +1,6 @@
-"""The operator on a local control plane: the webhook as a process on loopback, the manifests of
-deploy/kustomize/base with its URL in place of the Service."""
+"""Installs the operator on a local control plane: webhook and controller are processes on loopback. The manifests of
+deploy/kustomize have the URL of the webhook instead of its Service. The Deployments are applied, too, but their pods only
+exist on fake nodes."""
 
 import base64
 import ctypes
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 
 import yaml
@@ -19,7 +21,9 @@ sys.path.insert(0, str(ROOT / "tests/cluster"))
 from control_plane import ApiError  # noqa: E402
 
 WEBHOOK = Path(os.environ.get("DYNAMO_WEBHOOK") or ROOT / "build/release/bin/dynamo-webhook")
+CONTROLLER = Path(os.environ.get("DYNAMO_CONTROLLER") or ROOT / "build/release/bin/dynamo-controller")
 BASE = ROOT / "deploy/kustomize/base"
+CRDS = ROOT / "deploy/crds"
 START_SECONDS = 60
 STOP_SECONDS = 20
 PR_SET_PDEATHSIG = 1
@@ -33,34 +37,20 @@ server:
 
 
 class InstallError(Exception):
-    """The message is for the user; it holds what the failing program said."""
+    """The message is for the user and contains the output of the failing program."""
 
 
-class Webhook:
-    """`dynamo-webhook serve` with `flags` on free loopback ports, with a certificate of its own. Files go to
-    `directory`, which must exist. Attributes after start(): pid, port, health_port, metrics_port, ca (PEM, bytes)."""
+class Program:
+    """A process that logs JSON lines. Attributes after start: pid and the members of its first line with `message`."""
 
-    def __init__(self, directory, shutdown_delay="0s", flags=()):
+    def __init__(self, directory, name):
         self.directory = Path(directory)
-        self.shutdown_delay = shutdown_delay
-        self.flags = flags
-        self.log = self.directory / "webhook.log"
+        self.name = name
+        self.log = self.directory / f"{name}.log"
         self._process = None
 
-    def start(self, port=0):
-        """A started webhook may be started again after stop() or kill(), on the same port if it is given; it
-        keeps its certificate."""
-        certs = self.directory / "webhook-certs"
-        if not certs.exists():
-            self.make_certificate()
-        self.ca = (certs / "ca.crt").read_bytes()
-        config = self.directory / "operator-config.yaml"
-        config.write_text(CONFIG.format(delay=self.shutdown_delay), encoding="utf-8")
-        argv = [WEBHOOK, "serve", "--config", config, "--cert-dir", certs]
-        argv += ["--listen", f"127.0.0.1:{port}", "--controller-service-account", CONTROLLER_ACCOUNT]
-        for flag in ("--health-listen", "--metrics-listen"):
-            argv += [flag, "127.0.0.1:0"]
-        argv += self.flags
+    def _spawn(self, argv, message, environment=None):
+        """Starts the program and returns the log line with `message`."""
         libc = ctypes.CDLL(None)
         with open(self.log, "wb") as log:
             self._process = subprocess.Popen(
@@ -68,30 +58,31 @@ class Webhook:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C is for us; stop() ends the webhook after its last request
+                env=environment,
+                start_new_session=True,  # Ctrl-C only reaches this program; stop() ends the process after its last request
                 preexec_fn=lambda: libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0),
             )
         self.pid = self._process.pid
-        ports = self._wait_until_serving()
-        self.port, self.health_port, self.metrics_port = (
-            int(ports[name]) for name in ("webhookPort", "healthPort", "metricsPort")
-        )
+        return self._wait_for(message)
 
-    def make_certificate(self, *flags):
-        """A serving certificate; with "--force" a new one from the same CA, under the running webhook."""
-        make = [WEBHOOK, "certs", "--ip", "127.0.0.1", "--out", self.directory / "webhook-certs", *flags]
-        made = subprocess.run(make, capture_output=True, text=True, check=False)
-        if made.returncode != 0:
-            raise InstallError(f"dynamo-webhook certs failed:\n{made.stderr}")
+    def log_tail(self, lines=15):
+        try:
+            return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+        except OSError:
+            return "(no log)"
 
     def kill(self):
-        """SIGKILL, as a crash."""
+        """Sends SIGKILL, to simulate a crash."""
         self._process.kill()
         self._process.wait()
         self._process = None
 
+    def exit_status(self):
+        """The exit status of a program that has ended by itself; None while it runs."""
+        return None if self._process is None else self._process.poll()
+
     def stop(self):
-        """SIGTERM, then SIGKILL when it does not end. The exit status; None when it was not running."""
+        """Sends SIGTERM, and SIGKILL after a timeout. Returns the exit status, or None if the program was not running."""
         process, self._process = self._process, None
         if process is None:
             return None
@@ -102,8 +93,7 @@ class Webhook:
             process.kill()
             return process.wait()
 
-    def _wait_until_serving(self):
-        """The members of the log line that tells the ports."""
+    def _wait_for(self, message):
         deadline = time.monotonic() + START_SECONDS
         while True:
             ended = self._process.poll() is not None
@@ -111,18 +101,107 @@ class Webhook:
             for line in text.splitlines():
                 if line.startswith("{") and line.endswith("}"):
                     entry = json.loads(line)
-                    if entry.get("msg") == "serving":
+                    if entry.get("msg") == message:
                         return entry
             if ended or time.monotonic() > deadline:
-                raise InstallError(f"the webhook does not serve; its log:\n{text}")
+                raise InstallError(f"the {self.name} does not start; its log:\n{text}")
             time.sleep(0.03)
 
 
-def manifests(cluster, url, ca_bundle):
-    """The objects of deploy/kustomize/base, every clientConfig with `url` and `ca_bundle` (base64). The API server waits
-    for an answer as long as it may: a machine that is held up is not what is shown here."""
-    rendered = cluster.kubectl("kustomize", BASE).stdout
-    objects = [o for o in yaml.load_all(rendered, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)) if o]
+class Webhook(Program):
+    """Runs `dynamo-webhook serve` with `flags` on free loopback ports and with its own certificate. Files go to
+    `directory`, which must exist. `config` is the text of its OperatorConfiguration, `account` that of the controller.
+    Attributes after start(): pid, port, health_port, metrics_port, ca (PEM, bytes)."""
+
+    def __init__(self, directory, shutdown_delay="0s", flags=(), config=None, account=CONTROLLER_ACCOUNT):
+        super().__init__(directory, "webhook")
+        self.shutdown_delay = shutdown_delay
+        self.flags = flags
+        self.config = config
+        self.account = account
+
+    def start(self, port=0):
+        """Starts the webhook. It may be started again after stop() or kill(), on the same port if `port` is given. It keeps
+        its certificate."""
+        certs = self.directory / "webhook-certs"
+        if not certs.exists():
+            self.make_certificate()
+        self.ca = (certs / "ca.crt").read_bytes()
+        config = self.directory / "operator-config.yaml"
+        config.write_text(self.config or CONFIG.format(delay=self.shutdown_delay), encoding="utf-8")
+        argv = [WEBHOOK, "serve", "--config", config, "--cert-dir", certs]
+        argv += ["--listen", f"127.0.0.1:{port}", "--controller-service-account", self.account]
+        for flag in ("--health-listen", "--metrics-listen"):
+            argv += [flag, "127.0.0.1:0"]
+        argv += self.flags
+        ports = self._spawn(argv, "serving")
+        self.port, self.health_port, self.metrics_port = (
+            int(ports[name]) for name in ("webhookPort", "healthPort", "metricsPort")
+        )
+
+    def make_certificate(self, *flags):
+        """Creates a serving certificate. With "--force" it replaces that of the running webhook by one of the same CA."""
+        make = [WEBHOOK, "certs", "--ip", "127.0.0.1", "--out", self.directory / "webhook-certs", *flags]
+        made = subprocess.run(make, capture_output=True, text=True, check=False)
+        if made.returncode != 0:
+            raise InstallError(f"dynamo-webhook certs failed:\n{made.stderr}")
+
+
+class Controller(Program):
+    """Runs `dynamo-controller run` with `flags` under its service account, on free loopback ports. Account and roles are those
+    of the manifests. `config` is the text of its OperatorConfiguration, by default that of the manifests. Attributes after
+    start(): pid, health_port, metrics_port."""
+
+    def __init__(self, cluster, config=None, flags=(), name="controller", account=CONTROLLER_ACCOUNT):
+        super().__init__(cluster.directory, name)
+        self.cluster = cluster
+        self.account = account
+        self.config = config or installed_config(cluster, account.split("/")[0])
+        self.flags = flags
+
+    def start(self):
+        """Starts the controller. It may be started again after stop() or kill()."""
+        config = self.directory / f"{self.name}-config.yaml"
+        config.write_text(self.config, encoding="utf-8")
+        argv = [CONTROLLER, "run", "--config", config, "--kubeconfig", self.kubeconfig()]
+        for flag in ("--health-listen", "--metrics-listen"):
+            argv += [flag, "127.0.0.1:0"]
+        environment = {**os.environ, "POD_NAMESPACE": self.account.split("/")[0]}
+        ports = self._spawn([*argv, *self.flags], "started", environment)
+        self.health_port, self.metrics_port = int(ports["healthPort"]), int(ports["metricsPort"])
+
+    def kubeconfig(self):
+        """The path of a kubeconfig with a new token of its service account."""
+        return self.cluster.service_account_kubeconfig(*self.account.split("/"), seconds=86400)
+
+    def wait_until_ready(self):
+        """Waits until its caches are in sync."""
+        self.cluster.wait(self._is_ready, START_SECONDS, f"the {self.name} is ready")
+
+    def _is_ready(self):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.health_port}/readyz", timeout=5) as answer:
+                return answer.status == 200
+        except OSError:
+            return False
+
+
+def installed_config(cluster, namespace="dynamo-system"):
+    """The OperatorConfiguration of the manifests."""
+    path = f"/api/v1/namespaces/{namespace}/configmaps/dynamo-operator-config"
+    return cluster.api("GET", path)["data"]["config.yaml"]
+
+
+def rendered(cluster, folder=BASE):
+    """The objects of a folder of deploy/kustomize."""
+    text = cluster.kubectl("kustomize", folder).stdout
+    return [o for o in yaml.load_all(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)) if o]
+
+
+def manifests(cluster, url, ca_bundle, folder=BASE):
+    """The objects of a folder of deploy/kustomize with `url` and `ca_bundle` (base64) in every clientConfig. The webhooks have
+    the maximum timeout, so a slow machine does not fail requests."""
+    objects = rendered(cluster, folder)
     for client_config in _client_configs(objects):
         service = client_config.pop("service")
         client_config["url"] = url + service["path"]
@@ -142,25 +221,30 @@ def _client_configs(objects):
 
 
 def install(cluster, webhook):
-    """Applies the base and returns once the API server asks the webhook: registrations and conversion take
-    effect a moment after they are stored."""
+    """Applies the base and waits until the API server calls the webhook. Registrations and conversion take effect a
+    moment after they are stored."""
+    apply(cluster, webhook, BASE)
+    cluster.wait(lambda: _webhook_is_called(cluster), 120, "the API server calls the webhook")
+
+
+def apply(cluster, webhook, folder):
+    """Applies a folder of deploy/kustomize with the URL of the webhook."""
     ca_bundle = base64.b64encode(webhook.ca).decode()
-    objects = manifests(cluster, f"https://127.0.0.1:{webhook.port}", ca_bundle)
+    objects = manifests(cluster, f"https://127.0.0.1:{webhook.port}", ca_bundle, folder)
     for item in objects:
         if item["kind"] == "Namespace":
             cluster.create_namespace(item["metadata"]["name"])
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
     cluster.kubectl("apply", "--server-side", "-f", "-", input=text)
     cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=120s")
-    cluster.wait(lambda: _webhook_is_asked(cluster), 120, "the API server asks the webhook")
 
 
-def _webhook_is_asked(cluster):
+def _webhook_is_called(cluster):
     path = "/apis/nvidia.com/{version}/namespaces/default/dynamographdeploymentrequests?dryRun=All"
 
     def create(version, spec):
         body = {"apiVersion": f"nvidia.com/{version}", "kind": "DynamoGraphDeploymentRequest", "spec": spec}
-        body["metadata"] = {"name": "is-the-webhook-asked"}
+        body["metadata"] = {"name": "is-the-webhook-called"}
         return cluster.api("POST", path.format(version=version), body)
 
     defaulted = converted = False

@@ -1,4 +1,4 @@
-"""Tells a story in shell commands: each is echoed, run, its output shown, and its outcome checked."""
+"""Runs a demonstration of shell commands. Each command is printed and run, its output is shown, and its result is checked."""
 
 import os
 import re
@@ -9,11 +9,11 @@ TIMEOUT_SECONDS = 120
 
 
 class StoryError(Exception):
-    """Something did not happen as the story says. The message is for the user."""
+    """A step of the demonstration failed. The message is for the user."""
 
 
 class Story:
-    """`environment` and `directory` are those of the commands; `checks` counts what was found as promised."""
+    """`environment` and `directory` are those of the commands. `checks` is the number of passed checks."""
 
     def __init__(self, environment, directory, stream=sys.stdout):
         self._environment = environment
@@ -32,13 +32,13 @@ class Story:
         self._write(f"{text}\n")
 
     def define(self, text):
-        """Echoes a variable or function of bash and has it in every command from now on."""
+        """Prints a variable or function of bash and defines it for all following commands."""
         self._definitions.append(text)
         self._write(f"{self._paint('36', '$ ' + text)}\n")
 
     def run(self, command, succeeds=True, quiet=False):
-        """Runs a bash command line and returns its output (both streams, in order). StoryError when its
-        status is 0 and should not be, or the other way round; `succeeds=None` takes any."""
+        """Runs a bash command line and returns its output (both streams, in order). Raises StoryError unless it succeeds or
+        fails as `succeeds` requires; None accepts any status."""
         self._write(f"{self._paint('36', '$ ' + command)}\n")
         result = self._shell(command)
         failed = result.returncode != 0
@@ -48,31 +48,31 @@ class Story:
                 self._write(f"    {line}\n")
         if wrong:
             wanted = "succeed" if succeeds else "fail"
-            raise StoryError(f"this should {wanted} (status {result.returncode}):\n    $ {command}")
+            raise StoryError(f"this command should {wanted} (status {result.returncode}):\n    $ {command}")
         return result.stdout
 
     def silent(self, command):
-        """Runs a bash command line that is no part of the story and returns its output, whatever its status."""
+        """Runs a bash command line without printing and returns its output for any status."""
         return self._shell(command).stdout
 
-    def check(self, holds, promise):
+    def check(self, holds, statement):
         if not holds:
-            raise StoryError(f"not as promised: {promise}")
+            raise StoryError(f"failed check: {statement}")
         self.checks += 1
-        self._write(f"  {self._paint('32', 'ok')} {promise}\n")
+        self._write(f"  {self._paint('32', 'ok')} {statement}\n")
 
     def refused(self, command, *expected):
-        """The command must fail, and its output hold every one of the texts `expected`."""
+        """The command must fail, and its output must contain all texts `expected`."""
         output = self.run(command, succeeds=False)
         flat = re.sub(r"\s+", " ", output)
         missing = [text for text in expected if text not in flat]
         if missing:
-            raise StoryError(f"refused, but the answer does not say {missing[0]!r}:\n    $ {command}")
-        self.check(True, f"refused, naming {expected[0]}")
+            raise StoryError(f"rejected, but the answer does not contain {missing[0]!r}:\n    $ {command}")
+        self.check(True, f"rejected, naming {expected[0]}")
         return output
 
     def _shell(self, command):
-        # -o pipefail: the status of a pipeline is that of what the story is about, not of `sed`.
+        # With pipefail the status of a pipeline is that of the demonstrated program, not of `sed`.
         return subprocess.run(
             ["bash", "-o", "pipefail", "-c", "\n".join([*self._definitions, command])],
             env=self._environment,

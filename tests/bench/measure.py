@@ -1,4 +1,4 @@
-"""One measurement of one server: the loader's figures, and the proof that the answers were right."""
+"""One measurement of one server: the loader's figures and a check of the answers."""
 
 import base64
 import http.client
@@ -13,11 +13,11 @@ from servers import Server
 
 
 class WrongAnswer(Exception):
-    """A server said something else than it should; its figures would mean nothing."""
+    """A server gave a wrong answer, so its figures would be meaningless."""
 
 
 class Bench:
-    """What all measurements share."""
+    """The state that all measurements share."""
 
     def __init__(self, directory, loader, server_core, loader_core):
         self.directory = directory
@@ -30,7 +30,7 @@ class Bench:
         self.tls.minimum_version = ssl.TLSVersion.TLSv1_3
 
     def start(self, peer):
-        """Starts `peer`, asks one review, and returns it with the seconds from exec to ready and to that
+        """Starts `peer` and sends one review. Returns the server with the seconds from exec to ready and to that
         first answer."""
         server = Server(peer, self.directory, self.server_core)
         self.servers.append(server)
@@ -109,7 +109,7 @@ def check_answer(peer, path, review, answer):
 def check_converted(peer, path, request, response):
     expect(response.get("result", {}).get("status") == "Success", peer, path, "no success", response)
     converted = response["convertedObjects"]
-    expect(len(converted) == len(request["objects"]), peer, path, "another number of objects", len(converted))
+    expect(len(converted) == len(request["objects"]), peer, path, "wrong number of objects", len(converted))
     for before, after in zip(request["objects"], converted):
         same = (after["apiVersion"] == request["desiredAPIVersion"] and after["kind"] == before["kind"] and
                 after["spec"]["model"] == before["spec"]["model"] and

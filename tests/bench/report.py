@@ -1,4 +1,4 @@
-"""The figures as text: one table for people, on the terminal and in Markdown."""
+"""Formats the figures as tables for the terminal and in Markdown."""
 
 import os
 import platform
@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 OURS = "ours"
-# Below this share of its core the server was waiting: for the loader, or for whoever else used the machine.
+# Below this share of its core the server was waiting for the loader or for other load of the machine.
 SATURATED = 0.85
 
 
@@ -31,7 +31,7 @@ def show_cell(cell):
 
 
 def ratio(ours, other):
-    """Ours against another's cell: p99 at a given rate, else capacity by rate and by CPU time."""
+    """The ratio of our cell to another one: p99 at a given rate, otherwise capacity by rate and by CPU time."""
     if not ours or not other or "error" in ours or "error" in other:
         return "-"
     if ours.get("asked_rate"):
@@ -93,16 +93,16 @@ def markdown_table(header, rows):
 
 
 LEGEND = (
-    "Cells: requests a second, p50/p99 latency, CPU time of the server for one request. Rows with a given"
+    "Cells: requests per second, p50/p99 latency, CPU time of the server for one request. Rows with a given"
     " rate: p50/p99 latency at that rate (open loop, counted from the moment a request was due). Ratios:"
-    " `rate`, more is better; `CPU` (time of one request) and `p99`, less is better. With fresh connections"
+    " `rate`, higher is better; `CPU` (time of one request) and `p99`, lower is better. With fresh connections"
     " the client's half of the handshake costs more than the server's, so only CPU is compared. `*`: the"
-    " server did not use its core in full: the loader was the limit, or the machine was shared. `-`: this"
-    " server does not do that.")
+    " server did not use its whole core: the loader was the limit, or the machine was shared. `-`: not"
+    " measured for this server.")
 
 
 def tables(results):
-    """The tables that have rows: with --only, not all do."""
+    """The tables that have rows. With --only some have none."""
     return [table for table in (load_rows(results), start_rows(results)) if table[1]]
 
 
@@ -116,7 +116,7 @@ def as_markdown(results):
     lines = ["# Benchmark", "",
              f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB, {machine['kernel']};"
              f" server on core {machine['server_core']}, loader on core {machine['loader_core']};"
-             f" {results['options']['seconds']} s a cell; load average at the start {machine['load']}.",
+             f" {results['options']['seconds']} s per cell; load average at the start {machine['load']}.",
              f"TLS: {machine['session']}, P-256 certificate.", "", LEGEND, "",
              *(text for header, rows in tables(results) for text in (markdown_table(header, rows), "")),
              *(f"- {peer['title']}: {peer['version']}; `{peer['command']}`"

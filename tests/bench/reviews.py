@@ -1,7 +1,7 @@
-"""Reviews as the API server sends them: the bytes that every peer of the benchmark gets.
+"""Reviews as the API server sends them. Every peer of the benchmark gets the same bytes.
 
-The order of the envelope's members is Go's (the order of the struct), objects have sorted keys, and both
-carry the managedFields and, when made by client-side apply, the last-applied annotation of real ones.
+The members of the envelope have the order of the Go struct, and objects have sorted keys. Objects have managedFields like
+real ones and, if written by client-side apply, the last-applied annotation.
 """
 
 import copy
@@ -136,7 +136,7 @@ def alpha_status(large):
 
 
 def make_object(version, large, name, stored):
-    """A request as a client wrote it, or, when `stored`, with the status that the controller added."""
+    """A request as written by a client or, when `stored`, with the controller's status."""
     spec = beta_spec(large, stored) if version == "v1beta1" else alpha_spec(large)
     labels = {"app.kubernetes.io/managed-by": "argocd", "app.kubernetes.io/name": "qwen", "team": "inference"}
     written = {"metadata": {"labels": labels}, "spec": spec}
@@ -162,7 +162,7 @@ def make_object(version, large, name, stored):
 
 
 def pad(thing, build, size):
-    """Adds an annotation of prose to `thing` so that len(build()) is `size`, if it is not beyond it."""
+    """Adds an annotation with text to `thing` so that len(build()) is `size`, unless it is larger already."""
     prose = "Serves the chat front end of the inference team. Ask on the team channel before a change. "
     annotations = thing["metadata"]["annotations"]
     annotations["team.example.com/notes"] = ""
@@ -174,7 +174,7 @@ def pad(thing, build, size):
 
 
 def admission(large):
-    """An AdmissionReview v1 for CREATE of a v1beta1 request; about 2 or 10 KB as a whole."""
+    """An AdmissionReview v1 for CREATE of a v1beta1 request; about 2 or 10 KB in total."""
     version = {"group": GROUP, "version": "v1beta1"}
     kind, resource = {**version, "kind": KIND}, {**version, "resource": ADMISSION + "s"}
     thing = make_object("v1beta1", large, "qwen", False)
@@ -204,7 +204,7 @@ def conversion_envelope(desired, objects):
 
 
 def conversion(desired, large):
-    """A ConversionReview of one object in the other version; about 2 or 10 KB as a whole."""
+    """A ConversionReview of one object in the other version; about 2 or 10 KB in total."""
     thing = make_object("v1alpha1" if desired == "v1beta1" else "v1beta1", large, "qwen", True)
     return pad(thing, lambda: conversion_envelope(desired, [dump(thing, sort_keys=True)]),
                LARGE if large else SMALL)
@@ -221,7 +221,7 @@ def bulk_conversion(desired, count):
 
 
 def effective_graph():
-    """The sample of four services as it is stored: with its defaults and its record of them."""
+    """The sample of four services as stored, with its defaults and their record."""
     argv = [ROOT / "build/release/bin/dynamo-webhook", "effective", "-o", "json", "-n", "inference", "-f",
             ROOT / "deploy/samples/graph.yaml"]
     return json.loads(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)
@@ -255,13 +255,13 @@ def graph_cases():
 
 
 def allowed_answer():
-    """The constant answer of the peers that decide nothing."""
+    """The constant answer of the peers that make no decisions."""
     return dump({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1",
                  "response": {"uid": UID, "allowed": True, "status": {"metadata": {}, "code": 200}}})
 
 
 def cases():
-    """(name, path, body) of every request that is measured, at both sizes."""
+    """(name, path, body) of every measured request in both sizes."""
     for size, large in (("2 KB", False), ("10 KB", True)):
         yield f"validate {size}", VALIDATE_PATH, admission(large)
         yield f"mutate {size}", MUTATE_PATH, admission(large)

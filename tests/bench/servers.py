@@ -1,4 +1,4 @@
-"""The servers that are compared: how each is configured, started on its core, observed and stopped."""
+"""The compared servers: configuration, start on a core, observation and stop."""
 
 import ctypes
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 import reviews
 
 READY_SECONDS = 20
-# As the controller writes them in a cluster with everything installed.
+# The facts that the controller writes in a cluster with all APIs.
 FACTS = "apis: {grove: true, leaderWorkerSet: true, kaiScheduler: false, inferencePool: true}\n"
 
 NGINX_CONF = """\
@@ -38,7 +38,7 @@ http {{
     ssl_protocols TLSv1.3;
     ssl_certificate {dir}/certs/tls.crt;
     ssl_certificate_key {dir}/certs/tls.key;
-    # `return` reads the request's body and throws it away, so the connection stays usable.
+    # `return` reads and discards the request's body, so the connection stays usable.
     location / {{ return 200 '{answer}'; }}
   }}
 }}
@@ -57,7 +57,7 @@ rbac:
 
 @dataclass
 class Peer:
-    """One kind of server. `decides` says that its answers are real ones and are checked as such."""
+    """One kind of server. If `decides` is set, its answers are real decisions and are checked."""
     key: str
     title: str
     binary: Path
@@ -79,7 +79,7 @@ def free_ports(count):
 
 
 def make_certificates(directory):
-    """A CA and a P-256 serving pair for 127.0.0.1, as the files of a mounted webhook Secret."""
+    """A CA and a P-256 serving pair for 127.0.0.1, in the files of a mounted webhook Secret."""
     certs = directory / "certs"
     certs.mkdir()
     run = lambda *args: subprocess.run(["openssl", *args], check=True, cwd=certs, capture_output=True)
@@ -96,7 +96,7 @@ def make_certificates(directory):
 
 
 def make_peers(directory, webhook, bin_dir, previous=None):
-    """All peers, ours first; `previous` is the binary of an earlier build. Writes their configuration into
+    """All peers, ours first. `previous` is the binary of an earlier build. Their configuration is written into
     `directory`."""
     certs = directory / "certs"
     (directory / "answer.json").write_text(reviews.allowed_answer())
@@ -132,7 +132,7 @@ def make_peers(directory, webhook, bin_dir, previous=None):
 
 
 def die_with_parent():
-    """Runs in the child: no server outlives a killed benchmark."""
+    """Runs in the child process, so that no server outlives a killed benchmark."""
     pr_set_pdeathsig = 1
     ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)
 
@@ -152,13 +152,13 @@ class Server:
                 preexec_fn=die_with_parent, env={**os.environ, "GOMAXPROCS": "1"})
 
     def pids(self):
-        """The process and its children: nginx works in one."""
+        """The process and its children. nginx works in a child."""
         pid = self.process.pid
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         return [pid, *map(int, children)]
 
     def memory(self, name):
-        """Sum over the processes of a memory field of /proc/PID/status, in MiB: VmRSS now, VmHWM peak."""
+        """The sum of a memory field of /proc/PID/status over the processes, in MiB: VmRSS is current, VmHWM the peak."""
         total = 0
         for pid in self.pids():
             for line in Path(f"/proc/{pid}/status").read_text().splitlines():

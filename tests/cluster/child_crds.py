@@ -1,5 +1,5 @@
-"""CRDs of the kinds that children have, from pinned Go modules: Grove, LeaderWorkerSet, the Gateway inference
-extension, Istio; Volcano's PodGroup is a stub of ours (volcano.yaml)."""
+"""CRDs of the kinds of children from pinned Go modules: Grove, LeaderWorkerSet, the Gateway API inference extension,
+Istio. Volcano's PodGroup is a stub (volcano.yaml)."""
 
 import json
 import os
@@ -28,7 +28,7 @@ KINDS = {"PodCliqueSet", "PodClique", "PodCliqueScalingGroup", "LeaderWorkerSet"
 
 
 def module_folder(module, version, checksum):
-    """Downloads the module unless the module cache has it; the checksum is verified either way."""
+    """Downloads the module unless the module cache has it. The checksum is always verified."""
     environment = {**os.environ, "GOWORK": "off", "GOFLAGS": ""}
     run = subprocess.run(["go", "mod", "download", "-json", f"{module}@{version}"], cwd="/", env=environment,
                          capture_output=True, text=True)
@@ -41,7 +41,8 @@ def module_folder(module, version, checksum):
 
 
 def without_own_webhooks(crd):
-    """No operator of these kinds runs here: LeaderWorkerSet's webhook cannot default rolloutStrategy.type."""
+    """The CRD without the effect of its operator's webhook. No such operator runs here, so LeaderWorkerSet's
+    rolloutStrategy.type is not defaulted."""
     def walk(node):
         if isinstance(node, dict):
             rollout = node.get("rolloutStrategy")
@@ -75,7 +76,7 @@ def child_crds():
 
 
 def install_child_crds(plane):
-    """Creates them in a running control plane and waits until they are served."""
+    """Creates the CRDs in a running control plane and waits until they are served."""
     for crd in child_crds():
         plane.kubectl("create", "-f", "-", input=json.dumps(crd), check=True)
     plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s", check=True)

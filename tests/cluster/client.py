@@ -1,8 +1,10 @@
-"""Two ways to talk to an API server: kubectl, and one HTTPS request."""
+"""Two ways to call an API server: kubectl, and a single HTTPS request."""
 
 import http.client
 import json
+import select
 import subprocess
+import threading
 
 
 class KubectlError(Exception):
@@ -24,7 +26,7 @@ class ApiError(Exception):
 
 
 def run_kubectl(argv, environment, text=None, check=True, timeout=240):
-    """Runs kubectl with `text` as standard input. Returns subprocess.CompletedProcess with text output;
+    """Runs kubectl with `text` as standard input. Returns subprocess.CompletedProcess with text output. Raises
     KubectlError when it fails and `check` is set."""
     standard_input = {"stdin": subprocess.DEVNULL} if text is None else {"input": text}
     result = subprocess.run(
@@ -35,18 +37,41 @@ def run_kubectl(argv, environment, text=None, check=True, timeout=240):
     return result
 
 
+_kept = threading.local()
+
+
+def _connection(port, tls, timeout):
+    """The kept connection of this thread to a server. It connects at its next request if it is closed."""
+    connections = _kept.__dict__.setdefault("connections", {})
+    connection = connections.get((port, tls))
+    if connection is None:
+        connection = connections[port, tls] = http.client.HTTPSConnection("127.0.0.1", port, context=tls)
+    connection.timeout = timeout
+    if connection.sock is not None:
+        poll = select.poll()
+        poll.register(connection.sock, select.POLLIN)
+        if poll.poll(0):  # nothing was requested, so this is the end of the connection
+            connection.close()
+        else:
+            connection.sock.settimeout(timeout)
+    return connection
+
+
 def request(port, tls, method, path, headers, body=None, timeout=30):
-    """One request to the server on a loopback port; `body` is sent as JSON. Returns the decoded JSON answer,
-    or its text when it is no JSON. ApiError from status 400 on, OSError when there was no proper answer."""
-    connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=timeout, context=tls)
+    """Sends one request to the server on a loopback port with `body` as JSON. Returns the decoded JSON answer, or its
+    text when it is no JSON. Raises ApiError for status 400 and above, and OSError without a valid answer. No request is sent
+    twice."""
+    connection = _connection(port, tls, timeout)
     try:
         connection.request(method, path, None if body is None else json.dumps(body), headers)
         response = connection.getresponse()
         text = response.read().decode()
     except http.client.HTTPException as error:
-        raise ConnectionError(f"{method} {path}: {error!r}") from error
-    finally:
         connection.close()
+        raise ConnectionError(f"{method} {path}: {error!r}") from error
+    except BaseException:
+        connection.close()
+        raise
     try:
         answer = json.loads(text)
     except ValueError:

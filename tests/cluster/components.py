@@ -1,4 +1,4 @@
-"""Command lines, identities and kubeconfig files of the control plane's processes: data, no behaviour."""
+"""Command lines, identities and kubeconfig files of the control plane's processes."""
 
 import base64
 import json
@@ -12,7 +12,7 @@ SERVICE_CIDR = "10.96.0.0/16"
 POD_CIDR = "10.244.0.0/16"
 NODE_IP = "10.95.0.1"
 
-# Who each process is to the API server: name -> groups. Cluster roles for the two system users exist already.
+# The user of each process: name -> groups. Cluster roles for the two system users exist already.
 SYSTEM_USERS = {
     "admin": ["system:masters"],
     "kwok": ["system:masters"],
@@ -23,7 +23,7 @@ SYSTEM_USERS = {
 
 @dataclass
 class Layout:
-    """Where one control plane keeps its things, and what its processes are told."""
+    """The files, addresses and tokens of one control plane."""
 
     directory: Path
     assets: Path
@@ -40,12 +40,12 @@ class Layout:
 
     @property
     def ca_file(self):
-        """The server writes its certificate chain here at its first start: the leaf, then the CA."""
+        """The server writes its certificate chain to this file at its first start: the leaf, then the CA."""
         return self.certificates / "apiserver.crt"
 
     @property
     def service_account_key(self):
-        """The serving key is an RSA key that only this server has, so it signs service-account tokens too."""
+        """The serving key is an RSA key of this server only, so it also signs service account tokens."""
         return self.certificates / "apiserver.key"
 
     @property
@@ -64,7 +64,7 @@ class Layout:
 
 
 def write_tokens(layout, users):
-    """Makes a random token for each of `users` (name -> groups) and writes the server's token file."""
+    """Creates a random token for each of `users` (name -> groups) and writes the server's token file."""
     layout.tokens = {user: secrets.token_hex(16) for user in users}
     with open(layout.token_file, "w", encoding="utf-8") as file:
         os.fchmod(file.fileno(), 0o600)
@@ -73,8 +73,8 @@ def write_tokens(layout, users):
 
 
 def write_kubeconfig(layout, path, user, namespace=None):
-    """`user` is the user entry: {"token": ...}, with "as" and "as-groups" for an impersonated identity.
-    JSON is YAML, so every reader of kubeconfig files takes it."""
+    """Writes a kubeconfig. `user` is the user entry: {"token": ...}, with "as" and "as-groups" for an impersonated
+    identity. The file is JSON, which is valid YAML."""
     context = {"cluster": "test", "user": "test"}
     if namespace:
         context["namespace"] = namespace
@@ -99,8 +99,8 @@ def write_kubeconfig(layout, path, user, namespace=None):
 
 
 def etcd(layout):
-    """Both listeners are Unix sockets: no port to race for, and nobody else on the host reaches the data.
-    The advertised addresses must have a port; a single member never dials them."""
+    """Both listeners are Unix sockets, so no port can be taken, and no other user of the host can read the data.
+    The advertised addresses must have a port, but a single member never connects to them."""
     return [
         layout.assets / "etcd",
         "--name=test",
@@ -124,7 +124,7 @@ def apiserver(layout, components, flags=()):
         f"--secure-port={layout.port}",
         f"--cert-dir={layout.certificates}",
         f"--service-cluster-ip-range={SERVICE_CIDR}",
-        "--endpoint-reconciler-type=none",  # a loopback address is no valid endpoint of a service
+        "--endpoint-reconciler-type=none",  # a loopback address is not a valid endpoint of a service
         "--authorization-mode=RBAC",
         f"--token-auth-file={layout.token_file}",
         "--service-account-issuer=https://kubernetes.default.svc",
@@ -134,7 +134,7 @@ def apiserver(layout, components, flags=()):
         "--profiling=false",
     ]
     if "controller-manager" not in components:
-        # Nobody would create the service accounts or lift the taints that these two count on.
+        # No controller creates the service accounts or removes the taints that these two plugins rely on.
         argv.append("--disable-admission-plugins=ServiceAccount,TaintNodesByCondition")
     return [*argv, *flags]
 
@@ -151,6 +151,7 @@ def controller_manager(layout):
         f"--service-cluster-ip-range={SERVICE_CIDR}",
         "--kube-api-qps=200",
         "--kube-api-burst=400",
+        "--horizontal-pod-autoscaler-sync-period=1s",
         "--profiling=false",
     ]
 
@@ -174,7 +175,7 @@ def kwok(layout, configuration=None):
         "--manage-all-nodes=true",
         f"--cidr={POD_CIDR}",
         f"--node-ip={NODE_IP}",
-        "--node-port=0",  # and with no server address it listens nowhere
+        "--node-port=0",  # without a server address kwok does not listen
         "--node-lease-duration-seconds=40",
     ]
     if configuration:
@@ -183,12 +184,12 @@ def kwok(layout, configuration=None):
 
 
 def environment(layout):
-    """Nothing of the caller's: no proxies, no ~/.kwok, no GODEBUG."""
+    """An environment without the caller's variables, such as proxies, GODEBUG and the HOME with ~/.kwok."""
     return {"PATH": "/usr/bin:/bin", "HOME": str(layout.directory), "TMPDIR": str(layout.directory)}
 
 
 def node(name, gpus, cpu, memory, labels):
-    """A fake node as its kubelet would register it, status included."""
+    """A fake node with status, as a kubelet registers it."""
     resources = {
         "cpu": str(cpu),
         "memory": memory,

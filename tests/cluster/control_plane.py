@@ -4,7 +4,7 @@
         cluster.add_nodes(2, gpus=8)
         cluster.kubectl("apply", "-f", "-", input=manifest)
 
-Linux only, Python standard library only; README.md tells what it is made of.
+Linux only, Python standard library only. README.md describes the parts.
 """
 
 import functools
@@ -20,24 +20,24 @@ from pathlib import Path
 
 import client
 import components as parts
-from client import ApiError, KubectlError  # noqa: F401  (part of what this module offers)
+from client import ApiError, KubectlError  # noqa: F401  (exported by this module)
 from supervisor import Supervisor, SupervisorError
 
 HERE = Path(__file__).resolve().parent
 POLL_SECONDS = 0.03
 LOG_TAIL_LINES = 25
 PORT_ATTEMPTS = 5
-# Below Linux' ephemeral range (32768 up): no outgoing connection takes the port while the server is down.
+# Below Linux's ephemeral range (32768 and above), so no outgoing connection takes the port while the server is down.
 PORTS = range(20000, 30000)
 
 
 class ControlPlaneError(Exception):
-    """The control plane did not come up, or went away; the message holds the end of the culprit's log."""
+    """The control plane did not start, or ended. The message has the end of the failed component's log."""
 
 
 @functools.lru_cache(maxsize=None)
 def build_assets():
-    """The directory that holds every binary; builds what is missing, which takes minutes the first time."""
+    """The directory of all binaries. Missing ones are built, which takes minutes the first time."""
     run = subprocess.run([HERE / "build", "--print"], stdout=subprocess.PIPE, text=True, check=False)
     if run.returncode != 0:
         raise ControlPlaneError("the binaries of the control plane could not be built (see above)")
@@ -45,7 +45,7 @@ def build_assets():
 
 
 def free_port():
-    """A loopback port that nobody listens on at this moment."""
+    """A loopback port without a listener at this moment."""
     for port in random.sample(PORTS, len(PORTS)):
         with socket.socket() as probe:
             try:
@@ -59,11 +59,11 @@ def free_port():
 class ControlPlane:
     """etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kwok, with RBAC, on loopback.
 
-    components   subset of components.ALL; {"etcd", "apiserver"} is enough, and lighter, when no pod need run
-    users        name -> groups of identities that get a bearer token of their own (see user_kubeconfig)
-    kwok_config  file of kwok `Stage` documents in place of kwok's default ones (pods become ready at once)
-    apiserver_flags  more flags of kube-apiserver
-    timeout      seconds that `with` gives start()
+    components   subset of components.ALL; {"etcd", "apiserver"} is enough when no pods run
+    users        name -> groups of identities with their own bearer token (see user_kubeconfig)
+    kwok_config  file of kwok `Stage` documents instead of kwok's default ones (pods become ready at once)
+    apiserver_flags  additional flags of kube-apiserver
+    timeout      timeout of start() in seconds when used with `with`
 
     Attributes after start(): kubeconfig (Path, admin), api_url, ca (PEM), ca_file, admin_token, assets,
     directory (data and logs; removed by stop()), up_seconds.
@@ -95,8 +95,8 @@ class ControlPlane:
     # Life
 
     def start(self, timeout=180):
-        """Returns when the API server is ready and the other components work; if it fails, nothing stays.
-        The time that a build of the binaries takes does not count."""
+        """Returns when the API server is ready and the other components work. A failed start leaves nothing behind.
+        Building the binaries does not count towards the timeout."""
         if self._supervisor:
             raise ControlPlaneError("already started")
         assets = build_assets()
@@ -117,8 +117,8 @@ class ControlPlane:
         self.up_seconds = time.monotonic() - started
 
     def stop(self):
-        """Kills everything and removes all data. May be called at any time, and again.
-        DYNAMO_KEEP_LOGS=<folder> keeps the logs there, in a folder named like the control plane's."""
+        """Kills all processes and removes all data. May be called at any time and repeatedly.
+        DYNAMO_KEEP_LOGS=<folder> keeps the logs there, in a folder with the name of the control plane's."""
         if not self._supervisor:
             return
         supervisor, self._supervisor = self._supervisor, None
@@ -133,21 +133,46 @@ class ControlPlane:
             supervisor.close()
 
     def kill_apiserver(self):
-        """SIGKILL: connections break, watches end, nothing is answered until restart_apiserver()."""
+        """Sends SIGKILL. Connections and watches end, and requests fail until restart_apiserver()."""
         self._supervisor.end("apiserver", signal.SIGKILL, 5)
 
     def restart_apiserver(self, timeout=180):
-        """Ends the API server if it runs (orderly, killed after 3 s) and starts it on the same address."""
+        """Stops the API server if it runs (SIGKILL after 3 s) and starts it on the same address."""
         self._supervisor.end("apiserver", signal.SIGTERM, 3)
         deadline = time.monotonic() + timeout
         while not self._start_apiserver(deadline):
             if time.monotonic() > deadline:
-                raise ControlPlaneError(f"port {self._layout.port} stayed taken")
+                raise ControlPlaneError(f"port {self._layout.port} is still in use")
 
     def restart(self, component):
-        """Kills and starts again controller-manager, scheduler or kwok."""
+        """Kills and restarts etcd, controller-manager, scheduler or kwok. etcd keeps its data."""
         self._supervisor.end(component, signal.SIGKILL, 5)
-        self._spawn_client(component)
+        if component == "kwok":
+            # Its identity is random, so it would wait until the leases that it held before expire.
+            self.api("DELETE", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")
+        if component == "etcd":
+            self._spawn("etcd", parts.etcd(self._layout))
+        else:
+            self._spawn_client(component)
+
+    def wait_for_garbage_collector(self):
+        """Call this after custom resource definitions were created. The garbage collector looks for new kinds every 30 s. If it
+        does not know the kind of an owner that is deleted, it may keep the dependents for minutes. After a restart it knows all
+        kinds; then it must delete an object whose owner does not exist."""
+        self.restart("controller-manager")
+        owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "absent", "uid": "00000000-0000-0000-0000-000000000000"}
+        path = "/api/v1/namespaces/default/configmaps"
+        metadata = {"generateName": "orphan-", "ownerReferences": [owner]}
+        name = self.api("POST", path, {"metadata": metadata})["metadata"]["name"]
+        self.wait(lambda: not self._exists(f"{path}/{name}"), 120, "the garbage collector runs")
+
+    def _exists(self, path):
+        try:
+            return bool(self.api("GET", path))
+        except ApiError as error:
+            if error.status != 404:
+                raise
+            return False
 
     # Identities
 
@@ -180,8 +205,8 @@ class ControlPlane:
         return self._layout.tokens["admin"]
 
     def user_kubeconfig(self, name, groups=(), namespace=None):
-        """Path of a kubeconfig for `name`: with a token when `users` named it, else the administrator
-        impersonating it with `groups` (system:authenticated is added, as for a real user)."""
+        """Path of a kubeconfig for `name`: with a token if `users` contains it, otherwise the administrator impersonates
+        it with `groups`. system:authenticated is added, as for a real user."""
         if name in self._layout.tokens:
             user = {"token": self._layout.tokens[name]}
         else:
@@ -201,8 +226,8 @@ class ControlPlane:
     # Use
 
     def environment(self, kubeconfig=None):
-        """The caller's environment for programs that talk to this cluster: KUBECONFIG, kubectl first in PATH,
-        and a discovery cache of its own (kubectl's usual one is kept by address, and ports come back)."""
+        """The caller's environment for programs that use this cluster: KUBECONFIG, kubectl first in PATH, and a separate
+        discovery cache, because kubectl's usual cache is keyed by address and ports are reused."""
         return {
             **os.environ,
             "KUBECONFIG": str(kubeconfig or self.kubeconfig),
@@ -211,21 +236,20 @@ class ControlPlane:
         }
 
     def kubectl(self, *args, input=None, check=True, kubeconfig=None, timeout=240):
-        """Runs kubectl, as administrator unless `kubeconfig` says otherwise; `input` is text for its standard
-        input. Returns subprocess.CompletedProcess with text output; KubectlError when it fails and `check` is
-        set."""
+        """Runs kubectl, by default as administrator. `input` is text for its standard input. Returns
+        subprocess.CompletedProcess with text output. Raises KubectlError when it fails and `check` is set."""
         argv = [self.assets / "kubectl", *map(str, args)]
         return client.run_kubectl(argv, self.environment(kubeconfig), input, check, timeout)
 
     def api(self, method, path, body=None, content_type="application/json", token=None, timeout=30):
-        """One request to the API server, by default as administrator; far quicker than starting kubectl.
-        Returns the decoded JSON answer (text when it is none); ApiError from status 400 on."""
+        """Sends one request to the API server, by default as administrator. Much faster than kubectl. Returns the decoded
+        JSON answer, or its text when it is no JSON. Raises ApiError for status 400 and above."""
         headers = {"Authorization": f"Bearer {token or self.admin_token}", "Content-Type": content_type}
         return client.request(self._layout.port, self._tls, method, path, headers, body, timeout)
 
     def add_nodes(self, count, gpus=8, cpu=64, memory="512Gi", labels=None, timeout=180):
-        """Adds fake nodes gpu-node-0, gpu-node-1, ... (counted on over calls) with nvidia.com/gpu in capacity
-        and allocatable, and waits until pods can be scheduled to them. Returns their names."""
+        """Adds fake nodes gpu-node-0, gpu-node-1, ... with nvidia.com/gpu in capacity and allocatable, and waits until pods
+        can be scheduled to them. Numbers continue over several calls. Returns their names."""
         if "kwok" not in self._components:
             raise ControlPlaneError("nodes need the component kwok")
         names = [f"gpu-node-{self._nodes + i}" for i in range(count)]
@@ -237,7 +261,7 @@ class ControlPlane:
         return names
 
     def create_namespace(self, name, labels=None):
-        """Creates a namespace and waits for its default service account, without which no pod is admitted."""
+        """Creates a namespace and waits for its default service account, which admission of pods requires."""
         metadata = {"name": name, "labels": labels or {}}
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
         self.api("POST", "/api/v1/namespaces", namespace)
@@ -245,7 +269,7 @@ class ControlPlane:
             self._wait_for_service_account(name, time.monotonic() + 30)
 
     def wait(self, condition, timeout=30, what="condition"):
-        """Calls `condition` until it returns something true, and returns that."""
+        """Calls `condition` until its result is true, and returns the result."""
         deadline = time.monotonic() + timeout
         while True:
             value = condition()
@@ -279,10 +303,10 @@ class ControlPlane:
             self._layout.port = free_port()
             if self._start_apiserver(deadline):
                 return
-        raise ControlPlaneError(f"{PORT_ATTEMPTS} ports in a row were taken by somebody else")
+        raise ControlPlaneError(f"other processes have taken {PORT_ATTEMPTS} ports in a row")
 
     def _start_apiserver(self, deadline):
-        """False when another process took the port first."""
+        """Returns False when another process has taken the port first."""
         log = self._layout.log("apiserver")
         before = log.stat().st_size if log.exists() else 0
         self._spawn("apiserver", parts.apiserver(self._layout, self._components, self._apiserver_flags))

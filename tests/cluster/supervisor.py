@@ -1,14 +1,14 @@
-"""Owns the processes and the directory of one control plane, and outlives its user just long enough to
-remove both. Linux only, Python standard library only.
+"""Owns the processes and the directory of one control plane, and removes both when the program that uses them ends.
+Linux only, Python standard library only.
 
-Imported, it offers `Supervisor`, the handle. Run as a program, it is the supervising process: a session of
-its own, one thread, one JSON command a line on standard input, one reply a line on standard output. It ends
-when asked to, when standard input closes, or when its parent process is gone, whatever killed it. Its
-children carry SIGKILL as their parent-death signal, so they do not survive even a SIGKILL of this process;
-the directory that remains in that case is removed by the next supervisor that starts.
+As a module it has `Supervisor`, the handle. As a program it is the supervising process, with its own session and one
+thread. It reads one JSON command per line from standard input and writes one reply per line to standard output. It ends
+on request, when standard input closes, or when its parent process has ended for any reason. Its children have SIGKILL
+as their parent-death signal, so they do not even survive a SIGKILL of this process. The directory that remains in that
+case is removed by the next supervisor.
 
-The death signal of Linux is tied to the parent *thread*. That is why the processes are started here, from
-the only thread there is, and not from the user's program.
+Linux sends the parent-death signal when the parent *thread* ends. Therefore the processes are started here, in the only
+thread, and not in the user's program.
 """
 
 import ctypes
@@ -26,8 +26,8 @@ import time
 from pathlib import Path
 
 PREFIX = "dynamo-control-plane-"
-LOCK = ".lock"  # held for as long as the supervising process of a directory lives
-STALE_SECONDS = 60  # younger directories may not have taken their lock yet
+LOCK = ".lock"  # held while the supervising process of a directory runs
+STALE_SECONDS = 60  # the process of a younger directory may not hold its lock yet
 PARENT_CHECK_SECONDS = 0.5
 MEMORY_FOLDER = Path("/dev/shm")
 MEMORY_NEEDED = 2 << 30  # free bytes; one cluster takes about 0.2 GiB, most of it etcd's preallocated log
@@ -35,7 +35,7 @@ PR_SET_PDEATHSIG = 1
 
 
 class SupervisorError(Exception):
-    """The supervising process could not do what it was asked, or is gone."""
+    """The supervising process could not execute a command, or has ended."""
 
 
 class Supervisor:
@@ -47,7 +47,7 @@ class Supervisor:
             [sys.executable, "-I", "-S", __file__, str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C and a kill of the user's process group must not reach it
+            start_new_session=True,  # Ctrl-C and a kill of the user's process group must not reach the supervising process
         )
         self.directory = Path(self._reply()["directory"])
 
@@ -56,26 +56,26 @@ class Supervisor:
         return self._process.pid
 
     def spawn(self, name, argv, env, log):
-        """Starts a process under `name`; output is appended to the file `log`. Returns its process id."""
+        """Starts a process with the name `name`. Its output is appended to the file `log`. Returns its process id."""
         return self._call(op="spawn", name=name, argv=[str(a) for a in argv], env=env, log=str(log))["pid"]
 
     def end(self, name, number, patience):
-        """Sends signal `number`, waits `patience` seconds, then kills. Returns the status, if known."""
+        """Sends the signal `number`, waits `patience` seconds, then kills the process. Returns the status, if known."""
         return self._call(op="end", name=name, signal=int(number), patience=patience)["status"]
 
     def statuses(self):
-        """Exit status by name of what was started and not ended on purpose; None while it runs."""
+        """Exit statuses by name of the processes that were not ended on purpose; None for a running one."""
         return self._call(op="statuses")["statuses"]
 
     def close(self):
-        """Kills every process and removes the directory; returns when that is done. May be repeated."""
+        """Kills every process and removes the directory. May be repeated."""
         with self._mutex:
             if self._process.stdin.closed:
                 return
             self._process.stdin.close()
             self._process.wait()
             self._process.stdout.close()
-        if self.directory.exists():  # somebody killed the supervising process; its children are dead too
+        if self.directory.exists():  # the supervising process was killed, and its children with it
             shutil.rmtree(self.directory, ignore_errors=True)
 
     def _call(self, **command):
@@ -98,7 +98,7 @@ class Supervisor:
 
 
 def base_folder():
-    """Memory when there is room, else the usual place for temporary files."""
+    """A folder in memory if there is enough space, otherwise the folder of temporary files."""
     try:
         room = os.statvfs(MEMORY_FOLDER)
         if room.f_bavail * room.f_frsize >= MEMORY_NEEDED and os.access(MEMORY_FOLDER, os.W_OK | os.X_OK):
@@ -109,7 +109,7 @@ def base_folder():
 
 
 def remove_stale(base):
-    """Removes directories whose supervising process was killed with SIGKILL: nobody holds their lock."""
+    """Removes directories whose supervising process was killed with SIGKILL. Their lock is free."""
     for folder in base.glob(PREFIX + "*"):
         try:
             about = folder.stat()
@@ -119,7 +119,7 @@ def remove_stale(base):
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(folder, ignore_errors=True)
         except OSError:
-            continue  # in use, or removed by somebody else meanwhile
+            continue  # in use, or removed by another process meanwhile
 
 
 class Processes:
@@ -170,7 +170,7 @@ class Processes:
 
 
 def answer(processes, command):
-    """Carries one command out; a failure becomes the reply, so that the user's program reports it."""
+    """Executes one command. A failure becomes the reply, so that the user's program reports it."""
     try:
         operation = command.pop("op")
         if operation == "spawn":
@@ -183,10 +183,10 @@ def answer(processes, command):
 
 
 def commands(parent):
-    """Commands from standard input until it closes or the parent is gone."""
+    """Yields commands from standard input until it closes or the parent has ended."""
     pending = b""
     while os.getppid() == parent:
-        # Besides end of file: a process forked by the user's program may hold the pipe open after its death.
+        # End of file is not enough: a process forked by the user's program may keep the pipe open after its end.
         if not select.select([0], [], [], PARENT_CHECK_SECONDS)[0]:
             continue
         data = os.read(0, 65536)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What users of the control plane may count on. Run: python3 tests/cluster/test_control_plane.py"""
+"""Tests of the control plane. Run: python3 tests/cluster/test_control_plane.py"""
 
 import json
 import os
@@ -13,7 +13,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 from control_plane import ApiError, ControlPlane, ControlPlaneError, KubectlError  # noqa: E402
 
-# An idle machine needs under 5 s (README.md); this bound must hold on a busy one.
+# An idle machine needs less than 5 s (README.md). This limit must hold on a busy one.
 UP_SECONDS_LIMIT = 60
 SMALL = {"etcd", "apiserver"}
 shared = None
@@ -51,7 +51,7 @@ def deployment(name, replicas):
 
 
 def processes_naming(text):
-    """Process ids, with command lines, of everything that was started with `text` in an argument."""
+    """Process ids and command lines of all processes with `text` in an argument."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -64,7 +64,7 @@ def processes_naming(text):
 
 
 class Basics(unittest.TestCase):
-    def test_is_up_quickly_and_is_what_it_says(self):
+    def test_starts_quickly_with_the_expected_versions(self):
         self.assertLess(shared.up_seconds, UP_SECONDS_LIMIT)
         version = shared.api("GET", "/version")
         self.assertRegex(version["gitVersion"], r"^v1\.\d+\.\d+")
@@ -79,7 +79,7 @@ class Basics(unittest.TestCase):
         ours = [line.split()[3] for line in listeners.splitlines() if any(tag in line for tag in tags)]
         self.assertEqual(ours, [shared.api_url.removeprefix("https://")])
 
-    def test_two_control_planes_stand_side_by_side(self):
+    def test_two_control_planes_run_in_parallel(self):
         with ControlPlane(components=SMALL) as other:
             self.assertNotEqual(other.api_url, shared.api_url)
             other.kubectl("create", "namespace", "only-here")
@@ -95,7 +95,7 @@ class Basics(unittest.TestCase):
             with self.assertRaises(ControlPlaneError):
                 small.add_nodes(1)
 
-    def test_unknown_components_are_refused(self):
+    def test_unknown_components_are_rejected(self):
         for components in ({"etcd"}, {"etcd", "apiserver", "kubelet"}):
             with self.assertRaises(ValueError):
                 ControlPlane(components=components)
@@ -141,7 +141,7 @@ class Identities(unittest.TestCase):
                 def allowed(config=config):
                     return shared.kubectl("auth", "can-i", "list", "pods", kubeconfig=config, check=False).stdout == "yes\n"
 
-                shared.wait(allowed, 60, f"{user} may list pods")  # authorizers learn it a moment later
+                shared.wait(allowed, 60, f"{user} may list pods")  # authorizers are updated a moment later
                 shared.kubectl("get", "pods", kubeconfig=config)
 
     def test_service_account_tokens_are_issued_and_verified(self):
@@ -153,7 +153,7 @@ class Identities(unittest.TestCase):
         roots = ("get", "configmap", "-n", "tokens", "kube-root-ca.crt")
         shared.wait(lambda: shared.kubectl(*roots, check=False).returncode == 0, 60, "kube-root-ca.crt")
 
-    def test_a_token_bound_to_a_pod_dies_with_it(self):
+    def test_a_token_bound_to_a_pod_becomes_invalid_with_it(self):
         shared.kubectl("apply", "-f", "-", input=pod("bound"))
         issue = ["create", "token", "default", "--bound-object-kind=Pod", "--bound-object-name=bound"]
         token = shared.kubectl(*issue).stdout.strip()
@@ -194,7 +194,7 @@ class Workloads(unittest.TestCase):
         shared.kubectl("delete", "pod", "-n", "gpus", "first")
         shared.kubectl("wait", "-n", "gpus", "--for=condition=Ready", "pod/second", "--timeout=90s")
 
-    def test_a_deployment_gets_ready_and_its_pods_go_with_it(self):
+    def test_a_deployment_becomes_ready_and_its_pods_are_deleted_with_it(self):
         shared.kubectl("apply", "-f", "-", input=deployment("web", 2))
         shared.kubectl("rollout", "status", "deployment/web", "--timeout=90s")
         pods = "/api/v1/namespaces/default/pods?labelSelector=app%3Dweb"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Nothing stays behind, however a user of the control plane ends; and the two commands, build and up.
+"""No process or file remains after the program that uses the control plane ends; and the commands build and up.
 Run: python3 tests/cluster/test_leftovers.py"""
 
 import os
@@ -53,6 +53,7 @@ if sys.argv[2] == "thread":
 else:
     begin()
 if sys.argv[2] == "raise":
+    sys.stdin.readline()
     raise RuntimeError("on purpose")
 time.sleep(60)
 """
@@ -60,16 +61,18 @@ time.sleep(60)
 
 class NothingStays(unittest.TestCase):
     def start_parent(self, mode, interrupts=signal.SIG_DFL):
-        """`interrupts` is what SIGINT does to the program: a shell that starts it in the background has it ignored,
-        and these tests may themselves have been started so."""
+        """`interrupts` is the program's action for SIGINT. A shell that starts a program in the background sets it to
+        ignore, and these tests may have been started that way themselves."""
         parent = subprocess.Popen(
             [sys.executable, "-c", PARENT, str(HERE), mode],
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
             start_new_session=True,
             preexec_fn=lambda: signal.signal(signal.SIGINT, interrupts),
         )
+        self.addCleanup(parent.stdin.close)
         self.addCleanup(parent.stdout.close)
         self.addCleanup(self.kill_group, parent)
         directory, supervisor = parent.stdout.readline().split()
@@ -95,13 +98,15 @@ class NothingStays(unittest.TestCase):
             ("sleep", signal.SIGKILL),
             ("sleep", signal.SIGTERM),
             ("sleep", signal.SIGINT),
-            ("fork", signal.SIGKILL),  # the forked process lives on and holds every pipe open
+            ("fork", signal.SIGKILL),  # the forked process continues and keeps every pipe open
             ("raise", None),
         ):
             with self.subTest(mode=mode, signal=number):
                 parent, directory, supervisor = self.start_parent(mode)
                 if number:
                     os.kill(parent.pid, number)
+                else:
+                    print(file=parent.stdin, flush=True)
                 parent.wait(20)
                 self.assert_gone(directory, supervisor)
 
@@ -130,7 +135,7 @@ class NothingStays(unittest.TestCase):
                 self.assertTrue(eventually(lambda directory=directory: not directory.exists()), f"{directory} stayed")
                 self.kill_group(parent)
 
-    def test_it_outlives_the_thread_that_started_it(self):
+    def test_the_control_plane_outlives_the_thread_that_started_it(self):
         parent, directory, supervisor = self.start_parent("thread")
         time.sleep(1)
         self.assertEqual(len(processes_naming(str(directory))), 2)
@@ -145,7 +150,7 @@ class NothingStays(unittest.TestCase):
             self.assertTrue(eventually(lambda: not processes_naming(str(directory))))
         self.assertFalse(directory.exists())
 
-    def test_what_sigkill_of_both_leaves_is_removed_by_the_next_one(self):
+    def test_the_next_control_plane_removes_the_directory_after_sigkill_of_both(self):
         parent, directory, supervisor = self.start_parent("sleep")
         os.kill(supervisor, signal.SIGKILL)
         os.kill(parent.pid, signal.SIGKILL)
@@ -200,7 +205,7 @@ class Commands(unittest.TestCase):
             self.assertEqual(run.returncode, 130)
         self.assertFalse(config.parent.exists())
 
-    def test_the_command_of_up_does_not_survive_it(self):
+    def test_the_command_of_up_ends_with_it(self):
         script = "echo $$; dirname $KUBECONFIG; exec sleep 60"
         for number in (signal.SIGTERM, signal.SIGKILL):
             with self.subTest(number), self.up("--", "sh", "-c", script) as run:
@@ -210,13 +215,13 @@ class Commands(unittest.TestCase):
                 self.assertTrue(eventually(lambda pid=pid: not alive(pid)))
                 self.assertTrue(eventually(lambda directory=directory: not directory.exists()))
 
-    def test_builds_at_once_agree(self):
+    def test_concurrent_builds_agree(self):
         build = [HERE / "build", "--print"]
         runs = [subprocess.Popen(build, stdout=subprocess.PIPE, text=True) for _ in range(3)]
         answers = {run.communicate()[0].strip() for run in runs}
         self.assertEqual(answers, {str(build_assets())})
 
-    def test_kubebuilder_assets_come_first(self):
+    def test_kubebuilder_assets_are_used_first(self):
         with tempfile.TemporaryDirectory() as folder:
             environment = {**os.environ, "KUBEBUILDER_ASSETS": folder}
             build = [HERE / "build", "--print"]

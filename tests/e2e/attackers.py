@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Clients that mean no good: attackers.py NAME PORT SECONDS. Prints how often it struck when the time is over."""
+"""Clients of the attack tests: attackers.py NAME PORT SECONDS. Prints the number of attacks at the end."""
 
 import itertools
 import json
@@ -12,9 +12,9 @@ import threading
 import time
 
 HEAD = b"POST /validate-nvidia-com-v1beta1-dynamographdeploymentrequest HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
-LARGEST = 7 << 20  # of an admission review
+LARGEST = 7 << 20  # bytes of an admission review
 LIST = b"POST /convert HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-LONGEST = 256 << 20  # of a list to convert, and what all of them may hold
+LONGEST = 256 << 20  # bytes of a list to convert, and of the budget of all lists
 PIECE = b"x" * (64 << 10)
 BAD_REQUESTS = (
     b"GET / HTTP/1.1\r\nHost: h\r\n\r\n",
@@ -46,7 +46,7 @@ def tls(port):
 
 
 def answered(port, request, patience):
-    """Whether an answer to `request` begins within so many seconds."""
+    """Whether an answer to `request` begins within `patience` seconds."""
     try:
         with tls(port) as sock:
             sock.settimeout(patience)
@@ -64,7 +64,7 @@ def drop(sock):
 
 
 def slow_senders(port, until):
-    """300 connections that send a byte of their head now and then; the server drops each after its deadline."""
+    """300 connections that slowly send their head byte by byte. The server closes each after its deadline."""
     held, strikes = [], 0
     while time.monotonic() < until:
         while len(held) < 300 and time.monotonic() < until:
@@ -83,14 +83,14 @@ def slow_senders(port, until):
 
 
 def idle_connections(port, until):
-    """10,000 connections that say nothing, a tenth of them after a handshake."""
+    """10,000 silent connections, a tenth of them after a handshake."""
     held = []
     for i in range(10_000):
         if time.monotonic() > until:
             break
         try:
             held.append(tls(port) if i % 10 == 0 else tcp(port))
-        except OSError:  # closed to make room
+        except OSError:  # evicted
             pass
     count = len(held)
     time.sleep(max(0, until - time.monotonic()))
@@ -98,7 +98,7 @@ def idle_connections(port, until):
 
 
 def storm(port, until):
-    """Connections that go away at once: before, in and after the handshake, by reset."""
+    """Connections that are reset at once: before, during and after the handshake."""
     strikes = 0
     hello = b"\x16\x03\x01\x00\xf0\x01\x00\x00\xec\x03\x03" + os.urandom(40)
     while time.monotonic() < until:
@@ -115,7 +115,7 @@ def storm(port, until):
 
 
 def largest_bodies(port, until):
-    """64 clients that send bodies of the largest size again and again."""
+    """64 clients that repeatedly send bodies of the largest size."""
     body = b'{"kind":"AdmissionReview","x":"' + b"x" * (LARGEST - 64) + b'"}'
     request = HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
     strikes = itertools.count()
@@ -163,7 +163,7 @@ def half_sent(port):
 
 
 def bad_records(port, until):
-    """Noise in place of TLS: before a handshake, after it, a second ClientHello, records of the largest length."""
+    """Invalid TLS data: before a handshake, after it, a second ClientHello, records of the largest length."""
     strikes = 0
     noises = (os.urandom(4096), b"\x16\x03\x03\x00\x05\x01\x00\x00\x01\x00", b"\x17\x03\x03\x41\x00" + os.urandom(0x4100),
               b"\x15\x03\x03\x00\x02\x02\x28", b"\x80\x2e\x01\x00\x02", b"GET / HTTP/1.1\r\n\r\n")
@@ -173,7 +173,7 @@ def bad_records(port, until):
                 try:
                     with tcp(port) as sock:
                         if not before:
-                            # The handshake on another descriptor: what follows goes out as it is.
+                            # The handshake uses a duplicate descriptor, so the following bytes are sent unencrypted.
                             os.close(context.wrap_socket(sock.dup()).detach())
                         sock.sendall(noise)
                         sock.settimeout(0.2)
@@ -185,7 +185,7 @@ def bad_records(port, until):
 
 
 def bad_requests(port, until):
-    """Every kind of malformed request, as fast as they are answered."""
+    """All kinds of malformed requests, as fast as they are answered."""
     strikes = 0
     while time.monotonic() < until:
         for request in BAD_REQUESTS:
@@ -195,7 +195,7 @@ def bad_requests(port, until):
 
 
 def hostile_graph(services, envs=0, role=b"validate", **members):
-    """A review that is well-formed and much work for its size."""
+    """A well-formed review that causes much work for its size."""
     service = {"componentType": "worker", "extraPodSpec": {"mainContainer": {
         "image": "i", "command": ["python3"], "args": ["-m", "dynamo.vllm"]}}, **members}
     graph = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment",
@@ -212,7 +212,7 @@ def hostile_graph(services, envs=0, role=b"validate", **members):
 
 
 def hostile_graphs(port, until):
-    """Graphs that would multiply what they hold: services by variables, by replicas; and as many services as may be."""
+    """Graphs that expand when rendered: services times variables, services times replicas, the largest number of services."""
     multinode = {"multinode": {"nodeCount": 2}, "resources": {"limits": {"gpu": "8"}}}
     requests = [hostile_graph(200, 20_000), hostile_graph(100, replicas=1000, **multinode), hostile_graph(99, 50),
                 hostile_graph(1, 50_000), hostile_graph(5000)]
@@ -224,7 +224,7 @@ def hostile_graphs(port, until):
 
 
 def unread_replies(port, until, ends=False):
-    """Small graphs whose patch has hundreds of KiB, which nobody reads."""
+    """Small graphs whose patches have hundreds of KiB and are never read."""
     request, held = hostile_graph(99, role=b"mutate"), []
     if ends:
         request = request.replace(b"Host: h\r\n", b"Host: h\r\nConnection: close\r\n")
@@ -241,14 +241,14 @@ def unread_replies(port, until, ends=False):
 
 
 def kept_replies(port, until):
-    """The same for two seconds, and then nothing."""
+    """Unread replies for two seconds, and then silence."""
     held = unread_replies(port, time.monotonic() + 2)
     time.sleep(max(0, until - time.monotonic()))
     return held
 
 
 def last_replies(port, until):
-    """The same of connections that end with their reply."""
+    """Unread replies on connections that end with their reply."""
     return unread_replies(port, until, ends=True)
 
 
@@ -266,7 +266,7 @@ def abandoned_requests(port, until):
 
 
 def silent_transfers(port, until):
-    """Heads of the longest lists to convert, and nothing behind them."""
+    """Heads of the longest lists to convert, without bodies."""
     held = []
     while time.monotonic() < until:
         try:
@@ -279,7 +279,7 @@ def silent_transfers(port, until):
 
 
 def begun_list(port, until, sent):
-    """One of the longest lists, which ends after its first bytes."""
+    """One of the longest lists, which stops after its first bytes."""
     sock = tls(port)
     sock.sendall(LIST % LONGEST + b"x" * sent)
     time.sleep(max(0, until - time.monotonic()))
@@ -295,7 +295,8 @@ def begun_36_mib(port, until):
 
 
 def two_halves(port, until):
-    """Two lists that do not fit together and come, but for their last MiB, as fast as they can and then slowly."""
+    """Two lists that exceed the budget together. They are sent as fast as possible except for their last MiB, which is sent
+    slowly."""
     length = (LONGEST >> 1) + (1 << 20)
     strikes = itertools.count()
 
@@ -310,7 +311,7 @@ def two_halves(port, until):
                         if time.monotonic() > until:
                             break
                         sock.sendall(PIECE)
-            except OSError:  # it was cut
+            except OSError:  # evicted
                 pass
             next(strikes)
 
@@ -322,7 +323,7 @@ def two_halves(port, until):
     return next(strikes)
 
 
-# What keeps budgets full, for as long as it is let.
+# Attacks that keep budgets full as long as the server allows it.
 HOLDERS = {attack.__name__: attack for attack in (begun_36_bytes, begun_36_mib, two_halves, kept_replies)}
 ATTACKS = {attack.__name__: attack for attack in (slow_senders, idle_connections, storm, largest_bodies, half_closed, bad_records,
                                                   bad_requests, hostile_graphs, unread_replies, last_replies,
@@ -330,7 +331,7 @@ ATTACKS = {attack.__name__: attack for attack in (slow_senders, idle_connections
 
 if __name__ == "__main__":
     attack, port, seconds = sys.argv[1:]
-    # They stand for other machines: what they need of this one's processors must not be what the others wait for.
+    # Attackers simulate other machines, so their CPU time must not delay the legitimate clients.
     os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     done = {**ATTACKS, **HOLDERS}[attack](int(port), time.monotonic() + float(seconds))
     print(len(done) if isinstance(done, list) else done)

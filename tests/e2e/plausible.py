@@ -1,4 +1,4 @@
-"""Plausible DynamoGraphDeployments, by seed: what users write, and in about one of seven a value over the line.
+"""Generates plausible DynamoGraphDeployments from a seed, as users write them. About one of seven has an invalid value.
 
 usage: plausible.py [SEED [COUNT]]   prints them as YAML documents
 """
@@ -15,7 +15,7 @@ ENGINES = ("vllm", "sglang", "trtllm")
 SERVICE_NAMES = ("VllmWorker", "decode", "Prefill-Worker", "W", "TRTLLMDecodeWorker", "sgl-decode-0", "gpu", "Worker2",
                  "backend", "Encode-Worker", "X1", "long-context-decode", "DEC")
 GRAPH_NAMES = ("llama-3-70b", "qwen", "x", "deepseek-r1", "prod-chat", "a-b-c", "mixtral.v2", "e2e-long-graph-name-27b")
-NAMES_BUDGET = 45  # bytes of the graph's name and a service's, which counts twice with 4 more on several nodes
+NAMES_BUDGET = 45  # bytes of the graph's name and a service's name, which counts twice plus 4 for multinode services
 MISTAKE_CHANCE = 0.14
 MODELS = ("Qwen/Qwen3-0.6B", "meta-llama/Llama-3.3-70B-Instruct", "/models/deepseek r1", "nvidia/Llama-3_1-Nemotron")
 
@@ -33,7 +33,7 @@ def engine_flags(rng, engine, nodes, gpus):
 
 
 def engine_command(rng, engine, nodes, gpus):
-    """command and args of a worker's main container, in each form that is in use."""
+    """command and args of a worker's main container, in all common forms."""
     module, flags = f"dynamo.{engine}", engine_flags(rng, engine, nodes, gpus)
     line = " ".join(["python3", "-m", module, *(f"'{flag}'" if " " in flag else flag for flag in flags)])
     return rng.choice((
@@ -78,12 +78,12 @@ def pod_spec(rng, engine, nodes, gpus):
     if "nodeName" in made or not made.get("hostNetwork"):
         return made
     for container in [made["mainContainer"], *made.get("containers", [])]:
-        container.pop("ports", None)  # two containers on one host port are a mistake of its own
+        container.pop("ports", None)  # two containers with one host port would be another mistake
     return made
 
 
 def resources(rng, gpus):
-    """The amounts of a service: requests and limits that fit each other, spelled freely."""
+    """The resources of a service: consistent requests and limits in various notations."""
     made = {}
     if maybe(rng, 0.7):
         made["requests"] = {"cpu": rng.choice(("1", "500m", "0.5", "1e0", "250m")), "memory": rng.choice(("1Gi", "512M", "1e9", "1000Mi"))}
@@ -163,7 +163,7 @@ def plain(rng):
 
 
 def finish(rng, service, claims):
-    """What any service may have besides."""
+    """Adds optional fields of any service."""
     service |= members(
         rng, 0.15, envs=parts.variables, envFromSecret=lambda r: r.choice(("hf-token-secret", "s.x")), livenessProbe=lambda r: parts.probe(r, "liveness"),
         readinessProbe=parts.probe, sharedMemory=lambda r: r.choice(({"size": "80Gi"}, {"size": "1e9"}, {"disabled": True}, {"size": 1073741824})),
@@ -227,7 +227,7 @@ def services_of(rng, engine, claims):
 
 
 def fitting_name(rng, services):
-    """A name of a graph that leaves room for its services' names, now and then none."""
+    """A name of a graph that fits with its services' names, and sometimes one that does not."""
     taken = max(2 * len(key) + 4 if "multinode" in service else len(key) for key, service in services.items())
     room = NAMES_BUDGET - taken
     if maybe(rng, 0.08):
@@ -259,14 +259,14 @@ def graph(rng, namespace):
 
 
 def generate(seed, count):
-    """Yields (graph, mistake): the name of the choice that may be wrong, empty for none."""
+    """Yields (graph, mistake). The mistake is the name of the possibly invalid choice, or empty."""
     for i in range(count):
         rng = random.Random(f"{seed}/{i}")
         made, mistake = graph(rng, f"p-{i}"), ""
         if maybe(rng, MISTAKE_CHANCE):
             mistake = rng.choice(sorted(MISTAKES))
             MISTAKES[mistake](rng, made)
-        yield json.loads(json.dumps(made)), mistake  # no part is shared
+        yield json.loads(json.dumps(made)), mistake  # a copy without shared parts
 
 
 def main():

@@ -1,5 +1,5 @@
-"""Whether what admission says of graphs holds: children of admitted ones are created for real, and so are the pods in
-them; of refused ones something must be refused without our webhook, too."""
+"""Checks the decisions of admission about graphs. The children of admitted graphs and the pods in them are created on a
+real API server. For a denied graph the API server must reject something without the webhook, too."""
 
 import concurrent.futures
 import copy
@@ -12,10 +12,10 @@ import threading
 from urllib.parse import urlsplit
 
 UNKNOWN_FIELD = re.compile(r'unknown field "([^"]*)"')
-# The CRDs of Grove and LeaderWorkerSet do not know what metadata holds: it is lost there, but nothing is refused.
+# The CRDs of Grove and LeaderWorkerSet have no fields for this metadata. It is dropped, but nothing is rejected.
 LOST_FIELD = ".volumeClaimTemplate.metadata."
 PATHWAYS = ("deployment", "lws", "grove")
-# Kinds that the API server must have besides: pods name their classes.
+# Classes that pods refer to, so they must exist.
 CLASSES = {"priorityclasses": ("scheduling.k8s.io/v1", "PriorityClass", {"value": 1000}),
            "runtimeclasses": ("node.k8s.io/v1", "RuntimeClass", {"handler": "runc"})}
 RESOURCES = {
@@ -29,7 +29,7 @@ RESOURCES = {
 
 
 class Api:
-    """One connection a thread: thousands of objects are created."""
+    """One connection per thread, because thousands of objects are created."""
 
     def __init__(self, plane):
         self.plane = plane
@@ -49,7 +49,7 @@ class Api:
         return response.status, json.loads(response.read())
 
     def create(self, item, query="?fieldValidation=Strict"):
-        """The refusal's text, empty when it was created; and the answer."""
+        """The error text, empty when the object was created, and the answer."""
         version = item["apiVersion"]
         prefix = "/api/v1" if version == "v1" else f"/apis/{version}"
         path = f"{prefix}/namespaces/{item['metadata']['namespace']}/{RESOURCES[item['kind']]}"
@@ -67,7 +67,7 @@ class Api:
 
 
 def render(binary, config, graphs, pathway):
-    """For each graph (of a namespace of its own): its children, and the errors of rendering."""
+    """For each graph, which has its own namespace: its children and the errors of rendering."""
     text = "".join(f"---\n{json.dumps(graph)}\n" for graph in graphs)
     command = [binary, "render", "--config", config, "--pathway", pathway, "-o", "json", "-f", "-"]
     done = subprocess.run(command, input=text, capture_output=True, text=True)
@@ -80,7 +80,7 @@ def render(binary, config, graphs, pathway):
 
 
 def pods_of(child):
-    """The pods that a child's controller would make, without what it adds."""
+    """The pods that a child's controller would create, without the fields that it adds."""
     spec, kind, name = child.get("spec", {}), child["kind"], child["metadata"]["name"]
     found = []
     if kind in ("Deployment", "Job"):
@@ -95,14 +95,14 @@ def pods_of(child):
     made = []
     for i, (name, template) in enumerate(found):
         metadata = {**template.get("metadata", {}), "name": f"pod-{i}-{name}"[:200].rstrip("-."), "namespace": child["metadata"]["namespace"]}
-        # As the admission plugin for service accounts would, which wants accounts that exist.
+        # The admission plugin for service accounts sets the account and requires that it exists.
         pod = {"serviceAccountName": "default", **template["spec"]}
         made.append({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod})
     return made
 
 
 def moved(child, namespace):
-    """The child for another namespace and without its owner, who is not there."""
+    """The child in another namespace, without owner references, because the owner does not exist there."""
     made = copy.deepcopy(child)
     made["metadata"]["namespace"] = namespace
     made["metadata"].pop("ownerReferences", None)
@@ -131,7 +131,8 @@ def is_multinode(graph):
 
 
 def pathways(graph):
-    """A graph with nodes is not for Deployments, nor are LeaderWorkerSets made without; one may keep Grove away."""
+    """The pathways of a graph: multinode graphs have no Deployments, other graphs have no LeaderWorkerSets, and an
+    annotation may disable Grove."""
     component = "lws" if is_multinode(graph) else "deployment"
     return (component,) if is_off(graph) else (component, "grove")
 
@@ -147,7 +148,7 @@ class Checker:
             result.causes = [cause.get("field", "") for cause in (answer.get("details") or {}).get("causes", [])]
         else:
             result.stored = answer
-            # The stored object, as the controller reads it, without what only a stored one has.
+            # The stored object without the fields that only stored objects have.
             result.stored["metadata"].pop("managedFields", None)
 
     def create_children(self, result):
@@ -172,7 +173,7 @@ class Checker:
                         result.refused.append((pathway, each["kind"], each["metadata"]["name"], text))
 
     def run(self, cases):
-        """Results of (graph, mistake) pairs, whose graphs have namespaces of their own."""
+        """The results of (graph, mistake) pairs. Each graph has its own namespace."""
         results = [Result(graph, mistake) for graph, mistake in cases]
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             list(pool.map(self.admit_in_namespace, results))
@@ -189,7 +190,7 @@ class Checker:
         self.admit(result)
 
     def batches(self, results):
-        """Admitted ones together; refused ones each alone, as rendering may fail."""
+        """Admitted graphs in one batch. Denied graphs are rendered one by one, because rendering may fail."""
         good = [r for r in results if not r.refusal]
         return ([good] if good else []) + [[r] for r in results if r.refusal]
 
@@ -202,7 +203,7 @@ class Checker:
                     self.render_batch([result], pathway)
                 return
             lists, errors = [[]], [str(error)]
-        if errors and len(results) > 1:  # whose they are: names are not unique among namespaces
+        if errors and len(results) > 1:  # to find the graph of each error, as names are not unique
             for result in results:
                 self.render_batch([result], pathway)
             return
@@ -222,7 +223,7 @@ class Checker:
 
 
 def findings(webhook, config, graph):
-    """Rule ids of the errors that `dynamo-webhook check` has against the graph, with their fields."""
+    """The rule ids and fields of the errors of `dynamo-webhook check` for the graph."""
     command = [webhook, "check", "--config", config, "-o", "json", "-f", "-"]
     done = subprocess.run(command, input=json.dumps(graph), capture_output=True, text=True)
     if not done.stdout:

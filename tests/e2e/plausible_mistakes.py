@@ -1,5 +1,5 @@
-"""Choices on the wrong side of a line, or close to it: name -> function (rng, graph) that makes one in place. Some are
-right after all: the API server decides."""
+"""Invalid values and values close to a limit: name -> function (rng, graph) that changes the graph. Some are valid; the API
+server decides."""
 
 
 def service_of(rng, graph, *types):
@@ -17,7 +17,7 @@ def limits_of(rng, graph):
 
 
 def in_main(**given):
-    """A choice that sets members of a main container."""
+    """A change of members of a main container."""
     return lambda rng, graph: main_of(rng, graph).update(given)
 
 

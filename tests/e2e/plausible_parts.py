@@ -1,5 +1,5 @@
-"""Pieces of pods as users write them: quantities, probes, volumes, variables, containers, placement. Every function
-takes a random.Random and returns something that the API server takes."""
+"""Parts of pods as users write them: quantities, probes, volumes, variables, containers, placement. Every function takes a
+random.Random and returns a value that the API server accepts."""
 
 CPU = ("1", "4", "500m", "0.5", "2.5", "16", "1e1", "250m", "100000u", "1.", ".5", "+2")
 ARCHITECTURES = ("amd64", "arm64")
@@ -13,12 +13,12 @@ def maybe(rng, chance):
 
 
 def some(rng, choices, least=0, most=3):
-    """Up to `most` of the choices, each at most once, in a random order."""
+    """`least` to `most` of the choices, each at most once, in random order."""
     return rng.sample(choices, min(len(choices), rng.randint(least, most)))
 
 
 def members(rng, chance, **made):
-    """Each of the members by chance; values are functions of rng."""
+    """A random subset of the members. Values are functions of rng."""
     return {key: make(rng) for key, make in made.items() if maybe(rng, chance)}
 
 
@@ -122,7 +122,7 @@ def mounts(rng, names, root):
 
 
 def amounts(rng, gpus=False):
-    """resources of a plain container."""
+    """The resources of a plain container."""
     made = {"requests": {"cpu": rng.choice(("100m", "0.25", "1e-1")), "memory": rng.choice(("64Mi", "100M", "0.1Gi"))}}
     if maybe(rng, 0.5):
         made["limits"] = {"cpu": rng.choice(("1", "1500m", 2)), "memory": rng.choice(("1Gi", "2e9", "1500Mi"))}
@@ -165,7 +165,7 @@ def sidecar(rng, name, volume_names):
 
 
 def variables_plain(rng):
-    """Without resourceFieldRef of another container."""
+    """Variables without a resourceFieldRef to another container."""
     return [entry for entry in variables(rng) if "resourceFieldRef" not in entry.get("valueFrom", {})]
 
 
@@ -229,7 +229,7 @@ def dns(rng):
 
 
 def placement(rng):
-    """Members of a pod spec that say where and how it runs."""
+    """Members of a pod spec about scheduling."""
     made = members(
         rng, 0.18, tolerations=tolerations, nodeSelector=lambda r: {"kubernetes.io/arch": r.choice(ARCHITECTURES), "pool": ""},
         topologySpreadConstraints=spread, securityContext=pod_security, priorityClassName=lambda r: r.choice(PRIORITY_CLASSES),
@@ -243,7 +243,7 @@ def placement(rng):
         os=lambda r: {"name": "linux"}, hostUsers=lambda r: True)
     if "schedulingGates" in made or "preemptionPolicy" in made:
         made.pop("nodeName", None)
-    if "preemptionPolicy" in made:  # the priority class's own
+    if "preemptionPolicy" in made:  # must equal the one of the priority class
         made.pop("priorityClassName", None), made.update(preemptionPolicy="PreemptLowerPriority")
     affinity = members(rng, 0.15, nodeAffinity=node_affinity, podAffinity=pod_affinity, podAntiAffinity=pod_affinity)
     if affinity:

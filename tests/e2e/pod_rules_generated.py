@@ -1,6 +1,6 @@
-"""Pods drawn from every field of the pod schema, for test_pod_rules_generated.py.
+"""Generates pods with every field of the pod schema, for test_pod_rules_generated.py.
 
-A draw is a place in the schema (names of fields from the template down) and a value there. A pod has one or two.
+A draw is a field of the schema (a path from the template down) and a value. A pod has one or two draws.
 """
 
 import copy
@@ -11,7 +11,7 @@ from pod_rules_values import BASES, OF_TYPE, POD, RELATED, VALUES
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TYPES = json.loads((ROOT / "common/schema/k8s/types.json").read_text(encoding="utf-8"))["types"]
-# Refused as a whole: what is in them is never looked at.
+# Types that are always rejected, so their fields are never validated.
 CLOSED = {"EphemeralContainer"}
 
 
@@ -29,7 +29,7 @@ def is_object(name):
 
 
 def values(owner, name):
-    """What may be drawn for a field; empty for one that only leads further down."""
+    """The values for a field; empty for a field that only has members."""
     key = f"{owner}.{name}"
     if key in VALUES:
         return VALUES[key]
@@ -40,7 +40,7 @@ def values(owner, name):
 
 
 def places(owner="PodTemplateSpec", path=()):
-    """Every place: (path, owner, name)."""
+    """Every field as (path, owner, name)."""
     for name, field in TYPES[owner]["properties"].items():
         kind, _ = shape(field)
         yield (*path, name), owner, name
@@ -49,7 +49,7 @@ def places(owner="PodTemplateSpec", path=()):
 
 
 def put(template, path, value):
-    """Sets the value, with the least around it. Lists get one more item, the same for two draws inside of it."""
+    """Sets the value with minimal parents. Lists get one more item, which two draws inside of the list share."""
     here, owner = template, "PodTemplateSpec"
     for depth, name in enumerate(path[:-1]):
         kind, many = shape(TYPES[owner]["properties"][name])
@@ -63,7 +63,7 @@ def put(template, path, value):
                 items.append(copy.deepcopy(POD["containers"][0]))
             here = items[0]
             continue
-        # One item for what is drawn at one place; volumes of two types are two volumes.
+        # Draws at one field share an item. Volumes of two types are two volumes.
         mark = f"x-{path[depth + 1].lower()}" if kind == "Volume" else None
         found = [item for item in items if isinstance(item, dict) and (mark is None and id(item) in template["fresh"]
                                                                       or mark and item.get("name") == mark)]
@@ -79,7 +79,7 @@ def put(template, path, value):
 
 
 def row(draws):
-    """The row of a table like pod-rules-cases.json."""
+    """A row in the form of pod-rules-cases.json."""
     template = {"fresh": set(), "spec": copy.deepcopy(POD)}
     for path, value in draws:
         put(template, path, value)
@@ -88,7 +88,7 @@ def row(draws):
 
 
 class Drawer:
-    """Draws of a seeded random."""
+    """Random draws with a seed."""
 
     def __init__(self, random):
         self.random = random
@@ -107,20 +107,20 @@ class Drawer:
         return self.random.choice(self.places[field]), self.random.choice(values(owner, name))
 
     def singles(self):
-        """Every value of every field once, each at some place that has the field."""
+        """Every value of every field once, each at a random path of the field."""
         for field, paths in self.places.items():
             for value in values(*field.split(".")):
                 yield [(self.random.choice(paths), value)]
 
     def everywhere(self):
-        """Every value at every place."""
+        """Every value at every path."""
         for field, paths in self.places.items():
             for path in paths:
                 for value in values(*field.split(".")):
                     yield [(path, value)]
 
     def pair(self):
-        """Two fields: of one object, of a related group, or any two."""
+        """Two fields: of one object, of a group of related fields, or any two."""
         kind = self.random.randrange(3)
         if kind == 0:
             field = self.random.choice(sorted(self.places))

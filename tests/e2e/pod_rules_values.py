@@ -1,7 +1,7 @@
-"""Values of every field of the pod schema, right and wrong ones: data for test_pod_rules_generated.py.
+"""Valid and invalid values of every field of the pod schema, for test_pod_rules_generated.py.
 
-Which of them API servers refuse is theirs to say. A field that is not here gets the values of its JSON type. All
-values fit the schema: what does not fit it never reaches the pod rules.
+The API server decides which values are valid. A field that is not listed gets the values of its JSON type. All values
+match the schema, because other values never reach the pod rules.
 """
 
 LONG = "a" * 300
@@ -210,11 +210,11 @@ VALUES = {
     "ConfigMapProjection.name": OBJECT_NAMES, "SecretProjection.name": OBJECT_NAMES,
 }
 
-# Of a field that is not above. IntOrString and quantities have theirs above, except these.
+# Values by type for fields without values above.
 OF_TYPE = {"boolean": YES_NO, "string": ["", "x", "A b!", LONG], "integer": [0, 1, -1], "Quantity": QUANTITIES,
            "strings": [[], ["x"], ["", "A b!"]], "map": [{}, {"x": "y"}, {"": ""}]}
 
-# The least that makes an object of a type right, but for unions: their member is what is drawn.
+# The minimal valid object of a type. Unions are empty, because the draw sets their member.
 BASES = {
     "Container": {"name": "extra", "image": "i:1"}, "EnvVar": {"name": "A"},
     "ConfigMapKeySelector": {"name": "c", "key": "k"}, "SecretKeySelector": {"name": "s", "key": "k"},
@@ -260,12 +260,12 @@ BASES = {
     "VsphereVirtualDiskVolumeSource": {"volumePath": "a"},
 }
 
-# What every drawn pod has beside the field.
+# The other fields of every generated pod.
 POD = {"containers": [{"name": "main", "image": "i:1"}],
        "volumes": [{"name": "v", "emptyDir": {}}, {"name": "claim", "persistentVolumeClaim": {"claimName": "c"}}],
        "resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]}
 
-# Fields that say something of each other from afar, by the types they are in or by name.
+# Groups of fields in different objects with a common rule, by type or by name.
 RELATED = [
     ["PodSpec.hostUsers", "PodSpec.hostNetwork", "PodSpec.hostPID", "PodSpec.hostIPC", "SecurityContext.procMount",
      "Container.volumeDevices", "PodSpec.hostnameOverride", "PodSpec.setHostnameAsFQDN", "ContainerPort.hostPort",

@@ -1,10 +1,11 @@
-"""DynamoGraphDeploymentRequests for the tests, and short ways to write and read them."""
+"""DynamoGraphDeploymentRequests for the tests, and helpers to write and read them."""
 
 import copy
 import itertools
 import json
 import pathlib
 import sys
+import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/cluster"), str(ROOT / "deploy/lib")]
@@ -24,7 +25,7 @@ def unique(prefix="r"):
 
 
 def beta(name=None, **spec):
-    """A v1beta1 request; keyword arguments replace members of the spec, None leaves one out."""
+    """A v1beta1 request. Keyword arguments replace members of the spec; None removes one."""
     full = {"model": "Qwen/Qwen3-0.6B", "backend": "vllm", **spec}
     full = {key: value for key, value in full.items() if value is not None}
     return {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeploymentRequest",
@@ -32,7 +33,7 @@ def beta(name=None, **spec):
 
 
 def alpha(name=None, **profiling):
-    """A v1alpha1 request; keyword arguments go into profilingConfig."""
+    """A v1alpha1 request. Keyword arguments are members of profilingConfig."""
     return {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeploymentRequest",
             "metadata": {"name": name or unique("alpha")},
             "spec": {"model": "Qwen/Qwen3-0.6B", "backend": "vllm", "autoApply": True,
@@ -40,7 +41,7 @@ def alpha(name=None, **profiling):
 
 
 def rich_beta(name=None):
-    """Every field that v1alpha1 does not know."""
+    """A request with every field that v1alpha1 does not have."""
     return beta(
         name, searchStrategy="thorough", hardware={"gpuSku": "h200_sxm", "vramMb": 141000.5, "totalGpus": 16},
         workload={"isl": 4000, "osl": 200, "concurrency": 4.5, "requestRate": 2},
@@ -56,7 +57,7 @@ def rich_beta(name=None):
 
 
 def rich_alpha(name=None):
-    """Every field that v1beta1 does not know."""
+    """A request with every field that v1beta1 does not have."""
     request = alpha(
         name, nodeSelector={"gpu": "true"}, outputPVC="out", configMapRef={"name": "base", "key": "disagg.yaml"},
         resources={"limits": {"cpu": "1000m"}}, tolerations=[{"key": "gpu", "operator": "Exists"}],
@@ -68,7 +69,7 @@ def rich_alpha(name=None):
 
 
 class Cluster:
-    """A control plane with the webhook installed, and kubectl in one namespace."""
+    """A control plane with the webhook, and kubectl in one namespace."""
 
     def __init__(self, **options):
         self.plane = ControlPlane(**options)
@@ -115,13 +116,37 @@ class Namespace:
         return self.kubectl("patch", resource, name, "--type=merge", "-p", json.dumps(patch), *arguments)
 
 
+def start_cluster(whole=False):
+    """A cluster for the tests of a module: etcd and the API server, or the whole control plane. Call it in setUpModule; the
+    cluster stops after the module's tests."""
+    cluster = (Cluster() if whole else Cluster(components=("etcd", "apiserver"))).start()
+    unittest.addModuleCleanup(cluster.stop)
+    return cluster
+
+
+class ClusterTest(unittest.TestCase):
+    """Tests with a namespace per class, `self.ns`, in the cluster that the variable `cluster` of their module holds."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.ns = sys.modules[cls.__module__].cluster.namespace()
+
+    def assertRefused(self, done, *texts):
+        self.assertNotEqual(done.returncode, 0, done.stdout)
+        for text in texts:
+            self.assertIn(text, done.stderr)
+
+    def assertWrites(self, done):
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
 def written(request):
-    """What a request must read back as: a deep copy of its spec."""
+    """The expected spec of a request when it is read: a deep copy."""
     return copy.deepcopy(request["spec"])
 
 
 def holds(stored, wanted):
-    """Whether everything of `wanted` stands in `stored`, which may hold schema defaults besides."""
+    """Whether `stored` contains `wanted`. It may also have schema defaults."""
     if isinstance(wanted, dict):
         return isinstance(stored, dict) and all(key in stored and holds(stored[key], wanted[key]) for key in wanted)
     if isinstance(wanted, list):

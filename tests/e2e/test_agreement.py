@@ -1,4 +1,4 @@
-"""`check` and the cluster agree: what the offline command refuses, kubectl cannot create, and the other way round."""
+"""`check` and the cluster agree: the offline command reports errors exactly for the objects that kubectl cannot create."""
 
 import json
 import pathlib
@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from requests import Cluster, alpha, beta, rich_alpha, rich_beta  # noqa: E402
+from requests import alpha, beta, rich_alpha, rich_beta, start_cluster  # noqa: E402
 from test_cli import run  # noqa: E402
 
 AT_ONCE = 4
@@ -19,15 +19,11 @@ cluster = None
 
 def setUpModule():
     global cluster
-    cluster = Cluster(components=("etcd", "apiserver")).start()
-
-
-def tearDownModule():
-    cluster.stop()
+    cluster = start_cluster()
 
 
 def spec(request, without=(), **members):
-    """The request with other members of its spec."""
+    """The request with changed members of its spec."""
     request["spec"].update(members)
     for name in without:
         del request["spec"][name]
@@ -43,9 +39,9 @@ def job(**pod):
     return {"profilingJob": {"template": {"spec": {"containers": [], **pod}}}}
 
 
-# What is tried: a name, a request, and whether it can be created.
+# name, request, whether it can be created
 TABLE = [
-    # The schema of v1alpha1 requires these; what the webhook fills in on the way is there when the schema is asked.
+    # The schema of v1alpha1 requires these fields. It is validated after the webhook has set defaults.
     ("v1alpha1", alpha("a"), True),
     ("v1alpha1, every field", rich_alpha("a"), True),
     ("v1alpha1 without profilingConfig", spec(alpha("a"), without=["profilingConfig"]), True),
@@ -53,7 +49,7 @@ TABLE = [
     ("v1alpha1 with an empty profilingConfig", spec(alpha("a"), profilingConfig={}), True),
     ("v1alpha1 without profilerImage", spec(alpha("a"), profilingConfig={"config": {"sla": {"ttft": 1, "itl": 1}}}), True),
     ("v1alpha1 with an empty profilerImage", alpha("a", profilerImage=""), True),
-    # Here the webhook fills in nothing.
+    # The webhook sets no default here.
     ("v1alpha1 with the image of workers alone",
      spec(alpha("a"), without=["profilingConfig"], deploymentOverrides={"workersImage": "w:1"}), False),
     ("v1alpha1 without backend", spec(alpha("a"), without=["backend"]), False),

@@ -1,10 +1,10 @@
-"""The webhook under attack: requests of the API server are answered all the same, and memory stays bounded.
+"""The webhook under attack: requests of the API server are still answered, and memory stays bounded.
 
-DYNAMO_ATTACK_SECONDS is how long each attack goes on. Attackers, load and webhook share the machine, which other machines
-may hold up for a second: half of the legitimate answers must come at once all the same, which no webhook can do that works
-off an attack first. DYNAMO_ATTACK_P99 is how many milliseconds the 99th percentile may take. What the machine itself takes,
-which runs the attackers too, is told by a second webhook that is asked as often and attacked by nobody: where its 99th
-percentile is longer, the attacked one's may be twice as long; so with half of the answers.
+DYNAMO_ATTACK_SECONDS is the duration of each attack. Attackers, load and webhook share the machine, which may pause for a
+second. Half of the legitimate answers must still arrive at once. A webhook that handles the attack first could not do that.
+DYNAMO_ATTACK_P99 is the limit of the 99th percentile in milliseconds. A second webhook, which gets the same load without
+the attack, shows the latency of the machine itself. If its 99th percentile is higher, the limit is twice that value; the
+same applies to the median.
 """
 
 import contextlib
@@ -32,18 +32,17 @@ LOADER = ROOT / "build/release/bin/bench_loader"
 SECONDS = float(os.environ.get("DYNAMO_ATTACK_SECONDS", "3"))
 P50 = 100  # ms; usually 0.3
 P99 = float(os.environ.get("DYNAMO_ATTACK_P99", "inf"))
-BESIDE = 2  # times the 99th percentile of the webhook that nobody attacks, which has its share of the processor left
+BESIDE = 2  # times the 99th percentile of the webhook without attack, whose share of the processor is unused
 RATE = 300
-# Idle, and what connections and bodies may hold besides: 20 KiB each; 64 bodies of 7 MiB with what is read of them;
-# what is rendered of a graph; replies that nobody reads, 64 MiB, and who does not.
-MOST_MIB = {"idle_connections": 500, "largest_bodies": 1100, "hostile_graphs": 300, "unread_replies": 300,
+# Idle memory, plus 20 KiB per connection, 64 bodies of 7 MiB with their parsed documents, the children of a rendered graph,
+# and 64 MiB of unread replies with their connections.
+MAX_MIB = {"idle_connections": 500, "largest_bodies": 1100, "hostile_graphs": 300, "unread_replies": 300,
             "last_replies": 300}
 USUAL_MIB = 160
-# What the kernel holds for the webhook's sockets: bodies that it has not read yet; replies that nobody takes, their 64 MiB
-# and what is needed to hold them.
-MOST_KERNEL_MIB = {"largest_bodies": 300, "unread_replies": 100, "last_replies": 100}
+# Kernel memory of the webhook's sockets: bodies that it has not read yet, and 64 MiB of unread replies with overhead.
+MAX_KERNEL_MIB = {"largest_bodies": 300, "unread_replies": 100, "last_replies": 100}
 USUAL_KERNEL_MIB = 64
-KEPT_SECONDS = 20  # kUntakenDeadline of webhook/http/limits.h, a sweep of the kernel's, and a slow machine
+KEPT_SECONDS = 20  # kUntakenDeadline of webhook/http/limits.h, a sweep of the kernel, and slack for a slow machine
 CONVERTED_SECONDS = 1
 IDLE_MIB = 96  # afterwards
 
@@ -56,9 +55,9 @@ def rss_mib(pid):
 
 
 def kernel_mib(port):
-    """Of all sockets of the port, closed ones that the kernel has not finished with too."""
+    """Kernel memory of all sockets of the port, including closed ones that the kernel has not released."""
     listing = subprocess.run(["ss", "-tmnH", "sport", "=", f":{port}"], capture_output=True, text=True, check=True).stdout
-    # Received, not yet read; written, not yet acknowledged; reserved for the next.
+    # Received but not read, written but not acknowledged, and reserved bytes.
     return sum(sum(map(int, found)) for found in re.findall(r"skmem:\(r(\d+),.*?,f(\d+),w(\d+),", listing)) / 2**20
 
 
@@ -98,7 +97,7 @@ class Attacked(unittest.TestCase):
     def test_every_attack(self):
         for name in attackers.ATTACKS:
             with self.subTest(name):
-                self.wait_for_memory()  # of the attack before
+                self.wait_for_memory()  # of the previous attack
                 most = most_kernel = 0
                 with self.attacker(name, SECONDS + 1) as attacker:
                     time.sleep(0.5)
@@ -122,10 +121,10 @@ class Attacked(unittest.TestCase):
                 self.assertEqual(figures["error_kinds"], {})
                 self.assertLessEqual(p50, max(P50, BESIDE * p50_beside))
                 self.assertLessEqual(p99, max(P99, BESIDE * p99_beside))
-                self.assertLess(most, MOST_MIB.get(name, USUAL_MIB))
-                self.assertLess(most_kernel, MOST_KERNEL_MIB.get(name, USUAL_KERNEL_MIB))
+                self.assertLess(most, MAX_MIB.get(name, USUAL_MIB))
+                self.assertLess(most_kernel, MAX_KERNEL_MIB.get(name, USUAL_KERNEL_MIB))
 
-    def test_lists_are_converted_beside_those_that_fill_the_budget(self):
+    def test_lists_are_converted_while_others_fill_the_budget(self):
         body = reviews.bulk_conversion("v1beta1", 100)
         for name, filled in (("begun_36_bytes", 0), ("begun_36_mib", 35 << 20), ("two_halves", 200 << 20)):
             with self.subTest(name), self.attacker(name, 120):
@@ -151,7 +150,7 @@ class Attacked(unittest.TestCase):
         return float(re.search(r"^dynamo_webhook_bytes_in_flight (\S+)", page, re.M)[1])
 
     def convert(self, webhook, body):
-        """Seconds until a list is converted, by a client that asks again when it is told to, as API machinery does."""
+        """Seconds until a list is converted by a client that obeys Retry-After, like the API machinery."""
         start = time.monotonic()
         context = ssl.create_default_context(cadata=webhook.ca.decode())
         while True:
@@ -165,7 +164,7 @@ class Attacked(unittest.TestCase):
             self.assertEqual(reply.status, 503)
             time.sleep(int(reply.headers["Retry-After"]))
 
-    def test_what_nobody_takes_is_given_up(self):
+    def test_unread_replies_are_dropped(self):
         with self.attacker("kept_replies", KEPT_SECONDS + 10):
             time.sleep(2.5)
             held, start = kernel_mib(self.webhook.port), time.monotonic()
@@ -181,8 +180,8 @@ class Attacked(unittest.TestCase):
             time.sleep(0.2)
         self.assertLessEqual(rss_mib(self.webhook.pid), IDLE_MIB)
 
-    def test_memory_is_given_back(self):
-        # After every attack, whichever came before: tests run in the order of their names.
+    def test_memory_is_released(self):
+        # Memory is bounded after any earlier test.
         self.wait_for_memory()
         out, err = self.load(self.webhook, 1).communicate(timeout=30)
         self.assertEqual((err, json.loads(out)["error_kinds"]), ("", {}))

@@ -1,4 +1,4 @@
-"""The offline commands and the refusals of `serve`: arguments in, text and exit status out. No cluster."""
+"""The offline commands and the errors of `serve`: arguments, output and exit status. No cluster."""
 
 import json
 import os
@@ -68,14 +68,14 @@ def run(*arguments, text=""):
 
 
 class Check(unittest.TestCase):
-    # manifest, exit status, what the output must hold
+    # name, manifest, exit status, texts that the output must contain
     TABLE = [
         ("clean", GOOD, 0, ["1 object: 0 errors, 0 warnings"]),
         ("clean v1alpha1", PLAIN_ALPHA, 0, ["1 object: 0 errors, 0 warnings"]),
         ("v1alpha1 with settings without effect", ALPHA, 0,
-         ["stdin:11:54: warning: DynamoGraphDeploymentRequest/alpha: spec.profilingConfig.config.extra: has no effect: nothing reads it",
-          "spec.profilingConfig.nodeSelector: has no effect any more: use spec.overrides.profilingJob of v1beta1",
-          "spec.deploymentOverrides.workersImage: has no effect any more beside profilerImage",
+         ["stdin:11:54: warning: DynamoGraphDeploymentRequest/alpha: spec.profilingConfig.config.extra: has no effect because nothing reads it",
+          "spec.profilingConfig.nodeSelector: no longer has an effect: use spec.overrides.profilingJob of v1beta1",
+          "spec.deploymentOverrides.workersImage: no longer has an effect when profilerImage is set",
           "1 object: 0 errors, 3 warnings"]),
         ("v1alpha1 configuration as text", ALPHA.replace("{sla: {ttft: 200.5, itl: 20, isl: 3000}, extra: [1, \"2\", true]}", '"sla: {}"'), 1,
          ['spec.profilingConfig.config: Invalid value: "string": spec.profilingConfig.config in body must be of type object: "string"']),
@@ -90,14 +90,14 @@ class Check(unittest.TestCase):
         ("enum", GOOD.replace("0.6B}", "0.6B, backend: vLLM}"), 1,
          ['spec.backend: Unsupported value: "vLLM": supported values: "auto", "sglang", "trtllm", "vllm"']),
         ("warning only", GOOD.replace("0.6B}", "0.6B, sla: {ttft: 0, itl: 20}}"), 0,
-         ["warning: DynamoGraphDeploymentRequest/good: spec.sla.ttft: must be greater than 0, but is 0", "0 errors, 1 warning"]),
+         ["warning: DynamoGraphDeploymentRequest/good: spec.sla.ttft: should be greater than 0, but is 0", "0 errors, 1 warning"]),
         ("long name", GOOD.replace("good", "g" * 56), 1, ["metadata.name: Too long: may not be more than 55 bytes (it has 56)"]),
         ("other namespace", ALPHA.replace("{workersImage", "{namespace: elsewhere, workersImage"), 1,
-         ['spec.deploymentOverrides.namespace: Forbidden: the deployment is made in the namespace of the request, "default", not in "elsewhere"']),
+         ['spec.deploymentOverrides.namespace: Forbidden: the deployment is created in the namespace of the request, "default", not in "elsewhere"']),
         ("schema of another kind",
          "apiVersion: nvidia.com/v1alpha1\nkind: DynamoModel\nmetadata: {name: m}\nspec: {modelName: a, modelType: lore}\n", 1,
          ["spec.baseModelName: Required value", 'spec.modelType: Unsupported value: "lore"']),
-        ("what schema and rules say of a service is said once", GRAPH.replace("{replicas: 1}", "{replicas: -1}"), 1,
+        ("an error of both schema and rules is reported once", GRAPH.replace("{replicas: 1}", "{replicas: -1}"), 1,
          ["spec.services.Worker.replicas: Invalid value: -1", "1 object: 2 errors, 0 warnings"]),
         ("control characters in names", GRAPH.replace("Worker: {replicas: 1}", r'"a\nb\e[31m": {}'), 1,
          ["spec.services[a b [31m]: Invalid value"]),
@@ -110,7 +110,7 @@ class Check(unittest.TestCase):
           'supported values: "nvidia.com/v1alpha1" [schema.kind]']),
         ("another API group", GRAPH.replace("nvidia.com", "nvidia.co"), 1,
          ['apiVersion: Unsupported value: "nvidia.co/v1alpha1": supported values: "nvidia.com/v1alpha1"']),
-        ("an API group of nobody", GOOD.replace("nvidia.com", "dynamo.example.com"), 1,
+        ("an unknown API group", GOOD.replace("nvidia.com", "dynamo.example.com"), 1,
          ['apiVersion: Unsupported value: "dynamo.example.com/v1beta1": '
           'supported values: "nvidia.com/v1alpha1", "nvidia.com/v1beta1"']),
         ("group and kind with typing errors", GRAPH.replace("nvidia.com", "nvida.com").replace("Deployment", "Deploymet"), 1,
@@ -131,7 +131,7 @@ class Check(unittest.TestCase):
         ("configuration with an unknown setting", CONFIG + "webhook: {port: 9443}\n", 0,
          ['webhook: unknown field, ignored; did you mean "server.webhook"? [config-unknown-field]', "0 errors, 1 warning"]),
         ("configuration with listeners on one port", CONFIG.replace("{webhook:", "{metrics: {port: 9443}, webhook:"), 1,
-         ["server.metrics.port: Invalid value: 9443: is the port of server.webhook.port, too: each listener needs its own"]),
+         ["server.metrics.port: Invalid value: 9443: duplicates the port of server.webhook.port; each listener must have its own port"]),
         ("configuration without what the controller needs", "\n".join(CONFIG.splitlines()[:2]) + "\n", 0,
          ["warning: OperatorConfiguration/(no name): server.webhook.serviceName: Required value: ", "mpi.sshSecretName: Required value: ",
           "mpi.sshSecretNamespace: Required value: ", "rbac.plannerClusterRoleName: Required value: ",
@@ -147,7 +147,7 @@ class Check(unittest.TestCase):
                              "metadata": {"name": "j"}, "spec": {"model": "m"}}), 0, ["1 object:"]),
         ("broken yaml", "a: [\n", 2, []),
         ("a tab", GOOD.replace("spec: {model: Qwen/Qwen3-0.6B}", "spec:\n\tmodel: m"), 2,
-         ["-:5:1: a tab in the indentation: YAML is indented with spaces"]),
+         ["-:5:1: tab in the indentation; YAML requires spaces"]),
         ("duplicate key", GOOD.replace("model:", "model: a, model:"), 2, []),
     ]
 
@@ -172,22 +172,22 @@ class Check(unittest.TestCase):
         region = result["locations"][0]["physicalLocation"]["region"]
         self.assertEqual(region, {"startLine": 4, "startColumn": 32})
 
-    def test_configuration_decides(self):
+    def test_configuration_is_used(self):
         with tempfile.TemporaryDirectory() as folder:
             restricted = pathlib.Path(folder, "restricted.yaml")
             restricted.write_text("namespace: {restricted: team}\ngpu: {discoveryEnabled: false}\n")
             done = run("check", "--config", str(restricted), "-f", "-", text=GOOD)
             self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-            self.assertIn("spec.hardware: Required value: GPU discovery is off", done.stdout)
+            self.assertIn("spec.hardware: Required value: must set gpuSku, vramMb or numGpusPerNode because GPU discovery is off", done.stdout)
             restricted.write_text("server: {webhook: {port: 99999}}\n")
             done = run("check", "--config", str(restricted), "-f", "-", text=GOOD)
             self.assertEqual(done.returncode, 2)
             self.assertIn("server.webhook.port: Invalid value: 99999", done.stderr)
 
-    def test_facts_decide(self):
+    def test_facts_are_used(self):
         picker = """{apiVersion: nvidia.com/v1alpha1, kind: DynamoGraphDeployment, metadata: {name: g}, spec: {services: {Epp: {
   componentType: epp, eppConfig: {configMapRef: {name: c, key: k}}, extraPodSpec: {mainContainer: {image: "i:1"}}}}}}"""
-        for facts, status, told in (("apis: {inferencePool: false}", 1, "which the cluster lacks"),
+        for facts, status, told in (("apis: {inferencePool: false}", 1, "which is not installed in the cluster"),
                                     ("apis: {inferencePool: true}", 0, "0 errors"),
                                     ("apis: {inferencePools: true}", 2, 'unknown field "inferencePools"')):
             with self.subTest(facts), tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
@@ -197,8 +197,8 @@ class Check(unittest.TestCase):
                 self.assertEqual(done.returncode, status, done.stdout + done.stderr)
                 self.assertIn(told, done.stdout + done.stderr)
 
-    def test_pathway_decides(self):
-        """A worker of several nodes without a command: dec-4 refuses it for LeaderWorkerSets alone."""
+    def test_pathway_is_used(self):
+        """A multinode worker without a command is only rejected for LeaderWorkerSets (dec-4)."""
         nodes = GRAPH.replace("{replicas: 1}", "{multinode: {nodeCount: 2}, extraPodSpec: {mainContainer: {image: 'i:1'}}}")
         for pathway, status, told in (("auto", 0, "without Grove: "), ("lws", 1, "Required value"), ("grove", 0, "0 errors, 0 warnings"),
                                       ("deployment", 0, "")):
@@ -220,7 +220,7 @@ class Check(unittest.TestCase):
             config.write_text("server: {healthProbe: {port: 9443}}\n")
             done = run("check", "--config", str(config), "-f", "-", text=GOOD)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
-            self.assertIn("server.healthProbe.port: Invalid value: 9443: is the port of server.webhook.port, too", done.stderr)
+            self.assertIn("server.healthProbe.port: Invalid value: 9443: duplicates the port of server.webhook.port", done.stderr)
 
     def test_missing_file(self):
         done = run("check", "-f", "/nonexistent/x.yaml")
@@ -269,7 +269,7 @@ class Effective(unittest.TestCase):
         self.assertEqual(run("effective", "-f", "-", text=done.stdout).stdout, done.stdout)
 
     def test_flags_of_all_file_commands(self):
-        """Facts and configuration are read, and refused, by each of them alike; output is the same without them."""
+        """All commands read and validate facts and configuration. Without them the output is the same."""
         for command in ("check", "effective", "intent"):
             with self.subTest(command), tempfile.TemporaryDirectory() as folder:
                 facts = pathlib.Path(folder, "facts.yaml")
@@ -293,7 +293,7 @@ class Defaults(unittest.TestCase):
         self.assertLessEqual({"frontend", "worker", "planner", "epp"}, set(page["types"]))
         self.assertEqual(page["common"]["podSpec"]["terminationGracePeriodSeconds"], 60)
 
-    def test_one_type_with_what_a_site_changes(self):
+    def test_one_type_with_a_configuration(self):
         with tempfile.TemporaryDirectory() as folder:
             config = pathlib.Path(folder, "config.yaml")
             config.write_text("defaults: {types: {frontend: {podSpec: {terminationGracePeriodSeconds: 7}}}}\n")
@@ -318,7 +318,7 @@ class Convert(unittest.TestCase):
         self.assertEqual(done.stdout.count("apiVersion:"), 2)
         self.assertIn("kind: Service", done.stdout)
 
-    def test_objects_of_no_version_we_have(self):
+    def test_objects_of_unknown_versions(self):
         table = [
             (ALPHA.replace("apiVersion: nvidia.com/v1alpha1\n", "", 1), ": apiVersion: Required value"),
             (ALPHA.replace("nvidia.com/v1alpha1", "nvidia.com/v9", 1), ': apiVersion: Unsupported value: "nvidia.com/v9"'),
@@ -348,7 +348,7 @@ class Usage(unittest.TestCase):
         (["check", "-f", "-", "-o", "xml"], 2, "xml"),
         (["serve", "--listen", "nonsense"], 1, '--listen: "nonsense": must be ADDRESS:PORT or :PORT'),
         (["serve", "--log-level", "loud"], 1, 'supported values: "debug", "error", "info", "warn"'),
-        (["serve", "--client-names", "a,b"], 1, "--client-names: Forbidden: they guard nothing without"),
+        (["serve", "--client-names", "a,b"], 1, "--client-names: Forbidden: has no effect without"),
         (["serve", "--tls-min-version", "1.1"], 1, '--tls-min-version: Unsupported value: "1.1"'),
         (["serve", "--operator-version", "unknown"], 1, '--operator-version: Invalid value: "unknown"'),
         (["serve", "--zap-log-level", "loud"], 1, '--zap-log-level: Unsupported value: "loud"'),
@@ -356,7 +356,7 @@ class Usage(unittest.TestCase):
         (["effective", "-f", "-", "--operator-version", "bad"], 2, '--operator-version: Invalid value: "bad"'),
         (["serve", "--controller-service-account", "me"], 1, '--controller-service-account: Invalid value: "me"'),
         (["serve", "--config", "/nonexistent.yaml"], 1, "/nonexistent.yaml"),
-        # As Go programs take them.
+        # Flags in the form of Go programs.
         (["serve", "-config=/nonexistent.yaml"], 1, "/nonexistent.yaml"),
         (["check", "-f/nonexistent.yaml"], 2, "/nonexistent.yaml: No such file"),
         (["rules", "-oxml"], 2, "xml"),
@@ -371,8 +371,9 @@ class Usage(unittest.TestCase):
                 self.assertIn(text, done.stderr)
 
     def test_no_thread_at_start(self):
-        # With each thread more that the system allows, the next part of the server says so; none ends by a signal.
-        root = os.geteuid() == 0  # whom the limit does not bind
+        # With each additional thread that the system allows, the next part of the server reports the error. No
+        # run ends by a signal.
+        root = os.geteuid() == 0  # the limit does not apply to root
         with tempfile.TemporaryDirectory() as directory:
             os.chmod(directory, 0o755)
             certs = pathlib.Path(directory) / "certs"
@@ -390,9 +391,9 @@ class Usage(unittest.TestCase):
                 self.assertEqual(done.returncode, 1, done.stderr)
                 told.update(line for line in done.stderr.splitlines() if not line.startswith("{"))  # the log
             problem = "Resource temporarily unavailable"
-            self.assertIn(f"dynamo-webhook: cannot start the thread of the log: {problem}", told)
+            self.assertIn(f"dynamo-webhook: cannot start the log thread: {problem}", told)
             # Where the user has other processes none of the others is tried.
-            self.assertLessEqual(told, {f"dynamo-webhook: cannot start the thread of the log: {problem}",
+            self.assertLessEqual(told, {f"dynamo-webhook: cannot start the log thread: {problem}",
                                         f"dynamo-webhook: cannot start a thread: {problem}"})
 
     def test_version(self):

@@ -1,4 +1,4 @@
-"""Admission for a real API server with a client certificate, and for nobody else: --client-ca-file, --client-names."""
+"""Admission is only answered for a real API server with a client certificate: --client-ca-file, --client-names."""
 
 import json
 import os
@@ -59,7 +59,7 @@ def client(name, ca, user):
 
 
 def admission(port):
-    """The files that deploy/README.md describes: which certificate the API server presents to which webhook."""
+    """The files that deploy/README.md describes. They configure the client certificate of the API server."""
     kubeconfig = {"apiVersion": "v1", "kind": "Config", "users": [
         {"name": f"127.0.0.1:{port}", "user": {"client-certificate": str(folder / "apiserver.crt"),
                                                "client-key": str(folder / "apiserver.key")}}]}
@@ -80,7 +80,7 @@ def namespace():
 
 
 def ask(path, identity=None, body="{}"):
-    """(status, answer); OSError when there is none."""
+    """(status, answer). Raises OSError when there is no answer."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     if identity:
@@ -114,31 +114,31 @@ class ClientCertificates(unittest.TestCase):
         done = ns.kubectl("create", "-f", "-", input=beta(backend="auto", searchStrategy="thorough"))
         self.assertIn("spec.searchStrategy: Invalid value", done.stderr)
 
-    def test_others(self):
+    def test_other_clients(self):
         status, answer = ask(ADMISSION)
         self.assertEqual((status, answer["kind"], answer["reason"], answer["message"]),
-                         (403, "Status", "Forbidden", "this path wants a client certificate"))
+                         (403, "Status", "Forbidden", "this path requires a client certificate"))
         status, answer = ask(ADMISSION, "stranger")
         self.assertEqual((status, answer["message"]), (403, "the client certificate has none of the allowed names"))
         for identity in (None, "stranger", "apiserver"):
-            self.assertEqual(ask("/convert", identity)[0], 400, identity)  # it is no ConversionReview
+            self.assertEqual(ask("/convert", identity)[0], 400, identity)  # the body is no ConversionReview
         self.assertEqual(ask(ADMISSION, "apiserver")[0], 400)
         with self.assertRaises(OSError):
             ask("/convert", "impostor")
         reasons = {line["reason"] for line in log_lines("request refused") if line["status"] == 403}
-        self.assertEqual(reasons, {"this path wants a client certificate",
+        self.assertEqual(reasons, {"this path requires a client certificate",
                                    "the client certificate has none of the allowed names"})
         plane.wait(lambda: any(line["reason"].startswith("certificate verify failed: ")
                                for line in log_lines("TLS handshake failed")), 30, "a line on the impostor")
 
-    def test_readiness_does_not_need_one(self):
+    def test_readiness_needs_no_certificate(self):
         before = len(log_lines("request refused"))
         ready = subprocess.run(["curl", "-sS", f"http://127.0.0.1:{webhook.health_port}/readyz"],
                                capture_output=True, text=True, check=True).stdout
         self.assertEqual(ready, "ok\n")
         self.assertEqual(len(log_lines("request refused")), before)
 
-    def test_the_ca_is_read_again(self):
+    def test_the_ca_is_reloaded(self):
         def admitted(identity):
             try:
                 return ask(ADMISSION, identity)[0] == 400
@@ -152,15 +152,15 @@ class ClientCertificates(unittest.TestCase):
         self.assertTrue(admitted("apiserver"))
         try:
             replace("other-ca.crt")
-            plane.wait(lambda: admitted("impostor"), 30, "the other CA counts")
+            plane.wait(lambda: admitted("impostor"), 30, "the other CA is used")
             self.assertFalse(admitted("apiserver"))
             replace("apiserver.key")  # no certificate at all
             plane.wait(lambda: log_lines("certificate files rejected, serving the previous pair if there is one"), 30,
-                       "the bad file is told")
+                       "the invalid file is reported")
             self.assertTrue(admitted("impostor"))
         finally:
             replace("ca.crt")
-            plane.wait(lambda: admitted("apiserver"), 30, "the first CA counts again")
+            plane.wait(lambda: admitted("apiserver"), 30, "the first CA is used again")
 
 
 if __name__ == "__main__":

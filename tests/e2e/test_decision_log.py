@@ -1,4 +1,4 @@
-"""What the webhook's log says of a denial, a malformed body, and an API server that does not trust the certificate."""
+"""The webhook's log lines for a denial, a malformed body, and an API server that does not trust the certificate."""
 
 import base64
 import json
@@ -12,7 +12,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from install import WEBHOOK  # noqa: E402
-from requests import Cluster, beta, unique  # noqa: E402
+from requests import beta, start_cluster, unique  # noqa: E402
 
 SECRET = "hf_TopSecretToken"
 
@@ -21,11 +21,7 @@ cluster = None
 
 def setUpModule():
     global cluster
-    cluster = Cluster(components=("etcd", "apiserver")).start()
-
-
-def tearDownModule():
-    cluster.stop()
+    cluster = start_cluster()
 
 
 def lines(message):
@@ -33,8 +29,8 @@ def lines(message):
     return [entry for entry in map(json.loads, text.splitlines()) if entry["msg"] == message]
 
 
-def told(message, **fields):
-    """The first line with that message and those members, which may come a moment later: the log has a thread of its own."""
+def wait_for_line(message, **fields):
+    """The first line with that message and those members. It may be delayed, because the log has its own thread."""
     def search():
         return [line for line in lines(message) if all(line.get(key) == value for key, value in fields.items())]
     cluster.plane.wait(search, 30, f"a line {message!r} with {fields}")
@@ -48,7 +44,7 @@ def another_ca():
 
 
 def registration(ca):
-    """Of a webhook that is asked of ConfigMaps named "untrusted"."""
+    """The registration of a webhook for ConfigMaps named "untrusted"."""
     return {
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
         "metadata": {"name": "untrusted"},
@@ -61,7 +57,7 @@ def registration(ca):
 
 
 def ask(head, body):
-    """The answer to a raw request."""
+    """Sends a raw request and returns the answer."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     with socket.create_connection(("127.0.0.1", cluster.port), 30) as plain, context.wrap_socket(plain) as connection:
@@ -79,7 +75,7 @@ class DecisionLog(unittest.TestCase):
         name = unique()
         done = ns.kubectl("create", "-f", "-", input=beta(name, model=SECRET, backend="auto", searchStrategy="thorough"))
         self.assertNotEqual(done.returncode, 0)
-        line = told("denied", name=name)
+        line = wait_for_line("denied", name=name)
         self.assertTrue(line.pop("uid"))
         self.assertTrue(line.pop("ts"))
         self.assertEqual(line, {
@@ -90,7 +86,7 @@ class DecisionLog(unittest.TestCase):
     def test_a_malformed_body(self):
         answer, remote = ask("POST /convert HTTP/1.1", '{"kind": "%s' % SECRET)
         self.assertIn("400 Bad Request", answer)
-        line = told("request refused", remote=remote)
+        line = wait_for_line("request refused", remote=remote)
         self.assertTrue(line.pop("ts"))
         self.assertEqual(line, {
             "level": "warn", "logger": "http", "msg": "request refused", "remote": remote, "path": "/convert",
@@ -104,16 +100,16 @@ class DecisionLog(unittest.TestCase):
             done = ns.kubectl("create", "configmap", "untrusted", "--dry-run=server")
             return "failed to verify certificate" in done.stderr
         try:
-            cluster.plane.wait(refused, 60, "the API server asks the webhook and does not trust it")
+            cluster.plane.wait(refused, 60, "the API server calls the webhook and does not trust it")
         finally:
             cluster.plane.kubectl("delete", "validatingwebhookconfiguration", "untrusted", check=True)
-        line = told("TLS handshake failed", reason="remote error: bad certificate")
+        line = wait_for_line("TLS handshake failed", reason="remote error: bad certificate")
         self.assertEqual((line["level"], line["logger"], line["alert"]), ("warn", "http", 42))
         self.assertRegex(line["remote"], r"^127\.0\.0\.1:\d+$")
         self.assertIn("the caBundle of the webhook configuration or CRD does not match tls.crt", line["hint"])
 
-    def test_what_is_in_order_leaves_no_line(self):
-        """Neither do TCP probes, and the reviews that readiness asks."""
+    def test_valid_requests_are_not_logged(self):
+        """TCP probes and the reviews of the readiness check are not logged either."""
         before = cluster.webhook.log.read_text(encoding="utf-8")
         ns = cluster.namespace()
         name = unique()
@@ -124,15 +120,15 @@ class DecisionLog(unittest.TestCase):
         ready = subprocess.run(["curl", "-sS", f"http://127.0.0.1:{cluster.webhook.health_port}/readyz"],
                                capture_output=True, text=True, check=True).stdout
         self.assertEqual(ready, "ok\n")
-        # What comes after it has been written: lines stay in order.
+        # Lines keep their order, so all earlier lines have been written when this one appears.
         _, remote = ask("POST /nothing HTTP/1.1", "{}")
-        told("request refused", remote=remote, status=404)
+        wait_for_line("request refused", remote=remote, status=404)
         after = cluster.webhook.log.read_text(encoding="utf-8")
         self.assertEqual(len(after[len(before):].splitlines()), 1, after[len(before):])
 
     @classmethod
     def tearDownClass(cls):
-        assert SECRET not in cluster.webhook.log.read_text(encoding="utf-8"), "the log quotes what was written"
+        assert SECRET not in cluster.webhook.log.read_text(encoding="utf-8"), "the log quotes a value of the user"
 
 
 if __name__ == "__main__":

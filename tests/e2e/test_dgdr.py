@@ -1,5 +1,5 @@
-"""DynamoGraphDeploymentRequest with real kubectl on a real control plane: every way of writing, both versions,
-every phase, and the exact words of each refusal."""
+"""DynamoGraphDeploymentRequest with a real kubectl on a real control plane: every way of writing, both versions, every
+phase, and the exact message of each error."""
 
 import json
 import pathlib
@@ -8,38 +8,21 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from requests import ALPHA, BETA, Cluster, alpha, beta, rich_alpha, rich_beta, unique, written  # noqa: E402
+from requests import (ALPHA, BETA, ClusterTest, alpha, beta, rich_alpha, rich_beta, start_cluster, unique,  # noqa: E402
+                      written)
 
 IMAGE = "nvcr.io/nvidia/ai-dynamo/dynamo-frontend:1.0.0"
-LOCKED = "spec: Forbidden: may not be changed in phase {}: delete the request and create it anew"
+LOCKED = "spec: Forbidden: may not be changed in phase {}: delete the request and create it again"
 
 cluster = None
 
 
 def setUpModule():
     global cluster
-    cluster = Cluster().start()
+    cluster = start_cluster(whole=True)
 
 
-def tearDownModule():
-    cluster.stop()
-
-
-class Base(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.ns = cluster.namespace()
-
-    def assertRefused(self, done, *texts):
-        self.assertNotEqual(done.returncode, 0, done.stdout)
-        for text in texts:
-            self.assertIn(text, done.stderr)
-
-    def assertWrites(self, done):
-        self.assertEqual(done.returncode, 0, done.stderr)
-
-
-class Defaults(Base):
+class Defaults(ClusterTest):
     def test_image_on_create_only(self):
         name = unique()
         self.ns.create(beta(name))
@@ -47,7 +30,7 @@ class Defaults(Base):
         self.assertWrites(self.ns.patch(name, {"spec": {"image": None}}))
         self.assertNotIn("image", self.ns.get(name)["spec"])
 
-    def test_an_image_of_the_user_stays(self):
+    def test_the_users_image_stays(self):
         name = unique()
         self.ns.create(beta(name, image="mine:1"))
         self.assertEqual(self.ns.get(name)["spec"]["image"], "mine:1")
@@ -68,12 +51,12 @@ class Defaults(Base):
         request = beta(unique(), sla={"ttft": None}, hardware=None)
         request["spec"]["hardware"] = None
         done = self.ns.kubectl("apply", "--server-side", "-f", "-", input=request)
-        # The schema, not we, refuses a null that it has no default for.
+        # The schema rejects a null for a field without a default.
         self.assertRefused(done, "spec.hardware: Invalid value", "spec.sla.ttft: Invalid value")
 
 
-class Applied(Base):
-    """Applying the same manifest again changes nothing, whatever way it is written."""
+class Applied(ClusterTest):
+    """Applying the same manifest again changes nothing, for every way of writing."""
 
     def check(self, request, *flags):
         name = request["metadata"]["name"]
@@ -100,7 +83,7 @@ class Applied(Base):
                 self.check(request, "--server-side")
 
 
-class Versions(Base):
+class Versions(ClusterTest):
     def test_a_v1alpha1_request_reads_back_as_written(self):
         request = rich_alpha(unique())
         self.ns.create(request)
@@ -130,12 +113,12 @@ class Versions(Base):
         view = self.ns.get(name, ALPHA)
         self.assertEqual(view["status"]["state"], "Ready")
         self.assertEqual(view["status"]["deployment"]["name"], "d")
-        # A v1alpha1 client writes one field of the status; nothing else may move.
+        # A v1alpha1 client writes one field of the status. No other field may change.
         self.ns.set_status(name, {"observedGeneration": 2}, ALPHA)
         self.assertEqual(self.ns.get(name)["status"], {**status, "observedGeneration": 2})
 
-    def test_edits_meet_in_the_middle(self):
-        # a field of one version, its image in the other, and the value written
+    def test_edits_in_both_versions_are_merged(self):
+        # a field of one version, its field in the other version, and the written value
         table = [
             (BETA, {"spec": {"sla": {"ttft": 77.5}}}, ALPHA, lambda o: o["spec"]["profilingConfig"]["config"]["sla"]["ttft"], 77.5),
             (BETA, {"spec": {"sla": None}}, ALPHA, lambda o: "ttft" in o["spec"]["profilingConfig"]["config"].get("sla", {}), False),
@@ -154,7 +137,7 @@ class Versions(Base):
                 self.ns.create(request)
                 self.assertWrites(self.ns.patch(name, patch, resource))
                 self.assertEqual(read(self.ns.get(name, other)), expected)
-                # What only v1alpha1 knows is still there.
+                # Fields that only v1alpha1 has are still there.
                 self.assertEqual(self.ns.get(name, ALPHA)["spec"]["profilingConfig"]["nodeSelector"], {"gpu": "true"})
 
     def test_listing_both(self):
@@ -164,12 +147,12 @@ class Versions(Base):
         for resource in (ALPHA, BETA):
             items = json.loads(ns.kubectl("get", resource, "-o", "json", check=True).stdout)["items"]
             self.assertEqual(len(items), 2)
-        self.assertIn("will go away", ns.kubectl("get", ALPHA).stderr)
+        self.assertIn("is deprecated", ns.kubectl("get", ALPHA).stderr)
 
 
-class Refusals(Base):
-    def test_words(self):
-        # request, everything that kubectl prints after the object's line
+class Refusals(ClusterTest):
+    def test_messages(self):
+        # request, the expected output of kubectl
         table = [
             (beta("n", backend="auto", searchStrategy="thorough"),
              'spec.searchStrategy: Invalid value: "thorough": needs one engine: set spec.backend to "sglang", "trtllm" or "vllm"'),
@@ -188,7 +171,7 @@ class Refusals(Base):
                 self.assertRefused(self.ns.kubectl("apply", "--server-side", "-f", "-", input=request),
                                    words if "strict" not in words else "modle")
 
-    def test_a_single_cause_stands_on_one_line(self):
+    def test_a_single_cause_is_on_one_line(self):
         done = self.ns.kubectl("create", "-f", "-", input=beta("one", backend="auto", searchStrategy="thorough"))
         self.assertEqual(done.stderr.strip(),
                          'The DynamoGraphDeploymentRequest "one" is invalid: spec.searchStrategy: Invalid value: "thorough": '
@@ -199,15 +182,15 @@ class Refusals(Base):
         done = self.ns.kubectl("create", "-f", "-", input=request)
         self.assertRegex(done.stderr, r'(?s)is invalid: \n\* metadata\.name: Too long.*\n\* spec\.searchStrategy: Invalid')
 
-    def test_two_failing_objects_tell_everything_too(self):
+    def test_two_failing_objects_have_all_messages(self):
         pair = {"apiVersion": "v1", "kind": "List", "items": [beta("x" * 60), beta("y", backend="auto", searchStrategy="thorough")]}
         self.assertRefused(self.ns.kubectl("create", "-f", "-", input=pair), "metadata.name: Too long", "spec.searchStrategy: Invalid value")
 
-    def test_v1alpha1_refusals_name_v1alpha1_paths(self):
+    def test_errors_of_v1alpha1_have_v1alpha1_paths(self):
         request = alpha("n")
         request["spec"]["deploymentOverrides"] = {"namespace": "elsewhere"}
         self.assertRefused(self.ns.kubectl("create", "-f", "-", input=request),
-                           "spec.deploymentOverrides.namespace: Forbidden: the deployment is made in the namespace of the request",
+                           "spec.deploymentOverrides.namespace: Forbidden: the deployment is created in the namespace of the request",
                            'not in "elsewhere"')
 
     def test_the_reason_is_counted(self):
@@ -220,15 +203,15 @@ class Refusals(Base):
         self.assertRegex(text, r'dynamo_webhook_rule_denials_total\{rule="dgdr-thorough-backend"\} [1-9]')
 
 
-class Warnings(Base):
-    def test_words(self):
+class Warnings(ClusterTest):
+    def test_messages(self):
         table = [
-            (beta(unique(), sla={"ttft": 0}), "Warning: spec.sla.ttft: must be greater than 0, but is 0"),
-            (beta(unique(), workload={"isl": -5}), "Warning: spec.workload.isl: must be greater than 0, but is -5"),
+            (beta(unique(), sla={"ttft": 0}), "Warning: spec.sla.ttft: should be greater than 0, but is 0"),
+            (beta(unique(), workload={"isl": -5}), "Warning: spec.workload.isl: should be greater than 0, but is -5"),
             (beta(unique(), overrides={"dgd": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}}),
              "Warning: spec.overrides.dgd: is not a DynamoGraphDeployment of nvidia.com/v1alpha1"),
             (alpha(unique(), config={"hardware": {"x": 1}}),
-             "Warning: spec.profilingConfig.config.hardware: has no effect any more: use spec.hardware of v1beta1"),
+             "Warning: spec.profilingConfig.config.hardware: no longer has an effect: use spec.hardware of v1beta1"),
             (alpha(unique(), configMapRef={"name": "base"}),
              "Warning: spec.profilingConfig.configMapRef: is mounted but not used as a base"),
         ]
@@ -244,10 +227,10 @@ class Warnings(Base):
         self.ns.set_status(name, {"phase": "Failed"})
         done = self.ns.patch(name, {"spec": {"model": "other"}})
         self.assertWrites(done)
-        self.assertIn("the request has failed and is not run again: delete it and create it anew", done.stderr)
+        self.assertIn("has no effect because the request has failed: delete the request and create it again", done.stderr)
 
 
-class Locked(Base):
+class Locked(ClusterTest):
     PHASES = {"Pending": False, "Failed": False, "Profiling": True, "Ready": True, "Deploying": True, "Deployed": True}
 
     def test_phases(self):
@@ -270,13 +253,13 @@ class Locked(Base):
                         self.assertRefused(done, LOCKED.format(phase))
                     else:
                         self.assertWrites(done)
-                # Metadata stays free in every phase and version.
+                # Metadata may change in every phase and version.
                 for resource in (BETA, ALPHA):
                     self.assertWrites(self.ns.kubectl("label", "--overwrite", resource, name, "touched=yes"))
                     self.assertWrites(self.ns.kubectl("annotate", "--overwrite", resource, name, "touched=yes"))
                 self.assertWrites(self.ns.kubectl("delete", BETA, name))
 
-    def test_writing_the_same_is_no_change(self):
+    def test_writing_the_same_spec_is_allowed(self):
         name = unique()
         self.ns.create(rich_beta(name))
         self.ns.set_status(name, {"phase": "Deployed"})
@@ -284,7 +267,7 @@ class Locked(Base):
             self.assertWrites(self.ns.kubectl("replace", "-f", "-", input=self.ns.get(name, resource)))
         self.assertEqual(self.ns.get(name)["status"]["phase"], "Deployed")
 
-    def test_a_deleting_object_can_be_finished(self):
+    def test_finalizers_of_a_terminating_object_can_be_removed(self):
         name = unique()
         request = beta(name)
         request["metadata"]["finalizers"] = ["nvidia.com/test"]
@@ -296,17 +279,17 @@ class Locked(Base):
         self.assertRefused(self.ns.kubectl("get", BETA, name), "NotFound")
 
 
-class Repair(Base):
-    """A bad object that is already stored stays repairable."""
+class Repair(ClusterTest):
+    """A stored invalid object can be repaired."""
 
-    def test_untouched_defects_warn(self):
+    def test_errors_in_unchanged_fields_warn(self):
         name = unique()
         configuration = cluster.plane.kubectl("get", "validatingwebhookconfiguration", "dynamo-operator-validating", "-o", "json").stdout
         cluster.plane.kubectl("delete", "validatingwebhookconfiguration", "dynamo-operator-validating")
         try:
             def stored():
                 return self.ns.kubectl("apply", "-f", "-", input=beta(name, backend="auto", searchStrategy="thorough")).returncode == 0
-            cluster.plane.wait(stored, 60, "the API server stops asking")
+            cluster.plane.wait(stored, 60, "the API server stops calling the webhook")
         finally:
             back = json.loads(configuration)
             back["metadata"] = {key: back["metadata"][key] for key in ("name", "labels")}
@@ -315,7 +298,7 @@ class Repair(Base):
         def refused():
             return self.ns.kubectl("create", "--dry-run=server", "-f", "-",
                                    input=beta(unique(), backend="auto", searchStrategy="thorough")).returncode != 0
-        cluster.plane.wait(refused, 60, "the API server asks again")
+        cluster.plane.wait(refused, 60, "the API server calls the webhook again")
         done = self.ns.kubectl("label", BETA, name, "touched=yes")
         self.assertWrites(done)
         self.assertIn("Warning: spec.searchStrategy: Invalid value", done.stderr)

@@ -1,4 +1,4 @@
-"""DynamoGraphDeployments on a real API server: defaults at admission, every way of writing, children accepted."""
+"""DynamoGraphDeployments on a real API server: defaults at admission, every way of writing, accepted children."""
 
 import json
 import os
@@ -14,7 +14,7 @@ import yaml
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from child_crds import install_child_crds  # noqa: E402
-from requests import ROOT, Cluster, unique  # noqa: E402
+from requests import ROOT, ClusterTest, start_cluster, unique  # noqa: E402
 from test_mistakes import graph  # noqa: E402
 
 DGD = "dynamographdeployments.nvidia.com"
@@ -25,19 +25,11 @@ cluster = None
 
 def setUpModule():
     global cluster
-    cluster = Cluster(components=("etcd", "apiserver")).start()
+    cluster = start_cluster()
     install_child_crds(cluster.plane)
 
 
-def tearDownModule():
-    cluster.stop()
-
-
-class Base(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.ns = cluster.namespace()
-
+class Base(ClusterTest):
     def graph(self):
         made = graph()
         made["metadata"]["name"] = unique("g")
@@ -53,7 +45,7 @@ class Base(unittest.TestCase):
 
 
 class Defaults(Base):
-    def test_a_dry_run_shows_what_will_run(self):
+    def test_a_dry_run_shows_the_defaults(self):
         made = self.graph()
         done = self.write("create", "--dry-run=server", "-o", "json", "-f", "-", input=made)
         worker = json.loads(done.stdout)["spec"]["services"]["Worker"]
@@ -77,7 +69,7 @@ class Defaults(Base):
                 done = self.ns.kubectl("diff", *flags, "-f", "-", input=made)
                 self.assertEqual((done.returncode, done.stdout), (0, ""), done.stdout + done.stderr)
 
-    def test_what_the_user_changes_is_the_users(self):
+    def test_fields_changed_by_the_user_belong_to_the_user(self):
         made = self.graph()
         name = made["metadata"]["name"]
         self.write("create", "-f", "-", input=made)
@@ -119,7 +111,7 @@ class Defaults(Base):
         made = self.graph()
         name = made["metadata"]["name"]
         self.write("create", "-f", "-", input=made)
-        # The text that the editor shows holds the defaults too: only what is changed becomes the user's.
+        # The editor shows the defaults too. Only changed fields become the user's.
         with mock.patch.dict(os.environ, KUBE_EDITOR="sed -i s/failureThreshold:.720/failureThreshold:\\ 99/"):
             self.write("edit", DGD, name)
         edited = self.get(name)
@@ -175,7 +167,7 @@ class Locks(Base):
         self.assertEqual(done.returncode, 1)
         self.assertIn("spec.services[Worker].replicas: Forbidden", done.stderr)
 
-    def test_who_may_set_replicas_of_a_scaling_adapter(self):
+    def test_users_that_may_set_replicas_of_a_scaling_adapter(self):
         made = self.graph()
         made["spec"]["services"]["Worker"]["scalingAdapter"] = {"enabled": True}
         name = made["metadata"]["name"]
@@ -196,7 +188,7 @@ class Locks(Base):
                 def may(who=who):
                     return self.ns.kubectl("auth", "can-i", "patch", DGD, who).stdout == "yes\n"
 
-                cluster.plane.wait(may, 60, f"{account} may patch graphs")  # authorizers learn it a moment later
+                cluster.plane.wait(may, 60, f"{account} may patch graphs")  # authorizers are updated a moment later
                 patch = json.dumps({"spec": {"services": {"Worker": {"replicas": replicas}}}})
                 done = self.ns.kubectl("patch", DGD, name, "--type=merge", "-p", patch, who)
                 self.assertEqual(done.returncode == 0, allowed, done.stderr)

@@ -1,7 +1,7 @@
-"""Everyday mistakes, and what kubectl prints of each: mistakes.yaml, one a row; its head says how to read it.
+"""Common mistakes and kubectl's output for each. Every row of mistakes.yaml is one mistake; its header describes the format.
 
-DYNAMO_REGENERATE=1 rewrites the `says` and `warns` of mistakes.yaml from what is printed now, for review as a
-diff. DYNAMO_MISTAKES=WORD tries only the rows that hold the word."""
+DYNAMO_REGENERATE=1 rewrites the `says` and `warns` of mistakes.yaml from the current output, for review as a diff.
+DYNAMO_MISTAKES=WORD only runs the rows that contain the word."""
 
 import copy
 import json
@@ -16,28 +16,24 @@ import yaml
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from requests import Cluster, alpha, beta  # noqa: E402
+from requests import alpha, beta, start_cluster  # noqa: E402
 
 TABLE = pathlib.Path(__file__).resolve().parent / "mistakes.yaml"
 NAME = "graph"
 LEAST = 700
 AT_ONCE = 4
 V1 = "nvidia.com/v1alpha1"
-# The API server's own remark beside each error of a schema that holds CEL rules.
+# The API server adds this message to each error of a schema with CEL rules.
 NOISE = "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid"
-# Said of every request of v1alpha1.
-DEPRECATED = "nvidia.com/v1alpha1 of DynamoGraphDeploymentRequest will go away"
+# The API server prints this warning for every request of v1alpha1.
+DEPRECATED = "nvidia.com/v1alpha1 DynamoGraphDeploymentRequest is deprecated"
 
 cluster = None
 
 
 def setUpModule():
     global cluster
-    cluster = Cluster(components=("etcd", "apiserver")).start()
-
-
-def tearDownModule():
-    cluster.stop()
+    cluster = start_cluster()
 
 
 def worker():
@@ -46,7 +42,7 @@ def worker():
 
 
 def graph():
-    """A good graph; each row spoils it."""
+    """A valid graph, which the rows change."""
     return {
         "apiVersion": V1, "kind": "DynamoGraphDeployment", "metadata": {"name": NAME},
         "spec": {"services": {
@@ -57,7 +53,7 @@ def graph():
 
 
 def good(kind):
-    """The good object that rows `of` a kind spoil."""
+    """The valid object that the rows `of` a kind change."""
     if kind == "graph":
         return graph()
     if kind == "request":
@@ -79,7 +75,7 @@ def good(kind):
 
 
 def spoiled(made, changes, without=()):
-    """`made` with the value at each path ("spec/services/Worker/replicas") replaced, or left out."""
+    """`made` with the value at each path ("spec/services/Worker/replicas") replaced or removed."""
     made = copy.deepcopy(made)
     for path, value in list(changes.items()) + [(path, None) for path in without]:
         at = made
@@ -93,9 +89,9 @@ def spoiled(made, changes, without=()):
     return made
 
 
-def told(stderr, space):
-    """The causes that kubectl prints, or the lines of another error; and the warnings, each without its head."""
-    lines = [line.replace(space.name, "NS") for line in stderr.splitlines() if line.strip()]
+def parse_output(stderr, ns):
+    """The causes that kubectl prints, or the lines of another error, and the warnings without their prefix."""
+    lines = [line.replace(ns.name, "NS") for line in stderr.splitlines() if line.strip()]
     warnings = [line.removeprefix("Warning: ") for line in lines if line.startswith("Warning: ")]
     warnings = [warning for warning in warnings if not warning.startswith(DEPRECATED)]
     lines = [line for line in lines if not line.startswith("Warning: ")]
@@ -104,42 +100,42 @@ def told(stderr, space):
         return lines, warnings
     first = lines[head].partition(" is invalid: ")[2]
     causes = ([first] if first else []) + [line.removeprefix("* ") for line in lines[head + 1:]]
-    return sorted(cause for cause in causes if not cause.startswith(NOISE)), warnings  # schema: no stable order
+    return sorted(cause for cause in causes if not cause.startswith(NOISE)), warnings  # the schema's have no stable order
 
 
 class Row:
-    """One row tried: what is printed, and whether it was admitted."""
+    """The result of one row: the output, and whether the object was admitted."""
 
-    def __init__(self, row, space):
+    def __init__(self, row, ns):
         base = good(row.get("of", "graph"))
         if "stored" in row:
-            space = cluster.namespace()
+            ns = cluster.namespace()
             base = spoiled(base, row["stored"])
-            space.kubectl("apply", "-f", "-", input=base, check=True)
+            ns.kubectl("apply", "-f", "-", input=base, check=True)
             if "status" in row:
-                space.set_status(base["metadata"]["name"], row["status"], base["kind"])
+                ns.set_status(base["metadata"]["name"], row["status"], base["kind"])
         made = row.get("text") or json.dumps(spoiled(base, row.get("set", {}), row.get("without", ())))
         verb = "apply" if "stored" in row else "create"
-        done = space.kubectl(verb, "--dry-run=server", "-f", "-", input=made)
+        done = ns.kubectl(verb, "--dry-run=server", "-f", "-", input=made)
         self.admitted = done.returncode == 0
-        self.said, self.warned = told(done.stderr, space)
+        self.said, self.warned = parse_output(done.stderr, ns)
 
 
 class Mistakes(unittest.TestCase):
-    def test_each_is_told_with_its_path(self):
+    def test_each_mistake_is_reported_with_its_path(self):
         text = TABLE.read_text(encoding="utf-8")
         rows = yaml.safe_load(text)
         names = [row["mistake"] for row in rows]
-        self.assertEqual(len(names), len(set(names)), "a mistake stands twice")
+        self.assertEqual(len(names), len(set(names)), "duplicate mistake")
         self.assertGreaterEqual(len(rows), LEAST)
         word = os.environ.get("DYNAMO_MISTAKES", "")
         wanted = [row for row in rows if word in json.dumps(row)]
-        space = cluster.namespace()
+        ns = cluster.namespace()
         for kind in ("graph", "component", "request", "request of v1alpha1", "model", "checkpoint", "adapter"):
-            done = space.kubectl("create", "--dry-run=server", "-f", "-", input=good(kind))
-            self.assertEqual((done.returncode, told(done.stderr, space)), (0, ([], [])))
+            done = ns.kubectl("create", "--dry-run=server", "-f", "-", input=good(kind))
+            self.assertEqual((done.returncode, parse_output(done.stderr, ns)), (0, ([], [])))
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            tried = list(pool.map(lambda row: Row(row, space), wanted))
+            tried = list(pool.map(lambda row: Row(row, ns), wanted))
         if os.environ.get("DYNAMO_REGENERATE"):
             TABLE.write_text(regenerated(text, {id(r): t for r, t in zip(wanted, tried)}, rows), encoding="utf-8")
             return
@@ -149,11 +145,11 @@ class Mistakes(unittest.TestCase):
                 self.assertEqual(one.admitted, "says" not in row)
                 if "warns" in row:
                     self.assertEqual(one.warned, row["warns"])
-                self.assertTrue(row.get("says") or row.get("warns"), "nothing is told")
+                self.assertTrue(row.get("says") or row.get("warns"), "no message")
 
 
 def regenerated(text, tried, rows):
-    """The table with new answers; comments and everything else stay as they are."""
+    """The table with new answers. Comments and all other lines stay unchanged."""
     rows = iter(rows)
     pieces = re.split(r"(?m)^(?=- mistake: |#)", text)
     for i, piece in enumerate(pieces):

@@ -1,7 +1,7 @@
-"""No request is dropped while certificates rotate and webhooks are replaced: neither of clients on the wire, with
-kept and with fresh connections, nor of a real API server while manifests are applied.
+"""No request is dropped while certificates rotate and webhooks are replaced. One test uses plain clients with kept and with
+fresh connections, the other a real API server while manifests are applied.
 
-DYNAMO_REQUESTS is how many requests each of the two tests sends.
+DYNAMO_REQUESTS is the number of requests of each test.
 """
 
 import concurrent.futures
@@ -28,11 +28,11 @@ LOADER = ROOT / "build/release/bin/bench_loader"
 GRAPH = ROOT / "deploy/samples/graph.yaml"
 REQUESTS = int(os.environ.get("DYNAMO_REQUESTS", "20000"))
 ROTATIONS = 20
-REPLACED_AFTER = (6, 13)  # rotations; then another process takes over
+REPLACED_AFTER = (6, 13)  # rotations after which another process takes over
 SHUTDOWN_DELAY = "2s"
-# Requests a second: what two cores answer besides everything else that goes on.
+# Requests per second that two cores can answer beside the other load of the test.
 RATE = 800 if REQUESTS <= 20000 else 1500
-# On the wire: (name, review, connections, fresh, share of the requests).
+# Loads of plain clients: (name, path, connections, fresh, share of the requests).
 LOADS = (("admission, kept", reviews.VALIDATE_PATH, 16, False, 0.4), ("admission, fresh", reviews.MUTATE_PATH, 4, True, 0.1),
          ("conversion, kept", reviews.CONVERT_PATH, 16, False, 0.4), ("conversion, fresh", reviews.CONVERT_PATH, 4, True, 0.1))
 BATCHES = 5
@@ -43,7 +43,7 @@ BROKEN = re.compile(r'^(?:apiserver_admission_webhook_(?:fail_open|rejection)_co
 
 
 class Fleet:
-    """One webhook behind a port that the next one shares: a rolling update without a cluster."""
+    """A webhook and its replacements on a shared port: a rolling update without a cluster."""
 
     def __init__(self, directory, first):
         self.directory, self.current, self.port = directory, first, first.port
@@ -51,7 +51,7 @@ class Fleet:
         self.rotations = 0
 
     def rotate(self):
-        """Another certificate; returns once the webhook has it."""
+        """Writes another certificate and returns when the webhook has loaded it."""
         before = self._loaded()
         self.current.make_certificate("--force")
         deadline = time.monotonic() + 60
@@ -73,7 +73,7 @@ class Fleet:
         return self.current.log.read_text(encoding="utf-8").count('"certificate loaded"')
 
     def live(self, seconds):
-        """Every rotation and replacement, spread over that time at least. What went wrong, if anything."""
+        """Runs all rotations and replacements over at least `seconds`. Returns an error text, or an empty one."""
         began = time.monotonic()
         for done in range(1, ROTATIONS + 1):
             due = began + seconds * done / (ROTATIONS + 1)
@@ -115,7 +115,7 @@ class OnTheWire(unittest.TestCase):
               f"{len(REPLACED_AFTER)} replacements, 0 failed; {total['closed_idle']} connections closed between requests")
 
     def batch(self, port, bodies, total):
-        """All loads side by side for a while."""
+        """Runs all loads in parallel."""
         count = REQUESTS / BATCHES
         loads = [load(port, bodies[path], path, connections, fresh, round(count * share), RATE * share)
                  for _, path, connections, fresh, share in LOADS]
@@ -133,7 +133,7 @@ class OnTheWire(unittest.TestCase):
 
 
 class Writer(threading.Thread):
-    """Creates a request in one version, reads it in the other, deletes it, until it is stopped."""
+    """Creates a request in one version, reads it in the other and deletes it, repeatedly until it is stopped."""
 
     def __init__(self, plane, namespace):
         super().__init__(daemon=True)
@@ -157,7 +157,7 @@ class Writer(threading.Thread):
 
 
 class Applier(threading.Thread):
-    """kubectl apply of a graph again and again, each time with another number of replicas."""
+    """Repeats kubectl apply of a graph, each time with another number of replicas."""
 
     def __init__(self, namespace):
         super().__init__(daemon=True)
@@ -182,7 +182,7 @@ class ThroughTheApiServer(unittest.TestCase):
         cluster.start()
         fleet = Fleet(cluster.plane.directory, cluster.webhook)
         try:
-            self.assertEqual(fleet.replace(), 0)  # by one that serves on for a while after SIGTERM
+            self.assertEqual(fleet.replace(), 0)  # the replaced one continues to serve for a while after SIGTERM
             ns = cluster.namespace()
             clients = [*(Writer(cluster.plane, ns.name) for _ in range(WRITERS)), Applier(ns)]
             for client in clients:
@@ -211,7 +211,7 @@ class ThroughTheApiServer(unittest.TestCase):
         return plane.api("GET", "/metrics")
 
     def calls(self, plane):
-        """Webhook calls as the API server counts them."""
+        """The API server's count of webhook calls."""
         return sum(int(count) for _, count in CALLED.findall(self.metrics(plane)))
 
 

@@ -1,4 +1,4 @@
-"""The overlays of deploy/kustomize: each builds, changes what it says and nothing else, and suits the API server."""
+"""The overlays of deploy/kustomize: each builds, makes only the documented changes, and is accepted by the API server."""
 
 import pathlib
 import sys
@@ -32,7 +32,7 @@ def built(folder):
 
 
 class ControlPlaneOnly(unittest.TestCase):
-    def test_only_the_webhook_port_changes_hands(self):
+    def test_only_access_to_the_webhook_port_changes(self):
         base, overlay = built("base"), built("overlays/control-plane-only")
         policy = ("NetworkPolicy", "dynamo-operator-webhook")
         self.assertEqual(base.keys(), overlay.keys())
@@ -43,11 +43,70 @@ class ControlPlaneOnly(unittest.TestCase):
         self.assertEqual(webhook, {"from": [{"ipBlock": {"cidr": "192.0.2.1/32"}}], "ports": [{"port": "webhook"}]})
         self.assertEqual(before["ingress"], [{"ports": [{"port": "webhook"}, *others[0]["ports"]]}, *others[1:]])
 
-    def test_the_api_server_takes_it(self):
+    def test_the_api_server_accepts_it(self):
         plane.create_namespace("dynamo-system")
         policy = built("overlays/control-plane-only")["NetworkPolicy", "dynamo-operator-webhook"]
         done = plane.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", "-", input=yaml.safe_dump(policy))
         self.assertIn("networkpolicy.networking.k8s.io/dynamo-operator-webhook created (server dry run)", done.stdout)
+
+
+class Restricted(unittest.TestCase):
+    """Base and overlay are compared by kind and name; `team-a` is the namespace of the overlay."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.base, cls.overlay = built("base"), built("overlays/restricted")
+
+    def test_everything_is_in_the_namespace_or_has_its_name(self):
+        for (kind, name), item in self.overlay.items():
+            with self.subTest(kind=kind, name=name):
+                if item["metadata"].get("namespace") != "team-a":
+                    self.assertIn("team-a", name)
+                self.assertNotIn("dynamo-system", yaml.safe_dump(item))
+
+    def test_every_webhook_serves_only_the_namespace(self):
+        for kind in ("Mutating", "Validating"):
+            kind, name = f"{kind}WebhookConfiguration", f"dynamo-operator-{kind.lower()}"
+            base, overlay = self.base[kind, name]["webhooks"], self.overlay[kind, f"{name}-team-a"]["webhooks"]
+            self.assertEqual([entry["name"] for entry in base], [entry["name"] for entry in overlay])
+            for entry in overlay:
+                with self.subTest(webhook=entry["name"]):
+                    self.assertEqual(entry["namespaceSelector"], {"matchLabels": {"kubernetes.io/metadata.name": "team-a"}})
+
+    def test_the_manager_has_the_rules_of_the_base_in_a_role(self):
+        name = "dynamo-operator-manager-role"
+        self.assertEqual(self.base["ClusterRole", name]["rules"], self.overlay["Role", name]["rules"])
+        binding = self.overlay["RoleBinding", "dynamo-operator-manager-rolebinding"]
+        self.assertEqual((binding["roleRef"]["kind"], binding["roleRef"]["name"]), ("Role", name))
+
+    def test_cluster_wide_rules_concern_only_the_webhooks(self):
+        roles = {name: item for (kind, name), item in self.overlay.items() if kind == "ClusterRole"}
+        self.assertEqual(list(roles), ["dynamo-operator-team-a-webhook-injector"])
+        rules = roles["dynamo-operator-team-a-webhook-injector"]["rules"]
+        names = [name for rule in rules for name in rule.get("resourceNames", [])]
+        own = ["dynamo-operator-mutating-team-a", "dynamo-operator-validating-team-a"]
+        self.assertEqual(names, [*own, "dynamographdeploymentrequests.nvidia.com"])
+        self.assertEqual(rules[-1], {"apiGroups": [""], "resources": ["services"], "verbs": ["get"]})
+
+    def test_roles_of_pods_have_no_rules_about_the_cluster(self):
+        for name, wide in (("planner-role", "planner"), ("epp-role", "epp"), ("dgdr-profiling-job", "dgdr-profiling")):
+            base = self.base["ClusterRole", f"dynamo-operator-{wide}"]["rules"]
+            kept = [rule for rule in base if not {"nodes", "tokenreviews", "subjectaccessreviews"} & set(rule["resources"])]
+            self.assertEqual(self.overlay["Role", name]["rules"], kept)
+
+    def test_the_api_server_accepts_it(self):
+        plane.create_namespace("team-a")
+        text = yaml.safe_dump_all(self.overlay.values())
+        plane.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", "-", input=text)
+
+
+class NoWildcard(unittest.TestCase):
+    def test_no_role_has_a_wildcard(self):
+        for folder in ("base", "overlays/restricted"):
+            for (kind, name), item in built(folder).items():
+                with self.subTest(folder=folder, kind=kind, name=name):
+                    for rule in item.get("rules", []) if kind in ("Role", "ClusterRole") else []:
+                        self.assertNotIn("*", sum(rule.values(), []))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Plausible graphs on a real API server: no child of an admitted one is refused, and every refusal has a reason.
+"""Plausible graphs on a real API server: no child of an admitted graph is rejected, and every denial has a reason.
 
-DYNAMO_PLAUSIBLE graphs (80 unless given) of DYNAMO_SEED (1). The pods inside children are created as plain pods, for
-the API server does not look at pods inside other kinds. DYNAMO_SHOW=1 prints the refusals.
+DYNAMO_PLAUSIBLE is the number of graphs (80), DYNAMO_SEED their seed (1). The pods in children are created as plain pods,
+because the API server does not validate pod templates of custom resources. DYNAMO_SHOW=1 prints the denials.
 """
 
 import collections
@@ -26,52 +26,52 @@ SEED = int(os.environ.get("DYNAMO_SEED") or 1)
 CONTROLLER = os.environ.get("DYNAMO_CONTROLLER") or ROOT / "build/release/bin/dynamo-controller"
 CONFIG = installation.CONFIG + "checkpoint: {{enabled: true}}\ningress: {{virtualServiceGateway: istio-system/default}}\n"
 
-# Refusals that the API server would not make of any child: why each is right.
+# Rules without a corresponding error of the API server for a child, with the reason of each.
 OPERATOR_RULES = {
-    "dgd.grove-name-length": "Grove's own webhook refuses longer names of its pods",
+    "dgd.grove-name-length": "Grove's own webhook rejects longer names of its pods",
     "dgd.restart-id": "without an id the controller cannot tell one restart from the next",
     "dgd.restart-order": "a restart with an order that is no permutation of the services never ends",
     "dgd.restart-parallel": "an order of a restart in parallel has no effect",
-    "dgd.origin-version": "decides the executor of vLLM: a text that is no version would do so silently",
+    "dgd.origin-version": "the version selects the executor of vLLM; an invalid version would do so silently",
     "dgd.vllm-executor": "any other executor is silently replaced by the default one",
     "service.vllm-executor": "any other executor is silently replaced by the default one",
-    "dgd.services-required": "a graph of nothing makes nothing",
-    "dgd.pvc-name": "a claim that no API server can have is never found",
-    "dgd.pvc-repeated": "two claims of one name: which counts?",
-    "service.mount-claim": "pods wait forever for a claim that nobody declared",
+    "dgd.services-required": "a graph without services has no children",
+    "dgd.pvc-name": "a claim with an invalid name can never exist",
+    "dgd.pvc-repeated": "two claims with one name are ambiguous",
+    "service.mount-claim": "pods wait forever for a claim that is not declared",
     "service.mount-point": "without a path nothing can be rendered",
     "service.env-from-secret": "pods wait forever for a Secret whose name cannot exist",
-    "service.sidecar-image": "a container without an image is refused",
-    "service.shared-memory-size": "a size of zero would mean the default, not none",
+    "service.sidecar-image": "a container without an image is rejected",
+    "service.shared-memory-size": "a size of zero would mean the default size, not none",
     "service.epp-config": "an endpoint picker does not start without a configuration",
-    "service.epp-config-map": "its volume has no source otherwise",
-    "service.epp-replicas": "the InferencePool refers to one picker; two would not share their view",
+    "service.epp-config-map": "otherwise its volume has no source",
+    "service.epp-replicas": "the InferencePool refers to one picker; two would not share their state",
     "service.epp-multinode": "a picker is one process",
     "service.trtllm-gpus": "mpirun counts processes by the GPUs of a node",
     "service.ingress-host": "an Ingress without host would take the traffic of all hosts",
     "service.model-ref": "a model without name has no Service",
-    "service.checkpoint-multinode": "one container's state is not that of several nodes",
-    "service.checkpoint-source": "which checkpoint to restore is unknown",
-    "service.checkpoint-main": "the pod that is checkpointed would have two containers of this name",
+    "service.checkpoint-multinode": "the state of one container is not the state of several nodes",
+    "service.checkpoint-source": "the checkpoint to restore is unknown",
+    "service.checkpoint-main": "the pod of the checkpoint would have two containers of this name",
     "service.mount-own-name": "the pod would have no volume of checkpoints",
-    "service.quantity": "what is no quantity cannot be rendered",
-    "service.rolling-update": "what is no number or percentage would silently be the default",
+    "service.quantity": "an invalid quantity cannot be rendered",
+    "service.rolling-update": "an invalid number or percentage would silently become the default",
     "pod.object-name": "pods wait forever for a ConfigMap, Secret or claim whose name cannot exist",
-    "pod.volume-medium": "no kubelet mounts such a medium",
-    "render.framework": "the command starts one engine, its flags would be those of another",
+    "pod.volume-medium": "no kubelet supports such a medium",
+    "render.framework": "the command starts one engine with the flags of another",
     "render.trtllm-nodes": "the command line of mpirun would be too long to start",
     "render.lws-replicas": "each replica is an object of its own",
 }
 
 
 def defects(result):
-    """Refused children of an admitted graph, less what admission warned of: the user chose the other pathway."""
+    """Rejected children of an admitted graph, except on a pathway that admission has warned about."""
     warned = {way: any(f"{way} Grove: " in warning for warning in result.warnings) for way in ("with", "without")}
     return [each for each in result.refused if not warned["with" if each[0] == "grove" else "without"]]
 
 
 def holds(result, rules):
-    """Whether the refusal has a reason outside of our rules, or one that was thought about."""
+    """Whether the denial is confirmed by the API server or by rendering, or has a documented reason."""
     others = [each for each in result.refused if not each[1].startswith("Dynamo") and each[1] != "render"]
     return bool(others) or all(rule.startswith("schema.") or rule in OPERATOR_RULES for rule, *_ in rules)
 
@@ -99,7 +99,7 @@ class Plausible(unittest.TestCase):
             with self.subTest(result.graph["metadata"]["namespace"], seed=SEED, mistake=result.mistake):
                 self.assertFalse(defects(result), "\n".join(map(str, defects(result))))
 
-    def test_refusals_have_a_reason(self):
+    def test_denials_have_a_reason(self):
         refused = [r for r in self.results if r.refusal]
         self.assertGreater(len(refused), 0)
         kept = collections.Counter(rule for r in refused for rule, *_ in self.rules[id(r)] if rule in OPERATOR_RULES)

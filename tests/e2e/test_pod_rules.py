@@ -1,10 +1,9 @@
-"""The table pod-rules-cases.json against a real API server: it refuses what the pod rules call an error, and
-nothing else. tests/unit/rules/pod reads the same table, with the exact findings (`says`).
+"""The table pod-rules-cases.json on a real API server, which rejects exactly the rows with an error of the pod rules.
+tests/unit/rules/pod reads the same table with the exact findings (`says`).
 
-A row: `name`, `refused` (by the API server), `kind` (Deployment unless given), `container` (members of the main
-container), `podSpec` (members of its pod spec), `metadata` (of the template), `template` (in place of all of
-these), `jobSpec` (members of a Job's spec), `spec` (of other kinds), `stricter` (why the rules
-refuse what the API server takes).
+A row: `name`, `refused` (by the API server), `kind` (default Deployment), `container` (members of the main container),
+`podSpec` (members of its pod spec), `metadata` (of the template), `template` (instead of these), `jobSpec` (members of a
+Job's spec), `spec` (of other kinds), `stricter` (the reason why the rules reject an object that the API server accepts).
 """
 
 import json
@@ -66,7 +65,7 @@ class PodRules(unittest.TestCase):
         cls.plane.api("POST", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", account)
 
     def refusal(self, case):
-        """What the API server says against the case; empty when it takes it."""
+        """The API server's error for the case; empty when it accepts the object."""
         body = whole_object(case)
         version, plural = API[body["kind"]]
         prefix = "/api/v1" if version == "v1" else f"/apis/{version}"
@@ -74,7 +73,7 @@ class PodRules(unittest.TestCase):
         try:
             self.plane.api("POST", path, body)
         except ApiError as error:
-            # 400: a value that cannot be decoded, 422: one that is not valid. 403 would be about the cluster.
+            # 400 is a value that cannot be decoded, 422 an invalid one. 403 would be a problem of the cluster.
             self.assertIn(error.status, (400, 422), error)
             return str(error)
         return ""
@@ -84,7 +83,7 @@ class PodRules(unittest.TestCase):
         for case in CASES:
             with self.subTest(case["name"]):
                 refusal = self.refusal(case)
-                self.assertEqual(bool(refusal), case["refused"], refusal or "taken by the API server")
+                self.assertEqual(bool(refusal), case["refused"], refusal or "accepted by the API server")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
-"""The pod rules against a real API server, with generated pods: both refuse the same ones.
+"""The pod rules and a real API server reject the same generated pods.
 
-Pods are drawn with a fixed seed (DYNAMO_SEED, 1) from every field of the pod schema: pod_rules_values.py has the values.
-DYNAMO_PODS is how many (2000; 0: every value at every place, and 20,000 pairs). DYNAMO_SHOW=1 prints disagreements as rows
-for pod-rules-cases.json.
-
-Two API servers judge. One has the feature gates on that pod fields are behind: what it refuses, as a Deployment or as
-the pod in it, must be an error of ours, and nothing else; the fields that it names must be those that we name. The other
-has its defaults: what only it refuses must be warned of.
+Pods are generated with a fixed seed (DYNAMO_SEED, 1) from every field of the pod schema; pod_rules_values.py has the values.
+DYNAMO_PODS is their number (2000; 0: every value at every path, and 20,000 pairs). DYNAMO_SHOW=1 prints disagreements as
+rows for pod-rules-cases.json.
+There are two API servers. One enables the feature gates of pod fields: the pod rules must report errors for exactly the
+pods that it rejects, as a Deployment or as a pod, with the same fields. The other one has default feature gates: the pod
+rules must warn about the pods that only it rejects.
 """
 
 import concurrent.futures
@@ -37,7 +36,7 @@ GATES = ("ClusterTrustBundleProjection", "ContainerRestartRules", "ContainerStop
          "EnvFiles", "HostnameOverride", "ImageVolume", "PodCertificateRequest", "SELinuxMount")
 GATED = "pod.feature-gate"
 
-# Where the API server names another field than the one that is wrong: ends of places, without indexes, in lower case.
+# Fields where the API server names another field than the invalid one: ends of paths, without indexes, in lower case.
 THEIRS = [
     (r"^spec\.securitycontext\.shareprocessnamespace", "spec.shareprocessnamespace"),
     (r"^spec\.volumes\.persistentdisk", "spec.volumes.gcepersistentdisk"),
@@ -45,13 +44,13 @@ THEIRS = [
     (r"^spec\.volumes\.csi\.name", "spec.volumes.csi.nodepublishsecretref.name"),
     (r"^(spec\.affinity\..*\.namespace)$", r"\1s"),
 ]
-# Where it names the wrong one, and so do we for the comparison.
+# Fields of ours that are mapped to the field that the API server names.
 OURS = [
     (r"^spec\.serviceaccount$", "spec.serviceaccountname"),
     (r"^spec\.tolerations\.value", "spec.tolerations.operator"),
     (r"\.fieldref\.apiversion$", ".fieldref.fieldpath"),
 ]
-# Limits that are wrong are requests in a pod, too; the API server leaves out the metadata of templates.
+# In a pod, invalid limits are also invalid requests. The API server leaves out the metadata of templates.
 BOTH = [(r"\[[^\]]*\]", ""), (r"^spec\.template\.", ""), (r"^metadata\.", ""), (r"downwardapi\.items", "downwardapi"),
         (r"\.resources\.(limits|requests)", ".resources")]
 
@@ -64,9 +63,9 @@ def place(field, names):
 
 
 def apart(ours, theirs):
-    """Places that only one of the two names. A place stands for all below it: the API server often names an object."""
+    """Fields that only one side names. A field includes all fields below it, because the API server often names an object."""
     def known(one, others):
-        # Pods take their own resources from those of their containers, mistakes included.
+        # The resources of a pod are derived from its containers, including their errors.
         follows = one == "spec.resources" and any(other.endswith("containers.resources") for other in others)
         return follows or any(one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.") for other in others)
 
@@ -81,7 +80,7 @@ def drawn():
         return
     singles = list(drawer.singles())
     drawer.random.shuffle(singles)
-    # Each field at least once, then half singles and half pairs.
+    # Each field at least once, then singles and pairs in equal parts.
     seen = set()
     first = [one for one in singles if one[0][0] not in seen and not seen.add(one[0][0])]
     rest = [one for one in singles if one not in first]
@@ -90,27 +89,27 @@ def drawn():
     yield from (drawer.pair() for _ in range(COUNT - len(chosen)))
 
 
-def judged(rows):
+def findings_of(rows):
     text = "".join(json.dumps(each) + "\n" for each in rows)
     done = subprocess.run([str(JUDGE)], input=text, capture_output=True, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def objects(template):
-    """What a controller would create of the template: the Deployment, and a pod of it."""
+    """The objects that a controller would create from the template: the Deployment and a pod."""
     labels = {"app": "a"}
     metadata = template.get("metadata", {})
     metadata = {**metadata, "labels": {**metadata.get("labels", {}), **labels}}
     spec = {"selector": {"matchLabels": labels}, "template": {"metadata": metadata, "spec": template["spec"]}}
     yield {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a", "namespace": NAMESPACE}, "spec": spec}
-    # The service account is what admission would write: there is no controller that makes one.
+    # The pod gets the service account that admission would set, because no controller creates one.
     account = {} if template["spec"].get("serviceAccount") else {"serviceAccountName": "default"}
     yield {"apiVersion": "v1", "kind": "Pod", "metadata": {**metadata, "name": "a", "namespace": NAMESPACE},
            "spec": {**account, **template["spec"]}}
 
 
 class Server:
-    """An API server that is asked and stores nothing."""
+    """An API server that validates objects by dry run."""
 
     def __init__(self, case, gates):
         flags = ["--feature-gates=" + ",".join(f"{gate}=true" for gate in gates)] if gates else []
@@ -121,8 +120,8 @@ class Server:
         self.api = Api(plane)
 
     def refusal(self, template):
-        """What it says against the template, empty when it takes it, and the fields that it names. 403 is about the
-        cluster: classes that are not there."""
+        """The API server's errors for the template, empty when it is accepted, and the fields that they name. 403 is about
+        missing classes in the cluster."""
         said, fields = [], set()
         for item in objects(template):
             path = {"Deployment": "/apis/apps/v1", "Pod": "/api/v1"}[item["kind"]]
@@ -131,7 +130,7 @@ class Server:
             if status == 422:
                 said.append(answer["message"])
                 fields |= {cause["field"] for cause in answer["details"]["causes"]}
-            elif status not in (201, 403) and not said:  # what plugins say of a pod that is refused anyway
+            elif status not in (201, 403) and not said:  # errors of admission plugins for a pod that is rejected anyway
                 raise AssertionError(f"{status}: {answer}")
         return "; ".join(said), fields
 
@@ -144,7 +143,7 @@ class Generated(unittest.TestCase):
 
     def test_generated_pods(self):
         rows = [row(draws) for draws in drawn()]
-        ours = judged(rows)
+        ours = findings_of(rows)
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             gated = list(pool.map(lambda each: self.gated.refusal(each["template"]), rows))
             plain = list(pool.map(lambda pair: "" if pair[1][0] else self.plain.refusal(pair[0]["template"])[0],
@@ -155,7 +154,7 @@ class Generated(unittest.TestCase):
             both += bool(errors and refusal)
             named = {line.split(" ", 2)[2].split(": ")[0] for line in errors}
             if bool(errors) != bool(refusal):
-                wrong.append((each, said, refusal or "taken by the API server"))
+                wrong.append((each, said, refusal or "accepted by the API server"))
             elif others := apart({place(field, OURS) for field in named}, {place(field, THEIRS) for field in fields}):
                 wrong.append((each, said, f"{refusal}\n    not named by both: {others}"))
             elif by_default and not any(GATED in line for line in said):

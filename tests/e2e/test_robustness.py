@@ -1,4 +1,4 @@
-"""What happens when a part goes away: the API server restarts with many requests stored, the webhook crashes."""
+"""Failures of parts: the API server restarts with many stored requests, and the webhook crashes."""
 
 import concurrent.futures
 import json
@@ -11,7 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from requests import ALPHA, BETA, PLURAL, ApiError, Cluster, beta, holds, rich_alpha, rich_beta, unique  # noqa: E402
+from requests import ALPHA, BETA, PLURAL, ApiError, beta, holds, rich_alpha, rich_beta, start_cluster, unique  # noqa: E402
 
 STORED = 2000
 
@@ -20,11 +20,7 @@ cluster = None
 
 def setUpModule():
     global cluster
-    cluster = Cluster(components=("etcd", "apiserver")).start()
-
-
-def tearDownModule():
-    cluster.stop()
+    cluster = start_cluster()
 
 
 def path(namespace, version, name=""):
@@ -32,16 +28,16 @@ def path(namespace, version, name=""):
 
 
 def is_away(error):
-    """Whether this is what a client meets while the API server itself goes (it cuts off watches in the middle), is away or
-    fills its caches: no answer, 429 or 503. A failed conversion is a 500, a slow one none at all in a minute."""
+    """Whether the error is expected while the API server stops (it cuts off watches), is down or fills its caches: no answer,
+    429 or 503. A failed conversion would be a 500, a slow one no answer within a minute."""
     if isinstance(error, ApiError):
         return error.status in (429, 503) and "webhook" not in str(error)
     return isinstance(error, OSError) and not isinstance(error, TimeoutError)
 
 
 class Reader(threading.Thread):
-    """Reads in v1alpha1 in one of three ways until it is stopped. Every object must be as it was before; `errors`
-    holds (time, exception) of reads that failed."""
+    """Reads in v1alpha1 in one of three ways until it is stopped. Every object must be unchanged. `errors` has (time,
+    exception) of failed reads."""
 
     def __init__(self, way, namespace, before):
         super().__init__(daemon=True)
@@ -49,7 +45,7 @@ class Reader(threading.Thread):
         self.way = way
         self.path = path(namespace, "v1alpha1")
         self.before = before
-        self.finished = []  # when each complete read ended
+        self.finished = []  # end of each complete read
         self.errors = []
         self.wrong = []
         self._stop_asked = threading.Event()
@@ -89,14 +85,14 @@ class Reader(threading.Thread):
 
 
 def listed(where):
-    """The items of a list, each with the apiVersion and kind that a single read shows."""
+    """The items of a list, each with the apiVersion and kind of a single read."""
     answer = cluster.plane.api("GET", where, timeout=60)
     kind = {"apiVersion": answer["apiVersion"], "kind": answer["kind"].removesuffix("List")}
     return [{**item, **kind} for item in answer["items"]]
 
 
 class ApiServerRestart(unittest.TestCase):
-    def test_everything_is_readable_in_the_other_version_again(self):
+    def test_every_request_is_readable_in_the_other_version_after_a_restart(self):
         ns = cluster.namespace()
         requests = [rich_alpha(f"s-{i}") if i % 2 else rich_beta(f"s-{i}") for i in range(STORED)]
 
@@ -129,7 +125,7 @@ class ApiServerRestart(unittest.TestCase):
                 self.assertEqual([repr(error) for when, error in reader.errors
                                   if not went < when < back or not is_away(error)], [])
                 print(f"{reader.way}: {STORED} requests, first answer {back - ready:.1f} s after the API server was "
-                      f"ready, {len(reader.finished)} reads right, {len(reader.errors)} refused while it was away")
+                      f"ready, {len(reader.finished)} reads right, {len(reader.errors)} failed while it was down")
         for version, objects in before.items():
             self.assertEqual(self.by_name(ns, version), objects)
 
@@ -154,7 +150,7 @@ class WebhookAway(unittest.TestCase):
             self.assertIn("failed calling webhook", done.stderr)
             self.assertEqual(ns.get(name)["metadata"]["name"], name)
             self.assertNotEqual(ns.kubectl("get", ALPHA, name).returncode, 0)
-            # Writes that need no judgement go on: status, and a finalizer that goes.
+            # Writes that need no validation succeed: status, and removing a finalizer.
             ns.set_status(name, {"phase": "Pending"})
             self.assertEqual(ns.kubectl("delete", "--wait=false", BETA, name).returncode, 0)
             self.assertEqual(ns.patch(name, {"metadata": {"finalizers": None}}).returncode, 0)

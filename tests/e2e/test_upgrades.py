@@ -1,4 +1,4 @@
-"""Other defaults than those an object was stored with: an upgrade, and two replicas that disagree."""
+"""Defaults that differ from those of stored objects: an upgrade, and two replicas with different configurations."""
 
 import json
 import pathlib
@@ -9,7 +9,7 @@ from unittest import mock
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import install as installation  # noqa: E402
-from requests import Cluster, unique  # noqa: E402
+from requests import start_cluster, unique  # noqa: E402
 from test_mistakes import graph  # noqa: E402
 
 DGD = "dynamographdeployments.nvidia.com"
@@ -26,15 +26,11 @@ cluster = None
 
 def setUpModule():
     global cluster
-    cluster = Cluster(components=("etcd", "apiserver")).start()
-
-
-def tearDownModule():
-    cluster.stop()
+    cluster = start_cluster()
 
 
 def serve(config):
-    """The webhook again, at the same address, with another configuration."""
+    """Restarts the webhook at the same address with another configuration."""
     cluster.webhook.stop()
     with mock.patch.object(installation, "CONFIG", config):
         cluster.webhook.start(port=cluster.port)
@@ -61,7 +57,7 @@ class Upgrades(unittest.TestCase):
     def patch(self, change):
         self.write("patch", DGD, self.name, "--type=merge", "-p", json.dumps(change))
 
-    def test_new_defaults_meet_new_objects_only(self):
+    def test_new_defaults_apply_to_new_objects_only(self):
         self.write("apply", "-f", "-", input=self.made)
         before = self.get()
         serve(OTHER)
@@ -88,7 +84,7 @@ class Upgrades(unittest.TestCase):
         self.assertIn({"name": "SITE", "value": "here"}, pod["mainContainer"]["env"])
         self.assertEqual(pod["mainContainer"]["args"], ["--model", "m"])
 
-    def test_replicas_that_disagree_do_not_take_turns(self):
+    def test_replicas_with_different_defaults_do_not_alternate(self):
         for flags in ((), ("--server-side",)):
             with self.subTest(flags):
                 self.made["metadata"]["name"] = self.name = unique("g")
@@ -101,7 +97,7 @@ class Upgrades(unittest.TestCase):
                     self.assertEqual(again["metadata"]["resourceVersion"], stored["metadata"]["resourceVersion"])
                     done = self.ns.kubectl("diff", *flags, "-f", "-", input=self.made)
                     self.assertEqual((done.returncode, done.stdout), (0, ""), done.stdout + done.stderr)
-                # What one replica has made of an edit, the other leaves as it is.
+                # The second replica does not change the result of the first one.
                 self.patch({"spec": {"services": {"Worker": {"envFromSecret": "s"}}}})
                 edited = self.get()
                 serve(installation.CONFIG)

@@ -1,5 +1,5 @@
-"""Every way in which kubectl writes a DynamoGraphDeploymentRequest, in both versions: what it stores, and what it
-says when it is refused."""
+"""Every way in which kubectl writes a DynamoGraphDeploymentRequest, in both versions: the stored object and the exact error
+messages."""
 
 import json
 import os
@@ -12,42 +12,34 @@ from unittest import mock
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import install as installation  # noqa: E402
-from requests import ALPHA, BETA, Cluster, alpha, beta, unique  # noqa: E402
+from requests import ALPHA, BETA, ClusterTest, alpha, beta, start_cluster, unique  # noqa: E402
 
 OLD, NEW = "Qwen/Qwen3-0.6B", "edited/model"
-DEPRECATED = "Warning: nvidia.com/v1alpha1 of DynamoGraphDeploymentRequest will go away, write nvidia.com/v1beta1 instead\n"
+DEPRECATED = ("Warning: nvidia.com/v1alpha1 DynamoGraphDeploymentRequest is deprecated; "
+              "use nvidia.com/v1beta1 DynamoGraphDeploymentRequest\n")
 KIND = "The DynamoGraphDeploymentRequest"
-LOCKED = "spec: Forbidden: may not be changed in phase Deployed: delete the request and create it anew"
-THOROUGH = ('spec.searchStrategy: Invalid value: "thorough": needs one engine: '
-            'set spec.backend to "sglang", "trtllm" or "vllm"')
+LOCKED = "spec: Forbidden: may not be changed in phase Deployed: delete the request and create it again"
+THOROUGH = ('spec.searchStrategy: Invalid value: "thorough": needs one engine: set spec.backend to "sglang", "trtllm" or "vllm"')
 NAME = "metadata.name: Too long: may not be more than 55 bytes (it has 56): the profiling Job is named after it"
-ELSEWHERE = 'Forbidden: the deployment is made in the namespace of the request, "{}", not in "elsewhere"'
+ELSEWHERE = 'Forbidden: the deployment is created in the namespace of the request, "{}", not in "elsewhere"'
 
 cluster = None
 
 
 def setUpModule():
     global cluster
-    cluster = Cluster(components=("etcd", "apiserver")).start()
+    cluster = start_cluster()
 
 
-def tearDownModule():
-    cluster.stop()
-
-
-class Base(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.ns = cluster.namespace()
-
+class Base(ClusterTest):
     def setUp(self):
         folder = self.enterContext(tempfile.TemporaryDirectory())
         self.folder = pathlib.Path(folder)
-        # kubectl leaves a refused edit behind; keep it out of the system's temporary folder.
+        # kubectl keeps the file of a rejected edit. It must not remain in the system's temporary folder.
         self.enterContext(mock.patch.dict(os.environ, TMPDIR=folder))
 
     def edit(self, resource, name, old, new):
-        """`kubectl edit` by a user who replaces `old` by `new`; `self.shown` is the last text that the editor got."""
+        """Runs `kubectl edit` with an editor that replaces `old` by `new`. `self.shown` is the last text in the editor."""
         editor, shown = self.folder / "editor", self.folder / "shown"
         editor.write_text(f'#!/bin/sh\nsed -i "s,{old},{new}," "$1"\ncp "$1" {shown}\n', encoding="utf-8")
         editor.chmod(0o755)
@@ -57,7 +49,7 @@ class Base(unittest.TestCase):
         return done
 
     def ways(self, resource, name, request, *flags):
-        """name of the way -> how it changes the model of a stored request from OLD to NEW."""
+        """name of the way -> function that changes the model of a stored request from OLD to NEW."""
         pointer = json.dumps([{"op": "replace", "path": "/spec/model", "value": NEW}])
         merge = json.dumps({"spec": {"model": NEW}})
         changed = {**request, "metadata": {"name": name}, "spec": {**request["spec"], "model": NEW}}
@@ -80,7 +72,7 @@ def model(view):
 
 
 class Ways(Base):
-    def test_each_stores_the_change_for_both_versions(self):
+    def test_each_way_stores_the_change_for_both_versions(self):
         for resource, make, other in BOTH:
             for way in (*self.ways(resource, "", make()), "edit"):
                 with self.subTest(resource=resource, way=way):
@@ -107,7 +99,7 @@ class Ways(Base):
                     self.assertEqual(done.returncode, 0, done.stderr)
                     self.assertIn("NotFound", self.ns.kubectl("get", other, name).stderr)
 
-    def test_dry_run_judges_and_stores_nothing(self):
+    def test_dry_run_validates_and_stores_nothing(self):
         for resource, make, _ in BOTH:
             name = unique()
             self.ns.create(make(name))
@@ -119,7 +111,7 @@ class Ways(Base):
                     self.assertEqual(model(json.loads(done.stdout)), NEW)
                     self.assertEqual(self.ns.get(name, resource), before)
 
-    def test_diff_shows_the_change_alone(self):
+    def test_diff_only_shows_the_change(self):
         for resource, make, _ in BOTH:
             for flags in ((), ("--server-side", "--force-conflicts")):
                 with self.subTest(resource=resource, flags=flags):
@@ -134,10 +126,10 @@ class Ways(Base):
 
 
 class Locked(Base):
-    def test_each_way_is_refused_with_the_same_words(self):
+    def test_each_way_is_denied_with_the_same_message(self):
         for resource, make, _ in BOTH:
             name = unique()
-            # Applied, so that no other warning stands before the words.
+            # The request is applied first, so that no other warning is printed.
             self.ns.kubectl("apply", "-f", "-", input=make(name), check=True)
             self.ns.set_status(name, {"phase": "Deployed"})
             before = self.ns.get(name, resource)
@@ -155,7 +147,7 @@ class Locked(Base):
             self.assertEqual((done.returncode, done.stdout, done.stderr), (2, "", words))
             self.assertEqual(self.ns.get(name, resource), before)
 
-    def test_the_editor_shows_why(self):
+    def test_the_editor_shows_the_error(self):
         for resource, make, _ in BOTH:
             with self.subTest(resource):
                 name = unique()
@@ -169,11 +161,11 @@ class Locked(Base):
 
 
 class Words(Base):
-    """All that kubectl prints."""
+    """The complete output of kubectl."""
 
     def check(self, request, *causes):
         name = request["metadata"]["name"]
-        # The schema's causes come in no stable order, ours sorted; each stands on a line when there are several.
+        # The schema's causes have no stable order, the webhook's are sorted. Several causes are on separate lines.
         told = causes[0] if len(causes) == 1 else "\n" + "\n".join(f"* {cause}" for cause in causes)
         words = (DEPRECATED if "v1alpha1" in request["apiVersion"] else "") + f'{KIND} "{name}" is invalid: {told}\n'
         for way in (("create",), ("apply",), ("apply", "--server-side"), ("create", "--dry-run=server")):
@@ -194,9 +186,9 @@ class Words(Base):
             (beta("n", backend="auto", searchStrategy="thorough"), THOROUGH),
             (beta("n", backend=None, searchStrategy="thorough"), THOROUGH),
             (beta("n", model=None), "spec.model: Required value"),
-            (no_spec, "spec.model: Required value: name a model"),
+            (no_spec, "spec.model: Required value: must name a model"),
             (no_model, "spec.model: Required value"),
-            (empty_model, "spec.model: Required value: name a model"),
+            (empty_model, "spec.model: Required value: must name a model"),
             (beta("n" * 56), NAME),
             (alpha("n" * 56), NAME),
             (beta("n" * 56, backend="auto", searchStrategy="thorough"), NAME, THOROUGH),
@@ -220,7 +212,7 @@ class Words(Base):
         head = ('Error from server (Invalid): error when creating "STDIN": admission webhook '
                 '"vdynamographdeploymentrequest.kb.io" denied the request: DynamoGraphDeploymentRequest.nvidia.com "{}" is invalid: {}\n')
         self.assertEqual(done.stderr, head.format("n" * 56, f"[{NAME}, {THOROUGH}]") + head.format("y", THOROUGH))
-        # One of two: it has the causes form again, and the good one is stored.
+        # If one of two objects fails, the error has the form with causes, and the valid object is stored.
         good = beta(unique())
         done = self.ns.kubectl("create", "-f", "-", input={"apiVersion": "v1", "kind": "List", "items": [good, pair[1]]})
         self.assertEqual(done.stderr, f'{KIND} "y" is invalid: {THOROUGH}\n')
@@ -230,13 +222,13 @@ class Words(Base):
         numbers = {"hardware": ("vramMb", "totalGpus", "numGpusPerNode"),
                    "workload": ("isl", "osl", "concurrency", "requestRate"), "sla": ("ttft", "itl", "e2eLatency")}
         told = [f"spec.{group}.{field}" for group, fields in numbers.items() for field in fields]
-        odd = ["Warning: spec.workload.requestRate: concurrency is given, too: the profiler takes one of the two",
-               "Warning: spec.sla.ttft: has no effect beside e2eLatency", "Warning: spec.sla.itl: has no effect beside e2eLatency"]
+        odd = ["Warning: spec.workload.requestRate: is set together with concurrency: the profiler uses only one of them",
+               "Warning: spec.sla.ttft: has no effect when e2eLatency is set", "Warning: spec.sla.itl: has no effect when e2eLatency is set"]
         for value in (0, -1):
             spec = {group: dict.fromkeys(fields, value) for group, fields in numbers.items()}
             done = self.ns.kubectl("create", "-f", "-", input=beta(unique(), **spec))
             self.assertEqual(done.returncode, 0, done.stderr)
-            lines = [f"Warning: {field}: must be greater than 0, but is {value}" for field in told]
+            lines = [f"Warning: {field}: should be greater than 0, but is {value}" for field in told]
             self.assertEqual(done.stderr.splitlines(), lines + odd)
         fine = {group: dict.fromkeys(fields, 1) for group, fields in numbers.items()}
         self.assertEqual(self.ns.kubectl("create", "-f", "-", input=beta(unique(), **fine)).stderr.splitlines(), odd)
@@ -250,7 +242,7 @@ class Nulls(Base):
         request["spec"].update(image=None, searchStrategy=None, autoApply=None)
         return self.ns.kubectl("apply", "--server-side", "-f", "-", input=request)
 
-    def test_a_default_takes_its_place(self):
+    def test_a_default_replaces_null(self):
         name = unique()
         done = self.apply(name)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -268,7 +260,7 @@ class Nulls(Base):
 
 
 class Restricted(Base):
-    """A webhook restricted to one namespace, GPU discovery off: nobody else can tell the hardware."""
+    """A webhook that is restricted to one namespace with GPU discovery off, so requests must name the hardware."""
 
     CONFIG = installation.CONFIG + "namespace: {{restricted: team}}\ngpu: {{discoveryEnabled: false}}\n"
 
@@ -287,7 +279,7 @@ class Restricted(Base):
             cluster.webhook.start(cluster.port)
 
     def test_hardware_is_required(self):
-        missing = "spec.hardware: Required value: GPU discovery is off: set gpuSku, vramMb or numGpusPerNode"
+        missing = "spec.hardware: Required value: must set gpuSku, vramMb or numGpusPerNode because GPU discovery is off"
         table = [(None, False), ({"totalGpus": 8}, False), ({}, False),
                  ({"gpuSku": "h200_sxm"}, True), ({"vramMb": 1.5}, True), ({"numGpusPerNode": 8}, True)]
         for hardware, admitted in table:
@@ -297,7 +289,7 @@ class Restricted(Base):
                 words = "" if admitted else f'{KIND} "{name}" is invalid: {missing}\n'
                 self.assertEqual((done.returncode, done.stderr), (0 if admitted else 1, words))
 
-    def test_earlier_requests_stay_editable(self):
+    def test_existing_requests_stay_editable(self):
         name = self.earlier["metadata"]["name"]
         done = self.ns.patch(name, {"spec": {"image": "other:1"}})
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -1,4 +1,4 @@
-// The operator's configuration: any text gives a configuration or errors with paths, and never throws.
+// The operator's configuration: every text gives a configuration or errors with paths, and nothing throws.
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
-// Conversion there and back: spec, status and the user's metadata come back as they were, whatever the
-// object. What starts with "{" is an object that an API server would store; else bytes choose members and
-// values from what the two versions know, and now and then anything else.
+// Round trips of conversion keep spec, status and the user's metadata of every object. An input that starts
+// with "{" is an object that an API server would store. The bytes of other inputs select members and values
+// of both versions, and sometimes arbitrary values.
 
 #include <algorithm>
 #include <array>
@@ -104,13 +104,13 @@ constexpr std::array kTexts = {
     "true", "Pending", "Failed",  "Deploying", "1000m",  "image:1",     "DeploymentDeleted",
     "{}",   "[1]",     "{\"v\":", "garbage",   "1024Mi", "\xC3\xA9<&>", "Initializing"};
 
-/// Where any JSON may stand. Elsewhere the API server stores no nulls.
+/// Whether a field may hold any JSON. In other fields the API server stores no nulls.
 bool isFree(std::string_view name) {
   return name == "config" || name == "planner" || name == "dgd" || name == "selectedConfig" ||
          name == "generatedDeployment";
 }
 
-/// Reads bytes as a recipe of a JSON value; at the end of the bytes everything is as small as it can be.
+/// Builds a JSON value from bytes. After the last byte every choice is the smallest one.
 class Recipe {
  public:
   Recipe(const std::uint8_t* data, std::size_t size, Allocator& allocator)
@@ -146,7 +146,7 @@ class Recipe {
       nulls_ = nulls_ || isFree(name);
       Value value = any(depth - 1);
       nulls_ = outer;
-      // A whole null is an absent field.
+      // A null field is absent.
       if (nulls_ || !value.IsNull()) json::set(made, name, std::move(value), allocator_);
     }
     return made;
@@ -194,7 +194,7 @@ constexpr std::array kPaths = {"/spec",
                                "/status/deployment/created",
                                "/metadata/name"};
 
-/// Text of the form that our remainders have.
+/// A text with the form of the private annotations.
 std::string remainder(Recipe& recipe, Allocator& allocator) {
   Value fields{rapidjson::kArrayType};
   for (unsigned i = recipe.byte() % 4; i > 0; --i) {
@@ -212,7 +212,8 @@ std::string remainder(Recipe& recipe, Allocator& allocator) {
   return json::dump(whole);
 }
 
-/// The user's annotations, and now and then ours with any text: users may write there as well.
+/// Annotations of the user, and sometimes private annotations with any text, because users can write these
+/// too.
 Value annotations(Recipe& recipe, Allocator& allocator) {
   Value made{rapidjson::kObjectType};
   for (unsigned i = recipe.byte() % 4; i > 0; --i) {
@@ -256,7 +257,7 @@ Value withoutOurs(const Value& object, Allocator& allocator) {
   return metadata;
 }
 
-/// The object, but that its pod has the list of containers, without which the schema refuses it (b1-Q5).
+/// The object with the list of containers in its pod, which the schema requires (b1-Q5).
 Value completed(const Value& object, Allocator& allocator) {
   Value made = json::copy(object, allocator);
   Value* at = &made;
@@ -270,21 +271,21 @@ Value completed(const Value& object, Allocator& allocator) {
   return made;
 }
 
-/// Returns the object in the version `there`; nullopt when it has none.
+/// Returns the object in the version `there`, or nullopt when it cannot be converted.
 std::optional<json::Document> checkRoundTrip(const Value& object, std::string_view there,
                                              std::string_view back, Allocator& allocator) {
   const std::string text = json::dump(object);
   Value middle;
   require(!conversion::convertDgdr(object, there, middle, allocator), "every object is converted", text);
   const std::string middleText = json::dump(middle);
-  // As the API server stores it: through text, with nothing shared.
+  // The object passes through text, as in the API server's storage, so no memory is shared.
   json::Document stored{&allocator};
   require(!json::parse(middleText, stored), "the converted object is JSON", middleText);
   require(json::findText(&stored, "apiVersion") == there, "it has the version", middleText);
   const Value* model = json::find(json::findObject(&object, "spec"), "model");
-  // An object without a spec reads as one of an empty model.
+  // An object without a spec is converted to one with an empty model.
   require(json::text(model).empty() || json::equal(model, json::find(json::find(&stored, "spec"), "model")),
-          "no annotation overrules the live object", text + "\n" + middleText);
+          "no annotation overrides the live object", text + "\n" + middleText);
   Value last;
   const auto error = conversion::convertDgdr(stored, back, last, allocator);
   require(!error, "what was converted converts back", middleText);
@@ -299,18 +300,19 @@ std::optional<json::Document> checkRoundTrip(const Value& object, std::string_vi
   return stored;
 }
 
-/// A request as an API server stores it; false when it would refuse `text`.
+/// Reads a request as an API server stores it. Returns false when it would reject `text`.
 bool readStorable(std::string_view text, json::Document& request) {
   if (json::parse(text, request) || !request.IsObject()) return false;
   if (json::findText(&request, "kind") != api::kDynamoGraphDeploymentRequest) return false;
   const schema::Node* node =
       schema::find(json::findText(&request, "apiVersion"), api::kDynamoGraphDeploymentRequest);
   if (node == nullptr) return false;
-  schema::applyDefaults(*node, request, request.GetAllocator());
+  schema::applySchemaDefaults(*node, request, request.GetAllocator());
   return schema::validate(*node, request, {nullptr, true, true}).empty();
 }
 
-/// Two requests, a line each: the first is converted, then another client writes what the second has.
+/// Two requests, one per line. The first is converted, and then another client writes the fields of the
+/// second.
 void checkObjects(std::string_view text, Allocator& allocator) {
   const std::size_t end = std::min(text.find('\n'), text.size());
   json::Document request{&allocator};
@@ -343,7 +345,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view to = alpha ? api::kV1beta1 : api::kV1alpha1;
   auto stored = checkRoundTrip(objectFrom(recipe, from, allocator), to, from, allocator);
   if (!stored) return 0;
-  // What another client then writes beside the annotations that conversion made comes back as well.
+  // Fields that another client writes beside the annotations of conversion also survive.
   const unsigned choice = recipe.byte();
   if (choice == 0) return 0;
   json::set(*stored, choice % 2 == 0 ? "spec" : "status", recipe.object(6, choice % 8), allocator);

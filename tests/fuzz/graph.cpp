@@ -1,6 +1,5 @@
-// Objects of every kind, changed along their schemas: defaulting twice is defaulting once, an update that
-// leaves the spec alone is never refused, whatever is wrong with it, and every pathway renders it without
-// harm.
+// Objects of every kind, mutated by their schemas: defaulting is idempotent, an update with an unchanged spec
+// is never rejected, and every pathway renders the object without a crash.
 
 #include <fmt/format.h>
 
@@ -41,11 +40,12 @@ const admission::Settings& settings() {
 
 Value admit(const Value& request, const Value* old, json::Allocator& allocator) {
   Value object = json::copy(request, allocator);
-  defaults::applyDefaults(object, old, {settings().defaults, settings().config, "1.0.0", "ns"}, allocator);
+  defaults::applyComponentDefaults(object, old, {settings().defaults, settings().config, "1.0.0", "ns"},
+                                   allocator);
   return object;
 }
 
-std::string told(const std::vector<field::FieldError>& errors) {
+std::string textOf(const std::vector<field::FieldError>& errors) {
   std::string text;
   for (const auto& error : errors) text += error.message() + "\n";
   return text;
@@ -60,7 +60,7 @@ std::string refusals(const Value& object, const Value* old) {
   for (const auto& error : findings.errors) {
     require(!error.field.empty() && !error.rule.empty(), "an error has a path and a rule", error.message());
   }
-  return told(findings.errors);
+  return textOf(findings.errors);
 }
 
 bool isRendered(std::string_view kind) {
@@ -79,7 +79,7 @@ render::Children renderOn(bool grove, const Value& object) {
              : render::renderComponentDeployment(object, context);
 }
 
-/// The children are the same whether admission saw the object or not.
+/// The children are the same with and without admission.
 void renderEverywhere(const Value& stored, const Value& request, json::Allocator& allocator) {
   if (!isRendered(json::findText(&stored, "kind"))) return;
   const Value bypassed = render::test::stamped(request, stored, allocator);
@@ -89,8 +89,8 @@ void renderEverywhere(const Value& stored, const Value& request, json::Allocator
     const render::Children made = renderOn(grove, stored);
     const render::Children same = renderOn(grove, bypassed);
     if (!comparable) continue;
-    require(told(made.errors) == told(same.errors), "the same errors without admission", [&] {
-      return fmt::format("{}\n{}\n{}", json::dump(request), told(made.errors), told(same.errors));
+    require(textOf(made.errors) == textOf(same.errors), "the same errors without admission", [&] {
+      return fmt::format("{}\n{}\n{}", json::dump(request), textOf(made.errors), textOf(same.errors));
     });
     require(made.items.size() == same.items.size(), "as many children without admission",
             [&] { return json::dump(request); });
@@ -104,12 +104,13 @@ void renderEverywhere(const Value& stored, const Value& request, json::Allocator
   }
 }
 
-/// The patch of admission does what admission did: read and applied by another implementation.
+/// The patch of admission has the same result as admission itself. Another implementation reads and applies
+/// it.
 void checkPatch(const Value& before, const Value& after, json::Allocator& allocator) {
   json::Patch patch;
   json::diff(before, after, "", patch);
   const std::string text = patch.dump();
-  if (text.find("\\u0000") != std::string::npos) return;  // names end there for the other implementation
+  if (text.find("\\u0000") != std::string::npos) return;  // the other implementation ends names at NUL
   json::Document operations{&allocator};
   require(!json::parse(text, operations), "the patch is JSON", text);
   Value made = json::copy(before, allocator);
@@ -139,42 +140,43 @@ void checkObject(const Value& request, json::Allocator& allocator) {
   const Value left = admit(stored, &stored, allocator);
   require(json::equal(stored, left), "UPDATE without a change changes nothing", dumped);
   const Value replaced = admit(request, &stored, allocator);
-  require(json::equal(stored, replaced), "the manifest once more changes nothing",
+  require(json::equal(stored, replaced), "applying the manifest again changes nothing",
           [&] { return json::dump(stored) + "\n" + json::dump(replaced); });
   refusals(stored, nullptr);
-  // An UPDATE never refuses what the change did not touch.
+  // An UPDATE is never rejected for errors in unchanged fields.
   Value labelled = json::copy(stored, allocator);
   Value& metadata = json::ensureObject(labelled, "metadata", allocator);
   json::set(json::ensureObject(metadata, "labels", allocator), "team", json::string("a", allocator),
             allocator);
   const std::string later = refusals(labelled, &stored);
-  require(later.empty(), "an update that leaves the spec alone is not refused",
+  require(later.empty(), "an update with an unchanged spec is not rejected",
           [&] { return later + json::dump(stored); });
-  // Only an object of right types reaches the controller.
+  // Only objects without type errors reach the controller.
   if (!admission::wrongTypes(stored, nullptr).errors.empty()) return;
   renderEverywhere(stored, request, allocator);
 }
 
-/// Reads one object as the API server hands it to webhooks; false when it would not. `wild` is what it was.
+/// Reads an object as the API server sends it to webhooks. Returns false when it would not send it. `wild` is
+/// the object before schema defaults.
 bool read(std::string_view text, json::Document& object, Value& wild) {
   if (json::parse(text, object) || !object.IsObject()) return false;
   const std::string_view kind = json::findText(&object, "kind");
   const std::string_view version = json::findText(&object, "apiVersion");
   const schema::Node* node = schema::find(version, kind);
-  // Requests reach webhooks in their stored version alone.
+  // Requests only reach webhooks in their stored version.
   if (node == nullptr || (kind == api::kDynamoGraphDeploymentRequest && version != api::kV1beta1))
     return false;
   wild = json::copy(object, object.GetAllocator());
-  schema::applyDefaults(*node, object, object.GetAllocator());
+  schema::applySchemaDefaults(*node, object, object.GetAllocator());
   if (Value* metadata = json::find(object, "metadata"); metadata != nullptr && metadata->IsObject()) {
     json::set(*metadata, "namespace", json::string("ns", object.GetAllocator()), object.GetAllocator());
   }
   return true;
 }
 
-/// What a new manifest makes of a stored object is what it makes of nothing.
+/// Updating a stored object with a new manifest has the same result as creating the manifest.
 void checkReplacement(Value& manifest, const Value& request, json::Allocator& allocator) {
-  // The webhook's own annotations speak of the objects that they were written for.
+  // The webhook's own annotations belong to the object that they were written for.
   for (const Value* object : std::initializer_list<const Value*>{&manifest, &request}) {
     if (!admission::wrongTypes(*object, nullptr).errors.empty()) return;
     for (const std::string_view key : {api::annotation::kDefaulted, api::annotation::kOriginVersion}) {
@@ -192,7 +194,7 @@ void checkReplacement(Value& manifest, const Value& request, json::Allocator& al
     if (Value* texts = const_cast<Value*>(annotationsOf(*object)))
       json::remove(*texts, api::annotation::kDefaulted);
   }
-  require(json::equal(updated, created), "a manifest makes the same of whatever is stored", [&] {
+  require(json::equal(updated, created), "a manifest has the same result for every stored object", [&] {
     return fmt::format("{}\n{}\n{}\n{}", json::dump(stored), json::dump(manifest), json::dump(updated),
                        json::dump(created));
   });
@@ -210,7 +212,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Value wild;
   if (!read(text.substr(0, end), document, wild)) return 0;
   checkObject(document, allocator);
-  // A webhook may also see what the API server has not filled in.
+  // A webhook may also receive an object without schema defaults.
   admit(wild, nullptr, allocator);
   refusals(document, &wild);
   json::Document old{&allocator};

@@ -1,4 +1,4 @@
-// The JSON parser: what it accepts it can write and read again, and parsing in place agrees with it.
+// The JSON parser: an accepted text survives writing and reading, and parsing in place has the same result.
 
 #include "common/json/parse.h"
 

@@ -21,7 +21,7 @@ using json::Value;
 using schema::Node;
 using schema::Type;
 
-/// What the rules and children tell apart. Everything else is libFuzzer's to find.
+/// Texts that rules and rendering distinguish. libFuzzer finds other texts.
 constexpr std::array kTexts = {
     "",
     "a",
@@ -91,7 +91,7 @@ constexpr std::array kTexts = {
     "\xC3\xA9",
 };
 
-/// Names of members where a map takes any.
+/// Keys of maps.
 constexpr std::array kKeys = {"a",
                               "Frontend",
                               "Worker",
@@ -117,41 +117,41 @@ constexpr std::array<std::int64_t, 16> kIntegers = {
 
 constexpr int kDeep = 4;
 
-/// A value of an object: what its schema says of it (nullptr: nothing) and where it stands.
-struct Place {
+/// A value in an object with its schema node, or nullptr for an unknown field, and its position.
+struct Location {
   Value* value = nullptr;
   const Node* node = nullptr;
   Value* parent = nullptr;
-  std::size_t index = 0;  ///< among the members or items of the parent
+  std::size_t index = 0;  ///< index in the members or items of the parent
 };
 
 const Node* nodeOfObject(const Value& object) {
   return schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));
 }
 
-void walk(const Place& at, std::vector<Place>& places) {
+void walk(const Location& at, std::vector<Location>& locations) {
   const Node* whole = at.value->IsObject() ? nodeOfObject(*at.value) : nullptr;
   const Node* node = whole == nullptr ? at.node : whole;
-  places.push_back({at.value, node, at.parent, at.index});
+  locations.push_back({at.value, node, at.parent, at.index});
   std::size_t index = 0;
   if (at.value->IsObject()) {
     for (auto& member : at.value->GetObject()) {
       const std::string_view name = json::text(member.name);
       const Node* below = node == nullptr ? nullptr : node->member(name);
       if (whole != nullptr && name == "metadata") below = &schema::metadataNode();
-      walk({&member.value, below, at.value, index++}, places);
+      walk({&member.value, below, at.value, index++}, locations);
     }
   } else if (at.value->IsArray()) {
     for (auto& item : at.value->GetArray()) {
-      walk({&item, node == nullptr ? nullptr : node->items, at.value, index++}, places);
+      walk({&item, node == nullptr ? nullptr : node->items, at.value, index++}, locations);
     }
   }
 }
 
-std::vector<Place> placesOf(Value& object) {
-  std::vector<Place> places;
-  walk({&object}, places);
-  return places;
+std::vector<Location> locationsOf(Value& object) {
+  std::vector<Location> locations;
+  walk({&object}, locations);
+  return locations;
 }
 
 class Mutation {
@@ -163,14 +163,14 @@ class Mutation {
     for (unsigned steps = 1 + roll(3); steps > 0; --steps) step();
   }
 
-  /// Puts a part of `other` where one of the same schema stands.
+  /// Replaces a value by a part of `other` with the same schema node.
   bool cross(Value& other) {
-    const std::vector<Place> here = placesOf(object_);
-    const std::vector<Place> there = placesOf(other);
+    const std::vector<Location> here = locationsOf(object_);
+    const std::vector<Location> there = locationsOf(other);
     for (int attempt = 0; attempt < 8; ++attempt) {
-      const Place& from = any(there);
-      const auto fits = [&](const Place& to) { return to.parent != nullptr && to.node == from.node; };
-      std::vector<Place> targets;
+      const Location& from = any(there);
+      const auto fits = [&](const Location& to) { return to.parent != nullptr && to.node == from.node; };
+      std::vector<Location> targets;
       std::copy_if(here.begin(), here.end(), std::back_inserter(targets), fits);
       if (from.node == nullptr || targets.empty()) continue;
       *any(targets).value = json::copy(*from.value, allocator_);
@@ -181,33 +181,34 @@ class Mutation {
 
  private:
   void step() {
-    const std::vector<Place> places = placesOf(object_);
-    const Place& place = any(places);
+    const std::vector<Location> locations = locationsOf(object_);
+    const Location& location = any(locations);
     switch (roll(8)) {
       case 0:
       case 1:
       case 2:
-        return add(places);
+        return add(locations);
       case 3:
-        return remove(place);
+        return remove(location);
       case 4:
-        if (place.parent != nullptr) *place.value = make(place.node, kDeep);
+        if (location.parent != nullptr) *location.value = make(location.node, kDeep);
         return;
       case 5:
-        return repeat(places, place);
+        return repeat(locations, location);
       default:
-        return alter(places);
+        return alter(locations);
     }
   }
 
-  /// A member that is not there yet, or one item more.
-  void add(const std::vector<Place>& places) {
-    const Place place = anyOf(places, [](const Value& v) { return v.IsObject() || v.IsArray(); });
-    if (place.value == nullptr) return;
-    if (place.value->IsArray()) {
-      place.value->PushBack(make(place.node == nullptr ? nullptr : place.node->items, kDeep), allocator_);
+  /// Adds an absent member or another item.
+  void add(const std::vector<Location>& locations) {
+    const Location location = anyOf(locations, [](const Value& v) { return v.IsObject() || v.IsArray(); });
+    if (location.value == nullptr) return;
+    if (location.value->IsArray()) {
+      location.value->PushBack(make(location.node == nullptr ? nullptr : location.node->items, kDeep),
+                               allocator_);
     } else {
-      addMember(*place.value, place.node, kDeep);
+      addMember(*location.value, location.node, kDeep);
     }
   }
 
@@ -221,43 +222,44 @@ class Mutation {
     }
   }
 
-  void remove(const Place& place) const {
-    if (place.parent == nullptr) return;
-    if (place.parent->IsObject()) {
-      place.parent->EraseMember(place.parent->MemberBegin() + static_cast<std::ptrdiff_t>(place.index));
+  void remove(const Location& location) const {
+    if (location.parent == nullptr) return;
+    if (location.parent->IsObject()) {
+      location.parent->EraseMember(location.parent->MemberBegin() +
+                                   static_cast<std::ptrdiff_t>(location.index));
     } else {
-      place.parent->Erase(place.parent->Begin() + place.index);
+      location.parent->Erase(location.parent->Begin() + location.index);
     }
   }
 
-  /// What stands at one place once more at another of the same kind, or behind itself.
-  void repeat(const std::vector<Place>& places, const Place& place) {
-    if (place.parent == nullptr) return;
-    Value twin = json::copy(*place.value, allocator_);
-    if (place.parent->IsArray()) {
-      place.parent->PushBack(twin, allocator_);
+  /// Copies a value to another location with the same schema node, or after itself.
+  void repeat(const std::vector<Location>& locations, const Location& location) {
+    if (location.parent == nullptr) return;
+    Value twin = json::copy(*location.value, allocator_);
+    if (location.parent->IsArray()) {
+      location.parent->PushBack(twin, allocator_);
       return;
     }
-    const Place& other = any(places);
+    const Location& other = any(locations);
     if (other.parent != nullptr &&
-        (other.node == place.node || other.value->GetType() == place.value->GetType())) {
+        (other.node == location.node || other.value->GetType() == location.value->GetType())) {
       *other.value = std::move(twin);
     }
   }
 
-  void alter(const std::vector<Place>& places) {
-    const Place place = anyOf(places, [](const Value& v) { return !v.IsObject() && !v.IsArray(); });
-    if (place.value == nullptr) return;
-    if (!place.value->IsString() || roll(2) == 0) {
-      *place.value = make(place.node, 0);
+  void alter(const std::vector<Location>& locations) {
+    const Location location = anyOf(locations, [](const Value& v) { return !v.IsObject() && !v.IsArray(); });
+    if (location.value == nullptr) return;
+    if (!location.value->IsString() || roll(2) == 0) {
+      *location.value = make(location.node, 0);
       return;
     }
-    std::string text{json::text(*place.value)};
+    std::string text{json::text(*location.value)};
     const std::size_t size = text.size();
     text.resize(size + 16);
     auto* bytes = reinterpret_cast<std::uint8_t*>(text.data());
     text.resize(LLVMFuzzerMutate(bytes, size, text.size()));
-    *place.value = json::string(text, allocator_);
+    *location.value = json::string(text, allocator_);
   }
 
   Value make(const Node* node, int depth) {
@@ -298,7 +300,7 @@ class Mutation {
     return object;
   }
 
-  /// Of a type that may be wrong.
+  /// A value of any type.
   Value odd() {
     switch (roll(4)) {
       case 0:
@@ -332,13 +334,13 @@ class Mutation {
     return list[roll(static_cast<unsigned>(list.size()))];
   }
 
-  /// One of the places whose value is as wanted; without a value when there is none.
+  /// One of the locations whose value matches, or one without a value when none does.
   template <typename Wanted>
-  Place anyOf(const std::vector<Place>& places, Wanted wanted) {
-    std::vector<Place> fitting;
-    std::copy_if(places.begin(), places.end(), std::back_inserter(fitting),
-                 [&](const Place& place) { return wanted(*place.value); });
-    return fitting.empty() ? Place{} : any(fitting);
+  Location anyOf(const std::vector<Location>& locations, Wanted wanted) {
+    std::vector<Location> fitting;
+    std::copy_if(locations.begin(), locations.end(), std::back_inserter(fitting),
+                 [&](const Location& location) { return wanted(*location.value); });
+    return fitting.empty() ? Location{} : any(fitting);
   }
 
   json::Document& object_;
@@ -350,7 +352,7 @@ bool read(std::string_view text, json::Document& object) {
   return !json::parse(text, object) && object.IsObject();
 }
 
-/// What stands before the first object, and the objects.
+/// The text before the first object, and the objects.
 struct Texts {
   std::string before;
   std::vector<std::string> objects;
@@ -385,7 +387,7 @@ std::size_t mutate(std::uint8_t* data, std::size_t size, std::size_t maxSize, un
   }
   Mutation{object, seed}.run();
   std::string was = std::exchange(texts.objects[chosen], json::dump(object));
-  // Now and then it is an update of what it was.
+  // Sometimes the input becomes an update of the previous object.
   if (texts.objects.size() == 1 && seed % 16 == 1) texts.objects.push_back(std::move(was));
   const std::size_t length = put(texts, data, maxSize);
   return length != 0 ? length : LLVMFuzzerMutate(data, size, maxSize);

@@ -1,4 +1,4 @@
-// What libFuzzer looks for in a target: linked into those whose inputs are objects.
+// The hooks of libFuzzer, for targets whose inputs are objects.
 
 #include "mutate.h"
 

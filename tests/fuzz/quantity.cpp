@@ -1,4 +1,4 @@
-// Quantities: the canonical form is a quantity again, has the same value, and is its own canonical form.
+// Quantities: the canonical form is a quantity with the same value and is its own canonical form.
 
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@ void checkText(const std::string& text) {
   const auto value = k8s::parseQuantity(text);
   const std::string problem = k8s::quantityProblem(text);
   const std::string canonical = k8s::canonicalQuantity(text);
-  // Of 2.5Ki the canonical form is 2560: without a suffix, so decimal when it is read again, as in Go.
+  // The canonical form of 2.5Ki is 2560. It has no suffix, so it is decimal when it is read again, as in Go.
   const std::string settled = k8s::canonicalQuantity(canonical);
   require(k8s::canonicalQuantity(settled) == settled, "the canonical form settles", text);
   if (problem.empty()) {

@@ -1,5 +1,5 @@
 #pragma once
-// What a fuzz target asserts: a broken promise aborts, so that libFuzzer keeps the input.
+// Assertions of fuzz targets. A failed assertion aborts, and libFuzzer keeps the input.
 
 #include <algorithm>
 #include <concepts>
@@ -10,19 +10,19 @@
 
 namespace dynamo::fuzz {
 
-inline void require(bool holds, const char* promise, std::string_view about = {}) {
+inline void require(bool holds, const char* statement, std::string_view about = {}) {
   if (holds) return;
-  std::fprintf(stderr, "broken: %s\n%.*s\n", promise, static_cast<int>(about.size()), about.data());
+  std::fprintf(stderr, "failed: %s\n%.*s\n", statement, static_cast<int>(about.size()), about.data());
   std::abort();
 }
 
-/// The same; `about` is asked for the text when the promise is broken.
+/// The same. `about` is only called when the assertion fails.
 template <std::invocable About>
-void require(bool holds, const char* promise, About about) {
-  if (!holds) require(false, promise, about());
+void require(bool holds, const char* statement, About about) {
+  if (!holds) require(false, statement, about());
 }
 
-/// What people read: no line breaks, nothing that a terminal takes for commands.
+/// Whether a text for users has no line breaks and no terminal control characters.
 inline bool isOneLine(std::string_view text) {
   return std::none_of(text.begin(), text.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);

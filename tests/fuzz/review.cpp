@@ -1,6 +1,6 @@
-// Every path of the webhook: whatever the body, the answer is HTTP 200 or 400, valid JSON, and has the uid.
-// The first byte chooses the path and what the rest is: the body, the object of a CREATE, or the objects of
-// an UPDATE with a newline between them.
+// Every path of the webhook: the answer to every body is HTTP 200 or 400, is valid JSON and has the uid. The
+// first byte selects the path and the meaning of the rest: the body, the object of a CREATE, or the objects
+// of an UPDATE separated by a newline.
 
 #include <algorithm>
 #include <cstdint>
@@ -44,16 +44,16 @@ std::string bodyOf(unsigned mode, std::string_view text, bool converts) {
 }
 
 constexpr std::size_t kMessage = std::size_t{6} * 1024;
-// An API server passes on so many bytes of warnings.
+// The API server's limit for warnings in bytes.
 constexpr std::size_t kWarnings = 4096;
 
-/// What people read is one line: users choose the names in it.
+/// A text for users must be one line although users choose the names in it.
 void checkText(std::string_view text, std::size_t limit, std::string_view about) {
   require(text.size() <= limit, "what is said is short", about);
   require(fuzz::isOneLine(text), "what is said is one line", about);
 }
 
-/// Answers stay small, whatever is wrong.
+/// Answers to every input must be small.
 void checkWords(const json::Value& response, std::string_view about) {
   if (const json::Value* warnings = json::find(response, "warnings")) {
     std::size_t bytes = 0;
@@ -92,7 +92,7 @@ void checkBody(std::string_view path, const std::string& body) {
   const std::string_view uid = json::findText(response, "uid");
   require(!uid.empty(), "the uid is there", reply.body);
   checkWords(*response, reply.body);
-  // A conversion fails at the first bad object and does not read on.
+  // A conversion fails at the first invalid object and does not read the next ones.
   if (review.HasParseError() || !review.IsObject()) return;
   require(uid == json::findText(json::find(&review, "request"), "uid"), "the uid is echoed", body);
 }
@@ -103,7 +103,7 @@ void checkBody(std::string_view path, const std::string& body) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const auto paths = dynamo::webhook::admissionRoutes();
-  // The paths with rules and conversion come more often than the ones that admit everything.
+  // Paths with rules and conversion are selected more often than the ones that admit everything.
   const unsigned choice = data[0] % 32U;
   std::string_view path = "/convert";
   if (choice < paths.size()) {

@@ -1,5 +1,4 @@
-// Manifests: any text gives documents or one error with a place; what is read is written and read again
-// alike.
+// Manifests: every text gives documents or one error with a position. Documents survive writing and reading.
 
 #include "common/text/yaml.h"
 

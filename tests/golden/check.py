@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compares what `dynamo-controller render` makes of the manifests here with what is recorded beside them.
+"""Compares the renderings of the manifests in this folder by `dynamo-controller render` with the recorded ones.
 
-tests/golden/check.py [BINARY]; DYNAMO_REGENERATE=1 writes the records anew.
+tests/golden/check.py [BINARY]; DYNAMO_REGENERATE=1 rewrites the recorded renderings.
 """
 import difflib
 import os
@@ -12,12 +12,14 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 RECORD = re.compile(r"\.(grove|lws|deployment)\.yaml$")
+SETTINGS = ("config.yaml", "facts.yaml")
 MAX_DIFF_LINES = 60
 
 
 def render(binary: str, manifest: pathlib.Path, pathway: str) -> str:
     """The children as YAML; errors of rendering fail the test."""
-    command = [binary, "render", "-f", manifest.name, "-n", "demo", "--pathway", pathway, "--config", "config.yaml"]
+    command = [binary, "render", "-f", manifest.name, "-n", "demo", "--pathway", pathway, "--config", "config.yaml",
+               "--facts", "facts.yaml"]
     done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, timeout=60, check=False)
     if done.returncode != 0 or done.stderr:
         sys.exit(f"golden: {manifest.name} on {pathway}: exit code {done.returncode}\n{done.stderr}")
@@ -28,13 +30,13 @@ def main() -> int:
     binary = str(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build/release/bin/dynamo-controller").resolve())
     regenerate = os.environ.get("DYNAMO_REGENERATE") == "1"
     recorded = {path for path in HERE.glob("*.yaml") if RECORD.search(path.name)}
-    manifests = [path for path in sorted(HERE.glob("*.yaml")) if path not in recorded and path.name != "config.yaml"]
+    manifests = [path for path in sorted(HERE.glob("*.yaml")) if path not in recorded and path.name not in SETTINGS]
     seen = set()
     wrong = 0
     for manifest in manifests:
         pathways = re.search(r"^# pathways: (.+)$", manifest.read_text(), re.MULTILINE)
         if pathways is None:
-            sys.exit(f"golden: {manifest.name} names no pathways")
+            sys.exit(f'golden: {manifest.name} has no "# pathways:" line')
         for pathway in pathways[1].split():
             record = manifest.with_suffix(f".{pathway}.yaml")
             seen.add(record)
@@ -49,7 +51,7 @@ def main() -> int:
             diff = list(difflib.unified_diff(wanted.splitlines(), got.splitlines(), record.name, "rendered", lineterm="", n=6))
             print("\n".join(diff[:MAX_DIFF_LINES]))
             if len(diff) > MAX_DIFF_LINES:
-                print(f"... and {len(diff) - MAX_DIFF_LINES} lines more")
+                print(f"... and {len(diff) - MAX_DIFF_LINES} more lines")
     for record in sorted(recorded - seen):
         if regenerate:
             record.unlink()

@@ -1,8 +1,8 @@
-"""Which files a translation unit of ours is made of, read from the #include lines: nothing has to be built for it.
+"""The files of a translation unit, determined from its #include lines without a build.
 
-Headers of ours are named from the root of the repository or stand beside the file; of a name that is neither, every
-header of ours with that end counts. Conditions are not looked at. So the closure may hold more than the compiler reads,
-never less.
+A header of this repository is named from the root or is in the folder of the file. For any other name every header of the
+repository with that ending counts. Preprocessor conditions are ignored. So the closure may have more files than the
+compiler reads, but never fewer.
 """
 
 import functools
@@ -22,7 +22,7 @@ def headers():
 
 @functools.lru_cache(maxsize=None)
 def named(path):
-    """The files of ours and the headers of others that a file names."""
+    """The files of this repository and the other headers that a file includes."""
     ours, others = [], []
     for quoted, angled in INCLUDE.findall(path.read_text(encoding="utf-8")):
         beside, from_root = path.parent / quoted, ROOT / quoted
@@ -36,7 +36,8 @@ def named(path):
 
 
 def closure(path):
-    """Every file of ours that the compiler reads for `path`, itself included; and the headers of others named there."""
+    """Every file of this repository that the compiler reads for `path`, including itself, and all other headers that these
+    include."""
     seen, todo, others = set(), [path.resolve()], set()
     while todo:
         file = todo.pop()

@@ -1,6 +1,6 @@
-"""Runs unittest modules, each in a process of its own, two at a time: most of them wait for an API server.
+"""Runs unittest modules, each in its own process, two at a time, because most of them wait for an API server.
 
-A comparison that could not be made is a line "skipped: TEST: REASON", and the last line tells the totals."""
+A skipped comparison is reported as a line "skipped: TEST: REASON". The last line has the totals."""
 
 import concurrent.futures
 import pathlib
@@ -15,12 +15,12 @@ AT_ONCE = 2
 
 
 def run_here(label, names):
-    """The tests of these names in this process; the exit status."""
+    """Runs the named tests in this process. Returns the exit status."""
     result = unittest.TextTestRunner(verbosity=2).run(unittest.TestLoader().loadTestsFromNames(names))
-    # A test counts once, however many of its rows fail; a module that cannot be set up counts as well.
+    # A test counts once for all of its failed rows. A failed set-up of a module counts as a failed test.
     bad = {getattr(test, "test_case", test).id() for test, _ in result.failures + result.errors}
     fixtures = sum(name.startswith(("setUp", "tearDown")) for name in bad)
-    # A skipped row leaves its test a passed one, and a class that cannot be set up has started no test.
+    # A test with a skipped row still passes. A class whose set-up is skipped has started no test.
     skipped = [test for test, _ in result.skipped if isinstance(test, unittest.TestCase) and not hasattr(test, "test_case")]
     for test, reason in result.skipped:
         print(f"skipped: {test.id()}: {' '.join(reason.split())}")
@@ -29,9 +29,14 @@ def run_here(label, names):
     return 1 if bad or (result.testsRun == 0 and not result.skipped) else 0
 
 
+def failed_tests(text):
+    """What unittest reports of each failed test in its output `text`; empty if it has reported none."""
+    return "".join(re.findall(r"^={70}\n(?:FAIL|ERROR): .*?(?=^={70}\n|^-{70}\nRan )", text, re.M | re.S))
+
+
 def run_apart(label, script, names, alone=()):
-    """The tests of these names by `script NAME...`, one process a module; modules in `alone` after all others, with
-    nothing beside them. The exit status."""
+    """Runs the named tests with `script NAME...`, one process per module. Modules in `alone` run after all others, one at
+    a time. Returns the exit status."""
     modules = {}
     for name in names:
         modules.setdefault(name.partition(".")[0], []).append(name)
@@ -39,6 +44,7 @@ def run_apart(label, script, names, alone=()):
         return run_here(label, names)
     together = [module for module in modules if module not in alone]
     totals = [0, 0, 0]
+    failures = []
 
     def run(module):
         began = time.monotonic()
@@ -47,11 +53,13 @@ def run_apart(label, script, names, alone=()):
             status = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT).returncode
             log.seek(0)
             text = log.read()
-        told = re.findall(rf"^{label}: (\d+) passed, (\d+) failed, (\d+) skipped$", text, re.M)
-        counts = [int(count) for count in told[-1]] if told else [0, 0, 0]
+        matches = re.findall(rf"^{label}: (\d+) passed, (\d+) failed, (\d+) skipped$", text, re.M)
+        counts = [int(count) for count in matches[-1]] if matches else [0, 0, 0]
         if status and not counts[1]:
-            counts[1] = 1  # it ended before it could count
+            counts[1] = 1  # the process ended before it printed its totals
         body = re.sub(rf"^{label}: .*\n", "", text, flags=re.M)
+        if status:
+            failures.append(f"== failed: {module}\n{failed_tests(text) or body}")
         sys.stdout.write(f"== {module}: {time.monotonic() - began:.0f} s\n{body}")
         sys.stdout.flush()
         return counts
@@ -62,7 +70,9 @@ def run_apart(label, script, names, alone=()):
             for counts in pool.map(run, batch):
                 totals = [sum(pair) for pair in zip(totals, counts)]
         finally:
-            pool.shutdown(cancel_futures=True)  # after Ctrl-C, which the modules have got as well
+            pool.shutdown(cancel_futures=True)  # after Ctrl-C, which the modules have received too
+    # Once more at the end, where the reader of a long log looks.
+    print("".join(failures), end="")
     print(f"{label}: {totals[0]} passed, {totals[1]} failed, {totals[2]} skipped")
     return 1 if totals[1] or sum(totals) == 0 else 0
 

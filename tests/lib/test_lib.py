@@ -1,4 +1,4 @@
-"""What tests/run says of its steps, how modules are counted, and the closure of includes."""
+"""Tests of the runner of steps, of the totals of modules and of the closure of includes."""
 
 import contextlib
 import io
@@ -17,7 +17,7 @@ import modules  # noqa: E402
 
 
 def steps(script):
-    """(status, output without figures, table of times) of a script after tests/lib/steps."""
+    """(status, output, table of times) of a script that sources tests/lib/steps."""
     with tempfile.TemporaryDirectory() as folder:
         run = ["bash", "-c", f"set -euo pipefail; only=(); source {HERE}/steps\n{script}\nfinish"]
         done = subprocess.run(run, cwd=folder, capture_output=True, text=True)
@@ -36,17 +36,17 @@ class Steps(unittest.TestCase):
                 got, output, _ = steps(f"one() {{ {body}; }}; step one")
                 self.assertEqual((got, output.splitlines()[-1]), (status, totals))
 
-    def test_an_error_in_the_middle_fails_the_step_and_the_next_one_runs(self):
+    def test_a_failing_command_fails_the_step_and_the_next_step_runs(self):
         status, output, _ = steps("one() { echo begun; false; echo never; }; two() { :; }; step one; step two")
         self.assertEqual((status, output.splitlines()[-2:]), (1, ["failed: one", "1 passed, 1 failed, 0 skipped"]))
         self.assertIn("    | begun", output)
         self.assertNotIn("never", output)
 
-    def test_what_a_step_says_stands_in_its_line(self):
+    def test_the_line_of_a_step_has_its_result(self):
         _, output, _ = steps("one() { echo 'one: 7 things'; echo 'skipped: b'; echo 'skipped: b'; }; step one")
         self.assertRegex(output, r"==> one +ok +\d+s wall +\d+s cpu  one: 7 things\n    skipped: b \(2 times\)\n")
 
-    def test_the_slowest_step_is_the_first_of_the_table(self):
+    def test_the_table_of_times_is_sorted_by_duration(self):
         _, _, times = steps("one() { :; }; two() { sleep 0.5; }; step one; step two")
         self.assertEqual([line.split()[-1] for line in times.splitlines()], ["step", "two", "one", "all"])
 
@@ -70,8 +70,8 @@ class A(unittest.TestCase):
 
 
 class Modules(unittest.TestCase):
-    def told(self, body):
-        """(status, last line, lines that tell of what was skipped)"""
+    def run_module(self, body):
+        """(status, last line, lines of skipped tests)"""
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(sys, "path", [folder, *sys.path]):
             pathlib.Path(folder, "test_told.py").write_text(body, encoding="utf-8")
             self.addCleanup(sys.modules.pop, "test_told", None)
@@ -81,8 +81,8 @@ class Modules(unittest.TestCase):
         lines = said.getvalue().splitlines()
         return status, lines[-1], [line for line in lines if line.startswith("skipped: ")]
 
-    def test_what_is_skipped_is_counted_and_told(self):
-        status, totals, skipped = self.told(MODULE)
+    def test_skipped_tests_are_counted_and_reported(self):
+        status, totals, skipped = self.run_module(MODULE)
         self.assertEqual((status, totals), (0, "told: 2 passed, 0 failed, 3 skipped"))
         self.assertEqual(skipped, ["skipped: test_told.A.test_rows [1]: absent", "skipped: test_told.A.test_rows [2]: absent",
                                    "skipped: test_told.A.test_skipped: not here"])
@@ -94,7 +94,27 @@ class Modules(unittest.TestCase):
         for body, totals in table:
             with self.subTest(body):
                 sys.modules.pop("test_told", None)
-                self.assertEqual(self.told(body)[:2], (1, totals))
+                self.assertEqual(self.run_module(body)[:2], (1, totals))
+
+    def test_failed_tests_are_repeated_at_the_end(self):
+        with tempfile.TemporaryDirectory() as folder:
+            bodies = {"test_good": "import unittest\nclass A(unittest.TestCase):\n def test_a(self): pass\n",
+                      "test_bad": "import unittest\nclass A(unittest.TestCase):\n def test_b(self): self.fail('no b')\n"
+                                  " def test_c(self): pass\n def test_d(self): raise ValueError('no d')\n",
+                      "test_gone": "import os\nprint('last words', flush=True)\nos._exit(3)\n"}
+            for name, body in bodies.items():
+                pathlib.Path(folder, f"{name}.py").write_text(body, encoding="utf-8")
+            script = pathlib.Path(folder, "run")
+            script.write_text(f"import sys\nsys.path[:0] = ['{folder}', '{HERE}']\nimport modules\n"
+                              "names = sys.argv[1:] or ['test_bad', 'test_gone', 'test_good']\n"
+                              "sys.exit(modules.run_apart('told', __file__, names))\n", encoding="utf-8")
+            done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+        _, _, end = done.stdout.partition("== failed: ")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(end.splitlines()[-1], "told: 2 passed, 3 failed, 0 skipped")
+        for part in ("FAIL: test_b", "no b", "ERROR: test_d", "no d", "failed: test_gone\nlast words\n"):
+            self.assertIn(part, f"failed: {end}")
+        self.assertNotIn("test_c", end)
 
 
 class Includes(unittest.TestCase):
@@ -104,8 +124,8 @@ class Includes(unittest.TestCase):
         for name in ("webhook/review/conversion.cpp", "webhook/review/conversion.h", "common/json/value.h"):
             self.assertIn(root / name, ours)
         ours, _ = includes.closure(root / "tests/unit/admission/request_test.cpp")
-        self.assertIn(root / "tests/unit/rules/support.h", ours, "found in a folder of the target's")
-        self.assertTrue(any(header.startswith("rapidjson/") for header in others), "named by a header of ours only")
+        self.assertIn(root / "tests/unit/rules/support.h", ours, "found in an include folder of the target")
+        self.assertTrue(any(header.startswith("rapidjson/") for header in others), "included by another header only")
 
 
 if __name__ == "__main__":

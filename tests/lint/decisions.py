@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Whether every id of a decision that the repository cites has a row in common/decisions.md, and nothing
-cites documents that are not part of the repository.
+"""Checks that every cited decision id has a row in common/decisions.md, and that no file cites documents outside of the
+repository.
 
-usage: decisions.py [FOLDER]   prints what is wrong as FILE:LINE: WHAT, exit 1; FOLDER is a git work tree
+usage: decisions.py [FOLDER]   prints errors as FILE:LINE: ERROR, exit status 1; FOLDER is a git work tree
 """
 
 import re
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 TABLE = "common/decisions.md"
-# Inputs of fuzzers are bytes, the licence is not ours, and this folder shows what is wrong.
+# Inputs of fuzzers are bytes, the licence is an external text, and this folder contains examples of errors.
 EXEMPT = ("tests/fuzz/corpus/", "tests/lint/", "LICENSE")
 
 SUBJECTS = "pod|child|adm|cert|scope|ctl|conv|life|a1|b1|cfg|leg"
@@ -32,7 +32,7 @@ FOREIGN = (
 
 
 def rows(table):
-    """Ids of the first cells, aliases in brackets too, each with its line."""
+    """The ids in the first cells, including aliases in brackets, each with its line."""
     found = []
     for number, line in enumerate(table.splitlines(), 1):
         if line.startswith("| "):
@@ -41,19 +41,19 @@ def rows(table):
 
 
 def known(table):
-    """The ids that have a row, and what is wrong with the rows."""
+    """The ids that have a row, and the errors in the rows."""
     first, wrong = {}, []
     for name, number in rows(table):
         if name in first:
-            wrong.append((TABLE, number, f"{name} has a row already, in line {first[name]}"))
+            wrong.append((TABLE, number, f"{name} already has a row in line {first[name]}"))
         first.setdefault(name, number)
     if not first:
-        wrong.append((TABLE, 1, "holds no rows of decisions"))
+        wrong.append((TABLE, 1, "has no rows of decisions"))
     return set(first), wrong
 
 
 def judge(path, text, ids):
-    """What is wrong in one file."""
+    """The errors in one file."""
     for number, line in enumerate(text.splitlines(), 1):
         for name in ID.findall(line):
             if name not in ids:
@@ -62,11 +62,11 @@ def judge(path, text, ids):
             yield path, number, f'"{match[0]}": write each id in full'
         for pattern in FOREIGN:
             for match in pattern.finditer(line):
-                yield path, number, f'"{match[0]}" is not part of the repository: say what it says'
+                yield path, number, f'"{match[0]}" is not part of the repository: state the reason instead'
 
 
 def check(root):
-    """(what is wrong, number of rows, files read, citations) of the work tree at `root`."""
+    """(errors, number of rows, files read, citations) of the work tree at `root`."""
     listing = subprocess.run(["git", "ls-files", "-coz", "--exclude-standard"], cwd=root, check=True,
                              capture_output=True).stdout
     paths = sorted(name for name in listing.decode().split("\0") if name and not name.startswith(EXEMPT))

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Whether includes follow the link edges of CMake, and these have no cycle.
+"""Checks that includes follow the link dependencies of CMake, and that these have no cycle.
 
-usage: layers.py [FOLDER]   prints the edges, then what is wrong as FILE:LINE: WHAT, exit 1
+usage: layers.py [FOLDER]   prints the dependencies, then errors as FILE:LINE: ERROR, exit status 1
 
-- A file may include a header of another library only if its own library links that one, directly or through PUBLIC
-  edges; a header needs PUBLIC edges alone, as its users compile it too.
-- A library links no other one of ours that none of its files includes.
+- A file may only include a header of another library that its own library links, directly or through PUBLIC
+  dependencies. A header may only use PUBLIC dependencies, because its users compile it too.
+- A library may only link libraries of this repository whose headers it includes.
 """
 
 import re
@@ -34,7 +34,7 @@ def without_comments(text):
 
 
 def read_libraries(root):
-    """Libraries and programs of ours by name, as the CMakeLists.txt below `root` declare them."""
+    """The libraries and programs that the CMakeLists.txt files below `root` declare, by name."""
     libraries = {}
     for listing in sorted(path for top in TOP for path in (root / top).rglob("CMakeLists.txt")):
         folder = listing.parent
@@ -62,8 +62,8 @@ def read_libraries(root):
 
 
 def owners(root, libraries):
-    """The library of every source and header. A header is of the library that compiles its namesake, else the sources
-    of its folder, else of the folder's own CMakeLists.txt."""
+    """The library of every source and header. A header belongs to the library with the source of the same name, else to
+    the one with the sources of its folder, else to the one declared in its folder."""
     owner = {}
     for library in libraries.values():
         for source in library.files:
@@ -85,7 +85,7 @@ def owners(root, libraries):
 
 
 def closure(names, libraries):
-    """`names` and what they link PUBLIC, and so on."""
+    """`names` and their transitive PUBLIC dependencies."""
     seen, todo = set(), list(names)
     while todo:
         name = todo.pop()
@@ -96,7 +96,7 @@ def closure(names, libraries):
 
 
 def cycle(libraries):
-    """The names along a cycle of link edges; empty when there is none."""
+    """The names along a cycle of link dependencies; empty when there is none."""
     done = set()
 
     def walk(name, path):
@@ -145,7 +145,7 @@ def judge(root):
 
 
 def levels(libraries):
-    """The libraries from the bottom; call it only when there is no cycle."""
+    """The libraries from the bottom up. There must be no cycle."""
     ordered, left = [], set(libraries)
     while left:
         level = sorted(name for name in left if not libraries[name].links() & left)

@@ -1,4 +1,4 @@
-"""The check of citations finds what it must find, and nothing else."""
+"""Tests of decisions.py."""
 
 import subprocess
 import sys
@@ -18,11 +18,11 @@ TABLE = """# Decisions
 | dec-7 | adds | KEEP | |
 """
 UNKNOWN = "has no row in common/decisions.md"
-FOREIGN = "is not part of the repository: say what it says"
+FOREIGN = "is not part of the repository: state the reason instead"
 
 
 class Lines(unittest.TestCase):
-    """One line of a comment each."""
+    """Each row is one line of a file."""
 
     ROWS = (
         ("// The cache (pod-Q1).", ""),
@@ -34,7 +34,7 @@ class Lines(unittest.TestCase):
         ("// Quirks pod-Q1, pod-Q2.", ""),
         ("// Quirks pod-Q1, Q2.", '"pod-Q1, Q2": write each id in full'),
         ("// pod-Q1 to Q2", '"pod-Q1 to Q2": write each id in full'),
-        ("// cert-like ids such as web-Q1 and index-3 are nobody's", ""),
+        ("// other ids such as web-Q1 and index-3 are ignored", ""),
         ("// Ports (spec/children.md).", f'"spec/children.md" {FOREIGN}'),
         ("// Ports (children.md 6).", f'"children.md" {FOREIGN}'),
         ("// Rule 1 of quirks.md", f'"quirks.md" {FOREIGN}'),
@@ -59,16 +59,16 @@ class Lines(unittest.TestCase):
 
 
 class Tables(unittest.TestCase):
-    def test_a_row_twice(self):
+    def test_a_duplicate_row(self):
         _, wrong = decisions.known(TABLE + "| child-Q3 | once more | KEEP | |\n")
-        self.assertEqual(wrong, [("common/decisions.md", 7, "child-Q3 has a row already, in line 5")])
+        self.assertEqual(wrong, [("common/decisions.md", 7, "child-Q3 already has a row in line 5")])
 
     def test_no_rows(self):
         self.assertEqual(len(decisions.known("# Decisions\n")[1]), 1)
 
 
 class Trees(unittest.TestCase):
-    """The whole program over a work tree."""
+    """Runs the program on a work tree."""
 
     def run_over(self, files):
         with tempfile.TemporaryDirectory() as folder:
@@ -82,18 +82,18 @@ class Trees(unittest.TestCase):
         return done.returncode, done.stdout
 
     def test_good(self):
-        status, said = self.run_over({"common/decisions.md": TABLE, "a.h": "// pod-Q1\n", "b.zst": b"\xff pod-Q9"})
-        self.assertEqual((status, said), (0, "decisions: 1 citations in 2 files, 5 ids have a row, 0 wrong\n"))
+        status, output = self.run_over({"common/decisions.md": TABLE, "a.h": "// pod-Q1\n", "b.zst": b"\xff pod-Q9"})
+        self.assertEqual((status, output), (0, "decisions: 1 citations in 2 files, 5 ids have a row, 0 wrong\n"))
 
     def test_unknown_id(self):
-        status, said = self.run_over({"common/decisions.md": TABLE, "tests/e2e/list.txt": "x\nJob y pod-Q77 # z\n"})
+        status, output = self.run_over({"common/decisions.md": TABLE, "tests/e2e/list.txt": "x\nJob y pod-Q77 # z\n"})
         self.assertEqual(status, 1)
-        self.assertIn(f"tests/e2e/list.txt:2: pod-Q77 {UNKNOWN}\n", said)
+        self.assertIn(f"tests/e2e/list.txt:2: pod-Q77 {UNKNOWN}\n", output)
 
-    def test_unknown_id_in_the_table_itself(self):
-        status, said = self.run_over({"common/decisions.md": TABLE + "| cfg-Q4 | see ctl-Q1 | FIX | |\n"})
+    def test_unknown_id_in_the_table(self):
+        status, output = self.run_over({"common/decisions.md": TABLE + "| cfg-Q4 | see ctl-Q1 | FIX | |\n"})
         self.assertEqual(status, 1)
-        self.assertIn(f"common/decisions.md:7: ctl-Q1 {UNKNOWN}\n", said)
+        self.assertIn(f"common/decisions.md:7: ctl-Q1 {UNKNOWN}\n", output)
 
     def test_no_table(self):
         self.assertEqual(self.run_over({"a.h": "// nothing\n"})[0], 1)

@@ -1,4 +1,4 @@
-"""Tests of layers.py: each row is a small tree with one fault."""
+"""Tests of layers.py. Each row is a small tree with one error."""
 
 import sys
 import tempfile
@@ -21,21 +21,21 @@ GOOD = {
     "webhook/main.cpp": '#include "common/low/low.h"\n#include "common/mid/mid.h"\n',
 }
 
-# title, files laid over GOOD, what is wrong
+# title, files that replace those of GOOD, expected errors
 FAULTS = [
     ("an include upwards", {"common/low/low.cpp": '#include "common/mid/mid.h"\n'},
      ["common/low/low.cpp:1: low does not link mid"]),
-    ("a header behind a private edge",
+    ("a header that needs a PUBLIC dependency",
      {"common/mid/CMakeLists.txt": "add_library(mid STATIC mid.cpp)\ntarget_link_libraries(mid PRIVATE low)\n",
       "webhook/main.cpp": '#include "common/mid/mid.h"\n'},
      ["common/mid/mid.h:1: mid does not link low PUBLIC"]),
-    ("a private edge does not serve the next library",
+    ("a private dependency is not transitive",
      {"common/mid/CMakeLists.txt": "add_library(mid STATIC mid.cpp)\ntarget_link_libraries(mid PRIVATE low)\n",
       "common/mid/mid.h": "", "common/mid/mid.cpp": '#include "common/low/low.h"\n'},
      ["webhook/main.cpp:1: top does not link low"]),
-    ("an edge that nothing needs", {"webhook/main.cpp": ""},
+    ("an unused dependency", {"webhook/main.cpp": ""},
      ["webhook/CMakeLists.txt:1: top links mid, but includes none of its headers"]),
-    ("a header of no library", {"certs/lost.h": "", "webhook/main.cpp": '#include "certs/lost.h"\n#include "common/mid/mid.h"\n'},
+    ("a header without a library", {"certs/lost.h": "", "webhook/main.cpp": '#include "certs/lost.h"\n#include "common/mid/mid.h"\n'},
      ["webhook/main.cpp:1: certs/lost.h belongs to no library"]),
     ("a cycle",
      {"common/low/CMakeLists.txt": "add_library(low STATIC low.cpp)\ntarget_link_libraries(low PRIVATE mid)\n",
@@ -44,7 +44,7 @@ FAULTS = [
 ]
 
 
-def judged(files):
+def check(files):
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder).resolve()
         for name, text in files.items():
@@ -54,15 +54,15 @@ def judged(files):
 
 
 class Layers(unittest.TestCase):
-    def test_a_tree_without_faults(self):
-        libraries, wrong = judged(GOOD)
+    def test_a_tree_without_errors(self):
+        libraries, wrong = check(GOOD)
         self.assertEqual(wrong, [])
         self.assertEqual(layers.levels(libraries), ["low", "mid", "top"])
 
-    def test_faults(self):
+    def test_errors(self):
         for title, files, expected in FAULTS:
             with self.subTest(title):
-                self.assertEqual(judged({**GOOD, **files})[1], expected)
+                self.assertEqual(check({**GOOD, **files})[1], expected)
 
 
 if __name__ == "__main__":

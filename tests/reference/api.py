@@ -1,4 +1,4 @@
-"""The API server of a kubeconfig: HTTPS requests over connections that stay, one for each thread."""
+"""The API server of a kubeconfig: HTTPS requests over kept connections, one per thread."""
 
 import base64
 import functools
@@ -57,7 +57,7 @@ class Api:
         return {one["kind"]: one["name"] for one in got["resources"] if "/" not in one["name"]}
 
     def collection(self, namespace, document):
-        """The path under which objects like the document are created; None if the server does not know the kind."""
+        """The path for creating objects like the document; None if the server does not know the kind."""
         version = document["apiVersion"]
         plural = self.resources(version).get(document["kind"])
         return plural and f"{base_of(version)}/namespaces/{namespace}/{plural}"
@@ -72,7 +72,7 @@ def _tls(cluster, user):
     with tempfile.TemporaryDirectory() as folder:
 
         def file(key, holder):
-            """A file of the kubeconfig, or one for as long as it takes with what stands in it."""
+            """The path of a file of the kubeconfig, or of a temporary file with its inline data."""
             if not holder.get(f"{key}-data"):
                 return holder.get(key)
             path = pathlib.Path(folder, key)

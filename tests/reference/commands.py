@@ -1,6 +1,6 @@
-"""What is wrong with the command lines that the reference writes for multinode services, and how it reads put right.
+"""The errors in the reference's command lines for multinode services, and the corrected command lines.
 
-The rules are written down here once more, apart from the renderer, so that it cannot agree with itself alone.
+The rules are implemented here independently of the renderer, so that the renderer is not compared with itself.
 """
 
 import itertools
@@ -16,7 +16,7 @@ ADDED = re.compile(
     r"|--data-parallel-hybrid-lb .*?--data-parallel-rpc-port \d+"
     r"|--dist-init-addr \S+ --nnodes \d+ --node-rank (?:\$\(\(.*?\)\)|\S+)"
 )
-REFERENCE = r"\$\([A-Za-z_][-A-Za-z0-9_.]*\)"  # what the kubelet expands
+REFERENCE = r"\$\([A-Za-z_][-A-Za-z0-9_.]*\)"  # expanded by the kubelet
 
 
 def _items(container):
@@ -24,7 +24,7 @@ def _items(container):
 
 
 def reference_quote(text):
-    """How the reference quotes an argument for a shell."""
+    """Quotes an argument for a shell like the reference."""
     if not re.search(r"[ \t\n'\"\\{}\[\]$`!]", text):
         return text
     for char in '\\"$`':
@@ -33,7 +33,7 @@ def reference_quote(text):
 
 
 def shell_quote(text, inside_single_quotes=False):
-    """How an argument must be quoted: metacharacters count, references of the kubelet stay, quotes are balanced."""
+    """Quotes an argument correctly: metacharacters are quoted, references for the kubelet stay, quotes are balanced."""
     if re.fullmatch(REFERENCE, text) or not re.search(r"[ \t\n'\"\\{}\[\]$`!;&|<>()*?~#]", text):
         return text
 
@@ -46,7 +46,7 @@ def shell_quote(text, inside_single_quotes=False):
 
 
 def _requoted(text, container):
-    """Each argument of the user's, quoted as it must be."""
+    """Quotes each argument of the user correctly."""
     single = "bash -c '" in text
     for key in ("command", "args"):
         items = container.get(key) or []
@@ -55,7 +55,7 @@ def _requoted(text, container):
         )
         if items and wrong != right:
             text = text.replace(wrong, right, 1)
-    if single:  # a text of a shell that stands in quotes as it is
+    if single:  # a shell's text in quotes, which stays unchanged
         for item in container.get("args") or []:
             if "'" in item:
                 text = text.replace(item, item.replace("'", "'\"'\"'"))
@@ -63,17 +63,17 @@ def _requoted(text, container):
 
 
 def _with_leaders_address(text, _):
-    """No shell reads these arguments: only the kubelet's form is expanded."""
+    """No shell reads these arguments, so only the kubelet's form is expanded."""
     return text.replace("$LWS_LEADER_ADDRESS", "$(LWS_LEADER_ADDRESS)")
 
 
 def _with_rank(text, _):
-    """The kubelet takes `$((` and the first `)` for its own: the shell's variable belongs inside the arithmetic."""
+    """The kubelet would expand `$((` up to the first `)`, so the arithmetic must have the shell's variable."""
     return re.sub(r"\$\(\( (\d+) \* \$\(LWS_WORKER_INDEX\) \)\)", r"$(( \1 * LWS_WORKER_INDEX ))", text)
 
 
 def _with_flags_at_module(text, _):
-    """The flags belong behind `-m dynamo.<framework>`, once a segment."""
+    """The flags must follow `-m dynamo.<framework>`, once per segment."""
     found = ADDED.search(text)
     if not found:
         return text
@@ -84,7 +84,7 @@ def _with_flags_at_module(text, _):
 
 
 def _with_ray_inside(text, container):
-    """The flag for Ray belongs into the text that a shell runs, not behind it."""
+    """The flag for Ray must be in the text that a shell runs, not after it."""
     if not text.startswith("ray start") or not text.endswith(RAY):
         return text
     start = text.partition("&& ")[0] + "&& "
@@ -100,7 +100,7 @@ def _with_ray_inside(text, container):
 
 
 def corrections(text, container, is_leader_worker_set):
-    """Every form that a command line has after one or several corrections."""
+    """All forms of a command line after one or several corrections."""
     known = [_requoted, _with_flags_at_module, _with_ray_inside]
     if is_leader_worker_set:
         known += [_with_leaders_address, _with_rank]
@@ -115,8 +115,8 @@ def corrections(text, container, is_leader_worker_set):
 
 
 def has_other_sizes(container):
-    """Whether a parallel size stands in words that the reference does not read: `--flag=value`, a short form, or
-    in the command."""
+    """Whether a parallel size is in a notation that the reference does not read: `--flag=value`, a short form, or in
+    the command."""
     words = " ".join(_items(container)).split()
     for word in words:
         name, equals, _ = word.partition("=")
@@ -126,7 +126,7 @@ def has_other_sizes(container):
 
 
 def stripped(container):
-    """The words of a container's command line without the flags for several nodes and what wraps it in a shell."""
+    """The words of a container's command line without multinode flags and without a wrapping shell."""
     if not isinstance(container, dict):
         return None
     text = " ".join(_items(container))
@@ -136,5 +136,5 @@ def stripped(container):
 
 
 def is_ray_worker(container):
-    """Whether all that a container does is to join the leader's Ray cluster, in place of the user's command."""
+    """Whether a container only joins the leader's Ray cluster instead of running the user's command."""
     return bool(re.fullmatch(r"/bin/sh -c ray start --address=\S+:6379 --block", " ".join(_items(container))))

@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
-"""Compares recorded children with the reference's, field by field.
+"""Compares recorded children with those of the reference, field by field.
 
 usage: compare.py THEIRS OURS [--accept FILE] [--ledger FILE]... [--write] [--hashes] [-v]
 
-THEIRS and OURS are folders of recordings, one JSON file a case, as record.py and record_render.py write them. Compared
-are the decision on each input, and every child by kind and name. What does not count: folding.py.
+THEIRS and OURS are folders of recordings with one JSON file per case, as written by record.py, record_render.py and
+record_live.py. The decision on each input and every child by kind and name are compared. folding.py lists the ignored
+differences. The Secret with the SSH key of MPI is only compared with live recordings.
 
---accept FILE: accepted deviations, one a line (deviations.py). They hold for every input, also for those not seen yet.
+--accept FILE: accepted deviations, one per line (deviations.py). They apply to every input, including new ones.
 --ledger FILE: the accepted differences of these recordings, value by value (ledger.py). A difference then counts as
-    accepted only if a line of --accept covers it AND it stands in the ledger; a line of the ledger that no longer occurs
-    is a difference, too. --write writes the ledger anew.
---hashes: worker hashes in names and labels count, too.
---unused: tell the lines of --accept that nothing meets.
+        accepted only if a line of --accept covers it AND it is in the ledger. A line of the ledger that no longer occurs is
+        also a difference. --write rewrites the ledger.
+    --hashes: also compare worker hashes in names and labels.
+    --unused: print the lines of --accept that match no difference.
 
-A child that the API server refused is a failure, whatever the reference did. An input that the reference admitted and
-then failed to deploy may be refused at once. Exit status 1 when anything differs that is not accepted.
+A child that the API server rejects is always a failure. An input that the reference admitted and then failed to deploy may
+be denied at admission. The exit status is 1 if a difference is not accepted.
 """
 
 import argparse
@@ -28,11 +29,11 @@ import deviations as accepted_lines
 import ledger as ledgers
 from context import Context
 from differences import ABSENT, Difference, differences, written
-from folding import is_foreign, read
+from folding import MPI_SECRET, is_foreign, read
 
 NOT_IN_LEDGER = "not in the ledger"
-MOST_SHOWN = 400
-# A field in what kubectl prints of a denial, before the kind of the error.
+MAX_SHOWN = 400
+# A field path in kubectl's output for a denial, before the kind of the error.
 FIELD = re.compile(
     r"((?:spec|metadata)\S*): "
     r"(?:Invalid value|Required value|Forbidden|Duplicate value|Unsupported value|Too long|Too many|Not found)"
@@ -40,7 +41,7 @@ FIELD = re.compile(
 
 
 def decision(recording):
-    """The decision on an input; of a denial the fields, not the words."""
+    """The decision on an input. For a denial the fields count, but not the messages."""
     if not recording.admitted:
         errors = [
             line for message in recording.messages for line in message.splitlines() if not line.startswith("Warning: ")
@@ -50,7 +51,7 @@ def decision(recording):
 
 
 def compared(theirs, ours):
-    """The names of the children of a case that count."""
+    """The names of the compared children of a case."""
     if not (theirs.admitted and ours.admitted):
         return []
     brought = {
@@ -58,6 +59,8 @@ def compared(theirs, ours):
         for key, child in theirs.children.items()
         if is_foreign(child) and (key not in ours.children or is_foreign(ours.children[key]))
     }
+    if not ours.live:  # only a controller can create a key
+        brought.add(MPI_SECRET)
     return sorted((theirs.children.keys() | ours.children.keys()) - brought)
 
 
@@ -75,15 +78,15 @@ def differences_of_case(theirs, ours):
 
 
 class Comparison:
-    """The outcome for all cases so far."""
+    """The accumulated outcome of all cases."""
 
     def __init__(self, lines, ledger=None):
         self._lines = lines
         self._ledger = None if ledger is None else ledger.copy()
         self.used = collections.Counter()
-        self.entries = []  # what a new ledger holds
+        self.entries = []  # the lines of a new ledger
         self.unexplained = []  # (difference, why)
-        self.refused = []  # (case, what the API server said)
+        self.refused = []  # (case, error of the API server)
         self.missing = []  # cases that were not recorded
         self.cases = self.same_decision = self.refused_at_once = self.children = self.equal = 0
 
@@ -120,7 +123,7 @@ class Comparison:
         return sorted((+(self._ledger or collections.Counter())).elements())
 
     def noticed(self):
-        """Whether anything is not as it should be."""
+        """Whether there is any unaccepted difference."""
         return bool(self.unexplained or self.refused or self.missing or self.gone())
 
     def summary(self):
@@ -131,20 +134,20 @@ class Comparison:
             "not recorded": len(self.missing),
             "gone from the ledger": len(self.gone()),
         }
-        told = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+        kinds = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
         return (
             f"same decision on {self.same_decision} of {self.cases - self.refused_at_once} inputs, {self.refused_at_once} "
             f"refused at once that the reference failed to deploy; {self.equal} of {self.children} children equal, "
-            f"{len(self.entries)} differences accepted, {sum(counts.values())} not{f' ({told})' if told else ''}"
+            f"{len(self.entries)} differences accepted, {sum(counts.values())} not{f' ({kinds})' if kinds else ''}"
         )
 
     def details(self):
-        """What is not as it should be, as text."""
+        """The unaccepted differences as text."""
         for case, refusal in self.refused:
             if "render" in refusal:
                 yield f"{case}: rendering failed: {refusal['render']}"
             else:
-                yield f"{case}: the API server refuses {refusal['kind']} {refusal['name']}: {refusal['message']}"
+                yield f"{case}: the API server rejects {refusal['kind']} {refusal['name']}: {refusal['message']}"
         for case in self.missing:
             yield f"{case}: not recorded"
         for item, why in self.unexplained:
@@ -156,11 +159,11 @@ class Comparison:
 
 
 def _shown(value):
-    return repr(value) if value is ABSENT else json.dumps(value)[:MOST_SHOWN]
+    return repr(value) if value is ABSENT else json.dumps(value)[:MAX_SHOWN]
 
 
 def compare(theirs, ours, lines, ledger=None, hashes=False):
-    """A Comparison of the reference's recordings, one file a case, with those of the same names in the folder `ours`."""
+    """A Comparison of the reference's recordings with the files of the same names in the folder `ours`."""
     comparison = Comparison(lines, ledger)
     for golden in theirs:
         recorded = pathlib.Path(ours, golden.name)
@@ -194,7 +197,7 @@ def main():
         print(line)
     for line in lines if options.unused else ():
         if not comparison.used[line.text]:
-            print(f"nothing meets: {line.text}")
+            print(f"unused: {line.text}")
     print(comparison.summary())
     return int(comparison.noticed())
 

@@ -1,7 +1,7 @@
-"""When a line of deviations.txt holds: conditions on the input, the child's two versions and the values that differ.
+"""The conditions of deviations.txt on the input, on the two versions of the child and on the differing values.
 
-Each takes the context of a difference and says yes or no. In deviations.txt a function's name is written with dashes;
-of several, joined by commas, all must hold. A condition speaks of any input, never of a recorded one.
+Each function takes the context of a difference and returns a bool. deviations.txt has its name with dashes. Several
+conditions are joined by commas, and all must hold. A condition applies to any input and never names a recorded one.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ PLANNER_ACCOUNT = "planner-serviceaccount"
 PROBES = ("livenessProbe", "readinessProbe")
 HANDLERS = ("exec", "grpc", "httpGet", "tcpSocket")
 CACHE_PATH = "/root/.cache/vllm"
-# What the API server puts in where a probe's number is zero or absent.
+# The API server's defaults for numbers of a probe that are zero or absent.
 PROBE_DEFAULTS = {"periodSeconds": 10, "timeoutSeconds": 1, "successThreshold": 1, "failureThreshold": 3}
 
 
@@ -43,12 +43,12 @@ def _limits(context):
 
 
 def label_of_the_service(context):
-    """Ours is the label that the service asks for."""
+    """Our value is the service's label."""
     return (context.service.get("labels") or {}).get(_key(context.found.path[-1])) == context.found.ours
 
 
 def operators_label_set_by_user(context):
-    """The user sets a label that is the operator's; theirs is the user's value."""
+    """The user sets a label of the operator, and their value is the user's."""
     key = _key(context.found.path[-1])
     metadata = context.service.get("extraPodMetadata") or {}
     given = [holder[key] for holder in (context.service.get("labels") or {}, metadata.get("labels") or {}) if key in holder]
@@ -56,19 +56,19 @@ def operators_label_set_by_user(context):
 
 
 def metadata_of_the_ingress(context):
-    """Ours is the label or annotation that the service asks for at its ingress."""
+    """Our value is the label or annotation in the service's ingress."""
     ingress = context.service.get("ingress") or {}
     return (ingress.get(context.found.path[-2]) or {}).get(_key(context.found.path[-1])) == context.found.ours
 
 
 def metrics_by_service(context):
-    """The service says otherwise than the graph whether its metrics are wanted."""
+    """The metrics annotation of the service differs from the graph's."""
     own = (context.service.get("annotations") or {}).get(METRICS)
     return own is not None and (own == "false") != (context.graph_annotations.get(METRICS) == "false")
 
 
 def with_checkpoint(context):
-    """The service, or the checkpoint itself, works with a checkpoint."""
+    """The service uses a checkpoint, or the object is a checkpoint."""
     return bool((context.service.get("checkpoint") or {}).get("enabled")) or context.manifest["kind"] == "DynamoCheckpoint"
 
 
@@ -87,14 +87,14 @@ def _given_probe(context):
 
 
 def another_handler_given(context):
-    """The user's probe of the main container has a handler, and it is another than the one that is gone."""
+    """The user's probe of the main container has another handler than the missing one."""
     probe, rest = _given_probe(context)
     given = [handler for handler in HANDLERS if probe.get(handler)]
     return bool(given) and rest[0] not in given
 
 
 def handler_given(context):
-    """The user's probe of the main container has this handler, and ours says what it says."""
+    """The user's probe of the main container has this handler, and our value is the user's."""
     probe, rest = _given_probe(context)
     handler = probe.get(rest[0])
     if not handler:
@@ -102,13 +102,13 @@ def handler_given(context):
     wanted = handler
     for segment in rest[1:]:
         wanted = wanted.get(_key(segment), ABSENT) if isinstance(wanted, dict) else ABSENT
-    if wanted in (ABSENT, ""):  # what the user's handler leaves out is not taken from the default one
+    if wanted in (ABSENT, ""):  # fields that the user's handler leaves out are not taken from the default one
         return context.found.ours in (ABSENT, "HTTP")
     return wanted == context.found.ours
 
 
 def zero_given(context):
-    """The user gives a zero or false here; ours has it, or what the API server takes in its place."""
+    """The user sets a zero or false. Our value is the same or the API server's default for it."""
     _, *rest = context.template_path()
     if rest[:1] == ["containers"]:
         value, rest = context.main_container, rest[2:]
@@ -120,13 +120,13 @@ def zero_given(context):
     return is_zero and context.found.ours in (0, False, ABSENT, PROBE_DEFAULTS.get(rest[-1] if rest else ""))
 
 
-def refused_for_two_handlers(context):
-    """The API server refused the reference's Deployment, whose probe had two handlers; nothing of it followed."""
+def rejected_for_two_handlers(context):
+    """The API server rejected the reference's Deployment, whose probe had two handlers, and its other children are missing."""
     return "may not specify more than 1 handler type" in context.failure()
 
 
 def every_component_failed(context):
-    """The Service of a model; none of the components that serve the model came to be in the reference."""
+    """The Service of a model, none of whose components exists in the reference."""
     models = {name: (service.get("modelRef") or {}).get("name") for name, service in context.services.items()}
     serving = [name for name, model in models.items() if model and context.found.name == MODEL_SERVICE + _digest(model)]
     return bool(serving) and all(context.failure_of(name) for name in serving)
@@ -139,8 +139,8 @@ def _digest(text):
 # --- variables
 
 
-def each_variable_once(context):
-    """Theirs has a variable twice; ours has each once, in the same order, with a value that theirs has for it."""
+def variables_deduplicated(context):
+    """Their list has a duplicate variable. Ours has each variable once, in the same order, with one of their values."""
     theirs, ours = context.found.theirs, context.found.ours
     if not isinstance(theirs, list) or not isinstance(ours, list):
         return False
@@ -159,13 +159,13 @@ def _is_subsequence(some, every):
     return all(item in rest for item in some)
 
 
-def refused_for_a_variable_twice(context):
-    """A workload whose schema keeps variables by name was refused in the reference, which wrote one twice."""
+def rejected_for_duplicate_variable(context):
+    """The API server rejected the reference's workload for a duplicate variable, because its schema keys variables by name."""
     return bool(re.search(r"env\S*: Duplicate value|duplicate entries for key", context.failure()))
 
 
 def cache_at_default_path(context):
-    """The first compilation cache is mounted at the engine's default path, and ours names that path."""
+    """The first compilation cache is mounted at the engine's default path, and our value is that path."""
     caches = [mount for mount in context.service.get("volumeMounts") or [] if mount.get("useAsCompilationCache")]
     ours = context.found.ours
     return (
@@ -176,33 +176,33 @@ def cache_at_default_path(context):
 
 
 def variable_of_the_graph(context):
-    """Ours is a variable of the graph or of the service."""
+    """Our variable is one of the graph or of the service."""
     given = [*((context.manifest.get("spec") or {}).get("envs") or []), *(context.service.get("envs") or [])]
     return context.found.ours in given
 
 
-def variable_given_twice(context):
-    """A checkpoint's Job: theirs has a variable of the operator in front of the user's own."""
-    return checkpoint_job(context) and each_variable_once(context)
+def duplicate_variable(context):
+    """A checkpoint's Job: their list has the operator's variable before the user's variable of the same name."""
+    return checkpoint_job(context) and variables_deduplicated(context)
 
 
 # --- resources
 
 
 def only_requests_gpu(context):
-    """The service requests GPUs without a limit, and ours is limited to what is requested."""
+    """The service requests GPUs without a limit, and our limit equals the request."""
     requested, kind = _requests(context).get("gpu"), _requests(context).get("gpuType") or _limits(context).get("gpuType")
     wanted = _key(context.found.path[-1]) == (kind or "nvidia.com/gpu")
     return wanted and bool(requested) and not _limits(context).get("gpu") and context.found.ours == requested
 
 
 def no_gpu_limit(context):
-    """A multinode service without a limit on GPUs, for which the reference makes no workload."""
+    """A multinode service without a GPU limit, for which the reference creates no workload."""
     return context.is_multinode and not _limits(context).get("gpu") and "LeaderWorkerSet" in context.failure()
 
 
 def main_container_renamed(context):
-    """The user calls the main container otherwise, and the reference then looks for `main`."""
+    """The user renames the main container, and the reference still looks for `main`."""
     return context.main_container.get("name") not in (None, "", "main")
 
 
@@ -214,24 +214,24 @@ def _is_epp(context):
 
 
 def epp_with_own_volumes(context):
-    """An endpoint picker for which the user gives volumes, none of them this one."""
+    """An endpoint picker with volumes of the user, but without this one."""
     given = [volume.get("name") for volume in _pod_spec(context).get("volumes") or []]
     return _is_epp(context) and bool(given) and _key(context.found.path[-1]) not in given
 
 
 def epp_with_own_mounts(context):
-    """An endpoint picker for which the user gives mounts, none of them this one."""
+    """An endpoint picker with mounts of the user, but without this one."""
     given = [mount.get("name") for mount in context.main_container.get("volumeMounts") or []]
     return _is_epp(context) and bool(given) and _key(context.found.path[-1]) not in given
 
 
-def refused_for_lost_volumes(context):
-    """The reference's endpoint picker mounts a volume of its own that the user's volumes drove out, and was refused."""
+def rejected_for_missing_volume(context):
+    """The API server rejected the reference's endpoint picker: it mounts a default volume that the user's volumes replace."""
     return bool(re.search(r"volumeMounts\S*: Not found: \"(epp-config|hf-cache)\"", context.failure()))
 
 
 def duplicates_left_out(context):
-    """Theirs has a volume's name or a mount's path twice; ours has each once and nothing else."""
+    """Their list has a duplicate volume name or mount path. Ours is the same list without duplicates."""
     theirs, ours = context.found.theirs, context.found.ours
     if not isinstance(theirs, list) or not isinstance(ours, list):
         return False
@@ -240,20 +240,20 @@ def duplicates_left_out(context):
     return (
         len(set(names)) < len(names)
         and len(set(kept)) == len(kept)
-        and set(names) - set(kept) <= {"shared-memory"}  # unused once the user mounts /dev/shm
+        and set(names) - set(kept) <= {"shared-memory"}  # unused when the user mounts /dev/shm
         and all(item in theirs for item in ours)
     )
 
 
 def own_shared_memory(context):
-    """The user mounts something at /dev/shm, or has a volume called shared-memory."""
+    """The user has a mount at /dev/shm or a volume named shared-memory."""
     mounts = [*(context.main_container.get("volumeMounts") or []), *(context.service.get("volumeMounts") or [])]
     volumes = [volume.get("name") for volume in _pod_spec(context).get("volumes") or []]
     return "shared-memory" in volumes or any("/dev/shm" in (m.get("mountPath"), m.get("mountPoint")) for m in mounts)
 
 
-def refused_for_duplicates(context):
-    """The API server refused the reference's workload for a volume or a mount that stands twice."""
+def rejected_for_duplicates(context):
+    """The API server rejected the reference's workload for a duplicate volume or mount."""
     return bool(re.search(r"(volumes|volumeMounts)\S*: (Duplicate value|Invalid value)|must be unique", context.failure()))
 
 
@@ -261,12 +261,12 @@ def refused_for_duplicates(context):
 
 
 def own_account(context):
-    """Ours is the account that the user names."""
+    """Our value is the user's account."""
     return context.found.ours == _pod_spec(context).get("serviceAccountName") and context.found.ours is not ABSENT
 
 
 def no_planner(context):
-    """The planner's account and its binding, in a graph without a planner."""
+    """The planner's account or its binding in a graph without a planner."""
     named = [(service.get("extraPodSpec") or {}).get("serviceAccountName") for service in context.services.values()]
     types = [service.get("componentType") for service in context.services.values()]
     return context.found.name.startswith(PLANNER_ACCOUNT) and "planner" not in types and PLANNER_ACCOUNT not in named
@@ -283,25 +283,25 @@ def _is_resolved_otherwise(context, service):
 
 
 def discovery_by_service(context):
-    """The service's discovery backend is another than the graph's, or one that nobody knows."""
+    """The service's discovery backend differs from the graph's or is unknown."""
     return _is_resolved_otherwise(context, context.service)
 
 
 def discovery_by_any_service(context):
-    """The account, role or binding of discovery, in a graph where some service's backend is another than the graph's."""
+    """The account, role or binding of discovery in a graph with a service whose backend differs from the graph's."""
     return "-k8s-service-discovery" in context.found.name and any(
         _is_resolved_otherwise(context, service) for service in context.services.values()
     )
 
 
 def secret_of_a_registry(context):
-    """A pull secret that the operator found for an image, not one that the user names."""
+    """A pull secret that the operator found for an image, not one of the user's."""
     given = [secret.get("name") for secret in _pod_spec(context).get("imagePullSecrets") or []]
     return _key(context.found.path[-1]) not in given
 
 
 def standalone_component(context):
-    """A component without a graph, whose names and labels the reference makes of nothing."""
+    """A component without a graph, whose names and labels are built from an empty name in the reference."""
     return context.is_standalone
 
 
@@ -309,35 +309,35 @@ def standalone_component(context):
 
 
 def graph_owns_the_model(context):
-    """The graph owns the Service of a model, in place of the component that came first."""
+    """The graph owns the Service of a model, instead of its first component."""
     owner = context.found.theirs if context.found.direction == "theirs" else context.found.ours
     if not context.found.name.startswith(MODEL_SERVICE) or not isinstance(owner, dict):
         return False
     if context.found.direction == "theirs":
         return owner.get("kind") == "DynamoComponentDeployment"
     wanted = {"kind": context.manifest["kind"], "name": context.graph_name, "blockOwnerDeletion": True, "controller": True}
-    if context.is_standalone:  # there may be several, and none of them controls it
+    if context.is_standalone:  # there may be several owners without a controller
         return {**owner, "blockOwnerDeletion": True} == {key: wanted[key] for key in wanted if key != "controller"}
     return owner == wanted
 
 
 def epp_without_discovery(context):
-    """An endpoint picker where discovery is not Kubernetes' own."""
+    """An endpoint picker with another discovery backend than kubernetes."""
     return _is_epp(context) and _discovery(context.graph_annotations) not in (None, "kubernetes")
 
 
 def not_a_frontend(context):
-    """A component that nobody outside the cluster may reach."""
+    """A component that is not exposed outside of the cluster."""
     return context.service_name is not None and context.service.get("componentType") != "frontend"
 
 
 def no_component_type(context):
-    """A service without a type: theirs selects a label that no pod has."""
+    """A service without a type, for which their selector has a label that no pod has."""
     return not context.service.get("componentType")
 
 
-def dots_read_dashes(context):
-    """A dotted graph: ours names the Service as it is called."""
+def service_name_with_dashes(context):
+    """A graph with dots in its name: our reference has the actual name of the Service."""
     theirs, ours = context.found.theirs, context.found.ours
     return (
         isinstance(theirs, str)
@@ -347,7 +347,7 @@ def dots_read_dashes(context):
 
 
 def dotted_graph(context):
-    """A child whose name may not hold the dots of the graph's name."""
+    """A child whose name may not contain the dots of the graph's name."""
     return "." in context.graph_name and context.found.name.startswith(_dashed(context))
 
 
@@ -355,17 +355,22 @@ def _dashed(context):
     return context.graph_name.replace(".", "-")
 
 
+def secret_not_mounted(context):
+    """No pod of ours mounts the Secret."""
+    return not context.has_text("ours", f'"secretName": "{context.found.name}"')
+
+
 # --- replicas
 
 
 def replicas_beside_multinode(context):
-    """A graph with a multinode service: ours has the replicas that the service asks for."""
+    """A graph with a multinode service: our value is the service's replicas."""
     asked = context.service.get("replicas", 1)
     return any(nodes_of(service) > 1 for service in context.services.values()) and context.found.ours == asked
 
 
 def replica_of_multinode(context):
-    """One of the replicas that a multinode service asks for; the reference stays at its first."""
+    """A further replica of a multinode service. The reference only creates the first."""
     index = re.search(r"-(\d+)$", context.found.name)
     return context.is_multinode and index is not None and 0 < int(index[1]) < context.service.get("replicas", 1)
 
@@ -374,21 +379,21 @@ def replica_of_multinode(context):
 
 
 def command_corrected(context):
-    """Ours is their command line with what a shell or the kubelet would misread put right, and nothing else."""
+    """Our command line is theirs, corrected where a shell or the kubelet would misread it, without other changes."""
     theirs, ours = context.found.theirs, context.found.ours
     if not context.is_multinode or not isinstance(theirs, str) or not isinstance(ours, str):
         return False
     return ours in commands.corrections(theirs, context.main_container, context.found.kind == "LeaderWorkerSet")
 
 
-def sizes_in_other_words(context):
-    """The user gives a parallel size in words that the reference does not read; without the flags of several nodes
-    both command lines are the user's own."""
+def sizes_in_other_notation(context):
+    """The user gives a parallel size in a notation that the reference does not read. Without the multinode flags both
+    command lines are the user's."""
     return context.is_multinode and commands.has_other_sizes(context.main_container) and _runs_the_users_command(context)
 
 
 def _runs_the_users_command(context):
-    """Whether both sides run what the user says, one of them with the flags of several nodes."""
+    """Whether both sides run the user's command, one of them with the multinode flags."""
     container = context.container_path()
     theirs, ours = (context.at(side, container) for side in ("theirs", "ours"))
     users = commands.stripped(context.main_container)
@@ -399,15 +404,15 @@ def _joins_ray(context, container):
     return context.is_worker and isinstance(container, dict) and commands.is_ray_worker(container)
 
 
-def gpus_counted_otherwise(context):
-    """The GPUs of a node are given by a request or by the main container alone, which the reference does not count;
-    without the flags of several nodes both command lines are the user's own."""
+def gpus_by_request(context):
+    """The GPUs of a node are only set in requests or in the main container, which the reference does not count. Without
+    the multinode flags both command lines are the user's."""
     counted = _requests(context).get("gpu") or (context.main_container.get("resources") or {}).get("limits")
     return context.is_multinode and not _limits(context).get("gpu") and bool(counted) and _runs_the_users_command(context)
 
 
 def gpus_by_custom_limit(context):
-    """The GPUs of a node stand in a custom limit; theirs starts no process, ours one for each GPU."""
+    """The GPUs of a node are in a custom limit. Their command starts no process, ours one per GPU."""
     kind = _limits(context).get("gpuType") or "nvidia.com/gpu"
     count = str((_limits(context).get("custom") or {}).get(kind, ""))
     theirs = context.found.theirs
@@ -416,8 +421,8 @@ def gpus_by_custom_limit(context):
     return context.found.ours == theirs.replace(" -n 0 ", f" -n {nodes_of(context.service) * int(count)} ", 1)
 
 
-def discovery_passed_on(context):
-    """The discovery backend is the service's own, and the command hands its variable on to other nodes, or not."""
+def discovery_in_command(context):
+    """The service sets its own discovery backend, and only one of the commands passes the variable to other nodes."""
     sides = (context.found.theirs, context.found.ours)
     if not discovery_by_service(context) or not all(isinstance(side, str) for side in sides):
         return False
@@ -425,19 +430,19 @@ def discovery_passed_on(context):
     return without[0] == without[1]
 
 
-def no_port_of_a_leader(context):
-    """Nobody told the leader of other nodes: nothing listens at the port that theirs waits for."""
+def leader_without_port(context):
+    """The leader runs without multinode flags, so nothing listens on the port that their workers wait for."""
     pod = context.found.path[:-2]
     return context.is_worker and "--master-port" not in json.dumps(context.at("ours", (*pod, "containers")), default=str)
 
 
 def image_of_the_main_container(context):
-    """Ours waits in the main container's image, not in the first container's."""
+    """Our init container has the main container's image, theirs the first container's."""
     return context.found.ours == context.main_container.get("image")
 
 
-def leaders_address_expanded(context):
-    """Ours names the leader in the form that the kubelet expands; no shell reads the script."""
+def leader_address_expanded(context):
+    """Our script has the leader's address in the form that the kubelet expands, because no shell runs it."""
     theirs = context.found.theirs
     return isinstance(theirs, str) and context.found.ours == theirs.replace("$LWS_LEADER_ADDRESS", "$(LWS_LEADER_ADDRESS)")
 
@@ -446,7 +451,7 @@ def leaders_address_expanded(context):
 
 
 def deployment_config_unreadable(context):
-    """A service whose DYN_DEPLOYMENT_CONFIG is no JSON object, at which the reference gives the graph up."""
+    """A service whose DYN_DEPLOYMENT_CONFIG is no JSON object, for which the reference fails the whole graph."""
     return any(_is_unreadable(variable) for service in context.services.values() for variable in service.get("envs") or [])
 
 
@@ -459,13 +464,13 @@ def _is_unreadable(variable):
         return True
 
 
-def failed_at_once(context):
-    """The reference admitted it and then failed to deploy it; ours names the field at admission."""
+def denied_at_admission(context):
+    """The reference admitted the object and then failed to deploy it. Ours is denied at admission with the field."""
     return context.found.theirs == "admitted, then failed" and context.found.ours.startswith("denied ")
 
 
 def epp_plugin_without_weight(context):
-    """An endpoint picker's configuration with a plugin that gives no weight, which the reference makes zero and denies."""
+    """An endpoint picker's configuration with a plugin without weight, which the reference defaults to zero and denies."""
     configs = [(service.get("eppConfig") or {}).get("config") for service in context.services.values()]
     return context.found.theirs.startswith("denied") and any(
         "weight" not in json.dumps(config) for config in configs if config

@@ -1,6 +1,7 @@
-"""A difference with what it is judged by: the input, the service that the child is for, both recordings."""
+"""A difference with its context: the input, the service of the child, and both recordings."""
 
 import functools
+import json
 import re
 
 from differences import ABSENT
@@ -21,7 +22,7 @@ class Context:
 
     @functools.cached_property
     def manifest(self):
-        """The custom resource that the user wrote and that the child belongs to."""
+        """The user's custom resource that the child belongs to."""
         manifests = self._ours.manifests or self._theirs.manifests
         named = [item for item in manifests if self._belongs(self.found.name, item["metadata"]["name"])]
         named.sort(key=lambda item: len(item["metadata"]["name"]))
@@ -34,7 +35,7 @@ class Context:
 
     @property
     def is_standalone(self):
-        """A component of its own, without a graph."""
+        """Whether the component does not belong to a graph."""
         return self.manifest["kind"] == "DynamoComponentDeployment"
 
     @property
@@ -50,7 +51,7 @@ class Context:
 
     @functools.cached_property
     def service_name(self):
-        """The service that the child, or the clique in it, is for; None where it is for the whole graph."""
+        """The service of the child or of its clique; None if the child belongs to the whole graph."""
         if self.is_standalone:
             return next(iter(self.services))
         clique = self.clique
@@ -66,7 +67,7 @@ class Context:
 
     @property
     def main_container(self):
-        """What the user says of the main container."""
+        """The main container in the user's manifest."""
         return (self.service.get("extraPodSpec") or {}).get("mainContainer") or {}
 
     @property
@@ -80,29 +81,34 @@ class Context:
 
     @property
     def is_worker(self):
-        """In the template of a multinode component's workers."""
+        """Whether the difference is in the template of a multinode component's workers."""
         return "workerTemplate" in self.found.path or bool(
             self.clique and self.is_multinode and self.clique.endswith("-wkr")
         )
 
     def child(self, side):
-        """This child in the recording of "theirs" or "ours"; ABSENT where it has none."""
+        """This child in the recording of "theirs" or "ours", or ABSENT."""
         recording = self._theirs if side == "theirs" else self._ours
         return recording.children.get((self.found.kind, self.found.name), ABSENT)
 
     def at(self, side, path):
-        """The value at a path of this child; ABSENT where there is none."""
+        """The value at a path of this child, or ABSENT."""
         value = self.child(side)
         for segment in path:
             value = _step(value, segment)
         return value
+
+    def has_text(self, side, text):
+        """Whether the JSON of any child contains the text."""
+        recording = self._theirs if side == "theirs" else self._ours
+        return text in json.dumps(list(recording.children.values()), default=str)
 
     def names(self, side, kind):
         recording = self._theirs if side == "theirs" else self._ours
         return [name for found, name in recording.children if found == kind]
 
     def container_path(self):
-        """The path of the container that the difference is in."""
+        """The path of the container with the difference."""
         path = self.found.path
         for i, segment in enumerate(path):
             if segment in ("containers", "initContainers"):
@@ -110,7 +116,7 @@ class Context:
         return ()
 
     def template_path(self):
-        """(path of the pod template, path in it), in terms of a Deployment's; None outside of templates."""
+        """(path of the pod template, path in it as in a Deployment); None outside of templates."""
         kind, path = self.found.kind, self.found.path
         for prefix in TEMPLATES.get(kind, []):
             if path[: len(prefix)] == prefix:
@@ -124,19 +130,19 @@ class Context:
         return None
 
     def failure(self):
-        """Why the reference could not deploy this child's component, or the whole graph."""
+        """The reference's error for this child's component and for the whole graph."""
         of_graph = self._theirs.failures.get(self.graph_name, "")
         return f"{of_graph}\n{self.failure_of(self.service_name) if self.service_name is not None else ''}"
 
     def failure_of(self, service_name):
-        """Why the reference could not deploy the component of a service; empty where it could."""
+        """The reference's error for the component of a service; empty if there is none."""
         component = f"{self.graph_name}-{service_name.lower()}"
         failures = self._theirs.failures.items()
         return "\n".join(message for name, message in failures if self._belongs(name, component))
 
     @staticmethod
     def _belongs(child, owner):
-        """Whether a child's name is the owner's or grows out of it; Services and their like have dashes for dots."""
+        """Whether a child's name is the owner's name or begins with it. Some kinds replace dots by dashes."""
         return any(child == base or child.startswith(base + "-") for base in (owner, owner.replace(".", "-")))
 
 

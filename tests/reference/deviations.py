@@ -1,11 +1,11 @@
-"""Accepted deviations: the lines of deviations.txt, and which of them a difference meets.
+"""Accepted deviations: the lines of deviations.txt, and the lines that match a difference.
 
     KIND PATH DIRECTION [CONDITION[,CONDITION]] DECISION[,DECISION] # reason
 
 KIND is the kind of a child, `admission`, or `Pod`: the pod template of a Deployment, a Job, a LeaderWorkerSet (both
-templates) or a PodCliqueSet (each clique), with PATH as in a Deployment's template. `Pod/KIND`: of that kind alone.
-PATH: `*` stands for one whole segment, or for letters within one; never for several. The main container is
-`containers[main]` whatever the user calls it. `-` is the child as a whole.
+templates) or a PodCliqueSet (each clique), with PATH as in a Deployment's template. `Pod/KIND`: only of that kind.
+PATH: `*` matches one whole segment or characters within one, but never several segments. The main container is always
+`containers[main]`, also when the user renames it. `-` is the whole child.
 DIRECTION: ours (only ours has it), theirs (only theirs), changed (both, with other values).
 CONDITION: a function of conditions.py, with dashes. DECISION: an id of common/decisions.md.
 """
@@ -24,7 +24,7 @@ LINE = re.compile(
 
 
 class InvalidLine(Exception):
-    """The message says which line, and what is wrong."""
+    """The message has the line and the error."""
 
 
 class Deviation(NamedTuple):
@@ -42,12 +42,12 @@ def load(path):
 
 
 def parsed_line(where, line):
-    """One line; `where` it stands is for the message of an InvalidLine."""
+    """Parses one line. `where` is its position for the message of an InvalidLine."""
     match = LINE.fullmatch(line)
     if match is None:
-        raise InvalidLine(f"{where}: want KIND PATH DIRECTION [CONDITION] DECISION # reason: {line}")
+        raise InvalidLine(f"{where}: must be KIND PATH DIRECTION [CONDITION] DECISION # reason: {line}")
     if "*" in match["kind"] or set(match["path"]) <= set("*.[]"):
-        raise InvalidLine(f"{where}: a line speaks of one kind and of a path, not of stars: {line}")
+        raise InvalidLine(f"{where}: kind and path may not consist of stars only: {line}")
     names = (match["conditions"] or "").split(",") if match["conditions"] else []
     unknown = [name for name in names if not hasattr(conditions, name.replace("-", "_"))]
     if unknown:
@@ -57,7 +57,7 @@ def parsed_line(where, line):
 
 
 def met(context, deviations):
-    """The deviations that a difference meets."""
+    """The deviations that match a difference."""
     views = _views(context)
     return [
         deviation
@@ -69,7 +69,7 @@ def met(context, deviations):
 
 
 def _views(context):
-    """(kind, path) of a difference as a line may name it."""
+    """The (kind, path) pairs by which a line may name a difference."""
     found = context.found
     views = [(found.kind, found.path)]
     template = context.template_path()

@@ -1,7 +1,7 @@
-"""Where two recordings of one input differ, value by value.
+"""The differences between two recordings of one input, value by value.
 
-A path is a tuple of segments: `spec`, `template`, `[main]`. Segments in brackets are elements of a list (by name,
-mount path, port or position) and keys that are no field of a schema (`[nvidia.com/selector]`).
+A path is a tuple of segments: `spec`, `template`, `[main]`. Segments in brackets are elements of a list (by name, mount
+path, port or position) and keys of maps (`[nvidia.com/selector]`).
 """
 
 import re
@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 ORDER = "[order]"  # the path's last segment where two lists hold the same elements in another order
 UNORDERED = {("cliques",), ("podCliqueScalingGroups",)}  # ends of paths; their order is random in the reference
-# Compared member by member even where one side has none at all: what is missing is then told by its own name.
+# Compared member by member even if one side is absent, so that each missing member is reported by name.
 OPEN_MAPS = {"labels", "annotations", "resources", "limits", "requests"}
 KEYED_BY_USERS = {"labels", "annotations", "limits", "requests", "selector", "matchLabels", "nodeSelector", "data"}
 OPEN_LISTS = {"env", "imagePullSecrets", "initContainers", "volumeMounts", "volumes"}
 
 
 class Absent:
-    """What stands for a value that one side lacks."""
+    """The placeholder for a value that one side lacks."""
 
     def __repr__(self):
         return "<absent>"
@@ -29,13 +29,13 @@ class Difference(NamedTuple):
     case: str
     kind: str  # of the child; "admission" for the decision on the input
     name: str
-    path: tuple  # empty: the child as a whole
+    path: tuple  # empty: the whole child
     theirs: object
     ours: object
 
     @property
     def direction(self):
-        """ours: only ours has it; theirs: only theirs; changed: both, with other values."""
+        """ours: only on our side; theirs: only on their side; changed: on both sides with different values."""
         if self.theirs is ABSENT:
             return "ours"
         return "theirs" if self.ours is ABSENT else "changed"
@@ -53,7 +53,7 @@ def parsed(text):
 
 
 def differences(theirs, ours, path=()):
-    """(path, their value, our value) wherever the two differ."""
+    """(path, their value, our value) of all differences."""
     if path and path[-1] in OPEN_MAPS:
         theirs, ours = ({} if side is ABSENT else side for side in (theirs, ours))
     if path and path[-1] in OPEN_LISTS:
@@ -77,7 +77,7 @@ def _of_lists(theirs, ours, path):
     their_keys, our_keys = ([_key(item) for item in side] for side in (theirs, ours))
     if _are_unique(their_keys) and _are_unique(our_keys):
         yield from _of_members(dict(zip(their_keys, theirs)), dict(zip(our_keys, ours)), path, _element)
-        # Also where one side has more: what both have stands in one order.
+        # Even if one side has more elements, the common ones must have the same order.
         common = [
             [key for key in keys if key in others] for keys, others in ((their_keys, our_keys), (our_keys, their_keys))
         ]
@@ -91,7 +91,7 @@ def _of_lists(theirs, ours, path):
 
 
 def _key(item):
-    """By what an element of a list is known, as text; None where it is known by its position alone."""
+    """The key of an element of a list as text; None if it is identified by its position."""
     if not isinstance(item, dict):
         return None
     key = item.get("name") or item.get("mountPath") or item.get("containerPort")

@@ -1,14 +1,14 @@
-"""Reading a recording, and what in it does not count.
+"""Reads a recording and removes the parts that are not compared.
 
-Folded or left out, because it is chance, wording or another program's:
-- custom resources that the user made; of those that the operator made only name, labels, owners, and an adapter's spec;
-- claims and ConfigMaps that the input brought along, and the ssh Secret of MPI, which only a controller can make;
-- empty values, which count as absent (save where a user's `emptyDir: {}` and its like stand);
+Folded or left out, because they are random, wording or written by another program:
+- the user's custom resources; of the operator's ones all but name, labels, owners, and an adapter's spec;
+- claims and ConfigMaps of the input;
+- empty values, which count as absent, except for values like `emptyDir: {}`;
 - bookkeeping annotations of the reference;
-- which component owns a Service of a model in the reference: the first one that came;
-- of the script that waits for the leader all but host and port; messages of the wait for DNS; how the YAML in a
-  ConfigMap is quoted;
-- worker hashes, which read HASH unless they are asked for.
+- the component that owns a Service of a model in the reference, which is the first one by chance;
+- the script that waits for the leader, except for host and port; messages of the wait for DNS; the quoting of YAML in a
+  ConfigMap;
+- worker hashes, which become HASH unless they are compared.
 """
 
 import json
@@ -38,12 +38,13 @@ FIRST_COME = "ANY"
 class Recording(NamedTuple):
     case: str
     admitted: bool
-    failed: bool  # admitted, and then its status tells of a failure
+    failed: bool  # admitted, but its status has a failure
     children: dict  # (kind, name) -> the child, folded
-    messages: list  # what kubectl said of what was not admitted
-    refused: list  # children that the API server refused
-    manifests: list  # custom resources as the user wrote them; as they were stored where that is all there is
-    failures: dict  # name of a graph or component -> why the operator could not deploy it
+    messages: list  # kubectl's output for denied objects
+    refused: list  # children that the API server rejected
+    manifests: list  # custom resources as the user wrote them, or as stored if only that is recorded
+    live: bool  # created by a running controller, not rendered
+    failures: dict  # name of a graph or component -> the operator's error
     hashes: frozenset
 
 
@@ -53,7 +54,7 @@ def read(path, hashes=False):
 
 
 def recording(dump, hashes=False):
-    """What a dump of record.py or record_render.py says. `hashes`: worker hashes count, too."""
+    """The recording of a dump of record.py or record_render.py. `hashes`: worker hashes are compared, too."""
     seen = worker_hashes(dump["objects"])
     objects = json.loads(without_hashes(json.dumps(dump["objects"]), () if hashes else seen))
     custom = [item for item in objects if item["kind"] in CUSTOM]
@@ -61,10 +62,11 @@ def recording(dump, hashes=False):
         case=dump["case"],
         admitted=all(answer["ok"] for answer in dump["apply"] if answer["kind"].startswith("Dynamo")),
         failed=any(_tells_of_failure(condition) for item in custom for condition in _conditions(item)),
-        children={(item["kind"], item["metadata"]["name"]): _prune(_folded(item)) for item in objects if is_child(item)},
+        children={(item["kind"], item["metadata"]["name"]): prune(_folded(item)) for item in objects if is_child(item)},
         messages=[answer["message"] for answer in dump["apply"] if not answer["ok"]],
         refused=dump.get("refused", []),
         manifests=dump.get("input") or [item for item in custom if not item["metadata"].get("ownerReferences")],
+        live=dump.get("live", False),
         failures={
             item["metadata"]["name"]: condition.get("message", "")
             for item in custom
@@ -82,7 +84,7 @@ def without_hashes(text, hashes):
 
 
 def worker_hashes(objects):
-    """From labels; from the name of an owner where the sibling with the label could not be made."""
+    """The hashes in labels, or in the name of an owner if the sibling with the label could not be created."""
     found = set()
     for item in objects:
         spec = item.get("spec")
@@ -100,13 +102,11 @@ def worker_hashes(objects):
 
 
 def is_child(item):
-    if (item["kind"], item["metadata"]["name"]) == MPI_SECRET:
-        return False
     return item["kind"] not in CUSTOM or bool(item["metadata"].get("ownerReferences"))
 
 
 def is_foreign(child):
-    """Brought along by the input: nobody owns it, and no operator manages it."""
+    """Whether the object belongs to the input: it has no owner and no managing operator."""
     metadata = child["metadata"]
     return not metadata.get("ownerReferences") and (metadata.get("labels") or {}).get(MANAGED_BY) != "dynamo-operator"
 
@@ -132,7 +132,7 @@ def _folded(item):
                 owner["name"] = FIRST_COME
     if item["kind"] == "ConfigMap":
         item["data"] = {key: _meaning(text) for key, text in (item.get("data") or {}).items()}
-    _fold_scripts(item)
+    fold_scripts(item)
     return item
 
 
@@ -145,14 +145,15 @@ def _made(item):
 
 
 def _meaning(text):
-    """YAML as what it says; any other text as it is."""
+    """The value of a YAML text; any other text unchanged."""
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError:
         return text
 
 
-def _fold_scripts(value):
+def fold_scripts(value):
+    """Reduces the scripts in `value` to the hosts and ports that they wait for."""
     if isinstance(value, dict):
         command = value.get("command")
         if (
@@ -164,20 +165,21 @@ def _fold_scripts(value):
             hosts = sorted(set(re.findall(r"\$[^\"'\s,\\]+", command[2])))
             command[2] = " ".join(["SCRIPT", *hosts, *re.findall(rf"\b{LEADER_PORT}\b", command[2])[:1]])
         for member in value.values():
-            _fold_scripts(member)
+            fold_scripts(member)
     elif isinstance(value, list):
         for i, element in enumerate(value):
             if isinstance(element, str) and "getent hosts" in element:
                 value[i] = re.sub(r"echo (\"[^\"]*\"|'[^']*')(?=;| &&)", "echo MSG", element)
             else:
-                _fold_scripts(element)
+                fold_scripts(element)
 
 
-def _prune(value):
+def prune(value):
+    """The value without empty members."""
     if isinstance(value, dict):
-        members = {key: _prune(member) for key, member in value.items()}
+        members = {key: prune(member) for key, member in value.items()}
         return {key: member for key, member in members.items() if _says_something(key, member)}
-    return [_prune(element) for element in value] if isinstance(value, list) else value
+    return [prune(element) for element in value] if isinstance(value, list) else value
 
 
 def _says_something(key, value):

@@ -1,8 +1,8 @@
-"""The ledger: every accepted difference of the recordings, value by value, one a line, read in review as text.
+"""The ledger: every accepted difference of the recordings, value by value, one per line, for review as text.
 
-    CASE KIND NAME PATH theirs ours      (tab-separated; values as JSON, long ones by their beginning and digest)
+    CASE KIND NAME PATH theirs ours      (tab-separated; values as JSON, long ones as their beginning and digest)
 
-Worker hashes read HASH, so the lines are the same whether hashes are compared or not.
+Worker hashes are written as HASH, so the lines do not depend on whether hashes are compared.
 """
 
 import collections
@@ -33,7 +33,7 @@ def entry(found, hashes):
 
 
 def load(path):
-    """How often each line stands in a ledger."""
+    """The number of occurrences of each line in a ledger."""
     with open(path, encoding="utf-8") as file:
         return collections.Counter(line.rstrip("\n") for line in file if not line.startswith("#"))
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Records what an operator makes of each input on a live cluster.
+"""Records the objects that an operator creates for each input on a live cluster.
 
 usage: record.py OUTDIR FILE...      (KUBECONFIG set)
 
-Each file is applied in a namespace of its own. Once the namespace is quiet, its objects are dumped to OUTDIR/<case>.json,
-without what a server assigns, so that two operators can be compared. Claims that a graph (`create: false`) or a request
-(model cache) names are made first, unless they are called missing-*. A ConfigMap dgdr-output-NAME beside a request NAME is
-what its profiling leaves behind: it is applied when the profiling Job runs, and the Job's pod then succeeds.
+Each file is applied in its own namespace. When the namespace is quiet, its objects are dumped to OUTDIR/<case>.json without
+the fields that a server assigns, so that two operators can be compared. Claims that a graph (`create: false`) or a request
+(model cache) refers to are created first, unless they are named missing-*. A ConfigMap dgdr-output-NAME beside a request
+NAME is the output of its profiling: it is applied when the profiling Job runs, and the Job's pod then succeeds.
 """
 
 import concurrent.futures
@@ -58,12 +58,12 @@ def kubectl(*arguments, text=None):
 
 
 def as_json(document):
-    """JSON: an unquoted `y` or `1e3` means different things to readers of YAML 1.1."""
+    """The document as JSON, because readers of YAML 1.1 interpret an unquoted `y` or `1e3` differently."""
     return json.dumps(document, ensure_ascii=False, default=str)
 
 
 def manifests(path):
-    """The documents of a file. One whose name holds a placeholder is a template of another program."""
+    """The documents of a file. A document whose name contains a placeholder is a template of another program."""
     with open(path, encoding="utf-8") as file:
         documents = [document for document in yaml.safe_load_all(file) if document]
     for document in documents:
@@ -72,13 +72,13 @@ def manifests(path):
 
 
 def answer(document, status, errors, namespace):
-    """What the API server said to a document, as it stands in a recording."""
+    """The API server's answer to a document in the form of a recording."""
     name = document["metadata"].get("name")
     return {"kind": document["kind"], "name": name, "ok": status == 0, "message": errors.strip().replace(namespace, "NS")}
 
 
 def clean(item, namespace, uids=()):
-    """An object without what a server assigns or chance decides."""
+    """An object without assigned and random fields."""
     item = json.loads(json.dumps(item))
     metadata, kind = item["metadata"], item["kind"]
     for key in ASSIGNED:
@@ -94,7 +94,7 @@ def clean(item, namespace, uids=()):
             (item.get("spec") or {}).pop(key, None)
     if kind == "Secret":
         item["data"] = {key: "REDACTED" for key in item.get("data") or {}}
-    if kind == "DynamoModel":  # in a random order in the reference
+    if kind == "DynamoModel":  # the reference has a random order
         ((item.get("status") or {}).get("endpoints") or []).sort(key=lambda endpoint: str(endpoint.get("address")))
     if kind not in CUSTOM:
         item.pop("status", None)
@@ -107,7 +107,7 @@ def clean(item, namespace, uids=()):
 
 
 def _fold_copier(job):
-    """Of the script that copies a profiling's output only the names in it count."""
+    """Reduces the script that copies the profiling output to the names in it."""
     names = r"/data/[a-z]\w*\.\w+|\bdgdr-output-[\w.-]*\w|[\w./-]+/(?:name|managed-by): [\w.-]+"
     for container in job["spec"]["template"]["spec"]["containers"]:
         if container["name"] == "output-copier":
@@ -120,8 +120,8 @@ def write(out, case, dump):
         json.dump(dump, file, indent=1, sort_keys=True, default=str)
 
 
-def _claims(documents):
-    """The claims that the documents take for granted."""
+def claims_of(documents):
+    """The claims that the documents expect to exist."""
     made = {document["metadata"].get("name") for document in documents if document["kind"] == "PersistentVolumeClaim"}
     named = set()
     for document in documents:
@@ -140,7 +140,7 @@ def _model_caches(spec):
     yield (deployment.get("modelCache") or {}).get("pvcName")
 
 
-def _claim(name):
+def claim(name):
     spec = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}
 
@@ -155,7 +155,7 @@ def _until(seconds, found):
 
 
 def _finish_profiling(namespace, output):
-    """Profiling ends: the copier's ConfigMap comes, then the Job's pod succeeds."""
+    """Finishes profiling: the copier's ConfigMap is applied, then the Job's pod succeeds."""
     name = output["metadata"]["name"].removeprefix(OUTPUT)
     here = ("-n", namespace)
 
@@ -195,7 +195,7 @@ def _wait_for_quiet(namespace):
             return
 
 
-def _is_clusters_own(item):
+def is_clusters_own(item):
     return (item["kind"], item["metadata"]["name"]) in (("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default"))
 
 
@@ -204,8 +204,8 @@ def _record(out, path):
     namespace = "c" + hashlib.sha1(case.encode()).hexdigest()[:6]
     kubectl("create", "ns", namespace)
     documents = manifests(path)
-    for name in _claims(documents):
-        kubectl("-n", namespace, "apply", "-f", "-", text=as_json(_claim(name)))
+    for name in claims_of(documents):
+        kubectl("-n", namespace, "apply", "-f", "-", text=as_json(claim(name)))
     outputs = {OUTPUT + d["metadata"]["name"] for d in documents if d["kind"] == "DynamoGraphDeploymentRequest"}
     late = [d for d in documents if d["kind"] == "ConfigMap" and d["metadata"]["name"] in outputs]
     dump = {"case": case, "apply": [], "input": [d for d in documents if d["kind"] in CUSTOM]}
@@ -220,7 +220,7 @@ def _record(out, path):
         dump["error"] = str(error)
     found = _objects(namespace)
     uids = [item["metadata"]["uid"] for item in found]
-    kept = [clean(item, namespace, uids) for item in found if not _is_clusters_own(item)]
+    kept = [clean(item, namespace, uids) for item in found if not is_clusters_own(item)]
     dump["objects"] = sorted(kept, key=lambda item: (item["kind"], item["metadata"]["name"]))
     write(out, case, dump)
     for kind in ("DynamoGraphDeployment", "DynamoComponentDeployment", "DynamoGraphDeploymentRequest"):

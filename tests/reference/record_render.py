@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Records what an offline renderer makes of each input, in the form of record.py.
+"""Records the output of an offline renderer for each input, in the form of record.py.
 
 usage: record_render.py OUTDIR 'RENDER COMMAND' FILE...      (KUBECONFIG set: an API server with the CRDs of all children)
 
-RENDER COMMAND gets `-n NAMESPACE -f FILE` appended and prints the children as one JSON List. FILE is the manifest as the
-user wrote it: the renderer applies defaults of the CRD and of admission itself. The custom resource is created for trial
-(`dryRun=All`, unknown fields refused, as kubectl does), so an installed webhook decides. So is every child, which fills in
-the API server's own defaults; a child that the API server refuses stands in `refused`, and so does a failure to render.
+`-n NAMESPACE -f FILE` is appended to RENDER COMMAND, which prints the children as one JSON List. FILE is the user's
+manifest: the renderer applies the defaults of the CRD and of admission itself. The custom resource is created as a dry run
+(`dryRun=All`, strict field validation as in kubectl), so an installed webhook decides about admission. Every child is also
+created as a dry run, which sets the API server's defaults. Children that the API server rejects and errors of rendering are
+listed in `refused`.
 """
 
 import concurrent.futures
@@ -24,11 +25,12 @@ from record import as_json, clean, manifests, write
 
 JOBS = 4
 NO_UID = "00000000-0000-0000-0000-000000000000"
-FOR_TRIAL = "dryRun=All&fieldValidation=Strict&fieldManager=record"
+DRY_RUN = "&dryRun=All"
+STRICT = "fieldValidation=Strict&fieldManager=record"
 
 
 def _rendered(command, document, namespace):
-    """(children, what the renderer said when it failed)"""
+    """(children, the renderer's error)"""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         file.write(as_json(document))
         file.flush()
@@ -38,12 +40,12 @@ def _rendered(command, document, namespace):
     return json.loads(done.stdout)["items"] if done.stdout.strip() else [], None
 
 
-def _try(api, namespace, document):
-    """(the object as it would be stored, what the API server said when it refused)"""
+def create(api, namespace, document, flags=""):
+    """(the stored object, the API server's error)"""
     path = api.collection(namespace, document)
     if path is None:
         return None, f"no matches for kind {document['kind']} in version {document['apiVersion']}"
-    status, got = api.call("POST", f"{path}?{FOR_TRIAL}", json.loads(as_json(document)))
+    status, got = api.call("POST", f"{path}?{STRICT}{flags}", json.loads(as_json(document)))
     if status < 300:
         return got, None
     causes = (got.get("details") or {}).get("causes") or []
@@ -54,14 +56,14 @@ def _try(api, namespace, document):
 
 def _record(api, out, command, path):
     case = os.path.splitext(os.path.basename(path))[0]
-    # Two runs at once do not meet.
+    # Concurrent runs have different namespaces.
     namespace = "c" + hashlib.sha1(f"{case} {os.getpid()} {time.time()}".encode()).hexdigest()[:6]
     api.call("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
     documents = [document for document in manifests(path) if document["kind"].startswith("Dynamo")]
     dump = {"case": case, "apply": [], "input": documents, "objects": [], "refused": []}
     for document in documents:
         name = document["metadata"].get("name")
-        stored, said = _try(api, namespace, document)
+        stored, said = create(api, namespace, document, DRY_RUN)
         said = (said or "").replace(namespace, "NS")
         dump["apply"].append({"kind": document["kind"], "name": name, "ok": stored is not None, "message": said})
         if stored is None:
@@ -72,7 +74,7 @@ def _record(api, out, command, path):
         for child in children:
             for owner in child["metadata"].get("ownerReferences", []):
                 owner.setdefault("uid", NO_UID)
-            made, said = _try(api, namespace, child)
+            made, said = create(api, namespace, child, DRY_RUN)
             if made is None:
                 dump["refused"].append({"kind": child["kind"], "name": child["metadata"].get("name"), "message": said})
             else:

@@ -1,5 +1,5 @@
-"""The recordings of the reference: those of generated inputs, in this folder, and those of the product's example
-manifests, which are not ours to keep and stand beside the repository where they stand at all."""
+"""The recordings of the reference: those of generated inputs are in this folder. Those of the product's example manifests
+are not part of the repository and may exist beside it."""
 
 import json
 import lzma
@@ -14,8 +14,8 @@ GENERATED = "r1-"  # how names of generated inputs begin
 
 
 def unpack(name, folder):
-    """Unpacks an archive into `folder`; what it holds lies in the folder that is returned."""
-    # Python learned to refuse what an archive should not hold in a release of 3.11.
+    """Unpacks an archive into `folder` and returns the path of its content."""
+    # Python has safe extraction filters since a release of 3.11.
     careful = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
     with tarfile.open(ARCHIVES / f"{name}.tar.xz") as archive:
         archive.extractall(folder, **careful)
@@ -23,7 +23,7 @@ def unpack(name, folder):
 
 
 def reviews():
-    """The recorded reviews: {"path", "req", "res"} each; "res" is what the reference answered."""
+    """The recorded reviews, each as {"path", "req", "res"}. "res" is the reference's answer."""
     with lzma.open(ARCHIVES / "reviews.jsonl.xz", "rt", encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line)

@@ -3,19 +3,20 @@
 
 usage: replay_reviews.py URL [--write] [-v]
 
-Compared: of /validate-... whether it is allowed; of /convert the uid, the status of the result and the converted objects
-without metadata.annotations, where empty values count as absent. A difference needs a line of review-deviations.txt,
+Compared are for /validate-... whether it is allowed, and for /convert the uid, the status of the result and the converted
+objects without metadata.annotations, where empty values count as absent. A difference needs a line of
+review-deviations.txt,
 
     PATH DIRECTION FIELD VALUE [CONDITION] DECISION # reason
 
 and stands in reviews.ledger value by value; a line of the ledger that no longer occurs is a difference, too.
 
-PATH: the review's. DIRECTION: stricter (ours denies what the reference allows), laxer (the other way), converted.
-FIELD: a cause's field, a warning's, or the path of a value that differs; `*` stands for one segment.
-VALUE: a cause's type; `warned`; theirs->ours as JSON without blanks.
-CONDITION: a function of this file, with dashes. DECISION: an id of common/decisions.md, or rule-N of those over all rows.
+PATH: the path of the review. DIRECTION: stricter (only ours denies), laxer (only the reference denies), converted.
+FIELD: the field of a cause or a warning, or the path of a differing value; `*` matches one segment.
+VALUE: the type of a cause; `warned`; theirs->ours as JSON without spaces.
+CONDITION: a function of this file, with dashes. DECISION: an id of common/decisions.md, or rule-N of the rules above its table.
 
---write writes the ledger anew. Exit status 1 when anything differs that is not accepted.
+--write rewrites the ledger. The exit status is 1 if a difference is not accepted.
 """
 
 import argparse
@@ -48,7 +49,7 @@ LINE = re.compile(
 
 
 class InvalidLine(Exception):
-    """The message says which line, and what is wrong."""
+    """The message has the line and the error."""
 
 
 class Difference(NamedTuple):
@@ -57,7 +58,7 @@ class Difference(NamedTuple):
     direction: str
     field: str
     value: str
-    said: str  # in which words
+    said: str  # the message
 
     def entry(self):
         return "\t".join(
@@ -79,19 +80,19 @@ class Outcome(NamedTuple):
     accepted: list
     unexplained: list  # (difference, why)
     gone: list  # lines of the ledger that no longer occur
-    unused: list  # lines of the deviations that nothing meets
+    unused: list  # lines of the deviations that match no difference
 
     def passed(self):
         return not (self.unexplained or self.gone or self.unused)
 
 
 def was_ready(review, _):
-    """The stored request is in phase Ready."""
+    """Whether the stored request is in phase Ready."""
     return ((review["req"]["request"].get("oldObject") or {}).get("status") or {}).get("phase") == "Ready"
 
 
 def same_in_old_object(review, field):
-    """An UPDATE that leaves the field as it is."""
+    """Whether the review is an UPDATE that does not change the field."""
     request = review["req"]["request"]
     new, old = (_at(request.get(key), field) for key in ("object", "oldObject"))
     return request["operation"] == "UPDATE" and new == old
@@ -115,7 +116,7 @@ def write_ledger(entries, path=LEDGER):
 
 
 def differences(number, review, ours):
-    """What differs between the recorded answer to a review and ours."""
+    """The differences between the recorded answer to a review and ours."""
     path, theirs = review["path"], review["res"].get("response") or {}
     if path == "/convert":
         pairs = [(key, theirs.get(key), ours.get(key)) for key in ("uid",)]
@@ -142,7 +143,7 @@ def _of_decision(number, path, ours):
 
 
 def judge(answers, deviations, ledger=None):
-    """The Outcome of (number, review, our answer) for all reviews. Without a ledger the deviations alone decide."""
+    """The Outcome of (number, review, our answer) for all reviews. Without a ledger only the deviations count."""
     totals, used = collections.Counter(), collections.Counter()
     left = None if ledger is None else ledger.copy()
     accepted, unexplained = [], []
@@ -164,7 +165,7 @@ def judge(answers, deviations, ledger=None):
 
 
 def ask(url, reviews, context=None):
-    """(number, review, what the webhook at `url` answers) for each review."""
+    """(number, review, answer of the webhook at `url`) for each review."""
     where = urllib.parse.urlsplit(url)
     connection = http.client.HTTPSConnection(where.hostname, where.port, context=context, timeout=20)
     for number, review in enumerate(reviews, 1):
@@ -180,19 +181,19 @@ def told(outcome):
     for line in outcome.gone:
         yield f"gone from the ledger: {line}"
     for line in outcome.unused:
-        yield f"nothing meets: {line}"
+        yield f"unused: {line}"
     touched = collections.Counter()
     for path, _ in {(found.path, found.number) for found in [*outcome.accepted, *(item for item, _ in outcome.unexplained)]}:
         touched[path] += 1
     for path, total in sorted(outcome.totals.items()):
-        yield f"{path}: {total - touched[path]} of {total} answered as the reference does"
+        yield f"{path}: {total - touched[path]} of {total} answers equal the reference's"
     yield f"reviews: {len(outcome.accepted)} differences accepted, {len(outcome.unexplained) + len(outcome.gone)} not"
 
 
 def _deviation(where, line):
     match = LINE.fullmatch(line)
     if match is None:
-        raise InvalidLine(f"{where}: want PATH DIRECTION FIELD VALUE [CONDITION] DECISION # reason: {line}")
+        raise InvalidLine(f"{where}: must be PATH DIRECTION FIELD VALUE [CONDITION] DECISION # reason: {line}")
     condition = CONDITIONS.get(match["condition"]) if match["condition"] else lambda *_: True
     if condition is None:
         raise InvalidLine(f"{where}: no such condition: {match['condition']}")
@@ -219,7 +220,7 @@ def _at(value, field):
 
 
 def _comparable(value, key=""):
-    """Without annotations and empty members: the reference's typed objects write the latter out."""
+    """The value without annotations and empty members, which the reference's typed objects write."""
     if isinstance(value, list):
         return [_comparable(item) for item in value]
     if not isinstance(value, dict):
@@ -254,7 +255,7 @@ def main():
     parser.add_argument("--write", action="store_true")
     parser.add_argument("-v", action="store_true")
     options = parser.parse_args()
-    unchecked = ssl._create_unverified_context()  # whose certificate it is does not matter here
+    unchecked = ssl._create_unverified_context()  # the certificate is not verified here
     answers = list(ask(options.url, recordings.reviews(), unchecked))
     if options.write:
         write_ledger(found.entry() for found in judge(answers, load_deviations()).accepted)

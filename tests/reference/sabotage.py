@@ -1,12 +1,12 @@
-"""Whether the comparison notices a change: random single changes in our recorded children, and how many it tells.
+"""Tests whether the comparison detects random single changes in our recorded children.
 
-A change is one of: a leaf changed or dropped, an element of a list dropped, doubled or moved, a key added, a child
-missing or added, all children of a kind missing, another service account, another value of a label, `env: []`, other
-args. The seed is fixed: every run makes the same changes to the same recordings.
+A change is one of: a changed or dropped leaf, a dropped, duplicated or moved element of a list, an added key, a missing or
+added child, all children of a kind missing, another service account, another value of a label, `env: []`, other args.
+The seed is fixed, so every run makes the same changes to the same recordings.
 
-What the comparison leaves out on purpose (folding.py) is not changed: specs of custom resources that the operator
-makes for itself, bookkeeping annotations, the wording of the script that waits for a leader, the order of cliques and
-scaling groups, and values that are empty and may as well be absent. Worker hashes count.
+Parts that the comparison ignores on purpose (folding.py) are not changed: specs of custom resources that the operator
+creates, bookkeeping annotations, the script that waits for a leader, the order of cliques and scaling groups, and empty
+values, which count as absent. Worker hashes are compared.
 """
 
 import collections
@@ -23,7 +23,7 @@ from differences import UNORDERED
 SEED = 20_261_123
 NAME = "sabotage"
 LEAF, DROPPED = "leaf changed", "leaf dropped"
-# What is changed -> how often, in relation to the others.
+# Kind of change -> relative frequency.
 KINDS = {
     LEAF: 8,
     DROPPED: 5,
@@ -45,11 +45,11 @@ class Score(NamedTuple):
     changes: int
     noticed: int  # with the ledger
     without_ledger: int
-    unnoticed: list  # (case, what was changed), with the ledger
+    unnoticed: list  # (case, change), with the ledger
 
 
-class Place(NamedTuple):
-    """A value in a child, by what holds it."""
+class Location(NamedTuple):
+    """The location of a value in a child: its container and key."""
 
     path: tuple
     holder: object
@@ -61,7 +61,7 @@ class Place(NamedTuple):
 
 
 def run(theirs, ours, lines, ledger, changes, seed=SEED):
-    """The Score of so many changes to the recordings in the folder `ours`, held against the reference's files `theirs`."""
+    """The Score of `changes` changes to the recordings in the folder `ours`, compared with the reference's files `theirs`."""
     chance = random.Random(seed)
     golden = {path.stem: folding.read(path, hashes=True) for path in theirs}
     dumps = {case: json.loads(pathlib.Path(ours, f"{case}.json").read_text(encoding="utf-8")) for case in sorted(golden)}
@@ -87,7 +87,7 @@ def run(theirs, ours, lines, ledger, changes, seed=SEED):
 
 
 def _changed(dumps, cases, chance):
-    """(case, its dump with one change, what was changed)"""
+    """(case, its dump with one change, description of the change)"""
     while True:
         case = chance.choice(cases)
         dump = copy.deepcopy(dumps[case])
@@ -101,7 +101,7 @@ def _child(dump, chance):
 
 
 def _children(dump):
-    """What the comparison looks at."""
+    """The compared children."""
     return [item for item in dump["objects"] if folding.is_child(item) and not folding.is_foreign(item)]
 
 
@@ -110,7 +110,7 @@ def _label(child):
 
 
 def _places(child):
-    """Every place of a child that the comparison looks at."""
+    """All compared locations of a child."""
     if child["kind"] in folding.CUSTOM:
         metadata = child["metadata"]
         for key in ("labels", "ownerReferences"):
@@ -124,7 +124,7 @@ def _places(child):
 
 
 def _below(value, path, holder, key):
-    yield Place(path, holder, key)
+    yield Location(path, holder, key)
     members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     waits = isinstance(value, dict) and value.get("name") == folding.LEADER_WAIT
     for name, member in members:
@@ -233,7 +233,7 @@ def _lose_kind(dump, chance):
 
 
 def _change_places(dump, chance, wanted, change):
-    """Changes one place of the whole case that is wanted."""
+    """Changes one location of the whole case that `wanted` accepts."""
     found = [(child, place) for child in _children(dump) for place in _places(child) if wanted(child, place)]
     if not found:
         return None

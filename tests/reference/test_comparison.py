@@ -1,4 +1,4 @@
-"""The comparison itself: what it finds, what it folds, what it refuses; and that the archives open."""
+"""Tests of the comparison: differences, folding, rejected children, invalid lines, and the archives."""
 
 import collections
 import pathlib
@@ -59,7 +59,7 @@ class Differences(unittest.TestCase):
             with self.subTest(theirs=theirs, ours=ours):
                 self.assertEqual(found(theirs, ours), expected)
 
-    def test_a_path_reads_back(self):
+    def test_paths_survive_a_round_trip(self):
         for text in ("-", "spec.replicas", "metadata.labels[a.b/c]", "spec.template.spec.containers[main].env[A].value"):
             self.assertEqual(written(parsed(text)), text)
 
@@ -71,7 +71,7 @@ class Folding(unittest.TestCase):
         self.assertEqual(recorded(dump).children["Deployment", "g-w-HASH"]["spec"], {"emptyDir": {}, "n": 0})
         self.assertEqual(recorded(dump).hashes, {"0123abcd"})
 
-    def test_of_the_leaders_script_host_and_port_count(self):
+    def test_only_host_and_port_of_the_leaders_script_are_compared(self):
         def script(text):
             pod = {"initContainers": [{"name": folding.LEADER_WAIT, "command": ["python3", "-c", text]}]}
             return recorded(child(spec=pod)).children["Deployment", "g-w"]
@@ -80,7 +80,7 @@ class Folding(unittest.TestCase):
         self.assertNotEqual(script('a("$(H)", 29500)'), script('a("$(I)", 29500)'))
         self.assertNotEqual(script('a("$(H)", 29500)'), script('a("$(H)", 29501)'))
 
-    def test_what_the_input_brought_along_is_left_out(self):
+    def test_objects_of_the_input_are_ignored(self):
         claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "c"}}
         self.assertEqual(list(compare.differences_of_case(recorded(claim), recorded())), [])
         self.assertEqual(len(list(compare.differences_of_case(recorded(child()), recorded()))), 1)
@@ -92,7 +92,7 @@ class Comparing(unittest.TestCase):
         comparison.add(theirs, ours)
         return comparison
 
-    def test_a_difference_wants_a_line_and_the_ledger(self):
+    def test_a_difference_needs_a_line_and_the_ledger(self):
         sides = recorded(child(spec={"replicas": 1})), recorded(child(spec={"replicas": 2}))
         line = "Deployment spec.replicas changed child-Q5 # why"
         self.assertTrue(self.outcome(*sides).noticed())
@@ -105,11 +105,11 @@ class Comparing(unittest.TestCase):
         self.assertTrue(self.outcome(sides[0], other, [line], known).noticed())
         self.assertEqual(self.outcome(sides[0], sides[0], [line], known).gone(), accepted.entries)
 
-    def test_a_refused_child_is_a_failure(self):
+    def test_a_rejected_child_is_a_failure(self):
         refused = recorded(child(), refused=[{"kind": "Service", "name": "g-w", "message": "is invalid"}])
         outcome = self.outcome(recorded(child()), refused)
         self.assertTrue(outcome.noticed())
-        self.assertIn("c: the API server refuses Service g-w: is invalid", "\n".join(outcome.details()))
+        self.assertIn("c: the API server rejects Service g-w: is invalid", "\n".join(outcome.details()))
         self.assertTrue(self.outcome(recorded(child()), recorded(child(), refused=[{"render": "no such file"}])).noticed())
 
     def test_decisions(self):
@@ -117,7 +117,7 @@ class Comparing(unittest.TestCase):
         self.assertTrue(self.outcome(recorded(ok=False), recorded()).noticed())
         self.assertFalse(self.outcome(recorded(ok=False), recorded(ok=False)).noticed())
 
-    def test_a_long_value_is_known_by_its_digest(self):
+    def test_a_long_value_is_written_as_its_digest(self):
         long = Difference("c", "Deployment", "g-w", ("spec",), "a" * 500, ABSENT)
         entry = ledger.entry(long, ())
         self.assertLess(len(entry), 250)
@@ -126,7 +126,7 @@ class Comparing(unittest.TestCase):
 
 
 class Lines(unittest.TestCase):
-    def test_lines_that_say_too_little_are_refused(self):
+    def test_incomplete_lines_are_rejected(self):
         for line in (
             "* spec.replicas changed child-Q5 # stars",
             "Deployment * changed child-Q5 # stars",
@@ -134,7 +134,7 @@ class Lines(unittest.TestCase):
             "Deployment spec.replicas changed # no decision",
             "Deployment spec.replicas changed child-Q5 #",
             "Deployment spec.replicas changed child-Q5",
-            "Deployment spec.replicas changed when-it-rains child-Q5 # no such condition",
+            "Deployment spec.replicas changed unknown-condition child-Q5 # no such condition",
         ):
             with self.subTest(line=line), self.assertRaises(deviations.InvalidLine):
                 deviations.parsed_line("here", line)
@@ -147,7 +147,7 @@ class Lines(unittest.TestCase):
                 for path in graphs.glob("input/*.yaml")
                 for name in re.findall(r"^  name: (\S+)|^    (\w+):$", path.read_text(), re.M)
             }
-        names = {name.lower() for pair in names for name in pair if name} - {"epp"}  # a type of component, too
+        names = {name.lower() for pair in names for name in pair if name} - {"epp"}  # also a component type
         for line in deviations.load(HERE / "deviations.txt"):
             words = set(re.findall(r"[\w-]+", " ".join(line.path)))
             self.assertEqual(words & names, set(), line.text)
@@ -159,7 +159,7 @@ class Archives(unittest.TestCase):
             graphs = recordings.unpack("graphs", folder)
             for name in ("input", *recordings.SETS):
                 self.assertEqual(len(list((graphs / name).iterdir())), 80, name)
-            # Held against itself the reference has no difference, and every change to it is one.
+            # The reference has no difference from itself, and every change to it is detected.
             answers = sorted(graphs.glob("lws/*.json"))
             self.assertFalse(compare.compare(answers, graphs / "lws", []).noticed())
             score = sabotage.run(answers, graphs / "lws", [], collections.Counter(), 100)

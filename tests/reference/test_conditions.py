@@ -1,4 +1,4 @@
-"""Each condition of deviations.txt: where it holds, and where it does not."""
+"""Tests of each condition of deviations.txt, with positive and negative cases."""
 
 import inspect
 import unittest
@@ -40,15 +40,23 @@ def label(key, kind="Deployment"):
 
 
 def dumped(name, args, command=("python3",)):
-    """A LeaderWorkerSet whose leader and workers run these args."""
+    """A LeaderWorkerSet whose leader and workers have these args."""
     template = {"spec": {"containers": [{"name": "main", "command": list(command), "args": args}]}}
     spec = {"leaderWorkerTemplate": {"leaderTemplate": template, "workerTemplate": template}}
     owners = [{"kind": "DynamoComponentDeployment", "name": "g-w"}]
     return {"kind": "LeaderWorkerSet", "metadata": {"name": name, "ownerReferences": owners}, "spec": spec}
 
 
+def mounting(secret):
+    """A Deployment whose pods mount the Secret."""
+    pod_spec = {"containers": [], "volumes": [{"name": "v", "secret": {"secretName": secret}}]}
+    owners = [{"kind": "DynamoComponentDeployment", "name": "g-w"}]
+    spec = {"template": {"spec": pod_spec}}
+    return {"kind": "Deployment", "metadata": {"name": "g-w", "ownerReferences": owners}, "spec": spec}
+
+
 def sized(args):
-    """Ours: the user's args with the flags of several nodes; theirs: without."""
+    """The user's args with multinode flags on our side and without them on theirs."""
     return {"their_objects": [dumped("g-w-0", args)], "our_objects": [dumped("g-w-0", [*args, *FLAGS.split()])]}
 
 
@@ -81,26 +89,26 @@ ROWS = [
     row("zero_given", True, {"extraPodSpec": {"terminationGracePeriodSeconds": 0}},
         ("Deployment", "g-w", "spec.template.spec.terminationGracePeriodSeconds"), 60, 0),
     row("zero_given", False, {}, ("Deployment", "g-w", "spec.template.spec.terminationGracePeriodSeconds"), 60, 0),
-    row("refused_for_two_handlers", True, failures={"g-w": TWO_HANDLERS}),
-    row("refused_for_two_handlers", False, failures={"g-other": TWO_HANDLERS}),
+    row("rejected_for_two_handlers", True, failures={"g-w": TWO_HANDLERS}),
+    row("rejected_for_two_handlers", False, failures={"g-other": TWO_HANDLERS}),
     row("every_component_failed", True, {"modelRef": {"name": "Qwen/Qwen3-0.6B"}}, ("Service", MODEL, "-"), failures={"g-w": TWO_HANDLERS}),
     row("every_component_failed", False, {"modelRef": {"name": "Qwen/Qwen3-0.6B"}}, ("Service", MODEL, "-")),
     row("every_component_failed", False, {"modelRef": {"name": "other"}}, ("Service", MODEL, "-"), failures={"g-w": TWO_HANDLERS}),
-    row("each_variable_once", True, theirs=[{"name": "A", "value": "1"}, {"name": "B"}, {"name": "A", "value": "2"}],
+    row("variables_deduplicated", True, theirs=[{"name": "A", "value": "1"}, {"name": "B"}, {"name": "A", "value": "2"}],
         ours=[{"name": "A", "value": "1"}, {"name": "B"}]),
-    row("each_variable_once", False, theirs=[{"name": "A", "value": "1"}, {"name": "A"}], ours=[{"name": "A", "value": "3"}]),
-    row("each_variable_once", False, theirs=[{"name": "A"}, {"name": "A"}, {"name": "B"}], ours=[{"name": "A"}]),
-    row("each_variable_once", False, theirs=[{"name": "A"}, {"name": "B"}], ours=[{"name": "A"}]),
-    row("refused_for_a_variable_twice", True, failures={"g": TWICE}),
-    row("refused_for_a_variable_twice", False, failures={"g": TWO_HANDLERS}),
+    row("variables_deduplicated", False, theirs=[{"name": "A", "value": "1"}, {"name": "A"}], ours=[{"name": "A", "value": "3"}]),
+    row("variables_deduplicated", False, theirs=[{"name": "A"}, {"name": "A"}, {"name": "B"}], ours=[{"name": "A"}]),
+    row("variables_deduplicated", False, theirs=[{"name": "A"}, {"name": "B"}], ours=[{"name": "A"}]),
+    row("rejected_for_duplicate_variable", True, failures={"g": TWICE}),
+    row("rejected_for_duplicate_variable", False, failures={"g": TWO_HANDLERS}),
     row("cache_at_default_path", True, {"volumeMounts": [{"name": "c", "useAsCompilationCache": True}]},
         ("Deployment", "g-w", f"{MAIN}.env[VLLM_CACHE_ROOT]"), ours={"name": "VLLM_CACHE_ROOT", "value": "/root/.cache/vllm"}),
     row("cache_at_default_path", False, {"volumeMounts": [{"name": "c", "useAsCompilationCache": True, "mountPoint": "/c"}]},
         ("Deployment", "g-w", f"{MAIN}.env[VLLM_CACHE_ROOT]"), ours={"name": "VLLM_CACHE_ROOT", "value": "/root/.cache/vllm"}),
     row("variable_of_the_graph", True, {"envs": [{"name": "A", "value": "1"}]}, ours={"name": "A", "value": "1"}),
     row("variable_of_the_graph", False, {"envs": [{"name": "A", "value": "1"}]}, ours={"name": "A", "value": "2"}),
-    row("variable_given_twice", True, {"checkpoint": {"enabled": True}}, theirs=[{"name": "A"}, {"name": "A"}], ours=[{"name": "A"}]),
-    row("variable_given_twice", False, theirs=[{"name": "A"}, {"name": "A"}], ours=[{"name": "A"}]),
+    row("duplicate_variable", True, {"checkpoint": {"enabled": True}}, theirs=[{"name": "A"}, {"name": "A"}], ours=[{"name": "A"}]),
+    row("duplicate_variable", False, theirs=[{"name": "A"}, {"name": "A"}], ours=[{"name": "A"}]),
     row("only_requests_gpu", True, {"resources": {"requests": {"gpu": "2"}}}, ("Deployment", "g-w", f"{MAIN}.resources.limits[nvidia.com/gpu]"), ours="2"),
     row("only_requests_gpu", False, {"resources": {"requests": {"gpu": "2"}, "limits": {"gpu": "1"}}},
         ("Deployment", "g-w", f"{MAIN}.resources.limits[nvidia.com/gpu]"), ours="2"),
@@ -115,18 +123,20 @@ ROWS = [
     row("epp_with_own_volumes", False, {"extraPodSpec": {"volumes": [{"name": "a"}]}}, ("Deployment", "g-w", "spec.template.spec.volumes[epp-config]"), ours={}),
     row("epp_with_own_mounts", True, {"componentType": "epp", **pod(volumeMounts=[{"name": "a"}])}, ("Deployment", "g-w", f"{MAIN}.volumeMounts[hf-cache]"), ours={}),
     row("epp_with_own_mounts", False, {"componentType": "epp"}, ("Deployment", "g-w", f"{MAIN}.volumeMounts[hf-cache]"), ours={}),
-    row("refused_for_lost_volumes", True, failures={"g-w": LOST}),
-    row("refused_for_lost_volumes", False, failures={"g-w": LOST.replace("epp-config", "scratch")}),
+    row("rejected_for_missing_volume", True, failures={"g-w": LOST}),
+    row("rejected_for_missing_volume", False, failures={"g-w": LOST.replace("epp-config", "scratch")}),
     row("duplicates_left_out", True, {}, ("Deployment", "g-w", "spec.template.spec.volumes"), [{"name": "a"}, {"name": "a", "x": 1}], [{"name": "a", "x": 1}]),
     row("duplicates_left_out", False, {}, ("Deployment", "g-w", "spec.template.spec.volumes"), [{"name": "a"}, {"name": "b"}], [{"name": "a"}]),
     row("duplicates_left_out", False, {}, ("Deployment", "g-w", "spec.template.spec.volumes"), [{"name": "a"}, {"name": "a"}, {"name": "b"}], [{"name": "a"}]),
     row("own_shared_memory", True, pod(volumeMounts=[{"name": "a", "mountPath": "/dev/shm"}])),
     row("own_shared_memory", False, pod(volumeMounts=[{"name": "a", "mountPath": "/data"}])),
-    row("refused_for_duplicates", True, failures={"g-w": VOLUME_TWICE}),
-    row("refused_for_duplicates", False, failures={"g-w": TWO_HANDLERS}),
+    row("rejected_for_duplicates", True, failures={"g-w": VOLUME_TWICE}),
+    row("rejected_for_duplicates", False, failures={"g-w": TWO_HANDLERS}),
     row("own_account", True, {"extraPodSpec": {"serviceAccountName": "me"}}, theirs="planner-serviceaccount", ours="me"),
     row("own_account", False, {"extraPodSpec": {"serviceAccountName": "me"}}, theirs="planner-serviceaccount", ours="you"),
     row("own_account", False, {}, theirs="planner-serviceaccount", ours="you"),
+    row("secret_not_mounted", True, {}, ("Secret", "key", "-"), {}, our_objects=[mounting("other")]),
+    row("secret_not_mounted", False, {}, ("Secret", "key", "-"), {}, our_objects=[mounting("key")]),
     row("no_planner", True, {"componentType": "worker"}, ("ServiceAccount", "planner-serviceaccount", "-"), {}),
     row("no_planner", False, {"componentType": "planner"}, ("ServiceAccount", "planner-serviceaccount", "-"), {}),
     row("no_planner", False, {"componentType": "worker"}, ("ServiceAccount", "g-k8s-service-discovery", "-"), {}),
@@ -136,8 +146,8 @@ ROWS = [
     row("discovery_by_service", True, {}, label("x"), annotations={"nvidia.com/dynamo-discovery-backend": "consul"}),
     row("discovery_by_any_service", True, {"annotations": DISCOVERY}, ("Role", "g-k8s-service-discovery-role", "-")),
     row("discovery_by_any_service", False, {"annotations": DISCOVERY}, ("Role", "planner", "-")),
-    row("discovery_passed_on", True, {"annotations": DISCOVERY}, theirs="a -x DYN_DISCOVERY_BACKEND -x B", ours="a -x B"),
-    row("discovery_passed_on", False, {"annotations": DISCOVERY}, theirs="a -x DYN_DISCOVERY_BACKEND -x B", ours="a -x C"),
+    row("discovery_in_command", True, {"annotations": DISCOVERY}, theirs="a -x DYN_DISCOVERY_BACKEND -x B", ours="a -x B"),
+    row("discovery_in_command", False, {"annotations": DISCOVERY}, theirs="a -x DYN_DISCOVERY_BACKEND -x B", ours="a -x C"),
     row("secret_of_a_registry", True, {}, ("Deployment", "g-w", "spec.template.spec.imagePullSecrets[found]"), ours={"name": "found"}),
     row("secret_of_a_registry", False, {"extraPodSpec": {"imagePullSecrets": [{"name": "mine"}]}},
         ("Deployment", "g-w", "spec.template.spec.imagePullSecrets[mine]"), theirs={"name": "mine"}),
@@ -156,8 +166,8 @@ ROWS = [
     row("not_a_frontend", False, {"componentType": "frontend"}, ("Ingress", "g-w", "-"), {}),
     row("no_component_type", True, {}, ("Service", "g-w", "spec.selector[x]"), "y"),
     row("no_component_type", False, {"componentType": "worker"}, ("Service", "g-w", "spec.selector[x]"), "y"),
-    row("dots_read_dashes", True, {}, ("Ingress", "g.1-w", "spec"), "g.1-w", "g-1-w", graph="g.1"),
-    row("dots_read_dashes", False, {}, ("Ingress", "g.1-w", "spec"), "g.1-w", "other", graph="g.1"),
+    row("service_name_with_dashes", True, {}, ("Ingress", "g.1-w", "spec"), "g.1-w", "g-1-w", graph="g.1"),
+    row("service_name_with_dashes", False, {}, ("Ingress", "g.1-w", "spec"), "g.1-w", "other", graph="g.1"),
     row("dotted_graph", True, {}, ("Service", "g-1-w", "-"), ours={}, graph="g.1"),
     row("dotted_graph", False, {}, ("Service", "g-w", "-"), ours={}),
     row("replicas_beside_multinode", True, multinode(replicas=3), ("Deployment", "g-w", "spec.replicas"), 1, 3),
@@ -190,40 +200,40 @@ ROWS = [
         "bash -c 'trtllm-llmapi-launch python3 -m dynamo.trtllm --x 'y''", "bash -c 'trtllm-llmapi-launch python3 -m dynamo.trtllm --x '\"'\"'y'\"'\"''"),
     row("command_corrected", False, multinode(), ("LeaderWorkerSet", "g-w-0", f"{LEADER}.args[0]"), "a", "b"),
     row("command_corrected", False, {}, ("LeaderWorkerSet", "g-w-0", f"{LEADER}.args[0]"), "$LWS_LEADER_ADDRESS", "$(LWS_LEADER_ADDRESS)"),
-    row("sizes_in_other_words", True, multinode(**pod(**VLLM)), ("LeaderWorkerSet", "g-w-0", f"{LEADER}.args"), **sized(VLLM["args"])),
-    row("sizes_in_other_words", False, multinode(**pod(**VLLM)), ("LeaderWorkerSet", "g-w-0", f"{LEADER}.args"), **sized(["other"])),
-    row("sizes_in_other_words", False, multinode(**pod(command=["python3"], args=["-m", "dynamo.vllm"])), ("LeaderWorkerSet", "g-w-0", f"{LEADER}.args"),
+    row("sizes_in_other_notation", True, multinode(**pod(**VLLM)), ("LeaderWorkerSet", "g-w-0", f"{LEADER}.args"), **sized(VLLM["args"])),
+    row("sizes_in_other_notation", False, multinode(**pod(**VLLM)), ("LeaderWorkerSet", "g-w-0", f"{LEADER}.args"), **sized(["other"])),
+    row("sizes_in_other_notation", False, multinode(**pod(command=["python3"], args=["-m", "dynamo.vllm"])), ("LeaderWorkerSet", "g-w-0", f"{LEADER}.args"),
         **sized(["-m", "dynamo.vllm"])),
-    row("sizes_in_other_words", True, multinode(**pod(**VLLM)), ("LeaderWorkerSet", "g-w-0", f"{WORKER}.containers[main].args"),
+    row("sizes_in_other_notation", True, multinode(**pod(**VLLM)), ("LeaderWorkerSet", "g-w-0", f"{WORKER}.containers[main].args"),
         their_objects=[dumped("g-w-0", VLLM["args"])], our_objects=[dumped("g-w-0", ["ray start --address=$A:6379 --block"], ["/bin/sh", "-c"])]),
-    row("sizes_in_other_words", False, multinode(**pod(**VLLM)), ("LeaderWorkerSet", "g-w-0", f"{LEADER}.args"),
+    row("sizes_in_other_notation", False, multinode(**pod(**VLLM)), ("LeaderWorkerSet", "g-w-0", f"{LEADER}.args"),
         their_objects=[dumped("g-w-0", VLLM["args"])], our_objects=[dumped("g-w-0", ["ray start --address=$A:6379 --block"], ["/bin/sh", "-c"])]),
-    row("gpus_counted_otherwise", True, multinode(resources={"requests": {"gpu": "8"}}, **pod(**VLLM)),
+    row("gpus_by_request", True, multinode(resources={"requests": {"gpu": "8"}}, **pod(**VLLM)),
         ("LeaderWorkerSet", "g-w-0", f"{LEADER}.args"), **sized(VLLM["args"])),
-    row("gpus_counted_otherwise", False, multinode(resources={"limits": {"gpu": "8"}}, **pod(**VLLM)),
+    row("gpus_by_request", False, multinode(resources={"limits": {"gpu": "8"}}, **pod(**VLLM)),
         ("LeaderWorkerSet", "g-w-0", f"{LEADER}.args"), **sized(VLLM["args"])),
     row("gpus_by_custom_limit", True, multinode(resources={"limits": {"custom": {"nvidia.com/gpu": "4"}}}), theirs="a -n 0 -H b", ours="a -n 8 -H b"),
     row("gpus_by_custom_limit", False, multinode(resources={"limits": {"custom": {"nvidia.com/gpu": "4"}}}), theirs="a -n 0 -H b", ours="a -n 4 -H b"),
-    row("no_port_of_a_leader", True, multinode(), ("LeaderWorkerSet", "g-w-0", f"{WORKER}.initContainers[wait-for-leader-mp]"), {}, our_objects=[dumped("g-w-0", ["x"])]),
-    row("no_port_of_a_leader", False, multinode(), ("LeaderWorkerSet", "g-w-0", f"{WORKER}.initContainers[wait-for-leader-mp]"), {},
+    row("leader_without_port", True, multinode(), ("LeaderWorkerSet", "g-w-0", f"{WORKER}.initContainers[wait-for-leader-mp]"), {}, our_objects=[dumped("g-w-0", ["x"])]),
+    row("leader_without_port", False, multinode(), ("LeaderWorkerSet", "g-w-0", f"{WORKER}.initContainers[wait-for-leader-mp]"), {},
         our_objects=[dumped("g-w-0", ["--master-port"])]),
     row("image_of_the_main_container", True, pod(image="i"), theirs="side", ours="i"),
     row("image_of_the_main_container", False, pod(image="i"), theirs="side", ours="j"),
-    row("leaders_address_expanded", True, theirs="SCRIPT $LWS_LEADER_ADDRESS 29500", ours="SCRIPT $(LWS_LEADER_ADDRESS) 29500"),
-    row("leaders_address_expanded", False, theirs="SCRIPT $LWS_LEADER_ADDRESS 29500", ours="SCRIPT $(LWS_LEADER_ADDRESS) 29501"),
+    row("leader_address_expanded", True, theirs="SCRIPT $LWS_LEADER_ADDRESS 29500", ours="SCRIPT $(LWS_LEADER_ADDRESS) 29500"),
+    row("leader_address_expanded", False, theirs="SCRIPT $LWS_LEADER_ADDRESS 29500", ours="SCRIPT $(LWS_LEADER_ADDRESS) 29501"),
     row("deployment_config_unreadable", True, {"envs": [{"name": "DYN_DEPLOYMENT_CONFIG", "value": "["}]}),
     row("deployment_config_unreadable", True, {"envs": [{"name": "DYN_DEPLOYMENT_CONFIG", "valueFrom": {}}]}),
     row("deployment_config_unreadable", False, {"envs": [{"name": "DYN_DEPLOYMENT_CONFIG", "value": "{}"}]}),
-    row("failed_at_once", True, {}, ("admission", "", "-"), "admitted, then failed", "denied spec.services[w].volumeMounts[0].mountPoint"),
-    row("failed_at_once", False, {}, ("admission", "", "-"), "admitted, then failed", "denied"),
-    row("failed_at_once", False, {}, ("admission", "", "-"), "admitted", "denied spec.services[w].volumeMounts[0].mountPoint"),
+    row("denied_at_admission", True, {}, ("admission", "", "-"), "admitted, then failed", "denied spec.services[w].volumeMounts[0].mountPoint"),
+    row("denied_at_admission", False, {}, ("admission", "", "-"), "admitted, then failed", "denied"),
+    row("denied_at_admission", False, {}, ("admission", "", "-"), "admitted", "denied spec.services[w].volumeMounts[0].mountPoint"),
     row("epp_plugin_without_weight", True, {"eppConfig": {"config": {"plugins": [{"type": "a"}]}}}, ("admission", "", "-"), "denied spec", "admitted"),
     row("epp_plugin_without_weight", False, {"eppConfig": {"config": {"plugins": [{"weight": 1}]}}}, ("admission", "", "-"), "denied spec", "admitted"),
 ]
 
 
 def context_of(service, found, theirs, ours, more):
-    """A difference in a graph with the one service `w`, or in a component of its own."""
+    """A difference in a graph with one service `w`, or in a component without a graph."""
     kind, graph = more.get("kind", "DynamoGraphDeployment"), more.get("graph", "g")
     spec = service if kind == "DynamoComponentDeployment" else {"services": {"w": service}}
     manifest = {"kind": kind, "metadata": {"name": graph, "annotations": more.get("annotations", {})}, "spec": spec}
@@ -244,18 +254,18 @@ class Conditions(unittest.TestCase):
                 context = context_of(service, found, theirs, ours, more)
                 self.assertIs(getattr(conditions, condition)(context), holds)
 
-    def test_each_is_tried_both_ways(self):
+    def test_each_condition_has_positive_and_negative_rows(self):
         functions = {name for name, item in vars(conditions).items() if inspect.isfunction(item) and not name.startswith("_")}
         functions -= {"nodes_of"}
         for holds in (True, False):
-            self.assertEqual(functions - {name for name, expected, *_ in ROWS if expected is holds}, set(), f"lacks a row where it is {holds}")
+            self.assertEqual(functions - {name for name, expected, *_ in ROWS if expected is holds}, set(), f"have no row with the result {holds}")
 
 
 class Lines(unittest.TestCase):
     def meets(self, text, service, found, theirs=ABSENT, ours=ABSENT):
         return bool(met(context_of(service, found, theirs, ours, {}), [parsed_line("here", text)]))
 
-    def test_one_line_speaks_of_all_pod_templates(self):
+    def test_one_line_covers_all_pod_templates(self):
         text = "Pod spec.containers[main].image changed pod-Q1 # why"
         for kind, path in (
             ("Deployment", "spec.template"),
@@ -268,13 +278,13 @@ class Lines(unittest.TestCase):
         self.assertTrue(self.meets(text, pod(name="engine"), ("Deployment", "g-w", "spec.template.spec.containers[engine].image"), "a", "b"))
         self.assertFalse(self.meets(text, {}, ("Deployment", "g-w", "spec.template.spec.containers[side].image"), "a", "b"))
 
-    def test_a_direction_counts(self):
+    def test_directions_are_matched(self):
         text = "Deployment spec.replicas ours pod-Q1 # why"
         self.assertTrue(self.meets(text, {}, ("Deployment", "g-w", "spec.replicas"), ours=1))
         self.assertFalse(self.meets(text, {}, ("Deployment", "g-w", "spec.replicas"), theirs=1))
         self.assertFalse(self.meets(text, {}, ("Deployment", "g-w", "spec.replicas"), 1, 2))
 
-    def test_a_star_is_one_segment(self):
+    def test_a_star_matches_one_segment(self):
         text = "Ingress metadata.* ours pod-Q1 # why"
         self.assertTrue(self.meets(text, {}, ("Ingress", "g-w", "metadata.generateName"), ours="a"))
         self.assertFalse(self.meets(text, {}, ("Ingress", "g-w", "metadata.labels[a]"), ours="a"))

@@ -22,74 +22,76 @@ using json::Value;
 
 constexpr std::string_view kUnknownField = "schema.unknown-field";
 
-/// The API server ends a generated name with five characters.
+/// Sets a name where only generateName is given: the API server appends five characters to it.
 void ensureName(Value& object, json::Allocator& allocator) {
   constexpr std::string_view kEnd = "xxxxx";
-  constexpr std::size_t kMostOfPrefix = 63 - kEnd.size();
+  constexpr std::size_t kMaxPrefixLength = 63 - kEnd.size();
   Value& metadata = json::ensureObject(object, "metadata", allocator);
   const std::string_view prefix = json::findText(&metadata, "generateName");
   if (prefix.empty() || !json::findText(&metadata, "name").empty()) return;
-  const std::string name = std::string{prefix.substr(0, kMostOfPrefix)}.append(kEnd);
+  const std::string name = std::string{prefix.substr(0, kMaxPrefixLength)}.append(kEnd);
   json::set(metadata, "name", json::string(name, allocator), allocator);
 }
 
-/// What the API server would make of a new object.
-Value created(const schema::Node& node, const Value& object, const std::string& space,
-              json::Allocator& allocator) {
+/// The object as the API server sends it to the webhook on CREATE.
+Value simulateCreate(const schema::Node& node, const Value& object, const std::string& namespaceName,
+                     json::Allocator& allocator) {
   Value made = json::copy(object, allocator);
-  schema::applyDefaults(node, made, allocator);
-  k8s::ensureNamespace(made, space, allocator);
+  schema::applySchemaDefaults(node, made, allocator);
+  k8s::ensureNamespace(made, namespaceName, allocator);
   ensureName(made, allocator);
-  json::remove(made, "status");  // a create drops it
+  json::remove(made, "status");  // a CREATE drops the status
   return made;
 }
 
-/// Findings of rules, and what of the object the API server holds against its schema after that.
-struct Judged {
+/// The findings of the rules, and the object that the API server validates against the schema afterwards.
+struct CheckedObject {
   field::Findings rules;
   Value stored;
 };
 
-/// A DynamoGraphDeploymentRequest of either version. One of v1alpha1 goes to the webhook as v1beta1 and comes
-/// back with its defaults: what it lacked may be there then, and only that is held against the schema.
-Judged judgeRequest(const schema::Node& node, const Value& object, const std::string& space,
-                    const Policy& policy, json::Allocator& allocator) {
-  Judged judged;
-  const Value request = created(node, object, space, allocator);
+/// Checks a DynamoGraphDeploymentRequest of either version. The API server converts a v1alpha1 object to
+/// v1beta1 for the webhook and converts the defaulted object back. Only the result is validated against the
+/// schema, so defaults may supply required fields.
+CheckedObject checkRequest(const schema::Node& node, const Value& object, const std::string& namespaceName,
+                           const Policy& policy, json::Allocator& allocator) {
+  CheckedObject checked;
+  const Value request = simulateCreate(node, object, namespaceName, allocator);
   const std::string_view version = json::findText(&object, "apiVersion");
   Value hub;
   if (conversion::convertDgdr(request, api::kV1beta1, hub, allocator)) {
-    judged.stored = json::share(object, allocator);
-    return judged;
+    checked.stored = json::share(object, allocator);
+    return checked;
   }
   if (const schema::Node* hubNode = schema::find(api::kV1beta1, api::kDynamoGraphDeploymentRequest)) {
-    schema::applyDefaults(*hubNode, hub, allocator);
+    schema::applySchemaDefaults(*hubNode, hub, allocator);
   }
   const std::string_view client = version.substr(version.find('/') + 1);
-  defaultRequest(hub, client, policy.operatorVersion, allocator);
-  judged.rules = admission::validateRequest({hub, nullptr, client, policy.dgdr});
+  applyDgdrDefaults(hub, client, policy.operatorVersion, allocator);
+  checked.rules = admission::validateRequest({hub, nullptr, client, policy.dgdr});
   if (version == api::kV1beta1) {
-    judged.stored = json::share(object, allocator);
+    checked.stored = json::share(object, allocator);
   } else {
-    // As every object of a known version, it converts.
-    static_cast<void>(conversion::convertDgdr(hub, version, judged.stored, allocator));
+    // Cannot fail: every object of a known version can be converted.
+    static_cast<void>(conversion::convertDgdr(hub, version, checked.stored, allocator));
   }
-  return judged;
+  return checked;
 }
 
-/// The findings of every other kind, as a CREATE of the defaulted object would be judged.
-field::Findings otherFindings(const schema::Node& node, const Value& object, const std::string& space,
-                              const Policy& policy) {
+/// Checks an object of any other kind, as a CREATE of the defaulted object would be validated.
+field::Findings checkOtherKind(const schema::Node& node, const Value& object,
+                               const std::string& namespaceName, const Policy& policy) {
   json::Document document;
   auto& allocator = document.GetAllocator();
-  Value defaulted = created(node, object, space, allocator);
+  Value defaulted = simulateCreate(node, object, namespaceName, allocator);
   const auto settings = policy.settings->get();
-  defaults::applyDefaults(defaulted, nullptr,
-                          {settings->defaults, settings->config, policy.operatorVersion, space}, allocator);
+  defaults::applyComponentDefaults(
+      defaulted, nullptr, {settings->defaults, settings->config, policy.operatorVersion, namespaceName},
+      allocator);
   return admission::validate({json::findText(&object, "kind"), defaulted, nullptr, {}}, *settings);
 }
 
-FileFinding located(const text::Manifest& manifest, const field::Path& field) {
+FileFinding makeFinding(const text::Manifest& manifest, const field::Path& field) {
   FileFinding finding;
   finding.file = manifest.file == "-" ? "stdin" : manifest.file;
   finding.at = manifest.locate(field);
@@ -101,7 +103,7 @@ FileFinding located(const text::Manifest& manifest, const field::Path& field) {
 
 void addError(const text::Manifest& manifest, const field::FieldError& error,
               std::vector<FileFinding>& findings) {
-  FileFinding finding = located(manifest, error.field);
+  FileFinding finding = makeFinding(manifest, error.field);
   finding.rule = error.rule;
   finding.message = error.body();
   findings.push_back(std::move(finding));
@@ -109,58 +111,59 @@ void addError(const text::Manifest& manifest, const field::FieldError& error,
 
 void addWarning(const text::Manifest& manifest, const field::Warning& warning,
                 std::vector<FileFinding>& findings) {
-  FileFinding finding = located(manifest, warning.field);
+  FileFinding finding = makeFinding(manifest, warning.field);
   finding.isError = false;
   finding.rule = warning.rule;
   finding.message = warning.text;
   findings.push_back(std::move(finding));
 }
 
-/// What validation.mode: warn does not soften: the API server and the operator itself refuse it.
-bool isOfServer(std::string_view rule) {
+/// Whether errors of this rule stay errors with `validation.mode: warn`, because the API server or the
+/// operator itself reports them.
+bool ignoresWarnMode(std::string_view rule) {
   return rule.starts_with("schema.") || rule.starts_with("config-");
 }
 
-bool known(const std::vector<field::FieldError>& errors, const field::FieldError& error) {
+bool contains(const std::vector<field::FieldError>& errors, const field::FieldError& error) {
   return std::any_of(errors.begin(), errors.end(),
                      [&](const auto& e) { return e.type == error.type && e.field == error.field; });
 }
 
-/// Of one object of our kinds.
-field::Findings findingsOf(const schema::Node& node, const text::Manifest& manifest,
-                           const std::string& namespaceName, const Policy& policy) {
+/// The findings of an object of one of Dynamo's kinds.
+field::Findings checkObject(const schema::Node& node, const text::Manifest& manifest,
+                            const std::string& namespaceName, const Policy& policy) {
   const Value& object = manifest.object;
   json::Document document;
   auto& allocator = document.GetAllocator();
   const bool request = manifest.kind() == api::kDynamoGraphDeploymentRequest;
-  Judged judged;
+  CheckedObject checked;
   if (request) {
-    judged = judgeRequest(node, object, namespaceName, policy, allocator);
+    checked = checkRequest(node, object, namespaceName, policy, allocator);
   } else {
     if (const admission::Kind* kind = admission::findKind(manifest.kind());
         kind != nullptr && kind->judge != nullptr) {
-      judged.rules = otherFindings(node, object, namespaceName, policy);
+      checked.rules = checkOtherKind(node, object, namespaceName, policy);
     }
-    judged.stored = json::share(object, allocator);
+    checked.stored = json::share(object, allocator);
   }
   field::Findings all;
-  // Unknown fields are those of what was written, as no schema keeps them.
+  // Unknown fields are reported for the object as written, because pruning removes them from the stored one.
   for (field::FieldError& error : schema::validate(node, object)) {
     if (error.rule == kUnknownField) all.errors.push_back(std::move(error));
   }
-  for (field::FieldError& error : schema::validate(node, judged.stored)) {
+  for (field::FieldError& error : schema::validate(node, checked.stored)) {
     if (error.rule != kUnknownField) all.errors.push_back(std::move(error));
   }
   Value given = json::share(object, allocator);
-  json::remove(given, "status");  // a create drops it
+  json::remove(given, "status");  // a CREATE drops the status
   const auto add = [&](std::vector<field::FieldError>&& errors) {
     for (field::FieldError& error : errors) {
-      if (!known(all.errors, error)) all.errors.push_back(std::move(error));
+      if (!contains(all.errors, error)) all.errors.push_back(std::move(error));
     }
   };
   add(schema::wrongTypes(node, given));
-  add(std::move(judged.rules.errors));
-  all.warnings = std::move(judged.rules.warnings);
+  add(std::move(checked.rules.errors));
+  all.warnings = std::move(checked.rules.warnings);
   all.sort();
   return all;
 }
@@ -169,23 +172,23 @@ field::Findings findingsOf(const schema::Node& node, const text::Manifest& manif
 
 bool checkManifest(const text::Manifest& manifest, const std::string& namespaceName, const Policy& policy,
                    std::vector<FileFinding>& findings) {
-  const ManifestKind kind = kindOf(manifest);
+  const ManifestKind kind = classifyManifest(manifest);
   field::Findings found;
-  switch (kind.is) {
-    case ManifestKind::Is::Foreign:
+  switch (kind.category) {
+    case ManifestKind::Category::OtherGroup:
       return false;
-    case ManifestKind::Is::Wrong:
+    case ManifestKind::Category::Invalid:
       found.errors = kind.errors;
       break;
-    case ManifestKind::Is::Configuration: {
+    case ManifestKind::Category::Configuration: {
       config::LoadResult loaded = config::loadConfigObject(manifest.object, manifest.positions, manifest.file,
                                                            config::Purpose::Check);
       found.errors = std::move(loaded.errors);
       found.warnings = std::move(loaded.warnings);
       break;
     }
-    case ManifestKind::Is::Ours:
-      found = findingsOf(*kind.node, manifest, namespaceName, policy);
+    case ManifestKind::Category::Dynamo:
+      found = checkObject(*kind.node, manifest, namespaceName, policy);
       break;
   }
   for (const field::FieldError& error : found.errors) addError(manifest, error, findings);
@@ -194,7 +197,7 @@ bool checkManifest(const text::Manifest& manifest, const std::string& namespaceN
 }
 
 int runCheck(const CheckOptions& options) {
-  const std::optional<Policy> policy = policyOf(options, config::Purpose::Check, std::cerr);
+  const std::optional<Policy> policy = loadPolicy(options, config::Purpose::Check, std::cerr);
   if (!policy) return 2;
   const text::Manifests manifests = text::readManifests(options.files);
   for (const std::string& error : manifests.errors) std::cerr << "dynamo-webhook: " << error << '\n';
@@ -205,7 +208,7 @@ int runCheck(const CheckOptions& options) {
   }
   if (policy->warnOnly) {
     for (FileFinding& finding : summary.findings)
-      finding.isError = finding.isError && isOfServer(finding.rule);
+      finding.isError = finding.isError && ignoresWarnMode(finding.rule);
   }
   std::cout << (options.output == "json"    ? toJson(summary)
                 : options.output == "sarif" ? toSarif(summary)

@@ -1,5 +1,5 @@
 #pragma once
-// `dynamo-webhook check`: what admission would say of manifests, without a cluster.
+// `dynamo-webhook check`: reports what admission would answer for manifests, without a cluster.
 
 #include <string>
 #include <vector>
@@ -15,13 +15,13 @@ struct CheckOptions : FileOptions {
   CheckOptions() { output = "text"; }  ///< "text", "json" or "sarif"
 };
 
-/// Prints the findings. Exit status: 0 clean or warnings only, 1 errors found, 2 a file or the configuration
-/// cannot be read.
+/// Prints the findings. Returns the exit status: 0 without errors, 1 with errors, 2 when a file or the
+/// configuration cannot be read.
 int runCheck(const CheckOptions& options);
 
-/// The findings of one manifest: schema, then the rules of its kind over the object with schema defaults, as
-/// a CREATE would be judged; of an OperatorConfiguration, what the programs would say that read it. False
-/// when it is somebody else's.
+/// Appends the findings of one manifest, as a CREATE would be validated: first those of the schema, then
+/// those of the rules for its kind, applied to the object with schema defaults. An OperatorConfiguration is
+/// validated as the programs that read it do. Returns false for an object of another API group.
 bool checkManifest(const text::Manifest& manifest, const std::string& namespaceName, const Policy& policy,
                    std::vector<FileFinding>& findings);
 

@@ -24,7 +24,7 @@ std::string prettyJson(const json::Value& value) {
   return std::string{buffer.GetString(), buffer.GetSize()} + "\n";
 }
 
-/// Whether the kind is one of ours, in whatever version, or in none.
+/// Whether the kind is one of Dynamo's, in any version or without one.
 bool isOurs(const text::Manifest& manifest) {
   const std::string_view version = json::findText(&manifest.object, "apiVersion");
   if (!version.empty() && version.substr(0, version.find('/')) != api::kGroup) return false;
@@ -32,7 +32,7 @@ bool isOurs(const text::Manifest& manifest) {
   return std::any_of(kinds.begin(), kinds.end(), [&](const auto& k) { return k.kind == manifest.kind(); });
 }
 
-/// Objects of other kinds are passed on as they are.
+/// Converts the object; objects of other kinds are copied unchanged.
 std::optional<conversion::ConvertError> convert(text::Manifest& manifest, std::string_view to,
                                                 json::Value& converted) {
   json::Document& object = manifest.object;

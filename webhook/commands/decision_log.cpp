@@ -17,14 +17,14 @@ constexpr log::Logger kAdmissionLog{"admission"};
 constexpr log::Logger kConversionLog{"conversion"};
 constexpr log::Logger kHttpLog{"http"};
 
-// A pipeline that applies a folder of manifests may meet as many denials at once.
-constexpr log::RateLimit kOfUsers{100, 100ms};
-// What clients do wrong goes on until someone has mended it: a line a second tells enough.
-constexpr log::RateLimit kOfClients{20, 1s};
+// A pipeline that applies a directory of manifests can cause this many denials at once.
+constexpr log::RateLimit kDenialRate{100, 100ms};
+// Client errors usually repeat until somebody fixes the client, so one line per second is enough.
+constexpr log::RateLimit kClientErrorRate{20, 1s};
 
 constexpr int kServiceUnavailable = 503;
 
-// TLS alerts by which a client says that it does not accept our certificate (RFC 8446 section 6.2).
+// TLS alerts that a client sends when it does not accept the serving certificate (RFC 8446 section 6.2).
 constexpr int kBadCertificate = 42;
 constexpr int kUnsupportedCertificate = 43;
 constexpr int kCertificateExpired = 45;
@@ -34,14 +34,14 @@ constexpr int kUnknownCa = 48;
 constexpr std::string_view kTrustHint =
     "the client does not accept the serving certificate; if it is the API server, the caBundle of the "
     "webhook "
-    "configuration or CRD does not match tls.crt, or its names or dates do not fit";
+    "configuration or CRD does not match tls.crt, or tls.crt has the wrong names or dates";
 
-bool distrusts(int alert) {
+bool rejectsCertificate(int alert) {
   return alert == kBadCertificate || alert == kUnsupportedCertificate || alert == kCertificateExpired ||
          alert == kCertificateUnknown || alert == kUnknownCa;
 }
 
-/// Each rule once, in the order of the errors.
+/// The ids of the rules, each once, in the order of the errors.
 std::string rulesOf(const std::vector<field::FieldError>& errors) {
   std::vector<std::string_view> seen;
   std::string out;
@@ -50,20 +50,20 @@ std::string rulesOf(const std::vector<field::FieldError>& errors) {
     seen.emplace_back(error.rule);
     if (!out.empty()) out += ',';
     out += error.rule;
-    if (out.size() > log::kMaxValue) break;  // the line is cut there
+    if (out.size() > log::kMaxValue) break;  // log lines truncate longer values
   }
   return out;
 }
 
-/// Fields without a key are left out of the line.
-log::Field ifAny(std::string_view key, std::uint64_t number) {
+/// An empty number or text gets an empty key, and fields without a key are omitted from the line.
+log::Field optionalField(std::string_view key, std::uint64_t number) {
   return {number == 0 ? std::string_view{} : key, number};
 }
-log::Field ifAny(std::string_view key, std::string_view text) {
+log::Field optionalField(std::string_view key, std::string_view text) {
   return {text.empty() ? std::string_view{} : key, text};
 }
-log::Field heldBack(std::uint64_t lines) {
-  return ifAny("suppressed", lines);
+log::Field suppressedLines(std::uint64_t lines) {
+  return optionalField("suppressed", lines);
 }
 
 }  // namespace
@@ -71,7 +71,8 @@ log::Field heldBack(std::uint64_t lines) {
 DecisionLog::DecisionLog(bool denials, Clock clock)
     : denials_(denials),
       clock_(std::move(clock)),
-      limits_{kOfUsers, kOfClients, kOfClients, kOfClients, kOfClients, kOfClients, kOfClients} {}
+      limits_{kDenialRate,      kClientErrorRate, kClientErrorRate, kClientErrorRate,
+              kClientErrorRate, kClientErrorRate, kClientErrorRate} {}
 
 std::optional<std::uint64_t> DecisionLog::pass(Class which) {
   const auto now = clock_();
@@ -101,44 +102,44 @@ void DecisionLog::denied(const AdmissionRoute& route, const AdmissionOutcome& ou
   const auto suppressed = pass(Class::Denial);
   if (!suppressed) return;
   const AdmissionRequest& request = *outcome.request;
-  kAdmissionLog.info(outcome.judged ? "denied" : "denied: the object cannot be read",
+  kAdmissionLog.info(outcome.readable ? "denied" : "denied: the object cannot be read",
                      {{"uid", request.uid},
                       {"kind", route.kind.kind},
-                      {"namespace", request.space},
+                      {"namespace", request.namespaceName},
                       {"name", request.objectName()},
                       {"operation", request.operation},
                       {"user", request.username},
                       {"path", route.path},
-                      ifAny("rules", rulesOf(*outcome.errors)),
-                      heldBack(*suppressed)});
+                      optionalField("rules", rulesOf(*outcome.errors)),
+                      suppressedLines(*suppressed)});
 }
 
 void DecisionLog::conversionFailed(const ConversionOutcome& outcome) {
   const auto suppressed = pass(Class::Conversion);
   if (!suppressed) return;
   kConversionLog.warn("conversion failed",
-                      {{"uid", outcome.uid}, {"object", outcome.objects}, heldBack(*suppressed)});
+                      {{"uid", outcome.uid}, {"object", outcome.objects}, suppressedLines(*suppressed)});
 }
 
 void DecisionLog::requestRefused(const RequestRefusal& refusal) {
   const auto suppressed = pass(refusal.status == kServiceUnavailable ? Class::Overload : Class::Refusal);
   if (!suppressed) return;
   kHttpLog.warn("request refused", {{"remote", refusal.remote},
-                                    ifAny("path", refusal.path),
+                                    optionalField("path", refusal.path),
                                     {"status", refusal.status},
                                     {"reason", refusal.reason},
-                                    heldBack(*suppressed)});
+                                    suppressedLines(*suppressed)});
 }
 
 void DecisionLog::handshakeFailed(const HandshakeFailure& failure) {
-  const bool distrusted = distrusts(failure.alert);
+  const bool distrusted = rejectsCertificate(failure.alert);
   const auto suppressed = pass(distrusted ? Class::Certificate : Class::Handshake);
   if (!suppressed) return;
   kHttpLog.warn("TLS handshake failed", {{"remote", failure.remote},
                                          {"reason", failure.reason},
-                                         ifAny("alert", static_cast<std::uint64_t>(failure.alert)),
-                                         ifAny("hint", distrusted ? kTrustHint : std::string_view{}),
-                                         heldBack(*suppressed)});
+                                         optionalField("alert", static_cast<std::uint64_t>(failure.alert)),
+                                         optionalField("hint", distrusted ? kTrustHint : std::string_view{}),
+                                         suppressedLines(*suppressed)});
 }
 
 void DecisionLog::handlerFailed(const HandlerFailure& failure) {
@@ -147,7 +148,7 @@ void DecisionLog::handlerFailed(const HandlerFailure& failure) {
   kHttpLog.error("handler failed", {{"remote", failure.remote},
                                     {"path", failure.path},
                                     {"exception", failure.exception},
-                                    heldBack(*suppressed)});
+                                    suppressedLines(*suppressed)});
 }
 
 }  // namespace dynamo::webhook

@@ -1,5 +1,6 @@
 #pragma once
-// The log of what was refused and what failed. It names objects, users and rules, never what an object says.
+// The log of denials, refused requests and failures. It names objects, users and rules, but never contains
+// values of an object.
 
 #include <array>
 #include <chrono>
@@ -14,25 +15,25 @@
 
 namespace dynamo::webhook {
 
-/// Each class of lines has a rate of its own; the next line after some were held back says how many. Must
-/// outlive the routes and the server that it watches.
+/// Each category of lines has its own rate limit. The first line after suppressed ones reports their number.
+/// Must outlive the routes and the server that it observes.
 class DecisionLog {
  public:
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
 
-  /// `denials`: whether denials are logged, which is the users' doing, not a fault.
+  /// `denials`: whether denials are logged. They are caused by users and are not faults of the webhook.
   explicit DecisionLog(
       bool denials, Clock clock = [] { return std::chrono::steady_clock::now(); });
   DecisionLog(const DecisionLog&) = delete;
   DecisionLog& operator=(const DecisionLog&) = delete;
 
-  /// Adds itself to `observers`.
+  /// Sets the callbacks of `observers` that this log needs.
   void watch(Observers& observers);
-  /// Hooks for the HTTPS server.
+  /// Callbacks for the HTTPS server.
   ServerEvents events();
 
  private:
-  // A flood of one of them must not hide the others.
+  // Separate limits, so that many lines of one category do not hide the others.
   enum class Class { Denial, Conversion, Refusal, Overload, Certificate, Handshake, Handler };
   static constexpr std::size_t kClasses = 7;
 

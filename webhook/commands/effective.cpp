@@ -33,25 +33,25 @@ int printEach(const EffectiveOptions& options, const std::function<void(Value&, 
 }  // namespace
 
 int runEffective(const EffectiveOptions& options) {
-  const std::optional<Policy> policy = policyOf(options, config::Purpose::Offline, std::cerr);
+  const std::optional<Policy> policy = loadPolicy(options, config::Purpose::Offline, std::cerr);
   if (!policy) return 2;
   return printEach(options, [&](Value& object, json::Allocator& allocator) {
     const schema::Node* node =
         schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));
     if (node == nullptr) return;
-    schema::applyDefaults(*node, object, allocator);
+    schema::applySchemaDefaults(*node, object, allocator);
     if (json::findText(&object, "apiVersion") == api::kV1beta1) {
       defaults::defaultDgdr(object, policy->operatorVersion, allocator);
     }
     const auto settings = policy->settings->get();
-    defaults::applyDefaults(
+    defaults::applyComponentDefaults(
         object, nullptr,
         {settings->defaults, settings->config, policy->operatorVersion, options.namespaceName}, allocator);
   });
 }
 
 int runIntent(const EffectiveOptions& options) {
-  if (!policyOf(options, config::Purpose::Offline, std::cerr)) return 2;
+  if (!loadPolicy(options, config::Purpose::Offline, std::cerr)) return 2;
   return printEach(options, [](Value& object, json::Allocator&) { defaults::reduceToIntent(object); });
 }
 

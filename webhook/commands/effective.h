@@ -1,5 +1,6 @@
 #pragma once
-// `dynamo-webhook effective` and `dynamo-webhook intent`: what will run, and what the user asked for.
+// `dynamo-webhook effective` prints objects with all defaults; `dynamo-webhook intent` prints stored objects
+// without them.
 
 #include "webhook/commands/file_options.h"
 
@@ -9,12 +10,12 @@ struct EffectiveOptions : FileOptions {
   EffectiveOptions() { output = "yaml"; }  ///< "yaml" or "json"
 };
 
-/// Prints each graph and component deployment as admission would store it; other objects as they are. 0, or 2
-/// when a file or the configuration cannot be read.
+/// Prints each graph and component deployment as admission would store it, and other objects unchanged.
+/// Returns the exit status: 0, or 2 when a file or the configuration cannot be read.
 int runEffective(const EffectiveOptions& options);
 
-/// Prints each object without what the webhook wrote into it. The flags are those of runEffective, so that
-/// one may follow the other; what they name must be readable.
+/// Prints each object without the values that the webhook wrote into it. Accepts the flags of runEffective,
+/// so that the same arguments work for both. The files of these flags must be readable.
 int runIntent(const EffectiveOptions& options);
 
 }  // namespace dynamo::webhook

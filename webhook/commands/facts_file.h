@@ -1,5 +1,5 @@
 #pragma once
-// The facts of the cluster in a file, which the controller keeps in a ConfigMap (quirk adm-Q13).
+// Reads the facts of the cluster from a file. The controller writes this file as a ConfigMap (quirk adm-Q13).
 
 #include <optional>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace dynamo::webhook {
 
-/// What a changed file says: facts, none at all when it is missing, or why it cannot be used.
+/// The result of reading a changed file: facts, which are empty when the file is missing, or an error.
 struct FactsReading {
   render::Facts facts;
   bool missing = false;
@@ -18,10 +18,10 @@ struct FactsReading {
 
 class FactsFile {
  public:
-  /// An empty path: there never are facts.
+  /// With an empty path there are never any facts.
   explicit FactsFile(std::string path);
 
-  /// nullopt while nothing has changed since the last call.
+  /// Returns nullopt when nothing has changed since the last call.
   std::optional<FactsReading> poll();
 
  private:

@@ -10,7 +10,7 @@
 
 namespace dynamo::webhook {
 
-std::optional<Policy> policyOf(const FileOptions& options, config::Purpose purpose, std::ostream& report) {
+std::optional<Policy> loadPolicy(const FileOptions& options, config::Purpose purpose, std::ostream& report) {
   const auto refuse = [&](const std::string& problem) {
     if (!problem.empty()) report << "dynamo-webhook: " << problem << '\n';
     return !problem.empty();

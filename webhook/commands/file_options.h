@@ -1,5 +1,5 @@
 #pragma once
-// What the commands that read manifests have in common: their flags, and the policy these make.
+// The flags that all commands that read manifests share, and the policy made from them.
 
 #include <iosfwd>
 #include <optional>
@@ -13,7 +13,7 @@ namespace dynamo::webhook {
 
 struct FileOptions {
   std::vector<std::string> files;
-  std::string namespaceName = "default";  ///< of objects that name none
+  std::string namespaceName = "default";  ///< of objects without a namespace
   std::string configFile;
   std::string factsFile;
   std::string operatorVersion = "1.0.0";
@@ -21,8 +21,8 @@ struct FileOptions {
   std::string output;
 };
 
-/// The policy that the flags ask for; nullopt when one of them or a file is bad, which `report` says. What
-/// the configuration is read for decides what else is said of it.
-std::optional<Policy> policyOf(const FileOptions& options, config::Purpose purpose, std::ostream& report);
+/// Makes the policy from the flags. Writes problems to `report` and returns nullopt when a flag or a file is
+/// invalid. `purpose` selects the checks of the configuration.
+std::optional<Policy> loadPolicy(const FileOptions& options, config::Purpose purpose, std::ostream& report);
 
 }  // namespace dynamo::webhook

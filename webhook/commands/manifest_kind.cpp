@@ -17,14 +17,14 @@ namespace {
 
 using field::ErrorType;
 using field::FieldError;
-using Is = ManifestKind::Is;
+using Category = ManifestKind::Category;
 
 constexpr const char* kRule = "schema.kind";
 
-/// Kinds of the GPU operator, which has the same API group.
-constexpr std::array<std::string_view, 2> kOthersOfGroup = {"ClusterPolicy", "NVIDIADriver"};
+/// The GPU operator's kinds, which are in the same API group.
+constexpr std::array<std::string_view, 2> kGpuOperatorKinds = {"ClusterPolicy", "NVIDIADriver"};
 
-std::vector<std::string_view> ourKinds() {
+std::vector<std::string_view> dynamoKinds() {
   std::vector<std::string_view> kinds;
   for (const schema::KindVersion& entry : schema::kindVersions()) {
     if (kinds.empty() || kinds.back() != entry.kind) kinds.push_back(entry.kind);
@@ -32,7 +32,7 @@ std::vector<std::string_view> ourKinds() {
   return kinds;
 }
 
-/// The versions of a kind, quoted; of all kinds when it is none of ours.
+/// The quoted versions of a kind, or of all kinds when `known` is false.
 std::string versionsOf(std::string_view kind, bool known) {
   std::vector<std::string> versions;
   for (const schema::KindVersion& entry : schema::kindVersions()) {
@@ -52,16 +52,16 @@ FieldError unsupported(field::Members field, std::string_view value, std::string
 }
 
 ManifestKind wrong(FieldError error) {
-  ManifestKind kind{Is::Wrong, nullptr, {}};
+  ManifestKind kind{Category::Invalid, nullptr, {}};
   kind.errors.push_back(std::move(error));
   return kind;
 }
 
-/// An object of our API group that no schema of ours describes.
-ManifestKind unknownOfGroup(std::string_view version, std::string_view kind,
-                            const std::vector<std::string_view>& kinds) {
+/// Classifies an object of Dynamo's API group whose kind or version has no schema.
+ManifestKind classifyUnknownKind(std::string_view version, std::string_view kind,
+                                 const std::vector<std::string_view>& kinds) {
   const auto has = [&](const auto& list) { return std::find(list.begin(), list.end(), kind) != list.end(); };
-  if (has(kOthersOfGroup)) return {};
+  if (has(kGpuOperatorKinds)) return {};
   if (has(kinds)) return wrong(unsupported("apiVersion", version, versionsOf(kind, true)));
   std::string all;
   for (const schema::KindVersion& entry : schema::kindVersions()) {
@@ -74,29 +74,30 @@ ManifestKind unknownOfGroup(std::string_view version, std::string_view kind,
 
 }  // namespace
 
-ManifestKind kindOf(const text::Manifest& manifest) {
+ManifestKind classifyManifest(const text::Manifest& manifest) {
   const std::string_view version = json::findText(&manifest.object, "apiVersion");
   const std::string_view kind = manifest.kind();
   const std::string_view group = version.substr(0, version.find('/'));
   if (group == config::kConfigGroup || (version.empty() && kind == config::kConfigKind)) {
-    return {Is::Configuration, nullptr, {}};
+    return {Category::Configuration, nullptr, {}};
   }
   if (version.empty() || kind.empty()) {
-    ManifestKind none{Is::Wrong, nullptr, {}};
+    ManifestKind none{Category::Invalid, nullptr, {}};
     if (version.empty())
       none.errors.push_back({ErrorType::Required, field::Path{"apiVersion"}, {}, {}, kRule});
     if (kind.empty()) none.errors.push_back({ErrorType::Required, field::Path{"kind"}, {}, {}, kRule});
     return none;
   }
-  const std::vector<std::string_view> kinds = ourKinds();
+  const std::vector<std::string_view> kinds = dynamoKinds();
   if (group == api::kGroup) {
     const schema::Node* node = schema::find(version, kind);
-    return node != nullptr ? ManifestKind{Is::Ours, node, {}} : unknownOfGroup(version, kind, kinds);
+    return node != nullptr ? ManifestKind{Category::Dynamo, node, {}}
+                           : classifyUnknownKind(version, kind, kinds);
   }
   constexpr std::array<std::string_view, 1> kGroups = {api::kGroup};
   constexpr std::array<std::string_view, 1> kConfigGroups = {config::kConfigGroup};
   if (kind == config::kConfigKind && !field::nearest(group, kConfigGroups).empty()) {
-    return {Is::Configuration, nullptr, {}};
+    return {Category::Configuration, nullptr, {}};
   }
   const bool exact = std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
   const bool meant =

@@ -1,5 +1,5 @@
 #pragma once
-// What a manifest is to the offline commands.
+// Classifies a manifest for the offline commands.
 
 #include <optional>
 #include <vector>
@@ -11,17 +11,17 @@
 namespace dynamo::webhook {
 
 struct ManifestKind {
-  enum class Is {
-    Ours,           ///< an object of one of our kinds
+  enum class Category {
+    Dynamo,         ///< an object of one of Dynamo's kinds
     Configuration,  ///< an OperatorConfiguration
-    Foreign,        ///< somebody else's
-    Wrong,          ///< no API server has such a kind, and one of ours was probably meant
+    OtherGroup,     ///< an object of another API group
+    Invalid,        ///< an unknown kind or version that was probably meant to be one of Dynamo's
   };
-  Is is = Is::Foreign;
-  const schema::Node* node = nullptr;     ///< of ours
-  std::vector<field::FieldError> errors;  ///< of what is wrong
+  Category category = Category::OtherGroup;
+  const schema::Node* node = nullptr;     ///< of a Dynamo object
+  std::vector<field::FieldError> errors;  ///< of an Invalid object
 };
 
-ManifestKind kindOf(const text::Manifest& manifest);
+ManifestKind classifyManifest(const text::Manifest& manifest);
 
 }  // namespace dynamo::webhook

@@ -38,7 +38,7 @@ constexpr std::array kCanned = {
 
 }  // namespace
 
-std::string askCannedReviews(const runtime::Endpoint& listen, const FindRoute& inProcess) {
+std::string checkSampleReviews(const runtime::Endpoint& listen, const FindRoute& inProcess) {
   const auto answer = [&](const Canned& canned) -> std::variant<SelfCheckReply, SelfCheckError> {
     const Route* const route = inProcess ? inProcess(canned.path) : nullptr;
     if (route == nullptr || !route->guarded) return selfCheck(listen, canned.path, canned.body);
@@ -51,7 +51,7 @@ std::string askCannedReviews(const runtime::Endpoint& listen, const FindRoute& i
     if (const auto* error = std::get_if<SelfCheckError>(&result)) return error->message;
     const auto& reply = std::get<SelfCheckReply>(result);
     if (reply.status != 200 || reply.body.find(canned.wanted) == std::string::npos) {
-      return fmt::format("{} answered a canned review with HTTP {} and not as it should", canned.path,
+      return fmt::format("{} answered a sample review with HTTP {} and an unexpected body", canned.path,
                          reply.status);
     }
   }

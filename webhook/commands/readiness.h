@@ -1,5 +1,5 @@
 #pragma once
-// What /readyz asks of the webhook's own listener (cert-Q15, cert-Q16).
+// The sample reviews that /readyz sends to the webhook's own listener (cert-Q15, cert-Q16).
 
 #include <string>
 
@@ -8,10 +8,10 @@
 
 namespace dynamo::webhook {
 
-/// Whether our own HTTPS endpoint `listen`, with its actual port, answers canned reviews over TLS; why not,
-/// or nothing. Guarded routes of `inProcess`, where given, are asked without a connection: there is no
-/// certificate that would admit us, and a way around the guard for us would be one for others. The conversion
-/// proves the listener then.
-std::string askCannedReviews(const runtime::Endpoint& listen, const FindRoute& inProcess);
+/// Sends sample reviews to the webhook's own HTTPS endpoint `listen`, which must have the actual port.
+/// Returns the reason of a failure, or an empty string. If `inProcess` is given, its guarded routes are
+/// called without a connection: the webhook has no client certificate for them, and an exception from the
+/// guard could be misused by others. The sample conversion then tests the listener.
+std::string checkSampleReviews(const runtime::Endpoint& listen, const FindRoute& inProcess);
 
 }  // namespace dynamo::webhook

@@ -74,7 +74,7 @@ std::string toText(const Summary& summary) {
     const std::string line = fmt::format("{}:{}:{}: {}: {}/{}: {}: {} [{}]", finding.file, finding.at.line,
                                          finding.at.column, severity(finding), finding.kind, finding.name,
                                          finding.field, finding.message, finding.rule);
-    text += field::oneLine(line) + "\n";  // names and keys of maps may hold anything
+    text += field::oneLine(line) + "\n";  // names and map keys may contain line breaks
   }
   const auto plural = [](std::size_t n, const char* word) {
     return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");

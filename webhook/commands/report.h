@@ -1,5 +1,5 @@
 #pragma once
-// Findings of the offline commands as text, JSON or SARIF.
+// Prints the findings of `check` as text, JSON or SARIF.
 
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace dynamo::webhook {
 
-/// One finding of one object of one file.
+/// A finding with its file and object.
 struct FileFinding {
   std::string file;
   text::Position at;
@@ -17,11 +17,11 @@ struct FileFinding {
   bool isError = true;
   std::string rule;
   std::string field;
-  std::string message;  ///< the part after the path
+  std::string message;  ///< without the field path
 };
 
 struct Summary {
-  std::size_t objects = 0;  ///< of our kinds
+  std::size_t objects = 0;  ///< of Dynamo's kinds
   std::size_t skipped = 0;  ///< of other API groups
   std::vector<FileFinding> findings;
 
@@ -29,10 +29,10 @@ struct Summary {
   std::size_t warnings() const;
 };
 
-/// `file:line:column: error: Kind/name: path: message [rule]`, and a last line with the totals.
+/// One line per finding, `file:line:column: error: Kind/name: path: message [rule]`, and a line with totals.
 std::string toText(const Summary& summary);
 std::string toJson(const Summary& summary);
-/// SARIF 2.1.0, as code hosts and editors read it.
+/// SARIF 2.1.0, the format of code hosts and editors.
 std::string toSarif(const Summary& summary);
 
 }  // namespace dynamo::webhook

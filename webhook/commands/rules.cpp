@@ -63,13 +63,13 @@ int runRules(const RulesOptions& options) {
 int runDefaults(const DefaultsOptions& options) {
   const std::optional<config::OperatorConfig> config = config::loadForCommand(options.configFile, std::cerr);
   if (!config) return 2;
-  // The page as it is written, comments included, unless a site changed it.
+  // Without changes by the configuration, print the built-in file including its comments.
   if (config->defaults == nullptr && options.component.empty()) {
     std::cout << model::builtInDefaults();
     return std::cout.flush() ? 0 : 2;
   }
   const model::ComponentDefaults page{config->defaults.get()};
-  std::cout << text::toYaml(options.component.empty() ? page.page() : page.of(options.component));
+  std::cout << text::toYaml(options.component.empty() ? page.merged() : page.of(options.component));
   return std::cout.flush() ? 0 : 2;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// `dynamo-webhook rules` and `dynamo-webhook defaults`: what is checked and what is filled in, as lists.
+// `dynamo-webhook rules` lists the rules; `dynamo-webhook defaults` prints the defaults of component types.
 
 #include <string>
 
@@ -10,15 +10,15 @@ struct RulesOptions {
   std::string output = "text";  ///< "text" or "json"
 };
 
-/// Prints every rule: id, severity, one line. 0, or 2 for an unknown kind.
+/// Prints the id, severity and summary of every rule. Returns the exit status: 0, or 2 for an unknown kind.
 int runRules(const RulesOptions& options);
 
 struct DefaultsOptions {
-  std::string component;   ///< empty: the whole page
-  std::string configFile;  ///< its `defaults` is laid over the built-in page
+  std::string component;   ///< empty: all types
+  std::string configFile;  ///< its `defaults` are merged over the built-in ones
 };
 
-/// Prints the defaults of component types as YAML. 0, or 2 when the configuration cannot be read.
+/// Prints the defaults as YAML. Returns the exit status: 0, or 2 when the configuration cannot be read.
 int runDefaults(const DefaultsOptions& options);
 
 }  // namespace dynamo::webhook

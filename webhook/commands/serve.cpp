@@ -28,8 +28,8 @@ using std::chrono::milliseconds;
 constexpr log::Logger kCertsLog{"certs"};
 constexpr log::Logger kServerLog{"server"};
 
-/// Requests under way get this long after the listener has closed; Kubernetes
-/// kills after 40 s in all (deploy/kustomize/base/webhook.yaml).
+/// The time for requests in progress after the listener has closed. Kubernetes kills the pod after 40 s in
+/// total (deploy/kustomize/base/webhook.yaml).
 constexpr milliseconds kStopDeadline{15'000};
 
 certs::Time now() {
@@ -45,7 +45,8 @@ void reportCertificate(const certs::CertificateEvent& event, Telemetry& telemetr
   switch (event.kind) {
     case certs::WatchEvent::Loaded:
       kCertsLog.info("certificate loaded", {{"notAfter", notAfter}});
-      if (event.error) kCertsLog.warn("the certificate has another name", {{"reason", reason}});
+      if (event.error)
+        kCertsLog.warn("the certificate does not match the service name", {{"reason", reason}});
       break;
     case certs::WatchEvent::Waiting:
       kCertsLog.warn("waiting for a certificate", {{"reason", reason}});
@@ -55,54 +56,54 @@ void reportCertificate(const certs::CertificateEvent& event, Telemetry& telemetr
                       {{"reason", reason}});
       break;
     case certs::WatchEvent::Recovered:
-      kCertsLog.info("certificate files are good again", {{"notAfter", notAfter}});
+      kCertsLog.info("certificate files are valid again", {{"notAfter", notAfter}});
       break;
   }
 }
 
-/// Each look at the files counts, as in the reference: an alert on the rate of errors lasts as long as they
-/// are bad.
-void readCertificate(certs::CertificateWatcher& watcher, Telemetry& telemetry) {
+/// Counts every check of the files, as the reference does, so that an alert on the error rate lasts as long
+/// as the files are invalid.
+void reloadCertificate(certs::CertificateWatcher& watcher, Telemetry& telemetry) {
   const auto event = watcher.poll(now());
   telemetry.certificateRead(!watcher.failing());
   if (event) reportCertificate(*event, telemetry);
 }
 
-/// What API servers ask for; empty when the configuration or the pod does not say.
-std::string hostNameOf(const std::string& service) {
-  const char* nameSpace = std::getenv("POD_NAMESPACE");
-  if (service.empty() || nameSpace == nullptr || *nameSpace == '\0') return {};
-  return certs::servingDnsNames(service, nameSpace).front();
+/// The host name that API servers use; empty when the service name or the namespace is unknown.
+std::string servingHostName(const std::string& service) {
+  const char* namespaceName = std::getenv("POD_NAMESPACE");
+  if (service.empty() || namespaceName == nullptr || *namespaceName == '\0') return {};
+  return certs::servingDnsNames(service, namespaceName).front();
 }
 
-/// Facts that changed are in force from the next request on; a file that cannot be used changes nothing.
-void readFacts(FactsFile& file, const Settings& settings) {
+/// Changed facts apply from the next request on. An invalid file changes nothing.
+void reloadFacts(FactsFile& file, const Settings& settings) {
   std::optional<FactsReading> reading = file.poll();
   if (!reading) return;
   if (!reading->error.empty()) {
     kServerLog.error("cluster facts rejected", {{"file", settings.factsFile}, {"reason", reading->error}});
     return;
   }
-  kServerLog.info(reading->missing ? "cluster facts not known" : "cluster facts read",
+  kServerLog.info(reading->missing ? "cluster facts file not found" : "cluster facts loaded",
                   {{"file", settings.factsFile}});
   settings.policy.settings->set(std::make_shared<const admission::Settings>(
       settings.config, settings.controllerAccount, std::move(reading->facts)));
 }
 
-void logStartErrors(const SettingsErrors& errors) {
+void printStartErrors(const SettingsErrors& errors) {
   for (const std::string& line : errors) std::fprintf(stderr, "dynamo-webhook: %s\n", line.c_str());
 }
 
 int run(const Settings& settings, const runtime::Signals& signals) {
   Telemetry telemetry{settings.policy.operatorVersion};
   certs::CertificateWatcher watcher{settings.certDir, settings.tls,
-                                    hostNameOf(settings.config.server.webhook.serviceName),
+                                    servingHostName(settings.config.server.webhook.serviceName),
                                     settings.clientCaFile};
-  runtime::DirectoryWatch directory{settings.certDir};  // before the first look
-  readCertificate(watcher, telemetry);
+  runtime::DirectoryWatch directory{settings.certDir};  // before the first read, so that no change is missed
+  reloadCertificate(watcher, telemetry);
 
   FactsFile facts{settings.factsFile};
-  readFacts(facts, settings);
+  reloadFacts(facts, settings);
 
   DecisionLog decisionLog{settings.logDenials};
   Observers observers = telemetry.observers();
@@ -119,14 +120,14 @@ int run(const Settings& settings, const runtime::Signals& signals) {
   }
   auto started = Server::start(std::move(options), find, [&watcher] { return watcher.context(); });
   if (const auto* error = std::get_if<runtime::StartError>(&started)) {
-    logStartErrors({error->message});
+    printStartErrors({error->message});
     return 1;
   }
   Server& server = std::get<Server>(started);
   const runtime::Endpoint own{settings.server.listen.address, server.port()};
   runtime::Readiness readiness{
       [&watcher] { return watcher.ready(now()) ? "" : "no valid certificate is served"; },
-      [&own, inProcess = guards ? find : FindRoute{}] { return askCannedReviews(own, inProcess); }};
+      [&own, inProcess = guards ? find : FindRoute{}] { return checkSampleReviews(own, inProcess); }};
   const auto problem = [&] {
     std::string why = readiness.problem();
     telemetry.ready(why.empty());
@@ -136,7 +137,7 @@ int run(const Settings& settings, const runtime::Signals& signals) {
       {runtime::probeListener(settings.health, problem),
        {settings.metrics, {{"/metrics", [&] { return telemetry.page(server.metrics()); }}}}});
   if (const auto* error = std::get_if<runtime::StartError>(&probes)) {
-    logStartErrors({error->message});
+    printStartErrors({error->message});
     return 1;
   }
   runtime::PlainServer& plain = std::get<runtime::PlainServer>(probes);
@@ -147,12 +148,12 @@ int run(const Settings& settings, const runtime::Signals& signals) {
                               {"metricsPort", plain.port(1)}});
 
   const runtime::FileWatch files{&directory, [&] {
-                                   readCertificate(watcher, telemetry);
-                                   readFacts(facts, settings);
+                                   reloadCertificate(watcher, telemetry);
+                                   reloadFacts(facts, settings);
                                  }};
   const int number = waitForStop(signals, files);
 
-  // Kubernetes takes a moment to stop sending: serve on while not ready, then close.
+  // Kubernetes takes a moment to stop sending requests: keep serving while not ready, then close.
   readiness.drain();
   telemetry.draining();
   telemetry.ready(false);
@@ -174,12 +175,12 @@ int runServe(const ServeOptions& options) {
   const runtime::Signals signals;
   auto made = makeSettings(options);
   if (const auto* errors = std::get_if<SettingsErrors>(&made)) {
-    logStartErrors(*errors);
+    printStartErrors(*errors);
     return 1;
   }
   auto& settings = std::get<Settings>(made);
   if (const std::error_code error = log::configure(settings.log)) {
-    logStartErrors({"cannot start the thread of the log: " + error.message()});
+    printStartErrors({"cannot start the log thread: " + error.message()});
     return 1;
   }
   for (const std::string& warning : settings.warnings) kServerLog.warn(warning);

@@ -1,5 +1,5 @@
 #pragma once
-// `dynamo-webhook serve`: configuration, certificates, HTTPS server, probes, metrics, shutdown.
+// `dynamo-webhook serve`: runs the HTTPS server, probes and metrics until a stop signal.
 
 #include <optional>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace dynamo::webhook {
 
-/// What the command line says; empty means "as the configuration file says".
+/// The flags. An empty value means that the configuration file decides.
 struct ServeOptions {
   std::string configFile;
   std::string operatorVersion = "1.0.0";
@@ -26,7 +26,7 @@ struct ServeOptions {
   std::optional<bool> logDenials;
 };
 
-/// Runs until SIGTERM or SIGINT. Exit status: 0 after a clean shutdown, 1 when it could not start.
+/// Runs until SIGTERM or SIGINT. Returns the exit status: 0 after a clean shutdown, 1 when the start failed.
 int runServe(const ServeOptions& options);
 
 }  // namespace dynamo::webhook

@@ -18,7 +18,7 @@ class Collector {
 
   runtime::Endpoint endpoint(const char* flag, const std::string& text, const std::string& host,
                              std::int32_t port) {
-    // "0.0.0.0" and "" both mean every address, IPv6 included.
+    // "0.0.0.0" and "" both mean all addresses, including IPv6.
     if (text.empty()) {
       const std::string address{config::withoutBrackets(host)};
       return {address == "0.0.0.0" ? "" : address, static_cast<std::uint16_t>(port)};
@@ -30,7 +30,7 @@ class Collector {
   }
 };
 
-/// Whether TLS 1.2 is allowed. What is wrong with the file's word is told by whoever reads the file.
+/// Whether TLS 1.2 is allowed. The configuration loader has already checked the value of the file.
 bool allowsTls12(const std::string& file, const std::string& flag, Collector& collect) {
   if (!flag.empty() && flag != "1.2" && flag != "1.3") {
     collect.errors.push_back(
@@ -39,9 +39,9 @@ bool allowsTls12(const std::string& file, const std::string& flag, Collector& co
   return (flag.empty() ? file : flag) == "1.2";
 }
 
-/// Who may ask for admission.
-void guardAdmission(const config::WebhookServerConfig& file, const ServeOptions& flags, Collector& collect,
-                    Settings& settings) {
+/// Sets the requirements for client certificates on admission paths.
+void setAdmissionGuard(const config::WebhookServerConfig& file, const ServeOptions& flags, Collector& collect,
+                       Settings& settings) {
   const bool named = !flags.clientNames.empty();
   const char* const field = named ? "--client-names" : "server.webhook.clientNames";
   settings.clientCaFile = flags.clientCaFile.empty() ? file.clientCaFile : flags.clientCaFile;
@@ -52,7 +52,7 @@ void guardAdmission(const config::WebhookServerConfig& file, const ServeOptions&
   }
   if (settings.clientCaFile.empty() && !settings.clientNames.empty()) {
     collect.errors.push_back(fmt::format(
-        "{}: Forbidden: they guard nothing without server.webhook.clientCAFile (--client-ca-file)", field));
+        "{}: Forbidden: has no effect without server.webhook.clientCAFile (--client-ca-file)", field));
   }
 }
 
@@ -63,7 +63,7 @@ Policy makePolicy(const config::OperatorConfig& config, std::string operatorVers
   Policy policy;
   policy.operatorVersion = std::move(operatorVersion);
   policy.warnOnly = config.warnOnly();
-  // adm-Q7: one rule for webhook and controller.
+  // adm-Q7: the webhook and the controller use the same condition.
   policy.dgdr.hardwareRequired = config.restricted() && !config.gpuDiscoveryEnabled;
   policy.dgdr.allowOtherNamespaces = config.allowOtherNamespaces;
   policy.settings = std::make_shared<CurrentSettings>(
@@ -87,9 +87,10 @@ std::variant<Settings, SettingsErrors> makeSettings(const ServeOptions& options)
     collect.errors.push_back(std::move(problem));
   }
   if (!options.controllerAccount.empty() && !config::isNamespacedName(options.controllerAccount)) {
-    collect.errors.push_back(fmt::format(
-        "--controller-service-account: Invalid value: \"{}\": must be namespace/name of a service account",
-        options.controllerAccount));
+    collect.errors.push_back(
+        fmt::format("--controller-service-account: Invalid value: \"{}\": must be a service account in the "
+                    "form namespace/name",
+                    options.controllerAccount));
   }
   const config::ServerConfig& server = settings.config.server;
   settings.server.listen =
@@ -115,7 +116,7 @@ std::variant<Settings, SettingsErrors> makeSettings(const ServeOptions& options)
   settings.certDir = options.certDir.empty() ? server.webhook.certDir : options.certDir;
 
   settings.tls.allowTls12 = allowsTls12(server.webhook.tlsMinVersion, options.tlsMinVersion, collect);
-  guardAdmission(server.webhook, options, collect, settings);
+  setAdmissionGuard(server.webhook, options, collect, settings);
   settings.log = runtime::logOptions(settings.config.logging.level, settings.config.logging.format,
                                      options.log, collect.errors);
   settings.logDenials = options.logDenials.value_or(settings.config.logging.denials);

@@ -1,5 +1,5 @@
 #pragma once
-// Configuration file and flags become one set of settings; flags win.
+// Merges the configuration file and the flags into one set of settings; flags take precedence.
 
 #include <string>
 #include <variant>
@@ -20,8 +20,8 @@ struct Settings {
   runtime::Endpoint health;
   runtime::Endpoint metrics;
   std::string certDir;
-  std::string clientCaFile;              ///< empty: admission asks for no client certificate
-  std::vector<std::string> clientNames;  ///< empty: any that the CA signed
+  std::string clientCaFile;              ///< empty: admission requires no client certificate
+  std::vector<std::string> clientNames;  ///< empty: every name is allowed
   certs::TlsOptions tls;
   log::Options log;
   bool logDenials = true;
@@ -31,13 +31,13 @@ struct Settings {
   std::vector<std::string> warnings;
 };
 
-/// Every problem of the flags and the configuration, one line each: path, value, what is allowed.
+/// All problems of the flags and the configuration, one line each.
 using SettingsErrors = std::vector<std::string>;
 
 std::variant<Settings, SettingsErrors> makeSettings(const ServeOptions& options);
 
-/// What the rules need of a configuration; `controllerAccount`: "namespace/name" of the controller's service
-/// account, empty when unknown.
+/// Makes the policy from a configuration. `controllerAccount` is the "namespace/name" of the controller's
+/// service account, or empty when unknown.
 Policy makePolicy(const config::OperatorConfig& config, std::string operatorVersion,
                   std::string_view controllerAccount = {}, render::Facts facts = {});
 

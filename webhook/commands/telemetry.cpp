@@ -45,34 +45,35 @@ constexpr std::string_view kOperations[] = {"CREATE", "UPDATE", "DELETE"};
 
 using ByOperation = std::map<std::string_view, observability::AdmissionMetrics>;
 
-/// What the HTTPS server counts, by name.
-struct Figure {
+/// A metric of the HTTPS server and its counter.
+struct ServerMetric {
   std::uint64_t ServerMetrics::*value;
   std::string_view name;
   std::string_view help;
 };
-constexpr Figure kTotals[] = {
+constexpr ServerMetric kCounters[] = {
     {&ServerMetrics::connectionsAccepted, "dynamo_webhook_connections_accepted_total",
      "Connections accepted."},
     {&ServerMetrics::connectionsRefused, "dynamo_webhook_connections_refused_total",
-     "Connections closed at once: too many were open, or no certificate or file descriptor was there."},
+     "Connections closed at once because too many were open or no certificate or file descriptor was "
+     "available."},
     {&ServerMetrics::connectionsEvicted, "dynamo_webhook_connections_evicted_total",
      "Unused, slow or idle connections closed to make room for new ones."},
     {&ServerMetrics::handshakesFailed, "dynamo_webhook_tls_handshake_failures_total",
      "TLS handshakes that failed."},
     {&ServerMetrics::requestsRefused, "dynamo_webhook_requests_refused_total",
-     "Requests refused for their form, or for lack of room."},
+     "Requests refused because they were malformed or a limit was reached."},
     {&ServerMetrics::timeouts, "dynamo_webhook_request_timeouts_total",
-     "Requests cut because head, body or reply went too slowly, or no worker was free in time."},
+     "Requests ended because head, body or reply was too slow or no worker was free in time."},
     {&ServerMetrics::connectionsFailed, "dynamo_webhook_connections_failed_total",
-     "Connections ended by an exception of the server."},
+     "Connections ended by an exception in the server."},
 };
-constexpr Figure kNow[] = {
+constexpr ServerMetric kGauges[] = {
     {&ServerMetrics::connectionsOpen, "dynamo_webhook_connections", "Open connections."},
     {&ServerMetrics::bodyBytes, "dynamo_webhook_bytes_in_flight", "Bytes of request bodies held."},
     {&ServerMetrics::replyBytes, "dynamo_webhook_reply_bytes_in_flight",
-     "Bytes of larger replies that clients have not taken yet."},
-    {&ServerMetrics::requestsQueued, "dynamo_webhook_requests_queued", "Requests that wait for a worker."},
+     "Bytes of large replies that clients have not received yet."},
+    {&ServerMetrics::requestsQueued, "dynamo_webhook_requests_queued", "Requests waiting for a worker."},
 };
 
 }  // namespace
@@ -80,8 +81,8 @@ constexpr Figure kNow[] = {
 struct Telemetry::State {
   explicit State(const std::string& operatorVersion)
       : server(registry), rules(registry), conversion(registry, api::kDynamoGraphDeploymentRequest, "any") {
-    for (const Figure& figure : kTotals) totals.push_back(registry.counter(figure.name, figure.help));
-    for (const Figure& figure : kNow) now.push_back(registry.gauge(figure.name, figure.help));
+    for (const ServerMetric& figure : kCounters) totals.push_back(registry.counter(figure.name, figure.help));
+    for (const ServerMetric& figure : kGauges) now.push_back(registry.gauge(figure.name, figure.help));
     observability::addBuildInfo(registry, "webhook", kVersion, operatorVersion);
     for (const AdmissionRoute& entry : admissionRoutes()) {
       routes.emplace(entry.path, observability::RouteMetrics{registry, entry.path});
@@ -109,7 +110,7 @@ struct Telemetry::State {
 
   void finished(std::string_view path, const RequestEnd& end) {
     observability::RouteMetrics& route = routes.at(path);
-    if (end.own) return route.dropped();
+    if (end.selfCheck) return route.dropped();
     route.finished(end.status, end.seconds);
     if (end.threw) (path == kConvertPath ? server.conversionPanics : server.panics).increment();
   }
@@ -120,10 +121,10 @@ struct Telemetry::State {
   observability::ConversionMetrics conversion;
   std::map<const AdmissionRoute*, ByOperation> validators;
   std::map<std::string_view, observability::RouteMetrics> routes;
-  std::vector<observability::Counter> totals;  ///< of kTotals
-  std::vector<observability::Gauge> now;       ///< of kNow
+  std::vector<observability::Counter> totals;  ///< of kCounters
+  std::vector<observability::Gauge> now;       ///< of kGauges
   std::mutex pageMutex;
-  ServerMetrics seen;  ///< totals already counted; guarded by pageMutex
+  ServerMetrics seen;  ///< totals already added to the counters; guarded by pageMutex
 };
 
 Telemetry::Telemetry(const std::string& operatorVersion) : state_(std::make_unique<State>(operatorVersion)) {}
@@ -161,13 +162,13 @@ void Telemetry::ready(bool value) {
 
 runtime::Page Telemetry::page(const ServerMetrics& now) {
   const std::lock_guard lock{state_->pageMutex};
-  for (std::size_t i = 0; i < std::size(kTotals); ++i) {
-    const std::uint64_t total = now.*kTotals[i].value;
-    const std::uint64_t before = state_->seen.*kTotals[i].value;
+  for (std::size_t i = 0; i < std::size(kCounters); ++i) {
+    const std::uint64_t total = now.*kCounters[i].value;
+    const std::uint64_t before = state_->seen.*kCounters[i].value;
     if (total > before) state_->totals[i].increment(static_cast<double>(total - before));
   }
-  for (std::size_t i = 0; i < std::size(kNow); ++i) {
-    state_->now[i].set(static_cast<double>(now.*kNow[i].value));
+  for (std::size_t i = 0; i < std::size(kGauges); ++i) {
+    state_->now[i].set(static_cast<double>(now.*kGauges[i].value));
   }
   state_->seen = now;
   return {200, std::string{observability::kTextFormat}, state_->registry.render()};

@@ -1,5 +1,5 @@
 #pragma once
-// The webhook's metrics: observers of each answer, and the /metrics page.
+// The webhook's metrics: callbacks that count requests, and the /metrics page.
 
 #include <memory>
 #include <string>
@@ -15,7 +15,7 @@ class Telemetry {
   explicit Telemetry(const std::string& operatorVersion);
   ~Telemetry();
 
-  /// Called on the I/O threads; resolves no name while it runs.
+  /// The callbacks run on the I/O threads, so all metrics are looked up in advance.
   Observers observers();
 
   void certificateRead(bool ok);
@@ -23,7 +23,7 @@ class Telemetry {
   void draining();
   void ready(bool value);
 
-  /// The /metrics page; `server` gives the figures of this moment.
+  /// The /metrics page with the server's current counters.
   runtime::Page page(const ServerMetrics& server);
 
  private:

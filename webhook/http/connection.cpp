@@ -9,11 +9,13 @@
 namespace dynamo::webhook::detail {
 namespace {
 
-// First read of a request: a head and the start of a body. The rest of the body is read in place.
+// Size of the first read of a request: the head and the start of the body. The rest of the body is read in
+// place.
 constexpr std::size_t kFirstInput = std::size_t{4} * 1024;
-// Charged for each request, so that a pipeline of tiny ones has turns too.
+// Charged to the turn for each request, so that other connections get turns during a pipeline of small
+// requests.
 constexpr std::size_t kTurnPerRequest = std::size_t{16} * 1024;
-// Likewise for each read, so that records of one byte have: what a record costs besides its bytes.
+// Charged to the turn for each read: the cost of a TLS record in addition to its bytes.
 constexpr std::size_t kTurnPerRead = 256;
 
 bool isJson(std::string_view contentType) {
@@ -40,7 +42,7 @@ Connection::Connection(const Site& site, Shared& shared, Counters& counters, int
       deadline_(coarseNow() + shared.limits.handshake),
       parser_(shared.limits.headers) {}
 
-/// A body or a reply.
+/// Resets the counters for a body or a reply.
 void Connection::startTransfer(std::chrono::milliseconds limit) {
   started_ = coarseNow();
   deadline_ = started_ + limit;
@@ -49,7 +51,7 @@ void Connection::startTransfer(std::chrono::milliseconds limit) {
 }
 
 Connection::~Connection() {
-  keepCovered(0);
+  reduceBudgetTo(0);
 }
 
 Step Connection::advance() {
@@ -61,7 +63,7 @@ Step Connection::advance() {
     lag_ += waited;
   }
   if (aborted_) {
-    wire_.giveUpUntaken();
+    wire_.discardUnacknowledged();
     state_ = State::done;
   }
   for (;;) {
@@ -119,18 +121,18 @@ Connection::MaybeStep Connection::handshake() {
   }
   if (io == Io::closed) {
     counters_.handshakesFailed.add();
-    tellHandshakeFailed(wire_.fault().reason, wire_.fault().alert);
+    reportHandshakeFailure(wire_.fault().reason, wire_.fault().alert);
   }
   return waitFor(io);
 }
 
-/// Nothing without a reason: the client has only left.
-void Connection::tellHandshakeFailed(std::string_view reason, int alert) const {
+/// Reports nothing without a reason, because the client has only closed the connection.
+void Connection::reportHandshakeFailure(std::string_view reason, int alert) const {
   const auto& tell = site_.events.handshakeFailed;
   if (tell && !reason.empty()) tell({peer_.text(), reason, alert});
 }
 
-/// False: as many bytes as a head may have are waiting already.
+/// Makes room in the input buffer. Returns false if the buffer already has the maximum size of a head.
 bool Connection::roomForInput() {
   const std::size_t waiting = input().size();
   if (inBegin_ > 0) std::memmove(in_.get(), in_.get() + inBegin_, waiting);
@@ -146,15 +148,15 @@ bool Connection::roomForInput() {
 }
 
 Connection::MaybeStep Connection::readHead() {
-  unread_ = true;  // of a head that is refused, nobody knows where the request ends
-  // Who has read its reply has also acknowledged it when it asks again. Of others further replies would pile
-  // up with the kernel.
-  const bool comes = expects_ || inBegin_ < inEnd_ || wire_.pending();
-  if (comes && untaken()) return finish();
+  unread_ = true;  // the end of a request with an invalid head is unknown
+  // A client that has read its reply has acknowledged it before its next request. For other clients, replies
+  // would accumulate in the kernel.
+  const bool comes = awaitsRequest_ || inBegin_ < inEnd_ || wire_.pending();
+  if (comes && replyPending()) return finish();
   if (inBegin_ < inEnd_) {
     switch (parser_.parse(input().substr(0, shared_.limits.headerBytes))) {
       case HeadParser::Result::complete:
-        expects_ = released_ = spared_ = false;
+        awaitsRequest_ = released_ = idleExtended_ = false;
         return takeRequest();
       case HeadParser::Result::refused:
         if (parser_.refusal().status == 0) return finish();
@@ -168,37 +170,37 @@ Connection::MaybeStep Connection::readHead() {
       if (served_ > 0 && !wire_.readable()) return finish();
       deadline_ = std::min(deadline_, coarseNow() + shared_.limits.firstRequestGrace);
     }
-    // A try to read would only tell that nothing has come yet: wait first.
-    if (!expects_ && !wire_.pending()) {
-      expects_ = true;
+    // Nothing can have arrived yet, so wait before reading.
+    if (!awaitsRequest_ && !wire_.pending()) {
+      awaitsRequest_ = true;
       return waitFor(Io::wantRead);
     }
   }
   if (!roomForInput()) return refuse(431, "the request head is too large");
   const auto got = receive(in_.get() + inEnd_, inSize_ - inEnd_);
   if (got.io == Io::closed && served_ == 0) {
-    // A client of TLS 1.3 may judge our certificate only when our side of the handshake is over.
-    tellHandshakeFailed(wire_.fault().reason, wire_.fault().alert);
+    // In TLS 1.3 a client may reject the certificate after the server has completed the handshake.
+    reportHandshakeFailure(wire_.fault().reason, wire_.fault().alert);
   }
-  if (got.io == Io::closed && wire_.untaken() > 0) return finish();  // it may still read
+  if (got.io == Io::closed && wire_.unacknowledged() > 0) return finish();  // the client may still read
   if (got.io != Io::ok) return waitFor(got.io);
   if (inBegin_ == inEnd_) deadline_ = coarseNow() + shared_.limits.header;
   inEnd_ += got.bytes;
   return std::nullopt;
 }
 
-/// Empty: the client may ask guarded routes.
-std::string_view Connection::refusalOfClient() {
+/// Why the client may not use guarded routes; empty if it may.
+std::string_view Connection::clientRefusal() {
   const X509* const certificate = wire_.clientCertificate();
-  if (certificate == nullptr) return "this path wants a client certificate";
+  if (certificate == nullptr) return "this path requires a client certificate";
   if (!admitted_) admitted_ = site_.admits(*certificate);
   if (!*admitted_) return "the client certificate has none of the allowed names";
-  // A connection may outlive it.
+  // The certificate may expire while the connection is open.
   return X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0 ? "the client certificate has expired"
                                                                     : "";
 }
 
-/// Everything that can be decided before the body.
+/// Checks everything that can be decided before the body.
 Connection::MaybeStep Connection::takeRequest() {
   const auto& head = parser_.head();
   turnBytes_ += kTurnPerRequest;
@@ -206,13 +208,13 @@ Connection::MaybeStep Connection::takeRequest() {
   unread_ = length > 0;
   path_ = head.target.substr(0, head.target.find('?'));
   keepAlive_ = head.keepAlive;
-  inBegin_ += parser_.headBytes();  // the views of `head` hold until the next read
+  inBegin_ += parser_.headBytes();  // the views of `head` are valid until the next read
 
   route_ = site_.find(path_);
-  if (route_ == nullptr) return refuse(404, "there is nothing under this path");
-  if (head.method != "POST") return refuse(405, "the method is not allowed here", "POST");
+  if (route_ == nullptr) return refuse(404, "the path does not exist");
+  if (head.method != "POST") return refuse(405, "the method is not allowed for this path", "POST");
   if (route_->guarded && site_.admits) {
-    if (const auto refusal = refusalOfClient(); !refusal.empty()) return refuse(403, refusal);
+    if (const auto refusal = clientRefusal(); !refusal.empty()) return refuse(403, refusal);
   }
   if (!isJson(head.contentType)) return refuse(415, "Content-Type must be application/json");
   if (length > std::min(route_->maxBody, budget().capacity() + shared_.limits.freeBody)) {
@@ -221,99 +223,6 @@ Connection::MaybeStep Connection::takeRequest() {
   startTransfer(shared_.limits.body);
   state_ = State::body;
   return std::nullopt;
-}
-
-void Connection::releaseMemory() {
-  in_.reset();
-  inSize_ = inBegin_ = inEnd_ = 0;
-  releaseText(out_);
-  releaseText(request_.body);
-  releaseText(reply_.body);
-  wire_.releaseBuffers();
-  released_ = true;
-}
-
-bool Connection::lags(Instant now) const {
-  if (state_ == State::linger) return now - started_ > shared_.limits.lagAfter;
-  const bool pays = held_ + heldReply_ > 0;  // in State::head: for a reply that the client does not take
-  if (waitsSince_ == kNever || !(reads() || writes() || (state_ == State::head && pays))) return false;
-  return lag_ + (now - waitsSince_) > shared_.limits.lagAfter && !waitsForUs();
-}
-
-/// Whether bytes have come, or could go, since it was our turn.
-bool Connection::waitsForUs() const {
-  return (reads() && wire_.arrived()) || (writes() && wire_.writable());
-}
-
-/// Of the time that a transfer may take, only that counts in which the client lets us wait, until it has
-/// taken three times as long: a thread that cannot keep up is not the client's fault.
-bool Connection::overdue(Instant now) const {
-  if (now < deadline_) return false;
-  if (!reads() && !writes()) return true;
-  const Instant allowed = deadline_ - started_;
-  if (now - started_ >= 3 * allowed) return true;
-  if (waitsSince_ == kNever) return waited_ >= allowed;
-  if (waitsForUs()) return false;
-  return waited_ + (now - waitsSince_) >= allowed;
-}
-
-/// Whether it holds what somebody waits for.
-bool Connection::holdsWanted(Instant now) const {
-  return (held_ > 0 && budget().wanted(now)) || (heldReply_ > 0 && shared_.replyBudget.wanted(now));
-}
-
-Swept Connection::sweep(Instant now) {
-  if (state_ == State::head || state_ == State::linger) untaken();  // what was taken is paid no longer
-  if (state_ == State::linger && now - started_ < shared_.limits.write && wire_.untaken() > 0) {
-    deadline_ = std::max(deadline_, now + Instant{1});  // it may still be taking the reply
-  }
-  const bool inTime = !overdue(now);
-  if (inTime && !(holdsWanted(now) && lags(now))) {
-    if (released_ || !idle() || deadline_ - now > shared_.limits.idle - shared_.limits.idleRelease)
-      return Swept::nothing;
-    releaseMemory();
-    return Swept::released;
-  }
-  Wire::clearErrors();
-  deadline_ = kNever;
-  switch (state_) {
-    case State::handshake:
-      counters_.handshakesFailed.add();
-      if (wire_.received() > 0) tellHandshakeFailed("the handshake took too long", 0);
-      finish();
-      break;
-    case State::head:
-      if (untaken()) {
-        counters_.timeouts.add();
-        abort();
-      } else if (!idle()) {
-        counters_.timeouts.add();
-        unread_ = true;
-        refuse(408, "the request head came too slowly");
-      } else if (!spared_ && wire_.readable()) {
-        spared_ = true;
-        deadline_ = now + shared_.limits.header;  // a request has just met the end of its wait
-      } else {
-        finish();
-      }
-      break;
-    case State::body:
-      counters_.timeouts.add();
-      // What was not too late may be asked again.
-      refuse(inTime ? 503 : 408, "the request body came too slowly");
-      break;
-    case State::reply:
-      counters_.timeouts.add();
-      abort();
-      break;
-    case State::linger:
-      abort();
-      break;
-    case State::working:
-    case State::done:
-      break;
-  }
-  return Swept::changed;
 }
 
 }  // namespace dynamo::webhook::detail

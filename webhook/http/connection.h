@@ -1,6 +1,7 @@
 #pragma once
-// One client connection as a state machine: reads requests, asks the routes, writes replies, in order.
-// It never blocks and knows no event loop: `advance` goes as far as it can and says what to wait for.
+// A client connection as a state machine: reads requests, calls their handlers and writes the replies, in
+// order. It never blocks and does not depend on an event loop: `advance` runs as far as it can and returns
+// what to wait for.
 
 #include <cstddef>
 #include <memory>
@@ -22,70 +23,70 @@ using runtime::Io;
 using runtime::IoResult;
 using runtime::Wire;
 
-// Bytes that one connection may move before the others of its thread have a turn: about 30 us.
+// Bytes that a connection may transfer before other connections of its thread get a turn: about 30 us.
 inline constexpr std::size_t kTurnBytes = std::size_t{32} << 10;
 
 /// What a connection waits for.
 enum class Step {
-  read,   ///< the socket is readable
-  write,  ///< the socket is writable
-  taken,  ///< a client that sends no more takes what the kernel holds, which is not announced: try again soon
-  work,   ///< `work` has run, on a worker thread
-  yield,  ///< nothing: let other connections of the thread have their turn
-  done,   ///< over: close the socket
+  read,     ///< the socket is readable
+  write,    ///< the socket is writable
+  receipt,  ///< the client takes the sent bytes from the kernel, which gives no notification: try again soon
+  work,     ///< `work` has run, on a worker thread
+  yield,    ///< nothing: other connections of the thread get a turn
+  done,     ///< the connection has ended: close the socket
 };
 
-/// What costs how much.
+/// The expected cost of the next `advance`.
 enum class Work {
-  usual,      ///< no more than a review
+  usual,      ///< at most one review
   handshake,  ///< 200 us of signing
-  bulk,       ///< a turn of a large body or reply: there will be many
+  bulk,       ///< one of many turns of a large body or reply
 };
 
-/// What a sweep did.
-enum class Swept {
+/// The result of a sweep.
+enum class SweepResult {
   nothing,
-  released,  ///< memory
-  changed,   ///< the state: wake the connection
+  released,  ///< memory was released
+  changed,   ///< the state has changed: wake the connection
 };
 
 class Connection {
  public:
-  /// The socket stays with the caller and must outlive the connection.
+  /// The caller owns the socket, which must outlive the connection.
   Connection(const Site& site, Shared& shared, Counters& counters, int fd, runtime::SslPtr ssl);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// Goes on until it must wait. After Step::done it must not be called again.
+  /// Runs until the connection must wait. Must not be called again after Step::done.
   Step advance();
-  /// Runs the handler. The only function that may run on another thread, and only after Step::work.
+  /// Runs the handler. May run on another thread, unlike all other functions. Only allowed after Step::work.
   void work();
   /// Checks the deadline and frees idle memory.
-  Swept sweep(Instant now);
-  /// Whether the client has asked nothing yet: no request, not even the whole head of one.
+  SweepResult sweep(Instant now);
+  /// Whether the client has not sent a complete request head yet.
   bool unused() const { return served_ == 0 && (state_ == State::handshake || state_ == State::head); }
-  /// Whether it has been idle for a while, and still is.
+  /// Whether the connection has been idle long enough to release its memory, and is still idle.
   bool dormant() const { return released_ && idle() && !wire_.arrived(); }
-  /// Whether the client has long let us wait for its bytes, or to take ours.
+  /// Whether the client has delayed the connection for too long, by not sending or not receiving bytes.
   bool lags(Instant now) const;
-  /// What the next `advance` is likely to do.
+  /// The likely cost of the next `advance`.
   Work next() const {
     if (state_ == State::handshake) return Work::handshake;
     return moved_ >= kTurnBytes && state_ != State::head ? Work::bulk : Work::usual;
   }
-  /// The next `advance` ends the connection, whatever it is doing.
+  /// Makes the next `advance` end the connection in any state.
   void abort() { aborted_ = true; }
 
  private:
   enum class State { handshake, head, body, working, reply, linger, done };
-  using MaybeStep = std::optional<Step>;  ///< nullopt: the state changed, go on
+  using MaybeStep = std::optional<Step>;  ///< nullopt: the state changed, continue
 
   MaybeStep tick();
   MaybeStep handshake();
   MaybeStep readHead();
   MaybeStep takeRequest();
-  std::string_view refusalOfClient();
+  std::string_view clientRefusal();
   MaybeStep readBody();
   MaybeStep handle();
   MaybeStep respond();
@@ -95,22 +96,22 @@ class Connection {
   MaybeStep linger();
   MaybeStep finish();
   MaybeStep waitFor(Io io);
-  void tellHandshakeFailed(std::string_view reason, int alert) const;
-  void tellRefused() const;
+  void reportHandshakeFailure(std::string_view reason, int alert) const;
+  void reportRefusal() const;
   void startTransfer(std::chrono::milliseconds limit);
 
   IoResult receive(char* data, std::size_t size);
   MaybeStep flush(std::string_view bytes, std::size_t& position);
   bool roomForInput();
   Budget& budget() const { return route_->conversion ? shared_.conversionBudget : shared_.admissionBudget; }
-  bool cover(std::size_t bodyBytes);
-  bool coverReply();
-  void keepCovered(std::size_t most);
-  bool untaken();
-  bool holdsWanted(Instant now) const;
+  bool takeBudget(std::size_t bodyBytes);
+  bool takeReplyBudget();
+  void reduceBudgetTo(std::size_t most);
+  bool replyPending();
+  bool holdsContendedBudget(Instant now) const;
   bool reads() const { return state_ == State::body; }
   bool writes() const { return state_ == State::reply; }
-  bool waitsForUs() const;
+  bool canProceed() const;
   bool overdue(Instant now) const;
   bool outdated() const;
   void extendDeadline(std::chrono::milliseconds base);
@@ -126,15 +127,15 @@ class Connection {
   runtime::Peer peer_;
   State state_;
   Instant deadline_;
-  Instant started_{};            ///< of the body or reply under way
-  std::size_t moved_ = 0;        ///< bytes of the body or reply under way
-  Instant waited_{};             ///< in which the client let us wait for its bytes, or to take ours
-  Instant waitsSince_ = kNever;  ///< for that which is under way
-  Instant lag_{};                ///< waited_, less what was moved in between
-  std::size_t credited_ = 0;     ///< of moved_
+  Instant started_{};            ///< start of the current body or reply
+  std::size_t moved_ = 0;        ///< transferred bytes of the current body or reply
+  Instant waited_{};             ///< total time in which the client delayed this transfer
+  Instant waitsSince_ = kNever;  ///< start of the current wait
+  Instant lag_{};                ///< waited_, minus a credit for transferred bytes
+  std::size_t credited_ = 0;     ///< the part of moved_ already credited
   std::size_t turnBytes_ = 0;
 
-  std::unique_ptr<char[]> in_;  ///< received, not yet taken: [inBegin_, inEnd_)
+  std::unique_ptr<char[]> in_;  ///< received and unprocessed bytes: [inBegin_, inEnd_)
   std::size_t inSize_ = 0;
   std::size_t inBegin_ = 0;
   std::size_t inEnd_ = 0;
@@ -143,9 +144,9 @@ class Connection {
   const Route* route_ = nullptr;
   std::string path_;
   Request request_;
-  std::size_t held_ = 0;       ///< bytes taken from the route's budget
-  std::size_t heldReply_ = 0;  ///< bytes taken from that of replies
-  std::size_t given_ = 0;      ///< bytes of replies that the kernel may hold
+  std::size_t held_ = 0;               ///< bytes taken from the route's budget
+  std::size_t heldReply_ = 0;          ///< bytes taken from the reply budget
+  std::size_t maxUnacknowledged_ = 0;  ///< upper bound of reply bytes in the kernel
 
   Reply reply_;
   std::string_view allow_;
@@ -155,13 +156,13 @@ class Connection {
 
   std::size_t served_ = 0;
   bool keepAlive_ = true;
-  bool unread_ = false;    ///< the client may still be sending
-  bool expects_ = false;   ///< the wait for the next request has begun
-  bool released_ = false;  ///< idle memory has been given back
-  bool spared_ = false;    ///< the idle deadline was moved once: bytes had come that are no request yet
+  bool unread_ = false;         ///< the client may still be sending
+  bool awaitsRequest_ = false;  ///< the wait for the next request has begun
+  bool released_ = false;       ///< idle memory has been released
+  bool idleExtended_ = false;   ///< the idle deadline was extended once for an incomplete request
   bool trim_ = false;
   bool aborted_ = false;
-  std::optional<bool> admitted_;  ///< to guarded routes; nullopt: not asked yet
+  std::optional<bool> admitted_;  ///< access to guarded routes; nullopt: not checked yet
   bool late_ = false;             ///< the request waited too long for a worker
 };
 

@@ -1,4 +1,4 @@
-// The middle of a request: its body, within the budget.
+// Reads the body of a request within the budget.
 
 #include <algorithm>
 
@@ -7,26 +7,27 @@
 namespace dynamo::webhook::detail {
 namespace {
 
-// Of a body, before any of it has come.
+// Memory for a body before its first byte has arrived.
 constexpr std::size_t kFirstStep = std::size_t{16} * 1024;
 
 }  // namespace
 
-/// Takes budget for a body of that size. Where there is none, those who only hold it must go.
-bool Connection::cover(std::size_t bodyBytes) {
+/// Takes budget for a body of this size. If the budget is exhausted, slow connections that hold part of it
+/// end.
+bool Connection::takeBudget(std::size_t bodyBytes) {
   const std::size_t charged = bodyBytes - std::min(bodyBytes, shared_.limits.freeBody);
   if (charged <= held_) return true;
   const bool isShort = parser_.head().contentLength <= shared_.limits.shortList;
   if (!budget().tryTake(charged - held_, isShort)) {
-    budget().want(coarseNow());
+    budget().reportShortage(coarseNow());
     return false;
   }
   held_ = charged;
   return true;
 }
 
-/// Gives budget back but for so many bytes.
-void Connection::keepCovered(std::size_t most) {
+/// Returns the budget that exceeds `most` bytes.
+void Connection::reduceBudgetTo(std::size_t most) {
   const auto keep = [most](Budget& from, std::size_t& held) {
     from.giveBack(held - std::min(held, most));
     held = std::min(held, most);
@@ -35,14 +36,14 @@ void Connection::keepCovered(std::size_t most) {
   if (heldReply_ > 0) keep(shared_.replyBudget, heldReply_);
 }
 
-/// Who sends (or takes) bytes earns time.
+/// Extends the deadline by the time that the transferred bytes may take.
 void Connection::extendDeadline(std::chrono::milliseconds base) {
   deadline_ = started_ + base + std::chrono::seconds{moved_ / shared_.limits.minRate};
 }
 
 Connection::MaybeStep Connection::readBody() {
-  // Memory is touched, and paid for, as it is filled: in steps that double what has come, while they stay in
-  // the second-level cache.
+  // Memory and budget are allocated as bytes arrive. Each step doubles the size, up to a limit that keeps the
+  // step in the second-level cache.
   constexpr std::size_t kMost = std::size_t{256} * 1024;
   auto& body = request_.body;
   const auto length = static_cast<std::size_t>(parser_.head().contentLength);
@@ -56,7 +57,7 @@ Connection::MaybeStep Connection::readBody() {
   while (moved_ < length) {
     if (moved_ == body.size()) {
       const std::size_t next = std::min(length, moved_ + std::clamp(moved_, kFirstStep, kMost));
-      if (!cover(next)) return refuse(503, "too many bytes of requests are being handled");
+      if (!takeBudget(next)) return refuse(503, "too many bytes of requests are being handled");
       if (moved_ >= kFirstStep) body.reserve(length + kSpareBytes);
       body.resize(next);
     }
@@ -67,7 +68,7 @@ Connection::MaybeStep Connection::readBody() {
     }
     moved_ += got.bytes;
     if (turnBytes_ >= kTurnBytes) {
-      extendDeadline(shared_.limits.body);  // who never makes us wait, too
+      extendDeadline(shared_.limits.body);  // also if the connection never has to wait
       return std::nullopt;
     }
   }

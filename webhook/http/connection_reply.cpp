@@ -1,4 +1,4 @@
-// The second half of a request: from the handler to the last byte of the reply.
+// Runs the handler and sends the reply.
 
 #include <algorithm>
 #include <utility>
@@ -10,14 +10,14 @@
 namespace dynamo::webhook::detail {
 namespace {
 
-// Plain text of one TLS record: head and body together cost one record and one system call.
+// Size of one TLS record. Head and body of a short reply share one record and one system call.
 constexpr std::size_t kRecord = std::size_t{16} * 1024;
-// Handed to TLS at a time, so that a large reply has turns.
+// Bytes passed to TLS at a time, so that other connections get turns during a large reply.
 constexpr std::size_t kWriteStep = std::size_t{256} * 1024;
 
 }  // namespace
 
-/// Nobody waits for the answer any more, or soon.
+/// Whether the client no longer waits for the answer, or soon will not.
 bool Connection::outdated() const {
   if (shared_.cut) return true;
   const auto waited = std::chrono::steady_clock::now() - request_.arrived;
@@ -36,7 +36,7 @@ void Connection::work() {
   try {
     reply_ = route_->handle(request_);
   } catch (...) {
-    // What it threw may quote the request.
+    // Only the type is reported, because the exception may quote the request.
     if (const auto& tell = site_.events.handlerFailed) {
       tell({peer_.text(), path_, runtime::currentExceptionType()});
     }
@@ -63,42 +63,41 @@ Connection::MaybeStep Connection::refuse(int status, std::string_view message, s
   reply_.refusal = message;
   allow_ = allow;
   releaseRequest();
-  keepCovered(0);
-  // Nobody honest is refused here, or goes on better on another connection: this one does not keep its place.
+  reduceBudgetTo(0);
+  // Well-behaved clients are not refused, or can retry on another connection. So this connection is closed.
   keepAlive_ = false;
   counters_.requestsRefused.add();
   return respond();
 }
 
-void Connection::tellRefused() const {
+void Connection::reportRefusal() const {
   if (const auto& tell = site_.events.requestRefused) {
     tell({peer_.text(), path_, reply_.status, reply_.refusal});
   }
 }
 
-/// Takes budget for the reply.
-bool Connection::coverReply() {
-  const std::size_t size =
-      reply_.body.capacity();  // what it holds: a text that grew may have twice its length
+/// Takes budget for the reply. Returns false if it is exhausted.
+bool Connection::takeReplyBudget() {
+  const std::size_t size = reply_.body.capacity();  // the allocated size, which can be twice the length
   if (route_ == nullptr || route_->conversion || size <= shared_.limits.freeBody) return true;
   Budget& replies = shared_.replyBudget;
   const bool covered = replies.tryTake(size);
   if (covered) heldReply_ = size;
-  if (!covered || replies.used() > replies.capacity() / 2) replies.want(coarseNow());
+  if (!covered || replies.used() > replies.capacity() / 2) replies.reportShortage(coarseNow());
   return covered;
 }
 
-/// Sends reply_.
+/// Starts to send reply_.
 Connection::MaybeStep Connection::respond() {
   releaseRequest();
   if (std::exchange(late_, false)) counters_.timeouts.add();
-  if (!coverReply()) {
+  if (!takeReplyBudget()) {
     reply_ = statusReply(503, "too many bytes of replies are being sent");
     reply_.refusal = "too many bytes of replies are being sent";
     keepAlive_ = false;
     counters_.requestsRefused.add();
   }
-  if (!reply_.refusal.empty()) tellRefused();
+  if (!reply_.refusal.empty()) reportRefusal();
   if (shared_.draining || shared_.stopping) keepAlive_ = false;
   out_.clear();
   runtime::appendHead(out_, {reply_.status, reply_.contentType, keepAlive_, allow_}, reply_.body.size());
@@ -111,7 +110,7 @@ Connection::MaybeStep Connection::respond() {
   return std::nullopt;
 }
 
-/// Sends from `position` on. A value: wait.
+/// Sends `bytes` from `position` on. Returns a step if the connection must wait.
 Connection::MaybeStep Connection::flush(std::string_view bytes, std::size_t& position) {
   while (position < bytes.size()) {
     const auto rest = bytes.substr(position, kWriteStep);
@@ -122,7 +121,7 @@ Connection::MaybeStep Connection::flush(std::string_view bytes, std::size_t& pos
     }
     position += sent.bytes;
     moved_ += sent.bytes;
-    given_ += sent.bytes;
+    maxUnacknowledged_ += sent.bytes;
     turnBytes_ += sent.bytes;
     if (turnBytes_ >= kTurnBytes) {
       extendDeadline(shared_.limits.write);
@@ -140,7 +139,8 @@ Connection::MaybeStep Connection::writeReply() {
   return finishReply();
 }
 
-/// The request's body is not needed once there is a reply. Its share of the budget is: the reply is as large.
+/// Releases the body of the request once there is a reply. Its budget stays taken for the reply, which has a
+/// similar size.
 void Connection::releaseRequest() {
   if (request_.body.capacity() > kKeptBuffer) {
     releaseText(request_.body);
@@ -152,8 +152,8 @@ void Connection::releaseRequest() {
 Connection::MaybeStep Connection::finishReply() {
   ++served_;
   trim_ = trim_ || reply_.body.size() > kTrimBody;
-  releaseText(reply_.body);  // the next one brings its own
-  if (!untaken()) keepCovered(0);
+  releaseText(reply_.body);  // the next reply has a new buffer
+  if (!replyPending()) reduceBudgetTo(0);
   if (std::exchange(trim_, false)) shared_.trimHeap();
   parser_.reset();
   path_.clear();
@@ -164,21 +164,21 @@ Connection::MaybeStep Connection::finishReply() {
   return std::nullopt;
 }
 
-/// Whether the kernel holds more of our replies than needs no budget, as the client has not taken them: that
-/// stays paid for. The kernel is asked once in so many bytes only.
-bool Connection::untaken() {
+/// Whether the kernel holds more reply bytes than are free of budget, because the client has not received
+/// them. These bytes keep their budget. The kernel is queried only once per `freeBody` bytes.
+bool Connection::replyPending() {
   const std::size_t free = shared_.limits.freeBody;
-  if (given_ <= free) return false;
-  given_ = wire_.untaken();
-  keepCovered(given_ > free ? given_ : 0);
-  return given_ > free;
+  if (maxUnacknowledged_ <= free) return false;
+  maxUnacknowledged_ = wire_.unacknowledged();
+  reduceBudgetTo(maxUnacknowledged_ > free ? maxUnacknowledged_ : 0);
+  return maxUnacknowledged_ > free;
 }
 
-/// Ends the connection so that what was sent arrives. A socket that is closed while the kernel holds
-/// something is nobody's any more: in no count and under no deadline of ours.
+/// Ends the connection so that all sent bytes arrive. The socket stays open until then, because the bytes in
+/// the kernel would otherwise be outside of any budget and deadline.
 Connection::MaybeStep Connection::finish() {
   const bool moreMayCome = unread_ || inBegin_ < inEnd_ || wire_.pending();
-  const bool mustGo = wire_.untaken() > 0;
+  const bool mustGo = wire_.unacknowledged() > 0;
   wire_.shutdown();
   if (!moreMayCome && !mustGo) {
     state_ = State::done;
@@ -193,7 +193,7 @@ Connection::MaybeStep Connection::finish() {
 Connection::MaybeStep Connection::linger() {
   const auto got = wire_.discard();
   turnBytes_ += got.bytes;
-  if (got.io == Io::closed && wire_.untaken() > 0) return Step::taken;
+  if (got.io == Io::closed && wire_.unacknowledged() > 0) return Step::receipt;
   return got.io == Io::ok ? std::nullopt : waitFor(got.io);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Counters of one I/O thread: written by that thread only, read by anyone.
+// Counters of one I/O thread. Only this thread writes them; any thread may read them.
 
 #include <atomic>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace dynamo::webhook::detail {
 
-/// One writer, many readers: a plain load and store is enough and costs no locked instruction.
+/// There is only one writer, so relaxed loads and stores are enough and no locked instruction is needed.
 class Counter {
  public:
   void add(std::uint64_t n = 1) {
@@ -20,7 +20,7 @@ class Counter {
   std::atomic<std::uint64_t> value_{0};
 };
 
-/// Own cache line(s), so that threads do not slow each other down by counting.
+/// Aligned to a cache line, so that counting threads do not slow each other down.
 struct alignas(64) Counters {
   Counter accepted;
   Counter refused;

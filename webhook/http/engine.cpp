@@ -7,7 +7,7 @@
 namespace dynamo::webhook::detail {
 namespace {
 
-// How often `stop` looks whether the connections are gone.
+// Interval in which `stop` checks whether all connections have ended.
 constexpr std::chrono::milliseconds kStopPoll{1};
 
 }  // namespace
@@ -17,25 +17,25 @@ std::variant<std::unique_ptr<Engine>, std::string> Engine::start(runtime::Endpoi
                                                                  unsigned workers) try {
   if (threads == 0) threads = runtime::usableProcessors();
   std::unique_ptr<Engine> engine{new Engine(std::move(site), limits)};
-  std::vector<runtime::UniqueFd> bound;  // one a loop
+  std::vector<runtime::UniqueFd> bound;  // one per loop
   for (unsigned i = 0; i < threads; ++i) {
     engine->loops_.push_back(std::make_unique<Loop>(engine->shared_));
-    auto listening = runtime::listenOn(endpoint, {true, kUntakenDeadline});
+    auto listening = runtime::listenOn(endpoint, {true, kUnacknowledgedDeadline});
     if (auto* error = std::get_if<std::string>(&listening)) return std::move(*error);
     auto& [fd, port] = std::get<runtime::Listening>(listening);
-    endpoint.port = port;  // the others share what the system chose for the first
+    endpoint.port = port;  // all listeners share the port that the system chose for the first
     bound.push_back(std::move(fd));
   }
   engine->port_ = endpoint.port;
   if (const auto error = engine->startThreads(workers)) return "cannot start a thread: " + error.message();
   for (unsigned i = 0; i < threads; ++i) {
-    // The kernel spreads connections by a hash: of few connections, as an API server keeps, all may
-    // come to one thread. So the loop that accepts passes each on to the least busy one.
+    // The kernel distributes connections by a hash, so the few connections of an API server may all arrive at
+    // one thread. Therefore the accepting loop passes each connection to the least busy loop.
     engine->loops_[i]->listen(std::move(bound[i]), engine->site_,
                               [raw = engine.get()]() -> Loop& { return raw->leastBusy(); });
   }
   return engine;
-} catch (const std::system_error& error) {  // of Asio, when there are no descriptors left
+} catch (const std::system_error& error) {  // thrown by Asio when no file descriptors are left
   return "cannot start a server: " + error.code().message();
 }
 
@@ -61,8 +61,8 @@ void Engine::stop(std::chrono::milliseconds deadline) {
   for (auto& loop : loops_) loop->beginStop();
   const auto gone = [this] { return shared_.listeners == 0 && shared_.connections == 0; };
   while (!gone() && std::chrono::steady_clock::now() < last) std::this_thread::sleep_for(kStopPoll);
-  // From here only handlers that are running hold a connection; they cannot be interrupted. Those in the
-  // queue pass.
+  // From here on only running handlers keep a connection open, because they cannot be interrupted. Queued
+  // handlers are skipped.
   shared_.cut = true;
   while (!gone()) {
     for (auto& loop : loops_) loop->abort();

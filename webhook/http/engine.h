@@ -1,5 +1,5 @@
 #pragma once
-// Loops, listeners and workers of the server.
+// Owns the loops, listeners and workers of the server.
 
 #include <chrono>
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace dynamo::webhook::detail {
 
 class Engine {
  public:
-  /// Binds, starts the threads, then accepts. With more than one thread each has its own listener.
+  /// Binds the listeners, starts the threads and then accepts connections. Each thread has its own listener.
   static std::variant<std::unique_ptr<Engine>, std::string> start(runtime::Endpoint endpoint, Site site,
                                                                   const Limits& limits, unsigned threads,
                                                                   unsigned workers);

@@ -1,5 +1,6 @@
 #pragma once
-// What the HTTP server and the handlers exchange: no socket, no Beast, so handlers are tested directly.
+// The types that the HTTP server and the handlers exchange. They need no socket, so handlers are tested
+// directly.
 
 #include <chrono>
 #include <cstddef>
@@ -11,18 +12,18 @@
 
 namespace dynamo::webhook {
 
-/// A body has room for so many bytes more: parsers read ahead.
+/// Spare capacity after a body, because parsers read ahead.
 inline constexpr std::size_t kSpareBytes = 16;
 
-/// Gives up the memory of `text`. Assigning an empty string does not: libstdc++ then keeps the buffer.
+/// Frees the memory of `text`. Assigning an empty string would keep the buffer in libstdc++.
 inline void releaseText(std::string& text) {
   std::string{}.swap(text);
 }
 
-/// One request whose body has been read whole. `body` belongs to the handler: parsing in place may ruin it.
+/// A completely read request. The handler owns `body` and may parse it in place.
 struct Request {
   std::string body;
-  /// When it was whole; it may have waited for a thread since. Epoch: nobody has looked.
+  /// When the request was complete. It may have waited for a thread since then. Epoch: unknown.
   std::chrono::steady_clock::time_point arrived{};
 };
 
@@ -30,23 +31,22 @@ struct Reply {
   int status = 200;
   std::string contentType = "application/json";
   std::string body;
-  bool own = false;  ///< the answer to our own canned review: not counted
-  /// Why the request was refused, for the log: a fixed sentence, which quotes nothing of it.
+  bool selfCheck = false;  ///< the answer to a sample review of /readyz, which is not counted
+  /// Why the request was refused, for the log. A fixed sentence that does not quote the request.
   std::string_view refusal = {};
 };
 
-/// What may be asked under one path, decided before the body is read.
+/// The handler of a path, and the limits that apply before the body is read.
 struct Route {
-  std::size_t maxBody = 0;  ///< bytes; a longer body is answered 413
-  bool conversion =
-      false;  ///< long lists, for which clients wait long: a budget and a queue deadline of its own
+  std::size_t maxBody = 0;  ///< bytes; a longer body is answered with 413
+  bool conversion = false;  ///< uses the budget and the queue deadline of conversions, which are larger
   std::function<Reply(Request&)> handle;
-  /// Bodies from this size on take long: a worker thread handles them. 0: every one.
+  /// Bodies of this size and above are handled on a worker thread. 0: all bodies.
   std::size_t heavyBody = kHeavyBody;
-  bool guarded = false;  ///< only for clients that ServerOptions::admits, where that is set
+  bool guarded = false;  ///< requires a client that ServerOptions::admits accepts, if set
 };
 
-/// Finds the route of a path; nullptr is answered 404. Must be callable from any thread.
+/// Returns the route of a path, or nullptr, which is answered with 404. Must be callable from any thread.
 using FindRoute = std::function<const Route*(std::string_view path)>;
 
 }  // namespace dynamo::webhook

@@ -2,124 +2,42 @@
 
 #include <sys/socket.h>
 
-#include <algorithm>
-#include <atomic>
-#include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
-#include <deque>
-#include <exception>
-#include <memory>
-#include <random>
-#include <utility>
-#include <vector>
+#include <cstdint>
 
 #include "common/observability/log.h"
 #include "common/runtime/exception_type.h"
-#include "webhook/http/connection.h"
+#include "webhook/http/loop_impl.h"
 
 namespace dynamo::webhook::detail {
 namespace {
-
-namespace asio = boost::asio;
-using Tcp = asio::ip::tcp;
-using Error = boost::system::error_code;
 
 using runtime::currentExceptionType;
 using runtime::UniqueFd;
 
 constexpr log::Logger kLog{"http"};
 
-// Out of descriptors or memory: accepting again at once would only burn the processor.
-constexpr std::chrono::milliseconds kAcceptPause{50};
-// How often it is looked whether a client that sends no more has taken its reply.
-constexpr std::chrono::milliseconds kTakenPause{50};
-// Of connections that fail by an exception one is logged in so long.
-constexpr std::chrono::seconds kLogEvery{1};
-// Closed or idle connections after which, in a quiet moment, their memory goes back: about 3 MiB.
+// Interval in which to check whether a client that sends nothing has received its reply.
+constexpr std::chrono::milliseconds kReceiptPollInterval{50};
+// Closed or idle connections after which their memory, about 3 MiB, is returned to the system when the loop
+// is quiet.
 constexpr std::size_t kTrimAfter = 64;
-// Of fewer, or in moments that are not quiet, it goes back this often.
+// Interval for returning memory of fewer connections, or when the loop is not quiet.
 constexpr std::chrono::seconds kTrimEvery{5};
-// Accepted in a row before the connections have a turn.
+// Pause when descriptors or memory are exhausted. Accepting again at once would only waste processor time.
+constexpr std::chrono::milliseconds kAcceptPause{50};
+// At most one failed connection is logged in this interval.
+constexpr std::chrono::seconds kLogEvery{1};
+// Connections to accept before the existing ones get a turn.
 constexpr int kAcceptBatch = 8;
-// How many connections are looked at for one that may go when there are too many.
+// Number of random connections to check for one to close when there are too many.
 constexpr std::size_t kEvictionSample = 16;
-// Accepted at most before a listener closes: more than a listen queue holds.
+// Connections to accept before a listener closes: more than a listen queue can hold.
 constexpr int kAcceptLast = 65'536;
-
-/// Completion of a coroutine that only ends when the loop does: what it throws leaves `run`.
-void rethrow(const std::exception_ptr& failure) {
-  if (failure) std::rethrow_exception(failure);
-}
-
-/// A connection's place in the counts, from accept to close.
-class Place {
- public:
-  Place(Shared& shared, std::atomic<std::size_t>& open) : shared_(&shared), open_(&open) {
-    open_->fetch_add(1, std::memory_order_relaxed);
-  }
-  Place(Place&& other) noexcept : shared_(std::exchange(other.shared_, nullptr)), open_(other.open_) {}
-  Place& operator=(Place&&) = delete;
-  ~Place() {
-    if (shared_ == nullptr) return;
-    open_->fetch_sub(1, std::memory_order_relaxed);
-    shared_->connections.fetch_sub(1);
-  }
-
- private:
-  Shared* shared_;
-  std::atomic<std::size_t>* open_;
-};
-
-struct Accepted {
-  UniqueFd fd;
-  Place place;
-  const Site* site;
-};
-
-struct Session {
-  Session(asio::io_context& io, Accepted accepted, std::vector<Session*>& sessions)
-      : place(std::move(accepted.place)), site(*accepted.site), socket(io), list(sessions) {
-    socket.assign(Tcp::v6(), accepted.fd.get());
-    static_cast<void>(accepted.fd.release());
-    index = list.size();
-    list.push_back(this);
-  }
-  ~Session() {
-    list[index] = list.back();
-    list[index]->index = index;
-    list.pop_back();
-  }
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
-
-  Place place;
-  const Site& site;
-  Tcp::socket socket;
-  std::unique_ptr<Connection> connection;  // uses the socket, so goes first
-  std::vector<Session*>& list;
-  std::size_t index = 0;
-  Instant since = coarseNow();
-  bool evicted = false;
-};
-
-struct Listener {
-  Listener(asio::io_context& io, int fd, const Site& site_, std::function<Loop&()> choose_)
-      : acceptor(io), site(&site_), choose(std::move(choose_)) {
-    acceptor.assign(Tcp::v6(), fd);
-  }
-  Tcp::acceptor acceptor;
-  const Site* site;
-  std::function<Loop&()> choose;
-};
 
 bool isTransient(int error) {
   return error == ECONNABORTED || error == EINTR || error == EPROTO || error == ENETDOWN ||
@@ -128,43 +46,9 @@ bool isTransient(int error) {
 
 }  // namespace
 
-class Loop::Impl {
- public:
-  explicit Impl(Shared& shared_) : shared(shared_), guard(io.get_executor()), tick(io) {}
-
-  asio::awaitable<void> accept(Listener& listener);
-  asio::awaitable<void> serve(std::unique_ptr<Session> session);
-  asio::awaitable<void> sweep();
-  asio::awaitable<void> runOnWorker(Connection& connection);
-  asio::awaitable<void> turn(Work work);
-  void giveTurns();
-  int acceptSome(Listener& listener, int most);
-  bool evictOne();
-  void start(Accepted accepted);
-  void failed();
-
-  Counters counters;
-  Shared& shared;
-  std::atomic<std::size_t> open{0};
-  std::vector<Session*> sessions;
-  // One thread runs it; other threads only post, so the scheduler's lock is never fought for.
-  asio::io_context io{1};
-  asio::executor_work_guard<asio::io_context::executor_type> guard;
-  asio::steady_timer tick;
-  std::deque<Listener> listeners;
-  using Queue = std::deque<std::function<void()>>;
-  Queue handshakes;         ///< wait for their turn
-  Queue bulk;               ///< likewise
-  bool givesTurns = false;  ///< giveTurns will run
-  std::minstd_rand random;  // whom to look at, not a secret
-  std::size_t freed = 0;    ///< connections that gave up their memory since the last trim
-  Instant logged{};         ///< the last line about a failed connection
-  bool finished = false;
-};
-
-/// Who floods us with connections must not keep the API server out: the oldest of some that have asked
-/// nothing yet makes room, or else one that lets us wait, or one that has been idle.
-/// False when none of those looked at may go.
+/// Ends a connection to make room for another, so that a flood of connections does not block the API server.
+/// Checks a random sample: ends the oldest unused connection, or else a slow one, or else an idle one.
+/// Returns false if there is none in the sample.
 bool Loop::Impl::evictOne() {
   Session* oldest = nullptr;
   Session* lagging = nullptr;
@@ -190,7 +74,7 @@ bool Loop::Impl::evictOne() {
   return true;
 }
 
-/// 0, or the error that stopped accepting: EAGAIN when the queue is empty.
+/// Returns 0 or an errno; EAGAIN if the queue is empty.
 int Loop::Impl::acceptSome(Listener& listener, int most) {
   for (int i = 0; i < most; ++i) {
     UniqueFd fd{::accept4(listener.acceptor.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
@@ -205,7 +89,7 @@ int Loop::Impl::acceptSome(Listener& listener, int most) {
     }
     counters.accepted.add();
     auto& target = *listener.choose().impl_;
-    Accepted accepted{std::move(fd), Place{shared, target.open}, listener.site};
+    Accepted accepted{std::move(fd), OpenCount{shared, target.open}, listener.site};
     if (&target == this) {
       start(std::move(accepted));
     } else {
@@ -230,7 +114,8 @@ asio::awaitable<void> Loop::Impl::accept(Listener& listener) {
       co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
     }
   }
-  // Clients in the queue think that they are connected: closing the listener would reset them.
+  // Clients in the queue are already connected. Closing the listener would reset them, so they are accepted
+  // first.
   acceptSome(listener, kAcceptLast);
   listener.acceptor.close(error);
   shared.listeners.fetch_sub(1);
@@ -241,7 +126,7 @@ void Loop::Impl::start(Accepted accepted) {
     auto session = std::make_unique<Session>(io, std::move(accepted), sessions);
     const int socket = session->socket.native_handle();
     runtime::SslPtr ssl;
-    // Asked for each connection: a renewed certificate serves the next one.
+    // Called for each connection, so that new connections get a renewed certificate.
     if (const auto context = session->site.tls()) ssl = runtime::newServerSession(context.get(), socket);
     if (!ssl) return counters.refused.add();
     session->connection =
@@ -253,25 +138,25 @@ void Loop::Impl::start(Accepted accepted) {
         failed();
       }
     });
-  } catch (const std::exception&) {  // out of memory or of epoll watches: this connection only
+  } catch (const std::exception&) {  // out of memory or epoll watches: only this connection fails
     counters.refused.add();
   }
 }
 
-/// An exception of ours has ended a connection; the others are served on. Its text may quote the request, its
-/// type does not.
+/// Logs an exception that has ended a connection. Only the type is logged, because the text may quote the
+/// request.
 void Loop::Impl::failed() {
   counters.failed.add();
   const Instant now = coarseNow();
   if (logged != Instant{} && now - logged < kLogEvery) return;
   logged = now;
-  kLog.error("a connection failed by an exception", {{"type", currentExceptionType()}});
+  kLog.error("a connection failed with an exception", {{"type", runtime::currentExceptionType()}});
 }
 
 asio::awaitable<void> Loop::Impl::serve(std::unique_ptr<Session> session) {
   auto& socket = session->socket;
   auto& connection = *session->connection;
-  Error ignored;  // a wait that was cancelled: `advance` knows why
+  Error ignored;  // set if a wait is cancelled; `advance` handles the reason
   for (;;) {
     if (const Work work = connection.next(); work != Work::usual) co_await turn(work);
     switch (connection.advance()) {
@@ -283,8 +168,8 @@ asio::awaitable<void> Loop::Impl::serve(std::unique_ptr<Session> session) {
         co_await socket.async_wait(Tcp::socket::wait_write,
                                    asio::redirect_error(asio::use_awaitable, ignored));
         break;
-      case Step::taken: {
-        asio::steady_timer pause{io, kTakenPause};
+      case Step::receipt: {
+        asio::steady_timer pause{io, kReceiptPollInterval};
         co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
         break;
       }
@@ -301,11 +186,11 @@ asio::awaitable<void> Loop::Impl::serve(std::unique_ptr<Session> session) {
   }
 }
 
-/// All handshakes get one turn in each round of the loop, and so do all large bodies and replies: a review
-/// waits for one of them, not for all, and neither starves the other.
+/// Waits for a turn. In each round of the loop, one handshake and one large body or reply get a turn. A
+/// review therefore waits for one of each and not for all, and neither queue starves the other.
 asio::awaitable<void> Loop::Impl::turn(Work work) {
   const auto initiate = [this, work](auto handler) {
-    // std::function wants a copyable task, the handler can only be moved.
+    // std::function requires a copyable task, but the handler is move-only.
     (work == Work::handshake ? handshakes : bulk)
         .emplace_back(
             [resume = std::make_shared<decltype(handler)>(std::move(handler))] { std::move (*resume)(); });
@@ -322,13 +207,13 @@ void Loop::Impl::giveTurns() {
     resume();
   }
   givesTurns = !handshakes.empty() || !bulk.empty();
-  if (givesTurns) asio::post(io, [this] { giveTurns(); });  // behind all that is ready now
+  if (givesTurns) asio::post(io, [this] { giveTurns(); });  // after everything that is ready now
 }
 
-/// Resumes on this loop's thread when the handler has run.
+/// Runs the handler on a worker thread and resumes on this loop's thread.
 asio::awaitable<void> Loop::Impl::runOnWorker(Connection& connection) {
   const auto initiate = [this, &connection](auto handler) {
-    // std::function wants a copyable task, the handler can only be moved.
+    // std::function requires a copyable task, but the handler is move-only.
     auto resume = std::make_shared<decltype(handler)>(std::move(handler));
     shared.workers.post([this, &connection, resume] {
       connection.work();
@@ -348,12 +233,12 @@ asio::awaitable<void> Loop::Impl::sweep() {
     const auto now = coarseNow();
     for (auto* session : sessions) {
       switch (session->connection->sweep(now)) {
-        case Swept::nothing:
+        case SweepResult::nothing:
           break;
-        case Swept::released:
+        case SweepResult::released:
           ++freed;
           break;
-        case Swept::changed:
+        case SweepResult::changed:
           session->socket.cancel(ignored);
       }
     }
@@ -378,14 +263,14 @@ void Loop::listen(UniqueFd fd, const Site& site, std::function<Loop&()> choose) 
 }
 
 void Loop::run() {
-  // A server that accepts no more, or knows no deadlines, only looks alive: it is started anew.
+  // A server that no longer accepts connections or checks deadlines must end, so that it is restarted.
   try {
     asio::co_spawn(impl_->io, impl_->sweep(), rethrow);
     impl_->io.run();
   } catch (const std::exception& failure) {
-    kLog.fatal("the loop of a server failed", {{"type", currentExceptionType()}, {"reason", failure.what()}});
+    kLog.fatal("the server loop failed", {{"type", currentExceptionType()}, {"reason", failure.what()}});
   } catch (...) {
-    kLog.fatal("the loop of a server failed", {{"type", currentExceptionType()}});
+    kLog.fatal("the server loop failed", {{"type", currentExceptionType()}});
   }
 }
 

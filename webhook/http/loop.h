@@ -1,6 +1,6 @@
 #pragma once
-// One I/O thread: accepts, serves its connections as coroutines, sweeps their deadlines. No other thread
-// touches its connections, so nothing is locked.
+// One I/O thread. It accepts connections, serves them as coroutines and checks their deadlines. No other
+// thread uses its connections, so no locks are needed.
 
 #include <cstddef>
 #include <functional>
@@ -19,16 +19,16 @@ class Loop {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  /// Once. `choose` picks the loop that serves the next connection.
+  /// Must be called at most once. `choose` selects the loop that serves the next connection.
   void listen(runtime::UniqueFd fd, const Site& site, std::function<Loop&()> choose);
-  /// The thread's body: returns after `finish`. An exception out of accepting or sweeping ends the process,
-  /// with its reason in the log.
+  /// Runs the loop on the calling thread until `finish`. An exception while accepting or sweeping is logged
+  /// and ends the process.
   void run();
 
-  // From any thread:
-  /// Accepts what has queued up, closes the listeners, ends idle connections.
+  // The following functions may be called from any thread.
+  /// Accepts the queued connections, closes the listeners and ends idle connections.
   void beginStop();
-  /// Ends all connections now; handlers under way still run to their end.
+  /// Ends all connections now. Running handlers are not interrupted.
   void abort();
   void finish();
   std::size_t open() const;

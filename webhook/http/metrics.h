@@ -1,25 +1,25 @@
 #pragma once
-// Figures of a server, readable from any thread without a lock.
+// Counters of a server. They may be read from any thread without a lock.
 
 #include <cstdint>
 
 namespace dynamo::webhook {
 
-/// Totals since the start, except `connectionsOpen` and the last three, which are of this moment.
+/// Totals since the start, except for `connectionsOpen` and the last three members, which are current values.
 struct ServerMetrics {
   std::uint64_t connectionsOpen = 0;
   std::uint64_t connectionsAccepted = 0;
-  std::uint64_t connectionsRefused = 0;  ///< over the cap, or no TLS context, or no file descriptor
-  /// Unused, slow or idle ones that made room when there were too many.
+  std::uint64_t connectionsRefused = 0;  ///< too many, or no TLS context, or no file descriptor
+  /// Unused, slow or idle connections that were closed because there were too many.
   std::uint64_t connectionsEvicted = 0;
-  std::uint64_t handshakesFailed = 0;  ///< including those that took too long
-  std::uint64_t requestsRefused = 0;   ///< for their form, or for lack of room
-  /// Head, body or reply too slow, no worker in time, or the client was gone.
+  std::uint64_t handshakesFailed = 0;  ///< including timeouts
+  std::uint64_t requestsRefused = 0;   ///< malformed, or a limit was reached
+  /// Head, body or reply was too slow, no worker was free in time, or the client had gone.
   std::uint64_t timeouts = 0;
-  std::uint64_t connectionsFailed = 0;  ///< ended by an exception of ours
+  std::uint64_t connectionsFailed = 0;  ///< ended by an exception in the server
   std::uint64_t bodyBytes = 0;          ///< request bodies held now
-  std::uint64_t replyBytes = 0;         ///< larger replies that clients have not taken yet
-  std::uint64_t requestsQueued = 0;     ///< tasks that wait for a worker
+  std::uint64_t replyBytes = 0;         ///< large replies that clients have not received yet
+  std::uint64_t requestsQueued = 0;     ///< requests that wait for a worker
 };
 
 }  // namespace dynamo::webhook

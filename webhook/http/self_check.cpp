@@ -14,14 +14,15 @@ using runtime::Deadline;
 using runtime::EventLoop;
 using runtime::Stage;
 using runtime::Task;
-using runtime::Transported;
 using runtime::TransportError;
 using runtime::TransportProblem;
+using runtime::TransportResult;
 
 constexpr std::size_t kMaxReply = std::size_t{1} << 20;
 
-Task<Transported<ClientReply>> ask(EventLoop& loop, runtime::Target target, runtime::ClientContext context,
-                                   runtime::ClientRequest request, Deadline deadline) {
+Task<TransportResult<ClientReply>> ask(EventLoop& loop, runtime::Target target,
+                                       runtime::ClientContext context, runtime::ClientRequest request,
+                                       Deadline deadline) {
   auto opened = co_await ClientSession::open(loop, std::move(target), std::move(context), deadline);
   if (auto* error = std::get_if<TransportError>(&opened)) co_return std::move(*error);
   auto& session = std::get<ClientSession>(opened);
@@ -30,7 +31,7 @@ Task<Transported<ClientReply>> ask(EventLoop& loop, runtime::Target target, runt
   co_return std::move(reply);
 }
 
-/// What /readyz says of it.
+/// The message that /readyz reports.
 std::string messageOf(const TransportError& error) {
   switch (error.stage) {
     case Stage::Connect:
@@ -42,7 +43,7 @@ std::string messageOf(const TransportError& error) {
     case Stage::Receive:
       break;
   }
-  return error.problem == TransportProblem::TooLarge ? error.message : "there was no whole reply in time";
+  return error.problem == TransportProblem::TooLarge ? error.message : "no complete reply arrived in time";
 }
 
 }  // namespace
@@ -62,7 +63,7 @@ std::variant<SelfCheckReply, SelfCheckError> selfCheck(const runtime::Endpoint& 
   if (const auto* error = std::get_if<TransportError>(&result)) return SelfCheckError{messageOf(*error)};
   auto& reply = std::get<ClientReply>(result);
   return SelfCheckReply{reply.head.status, std::move(reply.body)};
-} catch (const std::system_error& error) {  // when there are no descriptors left
+} catch (const std::system_error& error) {  // thrown when no file descriptors are left
   return SelfCheckError{"cannot connect to the listener: " + error.code().message()};
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// A POST to our own listener: the proof behind /readyz that certificate, handshake and handlers work.
+// Sends a POST to the process's own listener. /readyz uses it to test the certificate, handshake and
+// handlers.
 
 #include <chrono>
 #include <string>
@@ -19,9 +20,10 @@ struct SelfCheckError {
   std::string message;  ///< one sentence; never quotes the reply
 };
 
-/// Posts `body` as application/json to `path` over a new TLS connection and reads the whole reply. Blocks
-/// for `timeout` at most. An endpoint of all addresses is reached over the loopback. The server's certificate
-/// is not verified: the listener is our own process's. Replies above 1 MiB are an error.
+/// Posts `body` as application/json to `path` over a new TLS connection and reads the complete reply. Blocks
+/// for at most `timeout`. An endpoint for all addresses is reached over the loopback interface. The server
+/// certificate is not verified, because the listener belongs to this process. A reply above 1 MiB is an
+/// error.
 std::variant<SelfCheckReply, SelfCheckError> selfCheck(
     const runtime::Endpoint& endpoint, std::string_view path, std::string_view body,
     std::chrono::milliseconds timeout = std::chrono::milliseconds{1'000});

@@ -22,26 +22,25 @@ namespace detail {
 class Engine;
 }
 
-/// Gives the TLS context for the next connection: called from any I/O thread for each of them, so it must
-/// be quick and safe to call at the same time. nullptr refuses the connection. The context decides the TLS
-/// versions, the certificate, client certificates and ALPN.
+/// Returns the TLS context for the next connection, or nullptr to refuse it. Called on any I/O thread for
+/// every connection, so it must be quick and thread-safe. The context determines the TLS versions, the
+/// certificate, the verification of client certificates and ALPN.
 using TlsSource = std::function<std::shared_ptr<SSL_CTX>()>;
 
-/// Whether the owner of this certificate may ask guarded routes: called from any I/O thread, once a
-/// connection. That a CA of the TLS context signed it for a client has been verified.
+/// Whether a client with this certificate may use guarded routes. Called on any I/O thread, once per
+/// connection. The certificate has already been verified against the CAs of the TLS context.
 using ClientCheck = std::function<bool(const X509& certificate)>;
 
 struct ServerOptions {
   runtime::Endpoint listen;
-  unsigned threads = 0;  ///< I/O threads; 0: one a processor that it may use
+  unsigned threads = 0;  ///< I/O threads; 0: one per usable processor
   unsigned workers = 2;  ///< threads for large bodies
   Limits limits;
   ServerEvents events;
-  ClientCheck admits;  ///< empty: anyone may ask guarded routes
+  ClientCheck admits;  ///< empty: any client may use guarded routes
 };
 
-/// HTTP/1.1 over TLS, POST of JSON only. Each member function may be called
-/// from any thread.
+/// HTTP/1.1 over TLS, for POST of JSON only. All member functions may be called from any thread.
 class Server {
  public:
   static std::variant<Server, runtime::StartError> start(ServerOptions options, FindRoute find,
@@ -51,13 +50,13 @@ class Server {
   Server& operator=(Server&&) noexcept;
   ~Server();  ///< stops without waiting for requests
 
-  /// The actual port, also when 0 was asked for.
+  /// The actual port, also if port 0 was requested.
   std::uint16_t port() const;
   ServerMetrics metrics() const;
-  /// From now on replies say `Connection: close`; connections are still accepted and served.
+  /// From now on replies have `Connection: close`. Connections are still accepted and served.
   void beginDrain();
-  /// Closes the listeners and idle connections, finishes requests under way, and returns. What is not
-  /// finished after `deadline` is cut; only a handler that is running is waited for longer.
+  /// Closes the listeners and idle connections, finishes the requests in progress, and returns. Requests that
+  /// are not finished after `deadline` are aborted, but a running handler is always awaited.
   void stop(std::chrono::milliseconds deadline);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// What all connections of one server share. Only atomics change after the start.
+// The state that all connections of a server share. Only atomics change after the start.
 
 #include <malloc.h>
 #include <openssl/types.h>
@@ -21,10 +21,10 @@ using runtime::coarseNow;
 using runtime::Instant;
 using runtime::kNever;
 
-/// Bytes of requests or replies that may be held at a time.
+/// Limits the bytes of requests or replies that are held at the same time.
 class Budget {
  public:
-  /// `reserve`: bytes beside the capacity, for those who need few.
+  /// `reserve`: bytes in addition to the capacity, for small requests only.
   explicit Budget(std::size_t capacity, std::size_t reserve = 0) : capacity_(capacity), reserve_(reserve) {}
 
   std::size_t capacity() const { return capacity_; }
@@ -40,24 +40,24 @@ class Budget {
   void giveBack(std::size_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
   std::size_t used() const { return used_.load(std::memory_order_relaxed); }
 
-  /// Somebody has no room, or soon has none: who lags, or will until he asks again, must go.
-  void want(Instant now) { wanted_.store(now.count(), std::memory_order_relaxed); }
-  bool wanted(Instant now) const {
-    const auto last = wanted_.load(std::memory_order_relaxed);
-    return last != 0 && now - Instant{last} < kWantedFor;
+  /// Records that a request does not fit, or soon may not. Slow connections that hold budget are then ended.
+  void reportShortage(Instant now) { shortageAt_.store(now.count(), std::memory_order_relaxed); }
+  bool contended(Instant now) const {
+    const auto last = shortageAt_.load(std::memory_order_relaxed);
+    return last != 0 && now - Instant{last} < kShortageFor;
   }
 
  private:
-  // Whoever falls silent now is looked at within it.
-  static constexpr Instant kWantedFor = kLagAfter + 2 * kSweepInterval;
+  // Long enough for a sweep to find connections that become slow now.
+  static constexpr Instant kShortageFor = kLagAfter + 2 * kSweepInterval;
 
   const std::size_t capacity_;
   const std::size_t reserve_;
   std::atomic<std::size_t> used_{0};
-  std::atomic<Instant::rep> wanted_{0};
+  std::atomic<Instant::rep> shortageAt_{0};
 };
 
-/// What one listening port serves.
+/// The callbacks of a server.
 struct Site {
   FindRoute find;
   std::function<std::shared_ptr<SSL_CTX>()> tls;
@@ -73,8 +73,8 @@ class Shared {
         admissionBudget(limits_.admissionBudget),
         replyBudget(limits_.replyBudget) {}
 
-  /// Returns free pages to the system, soon. It takes milliseconds, so not on an I/O thread; one at a time
-  /// is enough.
+  /// Schedules the return of free pages to the system. It takes milliseconds, so it runs on a worker thread.
+  /// At most one such task is queued.
   void trimHeap() {
     if (trimPosted_.exchange(true)) return;
     workers.post([this] {
@@ -85,19 +85,19 @@ class Shared {
 
   const Limits limits;
   Budget conversionBudget;
-  Budget admissionBudget;  ///< of all other bodies
-  Budget replyBudget;      ///< their replies
+  Budget admissionBudget;  ///< for all other bodies
+  Budget replyBudget;      ///< for replies to them
   std::atomic<std::size_t> connections{0};
   std::atomic<std::size_t> listeners{0};
   std::atomic<bool> draining{false};
   std::atomic<bool> stopping{false};
-  std::atomic<bool> cut{false};  ///< the time to stop is over: no handler begins any more
+  std::atomic<bool> cut{false};  ///< the stop deadline has passed: no more handlers start
 
  private:
   std::atomic<bool> trimPosted_{false};
 
  public:
-  runtime::Workers workers;  // last: its threads end before the rest goes
+  runtime::Workers workers;  // last, so that its threads end before the other members are destroyed
 };
 
 }  // namespace dynamo::webhook::detail

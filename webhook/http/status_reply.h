@@ -1,5 +1,5 @@
 #pragma once
-// Replies that the server makes itself.
+// Replies of the server itself.
 
 #include <string_view>
 
@@ -8,7 +8,7 @@
 
 namespace dynamo::webhook {
 
-/// A `v1.Status` failure, as Kubernetes clients print it. `message` may hold any text (it is escaped).
+/// A `v1.Status` failure, which Kubernetes clients print. `message` may contain any text; it is escaped.
 inline Reply statusReply(int status, std::string_view message) {
   Reply reply;
   reply.status = status;

@@ -22,37 +22,37 @@ using json::Value;
 constexpr std::string_view kReviewVersion = "admission.k8s.io/v1";
 constexpr std::string_view kReviewKind = "AdmissionReview";
 constexpr int kBadRequest = 400;
-// Members of one object. The rules look names up one by one: what they cost grows with the square. Labels,
-// annotations and services of real objects stay below 100.
+// Members of one JSON object. The rules look up members linearly, so their cost can grow with the square of
+// this number. Labels, annotations and services of real objects stay below 100.
 constexpr std::size_t kMaxMembers = 4096;
 
-// An API server passes on warnings of 4096 bytes together. Where there is more, it cuts each at 256 bytes and
-// drops what is left, both without a mark.
-constexpr std::size_t kMostOfWarnings = 4096;
-constexpr std::size_t kMostOfWarning = 256;
-constexpr std::size_t kMoreWarnings = 32;  // "and N more warnings"
+// The API server passes on at most 4096 bytes of warnings. Above that it truncates each warning to 256 bytes
+// and drops those that still do not fit, without any indication.
+constexpr std::size_t kMaxWarningsBytes = 4096;
+constexpr std::size_t kMaxWarningBytes = 256;
+constexpr std::size_t kMoreWarningsBytes = 32;  // for "and N more warnings"
 
-/// `logged`: the same without what it quotes of the body.
+/// `logged`: the message for the log, which must not quote the body.
 Reply refuse(std::string_view message, std::string_view logged) {
   json::TextWriter writer;
   writeFailure(writer, kBadRequest, "BadRequest", message);
   return {kBadRequest, "application/json", writer.take(), false, logged};
 }
 
-/// The member as an object to hand out; nullptr when absent, null or something else.
+/// The member if it is an object, or else nullptr.
 Value* objectOf(Value& request, std::string_view key) {
   Value* value = json::find(request, key);
   return value != nullptr && value->IsObject() ? value : nullptr;
 }
 
-/// The refusal of the envelope; nullopt when `request` has been filled.
+/// Fills `request` from the envelope. Returns the refusal if the envelope is invalid.
 std::optional<Reply> decode(json::Document& review, AdmissionRequest& request) {
   const std::string_view version = json::findText(&review, "apiVersion");
   const std::string_view kind = json::findText(&review, "kind");
   if (version != kReviewVersion || kind != kReviewKind) {
-    return refuse(fmt::format("want {} {}, got {} {}", kReviewVersion, kReviewKind, field::showValue(version),
-                              field::showValue(kind)),
-                  "the body is no AdmissionReview of admission.k8s.io/v1");
+    return refuse(fmt::format("must be {} {}, got {} {}", kReviewVersion, kReviewKind,
+                              field::showValue(version), field::showValue(kind)),
+                  "the body is not an AdmissionReview of admission.k8s.io/v1");
   }
   Value* body = json::find(review, "request");
   if (body == nullptr || !body->IsObject())
@@ -61,7 +61,7 @@ std::optional<Reply> decode(json::Document& review, AdmissionRequest& request) {
   if (request.uid.empty()) return refuse("request.uid: Required value", "the review has no uid");
   request.operation = json::findText(body, "operation");
   request.name = json::findText(body, "name");
-  request.space = json::findText(body, "namespace");
+  request.namespaceName = json::findText(body, "namespace");
   request.clientVersion = json::findText(json::find(body, "requestKind"), "version");
   if (request.clientVersion.empty()) {
     request.clientVersion = json::findText(json::find(body, "kind"), "version");
@@ -72,15 +72,16 @@ std::optional<Reply> decode(json::Document& review, AdmissionRequest& request) {
   return std::nullopt;
 }
 
-/// Why the objects of a write cannot be judged; empty when they can.
+/// Why the objects of a CREATE or UPDATE cannot be read; empty if they can.
 std::string checkObjects(const AdmissionRequest& request, const AdmissionKind& kind) {
   const auto check = [&](const char* what, const Value* object) -> std::string {
     if (object == nullptr) return fmt::format("request.{}: Required value", what);
     const std::string_view version = json::findText(object, "apiVersion");
     const std::string_view name = json::findText(object, "kind");
-    // A rule that lists several versions would send raw objects of another one: never guess.
+    // A webhook configuration that lists several versions would send objects of another version without
+    // conversion. They are rejected, because their fields could have another meaning.
     if (version != kind.apiVersion || name != kind.kind) {
-      return fmt::format("request.{}: want {} {}, got {} {}", what, kind.apiVersion, kind.kind,
+      return fmt::format("request.{}: must be {} {}, got {} {}", what, kind.apiVersion, kind.kind,
                          field::showValue(version), field::showValue(name));
     }
     return {};
@@ -90,20 +91,20 @@ std::string checkObjects(const AdmissionRequest& request, const AdmissionKind& k
   return problem;
 }
 
-/// The warnings as they are sent, the most important first: all of them whole, or long ones shortened and
-/// the last ones counted.
+/// The texts of the warnings, the most important first. If they are too long together, long ones are
+/// shortened and the last ones are replaced by their number.
 std::vector<std::string> warningsSent(const std::vector<field::Warning>& warnings) {
   std::vector<std::string> whole;
   whole.reserve(warnings.size());
   std::size_t bytes = 0;
   for (const field::Warning& warning : warnings) bytes += whole.emplace_back(warning.message()).size();
-  if (bytes <= kMostOfWarnings) return whole;
+  if (bytes <= kMaxWarningsBytes) return whole;
   std::vector<std::string> sent;
   bytes = 0;
   for (std::size_t left = whole.size(); left > 0; --left) {
-    std::string text = field::cutAtWord(whole[sent.size()], kMostOfWarning);
+    std::string text = field::cutAtWord(whole[sent.size()], kMaxWarningBytes);
     bytes += text.size();
-    if (bytes > kMostOfWarnings - (left == 1 ? 0 : kMoreWarnings)) {
+    if (bytes > kMaxWarningsBytes - (left == 1 ? 0 : kMoreWarningsBytes)) {
       sent.push_back(fmt::format("and {} more warnings", left));
       break;
     }
@@ -155,7 +156,7 @@ std::string_view AdmissionRequest::objectName() const {
 
 Reply answerAdmission(Request& request, const AdmissionKind& kind, const Admit& admit,
                       const ObserveAdmission& observe) {
-  alignas(std::max_align_t) std::array<char, kArena> arena;
+  alignas(std::max_align_t) std::array<char, kArenaBytes> arena;
   json::Allocator allocator{arena.data(), arena.size()};
   json::Document review{&allocator, kParseStack};
   if (const auto error = json::parseInsitu(request.body, review, kMaxMembers))
@@ -170,13 +171,13 @@ Reply answerAdmission(Request& request, const AdmissionKind& kind, const Admit& 
     decision.badRequest =
         fmt::format("request.operation: Unsupported value: {}", field::showValue(decoded.operation));
   }
-  const bool own = decoded.uid == kSelfCheckUid;
-  if (observe && !own) {
-    const bool judged = decision.badRequest.empty();
+  const bool selfCheck = decoded.uid == kSelfCheckUid;
+  if (observe && !selfCheck) {
+    const bool readable = decision.badRequest.empty();
     const auto& errors = decision.findings.errors;
-    observe({decoded.operation, judged && errors.empty(), judged, &errors, &decoded});
+    observe({decoded.operation, readable && errors.empty(), readable, &errors, &decoded});
   }
-  return {200, "application/json", encode(decoded, kind, decision), own};
+  return {200, "application/json", encode(decoded, kind, decision), selfCheck};
 }
 
 }  // namespace dynamo::webhook

@@ -4,7 +4,7 @@
 
 namespace dynamo::webhook {
 
-/// Standard base64 with padding: JSON patches are []byte in the AdmissionReview.
+/// Standard base64 with padding, the JSON form of `[]byte` that an AdmissionReview has for patches.
 inline std::string base64(std::string_view bytes) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text;

@@ -24,21 +24,21 @@ constexpr std::string_view kGroupPrefix = "apiextensions.k8s.io/";
 constexpr std::string_view kReviewKind = "ConversionReview";
 constexpr std::string_view kUnreadable = "the body cannot be read as a review";
 
-// Of the levels that an admission review may have one is added by the list of objects, one by the mapping:
-// what was admitted is converted.
+// Every admitted object must be convertible. The list of objects adds one level to the depth of an admission
+// review, and the conversion adds one level.
 constexpr std::size_t kMaxReviewDepth = json::kMaxDepth + 8;
 
-/// `logged`: the same without what it quotes of the body.
+/// `logged`: the message for the log, which must not quote the body.
 Reply badRequest(std::string_view message, std::string_view logged) {
   json::TextWriter writer;
   writeFailure(writer, 400, "BadRequest", message);
   return {400, "application/json", writer.take(), false, logged};
 }
 
-/// The answer as it grows: its head, then one object after the other.
-class Answer {
+/// Writes the answer: first the head, then one object after the other.
+class ConversionResponse {
  public:
-  Answer(const ConversionEnvelope& envelope, std::size_t expected) : writer_(expected) {
+  ConversionResponse(const ConversionEnvelope& envelope, std::size_t expected) : writer_(expected) {
     // conv-Q18: the answer has the request's apiVersion.
     writer_.raw(R"({"apiVersion":)");
     writer_.string(envelope.apiVersion);
@@ -48,18 +48,18 @@ class Answer {
     objectsAt_ = writer_.size();
   }
 
-  /// `passedOn` stands for the nulls that the reader has put in its place.
-  void add(View object, const PassedOn& passedOn) {
+  /// Adds an object. `copiedMembers` replaces the nulls that the reader has put in their place.
+  void add(View object, const CopiedMembers& copiedMembers) {
     ++objects_;
     const auto plain = [this](View view) { write(view, writer_); };
     const auto textOr = [&](const std::string& text, View view) {
       text.empty() ? plain(view) : writer_.raw(text);
     };
     const auto annotation = [&](std::string_view name, View view) {
-      name == kLastApplied ? textOr(passedOn[kLastAppliedText], view) : plain(view);
+      name == kLastApplied ? textOr(copiedMembers[kLastAppliedText], view) : plain(view);
     };
     const auto metadata = [&](std::string_view name, View view) {
-      if (name == "managedFields") return textOr(passedOn[kManagedFields], view);
+      if (name == "managedFields") return textOr(copiedMembers[kManagedFields], view);
       name == "annotations" && view.isObject() ? members(view, annotation) : plain(view);
     };
     members(object, [&](std::string_view name, View view) {
@@ -75,7 +75,7 @@ class Answer {
   std::string fail(std::string_view message) {
     writer_.truncate(objectsAt_);
     writer_.raw(R"(],"result":{"status":"Failure","message":)");
-    writer_.string(field::oneLine(message, kMostOfMessage));  // it names objects and keys of maps
+    writer_.string(field::oneLine(message, kMaxMessageBytes));  // may contain object names and map keys
     writer_.raw(R"(,"code":422}}})");
     return writer_.take();
   }
@@ -108,17 +108,18 @@ Reply answerConversion(Request& request, const ObserveConversion& observe) {
   ConversionReader reader{request.body};
   if (!reader.readEnvelope(envelope)) return badRequest(reader.error(), kUnreadable);
   if (!envelope.apiVersion.starts_with(kGroupPrefix) || envelope.kind != kReviewKind) {
-    return badRequest(fmt::format("want {}v1 {}, got {} {}", kGroupPrefix, kReviewKind,
+    return badRequest(fmt::format("must be {}v1 {}, got {} {}", kGroupPrefix, kReviewKind,
                                   field::showValue(envelope.apiVersion), field::showValue(envelope.kind)),
-                      "the body is no ConversionReview of apiextensions.k8s.io");
+                      "the body is not a ConversionReview of apiextensions.k8s.io");
   }
   if (envelope.uid.empty()) return badRequest("request.uid: Required value", "the review has no uid");
 
-  // A v1beta1 object has an eighth more text than the same one in v1alpha1; growing would copy a long answer.
-  Answer answer{envelope, size + size / 4 + 512};
+  // An object has about an eighth more text in v1beta1 than in v1alpha1. The reserve avoids copies of a long
+  // answer.
+  ConversionResponse response{envelope, size + size / 4 + 512};
   std::string failure;
-  // One object after the other in the same memory.
-  alignas(std::max_align_t) std::array<char, kArena> arena;
+  // All objects use the same memory, one after the other.
+  alignas(std::max_align_t) std::array<char, kArenaBytes> arena;
   json::Allocator allocator{arena.data(), arena.size()};
   while (true) {
     allocator.Clear();
@@ -126,17 +127,17 @@ Reply answerConversion(Request& request, const ObserveConversion& observe) {
     if (!reader.next(object)) break;
     View converted;
     if (const auto error = conversion::convertDgdr(object, envelope.desiredVersion, converted, allocator,
-                                                   reader.passedOn()[kLastAppliedText].size())) {
-      failure = fmt::format("object {}: {}", answer.objects(), error->message);
+                                                   reader.copiedMembers()[kLastAppliedText].size())) {
+      failure = fmt::format("object {}: {}", response.objects(), error->message);
       break;
     }
-    answer.add(converted, reader.passedOn());
+    response.add(converted, reader.copiedMembers());
   }
   if (!reader.error().empty()) return badRequest(reader.error(), kUnreadable);
   Reply reply;
-  reply.body = failure.empty() ? answer.finish() : answer.fail(failure);
-  reply.own = envelope.uid == kSelfCheckUid;
-  if (observe && !reply.own) observe({envelope.uid, answer.objects(), size, !failure.empty()});
+  reply.body = failure.empty() ? response.finish() : response.fail(failure);
+  reply.selfCheck = envelope.uid == kSelfCheckUid;
+  if (observe && !reply.selfCheck) observe({envelope.uid, response.objects(), size, !failure.empty()});
   return reply;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// ConversionReview v1 in and out.
+// Decodes and encodes ConversionReview v1.
 
 #include <functional>
 #include <string>
@@ -17,9 +17,10 @@ struct ConversionOutcome {
 };
 using ObserveConversion = std::function<void(const ConversionOutcome&)>;
 
-/// Converts object by object as the body is read: memory is the body, the answer and one object. One bad
-/// object fails the whole review, naming it and its path (HTTP 200, result Failure). A body that is no
-/// ConversionReview is answered HTTP 400.
+/// Converts one object after the other while reading the body, so only the body, the answer and one object
+/// are in memory. If an object cannot be converted, the whole review fails and the message names the object
+/// and the field path (HTTP 200, result Failure). A body that is not a ConversionReview is answered with HTTP
+/// 400.
 Reply answerConversion(Request& request, const ObserveConversion& observe);
 
 }  // namespace dynamo::webhook

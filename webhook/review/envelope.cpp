@@ -13,22 +13,24 @@
 namespace dynamo::webhook {
 namespace {
 
-// The depth is bounded: the body has passed json::guard().
+// RapidJSON's recursion is bounded, because json::guard() has checked the depth of the body.
 constexpr unsigned kFlags = rapidjson::kParseFullPrecisionFlag | rapidjson::kParseStopWhenDoneFlag;
 
 constexpr std::array<std::string_view, 2> kManagedFieldsPath{"metadata", "managedFields"};
 constexpr std::array<std::string_view, 3> kLastAppliedPath{"metadata", "annotations", kLastApplied};
-constexpr std::array<json::MemberPath, 2> kPassedOn{kManagedFieldsPath, kLastAppliedPath};
+constexpr std::array<json::MemberPath, 2> kCopiedPaths{kManagedFieldsPath, kLastAppliedPath};
 
-// What kubectl keeps of an object of this size counts with the length that it is written with, which leaves
-// conversion enough room; of a larger one it is read and counted.
-constexpr std::size_t kSmallObject = std::size_t{64} * 1024;
+// Conversion limits the size of all annotations. For objects up to this size it counts the last-applied
+// annotation with its escaped length, which leaves enough room. For larger objects the annotation is parsed
+// and its actual length is counted.
+constexpr std::size_t kSmallObjectBytes = std::size_t{64} * 1024;
 
-// API servers take 3 MiB. As values an object has up to sixteen times its text, which no budget counts.
-constexpr std::size_t kMaxObject = std::size_t{8} << 20;
+// API servers accept objects of 3 MiB. A parsed object can need sixteen times the memory of its text, and no
+// budget counts this memory.
+constexpr std::size_t kMaxObjectBytes = std::size_t{8} << 20;
 
 // Members of the review and of its request.
-constexpr std::size_t kUsualNames = 4;  // the API server writes three of each
+constexpr std::size_t kReservedNames = 4;  // the API server writes three of each
 constexpr std::size_t kMaxNames = 32;
 
 struct Ignore : rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Ignore> {};
@@ -36,10 +38,10 @@ struct Ignore : rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Ignore> {};
 }  // namespace
 
 ConversionReader::ConversionReader(std::string& body) {
-  json::makeRoom(body);
+  json::reserveReadAhead(body);
   begin_ = at_ = body.data();
   end_ = begin_ + body.size();
-  for (auto& names : names_) names.reserve(kUsualNames);
+  for (auto& names : names_) names.reserve(kReservedNames);
 }
 
 void ConversionReader::skipSpace() {
@@ -53,7 +55,7 @@ bool ConversionReader::fail(std::string_view reason) {
 
 bool ConversionReader::expect(char c) {
   skipSpace();
-  if (*at_ != c) return fail(fmt::format("want '{}'", c));
+  if (*at_ != c) return fail(fmt::format("expected '{}'", c));
   ++at_;
   return true;
 }
@@ -68,8 +70,8 @@ bool ConversionReader::skipValue() {
   return whole || fail("malformed value");
 }
 
-/// A string member of the envelope; another type is read over and leaves `text` empty. The view is into the
-/// body, or into `decoded_` when there were escapes.
+/// Reads a string member of the envelope. A value of another type is skipped and leaves `text` empty. The
+/// view points into the body, or into `decoded_` if the string has escapes.
 bool ConversionReader::readText(std::string_view& text) {
   skipSpace();
   if (*at_ != '"') return skipValue();
@@ -106,18 +108,19 @@ bool ConversionReader::readMember(Scope scope, std::string_view key, ConversionE
   skipSpace();
   if (key != "objects" || *at_ != '[') return skipValue();
   objects_ = at_ + 1;
-  // The API server writes all that is needed before the list: then the list need not be read twice.
+  // The API server writes all needed members before the list. Reading stops here in this case, so the list is
+  // not read twice.
   stop = !envelope.apiVersion.empty() && !envelope.kind.empty() && !envelope.uid.empty() &&
          !envelope.desiredVersion.empty();
   inList_ = stop;
   return stop || skipValue();
 }
 
-/// `"name":`, each once.
+/// Reads `"name":` and rejects duplicates.
 bool ConversionReader::readName(Scope scope, std::string_view& name) {
   skipSpace();
   const char* at = at_;
-  if (*at_ != '"') return fail("want a member name");
+  if (*at_ != '"') return fail("expected a member name");
   if (!readText(name)) return false;
   std::vector<std::string_view>& seen = names_[scope == Scope::Review ? 0 : 1];
   if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
@@ -163,7 +166,7 @@ bool ConversionReader::readEnvelope(ConversionEnvelope& envelope) {
   return true;
 }
 
-/// What follows the list: the rest of the request and of the review, which must be well-formed.
+/// Checks that the rest of the request and of the review, after the list, is well-formed.
 bool ConversionReader::readTail() {
   if (tailRead_) return true;
   tailRead_ = true;
@@ -181,9 +184,9 @@ bool ConversionReader::readTail() {
   return *at_ == '\0' || fail("text after the review");
 }
 
-/// Puts the annotation's text where the null stands.
+/// Parses the copied annotation and puts it back in place of the null.
 bool ConversionReader::readLastApplied(json::Document& object) {
-  std::string& taken = passedOn_[kLastAppliedText];
+  std::string& taken = copiedMembers_[kLastAppliedText];
   if (taken.empty()) return true;
   json::Document text{&object.GetAllocator()};
   if (json::parse(taken, text)) return false;
@@ -214,20 +217,21 @@ bool ConversionReader::next(json::Document& object) {
   }
   first_ = false;
   skipSpace();
-  json::takeMembers({at_, end_}, kPassedOn, passedOn_);
-  // The end of the text where the object is too large: the parser goes no further, and writes nothing there.
-  char* const most = static_cast<std::size_t>(end_ - at_) > kMaxObject ? at_ + kMaxObject : nullptr;
+  json::takeMembers({at_, end_}, kCopiedPaths, copiedMembers_);
+  // Ends the text temporarily at the maximum size of an object, so that the parser stops there.
+  char* const most = static_cast<std::size_t>(end_ - at_) > kMaxObjectBytes ? at_ + kMaxObjectBytes : nullptr;
   const char next = most == nullptr ? '\0' : std::exchange(*most, '\0');
   rapidjson::InsituStringStream stream{at_};
   object.ParseStream<kFlags | rapidjson::kParseInsituFlag>(stream);
   if (most != nullptr) *most = next;
   const std::size_t length = stream.Tell();
-  if (object.HasParseError() && length == kMaxObject) return fail("the object has more than 8 MiB");
+  if (object.HasParseError() && length == kMaxObjectBytes) return fail("the object has more than 8 MiB");
   at_ += length;
   if (object.HasParseError()) return fail(rapidjson::GetParseError_En(object.GetParseError()));
   if (const auto path = json::findDuplicateName(object)) return fail(fmt::format("duplicate name {}", *path));
-  // Behind the search for duplicates: the annotation is found by its decoded path, and there is but one.
-  return length <= kSmallObject || readLastApplied(object) || fail("malformed annotation");
+  // After the search for duplicates, because readLastApplied looks up the annotation by its decoded path and
+  // requires that it is unique.
+  return length <= kSmallObjectBytes || readLastApplied(object) || fail("malformed annotation");
 }
 
 }  // namespace dynamo::webhook

@@ -1,6 +1,6 @@
 #pragma once
-// Reads a ConversionReview as a stream: the envelope by hand, the objects one at a time, so that a list of
-// 100 MB never stands in memory twice.
+// Reads a ConversionReview as a stream: first the envelope, then one object at a time. A list of 100 MB is
+// therefore never in memory twice.
 
 #include <array>
 #include <deque>
@@ -12,7 +12,7 @@
 
 namespace dynamo::webhook {
 
-/// What the envelope says before the objects; views live as long as the reader and its body.
+/// The members of the envelope. The views are valid as long as the reader and its body.
 struct ConversionEnvelope {
   std::string_view apiVersion;
   std::string_view kind;
@@ -20,30 +20,31 @@ struct ConversionEnvelope {
   std::string_view desiredVersion;
 };
 
-/// Members of metadata as they were written: the larger half of many objects, and none of conversion's
-/// business.
-using PassedOn = std::array<std::string, 2>;
-inline constexpr std::size_t kManagedFields = 0;  ///< empty: the object has none
+/// The text of members of metadata that conversion does not change. They are more than half of many objects,
+/// so they are copied without being parsed.
+using CopiedMembers = std::array<std::string, 2>;
+inline constexpr std::size_t kManagedFields = 0;  ///< metadata.managedFields; empty: absent
 inline constexpr std::size_t kLastAppliedText =
-    1;  ///< what kubectl apply keeps; empty: none, or it was read after all
+    1;  ///< the annotation of kubectl apply; empty: absent, or parsed with the object
 inline constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 class ConversionReader {
  public:
-  /// `body` must have passed json::guard(), be NUL-terminated and outlive everything read from it: objects
-  /// are parsed in place.
+  /// `body` must have passed json::guard() and be NUL-terminated. It must outlive everything read from it,
+  /// because objects are parsed in place.
   explicit ConversionReader(std::string& body);
 
-  /// Reads the envelope as far as it is needed. False: error() says why it is no ConversionReview.
+  /// Reads the envelope up to the list of objects if possible. Returns false when the body is not a
+  /// ConversionReview; error() then gives the reason.
   bool readEnvelope(ConversionEnvelope& envelope);
 
-  /// Parses the next object into `object` (whose allocator is kept); what conversion only passes on is null
-  /// there and stands in passedOn(). False at the end of the list, or when the text is malformed: then
-  /// error() is not empty.
+  /// Parses the next object into `object` with its allocator. Members that conversion copies unchanged are
+  /// null in `object`; copiedMembers() has their text. Returns false at the end of the list, or when the text
+  /// is malformed and error() is not empty.
   bool next(json::Document& object);
 
-  /// Of the last object.
-  const PassedOn& passedOn() const { return passedOn_; }
+  /// The copied members of the last object.
+  const CopiedMembers& copiedMembers() const { return copiedMembers_; }
 
   const std::string& error() const { return error_; }
 
@@ -64,13 +65,13 @@ class ConversionReader {
   char* begin_ = nullptr;
   char* at_ = nullptr;
   char* end_ = nullptr;
-  char* objects_ = nullptr;  ///< just behind the "[" of the list
+  char* objects_ = nullptr;  ///< directly after the "[" of the list
   bool inList_ = false;
   bool first_ = true;
-  bool tailRead_ = false;                   ///< the rest of the envelope has been checked already
-  std::deque<std::string> decoded_;         ///< strings that had escapes
-  std::vector<std::string_view> names_[2];  ///< seen in the review and in the request
-  PassedOn passedOn_;
+  bool tailRead_ = false;                   ///< the rest of the envelope has been checked
+  std::deque<std::string> decoded_;         ///< strings with escapes, decoded
+  std::vector<std::string_view> names_[2];  ///< member names of the review and of the request
+  CopiedMembers copiedMembers_;
   std::string error_;
 };
 

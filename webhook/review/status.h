@@ -1,6 +1,6 @@
 #pragma once
-// metav1.Status as denials and errors carry it: message AND causes complete, as kubectl prints one or the
-// other.
+// Writes metav1.Status for denials and errors. Both message and causes are complete, because kubectl prints
+// either of them.
 
 #include <string>
 #include <string_view>
@@ -11,24 +11,24 @@
 
 namespace dynamo::webhook {
 
-/// At most this many errors are told one by one, fewer when they are long; then "and N more".
+/// A denial lists at most this many errors, or fewer if they are long. The rest is "and N more".
 inline constexpr std::size_t kMaxErrors = 20;
-/// A message stays near 4 KiB: a terminal's page or two.
-inline constexpr std::size_t kMostOfMessage = 4096;
+/// Limits messages to about 4 KiB, one or two pages of a terminal.
+inline constexpr std::size_t kMaxMessageBytes = 4096;
 
 void writeMember(json::TextWriter& writer, std::string_view key, std::string_view text);
 
-/// The identity that `details` and the message name.
+/// The object in `details` and in the message.
 struct ObjectName {
   std::string_view kind;
   std::string_view name;
 };
 
-/// 422 Invalid with one cause an error, as the API server's own schema errors look.
+/// Writes 422 Invalid with one cause per error, in the form of the API server's schema errors.
 void writeInvalid(json::TextWriter& writer, const ObjectName& object,
                   const std::vector<field::FieldError>& errors);
 
-/// A failure without causes: code and reason ("BadRequest", "InternalError", …). The message becomes one
+/// Writes a failure without causes. `reason` is for example "BadRequest". The message is converted to one
 /// line.
 void writeFailure(json::TextWriter& writer, int code, std::string_view reason, std::string_view message);
 

@@ -1,4 +1,4 @@
-// Labels and annotations that users write: those that mean something, and the syntax of all others
+// Labels and annotations of users: the values of those that the operator reads, and the syntax of all others
 // (quirks adm-Q2, child-Q17, pod-Q26).
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ using json::Value;
 constexpr std::array<std::string_view, 2> kExecutors = {"mp", "ray"};
 constexpr std::array<std::string_view, 2> kDiscoveryBackends = {"kubernetes", "etcd"};
 
-constexpr Members kOfGraph = "metadata.annotations";
+constexpr Members kGraphAnnotations = "metadata.annotations";
 
 void checkExecutor(const Value* annotations, const At& at, const Report& report) {
   const Value* value = json::find(annotations, api::annotation::kVllmExecutor);
@@ -40,7 +40,7 @@ void checkDiscovery(const Value* annotations, const At& at, const Report& report
               "is neither kubernetes nor etcd: kubernetes is used");
 }
 
-/// A word that is neither "true" nor "false" changes nothing, whatever was meant.
+/// Warns of a value that is neither "true" nor "false", because it has no effect.
 void checkSwitch(const Value* annotations, const At& at, std::string_view key, std::string_view effect,
                  const Report& report) {
   const std::string_view text = json::findText(annotations, key);
@@ -55,7 +55,7 @@ constexpr std::string_view kMetricsEffect = R"(only "false" turns metrics off)";
 void originVersion(const Graph& graph, const Report& report) {
   const Value* value = json::find(graph.annotations, api::annotation::kOriginVersion);
   if (value == nullptr || !value->IsString() || k8s::parseVersion(json::text(*value))) return;
-  const At at = kOfGraph;
+  const At at = kGraphAnnotations;
   report.invalid(at.key(api::annotation::kOriginVersion), *value,
                  "must be a semantic version, such as 1.0.0");
 }
@@ -67,36 +67,36 @@ void originVersionKept(const Graph& graph, const Report& report) {
   if (isOperator(graph.username, graph.policy)) return;
   const Value* now = json::find(graph.annotations, api::annotation::kOriginVersion);
   if (json::equal(before, now)) return;
-  const At at = kOfGraph;
+  const At at = kGraphAnnotations;
   report.warn(at.key(api::annotation::kOriginVersion),
-              now == nullptr ? "was removed: the graph is now treated as one of an older operator"
+              now == nullptr ? "was removed: the graph is now treated as created by an older operator"
                              : "was changed: defaults and multinode vLLM depend on it");
 }
 
 void graphExecutor(const Graph& graph, const Report& report) {
-  checkExecutor(graph.annotations, kOfGraph, report);
+  checkExecutor(graph.annotations, kGraphAnnotations, report);
 }
 
 void graphDiscovery(const Graph& graph, const Report& report) {
-  checkDiscovery(graph.annotations, kOfGraph, report);
+  checkDiscovery(graph.annotations, kGraphAnnotations, report);
 }
 
 void enableGrove(const Graph& graph, const Report& report) {
   const std::string_view text = json::findText(graph.annotations, api::annotation::kEnableGrove);
   if (text.empty() || equalsIgnoringCase(text, "true") || equalsIgnoringCase(text, "false")) return;
-  const At at = kOfGraph;
+  const At at = kGraphAnnotations;
   report.warn(at.key(api::annotation::kEnableGrove), R"(only "false" turns Grove off)");
 }
 
 void graphMetrics(const Graph& graph, const Report& report) {
-  checkSwitch(graph.annotations, kOfGraph, api::annotation::kEnableMetrics, kMetricsEffect, report);
+  checkSwitch(graph.annotations, kGraphAnnotations, api::annotation::kEnableMetrics, kMetricsEffect, report);
 }
 
-/// Its pods carry the queue as a label.
+/// The queue becomes a label of the pods.
 void kaiQueue(const Graph& graph, const Report& report) {
   if (k8s::labelValueProblem(model::kaiQueue(graph.annotations)).empty()) return;
-  const At at = kOfGraph;
-  report.warn(at.key(api::annotation::kKaiQueue), "no queue of KAI has such a name");
+  const At at = kGraphAnnotations;
+  report.warn(at.key(api::annotation::kKaiQueue), "is not a valid name of a KAI queue");
 }
 
 // Services
@@ -108,7 +108,7 @@ void serviceMetrics(const Service& service, const Report& report) {
 
 void pullSecretDiscovery(const Service& service, const Report& report) {
   checkSwitch(service.annotations(), service.at("annotations"), api::annotation::kDisablePullSecretDiscovery,
-              R"(only "true" turns the discovery off)", report);
+              R"(only "true" turns off the discovery of pull secrets)", report);
 }
 
 void serviceExecutor(const Service& service, const Report& report) {
@@ -119,7 +119,7 @@ void serviceDiscovery(const Service& service, const Report& report) {
   checkDiscovery(service.annotations(), service.at("annotations"), report);
 }
 
-/// The members of a service that hold labels and annotations of its own; empty: the service itself.
+/// Members of a service that have labels and annotations. The empty name stands for the service itself.
 constexpr std::array<std::string_view, 3> kHolders = {"", "extraPodMetadata", "ingress"};
 
 At atHolder(const Service& service, std::string_view holder) {
@@ -128,7 +128,7 @@ At atHolder(const Service& service, std::string_view holder) {
 
 const Value* mapIn(const Service& service, std::string_view holder, std::string_view field) {
   if (holder.empty()) return json::findObject(&service.spec, field);
-  // A disabled Ingress has no metadata.
+  // A disabled ingress creates no object, so its metadata is not used.
   const Value* parent = json::findObject(&service.spec, holder);
   if (holder == "ingress" && !json::findBool(parent, "enabled").value_or(false)) return nullptr;
   return json::findObject(parent, field);
@@ -156,17 +156,17 @@ void annotationSyntax(const Service& service, const Report& report) {
       report.check(annotations.key(key), key, k8s::annotationKeyProblem(key));
     });
     if (bytes > k8s::kMaxAnnotationBytes) {
-      report.tooLong(annotations, fmt::format("may not be more than {} bytes together (they have {})",
+      report.tooLong(annotations, fmt::format("may not be more than {} bytes in total (they have {})",
                                               k8s::kMaxAnnotationBytes, bytes));
     }
   }
 }
 
-constexpr std::string_view kNotUsed = "is set by the operator; yours is not used";
-constexpr std::string_view kNotAlwaysUsed = "is set by the operator, which may overwrite yours";
+constexpr std::string_view kOverridden = "has no effect because the operator sets it";
+constexpr std::string_view kMayBeOverridden = "may be overwritten by the operator";
 
-/// What the operator sets `key` to on the service's pods; empty when it leaves it to the user.
-std::string valueOf(const Service& service, std::string_view key) {
+/// The value to which the operator sets label `key` of the service's pods; empty when it does not set it.
+std::string operatorValueOf(const Service& service, std::string_view key) {
   const Graph& graph = service.graph;
   const std::string_view model = json::findText(json::findObject(&service.spec, "modelRef"), "name");
   const bool global = json::findBool(&service.spec, "globalDynamoNamespace").value_or(false);
@@ -183,41 +183,42 @@ std::string valueOf(const Service& service, std::string_view key) {
   return {};
 }
 
-/// What becomes of a user's label (common/render/metadata.cpp); empty when it stays. `ofPods`: it stands in
-/// extraPodMetadata.
-std::string_view fateOf(const Service& service, std::string_view key, std::string_view text, bool ofPods) {
+/// The warning for a user's label that the operator overrides (common/render/metadata.cpp); empty when the
+/// label is kept. `ofPods`: the label is in extraPodMetadata.
+std::string_view overrideWarning(const Service& service, std::string_view key, std::string_view text,
+                                 bool ofPods) {
   const Graph& graph = service.graph;
-  const std::string_view withoutGrove = graph.withoutGrove() ? kNotUsed : kNotAlwaysUsed;
-  if (key == api::label::kSelector) return kNotUsed;
+  const std::string_view withoutGrove = graph.withoutGrove() ? kOverridden : kMayBeOverridden;
+  if (key == api::label::kSelector) return kOverridden;
   if (key == api::label::kRestoreTarget) return withoutGrove;
-  if (key == api::label::kCheckpointHash) return service.checkpointed() ? kNotAlwaysUsed : "";
+  if (key == api::label::kCheckpointHash) return service.checkpointed() ? kMayBeOverridden : "";
   if (key == api::label::kWorkerHash) {
     if (!api::isWorkerType(service.type)) return {};
     if (graph.isGraph) return withoutGrove;
-    return ofPods ? kNotAlwaysUsed : "";
+    return ofPods ? kMayBeOverridden : "";
   }
   if (key == api::label::kDiscoveryBackend || key == api::label::kDiscoveryEnabled) {
-    return !ofPods && service.discovery == "kubernetes" ? kNotAlwaysUsed : "";
+    return !ofPods && service.discovery == "kubernetes" ? kMayBeOverridden : "";
   }
-  const std::string ours = valueOf(service, key);
-  return ours.empty() || ours == text ? "" : kNotUsed;
+  const std::string operatorValue = operatorValueOf(service, key);
+  return operatorValue.empty() || operatorValue == text ? "" : kOverridden;
 }
 
 void ownedLabels(const Service& service, const Report& report) {
-  const auto look = [&](const Value* labels, const At& holder, bool ofPods) {
+  const auto checkLabels = [&](const Value* labels, const At& holder, bool ofPods) {
     const At at = holder / "labels";
     forEachMember(labels, [&](std::string_view key, const Value& value) {
       if (!key.starts_with("nvidia.com/")) return;
-      const std::string_view fate = fateOf(service, key, json::text(value), ofPods);
-      if (!fate.empty()) report.warn(at.key(key), std::string{fate});
+      const std::string_view warning = overrideWarning(service, key, json::text(value), ofPods);
+      if (!warning.empty()) report.warn(at.key(key), std::string{warning});
     });
   };
-  // The operator itself writes the labels of component deployments of a graph.
+  // The operator writes the labels of component deployments that a graph owns.
   const bool own = service.graph.graphOwner == nullptr;
-  if (own) look(mapIn(service, kHolders[0], "labels"), atHolder(service, kHolders[0]), false);
-  look(mapIn(service, kHolders[1], "labels"), atHolder(service, kHolders[1]), true);
+  if (own) checkLabels(mapIn(service, kHolders[0], "labels"), atHolder(service, kHolders[0]), false);
+  checkLabels(mapIn(service, kHolders[1], "labels"), atHolder(service, kHolders[1]), true);
   if (own && !service.graph.isGraph) {
-    look(json::findObject(service.graph.metadata, "labels"), "metadata", false);
+    checkLabels(json::findObject(service.graph.metadata, "labels"), "metadata", false);
   }
 }
 
@@ -229,7 +230,7 @@ void ownedAnnotations(const Service& service, const Report& report) {
     const At annotations = holder / "annotations";
     for (const std::string_view key : {api::annotation::kRestartAt, api::annotation::kBaseModel}) {
       if (json::find(map, key) == nullptr) continue;
-      report.warn(annotations.key(key), std::string{kNotAlwaysUsed});
+      report.warn(annotations.key(key), std::string{kMayBeOverridden});
     }
   }
 }
@@ -238,25 +239,26 @@ constexpr std::array kGraphChecks = {
     GraphCheck{{"dgd.origin-version", Severity::Error, "the origin version is a semantic version"},
                originVersion},
     GraphCheck{{"dgd.vllm-executor", Severity::Error, "vLLM's executor is mp or ray"}, graphExecutor},
-    GraphCheck{{"dgd.origin-version-changed", Severity::Warning, "the origin version should stay"},
+    GraphCheck{{"dgd.origin-version-changed", Severity::Warning, "the origin version should not change"},
                originVersionKept},
-    GraphCheck{{"dgd.discovery-backend", Severity::Warning, "discovery is by kubernetes or etcd"},
+    GraphCheck{{"dgd.discovery-backend", Severity::Warning, "the discovery backend is kubernetes or etcd"},
                graphDiscovery},
     GraphCheck{{"dgd.enable-grove", Severity::Warning, "only false turns Grove off"}, enableGrove},
     GraphCheck{{"dgd.enable-metrics", Severity::Warning, "only false turns metrics off"}, graphMetrics},
-    GraphCheck{{"dgd.kai-queue", Severity::Warning, "the queue of KAI is a label's value"}, kaiQueue},
+    GraphCheck{{"dgd.kai-queue", Severity::Warning, "the name of the KAI queue is a label value"}, kaiQueue},
 };
 
 constexpr std::array kServiceChecks = {
     ServiceCheck{{"service.vllm-executor", Severity::Error, "vLLM's executor is mp or ray"}, serviceExecutor},
-    ServiceCheck{{"service.labels", Severity::Error, "labels have good keys and values"}, labelSyntax},
-    ServiceCheck{{"service.annotations", Severity::Error, "annotations have good keys and fit in 256 KiB"},
+    ServiceCheck{{"service.labels", Severity::Error, "labels have valid keys and values"}, labelSyntax},
+    ServiceCheck{{"service.annotations", Severity::Error, "annotations have valid keys and fit in 256 KiB"},
                  annotationSyntax},
     ServiceCheck{{"service.rolling-update", Severity::Error,
                   "annotations of the rolling update are numbers or percentages, not both 0"},
                  rollingUpdate},
-    ServiceCheck{{"service.discovery-backend", Severity::Warning, "discovery is by kubernetes or etcd"},
-                 serviceDiscovery},
+    ServiceCheck{
+        {"service.discovery-backend", Severity::Warning, "the discovery backend is kubernetes or etcd"},
+        serviceDiscovery},
     ServiceCheck{
         {"service.deployment-strategy", Severity::Warning, "the strategy is RollingUpdate or Recreate"},
         deploymentStrategy},
@@ -265,9 +267,10 @@ constexpr std::array kServiceChecks = {
     ServiceCheck{{"service.pull-secret-discovery", Severity::Warning,
                   "only true turns the discovery of pull secrets off"},
                  pullSecretDiscovery},
-    ServiceCheck{{"service.label-owned", Severity::Warning, "labels that the operator sets itself"},
+    ServiceCheck{{"service.label-owned", Severity::Warning, "labels that the operator sets have no effect"},
                  ownedLabels},
-    ServiceCheck{{"service.annotation-owned", Severity::Warning, "annotations that the operator sets itself"},
+    ServiceCheck{{"service.annotation-owned", Severity::Warning,
+                  "annotations that the operator sets may be overwritten"},
                  ownedAnnotations},
 };
 

@@ -24,45 +24,46 @@ const Value* checkpointOf(const Service& service) {
 
 // Services
 
-void configuredAtAll(const Service& service, const Report& report) {
+void checkpointsEnabled(const Service& service, const Report& report) {
   if (checkpointOf(service) == nullptr || service.graph.policy.checkpointEnabled) return;
   report.forbidden(service.at("checkpoint.enabled"),
-                   "checkpoints are off in the operator's configuration (checkpoint.enabled)");
+                   "checkpoints are disabled in the operator's configuration (checkpoint.enabled)");
 }
 
-void storageConfigured(const Service& service, const Report& report) {
+void storageRequired(const Service& service, const Report& report) {
   const GraphPolicy& policy = service.graph.policy;
   if (checkpointOf(service) == nullptr || !policy.checkpointEnabled) return;
   const CheckpointStorage& storage = policy.checkpointStorage;
   const bool object = storage.type == "s3" || storage.type == "oci";
   const bool good = object ? !storage.uri.empty() : !storage.pvcName.empty() && !storage.basePath.empty();
   if (good && !object && !k8s::dns1123SubdomainProblem(storage.pvcName).empty()) {
-    report.forbidden(service.at("checkpoint.enabled"),
-                     fmt::format("no claim can be named {}, which the operator's configuration has as "
-                                 "checkpoint.storage.pvc.pvcName",
-                                 showValue(storage.pvcName)));
+    report.forbidden(
+        service.at("checkpoint.enabled"),
+        fmt::format("checkpoint.storage.pvc.pvcName of the operator's configuration is not a valid "
+                    "name of a claim: {}",
+                    showValue(storage.pvcName)));
   }
   if (good) return;
   const std::string_view missing = object ? "uri" : storage.pvcName.empty() ? "pvcName" : "basePath";
   report.forbidden(service.at("checkpoint.enabled"),
-                   fmt::format("the operator's configuration lacks checkpoint.storage.{}.{}",
+                   fmt::format("checkpoint.storage.{}.{} is not set in the operator's configuration",
                                object ? storage.type : "pvc", missing));
 }
 
 void notMultinode(const Service& service, const Report& report) {
   if (checkpointOf(service) == nullptr || !service.multinode()) return;
-  report.forbidden(service.at("checkpoint"), "a service on several nodes cannot be checkpointed");
+  report.forbidden(service.at("checkpoint"), "a service with several nodes cannot be checkpointed");
 }
 
-void sourceGiven(const Service& service, const Report& report) {
+void sourceRequired(const Service& service, const Report& report) {
   const Value* checkpoint = checkpointOf(service);
   if (checkpoint == nullptr || !json::findText(checkpoint, "checkpointRef").empty()) return;
   const Value* identity = json::findObject(checkpoint, "identity");
   const At field = service.at("checkpoint.identity");
-  if (identity == nullptr) return report.required(field, "set identity or checkpointRef");
+  if (identity == nullptr) return report.required(field, "must specify one of: identity, checkpointRef");
   for (const std::string_view member : {"model", "backendFramework"}) {
     if (json::find(identity, member) != nullptr) continue;
-    report.required(field / member, "it is part of the checkpoint's identity");
+    report.required(field / member, "must be set: it is part of the checkpoint's identity");
   }
   const std::string_view framework = json::findText(identity, "backendFramework");
   if (json::find(identity, "backendFramework") != nullptr &&
@@ -71,14 +72,14 @@ void sourceGiven(const Service& service, const Report& report) {
   }
 }
 
-/// Whether the operator makes a DynamoCheckpoint of the service where none of its identity exists.
+/// Whether the operator creates a DynamoCheckpoint for the service when none with its identity exists.
 bool isAutomatic(const Value& checkpoint) {
   const std::string_view mode = json::findText(&checkpoint, "mode");
   return json::findText(&checkpoint, "checkpointRef").empty() && (mode.empty() || mode == "Auto");
 }
 
-/// In the pod that is checkpointed the main container is `main`, whatever its name in the service's (quirk
-/// pod-Q39).
+/// The main container of the checkpointed pod is always called `main`, even if the service names it
+/// differently (quirk pod-Q39).
 void mainNameFree(const Service& service, const Report& report) {
   const Value* checkpoint = checkpointOf(service);
   const std::string_view given = json::findText(service.mainContainer(), "name");
@@ -92,26 +93,26 @@ void mainNameFree(const Service& service, const Report& report) {
       if (json::findText(&container, "name") != api::kMainContainer) return;
       const At at = containers[i];
       report.duplicate(at / "name", api::kMainContainer,
-                       "is the main container's name in the pod that is checkpointed");
+                       "is the name of the main container in the checkpointed pod");
     });
   }
 }
 
 constexpr std::array kServiceChecks = {
     ServiceCheck{{"service.checkpoint-disabled", Severity::Error,
-                  "checkpoints must be on in the operator's configuration"},
-                 configuredAtAll},
+                  "checkpoints must be enabled in the operator's configuration"},
+                 checkpointsEnabled},
     ServiceCheck{{"service.checkpoint-storage", Severity::Error,
-                  "the operator's configuration must say where checkpoints are kept"},
-                 storageConfigured},
+                  "the operator's configuration must have a storage for checkpoints"},
+                 storageRequired},
     ServiceCheck{
         {"service.checkpoint-multinode", Severity::Error, "services on several nodes cannot be checkpointed"},
         notMultinode},
     ServiceCheck{
-        {"service.checkpoint-source", Severity::Error, "a checkpoint is known by reference or by identity"},
-        sourceGiven},
+        {"service.checkpoint-source", Severity::Error, "a checkpoint has a reference or an identity"},
+        sourceRequired},
     ServiceCheck{{"service.checkpoint-main", Severity::Error,
-                  "the name main is free for the main container of a checkpoint's pod"},
+                  "no other container takes the name main of the main container in a checkpointed pod"},
                  mainNameFree},
 };
 
@@ -142,23 +143,24 @@ void jobNumbers(const Request& request, const Report& report) {
   }
 }
 
-void jobTime(const Request& request, const Report& report) {
+void jobDeadline(const Request& request, const Report& report) {
   if (integerAt(jobOf(request), "activeDeadlineSeconds") != 0) return;
   report.warn("spec.job.activeDeadlineSeconds", "is 0: the Job fails as soon as it starts");
 }
 
-void modelNamed(const Request& request, const Report& report) {
+void warnEmptyModel(const Request& request, const Report& report) {
   const Value* identity = json::findObject(json::findObject(&request.object, "spec"), "identity");
   const Value* model = json::find(identity, "model");
   if (model == nullptr || !model->IsString() || model->GetStringLength() > 0) return;
-  report.warn("spec.identity.model", "is empty: a checkpoint is found by its model");
+  report.warn("spec.identity.model", "is empty: checkpoints are matched by their model");
 }
 
-void specGiven(const Request& request, const Report& report) {
+void specRequired(const Request& request, const Report& report) {
   const Value* spec = json::findObject(&request.object, "spec");
-  if (json::find(spec, "identity") == nullptr) report.required("spec.identity", "what is checkpointed");
+  if (json::find(spec, "identity") == nullptr)
+    report.required("spec.identity", "must identify the checkpoint");
   if (json::find(json::findObject(spec, "job"), "podTemplateSpec") == nullptr) {
-    report.required("spec.job.podTemplateSpec", "the pod that is checkpointed");
+    report.required("spec.job.podTemplateSpec", "must be the template of the pod to checkpoint");
   }
 }
 
@@ -166,13 +168,14 @@ constexpr std::array kChecks = {
     Check<Request>{
         {"checkpoint.name-length", Severity::Error, "the name must leave room for the checkpoint Job's name"},
         jobName},
-    Check<Request>{{"checkpoint.spec-required", Severity::Error, "identity and pod template are given"},
-                   specGiven},
+    Check<Request>{{"checkpoint.spec-required", Severity::Error, "identity and pod template are required"},
+                   specRequired},
     Check<Request>{{"checkpoint.job-number", Severity::Error, "numbers of the checkpoint Job are 0 or more"},
                    jobNumbers},
     Check<Request>{{"checkpoint.job-deadline", Severity::Warning, "the checkpoint Job has time to run"},
-                   jobTime},
-    Check<Request>{{"checkpoint.model-named", Severity::Warning, "the identity names a model"}, modelNamed},
+                   jobDeadline},
+    Check<Request>{{"checkpoint.model-named", Severity::Warning, "the identity names a model"},
+                   warnEmptyModel},
 };
 
 constexpr auto kRules = rulesIn(kChecks);

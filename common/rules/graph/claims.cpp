@@ -1,4 +1,4 @@
-// spec.pvcs of a graph (quirks adm-Q10, ctl-Q28).
+// The claims in spec.pvcs of a graph (quirks adm-Q10, ctl-Q28).
 
 #include <fmt/format.h>
 
@@ -41,7 +41,7 @@ void forEachClaim(const Value* spec, Each each) {
 
 void names(const Graph& graph, const Report& report) {
   forEachClaim(graph.spec, [&](const Claim& claim) {
-    if (claim.name.empty()) return report.required(claim.at("name"), "the name of a PersistentVolumeClaim");
+    if (claim.name.empty()) return report.required(claim.at("name"), "must name a PersistentVolumeClaim");
     report.check(claim.at("name"), claim.name, k8s::dns1123SubdomainProblem(claim.name));
   });
 }
@@ -51,7 +51,7 @@ void storageClasses(const Graph& graph, const Report& report) {
     if (!claim.create) return;
     const std::string_view storageClass = json::findText(&claim.value, "storageClass");
     if (storageClass.empty()) {
-      return report.required(claim.at("storageClass"), "when create is true");
+      return report.required(claim.at("storageClass"), "must be set when create is true");
     }
     report.check(claim.at("storageClass"), storageClass, k8s::dns1123SubdomainProblem(storageClass));
   });
@@ -62,7 +62,7 @@ void sizes(const Graph& graph, const Report& report) {
     if (!claim.create) return;
     const Value* size = json::find(claim.value, "size");
     const auto text = size == nullptr ? std::nullopt : k8s::quantityText(*size);
-    if (!text) return report.required(claim.at("size"), "when create is true");
+    if (!text) return report.required(claim.at("size"), "must be set when create is true");
     if (const std::string problem = k8s::quantityProblem(*text); !problem.empty()) {
       return report.invalid(claim.at("size"), *text, problem);
     }
@@ -78,7 +78,7 @@ void accessModes(const Graph& graph, const Report& report) {
     if (!claim.create) return;
     const std::string_view mode = json::findText(&claim.value, "volumeAccessMode");
     if (mode.empty()) {
-      return report.required(claim.at("volumeAccessMode"), "when create is true");
+      return report.required(claim.at("volumeAccessMode"), "must be set when create is true");
     }
     if (std::find(kAccessModes.begin(), kAccessModes.end(), mode) == kAccessModes.end()) {
       report.notSupported(claim.at("volumeAccessMode"), mode, kAccessModes);
@@ -89,7 +89,7 @@ void accessModes(const Graph& graph, const Report& report) {
 void deletedWithGraph(const Graph& graph, const Report& report) {
   if (graph.old != nullptr) return;
   forEachClaim(graph.spec, [&](const Claim& claim) {
-    if (claim.create) report.warn(claim.at("create"), "the claim is deleted with the graph, data included");
+    if (claim.create) report.warn(claim.at("create"), "the claim and its data are deleted with the graph");
   });
 }
 
@@ -97,13 +97,13 @@ void repeated(const Graph& graph, const Report& report) {
   std::set<std::string_view> seen;
   forEachClaim(graph.spec, [&](const Claim& claim) {
     if (claim.name.empty() || seen.insert(claim.name).second) return;
-    report.duplicate(claim.at("name"), claim.name, "is named above: only one of them would count");
+    report.duplicate(claim.at("name"), claim.name, "is already listed above: only one entry would be used");
   });
 }
 
-void neverUpdated(const Graph& graph, const Report& report) {
+void warnChangeOfExisting(const Graph& graph, const Report& report) {
   if (graph.old == nullptr) return;
-  std::map<std::string_view, const Value*> before;  // the first of a name
+  std::map<std::string_view, const Value*> before;  // the first claim with each name
   forEachObject(
       json::find(json::findObject(graph.old, "spec"), "pvcs"),
       [&](const Value& claim, std::size_t) { before.try_emplace(json::findText(&claim, "name"), &claim); });
@@ -117,12 +117,13 @@ void neverUpdated(const Graph& graph, const Report& report) {
       const Value* then = json::find(*was, field);
       const bool same = now != nullptr && then != nullptr && field == "size" ? k8s::sameQuantity(*now, *then)
                                                                              : json::equal(now, then);
-      if (!same) report.warn(claim.at(field), "an existing claim is not changed: edit the claim itself");
+      if (!same)
+        report.warn(claim.at(field), "has no effect on the existing claim: edit the PersistentVolumeClaim");
     }
   });
 }
 
-/// A volume for one node or one pod, mounted by more.
+/// Warns of a claim for one node or one pod that several pods mount.
 void singleWriter(const Service& service, const Report& report) {
   if (service.nodes * integerAt(&service.spec, "replicas").value_or(1) <= 1) return;
   std::map<std::string_view, std::string_view> modes;
@@ -134,7 +135,7 @@ void singleWriter(const Service& service, const Report& report) {
     const auto mode = modes.find(json::findText(&mount, "name"));
     if (mode == modes.end() || !mode->second.starts_with("ReadWriteOnce")) return;
     const At at = mounts[i];
-    report.warn(at / "name", fmt::format("is {} but mounted by several pods", mode->second));
+    report.warn(at / "name", fmt::format("is {} but is mounted by several pods", mode->second));
   });
 }
 
@@ -145,8 +146,9 @@ constexpr std::array kChecks = {
     GraphCheck{{"dgd.pvc-size", Severity::Error, "a claim to be created has a size above zero"}, sizes},
     GraphCheck{{"dgd.pvc-access-mode", Severity::Error, "a claim to be created has an access mode"},
                accessModes},
-    GraphCheck{{"dgd.pvc-unchanged", Severity::Warning, "an existing claim is never changed"}, neverUpdated},
-    GraphCheck{{"dgd.pvc-repeated", Severity::Error, "a claim is named once"}, repeated},
+    GraphCheck{{"dgd.pvc-unchanged", Severity::Warning, "an existing claim is never changed"},
+               warnChangeOfExisting},
+    GraphCheck{{"dgd.pvc-repeated", Severity::Error, "a claim is listed once"}, repeated},
 };
 
 constexpr std::array kRemarks = {
@@ -155,9 +157,8 @@ constexpr std::array kRemarks = {
 };
 
 constexpr std::array kServiceChecks = {
-    ServiceCheck{
-        {"dgd.pvc-single-writer", Severity::Warning, "a ReadWriteOnce claim is mounted by several pods"},
-        singleWriter},
+    ServiceCheck{{"dgd.pvc-single-writer", Severity::Warning, "a ReadWriteOnce claim is mounted by one pod"},
+                 singleWriter},
 };
 
 }  // namespace

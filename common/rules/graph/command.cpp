@@ -1,4 +1,5 @@
-// Commands and arguments of services (pod-Q30). They are remarks: only the image knows what it runs.
+// Commands and arguments of services (pod-Q30). All findings are warnings because only the image knows what
+// it runs.
 
 #include <fmt/format.h>
 
@@ -10,11 +11,11 @@
 namespace dynamo::rules {
 namespace {
 
-bool hasBlank(std::string_view text) {
+bool hasWhitespace(std::string_view text) {
   return text.find_first_of(" \t\n") != std::string_view::npos;
 }
 
-/// Whether the script reads what stands behind it: $0, $1, $@.
+/// Whether the script uses its arguments: $0, $1, $@.
 bool readsArguments(std::string_view script) {
   for (std::size_t i = script.find('$'); i != std::string_view::npos; i = script.find('$', i + 1)) {
     if (script.substr(i + 1).find_first_of("0123456789@*#{") == 0) return true;
@@ -23,32 +24,32 @@ bool readsArguments(std::string_view script) {
 }
 
 /// A flag without its value, which may be a secret.
-std::string nameOfFlag(std::string_view text) {
+std::string shownFlag(std::string_view text) {
   return showValue(text.substr(0, text.find_first_of("= \t\n")));
 }
 
-/// A component without command gets "/bin/sh -c", whose text is the first argument.
+/// A component without a command gets "/bin/sh -c", which runs the first argument as a script.
 void shellArguments(const Service& service, const Report& report) {
   const Process process = processOf(service);
   if (!process.script) return;
   const std::string_view script = process.items[*process.script];
   const At place = process.list(*process.script);
   if (script.starts_with('-')) {
-    report.warn(place,
-                fmt::format("a shell runs them, and {} is no program: set command", nameOfFlag(script)));
+    report.warn(place, fmt::format("a shell runs the arguments, and {} is not a program: set command",
+                                   shownFlag(script)));
   } else if (*process.script + 1 < process.items.size() && !readsArguments(script)) {
-    report.warn(place, "a shell runs only the first: set command");
+    report.warn(place, "a shell runs only the first argument: set command");
   }
 }
 
 void shellWithoutScript(const Service& service, const Report& report) {
   const Process process = processOf(service);
   if (!process.shell || process.arguments != 1 || process.items.size() < 2) return;
-  if (process.script || !hasBlank(process.items[1])) return;
-  report.warn(process.list(0), "needs -c: without it a shell takes the text for a file's name");
+  if (process.script || !hasWhitespace(process.items[1])) return;
+  report.warn(process.list(0), "needs -c: without it a shell reads the text as the name of a file");
 }
 
-/// "python3 --model m": the interpreter is told what to run before the flags of that.
+/// In "python3 --model m" python takes flags of the missing module as its own.
 void interpreterArguments(const Service& service, const Report& report) {
   const Process process = processOf(service);
   if (process.arguments == 0 || !render::isPython(process.items.front())) return;
@@ -59,18 +60,18 @@ void interpreterArguments(const Service& service, const Report& report) {
     if (!word.starts_with("--") || word == "--check-hash-based-pycs") continue;
     if (word == "--help" || word == "--version") return;
     report.warn(process.field(i),
-                fmt::format("python has no {}: put -m and a module before it", nameOfFlag(word)));
+                fmt::format("python has no option {}: put -m and a module before it", shownFlag(word)));
     return;
   }
 }
 
 void joinedCommand(const Service& service, const Report& report) {
   const Process process = processOf(service);
-  if (process.arguments == 0 || !hasBlank(process.items.front())) return;
-  report.warn(process.field(0), "has a blank: give each word as an item of its own");
+  if (process.arguments == 0 || !hasWhitespace(process.items.front())) return;
+  report.warn(process.field(0), "contains whitespace: give each word as a separate item");
 }
 
-/// "--model m" reaches the program as one word. Values may hold blanks, and a shell's script does.
+/// The program gets "--model m" as a single argument. Values and the scripts of shells may contain spaces.
 void joinedArguments(const Service& service, const Report& report) {
   const Process process = processOf(service);
   if (process.arguments == 0 || process.shell) return;
@@ -79,26 +80,25 @@ void joinedArguments(const Service& service, const Report& report) {
     const std::size_t blank = text.find(' ');
     if (!text.starts_with("--") || blank == std::string_view::npos) continue;
     if (text.substr(0, blank).find('=') != std::string_view::npos) continue;
-    report.warn(process.field(i), "has a blank: give flag and value as two items");
+    report.warn(process.field(i), "contains a space: give the flag and its value as two items");
   }
 }
 
 constexpr std::array kChecks = {
     ServiceCheck{
         {"service.worker-args", Severity::Warning,
-         "a shell runs the first of several arguments, which is a program's; without command there is "
-         "a shell"},
+         "arguments need a command: the default command is a shell that runs only the first argument"},
         shellArguments},
-    ServiceCheck{{"service.shell-script", Severity::Warning, "a shell needs -c to run a text"},
+    ServiceCheck{{"service.shell-script", Severity::Warning, "a shell needs -c to run a script"},
                  shellWithoutScript},
-    ServiceCheck{{"service.interpreter-args", Severity::Warning,
-                  "python is told what to run before the flags of that"},
-                 interpreterArguments},
+    ServiceCheck{
+        {"service.interpreter-args", Severity::Warning, "python gets a module or a script before its flags"},
+        interpreterArguments},
     ServiceCheck{{"service.command-words", Severity::Warning, "a command is a list of words"}, joinedCommand},
     ServiceCheck{{"service.args-words", Severity::Warning, "a flag and its value are two arguments"},
                  joinedArguments},
     ServiceCheck{
-        {"service.parallel-size", Severity::Warning, "an engine that is split over GPUs has as many as that"},
+        {"service.parallel-size", Severity::Warning, "an engine has as many GPUs as its parallel sizes need"},
         parallelSizes},
 };
 

@@ -16,7 +16,7 @@ using json::Value;
 
 constexpr std::array<std::string_view, 2> kStrategies = {"RollingUpdate", "Recreate"};
 
-/// The annotation of the pods, else of the service; `field` becomes its path.
+/// The annotation of the pods, or else of the service. Sets `field` to its path.
 const Value* effectiveAnnotation(const Service& service, std::string_view key, Path& field) {
   const Value* ofPods = json::findObject(json::findObject(&service.spec, "extraPodMetadata"), "annotations");
   for (const bool pods : {true, false}) {
@@ -29,9 +29,9 @@ const Value* effectiveAnnotation(const Service& service, std::string_view key, P
   return nullptr;
 }
 
-/// Pods, or percent of the replicas; nullopt when it is neither.
+/// A number of pods or a percentage of the replicas; nullopt for other text.
 std::optional<long long> amount(std::string_view text) {
-  // Go reads a sign before a number, and Deployments get the number; their API has none before a percentage.
+  // Go parses a number with a sign, and the Deployment gets the number. A percentage may not have a sign.
   const bool sign = text.starts_with('+');
   if (sign) text.remove_prefix(1);
   if (sign && (text.starts_with('-') || text.ends_with('%'))) return std::nullopt;
@@ -50,10 +50,11 @@ bool isRecreated(const Service& service) {
 }  // namespace
 
 void rollingUpdate(const Service& service, const Report& report) {
-  // LeaderWorkerSets do not read these, nor does Grove: where it may run the pods this is only a warning.
+  // LeaderWorkerSets and Grove do not read these annotations. Where Grove may run the pods, a mistake is only
+  // a warning.
   if (service.multinode() || isRecreated(service)) return;
   const bool certain = service.graph.withoutGrove();
-  const auto tell = [&](const At& at, std::string_view text, std::string_view problem) {
+  const auto reportAt = [&](const At& at, std::string_view text, std::string_view problem) {
     if (!certain) {
       report.warn(at, fmt::format("without Grove: {}", problem));
     } else if (text.empty()) {
@@ -73,13 +74,13 @@ void rollingUpdate(const Service& service, const Report& report) {
     }
     const std::optional<long long> given = amount(text);
     if (!given) {
-      tell(field, text, "must be a number of pods or a percentage, such as 1 or 25%");
+      reportAt(field, text, "must be a number of pods or a percentage, such as 1 or 25%");
     } else if (key == api::annotation::kMaxUnavailable && text.ends_with('%') && *given > 100) {
-      tell(field, text, "must be at most 100%");
+      reportAt(field, text, "must be at most 100%");
     }
     zero = zero && given == 0;
   }
-  if (zero) tell(field, {}, "may not be 0 when max-surge is 0, too");
+  if (zero) reportAt(field, {}, "may not be 0 when max-surge is 0");
 }
 
 void deploymentStrategy(const Service& service, const Report& report) {

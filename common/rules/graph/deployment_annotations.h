@@ -5,7 +5,7 @@
 
 namespace dynamo::rules {
 
-/// max-surge and max-unavailable.
+/// Checks max-surge and max-unavailable.
 void rollingUpdate(const Service& service, const Report& report);
 
 void deploymentStrategy(const Service& service, const Report& report);

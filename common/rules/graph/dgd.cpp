@@ -20,7 +20,7 @@ using json::Value;
 void servicesRequired(const Graph& graph, const Report& report) {
   const Value* services = json::find(graph.spec, "services");
   if (services != nullptr && (!services->IsObject() || !services->ObjectEmpty())) return;
-  report.required("spec.services", "name at least one service");
+  report.required("spec.services", "must have at least one service");
 }
 
 void servicesNotNull(const Graph& graph, const Report& report) {
@@ -29,7 +29,7 @@ void servicesNotNull(const Graph& graph, const Report& report) {
   const At at = "spec.services";
   for (const auto& entry : services->GetObject()) {
     if (!entry.value.IsNull()) continue;
-    report.required(at.key(json::text(entry.name)), "a service may not be null");
+    report.required(at.key(json::text(entry.name)), "must not be null");
   }
 }
 
@@ -38,7 +38,7 @@ std::string_view appliedManifest(const Value* object) {
   return json::findText(json::findObject(metadata, "annotations"), api::annotation::kLastApplied);
 }
 
-/// `kubectl apply` does not send a null: only its annotation shows that the manifest has one.
+/// `kubectl apply` does not send null members. Only its annotation shows that the manifest has one.
 void servicesNotNullInManifest(const Graph& graph, const Report& report) {
   const std::string_view manifest = appliedManifest(&graph.object);
   if (manifest.find(":null") == std::string_view::npos || manifest == appliedManifest(graph.old)) return;
@@ -51,7 +51,7 @@ void servicesNotNullInManifest(const Graph& graph, const Report& report) {
     const std::string_view name = json::text(entry.name);
     const Value* services = json::findObject(graph.spec, "services");
     if (!entry.value.IsNull() || (services != nullptr && json::findRaw(*services, name) != nullptr)) continue;
-    report.warn(at.key(name), "is null in the applied manifest: kubectl leaves it out");
+    report.warn(at.key(name), "is null in the applied manifest: kubectl does not send it");
   }
 }
 
@@ -62,12 +62,14 @@ void oneEndpointPicker(const Graph& graph, const Report& report) {
     if (first.empty()) {
       first = service.key;
     } else {
-      report.warn(service.path, fmt::format("is not used: the graph's endpoint picker is {}", first));
+      report.warn(service.path,
+                  fmt::format("has no effect because the graph's endpoint picker is {}", first));
     }
   }
 }
 
-/// dec-8: a warning, as the cluster may get one later; the controller sets the failed condition.
+/// dec-8: this is a warning because an orchestrator may be installed later. The controller sets the failed
+/// condition.
 void multinodeNeedsOrchestrator(const Graph& graph, const Report& report) {
   if (!graph.withoutGrove() || !graph.policy.lwsDisabled) return;
   for (const Service& service : graph.services) {
@@ -75,21 +77,22 @@ void multinodeNeedsOrchestrator(const Graph& graph, const Report& report) {
     report.warn(service.at("multinode"),
                 graph.policy.groveDisabled
                     ? "needs Grove or LeaderWorkerSet, but neither is installed and enabled"
-                    : "needs Grove, which the graph's annotation turns off");
+                    : "needs Grove, but the graph's annotation disables it");
   }
 }
 
-/// Grove runs no component deployments, and one of several nodes falls back to a Deployment of its pods.
-void nodesNeedLeaderWorkerSet(const Service& service, const Report& report) {
+/// Grove does not run component deployments. Without LeaderWorkerSet a multinode component becomes a
+/// Deployment.
+void multinodeNeedsLeaderWorkerSet(const Service& service, const Report& report) {
   if (!service.multinode() || !service.graph.policy.lwsDisabled) return;
   report.warn(service.at("multinode"),
-              "needs LeaderWorkerSet, which is not installed or disabled: each replica is one pod");
+              "needs LeaderWorkerSet, which is not installed or is disabled: each replica is one pod");
 }
 
 constexpr std::array kComponentChecks = {
     ServiceCheck{
         {"dcd.multinode-orchestrator", Severity::Warning, "multinode components need LeaderWorkerSet"},
-        nodesNeedLeaderWorkerSet},
+        multinodeNeedsLeaderWorkerSet},
 };
 
 std::span<const ServiceCheck> componentChecks() {
@@ -109,8 +112,8 @@ constexpr std::array kGraphChecks = {
     GraphCheck{{"dgd.epp-several", Severity::Warning, "a graph uses one endpoint picker"}, oneEndpointPicker},
 };
 
-/// The rules of one kind. Remarks come last, as warnings are listed in the order of the rules.
-struct Kind {
+/// The rules of one kind. Warnings are listed in the order of the rules, so remarks come last.
+struct RuleSet {
   Graph::Kind kind;
   std::vector<GraphCheck> graph;
   std::vector<ServiceCheck> service;
@@ -124,37 +127,38 @@ auto joined(const Checks& first, const More&... more) {
   return all;
 }
 
-const Kind& graphKind() {
-  static const Kind kKind{
+const RuleSet& graphRuleSet() {
+  static const RuleSet kRuleSet{
       Graph::Kind::Graph,
       joined(graphLockChecks(), graphChecks(), graphNameChecks(), graphAnnotationChecks(), restartChecks(),
              claimChecks(), graphEnvChecks()),
       joined(graphServiceNameChecks(), serviceChecks(), serviceCommandChecks(), endpointPickerChecks(),
              serviceLockChecks(), serviceMultinodeChecks(), serviceCheckpointChecks(), serviceMountChecks(),
              claimServiceChecks(), serviceResourceChecks(), serviceEnvChecks(), serviceIngressChecks(),
-             serviceMetadataChecks(), serviceRemarks()),
+             serviceMetadataChecks(), autoscalingChecks(), autoscalingRemarks(), serviceRemarks()),
       joined(claimRemarks())};
-  return kKind;
+  return kRuleSet;
 }
 
-const Kind& componentKind() {
-  static const Kind kKind{Graph::Kind::Component,
-                          joined(componentLockChecks(), componentNameChecks()),
-                          joined(componentChecks(), serviceChecks(), serviceCommandChecks(),
-                                 endpointPickerChecks(), serviceMultinodeChecks(), serviceCheckpointChecks(),
-                                 serviceMountChecks(), serviceResourceChecks(), serviceEnvChecks(),
-                                 serviceIngressChecks(), serviceMetadataChecks(), serviceRemarks()),
-                          {}};
-  return kKind;
+const RuleSet& componentRuleSet() {
+  static const RuleSet kRuleSet{
+      Graph::Kind::Component,
+      joined(componentLockChecks(), componentNameChecks()),
+      joined(componentChecks(), serviceChecks(), serviceCommandChecks(), endpointPickerChecks(),
+             serviceMultinodeChecks(), serviceCheckpointChecks(), serviceMountChecks(),
+             serviceResourceChecks(), serviceEnvChecks(), serviceIngressChecks(), serviceMetadataChecks(),
+             autoscalingRemarks(), serviceRemarks()),
+      {}};
+  return kRuleSet;
 }
 
-const Kind& graphLocks() {
-  static const Kind kLocks{Graph::Kind::Graph, joined(graphLockChecks()), joined(serviceLockChecks()), {}};
+const RuleSet& lockRuleSet() {
+  static const RuleSet kLocks{Graph::Kind::Graph, joined(graphLockChecks()), joined(serviceLockChecks()), {}};
   return kLocks;
 }
 
-/// Rules of graphs that hold for a part, whatever stands around it. A new rule must be added here on purpose:
-/// most rules need the whole graph.
+/// Rules that apply to a part of a graph regardless of the rest. A new rule is not added here by default
+/// because most rules need the whole graph.
 constexpr std::array<std::string_view, 45> kPartRules = {"dgd.discovery-backend",
                                                          "dgd.enable-grove",
                                                          "dgd.enable-metrics",
@@ -202,39 +206,39 @@ constexpr std::array<std::string_view, 45> kPartRules = {"dgd.discovery-backend"
                                                          "service.vllm-executor"};
 static_assert(std::is_sorted(kPartRules.begin(), kPartRules.end()));
 
-const Kind& graphParts() {
-  static const Kind kParts = [] {
-    Kind parts = graphKind();
-    const auto needsWhole = [](const auto& check) {
+const RuleSet& partRuleSet() {
+  static const RuleSet kParts = [] {
+    RuleSet parts = graphRuleSet();
+    const auto needsWholeGraph = [](const auto& check) {
       return !std::binary_search(kPartRules.begin(), kPartRules.end(), check.rule.id);
     };
-    std::erase_if(parts.graph, needsWhole);
-    std::erase_if(parts.service, needsWhole);
-    std::erase_if(parts.remarks, needsWhole);
+    std::erase_if(parts.graph, needsWholeGraph);
+    std::erase_if(parts.service, needsWholeGraph);
+    std::erase_if(parts.remarks, needsWholeGraph);
     return parts;
   }();
   return kParts;
 }
 
-Findings validate(const Kind& kind, const Request& request) {
-  return judge(request, [&kind](const Request& one) {
-    const Graph graph{one, kind.kind};
+Findings validate(const RuleSet& rules, const Request& request) {
+  return judge(request, [&rules](const Request& one) {
+    const Graph graph{one, rules.kind};
     Findings findings;
-    runChecks(std::span{kind.graph}, graph, findings);
-    for (const ServiceCheck& check : kind.service) {
+    runChecks(std::span{rules.graph}, graph, findings);
+    for (const ServiceCheck& check : rules.service) {
       const Report report{findings, check.rule.id};
       for (const Service& service : graph.services) check.run(service, report);
     }
-    runChecks(std::span{kind.remarks}, graph, findings);
+    runChecks(std::span{rules.remarks}, graph, findings);
     return findings;
   });
 }
 
-std::vector<Rule> rulesOf(const Kind& kind) {
+std::vector<Rule> rulesOf(const RuleSet& set) {
   std::vector<Rule> rules;
-  addRules(std::span{kind.graph}, rules);
-  addRules(std::span{kind.service}, rules);
-  addRules(std::span{kind.remarks}, rules);
+  addRules(std::span{set.graph}, rules);
+  addRules(std::span{set.service}, rules);
+  addRules(std::span{set.remarks}, rules);
   return rules;
 }
 
@@ -245,15 +249,15 @@ std::span<const GraphCheck> graphChecks() {
 }
 
 Findings validateDgd(const Request& request) {
-  return validate(graphKind(), request);
+  return validate(graphRuleSet(), request);
 }
 
 Findings validateDgdLocks(const Request& request) {
-  return validate(graphLocks(), request);
+  return validate(lockRuleSet(), request);
 }
 
 Findings validateDgdParts(const Request& request) {
-  return validate(graphParts(), request);
+  return validate(partRuleSet(), request);
 }
 
 std::span<const std::string_view> dgdPartRules() {
@@ -261,16 +265,16 @@ std::span<const std::string_view> dgdPartRules() {
 }
 
 Findings validateDcd(const Request& request) {
-  return validate(componentKind(), request);
+  return validate(componentRuleSet(), request);
 }
 
 std::span<const Rule> dgdRules() {
-  static const std::vector<Rule> kRules = rulesOf(graphKind());
+  static const std::vector<Rule> kRules = rulesOf(graphRuleSet());
   return kRules;
 }
 
 std::span<const Rule> dcdRules() {
-  static const std::vector<Rule> kRules = rulesOf(componentKind());
+  static const std::vector<Rule> kRules = rulesOf(componentRuleSet());
   return kRules;
 }
 

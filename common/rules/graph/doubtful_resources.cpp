@@ -1,4 +1,4 @@
-// Amounts in the `resources` block of services that are probably not meant (quirk pod-Q1).
+// Warnings about probable mistakes in the `resources` block of services (quirk pod-Q1).
 
 #include <fmt/format.h>
 
@@ -36,16 +36,16 @@ void gpuRequest(const Service& service, const Report& report) {
                      : ownLimit != nullptr && !sameAmount(asked, k8s::quantityText(*ownLimit).value_or(""));
   if (!asked.empty() && differs) {
     report.warn(itemPath(service, "requests", "gpu"),
-                fmt::format("is not used: pods get {}, which differs",
+                fmt::format("differs from {}, which pods get instead",
                             limit.empty() ? "the limit in mainContainer.resources" : "limits.gpu"));
   }
   const std::string_view type = json::findText(requests, "gpuType");
   if (!type.empty() && type != gpuType(service)) {
-    report.warn(itemPath(service, "requests", "gpuType"), "is not used: pods get limits.gpuType");
+    report.warn(itemPath(service, "requests", "gpuType"), "has no effect because pods get limits.gpuType");
   }
 }
 
-void oddAmounts(const Service& service, const Report& report) {
+void unlikelyAmounts(const Service& service, const Report& report) {
   forEachEntry(service, [&](const ResourceEntry& entry) {
     const auto quantity = k8s::parseQuantity(entry.text);
     if (!quantity) return;
@@ -54,8 +54,8 @@ void oddAmounts(const Service& service, const Report& report) {
     }
     if (entry.resource != "memory") return;
     if (entry.text.ends_with('m')) {
-      report.warn(entry.path(),
-                  fmt::format("{} means thousandths of a byte: is M or Mi meant?", showValue(entry.text)));
+      report.warn(entry.path(), fmt::format("{} is in thousandths of a byte: did you mean M or Mi?",
+                                            showValue(entry.text)));
     } else if (quantity->nano > 0 && quantity->nano < kLittleMemory) {
       report.warn(entry.path(),
                   fmt::format("{} is less than 4Mi: is a suffix missing?", showValue(entry.text)));
@@ -63,7 +63,7 @@ void oddAmounts(const Service& service, const Report& report) {
   });
 }
 
-void oddGpus(const Service& service, const Report& report) {
+void unlikelyGpus(const Service& service, const Report& report) {
   forEachEntry(service, [&](const ResourceEntry& entry) {
     if (!entry.isGpu()) return;
     const auto quantity = k8s::parseQuantity(entry.text);
@@ -79,7 +79,7 @@ void oddGpus(const Service& service, const Report& report) {
     const std::string_view gpus = json::findText(item, "gpu");
     if (custom == nullptr || gpus.empty() || json::text(*custom) == gpus) continue;
     report.warn(customPath(service, kind, type),
-                fmt::format("differs from {}.gpu: give only one of them", kind));
+                fmt::format("differs from {}.gpu: set only one of them", kind));
   }
 }
 
@@ -88,7 +88,7 @@ void emptyAmounts(const Service& service, const Report& report) {
     for (const std::string_view field : {"cpu", "memory", "gpu"}) {
       const Value* value = json::find(itemOf(service, kind), field);
       if (value == nullptr || !json::text(*value).empty() || !value->IsString()) continue;
-      report.warn(itemPath(service, kind, field), "is empty: the same as leaving it out");
+      report.warn(itemPath(service, kind, field), "has no effect because it is empty");
     }
   }
 }

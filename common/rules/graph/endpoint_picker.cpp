@@ -20,11 +20,12 @@ const Value* configOf(const Service& service) {
   return json::findObject(&service.spec, "eppConfig");
 }
 
-void apiPresent(const Service& service, const Report& report) {
+void apiRequired(const Service& service, const Report& report) {
   if (!isPicker(service) || !service.graph.isGraph) return;
   if (service.graph.policy.inferenceApiPresent.value_or(true)) return;
-  report.forbidden(service.path,
-                   "an endpoint picker needs the API inference.networking.k8s.io, which the cluster lacks");
+  report.forbidden(
+      service.path,
+      "an endpoint picker needs the API inference.networking.k8s.io, which is not installed in the cluster");
 }
 
 void singleNode(const Service& service, const Report& report) {
@@ -40,33 +41,33 @@ void oneReplica(const Service& service, const Report& report) {
                  "must be 1: an endpoint picker has exactly one replica");
 }
 
-void configured(const Service& service, const Report& report) {
+void configRequired(const Service& service, const Report& report) {
   if (!isPicker(service)) return;
   const Value* config = configOf(service);
   if (config == nullptr) {
-    return report.required(service.at("eppConfig"), "set configMapRef or config");
+    return report.required(service.at("eppConfig"), "must specify one of: configMapRef, config");
   }
   const bool byReference = json::find(config, "configMapRef") != nullptr;
   const bool inlined = json::find(config, "config") != nullptr;
   if (byReference && inlined) {
-    report.forbidden(service.at("eppConfig"), "may not have both configMapRef and config");
+    report.forbidden(service.at("eppConfig"), "may not specify both configMapRef and config");
   } else if (!byReference && !inlined) {
-    report.required(service.at("eppConfig"), "set configMapRef or config");
+    report.required(service.at("eppConfig"), "must specify one of: configMapRef, config");
   }
 }
 
 void configMapNamed(const Service& service, const Report& report) {
   const Value* reference = json::findObject(configOf(service), "configMapRef");
   if (!isPicker(service) || reference == nullptr || !json::findText(reference, "name").empty()) return;
-  report.required(service.at("eppConfig.configMapRef.name"), "the name of a ConfigMap");
+  report.required(service.at("eppConfig.configMapRef.name"), "must name a ConfigMap");
 }
 
 void unusedConfig(const Service& service, const Report& report) {
   if (isPicker(service) || configOf(service) == nullptr) return;
-  report.warn(service.at("eppConfig"), "is not used: componentType is not epp");
+  report.warn(service.at("eppConfig"), "has no effect because componentType is not epp");
 }
 
-/// A plugin without a name is known by its type.
+/// A plugin without a name is referenced by its type.
 void knownPlugins(const Service& service, const Report& report) {
   if (!isPicker(service)) return;
   const Value* config = json::findObject(configOf(service), "config");
@@ -83,21 +84,21 @@ void knownPlugins(const Service& service, const Report& report) {
       const std::string_view name = json::findText(&plugin, "pluginRef");
       if (known.contains(name)) return;
       const At at = plugins[k];
-      report.warn(at / "pluginRef", fmt::format("no plugin is {}", showValue(name)));
+      report.warn(at / "pluginRef", fmt::format("no plugin is named {}", showValue(name)));
     });
   });
 }
 
 constexpr std::array kChecks = {
     ServiceCheck{{"service.epp-api", Severity::Error, "an endpoint picker needs the inference API"},
-                 apiPresent},
+                 apiRequired},
     ServiceCheck{{"service.epp-multinode", Severity::Error, "an endpoint picker runs on one node"},
                  singleNode},
     ServiceCheck{{"service.epp-replicas", Severity::Error, "an endpoint picker has one replica"}, oneReplica},
     ServiceCheck{{"service.epp-config", Severity::Error,
                   "an endpoint picker has a configuration, inline or in a ConfigMap"},
-                 configured},
-    ServiceCheck{{"service.epp-config-map", Severity::Error, "the ConfigMap of the configuration is named"},
+                 configRequired},
+    ServiceCheck{{"service.epp-config-map", Severity::Error, "configMapRef names a ConfigMap"},
                  configMapNamed},
     ServiceCheck{
         {"service.epp-config-unused", Severity::Warning, "only endpoint pickers read their configuration"},

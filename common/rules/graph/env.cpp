@@ -1,5 +1,5 @@
-// Environment variables that services and graphs list (quirks pod-Q29, child-Q31, a1-Q10). Their sources are
-// judged in the rendered pods.
+// Environment variables of services and graphs (quirks pod-Q29, child-Q31, a1-Q10). Their sources are checked
+// in the rendered pods.
 
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 using json::Value;
 
-/// A list of variables that a service has.
+/// A list of variables and its field path.
 struct List {
   const Value* value;
   At at;
@@ -45,7 +45,7 @@ void forEachVariable(const Value* list, const At& at, Each each) {
   });
 }
 
-/// For the graph's envs and for those of its services.
+/// A check of one list of variables, used for the envs of the graph and of its services.
 using ListCheck = void (*)(const Value* list, const At& at, const Report& report);
 
 template <ListCheck check>
@@ -60,7 +60,7 @@ void ofService(const Service& service, const Report& report) {
 
 void names(const Value* list, const At& variables, const Report& report) {
   forEachVariable(list, variables, [&](const Value&, std::string_view name, const At& at) {
-    if (name.empty()) return report.required(at / "name", "the name of a variable");
+    if (name.empty()) return report.required(at / "name", "must be the name of the variable");
     const std::string problem = k8s::envNameProblem(name);
     if (!problem.empty()) report.invalid(at / "name", k8s::shownEnvName(name), problem);
   });
@@ -78,15 +78,15 @@ void repeated(const Value* list, const At& variables, const Report& report) {
   std::set<std::string_view> seen;
   forEachVariable(list, variables, [&](const Value&, std::string_view name, const At& at) {
     if (name.empty() || seen.insert(name).second) return;
-    report.warn(at / "name",
-                fmt::format("{} is set above; the last value counts", showValue(k8s::shownEnvName(name))));
+    report.warn(at / "name", fmt::format("{} is already set above; the last value is used",
+                                         showValue(k8s::shownEnvName(name))));
   });
 }
 
-/// A variable by which the operator tells a pod who it is; ports and switches are users' to tune.
+/// A variable that tells a pod its identity. Users may tune other variables of the operator, such as ports.
 struct Identity {
   std::string_view name;
-  std::string_view fieldPath;  ///< empty: a text
+  std::string_view fieldPath;  ///< empty for a literal value
 };
 constexpr std::array<Identity, 9> kIdentities = {{{"DYN_NAMESPACE", ""},
                                                   {"DYN_COMPONENT", ""},
@@ -98,8 +98,9 @@ constexpr std::array<Identity, 9> kIdentities = {{{"DYN_NAMESPACE", ""},
                                                   {"POD_NAMESPACE", "metadata.namespace"},
                                                   {"POD_UID", "metadata.uid"}}};
 
-/// What the operator gives a text of kIdentities in a container of `type`; nullopt: nothing.
-std::optional<std::string> operatorsText(std::string_view name, const Service& service,
+/// The literal value that the operator gives a variable of kIdentities in a container of `type`; nullopt when
+/// it sets none.
+std::optional<std::string> operatorValue(std::string_view name, const Service& service,
                                          std::string_view type) {
   const Graph& graph = service.graph;
   const auto dynamoNamespace = [&] {
@@ -115,22 +116,22 @@ std::optional<std::string> operatorsText(std::string_view name, const Service& s
   return std::nullopt;
 }
 
-/// Whether the variable takes the place of one that the operator gives another value.
+/// Whether the variable replaces one to which the operator gives another value.
 bool replacesIdentity(const Value& variable, const Service& service, std::string_view type) {
   const std::string_view name = json::findText(&variable, "name");
   const auto* known = std::find_if(kIdentities.begin(), kIdentities.end(),
                                    [&](const Identity& each) { return each.name == name; });
   if (known == kIdentities.end()) return false;
   if (known->fieldPath.empty()) {
-    const auto text = operatorsText(name, service, type);
+    const auto text = operatorValue(name, service, type);
     return text && *text != json::findText(&variable, "value");
   }
   const Value* field = json::findObject(json::findObject(&variable, "valueFrom"), "fieldRef");
   return json::findText(field, "fieldPath") != known->fieldPath;
 }
 
-void tellOfIdentity(const At& variable, std::string_view name, const Report& report) {
-  report.warn(variable / "name", fmt::format("the operator sets {}; yours replaces it", name));
+void warnReplacedIdentity(const At& variable, std::string_view name, const Report& report) {
+  report.warn(variable / "name", fmt::format("replaces the value that the operator sets for {}", name));
 }
 
 void graphIdentity(const Graph& graph, const Report& report) {
@@ -140,23 +141,23 @@ void graphIdentity(const Graph& graph, const Report& report) {
                       return replacesIdentity(variable, service, service.type);
                     };
                     if (!std::any_of(graph.services.begin(), graph.services.end(), replaces)) return;
-                    tellOfIdentity(at, name, report);
+                    warnReplacedIdentity(at, name, report);
                   });
 }
 
 void identity(const Service& service, const Report& report) {
-  // The operator writes these itself where a graph is above.
+  // The operator writes these variables itself when a graph owns the component deployment.
   if (!service.graph.isGraph && service.graph.graphOwner != nullptr) return;
   for (const auto& [list, type] :
        {std::pair{ownList(service), service.type}, std::pair{sidecarList(service), api::kFrontend}}) {
     const std::string_view ofType = type;
     forEachVariable(list.value, list.at, [&](const Value& variable, std::string_view name, const At& at) {
-      if (replacesIdentity(variable, service, ofType)) tellOfIdentity(at, name, report);
+      if (replacesIdentity(variable, service, ofType)) warnReplacedIdentity(at, name, report);
     });
   }
 }
 
-/// The names in $(NAME) of `text`; "$$" is a dollar sign.
+/// The names in references $(NAME) of `text`. "$$" is an escaped dollar sign.
 std::vector<std::string_view> references(std::string_view text) {
   std::vector<std::string_view> names;
   for (std::size_t i = 0; i + 1 < text.size(); ++i) {
@@ -173,8 +174,8 @@ std::vector<std::string_view> references(std::string_view text) {
   return names;
 }
 
-/// The kubelet expands references to variables before this one only; the operator sorts them by name.
-void order(const Service& service, const Report& report) {
+/// The kubelet expands only references to earlier variables, and the operator sorts variables by name.
+void referenceOrder(const Service& service, const Report& report) {
   const std::array<List, 3> lists = {
       List{json::find(service.graph.spec, "envs"), "spec.envs"}, ownList(service),
       List{json::find(service.mainContainer(), "env"), service.at("extraPodSpec.mainContainer.env")}};
@@ -188,22 +189,22 @@ void order(const Service& service, const Report& report) {
       for (const std::string_view wanted : references(json::findText(&variable, "value"))) {
         if (wanted <= name || !known.contains(wanted)) continue;
         report.warn(at / "value",
-                    fmt::format("does not see {}: variables are sorted by name, and it comes later",
+                    fmt::format("refers to {}, which is not expanded: variables are sorted by name",
                                 k8s::shownEnvName(wanted)));
       }
     });
   }
 }
 
-/// Read where component deployments are made; else it is just a variable.
-/// What is wrong inside, rendering tells.
+/// Only component deployments read DYN_DEPLOYMENT_CONFIG; elsewhere it is an ordinary variable. Rendering
+/// reports mistakes inside the JSON.
 void deploymentConfig(const Service& service, const Report& report) {
   if (!service.graph.isGraph || !service.graph.withoutGrove()) return;
   const auto source = render::deploymentConfigSource(service.member("envs"), service.at("envs"),
                                                      json::find(service.graph.spec, "envs"));
   json::Document config;
   if (!source || render::readDeploymentConfig(source->text, config)) return;
-  report.warn(source->path, "is no JSON object: its settings have no effect");
+  report.warn(source->path, "has no effect because it is not a JSON object");
 }
 
 void secretNames(const Service& service, const Report& report) {
@@ -213,7 +214,7 @@ void secretNames(const Service& service, const Report& report) {
     const Value* secret = json::find(holder, "envFromSecret");
     if (secret == nullptr || !secret->IsString()) continue;
     if (secret->GetStringLength() == 0) {
-      report.required(at, "the name of a Secret");
+      report.required(at, "must name a Secret");
     } else {
       report.check(at, json::text(secret), k8s::dns1123SubdomainProblem(json::text(secret)));
     }
@@ -225,10 +226,11 @@ constexpr std::array kGraphChecks = {
                ofGraph<names>},
     GraphCheck{{"dgd.env-name-strict", Severity::Warning, "API servers before 1.32 refuse the name"},
                ofGraph<strictNames>},
-    GraphCheck{{"dgd.env-repeated", Severity::Warning, "of variables with one name the last counts"},
+    GraphCheck{{"dgd.env-repeated", Severity::Warning,
+                "of several variables with the same name the last one is used"},
                ofGraph<repeated>},
     GraphCheck{{"dgd.env-identity", Severity::Warning,
-                "variables that tell a pod its name, namespace and graph are the operator's"},
+                "the operator sets the variables that identify a pod and its graph"},
                graphIdentity},
 };
 
@@ -238,14 +240,15 @@ constexpr std::array kServiceChecks = {
     ServiceCheck{{"service.env-from-secret", Severity::Error, "envFromSecret names a Secret"}, secretNames},
     ServiceCheck{{"service.env-order", Severity::Warning,
                   "variables are sorted by name: a reference to a later one is not expanded"},
-                 order},
+                 referenceOrder},
     ServiceCheck{{"service.deployment-config", Severity::Warning,
                   "DYN_DEPLOYMENT_CONFIG has no effect unless it is a JSON object"},
                  deploymentConfig},
-    ServiceCheck{{"service.env-repeated", Severity::Warning, "of variables with one name the last counts"},
+    ServiceCheck{{"service.env-repeated", Severity::Warning,
+                  "of several variables with the same name the last one is used"},
                  ofService<repeated>},
     ServiceCheck{{"service.env-identity", Severity::Warning,
-                  "variables that tell a pod its name, namespace and graph are the operator's"},
+                  "the operator sets the variables that identify a pod and its graph"},
                  identity},
     ServiceCheck{{"service.env-name-strict", Severity::Warning, "API servers before 1.32 refuse the name"},
                  ofService<strictNames>},

@@ -18,7 +18,7 @@ bool Service::checkpointed() const {
 }
 
 Graph::Graph(const Request& request, Kind kind)
-    : model::Graph(model::resolveGraphAs(request.object, kind == Kind::Graph)),
+    : model::ResolvedGraph(model::resolveGraphAs(request.object, kind == Kind::Graph)),
       old(request.old),
       username(request.username),
       policy(request.policy) {

@@ -1,6 +1,6 @@
 #pragma once
-// What the rules of graphs look at: a DynamoGraphDeployment and its services, or a DynamoComponentDeployment
-// as a graph of one service.
+// The subject of the rules of graphs: a DynamoGraphDeployment with its services, or a
+// DynamoComponentDeployment as a graph with one service.
 
 #include <optional>
 #include <span>
@@ -17,18 +17,19 @@ namespace dynamo::rules {
 
 struct Graph;
 
-/// A service of a graph, or the component of a component deployment, beside the others.
+/// A service of a graph, or the component of a component deployment.
 struct Service : model::Component {
   const Graph& graph;
 
   const json::Value* annotations() const { return json::findObject(&spec, "annotations"); }
-  /// A Service (of Kubernetes) is made for it (quirk child-Q9).
+  /// Whether the operator creates a Kubernetes Service for it (quirk child-Q9).
   bool hasService() const;
   bool checkpointed() const;
 };
 
-/// The object of a request, resolved. Null services are left out. Not to be copied: services refer to it.
-struct Graph : model::Graph {
+/// The object of a request with its resolved components. Null services are left out. Services hold a
+/// reference to the graph, so it cannot be copied.
+struct Graph : model::ResolvedGraph {
   enum class Kind { Graph, Component };
 
   Graph(const Request& request, Kind kind);
@@ -41,14 +42,15 @@ struct Graph : model::Graph {
   const GraphPolicy& policy;
   std::vector<Service> services;  ///< sorted by key
 
-  /// Grove runs no pod of it: by configuration, by its annotation, or because it is a component deployment.
+  /// Whether Grove cannot run its pods: Grove is disabled by the configuration or by the graph's annotation,
+  /// or the object is a component deployment.
   bool withoutGrove() const;
 };
 
 using GraphCheck = Check<Graph>;
 using ServiceCheck = Check<Service>;
 
-// The tables of rules. Warnings are told in the order of the tables; remarks last.
+// The tables of rules. Warnings are reported in the order of the tables, remarks last.
 std::span<const GraphCheck> graphChecks();
 std::span<const GraphCheck> graphLockChecks();
 std::span<const GraphCheck> graphAnnotationChecks();
@@ -71,18 +73,20 @@ std::span<const ServiceCheck> serviceEnvChecks();
 std::span<const ServiceCheck> serviceMetadataChecks();
 std::span<const ServiceCheck> serviceIngressChecks();
 std::span<const ServiceCheck> serviceMultinodeChecks();
+std::span<const ServiceCheck> autoscalingChecks();
+std::span<const ServiceCheck> autoscalingRemarks();
 std::span<const ServiceCheck> serviceCheckpointChecks();
 std::span<const ServiceCheck> endpointPickerChecks();
 
-/// A whole number at `field`; nullopt when absent or of another type.
+/// The integer at `field`; nullopt when it is absent or of another type.
 std::optional<long long> integerAt(const json::Value* object, std::string_view field);
-/// The texts in a list, others left out.
+/// The strings of a list. Other items are skipped.
 std::vector<std::string_view> textsOf(const json::Value* list);
-/// Lower-cased ASCII equals.
+/// Compares ASCII text regardless of case. `lowerCase` must be in lower case.
 bool equalsIgnoringCase(std::string_view text, std::string_view lowerCase);
-/// The account of "system:serviceaccount:<namespace>:<name>" as "<namespace>/<name>"; empty for others.
+/// "<namespace>/<name>" for "system:serviceaccount:<namespace>:<name>"; empty for other users.
 std::string serviceAccountOf(std::string_view username);
-/// Whether it is the operator itself that asks. Other accounts that may scale are not the operator.
+/// Whether the user is the operator's own service account. Other accounts that may scale are not.
 bool isOperator(std::string_view username, const GraphPolicy& policy);
 
 }  // namespace dynamo::rules

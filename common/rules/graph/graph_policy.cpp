@@ -19,6 +19,7 @@ GraphPolicy graphPolicy(const config::OperatorConfig& config, std::string_view o
   if (!ingress.empty()) policy.ingressFault = ingress.front().field.text();
   policy.discoveryBackend = config.discoveryBackend;
   policy.virtualServices = !config.ingress.virtualServiceGateway.empty();
+  policy.honoursAutoscaling = config.compatibilityAutoscaling;
   policy.scalingAllowed = config.scalingAllowedServiceAccounts;
   if (!operatorAccount.empty()) policy.scalingAllowed.emplace_back(operatorAccount);
   policy.operatorAccount = operatorAccount;

@@ -1,4 +1,4 @@
-// `ingress` of services (quirk child-Q11).
+// The `ingress` block of services (quirk child-Q11).
 
 #include <fmt/format.h>
 
@@ -14,54 +14,55 @@ namespace {
 
 using json::Value;
 
-/// Nothing is made of a disabled one.
+/// The ingress block; nullptr when it is disabled, because a disabled block creates nothing.
 const Value* enabledIngress(const Service& service) {
   const Value* ingress = json::findObject(&service.spec, "ingress");
   return json::findBool(ingress, "enabled").value_or(false) ? ingress : nullptr;
 }
 
-/// The one an Ingress object is made of.
-const Value* routed(const Service& service) {
+/// The ingress block that becomes an Ingress object; nullptr when none is created.
+const Value* ingressObjectSource(const Service& service) {
   const Value* ingress = service.type == api::kFrontend ? enabledIngress(service) : nullptr;
   return json::find(ingress, "ingressControllerClassName") == nullptr ? nullptr : ingress;
 }
 
-void hostGiven(const Service& service, const Report& report) {
+void hostRequired(const Service& service, const Report& report) {
   const Value* ingress = enabledIngress(service);
   if (ingress == nullptr || !json::findText(ingress, "host").empty()) return;
-  report.required(service.at("ingress.host"), "an enabled ingress has a host");
+  report.required(service.at("ingress.host"), "must be set when the ingress is enabled");
 }
 
-bool makesHost(const std::string& name) {
+bool isValidHost(const std::string& name) {
   return k8s::hostProblem(name).empty();
 }
 
-/// The part of the host that spoils good other parts; the host itself where only all together are at fault.
-std::string_view partAtFault(const Value& ingress) {
+/// The part that makes the host invalid; the host itself when only the combination is invalid.
+std::string_view invalidPart(const Value& ingress) {
   const std::string host{json::findText(&ingress, "host")};
-  if (!makesHost(host + ".local")) return "host";
-  if (!makesHost(std::string{json::findText(&ingress, "hostPrefix")} + host + ".local")) return "hostPrefix";
+  if (!isValidHost(host + ".local")) return "host";
+  if (!isValidHost(std::string{json::findText(&ingress, "hostPrefix")} + host + ".local"))
+    return "hostPrefix";
   const Value* suffix = json::find(ingress, "hostSuffix");
-  return suffix != nullptr && !makesHost("h." + std::string{json::text(*suffix)}) ? "hostSuffix" : "host";
+  return suffix != nullptr && !isValidHost("h." + std::string{json::text(*suffix)}) ? "hostSuffix" : "host";
 }
 
 void hostSyntax(const Service& service, const Report& report) {
-  const Value* ingress = routed(service);
+  const Value* ingress = ingressObjectSource(service);
   if (ingress == nullptr || json::findText(ingress, "host").empty()) return;
   const std::string host = render::ingressHost(*ingress);
   const std::string problem = k8s::hostProblem(host);
   if (problem.empty()) return;
-  const std::string_view part = partAtFault(*ingress);
+  const std::string_view part = invalidPart(*ingress);
   const std::string_view given = json::findText(ingress, part);
   const At at = service.at("ingress");
   report.invalid(at / part, given,
                  part == "hostSuffix" && given.starts_with('.')
-                     ? "must not start with a dot, as one is put before it"
-                     : fmt::format("makes the host {}, which {}", showValue(host), problem));
+                     ? "must not start with a dot: the operator adds one"
+                     : fmt::format("results in the host {}, which {}", showValue(host), problem));
 }
 
 void names(const Service& service, const Report& report) {
-  const Value* ingress = routed(service);
+  const Value* ingress = ingressObjectSource(service);
   if (ingress == nullptr) return;
   const std::string_view className = json::findText(ingress, "ingressControllerClassName");
   report.check(service.at("ingress.ingressControllerClassName"), className,
@@ -74,7 +75,7 @@ void names(const Service& service, const Report& report) {
 
 void onlyFrontends(const Service& service, const Report& report) {
   if (service.type == api::kFrontend || enabledIngress(service) == nullptr) return;
-  report.warn(service.at("ingress"), "is not used: only frontends are exposed");
+  report.warn(service.at("ingress"), "has no effect because only frontends are exposed");
 }
 
 void withoutEffect(const Service& service, const Report& report) {
@@ -86,33 +87,37 @@ void withoutEffect(const Service& service, const Report& report) {
     report.warn(service.at("ingress.useVirtualService"), "has no effect without virtualServiceGateway");
   } else if (wanted && !service.graph.policy.virtualServices) {
     report.warn(service.at("ingress.useVirtualService"),
-                "has no effect: the operator's configuration names no gateway");
+                "has no effect because the operator's configuration names no gateway");
   } else if (!wanted && json::find(ingress, "ingressControllerClassName") == nullptr) {
     report.warn(service.at("ingress.enabled"),
                 "has no effect without ingressControllerClassName or useVirtualService");
   }
 }
 
-/// Its graph gives a frontend that says nothing the one of the configuration (render/ingress.cpp).
-void configuredOne(const Service& service, const Report& report) {
+/// A frontend without an ingress block gets the Ingress of the configuration (render/ingress.cpp).
+void configuredIngress(const Service& service, const Report& report) {
   const std::string& fault = service.graph.policy.ingressFault;
   if (fault.empty() || service.type != api::kFrontend || !service.graph.isGraph) return;
   if (json::findObject(&service.spec, "ingress") != nullptr) return;
-  report.warn(service.at("ingress"), fmt::format("will be refused: configuration {} is no name", fault));
+  report.warn(
+      service.at("ingress"),
+      fmt::format("will be refused because {} of the operator's configuration is not a valid name", fault));
 }
 
 constexpr std::array kChecks = {
-    ServiceCheck{{"service.ingress-host", Severity::Error, "an enabled ingress has a host"}, hostGiven},
+    ServiceCheck{{"service.ingress-host", Severity::Error, "an enabled ingress has a host"}, hostRequired},
     ServiceCheck{{"service.ingress-host-name", Severity::Error,
                   "prefix, host and suffix of an ingress make a DNS name"},
                  hostSyntax},
-    ServiceCheck{{"service.ingress-names", Severity::Error, "class and TLS secret of an ingress are names"},
-                 names},
+    ServiceCheck{
+        {"service.ingress-names", Severity::Error, "class and TLS secret of an ingress have valid names"},
+        names},
     ServiceCheck{{"service.ingress-type", Severity::Warning, "only frontends are exposed"}, onlyFrontends},
     ServiceCheck{{"service.ingress-configured", Severity::Warning,
-                  "the operator's configuration gives frontends an Ingress that can be"},
-                 configuredOne},
-    ServiceCheck{{"service.ingress-no-effect", Severity::Warning, "an enabled ingress that makes nothing"},
+                  "the Ingress that the operator's configuration gives frontends has valid names"},
+                 configuredIngress},
+    ServiceCheck{{"service.ingress-no-effect", Severity::Warning,
+                  "an enabled ingress has what an Ingress or VirtualService needs"},
                  withoutEffect},
 };
 

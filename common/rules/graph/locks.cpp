@@ -1,4 +1,4 @@
-// What an update may not change (quirks adm-Q8, adm-Q9).
+// Rules about fields that an update may not change (quirks adm-Q8, adm-Q9).
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,6 +8,7 @@
 
 #include "common/api/dynamo.h"
 #include "common/model/names.h"
+#include "common/model/scaling.h"
 #include "common/rules/graph/graph.h"
 
 namespace dynamo::rules {
@@ -30,15 +31,15 @@ bool frameworkChanged(const Graph& graph) {
          json::findText(oldSpec(graph), "backendFramework") != json::findText(graph.spec, "backendFramework");
 }
 
-void frameworkLocked(const Graph& graph, const Report& report) {
+void frameworkImmutable(const Graph& graph, const Report& report) {
   if (!frameworkChanged(graph)) return;
   const std::string_view framework = json::findText(graph.spec, "backendFramework");
   report.invalid("spec.backendFramework", framework, std::string{kImmutable});
 }
 
-void frameworkMatters(const Graph& graph, const Report& report) {
+void warnFrameworkChange(const Graph& graph, const Report& report) {
   if (!frameworkChanged(graph)) return;
-  report.warn("spec.backendFramework", "another framework needs another deployment: create it anew");
+  report.warn("spec.backendFramework", "cannot change in place: delete the object and create it again");
 }
 
 std::vector<std::string_view> serviceKeys(const Value* spec) {
@@ -57,11 +58,11 @@ std::vector<std::string_view> missing(const std::vector<std::string_view>& all,
   return rest;
 }
 
-void servicesLocked(const Graph& graph, const Report& report) {
+void servicesImmutable(const Graph& graph, const Report& report) {
   if (graph.old == nullptr) return;
   const auto before = serviceKeys(oldSpec(graph));
   const auto now = serviceKeys(graph.spec);
-  // Without any service there is a plainer error.
+  // A graph without services has its own error.
   if (before == now || now.empty()) return;
   std::vector<std::string> parts;
   const auto added = missing(now, before);
@@ -72,10 +73,11 @@ void servicesLocked(const Graph& graph, const Report& report) {
                                                 fmt::join(parts, "; ")));
 }
 
-void topologyLocked(const Service& service, const Report& report) {
+void topologyImmutable(const Service& service, const Report& report) {
   const Value* before = oldService(service);
   if (before == nullptr || (model::nodeCount(*before) > 1) == service.multinode()) return;
-  report.forbidden(service.at("multinode"), "may not change between one node and several after creation");
+  report.forbidden(service.at("multinode"),
+                   "may not change between one node and several nodes after creation");
 }
 
 bool maySetReplicas(const Graph& graph) {
@@ -86,10 +88,9 @@ bool maySetReplicas(const Graph& graph) {
          std::find(allowed.begin(), allowed.end(), account) != allowed.end();
 }
 
-void replicasOwned(const Service& service, const Report& report) {
+void replicasOwnedByAdapter(const Service& service, const Report& report) {
   const Value* before = oldService(service);
-  const bool adapted =
-      json::findBool(json::findObject(&service.spec, "scalingAdapter"), "enabled").value_or(false);
+  const bool adapted = model::hasScalingAdapter(service.spec, service.graph.policy.honoursAutoscaling);
   if (before == nullptr || !adapted || maySetReplicas(service.graph)) return;
   const long long was = integerAt(before, "replicas").value_or(1);
   const long long wanted = integerAt(&service.spec, "replicas").value_or(1);
@@ -113,31 +114,33 @@ void restartWaitsForRollout(const Graph& graph, const Report& report) {
 }
 
 constexpr std::array kGraphLocks = {
-    GraphCheck{{"dgd.framework-immutable", Severity::Lock, "backendFramework may not change"},
-               frameworkLocked},
+    GraphCheck{{"dgd.framework-immutable", Severity::Lock, "backendFramework is immutable"},
+               frameworkImmutable},
     GraphCheck{{"dgd.services-immutable", Severity::Lock, "services may not be added or removed"},
-               servicesLocked},
+               servicesImmutable},
     GraphCheck{{"dgd.restart-during-rollout", Severity::Lock,
                 "restart.id may not change during a rolling update of workers"},
                restartWaitsForRollout},
-    GraphCheck{{"dgd.framework-change", Severity::Warning, "another framework needs another deployment"},
-               frameworkMatters},
+    GraphCheck{
+        {"dgd.framework-change", Severity::Warning, "a deployment cannot change its framework in place"},
+        warnFrameworkChange},
 };
 
 constexpr std::array kServiceLocks = {
     ServiceCheck{
         {"dgd.topology-immutable", Severity::Lock, "a service may not change between one node and several"},
-        topologyLocked},
+        topologyImmutable},
     ServiceCheck{{"dgd.replicas-owned", Severity::Lock,
                   "replicas of a service with a scaling adapter are changed through the adapter"},
-                 replicasOwned},
+                 replicasOwnedByAdapter},
 };
 
 constexpr std::array kComponentLocks = {
-    GraphCheck{{"dcd.framework-immutable", Severity::Lock, "backendFramework may not change"},
-               frameworkLocked},
-    GraphCheck{{"dcd.framework-change", Severity::Warning, "another framework needs another deployment"},
-               frameworkMatters},
+    GraphCheck{{"dcd.framework-immutable", Severity::Lock, "backendFramework is immutable"},
+               frameworkImmutable},
+    GraphCheck{
+        {"dcd.framework-change", Severity::Warning, "a deployment cannot change its framework in place"},
+        warnFrameworkChange},
 };
 
 }  // namespace

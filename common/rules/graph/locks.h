@@ -1,11 +1,12 @@
 #pragma once
-// What an update of a graph may not change, judged alone.
+// The lock rules of graphs, without the other rules.
 
 #include "common/rules/validators.h"
 
 namespace dynamo::rules {
 
-/// The locks among the rules of validateDgd(): what they look at grows with the services alone. Sorted.
+/// Runs only the lock rules of validateDgd(). Their cost depends only on the number of services. The findings
+/// are sorted.
 Findings validateDgdLocks(const Request& request);
 
 }  // namespace dynamo::rules

@@ -17,7 +17,7 @@ namespace {
 
 using json::Value;
 
-/// Volumes that the operator itself adds, under conditions, and that others may stand for.
+/// Volumes that the operator adds under some conditions unless a volume of the same name exists.
 constexpr std::array kReserved = {api::kSharedMemory, api::kCheckpointVolume, api::kPodInfoVolume,
                                   api::kEppConfigVolume};
 
@@ -26,7 +26,7 @@ constexpr Members kMainMounts = "extraPodSpec.mainContainer.volumeMounts";
 struct Mount {
   const At& place;  ///< "spec.services[a].volumeMounts[0]"
   std::string_view name;
-  std::string_view point;  ///< as given
+  std::string_view point;  ///< as written
   bool cache = false;
 
   At at(Members members) const { return place / members; }
@@ -48,15 +48,15 @@ std::set<std::string_view> namesIn(const Value* list) {
   return names;
 }
 
-/// Where the claim is mounted; empty when nobody says.
-std::string_view effectivePoint(const Service& service, const Mount& mount) {
+/// The path at which the claim is mounted; empty when there is none.
+std::string_view effectiveMountPath(const Service& service, const Mount& mount) {
   const bool hasDefault = mount.cache && service.framework.name == model::kVllm;
   return mount.point.empty() && hasDefault ? api::kVllmCachePath : mount.point;
 }
 
 void names(const Service& service, const Report& report) {
   forEachMount(service, [&](const Mount& mount) {
-    if (mount.name.empty()) return report.required(mount.at("name"), "the name of a claim");
+    if (mount.name.empty()) return report.required(mount.at("name"), "must name a claim");
     if (const std::string problem = k8s::dns1123LabelProblem(mount.name); !problem.empty()) {
       report.invalid(mount.at("name"), mount.name, fmt::format("is also the name of a volume: {}", problem));
     }
@@ -85,31 +85,30 @@ void claimsDeclared(const Service& service, const Report& report) {
   });
 }
 
-void points(const Service& service, const Report& report) {
+void mountPathRequired(const Service& service, const Report& report) {
   forEachMount(service, [&](const Mount& mount) {
-    // A compilation cache without a path is rendering's to tell: it matters only where there are pods.
-    if (mount.cache || !effectivePoint(service, mount).empty()) return;
-    report.required(mount.at("mountPoint"),
-                    "where the claim is mounted, unless useAsCompilationCache is true");
+    // Rendering reports a compilation cache without a path, because it matters only when there are pods.
+    if (mount.cache || !effectiveMountPath(service, mount).empty()) return;
+    report.required(mount.at("mountPoint"), "must be set unless useAsCompilationCache is true");
   });
 }
 
-void pointsDistinct(const Service& service, const Report& report) {
+void mountPathsDistinct(const Service& service, const Report& report) {
   std::set<std::string_view> taken;
   forEachObject(json::find(service.mainContainer(), "volumeMounts"),
                 [&](const Value& mount, std::size_t) { taken.insert(json::findText(&mount, "mountPath")); });
   forEachMount(service, [&](const Mount& mount) {
-    const std::string_view point = effectivePoint(service, mount);
+    const std::string_view point = effectiveMountPath(service, mount);
     if (point.empty() || taken.insert(point).second) return;
-    report.duplicate(mount.at("mountPoint"), point, "something else is mounted there");
+    report.duplicate(mount.at("mountPoint"), point, "another volume is mounted at this path");
   });
 }
 
-void userVolumes(const Service& service, const Report& report) {
+void volumeNamesFree(const Service& service, const Report& report) {
   std::set<std::string_view> mounted;
   const std::set<std::string_view> claims = namesIn(json::find(service.graph.spec, "pvcs"));
   forEachMount(service, [&](const Mount& mount) {
-    // A name that is no claim's has its own error.
+    // A name that is not a claim has its own error.
     if (!service.graph.isGraph || claims.contains(mount.name)) mounted.insert(mount.name);
   });
   mounted.erase("");
@@ -118,28 +117,28 @@ void userVolumes(const Service& service, const Report& report) {
     const std::string_view name = json::findText(&volume, "name");
     if (!mounted.contains(name)) return;
     const At at = volumes[i];
-    report.duplicate(at / "name", name, "volumeMounts make a volume of this name");
+    report.duplicate(at / "name", name, "volumeMounts create a volume with this name");
   });
 }
 
 void reservedNames(const Service& service, const Report& report) {
   const bool checkpoints = service.checkpointed() && service.graph.policy.checkpointEnabled;
   forEachMount(service, [&](const Mount& mount) {
-    // Refused where the operator has the volume; with other storage it takes nobody's place.
+    // operatorVolumeNames() rejects these names where the operator has such a volume.
     if (checkpoints && (mount.name == api::kCheckpointVolume || mount.name == api::kPodInfoVolume)) return;
     if (std::find(kReserved.begin(), kReserved.end(), mount.name) == kReserved.end()) return;
-    report.warn(mount.at("name"), "replaces the operator's own volume of this name");
+    report.warn(mount.at("name"), "replaces the operator's volume of this name");
   });
 }
 
-/// Something of the operator's in the main container of `service`.
-struct OwnMount {
+/// A mount that the operator adds to the main container.
+struct OperatorMount {
   std::string_view path;
-  std::string_view volume;  ///< empty: mounted whatever else there is
+  std::string_view volume;  ///< empty when the mount is always added
 };
 
-std::vector<OwnMount> ownMounts(const Service& service) {
-  std::vector<OwnMount> own;
+std::vector<OperatorMount> operatorMounts(const Service& service) {
+  std::vector<OperatorMount> own;
   if (service.multinode() && service.framework.name == model::kTrtllm) own.push_back({api::kMpiSshPath, {}});
   const GraphPolicy& policy = service.graph.policy;
   if (!service.checkpointed() || !policy.checkpointEnabled) return own;
@@ -150,38 +149,39 @@ std::vector<OwnMount> ownMounts(const Service& service) {
   return own;
 }
 
-void ownNames(const Service& service, const Report& report) {
-  const std::vector<OwnMount> own = ownMounts(service);
+void operatorVolumeNames(const Service& service, const Report& report) {
+  const std::vector<OperatorMount> own = operatorMounts(service);
   forEachMount(service, [&](const Mount& mount) {
-    for (const OwnMount& each : own) {
+    for (const OperatorMount& each : own) {
       if (mount.name != each.volume || mount.name.empty()) continue;
-      report.duplicate(mount.at("name"), mount.name, "checkpoints need the operator's volume of this name");
+      report.duplicate(mount.at("name"), mount.name,
+                       "is the name of a volume that the operator needs for checkpoints");
     }
   });
 }
 
-void ownPoints(const Service& service, const Report& report) {
-  for (const OwnMount& own : ownMounts(service)) {
+void operatorMountPaths(const Service& service, const Report& report) {
+  for (const OperatorMount& own : operatorMounts(service)) {
     const Value* mounts = json::find(service.mainContainer(), "volumeMounts");
-    // A mount of the volume stands for the operator's.
+    // A mount of this volume replaces the operator's mount.
     if (!own.volume.empty() && json::findNamed(mounts, own.volume) != nullptr) continue;
-    constexpr std::string_view kWhy = "the operator mounts something there";
+    constexpr std::string_view kTaken = "the operator mounts a volume at this path";
     const At mountsAt = service.at(kMainMounts);
     forEachObject(mounts, [&](const Value& mount, std::size_t i) {
       if (json::findText(&mount, "mountPath") != own.path) return;
       const At at = mountsAt[i];
-      report.duplicate(at / "mountPath", own.path, std::string{kWhy});
+      report.duplicate(at / "mountPath", own.path, std::string{kTaken});
     });
     forEachMount(service, [&](const Mount& mount) {
-      if (effectivePoint(service, mount) != own.path || mount.name == own.volume) return;
-      report.duplicate(mount.at("mountPoint"), own.path, std::string{kWhy});
+      if (effectiveMountPath(service, mount) != own.path || mount.name == own.volume) return;
+      report.duplicate(mount.at("mountPoint"), own.path, std::string{kTaken});
     });
   }
 }
 
-/// A volume of the user's own, or a mount elsewhere, is taken for the operator's.
-void ownReplaced(const Service& service, const Report& report) {
-  for (const OwnMount& own : ownMounts(service)) {
+/// Warns of a user's volume or mount that replaces one of the operator.
+void replacedOperatorMounts(const Service& service, const Report& report) {
+  for (const OperatorMount& own : operatorMounts(service)) {
     if (own.volume.empty()) continue;
     const auto& claim = service.graph.policy.checkpointStorage.pvcName;
     const At volumes = service.at("extraPodSpec.volumes");
@@ -191,20 +191,19 @@ void ownReplaced(const Service& service, const Report& report) {
       const Value* source = json::findObject(&volume, "persistentVolumeClaim");
       if (own.volume == api::kCheckpointVolume && json::findText(source, "claimName") == claim) return;
       const At at = volumes[i];
-      report.warn(at / "name", "replaces the operator's own volume of this name");
+      report.warn(at / "name", "replaces the operator's volume of this name");
     });
-    forEachObject(json::find(service.mainContainer(), "volumeMounts"),
-                  [&](const Value& mount, std::size_t i) {
-                    const std::string_view path = json::findText(&mount, "mountPath");
-                    if (json::findText(&mount, "name") != own.volume || path == own.path) return;
-                    const At at = mounts[i];
-                    report.warn(at / "mountPath",
-                                fmt::format("takes the place of the operator's own mount at {}", own.path));
-                  });
+    forEachObject(
+        json::find(service.mainContainer(), "volumeMounts"), [&](const Value& mount, std::size_t i) {
+          const std::string_view path = json::findText(&mount, "mountPath");
+          if (json::findText(&mount, "name") != own.volume || path == own.path) return;
+          const At at = mounts[i];
+          report.warn(at / "mountPath", fmt::format("replaces the operator's mount at {}", own.path));
+        });
   }
 }
 
-void oddPoints(const Service& service, const Report& report) {
+void unusualMountPaths(const Service& service, const Report& report) {
   forEachMount(service, [&](const Mount& mount) {
     if (mount.point.empty()) return;
     if (mount.point.front() != '/') report.warn(mount.at("mountPoint"), "is not an absolute path");
@@ -213,44 +212,49 @@ void oddPoints(const Service& service, const Report& report) {
   });
 }
 
-void oneCache(const Service& service, const Report& report) {
+void singleCache(const Service& service, const Report& report) {
   bool seen = false;
   forEachMount(service, [&](const Mount& mount) {
     if (mount.cache && seen) {
-      report.warn(mount.at("useAsCompilationCache"), "only the first one is used as the cache");
+      report.warn(mount.at("useAsCompilationCache"),
+                  "has no effect because an earlier mount is the compilation cache");
     }
     seen = seen || mount.cache;
   });
 }
 
 constexpr std::array kChecks = {
-    ServiceCheck{{"service.mount-name", Severity::Error, "a mounted claim's name is a volume's name, too"},
-                 names},
+    ServiceCheck{
+        {"service.mount-name", Severity::Error, "the name of a mounted claim is a valid name of a volume"},
+        names},
     ServiceCheck{{"service.mount-claim", Severity::Error, "a graph declares the claims it mounts"},
                  claimsDeclared},
+    ServiceCheck{{"service.mount-point", Severity::Error,
+                  "a mount has a path unless it is the compilation cache of vLLM"},
+                 mountPathRequired},
     ServiceCheck{
-        {"service.mount-point", Severity::Error, "a mount says where, unless it is vllm's compilation cache"},
-        points},
-    ServiceCheck{{"service.mount-point-taken", Severity::Error, "one thing is mounted at one path"},
-                 pointsDistinct},
+        {"service.mount-point-taken", Severity::Error, "two volumes are not mounted at the same path"},
+        mountPathsDistinct},
     ServiceCheck{
         {"service.volume-taken", Severity::Error, "volumes do not have the names of claims that are mounted"},
-        userVolumes},
+        volumeNamesFree},
     ServiceCheck{{"service.mount-own-name", Severity::Error,
                   "claims do not have the names of volumes that checkpoints need"},
-                 ownNames},
-    ServiceCheck{{"service.mount-own-point", Severity::Error, "nothing is mounted where the operator does"},
-                 ownPoints},
+                 operatorVolumeNames},
+    ServiceCheck{{"service.mount-own-point", Severity::Error,
+                  "nothing is mounted at the paths of the operator's mounts"},
+                 operatorMountPaths},
     ServiceCheck{{"service.mount-own-replaced", Severity::Warning,
-                  "volumes and mounts for checkpoints are the operator's"},
-                 ownReplaced},
+                  "the operator provides volumes and mounts for checkpoints"},
+                 replacedOperatorMounts},
     ServiceCheck{{"service.mount-reserved", Severity::Warning,
-                  "a claim has the name of one of the operator's volumes"},
+                  "claims do not have the names of the operator's volumes"},
                  reservedNames},
     ServiceCheck{
         {"service.mount-point-odd", Severity::Warning, "mount points should be absolute, without ':'"},
-        oddPoints},
-    ServiceCheck{{"service.cache-mounts", Severity::Warning, "one mount is the compilation cache"}, oneCache},
+        unusualMountPaths},
+    ServiceCheck{{"service.cache-mounts", Severity::Warning, "one mount is the compilation cache"},
+                 singleCache},
 };
 
 }  // namespace

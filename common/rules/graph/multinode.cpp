@@ -1,4 +1,4 @@
-// Services on several nodes (quirks pod-Q23, pod-Q31, pod-Q38, pod-Q40).
+// Multinode services (quirks pod-Q23, pod-Q31, pod-Q38, pod-Q40).
 
 #include <fmt/format.h>
 
@@ -19,33 +19,34 @@ void gpuCount(const Service& service, const Report& report) {
   const render::GpuCount counted = render::countedGpus(service.spec);
   if (counted.number > 0) return;
   report.required(service.path / (counted.field.empty() ? Path{"resources.limits.gpu"} : counted.field),
-                  "multinode TensorRT-LLM starts one process for each GPU");
+                  "must be set because multinode TensorRT-LLM starts one process per GPU");
 }
 
-/// Where nothing runs at all, rendering tells that (quirk dec-4).
-void flagsPlaced(const Service& service, const Report& report) {
+/// Rendering reports a service that runs nothing at all (quirk dec-4).
+void flagsCanBeAdded(const Service& service, const Report& report) {
   const std::string& framework = service.framework.name;
   const Value* main = service.mainContainer();
   if (!service.multinode() || main == nullptr) return;
   if (framework != model::kVllm && framework != model::kSglang) return;
   const bool args = !isEmptyList(json::find(main, "args"));
   const auto command = textsOf(json::find(main, "command"));
-  // Nor does a shell without text.
+  // A shell without a script runs nothing either.
   if (!args && (command.empty() || command.back() == "-c")) return;
   if (render::takesFlags(*main, framework)) return;
-  const Value* handedDown = service.graph.isGraph ? service.graph.annotations : nullptr;
+  const Value* graphAnnotations = service.graph.isGraph ? service.graph.annotations : nullptr;
   if (framework == model::kVllm &&
-      !render::vllmNeedsFlags(*main, service.spec, {service.annotations(), handedDown})) {
+      !render::vllmNeedsFlags(*main, service.spec, {service.annotations(), graphAnnotations})) {
     return;
   }
   const At at = service.at(kMainContainer);
   report.warn(
       args ? at / "args" : at / "command",
-      fmt::format("runs no python -m dynamo.{}: the flags that join the nodes cannot be added", framework));
+      fmt::format("does not run python -m dynamo.{}: the operator cannot add the flags that join the nodes",
+                  framework));
 }
 
-/// The leader answers for the workers: vLLM's and SGLang's lose all probes, TensorRT-LLM's keep one of the
-/// sshd.
+/// Only the leader keeps the probes. Workers of vLLM and SGLang have none, and those of TensorRT-LLM have one
+/// for sshd.
 void droppedProbes(const Service& service, const Report& report) {
   const std::string& framework = service.framework.name;
   if (!service.multinode() || framework == model::kNoop) return;
@@ -54,7 +55,7 @@ void droppedProbes(const Service& service, const Report& report) {
       const Value* holder = inContainer ? service.mainContainer() : &service.spec;
       if ((!inContainer && probe == "startupProbe") || json::findObject(holder, probe) == nullptr) continue;
       const At at = inContainer ? service.at(kMainContainer) : At{service.path};
-      report.warn(at / probe, "is used in the leader's pod only; worker pods have none");
+      report.warn(at / probe, "is used only in the leader's pod; worker pods do not have it");
     }
   }
 }
@@ -63,10 +64,10 @@ constexpr std::array kChecks = {
     ServiceCheck{{"service.trtllm-gpus", Severity::Error, "multinode TensorRT-LLM needs a number of GPUs"},
                  gpuCount},
     ServiceCheck{{"service.node-flags", Severity::Warning,
-                  "the command of an engine on several nodes has a place for its flags"},
-                 flagsPlaced},
+                  "the operator can add flags to the command of a multinode engine"},
+                 flagsCanBeAdded},
     ServiceCheck{{"service.probes-dropped", Severity::Warning,
-                  "probes of multinode services hold for the leader only"},
+                  "probes of multinode services apply only to the leader"},
                  droppedProbes},
 };
 

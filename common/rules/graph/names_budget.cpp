@@ -1,5 +1,5 @@
-// Names and label values of children that follow from the names of graphs and services (quirks child-Q8,
-// child-Q19, pod-Q27). Only what the kind of the child would refuse is refused here.
+// Names and label values of children are derived from the names of graphs and services (quirks child-Q8,
+// child-Q19, pod-Q27). The rules reject only names that the API server would reject in a child.
 
 #include <fmt/format.h>
 
@@ -19,10 +19,10 @@ namespace {
 constexpr std::string_view kHashShown = "-<8 digits>";
 constexpr std::size_t kHashLength = 9;  // "-" and 8 hex digits
 
-/// A child's name or label value that holds the name in question.
+/// A name or label value of a child that contains the name of the graph or service.
 struct Derived {
   std::string what;   ///< "Service"
-  std::string shown;  ///< the name as it would be, the hash left open
+  std::string shown;  ///< the resulting name, with a placeholder for the hash
   std::size_t length = 0;
 };
 
@@ -42,8 +42,8 @@ std::string clause(const Derived& name) {
 
 // The graph's own name
 
-/// The label value or name that leaves the graph's name the least room.
-std::optional<Derived> worstOfGraph(const Graph& graph) {
+/// The label value or name that leaves the least room for the graph's name; nullopt when all fit.
+std::optional<Derived> longestOfGraph(const Graph& graph) {
   std::vector<Derived> all;
   all.push_back(derived(fmt::format("label {}", api::label::kGraph), std::string{graph.graphName}));
   const auto any = [&](auto what) { return std::any_of(graph.services.begin(), graph.services.end(), what); };
@@ -53,18 +53,18 @@ std::optional<Derived> worstOfGraph(const Graph& graph) {
     all.push_back(derived(fmt::format("label {}", api::label::kNamespace),
                           model::dynamoNamespace(false, graph.namespaceName, graph.graphName)));
   }
-  const auto worst = std::max_element(all.begin(), all.end(),
-                                      [](const Derived& a, const Derived& b) { return a.length < b.length; });
-  return tooLong(*worst) ? std::optional{*worst} : std::nullopt;
+  const auto longest = std::max_element(
+      all.begin(), all.end(), [](const Derived& a, const Derived& b) { return a.length < b.length; });
+  return tooLong(*longest) ? std::optional{*longest} : std::nullopt;
 }
 
 void graphNameLength(const Graph& graph, const Report& report) {
   if (graph.graphName.empty()) return;
-  const auto worst = worstOfGraph(graph);
-  if (!worst) return;
-  const std::size_t room = k8s::kMaxLabelLength + graph.graphName.size() - worst->length;
+  const auto longest = longestOfGraph(graph);
+  if (!longest) return;
+  const std::size_t room = k8s::kMaxLabelLength + graph.graphName.size() - longest->length;
   report.tooLong("metadata.name", fmt::format("may not be more than {} bytes (it has {}): {}", room,
-                                              graph.graphName.size(), clause(*worst)));
+                                              graph.graphName.size(), clause(*longest)));
 }
 
 bool startsWithDigit(std::string_view name) {
@@ -89,7 +89,8 @@ void graphNameStart(const Graph& graph, const Report& report) {
 // Service keys
 
 void keySyntax(const Service& service, const Report& report) {
-  if (service.key.empty()) return report.invalid(service.path, service.key, "a service must have a name");
+  if (service.key.empty())
+    return report.invalid(service.path, service.key, "the name of a service must not be empty");
   if (const std::string problem = k8s::labelValueProblem(service.key); !problem.empty()) {
     report.invalid(service.path, service.key,
                    fmt::format("is used as the value of label {}: {}", api::label::kComponent, problem));
@@ -100,7 +101,7 @@ void keySyntax(const Service& service, const Report& report) {
   const std::string problem = k8s::dns1123SubdomainProblem(name);
   if (problem.empty()) return;
   report.invalid(service.path, service.key,
-                 fmt::format("{}, the name of its children, {}", showValue(name), problem));
+                 fmt::format("names its children {}: {}", showValue(name), problem));
 }
 
 void keysDistinct(const Graph& graph, const Report& report) {
@@ -114,7 +115,7 @@ void keysDistinct(const Graph& graph, const Report& report) {
   }
 }
 
-/// Grove refuses a set with two cliques of one name, and all children with it.
+/// Grove rejects a PodCliqueSet in which two cliques have the same name.
 void cliquesDistinct(const Graph& graph, const Report& report) {
   if (graph.withoutGrove()) return;
   std::map<std::string, const Service*, std::less<>> seen;
@@ -123,7 +124,7 @@ void cliquesDistinct(const Graph& graph, const Report& report) {
     for (const std::string_view role : {"-ldr", "-wkr"}) {
       const std::string name = service.multinode() ? base + std::string{role} : base;
       const auto [first, isNew] = seen.emplace(name, &service);
-      // Equal keys are keysDistinct's.
+      // keysDistinct() reports equal keys.
       if (isNew || k8s::lowerAscii(first->second->key) == base) continue;
       report.duplicate(
           service.path, service.key,
@@ -133,8 +134,9 @@ void cliquesDistinct(const Graph& graph, const Report& report) {
   }
 }
 
-/// Names in the component pathway of a DynamoComponentDeployment called `name`.
-std::optional<Derived> tooLongOfDeployment(const Service& service, Derived name) {
+/// The overlong name that the component pathway derives from the name of a DynamoComponentDeployment; nullopt
+/// when all names fit.
+std::optional<Derived> overlongChildName(const Service& service, Derived name) {
   if (!service.multinode()) {
     name.what = service.hasService() ? "Service" : fmt::format("label {}", api::label::kSelector);
   } else if (service.graph.policy.lwsDisabled) {
@@ -153,16 +155,16 @@ std::optional<Derived> tooLongOfDeployment(const Service& service, Derived name)
 
 void keyLength(const Service& service, const Report& report) {
   const Graph& graph = service.graph;
-  // Where Grove may run the graph, its own rule is tighter.
+  // Where Grove may run the graph, groveKeyLength() has a lower limit.
   if (graph.name.empty() || !graph.withoutGrove()) return;
   Derived name = derived("", model::componentName(graph.name, service.key));
   if (api::isWorkerType(service.type)) {
     name.shown += kHashShown;
     name.length += kHashLength;
   }
-  if (const auto worst = tooLongOfDeployment(service, std::move(name))) {
+  if (const auto longest = overlongChildName(service, std::move(name))) {
     report.tooLong(service.path,
-                   fmt::format("{}: shorten the name of the graph or of the service", clause(*worst)),
+                   fmt::format("{}: shorten the name of the graph or of the service", clause(*longest)),
                    service.key);
   }
 }
@@ -178,26 +180,26 @@ void groveKeyLength(const Service& service, const Report& report) {
   report.tooLong(
       service.path,
       fmt::format("graph {} ({} bytes) and service {} ({} bytes{}) together have {} bytes, at most {} are "
-                  "allowed in names of Grove's pods",
+                  "allowed in names of Grove pods",
                   showValue(service.graph.name), graph, showValue(service.key), key,
-                  service.multinode() ? ", once more with \"-ldr\"" : "", length, api::kMaxGroveName),
+                  service.multinode() ? ", counted twice, plus \"-ldr\"" : "", length, api::kMaxGroveName),
       service.key);
 }
 
 // DynamoComponentDeployments
 
 void componentNameLength(const Graph& graph, const Report& report) {
-  // Labels leave a name of a deployment on its own less room.
-  if (graph.name.empty() || (graph.graphName == graph.name && worstOfGraph(graph))) return;
-  const auto worst = tooLongOfDeployment(graph.services.front(), derived("", std::string{graph.name}));
-  if (!worst) return;
-  const std::size_t room = k8s::kMaxLabelLength + graph.name.size() - worst->length;
+  // standaloneNameLength() reports the lower limit that labels set.
+  if (graph.name.empty() || (graph.graphName == graph.name && longestOfGraph(graph))) return;
+  const auto longest = overlongChildName(graph.services.front(), derived("", std::string{graph.name}));
+  if (!longest) return;
+  const std::size_t room = k8s::kMaxLabelLength + graph.name.size() - longest->length;
   report.tooLong("metadata.name", fmt::format("may not be more than {} bytes (it has {}): {}", room,
-                                              graph.name.size(), clause(*worst)));
+                                              graph.name.size(), clause(*longest)));
 }
 
 void standaloneNameLength(const Graph& graph, const Report& report) {
-  // A graph's name was judged with the graph; one from a label is not this object's.
+  // The name of another graph is checked with that graph.
   if (graph.graphName == graph.name) graphNameLength(graph, report);
 }
 
@@ -223,7 +225,7 @@ constexpr std::array kGraphNameChecks = {
 
 constexpr std::array kServiceNameChecks = {
     ServiceCheck{{"dgd.service-name", Severity::Error,
-                  "a service's name must be good for labels and names of its children"},
+                  "a service's name is a valid label value and part of valid names of children"},
                  keySyntax},
     ServiceCheck{
         {"dgd.service-name-length", Severity::Error, "names of a service's children have at most 63 bytes"},
@@ -237,7 +239,7 @@ constexpr std::array kComponentNameChecks = {
     GraphCheck{{"dcd.name-length", Severity::Error, "names of children have at most 63 bytes"},
                componentNameLength},
     GraphCheck{{"dcd.graph-name-length", Severity::Error,
-                "labels made of the name have at most 63 bytes, without a graph above it"},
+                "labels made of the name have at most 63 bytes in a component deployment without an owner"},
                standaloneNameLength},
     GraphCheck{{"dcd.name-start", Severity::Error, "names of Services start with a letter"}, graphNameStart},
     GraphCheck{{"dcd.service-name", Severity::Error, "serviceName is a label value"}, serviceNameSyntax},

@@ -1,5 +1,6 @@
-// Whether an engine finds the GPUs that its flags want. What is not certain is left alone: GPUs that come by
-// other ways than resources, sizes that stand in files or variables, processes that others start.
+// Compares the parallel sizes in an engine's flags with the GPUs of its pods. Uncertain cases are skipped:
+// GPUs that do not come from resources, sizes in files or variables, and processes that another program
+// starts.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,7 +27,7 @@ constexpr std::array<std::string_view, 2> kVllmPipeline = {"--pipeline-parallel-
 constexpr std::array<std::string_view, 2> kVllmData = {"--data-parallel-size", "-dp"};
 constexpr std::array<std::string_view, 5> kVllmUnknown = {
     "--config", "--device", "--distributed-executor-backend", "--headless", "--nnodes"};
-/// Others run the other ranks.
+/// With these flags other pods run the other ranks.
 constexpr std::array<std::string_view, 13> kVllmOwnRank = {"--data-parallel-address",
                                                            "--data-parallel-backend",
                                                            "--data-parallel-external-lb",
@@ -44,19 +45,19 @@ constexpr std::array<std::string_view, 3> kSglangTensor = {"--tensor-parallel-si
 constexpr std::array<std::string_view, 3> kSglangPipeline = {"--pipeline-parallel-size", "--pp-size", "--pp"};
 constexpr std::array<std::string_view, 3> kSglangData = {"--data-parallel-size", "--dp-size", "--dp"};
 constexpr std::array<std::string_view, 4> kSglangUnknown = {"--config", "--device", "--nnodes", "--use-ray"};
-/// Attention's data parallelism divides the tensor's.
+/// Data-parallel attention divides the tensor-parallel group.
 constexpr std::array<std::string_view, 1> kSglangOwnRank = {"--enable-dp-attention"};
 constexpr std::array<std::string_view, 1> kTrtllmTensor = {"--tensor-parallel-size"};
 constexpr std::array<std::string_view, 1> kTrtllmPipeline = {"--pipeline-parallel-size"};
-/// Its file wins over the flags.
+/// The files of these flags take precedence over other flags.
 constexpr std::array<std::string_view, 2> kTrtllmUnknown = {"--config", "--extra-engine-args"};
 constexpr std::string_view kTrtllmOverride = "--override-engine-args";
 
 struct Engine {
   std::string_view name;
   Names tensor, pipeline, data;
-  Names unknown;  ///< flags with which the sizes say nothing certain
-  Names ownRank;  ///< flags with which the data parallel size is not this pod's
+  Names unknown;  ///< flags that make the sizes uncertain
+  Names ownRank;  ///< flags with which the data-parallel size does not add GPUs to this pod
 };
 
 constexpr std::array<Engine, 3> kEngines = {{
@@ -65,7 +66,7 @@ constexpr std::array<Engine, 3> kEngines = {{
     {model::kTrtllm, kTrtllmTensor, kTrtllmPipeline, {}, kTrtllmUnknown, {}},
 }};
 
-/// A word of a command, and the item of the container that it stands in.
+/// A word of a command and the item of the process that contains it.
 struct Word {
   std::string text;
   std::size_t item;  ///< of the process
@@ -92,7 +93,7 @@ std::optional<long long> numberIn(std::string_view text) {
   return whole && value > 0 ? std::optional{value} : std::nullopt;
 }
 
-/// The number behind `key` in the text of a Python or JSON dictionary.
+/// The number after `key` in the text of a Python or JSON dictionary.
 std::optional<long long> numberOf(std::string_view key, std::string_view text) {
   const std::size_t at = text.find(key);
   if (at == std::string_view::npos) return std::nullopt;
@@ -112,7 +113,7 @@ void readOverride(const Word& word, std::string_view text, Sizes& sizes) {
   }
 }
 
-/// The sizes in the command's flags; of a flag given twice the last counts.
+/// The sizes in the flags of a command. The last value of a repeated flag is used.
 Sizes sizesIn(const std::vector<Word>& words, const Engine& engine) {
   Sizes sizes;
   bool ownRank = false;
@@ -143,7 +144,7 @@ Sizes sizesIn(const std::vector<Word>& words, const Engine& engine) {
 }
 
 /// Whether the command starts the engine: python3 -m dynamo.vllm.
-bool starts(const std::vector<Word>& words, const Engine& engine) {
+bool startsEngine(const std::vector<Word>& words, const Engine& engine) {
   const std::string module = fmt::format("dynamo.{}", engine.name);
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     const std::string_view next = words[i + 1].text;
@@ -172,8 +173,8 @@ bool listsAny(const Value* object, std::string_view field) {
   return !isEmptyList(json::find(object, field));
 }
 
-/// Whether a container may see other GPUs than its resources name.
-bool seesOthers(const Service& service) {
+/// Whether a container may use GPUs beyond those of its resources.
+bool mayUseOtherGpus(const Service& service) {
   const Value* main = service.mainContainer();
   const Value* own = json::findObject(main, "resources");
   if (listsAny(json::findObject(&service.spec, "resources"), "claims") || listsAny(own, "claims"))
@@ -195,9 +196,9 @@ bool isGpu(std::string_view resource) {
   return name.find("gpu") != std::string::npos || name.find("mig-") != std::string::npos;
 }
 
-/// GPUs of one pod, parts of GPUs among them; nullopt when nothing says.
+/// The number of GPUs of one pod, including parts of GPUs; nullopt when it is unknown.
 std::optional<long long> gpusOf(const Service& service) {
-  if (seesOthers(service)) return std::nullopt;
+  if (mayUseOtherGpus(service)) return std::nullopt;
   const Value* resources = json::findObject(&service.spec, "resources");
   const std::string_view type = render::gpuResource(resources);
   std::map<std::string_view, long long> gpus;
@@ -205,8 +206,8 @@ std::optional<long long> gpusOf(const Service& service) {
     if (name != type && !isGpu(name)) return;
     const auto quantity = k8s::parseQuantity(k8s::quantityText(value).value_or(""));
     constexpr long long kUnit = 1'000'000'000;
-    constexpr decltype(quantity->nano) kMost = INT64_MAX;
-    gpus[name] = quantity ? static_cast<long long>(std::clamp(quantity->nano / kUnit, {}, kMost)) : 0;
+    constexpr decltype(quantity->nano) kMax = INT64_MAX;
+    gpus[name] = quantity ? static_cast<long long>(std::clamp(quantity->nano / kUnit, {}, kMax)) : 0;
   };
   forEachMember(json::findObject(json::findObject(service.mainContainer(), "resources"), "limits"), add);
   forEachMember(json::findObject(json::findObject(resources, "limits"), "custom"), add);
@@ -221,7 +222,7 @@ std::optional<long long> gpusOf(const Service& service) {
   return all > 0 ? std::optional{all} : std::nullopt;
 }
 
-void judge(const Sizes& sizes, long long gpus, const Process& process, const Report& report) {
+void compareWithGpus(const Sizes& sizes, long long gpus, const Process& process, const Report& report) {
   const Service& service = *process.service;
   long long needed = 1;
   std::vector<std::string> factors;
@@ -254,10 +255,10 @@ void parallelSizes(const Service& service, const Report& report) {
   if (std::none_of(process.items.begin(), process.items.end(), namesModule)) return;
   for (const std::vector<Word>& command : commandsOf(process)) {
     for (const Engine& engine : kEngines) {
-      if (!starts(command, engine)) continue;
+      if (!startsEngine(command, engine)) continue;
       const Sizes sizes = sizesIn(command, engine);
       if (!sizes.certain) continue;
-      if (const auto gpus = gpusOf(service)) judge(sizes, *gpus, process, report);
+      if (const auto gpus = gpusOf(service)) compareWithGpus(sizes, *gpus, process, report);
     }
   }
 }

@@ -18,7 +18,7 @@ bool isShellOption(std::string_view word) {
   return one && word.find_first_not_of("cefilnouvx", 1) == std::string_view::npos;
 }
 
-/// The item behind the shell's options where one of them is -c.
+/// The index of the script after the shell's options; nullopt without -c.
 std::optional<std::size_t> scriptIn(const std::vector<std::string_view>& items) {
   bool text = false;
   std::size_t i = 1;
@@ -32,7 +32,7 @@ std::optional<std::size_t> scriptIn(const std::vector<std::string_view>& items) 
   return text && i < items.size() ? std::optional{i} : std::nullopt;
 }
 
-/// What the operator runs where the service does not say (common/defaults/components.yaml).
+/// The operator's command for a service without one (common/model/components.yaml).
 std::vector<std::string_view> defaultCommand(std::string_view type) {
   if (type == api::kEpp) return {};
   if (type == api::kFrontend) return {"python3"};
@@ -83,7 +83,7 @@ std::vector<std::vector<std::string>> commandsIn(std::string_view script) {
   for (std::size_t i = 0; i < script.size(); ++i) {
     const char c = script[i];
     if (c == '\\' && quote != '\'' && i + 1 < script.size()) {
-      if (script[++i] == '\n') continue;  // the line goes on
+      if (script[++i] == '\n') continue;  // an escaped line break continues the line
       word += script[i];
       inWord = true;
     } else if (quote != 0 || c == '\'' || c == '"') {

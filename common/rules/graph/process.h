@@ -15,9 +15,9 @@ struct Process {
   const Service* service = nullptr;
   std::vector<std::string_view> items;  ///< the command, then the arguments
   std::size_t arguments = 0;            ///< index of the first argument
-  bool ownCommand = false;              ///< the command is the service's, not the operator's
+  bool ownCommand = false;              ///< the command is the service's, not the operator's default
   bool shell = false;                   ///< the first item is a shell
-  std::optional<std::size_t> script;    ///< the item that the shell runs as its text
+  std::optional<std::size_t> script;    ///< index of the item that the shell runs as its script
 
   /// "spec.services[a].extraPodSpec.mainContainer.args[0]"; the list itself for the operator's command.
   Path field(std::size_t item) const;
@@ -25,13 +25,13 @@ struct Process {
   At list(std::size_t item) const;
 };
 
-/// With the operator's command where the service has none. `service` must outlive it.
+/// Uses the operator's default command when the service has none. `service` must outlive the result.
 Process processOf(const Service& service);
 
-/// The commands of a shell's text, each as its words without quotes. Nothing is expanded.
+/// Splits a shell script into its commands, each a list of words without quotes. Nothing is expanded.
 std::vector<std::vector<std::string>> commandsIn(std::string_view script);
 
-/// Sizes of tensor, pipeline and data parallelism that need more GPUs than the pods have.
+/// Warns of parallel sizes that need more GPUs than the pods have.
 void parallelSizes(const Service& service, const Report& report);
 
 }  // namespace dynamo::rules

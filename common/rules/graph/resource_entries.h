@@ -25,11 +25,11 @@ inline Path customPath(const Service& service, std::string_view kind, std::strin
   return itemPath(service, kind, "custom").key(resource);
 }
 
-/// One quantity of the block: where it stands and which resource of the container it is.
+/// One quantity of the block, with its place and the resource of the container that it sets.
 struct ResourceEntry {
   const Service& service;
   std::string_view kind;
-  std::string_view member;  ///< empty: it stands in `custom`
+  std::string_view member;  ///< empty for an entry of `custom`
   std::string_view resource;
   std::string_view text;
 
@@ -43,8 +43,8 @@ inline std::string_view gpuType(const Service& service) {
   return render::gpuResource(json::findObject(&service.spec, "resources"));
 }
 
-/// What becomes part of the container: empty texts do not (but in `custom` they are told), nor does a GPU
-/// request beside a GPU limit.
+/// Calls `each` for every entry that becomes part of the container. It skips empty texts, except in `custom`,
+/// where they are errors, and a GPU request next to a GPU limit.
 template <typename Each>
 void forEachEntry(const Service& service, std::string_view kind, Each each) {
   const json::Value* item = itemOf(service, kind);
@@ -66,10 +66,10 @@ void forEachEntry(const Service& service, Each each) {
   for (const std::string_view kind : kResourceKinds) forEachEntry(service, kind, each);
 }
 
-// What is doubtful (doubtful_resources.cpp)
+// Warnings about probable mistakes (doubtful_resources.cpp)
 void gpuRequest(const Service& service, const Report& report);
-void oddAmounts(const Service& service, const Report& report);
-void oddGpus(const Service& service, const Report& report);
+void unlikelyAmounts(const Service& service, const Report& report);
+void unlikelyGpus(const Service& service, const Report& report);
 void emptyAmounts(const Service& service, const Report& report);
 
 }  // namespace dynamo::rules

@@ -1,4 +1,4 @@
-// The `resources` block of services, whose quantities are texts (quirks pod-Q1, a1-Q11).
+// The `resources` block of services, whose quantities are strings (quirks pod-Q1, a1-Q11).
 
 #include <fmt/format.h>
 
@@ -19,8 +19,8 @@ using Amount = decltype(k8s::Quantity::nano);
 constexpr Amount kUnit = 1'000'000'000;
 constexpr std::string_view kHugepages = "hugepages-";
 
-/// Requests of these equal their limits.
-bool isFixed(std::string_view name) {
+/// Whether requests of the resource must equal its limits.
+bool isNotOvercommittable(std::string_view name) {
   return !k8s::isNativeResource(name) || name.starts_with(kHugepages);
 }
 
@@ -31,7 +31,7 @@ void quantities(const Service& service, const Report& report) {
     if (!quantity) return report.invalid(entry.path(), entry.text, problem);
     if (quantity->nano < 0) {
       report.invalid(entry.path(), entry.text, "must be greater than or equal to 0");
-    } else if (isFixed(entry.resource) && quantity->nano % kUnit != 0) {
+    } else if (isNotOvercommittable(entry.resource) && quantity->nano % kUnit != 0) {
       report.invalid(entry.path(), entry.text, "must be an integer");
     }
   });
@@ -57,7 +57,8 @@ void resourceNames(const Service& service, const Report& report) {
 
 using Amounts = std::map<std::string_view, std::pair<Amount, std::string>>;
 
-/// Requests or limits of the main container: mainContainer's under the block's. Only what parses.
+/// Requests or limits of the main container. The block takes precedence over mainContainer. Amounts that do
+/// not parse are skipped.
 Amounts amounts(const Service& service, std::string_view kind) {
   Amounts all;
   const auto add = [&](std::string_view name, std::string_view text) {
@@ -75,21 +76,21 @@ void requestsWithinLimits(const Service& service, const Report& report) {
   const Amounts limits = amounts(service, "limits");
   const Value* given = itemOf(service, "limits");
   forEachEntry(service, "requests", [&](const ResourceEntry& entry) {
-    // A GPU request alone is the limit, too (quirk pod-Q1).
+    // A GPU request without a limit becomes the limit, too (quirk pod-Q1).
     if (entry.isGpu()) return;
     const auto request = k8s::parseQuantity(entry.text);
     const auto limit = limits.find(entry.resource);
     if (!request || !k8s::quantityProblem(entry.text).empty()) return;
     if (limit == limits.end()) {
-      // A limit that is there but unreadable has its own error.
-      const bool unreadable = json::find(json::findObject(given, "custom"), entry.resource) != nullptr;
-      if (!isFixed(entry.resource) || unreadable) return;
+      // A limit that cannot be parsed has its own error.
+      const bool unparsable = json::find(json::findObject(given, "custom"), entry.resource) != nullptr;
+      if (!isNotOvercommittable(entry.resource) || unparsable) return;
       report.required(customPath(service, "limits", entry.resource),
-                      "a limit equal to the request: this resource cannot be overcommitted");
+                      "must equal the request because this resource cannot be overcommitted");
       return;
     }
     const auto& [amount, text] = limit->second;
-    if (isFixed(entry.resource) && request->nano != amount) {
+    if (isNotOvercommittable(entry.resource) && request->nano != amount) {
       report.invalid(entry.path(), entry.text, fmt::format("must equal the limit of {}", text));
     } else if (request->nano > amount) {
       report.invalid(entry.path(), entry.text,
@@ -98,16 +99,16 @@ void requestsWithinLimits(const Service& service, const Report& report) {
   });
 }
 
-void hugepagesNeedMore(const Service& service, const Report& report) {
+void hugepagesNeedCpuOrMemory(const Service& service, const Report& report) {
   for (const std::string_view kind : kResourceKinds) {
     const Amounts all = amounts(service, kind);
     if (all.contains("cpu") || all.contains("memory")) return;
   }
-  std::set<std::string_view> told;
+  std::set<std::string_view> reported;
   for (const std::string_view kind : {"limits", "requests"}) {
     forEachEntry(service, kind, [&](const ResourceEntry& entry) {
-      if (!entry.resource.starts_with(kHugepages) || !told.insert(entry.resource).second) return;
-      report.forbidden(entry.path(), "needs cpu or memory beside it");
+      if (!entry.resource.starts_with(kHugepages) || !reported.insert(entry.resource).second) return;
+      report.forbidden(entry.path(), "huge pages require cpu or memory");
     });
   }
 }
@@ -129,10 +130,10 @@ void claims(const Service& service, const Report& report) {
                   const At place = claimsAt[i];
                   const At field = place / "name";
                   const std::string_view name = json::findText(&claim, "name");
-                  if (name.empty()) return report.required(field, "the name of a claim");
+                  if (name.empty()) return report.required(field, "must name a claim");
                   if (!seen.insert(keyOf(claim)).second) report.duplicate(field, keyOf(claim));
                   if (!known.contains(name)) {
-                    report.notFound(field, name, "no such claim in extraPodSpec.resourceClaims");
+                    report.notFound(field, name, "must be one of the names in extraPodSpec.resourceClaims");
                   }
                 });
 }
@@ -141,25 +142,25 @@ constexpr std::array kChecks = {
     ServiceCheck{{"service.quantity", Severity::Error,
                   "amounts are quantities, not negative, whole for GPUs and other devices"},
                  quantities},
-    ServiceCheck{
-        {"service.resource-name", Severity::Error, "custom resources and GPU types are names of resources"},
-        resourceNames},
+    ServiceCheck{{"service.resource-name", Severity::Error,
+                  "custom resources and GPU types have valid names of resources"},
+                 resourceNames},
     ServiceCheck{{"service.request-limit", Severity::Error,
                   "requests are within limits, and equal to them for devices and huge pages"},
                  requestsWithinLimits},
-    ServiceCheck{{"service.hugepages", Severity::Error, "huge pages need cpu or memory beside them"},
-                 hugepagesNeedMore},
-    ServiceCheck{
-        {"service.resource-claim", Severity::Error, "claims are in extraPodSpec.resourceClaims, each once"},
-        claims},
+    ServiceCheck{{"service.hugepages", Severity::Error, "huge pages require cpu or memory"},
+                 hugepagesNeedCpuOrMemory},
+    ServiceCheck{{"service.resource-claim", Severity::Error,
+                  "claims are listed in extraPodSpec.resourceClaims, each once"},
+                 claims},
     ServiceCheck{{"service.gpu-request", Severity::Warning, "pods get limits.gpu, not requests.gpu"},
                  gpuRequest},
     ServiceCheck{
-        {"service.amount-odd", Severity::Warning, "amounts of cpu and memory that are probably mistyped"},
-        oddAmounts},
-    ServiceCheck{{"service.gpu-odd", Severity::Warning, "GPUs are counted, in one place"}, oddGpus},
-    ServiceCheck{{"service.amount-empty", Severity::Warning, "an amount that is given is not empty"},
-                 emptyAmounts},
+        {"service.amount-odd", Severity::Warning, "amounts of cpu and memory do not look like typing errors"},
+        unlikelyAmounts},
+    ServiceCheck{{"service.gpu-odd", Severity::Warning, "the number of GPUs is given in one place"},
+                 unlikelyGpus},
+    ServiceCheck{{"service.amount-empty", Severity::Warning, "an amount is not empty"}, emptyAmounts},
 };
 
 }  // namespace

@@ -34,15 +34,15 @@ const Value* orderOf(const Graph& graph) {
 
 void idRequired(const Graph& graph, const Report& report) {
   if (restartOf(graph) == nullptr || !json::findText(restartOf(graph), "id").empty()) return;
-  report.required("spec.restart.id", "any new text restarts the graph");
+  report.required("spec.restart.id", "must be set: any new value restarts the graph");
 }
 
 void parallelHasNoOrder(const Graph& graph, const Report& report) {
   if (!isParallel(graph) || orderOf(graph) == nullptr) return;
-  report.forbidden(kOrderPath, "may not be set with type Parallel, which restarts all services at once");
+  report.forbidden(kOrderPath, "may not be set when type is Parallel, which restarts all services at once");
 }
 
-/// Null services count: they are keys.
+/// The keys of spec.services, including those of null services.
 std::vector<std::string_view> serviceNames(const Graph& graph) {
   std::vector<std::string_view> names;
   const Value* services = json::findObject(graph.spec, "services");
@@ -52,7 +52,7 @@ std::vector<std::string_view> serviceNames(const Graph& graph) {
   return names;
 }
 
-/// A good order is a permutation of all services.
+/// An order must be a permutation of all services.
 void orderIsComplete(const Graph& graph, const Report& report) {
   const Value* order = orderOf(graph);
   if (isParallel(graph) || order == nullptr) return;
@@ -76,7 +76,7 @@ void orderIsComplete(const Graph& graph, const Report& report) {
   std::vector<std::string_view> left;
   std::copy_if(known.begin(), known.end(), std::back_inserter(left),
                [&](std::string_view name) { return !named.contains(name); });
-  // Each wrong name probably stands for one that is missing.
+  // A wrong name is probably a misspelt missing one, which is not reported again.
   if (left.size() <= wrong) return;
   report.refused(kOrderPath, fmt::format("must name every service; missing: {}", fmt::join(left, ", ")));
 }

@@ -1,5 +1,5 @@
-// Rules of one service, or of a component deployment's spec, that need no file of their own (quirks dec-3,
-// pod-Q11b, pod-Q33b, adm-Q10, a1-Q12).
+// Rules of one service, or of a component deployment's spec, without a file of their own (quirks pod-Q11b,
+// pod-Q33b, adm-Q10, a1-Q12).
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ void dynamoNamespace(const Service& service, const Report& report) {
   const bool global = json::findBool(&service.spec, "globalDynamoNamespace").value_or(false);
   const std::string used =
       model::dynamoNamespace(global, service.graph.namespaceName, service.graph.graphName);
-  // The operator itself fills it in on component deployments.
+  // The operator sets this value on component deployments.
   if (given.empty() || (!service.graph.isGraph && given == used)) return;
   report.warn(service.at("dynamoNamespace"),
               fmt::format("is deprecated and ignored: {} is used", showValue(used)));
@@ -43,33 +43,28 @@ void sharedMemorySize(const Service& service, const Report& report) {
   const At field = service.at("sharedMemory.size");
   const Value* size = json::find(memory, "size");
   const auto text = size == nullptr ? std::nullopt : k8s::quantityText(*size);
-  if (!text) return report.required(field, "unless disabled is true");
+  if (!text) return report.required(field, "must be set unless disabled is true");
   if (const std::string problem = k8s::quantityProblem(*text); !problem.empty()) {
     return report.invalid(field, *text, problem);
   }
   const auto quantity = k8s::parseQuantity(*text);
   if (quantity && quantity->nano <= 0) {
-    report.invalid(field, *text, "must be greater than zero; to have none set disabled: true");
+    report.invalid(field, *text, "must be greater than zero; set disabled: true for no shared memory");
   }
-}
-
-void autoscaling(const Service& service, const Report& report) {
-  if (service.member("autoscaling") == nullptr) return;
-  report.warn(service.at("autoscaling"), "is deprecated and ignored: use scalingAdapter");
 }
 
 void componentType(const Service& service, const Report& report) {
   const auto& known = api::kComponentTypes;
   if (service.type.empty() || std::find(known.begin(), known.end(), service.type) != known.end()) return;
   report.warn(service.at("componentType"),
-              fmt::format("{} is not known: base defaults are used{}", showValue(service.type),
+              fmt::format("{} is not a known type: the base defaults are used{}", showValue(service.type),
                           Suggestions{known}(service.type)));
 }
 
 void subComponentType(const Service& service, const Report& report) {
   constexpr std::array<std::string_view, 2> kKnown = {api::kPrefill, api::kDecode};
   const std::string_view type = json::findText(&service.spec, "subComponentType");
-  // What is no label value has its own error.
+  // A text that is not a valid label value has its own error.
   if (type.empty() || !k8s::labelValueProblem(type).empty()) return;
   if (std::find(kKnown.begin(), kKnown.end(), type) != kKnown.end()) return;
   report.warn(service.at("subComponentType"),
@@ -91,7 +86,7 @@ void typeLabels(const Service& service, const Report& report) {
 void modelReference(const Service& service, const Report& report) {
   const Value* model = json::findObject(&service.spec, "modelRef");
   if (model == nullptr || !json::findText(model, "name").empty()) return;
-  report.required(service.at("modelRef.name"), "the model that the service serves");
+  report.required(service.at("modelRef.name"), "must name the model that the service serves");
 }
 
 // Containers
@@ -125,12 +120,13 @@ void containerNames(const Service& service, const Report& report) {
 void sidecarImage(const Service& service, const Report& report) {
   const Value* sidecar = json::findObject(&service.spec, "frontendSidecar");
   if (sidecar == nullptr || !json::findText(sidecar, "image").empty()) return;
-  report.required(service.at("frontendSidecar.image"), "a container needs an image");
+  report.required(service.at("frontendSidecar.image"), "must be set: a container needs an image");
 }
 
 void sidecarPort(const Service& service, const Report& report) {
   if (service.type != api::kFrontend || json::findObject(&service.spec, "frontendSidecar") == nullptr) return;
-  report.warn(service.at("frontendSidecar"), "listens on port 8000, as the frontend in the same pod does");
+  report.warn(service.at("frontendSidecar"),
+              "conflicts with the frontend in the same pod: both listen on port 8000");
 }
 
 constexpr std::array kChecks = {
@@ -145,19 +141,19 @@ constexpr std::array kChecks = {
                  containerNames},
     ServiceCheck{{"service.sidecar-image", Severity::Error, "the frontend sidecar has an image"},
                  sidecarImage},
-    ServiceCheck{
-        {"service.sidecar-port", Severity::Warning, "a frontend and its frontend sidecar listen on one port"},
-        sidecarPort},
+    ServiceCheck{{"service.sidecar-port", Severity::Warning,
+                  "a frontend has no frontend sidecar, which would listen on the same port"},
+                 sidecarPort},
     ServiceCheck{{"service.component-type", Severity::Warning, "the component type should be a known one"},
                  componentType},
-    ServiceCheck{{"service.sub-component-type", Severity::Warning, "a finer role is prefill or decode"},
-                 subComponentType},
+    ServiceCheck{
+        {"service.sub-component-type", Severity::Warning, "the subcomponent type is prefill or decode"},
+        subComponentType},
     ServiceCheck{{"service.model-ref", Severity::Error, "modelRef names a model"}, modelReference},
 };
 
-/// Told last: nothing is wrong with what is deployed.
+/// Reported last because they do not affect what is deployed.
 constexpr std::array kRemarks = {
-    ServiceCheck{{"service.autoscaling", Severity::Warning, "autoscaling is deprecated"}, autoscaling},
     ServiceCheck{{"service.dynamo-namespace", Severity::Warning, "dynamoNamespace is deprecated and ignored"},
                  dynamoNamespace},
 };

@@ -56,11 +56,11 @@ const Operator* operatorOf(const Reports& report, const Value& expression, const
     return nullptr;
   }
   if (found->values == Values::AtLeastOne && sizeOf(values) == 0) {
-    report(rule).required(at / "values", fmt::format("at least one value, for the operator is {}", name));
+    report(rule).required(at / "values", fmt::format("must be specified when operator is {}", name));
   } else if (found->values == Values::One && sizeOf(values) != 1) {
-    report(rule).required(at / "values", fmt::format("exactly one value, for the operator is {}", name));
+    report(rule).required(at / "values", fmt::format("must be exactly one value when operator is {}", name));
   } else if (found->values == Values::None && sizeOf(values) > 0) {
-    report(rule).forbidden(at / "values", fmt::format("may not be given when the operator is {}", name));
+    report(rule).forbidden(at / "values", fmt::format("may not be specified when operator is {}", name));
   }
   return found;
 }
@@ -78,8 +78,8 @@ bool isInteger(std::string_view text) {
 
 /// The node affinity that a term belongs to.
 struct Terms {
-  const At& affinity;  ///< where doubts are told: warnings are too short for the path of a value
-  bool required;       ///< in preferences the API server takes any value
+  const At& affinity;  ///< where warnings are reported: they are too short for the path of a value
+  bool required;       ///< the API server accepts any value in preferences
 };
 
 void nodeValue(const Reports& report, std::string_view value, bool integer, const At& at,
@@ -114,7 +114,7 @@ void nodeField(const Reports& report, const Value& field, const At& at) {
   const Value* values = json::find(field, "values");
   const At valuesAt = at / "values";
   const bool one = comparison == "In" || comparison == "NotIn";
-  if (one && sizeOf(values) != 1) report(id::kNodeAffinity).required(valuesAt, "exactly one value");
+  if (one && sizeOf(values) != 1) report(id::kNodeAffinity).required(valuesAt, "must be exactly one value");
   if (key != "metadata.name") return;
   forEachText(values, valuesAt, [&](std::string_view value, const At& place) {
     report(id::kNodeAffinity).check(place, value, k8s::dns1123SubdomainProblem(value));
@@ -130,7 +130,7 @@ void nodeTerm(const Reports& report, const Value* term, const At& at, const Term
 
 void weight(const Reports& report, const Value& term, const At& at, std::string_view rule) {
   const Value* given = json::find(term, "weight");
-  if (given == nullptr) return report(rule).required(at, "between 1 and 100");
+  if (given == nullptr) return report(rule).required(at, "must be between 1 and 100, inclusive");
   const auto number = integer(given);
   if (number && (*number < 1 || *number > 100)) {
     report(rule).invalid(at, *given, "must be between 1 and 100, inclusive");
@@ -143,7 +143,8 @@ void nodeAffinity(const Reports& report, const Value* affinity, const At& at) {
     const At requiredAt = at / kRequired;
     const At termsAt = requiredAt / "nodeSelectorTerms";
     const Value* terms = json::find(*required, "nodeSelectorTerms");
-    if (sizeOf(terms) == 0) report(id::kNodeAffinity).required(termsAt, "at least one term");
+    if (sizeOf(terms) == 0)
+      report(id::kNodeAffinity).required(termsAt, "must have at least one node selector term");
     forEach(terms, termsAt, [&](const Value& one, const At& place) {
       nodeTerm(report, &one, place, {at, true});
     });
@@ -224,7 +225,7 @@ void matchLabelKeys(const Reports& report, const Value& term, const At& at) {
     const Value* keys = json::find(term, field);
     const At place = at / field;
     if (sizeOf(keys) > 0 && selector == nullptr) {
-      report(id::kMatchLabelKeys).forbidden(place, "may not be given without labelSelector");
+      report(id::kMatchLabelKeys).forbidden(place, "must not be specified when labelSelector is not set");
       continue;
     }
     forEachText(keys, place, [&](std::string_view key, const At& keyAt) {
@@ -234,13 +235,14 @@ void matchLabelKeys(const Reports& report, const Value& term, const At& at) {
         return;
       }
       if (mismatched.contains(key)) {
-        report(id::kMatchLabelKeys).invalid(keyAt, key, "must not be in mismatchLabelKeys, too");
+        report(id::kMatchLabelKeys)
+            .invalid(keyAt, key, "exists in both matchLabelKeys and mismatchLabelKeys");
       }
       repeated = repeated || selected.contains(key);
     });
   }
   if (repeated) {
-    report(id::kMatchLabelKeysDoubtful).warn(at, "matchLabelKeys repeat the labelSelector");
+    report(id::kMatchLabelKeysDoubtful).warn(at, "matchLabelKeys repeat keys of labelSelector");
   }
 }
 

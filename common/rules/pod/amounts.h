@@ -19,22 +19,22 @@ struct Entry {
   Amount amount;  ///< in nano, rounded up to milli as the API server does
 };
 
-/// By name; nullopt for an amount that cannot be read and has its own error.
+/// Entries by name; nullopt for an amount that cannot be parsed, which has its own error.
 using Entries = std::map<std::string_view, std::optional<Entry>>;
 
 bool isHugepages(std::string_view name);
 
-/// Reads requests or limits, and reports names and amounts that cannot be.
+/// Parses requests or limits, and reports invalid names and amounts.
 Entries entries(const Reports& report, const json::Value* list, const At& at);
 
-/// Reports a request that its limit does not allow. The places are those of the resource.
-void compare(const Reports& report, const Entry& request, const Entries& limits, const At& requestAt,
-             const At& limitAt);
+/// Reports a request that does not fit its limit. `requestAt` and `limitAt` are the places of the resource.
+void checkRequestAgainstLimit(const Reports& report, const Entry& request, const Entries& limits,
+                              const At& requestAt, const At& limitAt);
 
-/// Huge pages are allowed only beside cpu or memory.
+/// Whether there are huge pages without cpu or memory.
 bool needsCpuOrMemory(const Entries& limits, const Entries& requests);
 
-/// An amount that entries() would read; nullopt for one that it would report.
+/// The amount as entries() parses it; nullopt when entries() would report an error.
 std::optional<Amount> amountOf(const json::Value& value);
 
 }  // namespace dynamo::rules::pod

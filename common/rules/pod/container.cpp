@@ -18,18 +18,18 @@ bool isSpace(char c) {
 void image(const Reports& report, std::string_view image, const At& at) {
   if (image.empty()) return report(id::kImage).required(at);
   if (isSpace(image.front()) || isSpace(image.back())) {
-    return report(id::kImage).invalid(at, image, "must not have leading or trailing white space");
+    return report(id::kImage).invalid(at, image, "must not have leading or trailing whitespace");
   }
-  const std::string doubt = imageDoubt(image);
-  if (!doubt.empty()) report(id::kImageDoubtful).warn(at, doubt);
+  const std::string warning = imageWarning(image);
+  if (!warning.empty()) report(id::kImageDoubtful).warn(at, warning);
 }
 
 bool isSidecar(const Value& container) {
   return json::findText(&container, "restartPolicy") == "Always";
 }
 
-/// What only containers that stay may have.
-void lasting(const Reports& report, const Value& container, const At& at, const PodFacts& facts) {
+/// Checks the fields that only long-running containers may have.
+void longRunningFields(const Reports& report, const Value& container, const At& at, const PodFacts& facts) {
   struct Named {
     std::string_view field;
     ProbeKind kind;
@@ -44,18 +44,18 @@ void lasting(const Reports& report, const Value& container, const At& at, const 
   lifecycle(report, json::find(container, "lifecycle"), at / "lifecycle", facts);
 }
 
-void passing(const Reports& report, const Value& container, const At& at) {
+void forbidLongRunningFields(const Reports& report, const Value& container, const At& at) {
   for (const std::string_view field : {"livenessProbe", "readinessProbe", "startupProbe", "lifecycle"}) {
     if (json::find(container, field) == nullptr) continue;
     report(id::kInitForbidden)
-        .forbidden(at / field, "may not be set in init containers without restartPolicy Always");
+        .forbidden(at / field, "may not be set for init containers without restartPolicy=Always");
   }
 }
 
 }  // namespace
 
-std::string imageDoubt(std::string_view image) {
-  if (std::any_of(image.begin(), image.end(), isSpace)) return "holds white space";
+std::string imageWarning(std::string_view image) {
+  if (std::any_of(image.begin(), image.end(), isSpace)) return "contains whitespace";
   if (image.find("://") != std::string_view::npos) return "is a URL: leave out the scheme";
   if (image.find('$') != std::string_view::npos) return "holds '$': variables are not expanded in an image";
   const std::size_t digest = image.find('@');
@@ -102,9 +102,9 @@ void container(const Reports& report, const Value& container, const At& at, Cont
   containerSecurity(report, json::find(container, "securityContext"), at / "securityContext", facts);
   containerRestart(report, container, at, kind);
   if (kind == ContainerKind::Main || isSidecar(container)) {
-    lasting(report, container, at, facts);
+    longRunningFields(report, container, at, facts);
   } else {
-    passing(report, container, at);
+    forbidLongRunningFields(report, container, at);
   }
 }
 

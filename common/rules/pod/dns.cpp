@@ -49,7 +49,7 @@ void searches(const Reports& report, const Value* list, const At& at) {
   }
   if (bytes > kMaxSearchBytes) {
     report(id::kDns).refused(
-        at, fmt::format("must not be longer than {} bytes, spaces included", kMaxSearchBytes));
+        at, fmt::format("must not be longer than {} bytes, including spaces", kMaxSearchBytes));
   }
 }
 
@@ -63,7 +63,8 @@ void dns(const Reports& report, const Value& podSpec, const At& at) {
   const Value* servers = json::find(config, "nameservers");
   const At configAt = at / "dnsConfig";
   if (policy == "None" && (servers == nullptr || (servers->IsArray() && servers->Empty()))) {
-    report(id::kDns).required(configAt / "nameservers", "at least one nameserver, for dnsPolicy is None");
+    report(id::kDns).required(configAt / "nameservers",
+                              "must provide at least one DNS nameserver when dnsPolicy is None");
   }
   nameservers(report, servers, configAt / "nameservers");
   searches(report, json::find(config, "searches"), configAt / "searches");

@@ -1,4 +1,4 @@
-// Environment variables and their sources. Values are never shown: they may be secrets.
+// Environment variables and their sources. Values are never shown because they may be secrets.
 
 #include <fmt/format.h>
 
@@ -92,7 +92,7 @@ void source(const Reports& report, const Value& entry, const At& at, const PodFa
     if (given == nullptr) continue;
     const At place = at / field;
     if (!first.empty()) {
-      report(id::kEnvSource).forbidden(place, fmt::format("only one source may be given, and {} is", first));
+      report(id::kEnvSource).forbidden(place, fmt::format("may not be set together with {}", first));
       continue;
     }
     first = field;
@@ -103,13 +103,13 @@ void source(const Reports& report, const Value& entry, const At& at, const PodFa
   }
   if (first.empty()) {
     report(id::kEnvSource)
-        .required(at, "a source: one of fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef");
+        .required(at, "must specify one of: fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef");
   } else if (!json::findText(&entry, "value").empty()) {
-    report(id::kEnvSource).forbidden(at, "may not be given together with a value");
+    report(id::kEnvSource).forbidden(at, "may not be specified when value is not empty");
   }
 }
 
-/// "metadata.labels['key']" taken apart; nullopt when there is no subscript.
+/// Splits "metadata.labels['key']" into the field and the key; nullopt without a subscript.
 std::optional<std::pair<std::string_view, std::string_view>> subscript(std::string_view path) {
   if (!path.ends_with("']")) return std::nullopt;
   path.remove_suffix(2);
@@ -203,7 +203,7 @@ void env(const Reports& report, const Value* list, const At& at, const PodFacts&
     variableName(report, name, place / "name");
     source(report, entry, place / "valueFrom", facts);
     if (!name.empty() && !names.add(name)) {
-      report(id::kEnvRepeated).warn(place / "name", "is set twice; the last value is used");
+      report(id::kEnvRepeated).warn(place / "name", "is already set above; the last value is used");
     }
   });
 }
@@ -215,12 +215,11 @@ void envFrom(const Reports& report, const Value* list, const At& at) {
     const Value* configMap = json::find(entry, "configMapRef");
     const Value* secret = json::find(entry, "secretRef");
     if (configMap != nullptr && secret != nullptr) {
-      return report(id::kEnvFrom)
-          .forbidden(place / "secretRef", "only one source may be given, and configMapRef is");
+      return report(id::kEnvFrom).forbidden(place / "secretRef", "may not be set together with configMapRef");
     }
     const Value* given = configMap != nullptr ? configMap : secret;
     if (given == nullptr) {
-      return report(id::kEnvFrom).required(place, "a source: one of configMapRef, secretRef");
+      return report(id::kEnvFrom).required(place, "must specify one of: configMapRef, secretRef");
     }
     const std::string_view kind = configMap != nullptr ? "configMapRef" : "secretRef";
     const At reference = place / kind;
@@ -228,7 +227,7 @@ void envFrom(const Reports& report, const Value* list, const At& at) {
     if (name.empty()) return report(id::kEnvFrom).required(reference / "name");
     const std::string problem = k8s::dns1123SubdomainProblem(name);
     if (!problem.empty() && name.ends_with('-')) {
-      // Here alone the API server takes names for prefixes of generated ones.
+      // Only here the API server accepts a trailing '-', as in prefixes of generated names.
       report(id::kObjectName)
           .warn(reference / "name", fmt::format("{} is not a valid object name", field::showValue(name)));
     } else {

@@ -24,7 +24,7 @@ std::set<std::string_view> containerNames(const Value* podSpec) {
   return names;
 }
 
-/// "localhost/<file>" and the names that need no file.
+/// Accepts "localhost/<file>" and the names without a file.
 std::string seccompProblem(std::string_view profile) {
   constexpr std::string_view kFile = "localhost/";
   if (profile == "runtime/default" || profile == "docker/default" || profile == "unconfined") return {};
@@ -45,7 +45,7 @@ std::string deletionCostProblem(std::string_view cost) {
   const auto parsed = std::from_chars(cost.data(), cost.data() + cost.size(), number);
   const bool whole = parsed.ec == std::errc{} && parsed.ptr == cost.data() + cost.size();
   const bool padded = cost.size() > 1 && cost.front() == '0';
-  return whole && !padded ? "" : "must be an integer of 32 bits";
+  return whole && !padded ? "" : "must be a 32-bit integer";
 }
 
 }  // namespace
@@ -87,7 +87,8 @@ void annotations(const Reports& report, const json::Value* map, const At& at) {
   });
   if (bytes <= k8s::kMaxAnnotationBytes) return;
   report(id::kAnnotation)
-      .refused(at, fmt::format("may hold {} bytes at most (it has {})", k8s::kMaxAnnotationBytes, bytes));
+      .refused(at, fmt::format("may not be more than {} bytes in total (they have {})",
+                               k8s::kMaxAnnotationBytes, bytes));
 }
 
 }  // namespace dynamo::rules::pod

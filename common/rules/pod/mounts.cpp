@@ -20,13 +20,13 @@ void mountPath(const Reports& report, const Value& mount, const At& at, Seen<>& 
   if (path.empty()) return report(id::kMountPath).required(at);
   if (!paths.add(path)) report(id::kMountPath).invalid(at, path, "must be unique");
   if (path.find(':') != std::string_view::npos) {
-    report(id::kMountPathDoubtful).warn(at, "holds ':', which container runtimes refuse");
+    report(id::kMountPathDoubtful).warn(at, "contains ':', which container runtimes refuse");
   } else if (!path.starts_with('/')) {
-    report(id::kMountPathDoubtful).warn(at, "is a relative path: it starts at the container's root");
+    report(id::kMountPathDoubtful).warn(at, "is a relative path and starts at the container's root");
   }
 }
 
-void volumeOf(const Reports& report, const Value& mount, const At& at, const PodFacts& facts) {
+void checkVolume(const Reports& report, const Value& mount, const At& at, const PodFacts& facts) {
   const std::string_view name = json::findText(&mount, "name");
   if (name.empty()) return report(id::kMountVolume).required(at);
   if (facts.volume(name) != nullptr) return;
@@ -42,7 +42,8 @@ void propagation(const Reports& report, const Value& mount, const At& at, const 
   oneOfGiven(report(id::kEnum), at, json::find(mount, "mountPropagation"),
              {"Bidirectional", "HostToContainer", "None"});
   if (mode == "Bidirectional" && !isPrivileged(container)) {
-    report(id::kMountPropagation).forbidden(at, "Bidirectional is for privileged containers only");
+    report(id::kMountPropagation)
+        .forbidden(at, "Bidirectional mount propagation is available only to privileged containers");
   }
 }
 
@@ -69,7 +70,7 @@ void devicePath(const Reports& report, const Value& device, const At& at, Seen<>
   if (!paths.add(path)) report(id::kMountPath).invalid(at, path, "must be unique");
 }
 
-/// Block devices share names and paths with mounts.
+/// Block devices may not have the names and paths of mounts.
 void devices(const Reports& report, const Value& container, const At& at, const PodFacts& facts,
              Seen<>& names, Seen<>& paths) {
   const Value* list = json::find(container, "volumeDevices");
@@ -78,7 +79,7 @@ void devices(const Reports& report, const Value& container, const At& at, const 
   }
   forEach(list, at, [&](const Value& device, const At& place) {
     const std::string_view name = json::findText(&device, "name");
-    volumeOf(report, device, place / "name", facts);
+    checkVolume(report, device, place / "name", facts);
     if (!name.empty() && !names.add(name)) {
       report(id::kMountVolume).invalid(place / "name", name, "must not be mounted twice");
     }
@@ -100,13 +101,13 @@ void mounts(const Reports& report, const Value& container, const At& at, const P
   Seen<> paths;
   const At mountsAt = at / "volumeMounts";
   forEach(json::find(container, "volumeMounts"), mountsAt, [&](const Value& mount, const At& place) {
-    volumeOf(report, mount, place / "name", facts);
+    checkVolume(report, mount, place / "name", facts);
     names.add(json::findText(&mount, "name"));
     mountPath(report, mount, place / "mountPath", paths);
     subPath(report, mount, "subPath", place / "subPath");
     subPath(report, mount, "subPathExpr", place / "subPathExpr");
     if (!json::findText(&mount, "subPath").empty() && !json::findText(&mount, "subPathExpr").empty()) {
-      report(id::kMountSubPath).forbidden(place / "subPathExpr", "may not be given together with subPath");
+      report(id::kMountSubPath).forbidden(place / "subPathExpr", "may not be set together with subPath");
     }
     propagation(report, mount, place / "mountPropagation", container);
     recursiveReadOnly(report, mount, place / "recursiveReadOnly");

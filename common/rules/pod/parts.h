@@ -1,5 +1,5 @@
 #pragma once
-// The rules of each part, on places rather than paths. pod.h holds the doors to them.
+// The checks of each part of a pod. pod.h has the functions for other folders.
 
 #include <array>
 #include <cstddef>
@@ -19,12 +19,12 @@ namespace dynamo::rules::pod {
 enum class ProbeKind { Liveness, Readiness, Startup };
 enum class ContainerKind { Main, Init };
 
-/// What containers refer to in their pod.
+/// Facts about a pod that the checks of its containers need.
 struct PodFacts {
-  std::map<std::string_view, const json::Value*> volumes;  ///< the first one of a name
+  std::map<std::string_view, const json::Value*> volumes;  ///< the first volume with each name
   std::set<std::string_view> claims;
   std::optional<long long> gracePeriod;
-  std::optional<std::string_view> os;  ///< its name as given; nullopt when the pod names none
+  std::optional<std::string_view> os;  ///< os.name as written; nullopt when the pod has no os
   bool hostNetwork = false;
   bool hostUsers = true;
   bool restartsNever = false;
@@ -33,8 +33,8 @@ struct PodFacts {
   const json::Value* volume(std::string_view name) const;
 };
 
-/// What a list has had already. Lists may be as long as a request allows, hence a set; those of usual length
-/// need no memory but this.
+/// The items that a list has had so far. It is a set because lists may be as long as a request allows. Lists
+/// of usual length fit into the buffer and allocate no memory.
 template <typename Item = std::string_view>
 class Seen {
  public:
@@ -44,34 +44,34 @@ class Seen {
   void clear() { items_.clear(); }
 
  private:
-  std::array<std::byte, 2048> room_;
-  std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
+  std::array<std::byte, 2048> buffer_;
+  std::pmr::monotonic_buffer_resource memory_{buffer_.data(), buffer_.size()};
   std::pmr::set<Item> items_{&memory_};
 };
 
 // container.cpp
 void container(const Reports& report, const json::Value& container, const At& at, ContainerKind kind,
                const PodFacts& facts);
-/// Names unique over both lists, host ports over the pod.
+/// Checks both lists of containers. Names are unique over both lists, host ports over the pod.
 void containers(const Reports& report, const json::Value& podSpec, const At& at, const PodFacts& facts);
 
 // ports.cpp
 void ports(const Reports& report, const json::Value* list, const At& at);
-/// Which host ports of one kind of containers collide; init containers run one by one.
+/// Checks that host ports of a list do not conflict. `oneByOne`: init containers run one after another.
 void hostPorts(const Reports& report, const json::Value* containers, const At& at, bool hostNetwork,
                bool oneByOne);
 
 // probe.cpp
 void probe(const Reports& report, const json::Value* probe, const At& at, ProbeKind kind);
-/// A string port that the container does not name.
+/// Warns of a port name that the container does not define.
 void probePortKnown(const Reports& report, const json::Value* probe, const At& at,
                     const json::Value& container);
 void lifecycle(const Reports& report, const json::Value* lifecycle, const At& at, const PodFacts& facts);
 
 // restart.cpp
-/// Which containers restart, and when.
+/// The restart policy of a container and its rules.
 void containerRestart(const Reports& report, const json::Value& container, const At& at, ContainerKind kind);
-/// What a change of resources in place does to the container.
+/// The restart policies for an in-place resize.
 void resizePolicy(const Reports& report, const json::Value* list, const At& at, const PodFacts& facts);
 /// The signal that ends a container.
 void stopSignal(const Reports& report, const json::Value* lifecycle, const At& at, const PodFacts& facts);
@@ -83,12 +83,12 @@ void fieldRef(const Reports& report, const json::Value& reference, const At& at,
 void resourceFieldRef(const Reports& report, const json::Value& reference, const At& at, bool volume);
 
 // words.cpp
-/// References to variables in command, args and values that are not written $(NAME).
+/// Warns of references to variables in command, args and values that are not written $(NAME).
 void references(const Reports& report, const json::Value& container, const At& at);
 
 // resources.cpp
 void resources(const Reports& report, const json::Value* resources, const At& at, const PodFacts& facts);
-/// What a RuntimeClass says that its pods cost besides.
+/// The overhead of a pod, which its RuntimeClass sets.
 void overhead(const Reports& report, const json::Value* list, const At& at);
 
 // pod_resources.cpp
@@ -104,9 +104,10 @@ void volumeSource(const Reports& report, std::string_view type, const json::Valu
 /// Types of volumes that are older than CSI.
 void volumePlugin(const Reports& report, std::string_view type, const json::Value& source, const At& at);
 void projected(const Reports& report, const json::Value& source, const At& at);
-/// Names of initiators and portals of an iSCSI volume, whose length the volume's name counts to.
+/// Checks the length of the volume name and the portal of an iSCSI volume together.
 void iscsiNames(const Reports& report, std::string_view volume, const json::Value& source, const At& at);
-/// The name of another object: the API server wants any text here, but only some name objects.
+/// The name of another object. The API server accepts any text, so a name that no object can have is a
+/// warning.
 void objectName(const Reports& report, const json::Value& source, std::string_view field, const At& at);
 void fileMode(const Reports& report, const json::Value& source, std::string_view field, const At& at);
 /// A required path of a file in the volume.
@@ -123,11 +124,11 @@ bool hasBackstep(std::string_view path);
 
 // security.cpp
 void podSecurity(const Reports& report, const json::Value* context, const At& at);
-/// Sysctls of the network or of IPC, which are the host's when the pod `podSpec` at `at` has none of its own.
+/// Rejects sysctls of the network or IPC when the pod shares that namespace with the host.
 void podSysctls(const Reports& report, const json::Value& podSpec, const At& at);
 void containerSecurity(const Reports& report, const json::Value* context, const At& at,
                        const PodFacts& facts);
-/// The host's namespaces that a pod with users of its own may not have.
+/// Rejects namespaces of the host in a pod with a user namespace.
 void hostUsers(const Reports& report, const json::Value& podSpec, const At& at, const PodFacts& facts);
 
 // profiles.cpp
@@ -136,9 +137,9 @@ void appArmorProfile(const Reports& report, const json::Value* profile, const At
 
 // windows.cpp
 void windowsOptions(const Reports& report, const json::Value* options, const At& at);
-/// Containers that are processes of the host are so all together, in the host's network.
+/// Checks that all containers or none are hostProcess containers, which need the host's network.
 void hostProcesses(const Reports& report, const json::Value& podSpec, const At& at, const PodFacts& facts);
-/// Fields that the pod's operating system does not know.
+/// Rejects fields that the pod's operating system does not support.
 void operatingSystem(const Reports& report, const json::Value& podSpec, const At& at, const PodFacts& facts);
 
 // scheduling.cpp, affinity.cpp

@@ -1,14 +1,13 @@
 #pragma once
-// What a Kubernetes 1.28 to 1.34 API server would refuse (errors) and what is doubtful (warnings) in pods,
-// and in the Jobs and claims around them. Nothing here depends on a cluster's state or configuration. A
-// value of a newer field is an error if every API server either refuses it or drops the field; the field
-// itself is a warning when it needs a feature gate that is off by default, or is younger than 1.30. How each
-// field of the pod schema is settled: tests/unit/rules/pod/fields.txt.
+// The rules of pods, and of the Jobs and claims around them. An error is something that API servers of
+// Kubernetes 1.28 to 1.34 reject, a warning is something doubtful. The rules do not depend on the state or
+// the configuration of a cluster. A value of a newer field is an error if every API server either rejects the
+// value or drops the field. The field itself is a warning if it needs a feature gate that is off by default,
+// or if it is newer than 1.30. tests/unit/rules/pod/fields.txt lists how each field of the schema is handled.
 //
-// Every function takes JSON as it would be sent to the API server, before its defaulting, and the path that
-// the findings' fields start with ({} is the value itself). A value of a wrong JSON type is skipped: types
-// are the schema's business. Findings come in no order; field::Findings::sort() makes one of the errors,
-// warnings stay as they come.
+// Every function takes JSON as a client would send it to the API server, before defaulting, and the path that
+// is put before the fields of findings ({} is the value itself). Values of a wrong JSON type are skipped
+// because the schema reports them. field::Findings::sort() sorts the errors; warnings keep their order.
 
 #include <span>
 #include <string>
@@ -22,7 +21,7 @@
 namespace dynamo::rules::pod {
 
 enum class Workload {
-  Service,  ///< Deployment, LeaderWorkerSet, clique: pods that are always restarted
+  Service,  ///< pods of a Deployment, LeaderWorkerSet or clique, which always restart
   Job,
 };
 
@@ -33,9 +32,9 @@ void checkPodTemplate(const json::Value& podTemplate, const field::At& at, Workl
 /// `jobSpec`: a batch/v1 JobSpec.
 void checkJob(const json::Value& jobSpec, const field::At& at, field::Findings& findings);
 
-/// What is doubtful about an image reference ("has no tag after ':'"); empty when nothing is. Its grammar is
-/// the container runtime's business.
-std::string imageDoubt(std::string_view image);
+/// The warning about a doubtful image reference ("has no tag after ':'"); empty when there is none. The
+/// container runtime checks the full grammar.
+std::string imageWarning(std::string_view image);
 
 /// Every rule.
 std::span<const field::Rule> podRules();

@@ -1,4 +1,4 @@
-// Resources of a pod as a whole, which its containers share.
+// Resources at the level of the pod, which its containers share.
 
 #include <fmt/format.h>
 
@@ -29,7 +29,7 @@ std::string digitsOf(Amount amount) {
   return digits.empty() ? "0" : digits;
 }
 
-/// A number of nano units as a quantity, in bytes where it may be of memory.
+/// A number of nano units as a quantity, in Mi when it is a multiple.
 std::string shown(Amount amount) {
   constexpr Amount kMebi = Amount{1024} * 1024 * 1'000'000'000;
   if (amount > 0 && amount % kMebi == 0) return k8s::canonicalQuantity(digitsOf(amount / kMebi) + "Mi");
@@ -46,7 +46,7 @@ Amounts amountsOf(const Value& container, std::string_view list) {
   return found;
 }
 
-/// What a container is given at least: a limit counts as a request where there is none.
+/// The requests of a container. A limit without a request is also the request.
 Amounts requestsOf(const Value& container) {
   Amounts requests = amountsOf(container, "requests");
   requests.merge(amountsOf(container, "limits"));
@@ -62,7 +62,8 @@ void raise(Amounts& most, std::string_view name, Amount amount) {
   known = std::max(known, amount);
 }
 
-/// What all containers need at a time. Init containers run one by one, beside the sidecars before them.
+/// The most that all containers need at the same time. Init containers run one after another, next to the
+/// sidecars before them.
 Amounts total(const Value& podSpec, Amounts (*of)(const Value&)) {
   Amounts sum;
   Amounts sidecars;
@@ -104,7 +105,7 @@ struct Shared {
   Amounts limited;    ///< of all containers
 };
 
-/// What the containers ask for, beyond what the pod gives.
+/// Reports requests of the containers that are more than the pod provides.
 void requestsCovered(const Reports& report, const Shared& shared, const At& at) {
   const At requestsAt = at / "requests";
   const At limitsAt = at / "limits";
@@ -112,12 +113,12 @@ void requestsCovered(const Reports& report, const Shared& shared, const At& at) 
     const bool own = shared.requests.contains(name);
     const Entries& list = own ? shared.requests : shared.limits;
     const auto found = list.find(name);
-    // A request that is not given is that of the containers, where the pod has limits.
+    // A pod with limits but without a request gets the sum of the containers' requests.
     if (found == list.end() || !found->second || asked <= found->second->amount) continue;
     report(id::kPodResources)
         .invalid(
             (own ? requestsAt : limitsAt).key(name), found->second->text,
-            fmt::format("must be greater than or equal to what the containers request: {}", shown(asked)));
+            fmt::format("must be greater than or equal to aggregate container requests of {}", shown(asked)));
   }
 }
 
@@ -129,8 +130,9 @@ void limitsCovered(const Reports& report, const Shared& shared, const Value& pod
     if (!isHugepages(name) || found == shared.limits.end() || !found->second) continue;
     if (asked <= found->second->amount) continue;
     report(id::kPodResources)
-        .invalid(limitsAt.key(name), found->second->text,
-                 fmt::format("must be greater than or equal to the containers' limits of {}", shown(asked)));
+        .invalid(
+            limitsAt.key(name), found->second->text,
+            fmt::format("must be greater than or equal to aggregate container limits of {}", shown(asked)));
   }
   forEach(json::find(podSpec, "containers"), at / "containers", [&](const Value& one, const At& place) {
     const At ownAt = place / "resources";
@@ -140,7 +142,7 @@ void limitsCovered(const Reports& report, const Shared& shared, const Value& pod
       if (found == shared.limits.end() || !found->second || limit <= found->second->amount) continue;
       report(id::kPodResources)
           .invalid(ownLimits.key(name), shown(limit),
-                   fmt::format("must be less than or equal to the pod's limit of {}", found->second->text));
+                   fmt::format("must be less than or equal to pod limits of {}", found->second->text));
     }
   });
 }
@@ -155,17 +157,17 @@ void podResources(const Reports& report, const Value& podSpec, const At& at, con
   const At limitsAt = resourcesAt / "limits";
   needsVersion(report, resourcesAt, "1.34");
   if (json::find(*resources, "claims") != nullptr) {
-    report(id::kPodResources)
-        .forbidden(resourcesAt / "claims", "may only be set in the resources of containers");
+    report(id::kPodResources).forbidden(resourcesAt / "claims", "may only be set for containers");
   }
   Shared shared{sharedEntries(report, json::find(*resources, "requests"), requestsAt),
                 sharedEntries(report, json::find(*resources, "limits"), limitsAt), total(podSpec, requestsOf),
                 total(podSpec, limitsOf)};
   for (const auto& [name, request] : shared.requests) {
-    if (request) compare(report, *request, shared.limits, requestsAt.key(name), limitsAt.key(name));
+    if (request)
+      checkRequestAgainstLimit(report, *request, shared.limits, requestsAt.key(name), limitsAt.key(name));
   }
   if (needsCpuOrMemory(shared.limits, shared.requests)) {
-    report(id::kHugepages).required(resourcesAt, "huge pages need cpu or memory beside them");
+    report(id::kHugepages).required(resourcesAt, "huge pages require cpu or memory");
   }
   requestsCovered(report, shared, resourcesAt);
   limitsCovered(report, shared, podSpec, at);

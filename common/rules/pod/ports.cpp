@@ -70,7 +70,7 @@ void hostPorts(const Reports& report, const Value* containers, const At& at, boo
       if (hostNetwork && !oneByOne && given != 0 && given != containerPort) {
         report(id::kHostPort)
             .invalid(portAt / "hostPort", *json::find(port, "hostPort"),
-                     "must equal containerPort when hostNetwork is true");
+                     "must match containerPort when hostNetwork is true");
       }
       // In the host's network every port is a host port.
       const long long number = given == 0 && hostNetwork ? containerPort : given;

@@ -83,7 +83,7 @@ constexpr std::array kHandlers = {
     Handler{"sleep", nullptr, false, true},
 };
 
-/// Exactly one handler; the first one given is checked, any other refused.
+/// There must be exactly one handler. The first one is checked, any other is rejected.
 void handler(const Reports& report, const Value& value, const At& at, bool ofProbe) {
   std::string_view first;
   for (const Handler& known : kHandlers) {
@@ -91,7 +91,7 @@ void handler(const Reports& report, const Value& value, const At& at, bool ofPro
     if (action == nullptr || !(ofProbe ? known.ofProbes : known.ofLifecycle)) continue;
     const At place = at / known.field;
     if (!first.empty()) {
-      report(id::kHandler).forbidden(place, fmt::format("only one handler may be given, and {} is", first));
+      report(id::kHandler).forbidden(place, fmt::format("may not be set together with {}", first));
       continue;
     }
     first = known.field;
@@ -99,8 +99,8 @@ void handler(const Reports& report, const Value& value, const At& at, bool ofPro
   }
   if (!first.empty()) return;
   report(id::kHandler)
-      .required(at, ofProbe ? "a handler: one of exec, httpGet, tcpSocket, grpc"
-                            : "a handler: one of exec, httpGet, tcpSocket, sleep");
+      .required(at, ofProbe ? "must specify one of: exec, httpGet, tcpSocket, grpc"
+                            : "must specify one of: exec, httpGet, tcpSocket, sleep");
 }
 
 void numbers(const Reports& report, const Value& probe, const At& at) {
@@ -144,7 +144,7 @@ void probe(const Reports& report, const Value* probe, const At& at, ProbeKind ki
   const auto seconds = integer(grace);
   const At graceAt = at / "terminationGracePeriodSeconds";
   if (seconds && kind == ProbeKind::Readiness) {
-    report(id::kProbeGrace).invalid(graceAt, *grace, "must not be set in a readiness probe");
+    report(id::kProbeGrace).invalid(graceAt, *grace, "must not be set for readinessProbes");
   } else if (seconds && *seconds <= 0) {
     report(id::kProbeGrace).invalid(graceAt, *grace, "must be greater than 0");
   }

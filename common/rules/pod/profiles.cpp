@@ -29,7 +29,7 @@ void appArmorName(const Reports& report, const Value& given, const At& at) {
   if (name.empty()) {
     report(id::kAppArmor).required(at, "must be set when type is Localhost");
   } else if (isSpace(name.front()) || isSpace(name.back())) {
-    report(id::kAppArmor).invalid(at, name, "must not be padded with white space");
+    report(id::kAppArmor).invalid(at, name, "must not be padded with whitespace");
   } else if (name.size() > kMaxPath) {
     tooLong(report(id::kAppArmor), at, kMaxPath);
   }
@@ -43,7 +43,7 @@ void seccompProfile(const Reports& report, const Value* profile, const At& at) {
   const Value* file = json::find(*profile, "localhostProfile");
   const At place = at / "localhostProfile";
   if (localhost && file == nullptr) {
-    report(id::kSeccomp).required(place, "a file, for the type is Localhost");
+    report(id::kSeccomp).required(place, "must be set when seccomp type is Localhost");
   } else if (localhost && file->IsString()) {
     const std::string_view path = json::text(*file);
     if (path.starts_with('/')) report(id::kSeccomp).invalid(place, path, "must be a relative path");

@@ -14,8 +14,8 @@ namespace {
 
 using json::Value;
 
-void outside(const Reports& report, const Value& source, std::string_view field, const At& at, long long min,
-             long long max) {
+void checkRange(const Reports& report, const Value& source, std::string_view field, const At& at,
+                long long min, long long max) {
   const Value* given = json::find(source, field);
   const auto value = integer(given);
   if (!value || (*value >= min && *value <= max)) return;
@@ -23,16 +23,16 @@ void outside(const Reports& report, const Value& source, std::string_view field,
       .invalid(at / field, *given, fmt::format("must be between {} and {}, inclusive", min, max));
 }
 
-/// A token may take the path of another file: the API server lets it.
+/// The API server allows a token at the path of another file, so the path is not returned.
 Paths token(const Reports& report, const Value& source, const At& at) {
   localPath(report, source, "path", at);
   constexpr long long kMinSeconds = 600;
   constexpr long long kMaxSeconds = 1LL << 32;
-  outside(report, source, "expirationSeconds", at, kMinSeconds, kMaxSeconds);
+  checkRange(report, source, "expirationSeconds", at, kMinSeconds, kMaxSeconds);
   return {};
 }
 
-/// What is wrong with "example.com/signer".
+/// The problem of a signer name such as "example.com/signer"; empty when it is valid.
 std::string signerProblem(std::string_view name) {
   constexpr std::size_t kMaxName = 571;
   constexpr std::string_view kForm = "must be a domain and a name, such as example.com/signer";
@@ -67,7 +67,7 @@ void signer(const Reports& report, const Value& source, const At& at) {
   report(id::kVolumeField).check(at, name, signerProblem(name));
 }
 
-/// A bundle of a signer has the signer's name before its own, with ':' for '/'.
+/// The name of a signer's bundle starts with the signer's name, with ':' in place of '/'.
 std::string bundleProblem(std::string_view name) {
   const std::size_t colon = name.rfind(':');
   if (colon == 0) return "must not start with ':'";
@@ -79,19 +79,19 @@ Paths trustBundle(const Reports& report, const Value& source, const At& at) {
   const Value* name = json::find(source, "name");
   const Value* signerName = json::find(source, "signerName");
   if (name != nullptr && signerName != nullptr) {
-    report(id::kVolumeField).forbidden(at / "signerName", "may not be given together with name");
+    report(id::kVolumeField).forbidden(at / "signerName", "may not be set together with name");
   } else if (name != nullptr) {
     const std::string_view bundle = json::text(*name);
     if (bundle.empty()) report(id::kVolumeField).required(at / "name");
     if (!bundle.empty()) report(id::kVolumeField).check(at / "name", bundle, bundleProblem(bundle));
     if (json::find(source, "labelSelector") != nullptr) {
-      report(id::kVolumeField).forbidden(at / "labelSelector", "may not be given together with name");
+      report(id::kVolumeField).forbidden(at / "labelSelector", "may not be set together with name");
     }
   } else if (signerName != nullptr) {
     signer(report, source, at / "signerName");
     labelSelector(report, json::findObject(&source, "labelSelector"), at / "labelSelector");
   } else {
-    report(id::kVolumeField).required(at, "one of name, signerName");
+    report(id::kVolumeField).required(at, "either name or signerName must be specified");
   }
   localPath(report, source, "path", at);
   return {json::findText(&source, "path")};
@@ -109,7 +109,7 @@ Paths certificate(const Reports& report, const Value& source, const At& at) {
   const std::string_view name = json::findText(&source, "signerName");
   const std::string_view domain = name.substr(0, name.find('/'));
   const bool kubernetes = domain == "kubernetes.io" || domain.ends_with(".kubernetes.io");
-  outside(report, source, "maxExpirationSeconds", at, kHour, kubernetes ? kDay : 91 * kDay);
+  checkRange(report, source, "maxExpirationSeconds", at, kHour, kubernetes ? kDay : 91 * kDay);
   Paths paths;
   for (const std::string_view field : {"credentialBundlePath", "keyPath", "certificateChainPath"}) {
     const std::string_view path = json::findText(&source, field);
@@ -118,7 +118,8 @@ Paths certificate(const Reports& report, const Value& source, const At& at) {
     paths.push_back(path);
   }
   if (paths.empty()) {
-    report(id::kVolumeField).required(at, "one of credentialBundlePath, keyPath, certificateChainPath");
+    report(id::kVolumeField)
+        .required(at, "must specify one of: credentialBundlePath, keyPath, certificateChainPath");
   }
   return paths;
 }
@@ -146,7 +147,7 @@ constexpr std::array kSources = {
     Source{"podCertificate", certificate},
 };
 
-/// Checks one source and returns the paths that it asks for.
+/// Checks one source and returns the paths of its files.
 Paths projection(const Reports& report, const Value& source, const At& at) {
   Paths paths;
   std::string_view first;
@@ -155,8 +156,7 @@ Paths projection(const Reports& report, const Value& source, const At& at) {
     if (!member.value.IsObject()) continue;
     const At part = at / type;
     if (!first.empty()) {
-      report(id::kVolumeSource)
-          .forbidden(part, fmt::format("only one type may be given in a source, and {} is", first));
+      report(id::kVolumeSource).forbidden(part, fmt::format("may not be set together with {}", first));
       continue;
     }
     first = type;
@@ -176,7 +176,7 @@ void projected(const Reports& report, const Value& source, const At& at) {
   forEach(json::find(source, "sources"), sources, [&](const Value& one, const At& place) {
     for (const std::string_view path : projection(report, one, place)) {
       if (path.empty() || seen.add(path)) continue;
-      report(id::kVolumePath).invalid(place, path, "must not be the path of two files in one volume");
+      report(id::kVolumePath).invalid(place, path, "must not be the path of several files in the volume");
     }
   });
 }

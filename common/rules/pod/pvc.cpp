@@ -1,4 +1,4 @@
-// Claims that a pod brings along (ephemeral volumes).
+// Claims of ephemeral volumes.
 
 #include "common/k8s/names.h"
 #include "common/k8s/quantity.h"
@@ -13,7 +13,7 @@ using json::Value;
 void accessModes(const Reports& report, const Value& spec, const At& at) {
   const Value* modes = json::find(spec, "accessModes");
   if (modes == nullptr || (modes->IsArray() && modes->Empty())) {
-    return report(id::kPvcAccessMode).required(at, "at least one access mode");
+    return report(id::kPvcAccessMode).required(at, "at least 1 access mode is required");
   }
   bool pod = false;
   bool others = false;
@@ -24,7 +24,7 @@ void accessModes(const Reports& report, const Value& spec, const At& at) {
     (mode == "ReadWriteOncePod" ? pod : others) = true;
   });
   if (pod && others) {
-    report(id::kPvcAccessMode).forbidden(at, "ReadWriteOncePod may not be combined with other access modes");
+    report(id::kPvcAccessMode).forbidden(at, "may not use ReadWriteOncePod with other access modes");
   }
 }
 
@@ -42,7 +42,7 @@ void size(const Reports& report, const Value& spec, const At& at) {
   }
 }
 
-/// What a claim is filled from, in the old field or the new one.
+/// The data source of a claim, in dataSource or dataSourceRef.
 void dataSource(const Reports& report, const Value& source, const At& at) {
   for (const std::string_view field : {"kind", "name"}) {
     if (json::findText(&source, field).empty()) report(id::kPvcSource).required(at / field);
@@ -52,7 +52,8 @@ void dataSource(const Reports& report, const Value& source, const At& at) {
   if (!group.empty()) {
     report(id::kPvcSource).check(at / "apiGroup", group, k8s::dns1123SubdomainProblem(group));
   } else if (!kind.empty() && kind != "PersistentVolumeClaim") {
-    report(id::kPvcSource).invalid(at / "kind", kind, "must be PersistentVolumeClaim without an apiGroup");
+    report(id::kPvcSource)
+        .invalid(at / "kind", kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
   }
 }
 
@@ -75,7 +76,7 @@ void dataSources(const Reports& report, const Value& spec, const At& at) {
     report(id::kPvcSource).check(place / "namespace", from, k8s::dns1123LabelProblem(from));
   }
   if (old != nullptr && (!from.empty() || !sameSource(*old, *given))) {
-    report(id::kPvcSource).refused(at / "dataSource", "must be the same as dataSourceRef, or left out");
+    report(id::kPvcSource).refused(at / "dataSource", "must match dataSourceRef, or must not be set");
   }
 }
 
@@ -88,7 +89,7 @@ void pvcSpec(const Reports& report, const Value* spec, const At& at) {
   const At requestsAt = resourcesAt / "requests";
   size(report, *spec, requestsAt.key("storage"));
   const std::string_view storageClass = json::findText(spec, "storageClassName");
-  // An empty class is a choice: no dynamic provisioning.
+  // An empty class is valid: it disables dynamic provisioning.
   if (!storageClass.empty()) {
     report(id::kPvcClass)
         .check(at / "storageClassName", storageClass, k8s::dns1123SubdomainProblem(storageClass));

@@ -38,7 +38,7 @@ void needsVersion(const Reports& report, const At& at, std::string_view version)
 }
 
 void needsGate(const Reports& report, const At& at, std::string_view gate) {
-  report(id::kFeatureGate).warn(at, fmt::format("needs the feature gate {}, off by default", gate));
+  report(id::kFeatureGate).warn(at, fmt::format("needs feature gate {}, which is off by default", gate));
 }
 
 std::optional<long long> integer(const json::Value* value) {

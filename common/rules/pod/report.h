@@ -1,5 +1,5 @@
 #pragma once
-// How the pod rules read values and write findings; nothing here knows a rule.
+// Helpers of the pod rules that read values and write findings.
 
 #include <cstddef>
 #include <initializer_list>
@@ -15,7 +15,7 @@ namespace dynamo::rules::pod {
 
 using field::At;
 
-/// A field::Report for each rule: one function of these rules tells of several.
+/// Makes a field::Report for each rule, because one function may check several rules.
 class Reports {
  public:
   explicit Reports(field::Findings& findings) : findings_{findings} {}
@@ -30,18 +30,18 @@ void tooLong(const field::Report& report, const At& at, std::size_t bytes);
 /// The text must be one of `supported`; empty counts as absent.
 void oneOf(const field::Report& report, const At& at, std::string_view value,
            std::initializer_list<std::string_view> supported);
-/// oneOf() for fields that the API server knows to be given though empty: "" is no value of theirs.
+/// oneOf() for pointer fields, in which the API server rejects an empty string, too.
 void oneOfGiven(const field::Report& report, const At& at, const json::Value* value,
                 std::initializer_list<std::string_view> supported);
-/// Of a field that API servers drop unless they are of `version` ("1.33") or newer.
+/// Warns that API servers older than `version` ("1.33") drop the field.
 void needsVersion(const Reports& report, const At& at, std::string_view version);
-/// Of a field that API servers drop unless `gate` is on, which it is not by default.
+/// Warns that API servers drop the field unless the feature gate `gate` is on. It is off by default.
 void needsGate(const Reports& report, const At& at, std::string_view gate);
 
-/// The number of an integer value (30.0 is one); nullopt for everything else.
+/// The integer in a value (30.0 is one); nullopt for everything else.
 std::optional<long long> integer(const json::Value* value);
 
-/// Calls `each(item, place)` for every object in the list; other items are the schema's business.
+/// Calls `each(item, place)` for every object in the list. The schema reports other items.
 template <typename Each>
 void forEach(const json::Value* list, const At& at, Each each) {
   if (list == nullptr || !list->IsArray()) return;

@@ -18,7 +18,7 @@ constexpr Amount kMilli = 1'000'000;
 constexpr Amount kLittleMemory = Amount{4} * 1024 * 1024 * kUnit;
 constexpr std::string_view kHugepagesPrefix = "hugepages-";
 
-/// Requests of these may be lower than their limits.
+/// Whether requests of the resource may be lower than its limits.
 bool mayOvercommit(std::string_view name) {
   return k8s::isNativeResource(name) && !isHugepages(name);
 }
@@ -38,17 +38,18 @@ void hugepages(const Reports& report, const Entry& entry, const At& at) {
       .invalid(at, entry.text, "must be a multiple of the page size in the resource's name");
 }
 
-void doubts(const Reports& report, const Entry& entry, Amount exact, const At& at) {
+void warnUnlikelyAmount(const Reports& report, const Entry& entry, Amount exact, const At& at) {
   if (entry.name == "cpu" && exact % kMilli != 0) {
     report(id::kResourceOdd).warn(at, "is finer than 1m and will be rounded up");
   }
   if (entry.name != "memory") return;
   if (entry.text.ends_with('m')) {
     report(id::kResourceOdd)
-        .warn(at, fmt::format("{} is in thousandths of a byte: M or Mi?", field::showValue(entry.text)));
+        .warn(at, fmt::format("{} is in thousandths of a byte: did you mean M or Mi?",
+                              field::showValue(entry.text)));
   } else if (exact > 0 && exact < kLittleMemory) {
     report(id::kResourceOdd)
-        .warn(at, fmt::format("{} is less than 4Mi: a suffix forgotten?", field::showValue(entry.text)));
+        .warn(at, fmt::format("{} is less than 4Mi: is a suffix missing?", field::showValue(entry.text)));
   }
 }
 
@@ -71,7 +72,7 @@ std::optional<Entry> entry(const Reports& report, std::string_view name, const V
     report(id::kResourceWhole).invalid(at, *text, "must be an integer");
   }
   if (isHugepages(name)) hugepages(report, read, at);
-  doubts(report, read, quantity->nano, at);
+  warnUnlikelyAmount(report, read, quantity->nano, at);
   return read;
 }
 
@@ -96,13 +97,13 @@ Entries entries(const Reports& report, const Value* list, const At& at) {
   return read;
 }
 
-void compare(const Reports& report, const Entry& request, const Entries& limits, const At& requestAt,
-             const At& limitAt) {
+void checkRequestAgainstLimit(const Reports& report, const Entry& request, const Entries& limits,
+                              const At& requestAt, const At& limitAt) {
   const auto found = limits.find(request.name);
   if (found == limits.end()) {
     if (mayOvercommit(request.name)) return;
     return report(id::kResourceLimit)
-        .required(limitAt, "a limit equal to the request: this resource cannot be overcommitted");
+        .required(limitAt, "must equal the request because this resource cannot be overcommitted");
   }
   const std::optional<Entry>& limit = found->second;
   if (!limit) return;
@@ -160,10 +161,10 @@ void resources(const Reports& report, const Value* resources, const At& at, cons
   const Entries limits = entries(report, json::find(*resources, "limits"), limitsAt);
   const Entries requests = entries(report, json::find(*resources, "requests"), requestsAt);
   for (const auto& [name, request] : requests) {
-    if (request) compare(report, *request, limits, requestsAt.key(name), limitsAt.key(name));
+    if (request) checkRequestAgainstLimit(report, *request, limits, requestsAt.key(name), limitsAt.key(name));
   }
   if (needsCpuOrMemory(limits, requests)) {
-    report(id::kHugepages).required(at, "huge pages need cpu or memory beside them");
+    report(id::kHugepages).required(at, "huge pages require cpu or memory");
   }
   claims(report, json::find(*resources, "claims"), at / "claims", facts);
 }
@@ -172,7 +173,7 @@ void overhead(const Reports& report, const Value* list, const At& at) {
   if (list == nullptr) return;
   report(id::kOverhead).warn(at, "is set by the RuntimeClass; pods with another value are refused");
   if (needsCpuOrMemory(entries(report, list, at), {})) {
-    report(id::kHugepages).required(at, "huge pages need cpu or memory beside them");
+    report(id::kHugepages).required(at, "huge pages require cpu or memory");
   }
 }
 

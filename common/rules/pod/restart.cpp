@@ -1,4 +1,4 @@
-// When a container restarts, what a resize does to it and which signal ends it.
+// Restart policies, resize policies and stop signals of containers.
 
 #include <fmt/format.h>
 
@@ -84,10 +84,11 @@ void containerRestart(const Reports& report, const Value& container, const At& a
   }
   if (sidecar) return;
   needsGate(report, policy != nullptr ? policyAt : rulesAt, kRestartGate);
-  // Without a policy the rules of an init container are not even looked at.
+  // The API server does not check the rules of an init container without a policy.
   if (policy == nullptr && kind == ContainerKind::Init) return;
   if (policy == nullptr && sizeOf(rules) > 0) {
-    report(id::kContainerRestart).required(policyAt, "must be set when restartPolicyRules are");
+    report(id::kContainerRestart)
+        .required(policyAt, "must specify restartPolicy when restart rules are used");
   }
   oneOfGiven(report(id::kContainerRestart), policyAt, policy, {"Always", "Never", "OnFailure"});
   restartRules(report, rules, rulesAt);
@@ -118,11 +119,11 @@ void stopSignal(const Reports& report, const Value* lifecycle, const At& at, con
   needsGate(report, at, "ContainerStopSignals");
   const std::string_view signal = json::text(*given);
   if (!facts.os) {
-    report(id::kStopSignal).forbidden(at, "may not be set unless the pod has os.name");
+    report(id::kStopSignal).forbidden(at, "may not be set unless os.name of the pod is set");
   } else if (*facts.os == "windows") {
     oneOfGiven(report(id::kStopSignal), at, given, {"SIGKILL", "SIGTERM"});
   } else if (*facts.os == "linux" && !isLinuxSignal(signal)) {
-    report(id::kStopSignal).invalid(at, signal, "must be the name of a signal of Linux, such as SIGTERM");
+    report(id::kStopSignal).invalid(at, signal, "must be a Linux signal, such as SIGTERM");
   }
 }
 

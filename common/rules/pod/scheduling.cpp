@@ -22,7 +22,7 @@ void toleration(const Reports& report, const Value& toleration, const At& at) {
   oneOf(report(id::kToleration), at / "operator", comparison, {"Equal", "Exists"});
   if (key.empty() && comparison != "Exists") {
     report(id::kToleration)
-        .invalid(at / "operator", comparison, "must be Exists when key is empty, which means all taints");
+        .invalid(at / "operator", comparison, "must be Exists when key is empty, which matches all taints");
   }
   if (comparison == "Exists" && !value.empty()) {
     report(id::kToleration).invalid(at / "value", value, "must be empty when operator is Exists");
@@ -61,7 +61,8 @@ void constraint(const Reports& report, const Value& constraint, const At& at) {
     report(id::kSpread).invalid(at / "minDomains", *domains, "must be greater than zero");
   }
   if (minDomains && action != "DoNotSchedule") {
-    report(id::kSpread).invalid(at / "minDomains", *domains, "needs whenUnsatisfiable DoNotSchedule");
+    report(id::kSpread)
+        .invalid(at / "minDomains", *domains, "may only be set when whenUnsatisfiable is DoNotSchedule");
   }
   for (const std::string_view field : {"nodeAffinityPolicy", "nodeTaintsPolicy"}) {
     oneOfGiven(report(id::kSpread), at / field, json::find(constraint, field), {"Honor", "Ignore"});

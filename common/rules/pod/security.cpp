@@ -18,21 +18,21 @@ void securityId(const Reports& report, const Value* value, const At& at) {
   report(id::kSecurityId).invalid(at, *value, fmt::format("must be between 0 and {}, inclusive", kMaxId));
 }
 
-void rootDoubt(const Reports& report, const Value& context, const At& at) {
+void warnRootUser(const Reports& report, const Value& context, const At& at) {
   if (json::findBool(&context, "runAsNonRoot") == true && integer(json::find(context, "runAsUser")) == 0) {
     report(id::kSecurityRoot)
         .warn(at / "runAsUser", "is root, but runAsNonRoot is true: no container will start");
   }
 }
 
-void common(const Reports& report, const Value& context, const At& at) {
+void commonContext(const Reports& report, const Value& context, const At& at) {
   for (const std::string_view field : {"runAsUser", "runAsGroup"}) {
     securityId(report, json::find(context, field), at / field);
   }
   seccompProfile(report, json::find(context, "seccompProfile"), at / "seccompProfile");
   appArmorProfile(report, json::find(context, "appArmorProfile"), at / "appArmorProfile");
   windowsOptions(report, json::find(context, "windowsOptions"), at / "windowsOptions");
-  rootDoubt(report, context, at);
+  warnRootUser(report, context, at);
 }
 
 bool isSysctlName(std::string_view name) {
@@ -50,8 +50,8 @@ bool isSysctlName(std::string_view name) {
   return !start;
 }
 
-/// The host's namespace that a sysctl is of, by the field of the pod that asks for it; empty for none.
-/// Slashes stand for dots and dots for slashes when the first separator is a slash.
+/// The field of the pod that shares the namespace of a sysctl with the host; empty for other sysctls. If the
+/// first separator is a slash, slashes and dots are exchanged.
 std::string_view hostNamespaceOf(std::string_view name) {
   std::string dotted{name};
   const std::size_t first = dotted.find_first_of("./");
@@ -106,7 +106,7 @@ void procMount(const Reports& report, const Value* given, const At& at, const Po
   }
 }
 
-/// A field with a fixed set of values that API servers know since 1.33.
+/// Checks a field with a fixed set of values that is new in Kubernetes 1.33.
 void newerChoice(const Reports& report, const Value& context, std::string_view field, const At& at,
                  std::initializer_list<std::string_view> supported) {
   const Value* given = json::find(context, field);
@@ -119,7 +119,7 @@ void newerChoice(const Reports& report, const Value& context, std::string_view f
 
 void podSecurity(const Reports& report, const Value* context, const At& at) {
   if (context == nullptr || !context->IsObject()) return;
-  common(report, *context, at);
+  commonContext(report, *context, at);
   securityId(report, json::find(*context, "fsGroup"), at / "fsGroup");
   const Value* groups = json::find(*context, "supplementalGroups");
   const At groupsAt = at / "supplementalGroups";
@@ -143,7 +143,7 @@ void podSysctls(const Reports& report, const Value& podSpec, const At& at) {
 
 void containerSecurity(const Reports& report, const Value* context, const At& at, const PodFacts& facts) {
   if (context == nullptr || !context->IsObject()) return;
-  common(report, *context, at);
+  commonContext(report, *context, at);
   procMount(report, json::find(context, "procMount"), at / "procMount", facts);
   if (json::findBool(context, "allowPrivilegeEscalation") != false) return;
   const At place = at / "allowPrivilegeEscalation";

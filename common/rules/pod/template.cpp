@@ -1,4 +1,4 @@
-// Pod templates and pod specs: what belongs to no container or volume.
+// Pod templates and pod specs, except their containers and volumes.
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ void restartPolicy(const Reports& report, const Value& spec, const At& at, Workl
   if (workload == Workload::Service) {
     oneOf(report(id::kRestartPolicy), at, policy, {"Always"});
   } else if (policy.empty()) {
-    report(id::kRestartPolicy).required(at, "pods of a Job need OnFailure or Never");
+    report(id::kRestartPolicy).required(at, "must be OnFailure or Never in a Job");
   } else {
     oneOf(report(id::kRestartPolicy), at, policy, {"Never", "OnFailure"});
   }
@@ -29,7 +29,8 @@ void deadlines(const Reports& report, const Value& spec, const At& at, Workload 
   const auto graceSeconds = integer(grace);
   if (graceSeconds && *graceSeconds < 0) {
     report(id::kGracePeriod)
-        .warn(at / "terminationGracePeriodSeconds", "is negative: one second will be used");
+        .warn(at / "terminationGracePeriodSeconds",
+              "must be >= 0; negative values are invalid and will be treated as 1");
   }
   const Value* deadline = json::find(spec, "activeDeadlineSeconds");
   const At deadlineAt = at / "activeDeadlineSeconds";
@@ -55,10 +56,10 @@ void names(const Reports& report, const Value& spec, const At& at) {
         Field{"nodeName", k8s::dns1123SubdomainProblem}, Field{"hostname", k8s::dns1123LabelProblem},
         Field{"subdomain", k8s::dns1123LabelProblem},
         Field{"serviceAccount", k8s::dns1123SubdomainProblem}}) {
-    // The old name of serviceAccountName counts only without it.
+    // serviceAccount is the old name of serviceAccountName, and is read only without it.
     if (field.name == "serviceAccount" && !json::findText(&spec, "serviceAccountName").empty()) continue;
     const std::string_view name = json::findText(&spec, field.name);
-    // The one name of these that the API server knows to be given though empty.
+    // runtimeClassName is a pointer, so the API server checks it even if it is empty.
     const bool given = field.name == "runtimeClassName" && json::find(spec, field.name) != nullptr;
     if (name.empty() && !given) continue;
     report(id::kNameField).check(at / field.name, name, field.problem(name));
@@ -67,15 +68,14 @@ void names(const Reports& report, const Value& spec, const At& at) {
   if (!scheduler.empty() && !k8s::dns1123SubdomainProblem(scheduler).empty()) {
     report(id::kSchedulerName)
         .warn(at / "schedulerName",
-              fmt::format("{} is not a valid name of a scheduler", field::showValue(scheduler)));
+              fmt::format("{} is not a valid scheduler name", field::showValue(scheduler)));
   }
   forEach(json::find(spec, "imagePullSecrets"), at / "imagePullSecrets",
           [&](const Value& secret, const At& place) {
             const std::string_view name = json::findText(&secret, "name");
             if (!k8s::dns1123SubdomainProblem(name).empty()) {
               report(id::kPullSecret)
-                  .warn(place / "name",
-                        fmt::format("{} is not a valid name of a Secret", field::showValue(name)));
+                  .warn(place / "name", fmt::format("{} is not a valid Secret name", field::showValue(name)));
             }
           });
 }
@@ -94,7 +94,8 @@ void gates(const Reports& report, const Value& spec, const At& at) {
           });
   const Value* waits = json::find(spec, "schedulingGates");
   if (waits != nullptr && waits->IsArray() && !waits->Empty() && !json::findText(&spec, "nodeName").empty()) {
-    report(id::kGatedNode).forbidden(at / "nodeName", "may not be set while the pod has schedulingGates");
+    report(id::kGatedNode)
+        .forbidden(at / "nodeName", "cannot be set until all schedulingGates have been cleared");
   }
 }
 
@@ -114,10 +115,11 @@ void claims(const Reports& report, const Value& spec, const At& at) {
     const Value* own = json::find(claim, "resourceClaimName");
     const Value* fromTemplate = json::find(claim, "resourceClaimTemplateName");
     if (own == nullptr && fromTemplate == nullptr) {
-      report(id::kPodClaim).required(place, "one of resourceClaimName, resourceClaimTemplateName");
+      report(id::kPodClaim)
+          .required(place, "must specify one of: resourceClaimName, resourceClaimTemplateName");
     } else if (own != nullptr && fromTemplate != nullptr) {
       report(id::kPodClaim)
-          .forbidden(place / "resourceClaimTemplateName", "may not be given together with resourceClaimName");
+          .forbidden(place / "resourceClaimTemplateName", "may not be set together with resourceClaimName");
     }
     for (const std::string_view field : {"resourceClaimName", "resourceClaimTemplateName"}) {
       const Value* given = json::find(claim, field);
@@ -128,7 +130,7 @@ void claims(const Reports& report, const Value& spec, const At& at) {
   });
 }
 
-void rest(const Reports& report, const Value& spec, const At& at) {
+void remainingFields(const Reports& report, const Value& spec, const At& at) {
   oneOfGiven(report(id::kEnum), at / "preemptionPolicy", json::find(spec, "preemptionPolicy"),
              {"Never", "PreemptLowerPriority"});
   const Value* ephemeral = json::find(spec, "ephemeralContainers");
@@ -200,7 +202,7 @@ void podSpec(const Reports& report, const Value& spec, const At& at, Workload wo
   podSysctls(report, spec, at);
   if (flag(spec, "hostPID") && flag(spec, "shareProcessNamespace")) {
     report(id::kShareProcesses)
-        .forbidden(at / "shareProcessNamespace", "may not be true together with hostPID");
+        .forbidden(at / "shareProcessNamespace", "may not be true when hostPID is true");
   }
   hostUsers(report, spec, at, facts);
   hostProcesses(report, spec, at, facts);
@@ -214,7 +216,7 @@ void podSpec(const Reports& report, const Value& spec, const At& at, Workload wo
   topologySpread(report, json::find(spec, "topologySpreadConstraints"), at / "topologySpreadConstraints");
   gates(report, spec, at);
   claims(report, spec, at / "resourceClaims");
-  rest(report, spec, at);
+  remainingFields(report, spec, at);
 }
 
 void podTemplate(const Reports& report, const Value* podTemplate, const At& at, Workload workload) {
@@ -225,7 +227,7 @@ void podTemplate(const Reports& report, const Value* podTemplate, const At& at, 
   annotations(report, json::find(metadata, "annotations"), metadataAt / "annotations");
   podAnnotations(report, json::find(metadata, "annotations"), spec, metadataAt / "annotations");
   if (spec == nullptr)
-    return report(id::kContainers).required(at / "spec", "a pod with at least one container");
+    return report(id::kContainers).required(at / "spec", "must be a pod with at least one container");
   podSpec(report, *spec, at / "spec", workload);
 }
 

@@ -1,4 +1,4 @@
-// Types of volumes that are older than CSI: what each needs, and which ones kubelets mount no more.
+// Volume types that are older than CSI: their required fields, and the types that kubelets no longer mount.
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ bool isAlphanumeric(char c) {
   return json::isDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-void byte(const Reports& report, const Value& source, std::string_view field, const At& at) {
+void checkByte(const Reports& report, const Value& source, std::string_view field, const At& at) {
   const Value* given = json::find(source, field);
   const auto number = integer(given);
   if (!number || (*number >= 0 && *number <= kMaxByte)) return;
@@ -42,7 +42,7 @@ void secretName(const Reports& report, const Value& source, const At& at) {
   }
 }
 
-/// "eui." and "naa." with so many letters and digits behind them.
+/// "eui." or "naa." followed by `digits` letters and digits.
 bool isWorldWideName(std::string_view name, std::size_t digits) {
   constexpr std::size_t kPrefix = 4;
   return name.size() == kPrefix + digits && std::all_of(name.begin() + kPrefix, name.end(), isAlphanumeric);
@@ -81,7 +81,7 @@ void iscsi(const Reports& report, const Value& source, const At& at) {
     const std::string_view name = json::text(*initiator);
     report(id::kVolumeField).check(at / "initiatorName", name, iscsiNameProblem(name));
   }
-  byte(report, source, "lun", at);
+  checkByte(report, source, "lun", at);
   const bool secret = json::findBool(&source, "chapAuthDiscovery") == true ||
                       json::findBool(&source, "chapAuthSession") == true;
   if (secret && json::find(source, "secretRef") == nullptr) {
@@ -93,20 +93,20 @@ void fibreChannel(const Reports& report, const Value& source, const At& at) {
   const bool targets = !isEmptyList(json::find(source, "targetWWNs"));
   const bool ids = !isEmptyList(json::find(source, "wwids"));
   if (targets == ids) {
-    report(id::kVolumeField).required(at / "targetWWNs", "exactly one of targetWWNs, wwids");
+    report(id::kVolumeField).required(at / "targetWWNs", "must specify exactly one of: targetWWNs, wwids");
   }
   if (!targets) return;
   if (json::find(source, "lun") == nullptr) {
-    report(id::kVolumeField).required(at / "lun", "must be set with targetWWNs");
+    report(id::kVolumeField).required(at / "lun", "lun is required if targetWWNs is specified");
   }
-  byte(report, source, "lun", at);
+  checkByte(report, source, "lun", at);
 }
 
 void partition(const Reports& report, const Value& source, const At& at) {
-  byte(report, source, "partition", at);
+  checkByte(report, source, "partition", at);
 }
 
-/// Pairs of host and port, comma-separated: brackets around IPv6 addresses.
+/// Comma-separated pairs of host and port, with brackets around IPv6 addresses.
 bool areHostPorts(std::string_view text) {
   while (true) {
     const std::size_t comma = text.find(',');
@@ -134,14 +134,14 @@ void quobyte(const Reports& report, const Value& source, const At& at) {
     tooLong(report(id::kVolumeField), at / "tenant", kMaxTenant);
   } else if (!registry.empty() && !areHostPorts(registry)) {
     report(id::kVolumeField)
-        .invalid(at / "registry", registry, "must be host:port, or several with commas between");
+        .invalid(at / "registry", registry, "must be host:port, or several separated by commas");
   }
 }
 
 void flocker(const Reports& report, const Value& source, const At& at) {
   const std::string_view name = json::findText(&source, "datasetName");
   if (name.empty() == json::findText(&source, "datasetUUID").empty()) {
-    report(id::kVolumeField).required(at, "exactly one of datasetName, datasetUUID");
+    report(id::kVolumeField).required(at, "must specify exactly one of: datasetName, datasetUUID");
   }
   if (name.find('/') != std::string_view::npos) {
     report(id::kVolumeField).invalid(at / "datasetName", name, "must not contain '/'");
@@ -164,7 +164,7 @@ void azureDisk(const Reports& report, const Value& source, const At& at) {
   const Value* given = json::find(source, "kind");
   oneOfGiven(report(id::kEnum), at / "kind", given, {"Dedicated", "Managed", "Shared"});
   const std::string_view uri = json::findText(&source, "diskURI");
-  // Disks are blobs unless they say otherwise.
+  // A disk is a blob unless its kind is Managed.
   const std::string_view start = json::text(given) == "Managed" ? "/subscriptions/" : "https://";
   if (uri.empty() || uri.starts_with(start)) return;
   report(id::kVolumeField).invalid(at / "diskURI", uri, fmt::format("must start with {}", start));
@@ -196,8 +196,8 @@ void image(const Reports& report, const Value& source, const At& at) {
 
 struct Plugin {
   std::string_view name;
-  std::array<std::string_view, 3> required;  ///< texts
-  std::string_view removed;                  ///< the version whose kubelets are the first to refuse it
+  std::array<std::string_view, 3> required;  ///< string fields
+  std::string_view removed;                  ///< the first version whose kubelets refuse the type
   void (*check)(const Reports&, const Value&, const At&);
 };
 

@@ -1,4 +1,4 @@
-// What each type of volume needs.
+// The checks of each type of volume.
 
 #include <fmt/format.h>
 
@@ -62,12 +62,11 @@ Paths downwardItems(const Reports& report, const Value& source, const At& at) {
     const Value* resource = json::findObject(&item, "resourceFieldRef");
     if (field != nullptr) fieldRef(report, *field, place / "fieldRef", true);
     if (field != nullptr && resource != nullptr) {
-      report(id::kVolumeField)
-          .forbidden(place / "resourceFieldRef", "may not be given together with fieldRef");
+      report(id::kVolumeField).forbidden(place / "resourceFieldRef", "may not be set together with fieldRef");
     } else if (resource != nullptr) {
       resourceFieldRef(report, *resource, place / "resourceFieldRef", true);
     } else if (field == nullptr) {
-      report(id::kVolumeField).required(place, "one of fieldRef, resourceFieldRef");
+      report(id::kVolumeField).required(place, "must specify one of: fieldRef, resourceFieldRef");
     }
   });
   return paths;
@@ -79,7 +78,7 @@ void emptyDir(const Reports& report, const Value& source, const At& at) {
   const std::string_view medium = json::findText(&source, "medium");
   if (!medium.empty() && medium != "Memory" && !medium.starts_with("HugePages")) {
     report(id::kVolumeMedium)
-        .warn(at / "medium", "is not a medium: leave it out, or set Memory or HugePages");
+        .warn(at / "medium", "is not a known medium: set Memory or HugePages, or leave it out");
   }
   const Value* limit = json::find(source, "sizeLimit");
   const auto text = limit == nullptr ? std::nullopt : k8s::quantityText(*limit);

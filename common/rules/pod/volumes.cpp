@@ -11,7 +11,8 @@ namespace {
 
 using json::Value;
 
-/// One source a volume; a volume without any becomes an emptyDir. Types that are unknown here count, too.
+/// A volume has at most one source, including types that are unknown here. Without a source it becomes an
+/// emptyDir.
 void source(const Reports& report, const Value& volume, const At& at) {
   std::string_view first;
   for (const auto& member : volume.GetObject()) {
@@ -19,8 +20,7 @@ void source(const Reports& report, const Value& volume, const At& at) {
     if (type == "name" || !member.value.IsObject()) continue;
     const At place = at / type;
     if (!first.empty()) {
-      report(id::kVolumeSource)
-          .forbidden(place, fmt::format("only one volume type may be given, and {} is", first));
+      report(id::kVolumeSource).forbidden(place, fmt::format("may not be set together with {}", first));
       continue;
     }
     first = type;

@@ -1,4 +1,4 @@
-// Options of Windows containers, and what a pod may set that names its operating system.
+// Options of Windows containers, and fields that depend on the pod's operating system.
 
 #include <fmt/format.h>
 
@@ -36,7 +36,7 @@ bool isNetBiosName(std::string_view name) {
 
 std::string domainProblem(std::string_view domain) {
   if (domain.size() > kMaxDomain) return fmt::format("must have a domain of at most {} bytes", kMaxDomain);
-  // Labels of a domain may be in upper case, and all of them together as long as they like.
+  // Labels of a domain may be in upper case, and the domain may be longer than a DNS name.
   for (std::string_view rest = domain; !isNetBiosName(domain);) {
     const std::size_t dot = rest.find('.');
     if (!k8s::dns1123LabelProblem(k8s::lowerAscii(rest.substr(0, dot))).empty()) {
@@ -95,8 +95,8 @@ constexpr std::array<std::string_view, 10> kContainerContext = {
     "allowPrivilegeEscalation", "appArmorProfile", "capabilities", "privileged",     "procMount",
     "readOnlyRootFilesystem",   "runAsGroup",      "runAsUser",    "seLinuxOptions", "seccompProfile"};
 
-void notOf(const Reports& report, const Value* holder, std::string_view field, const At& at,
-           std::string_view system) {
+void forbidOn(const Reports& report, const Value* holder, std::string_view field, const At& at,
+              std::string_view system) {
   const Value* given = json::find(holder, field);
   const bool empty = given != nullptr && field == "sysctls" && given->IsArray() && given->Empty();
   if (given == nullptr || empty) return;
@@ -105,29 +105,29 @@ void notOf(const Reports& report, const Value* holder, std::string_view field, c
 
 void windowsPod(const Reports& report, const Value& podSpec, const At& at) {
   for (const std::string_view field : {"hostUsers", "shareProcessNamespace", "resources"}) {
-    notOf(report, &podSpec, field, at, "Windows");
+    forbidOn(report, &podSpec, field, at, "Windows");
   }
   for (const std::string_view field : {"hostPID", "hostIPC"}) {
-    if (json::findBool(&podSpec, field) == true) notOf(report, &podSpec, field, at, "Windows");
+    if (json::findBool(&podSpec, field) == true) forbidOn(report, &podSpec, field, at, "Windows");
   }
   const At contextAt = at / "securityContext";
   for (const std::string_view field : kPodContext) {
-    notOf(report, json::findObject(&podSpec, "securityContext"), field, contextAt, "Windows");
+    forbidOn(report, json::findObject(&podSpec, "securityContext"), field, contextAt, "Windows");
   }
   forEachContainer(podSpec, at, [&](const Value& container, const At& place) {
     const At context = place / "securityContext";
     for (const std::string_view field : kContainerContext) {
-      notOf(report, json::findObject(&container, "securityContext"), field, context, "Windows");
+      forbidOn(report, json::findObject(&container, "securityContext"), field, context, "Windows");
     }
   });
 }
 
 void linuxPod(const Reports& report, const Value& podSpec, const At& at) {
   const At context = at / "securityContext";
-  notOf(report, json::findObject(&podSpec, "securityContext"), "windowsOptions", context, "Linux");
+  forbidOn(report, json::findObject(&podSpec, "securityContext"), "windowsOptions", context, "Linux");
   forEachContainer(podSpec, at, [&](const Value& container, const At& place) {
     const At own = place / "securityContext";
-    notOf(report, json::findObject(&container, "securityContext"), "windowsOptions", own, "Linux");
+    forbidOn(report, json::findObject(&container, "securityContext"), "windowsOptions", own, "Linux");
   });
 }
 
@@ -168,11 +168,12 @@ void hostProcesses(const Reports& report, const Value& podSpec, const At& at, co
     const At options = context / "windowsOptions";
     report(id::kHostProcess)
         .invalid(options / "hostProcess", *json::find(windowsOf(&container), "hostProcess"),
-                 fmt::format("must be {}, as in the pod", *ofPod));
+                 fmt::format("must be {}, the value of the pod", *ofPod));
   });
   if (processes == 0) return;
   if (processes != all) {
-    report(id::kHostProcess).refused(at / "containers", "must all be hostProcess containers if any is");
+    report(id::kHostProcess)
+        .refused(at / "containers", "must all be hostProcess containers if one of them is");
   }
   if (!facts.hostNetwork) {
     report(id::kHostProcess).required(at / "hostNetwork", "must be true for hostProcess containers");

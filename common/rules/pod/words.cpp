@@ -1,5 +1,5 @@
-// References to variables that nobody expands: in commands, arguments and values the kubelet knows $(NAME)
-// only. Values are never shown: they may be secrets.
+// Warns of references to variables that are not expanded: in commands, arguments and values the kubelet
+// expands only $(NAME). Values are never shown because they may be secrets.
 
 #include <fmt/format.h>
 
@@ -18,8 +18,8 @@ using json::Value;
 constexpr std::string_view kNameStart = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
 constexpr std::string_view kName = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
 
-/// "-c", "-lc": what follows is a text in a language of its own.
-bool announcesText(std::string_view word) {
+/// "-c" or "-lc": the next word is a script.
+bool precedesScript(std::string_view word) {
   return word.size() > 1 && word.front() == '-' && word.back() == 'c' &&
          word.find_first_not_of(kNameStart, 1) == std::string_view::npos;
 }
@@ -39,12 +39,12 @@ std::string_view referenceIn(std::string_view text, const std::set<std::string_v
   return {};
 }
 
-void tell(const Reports& report, const At& at, std::string_view name) {
+void warnUnexpanded(const Reports& report, const At& at, std::string_view name) {
   if (name.empty()) return;
   report(id::kReference).warn(at, fmt::format("a reference to {0} is not expanded here: write $({0})", name));
 }
 
-/// Whether another program expands what the kubelet does not: a shell, or env with a text.
+/// Whether the program itself expands references: a shell, or env with a string to split.
 bool isExpanded(std::string_view program, const Value* args) {
   if (k8s::isShell(program)) return true;
   if (k8s::programName(program) != "env" || args == nullptr || !args->IsArray()) return false;
@@ -54,8 +54,8 @@ bool isExpanded(std::string_view program, const Value* args) {
   });
 }
 
-/// Whether any word or value may hold a reference: hardly any does.
-bool holdsDollar(const Value& container) {
+/// Whether any word or value contains '$'. Most containers have none and need no further checks.
+bool containsDollar(const Value& container) {
   const auto any = [&container](std::string_view list, const auto& textOf) {
     const Value* items = json::find(container, list);
     if (items == nullptr || !items->IsArray()) return false;
@@ -70,14 +70,14 @@ bool holdsDollar(const Value& container) {
 }  // namespace
 
 void references(const Reports& report, const Value& container, const At& at) {
-  if (!holdsDollar(container)) return;
+  if (!containsDollar(container)) return;
   std::set<std::string_view> known;
   const At envAt = at / "env";
   const Value* env = json::find(container, "env");
   forEach(env, envAt,
           [&](const Value& variable, const At&) { known.insert(json::findText(&variable, "name")); });
   forEach(env, envAt, [&](const Value& variable, const At& place) {
-    tell(report, place / "value", referenceIn(json::findText(&variable, "value"), known, false));
+    warnUnexpanded(report, place / "value", referenceIn(json::findText(&variable, "value"), known, false));
   });
   const Value* command = json::find(container, "command");
   const Value* args = json::find(container, "args");
@@ -89,8 +89,8 @@ void references(const Reports& report, const Value& container, const At& at) {
     const At list = at / field;
     forEachText(field == "args" ? args : command, list, [&](std::string_view word, const At& place) {
       const bool skipped = text || word.find('\n') != std::string_view::npos;
-      text = announcesText(word);
-      if (!skipped) tell(report, place, referenceIn(word, known, true));
+      text = precedesScript(word);
+      if (!skipped) warnUnexpanded(report, place, referenceIn(word, known, true));
     });
   }
 }

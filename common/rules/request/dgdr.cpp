@@ -29,7 +29,7 @@ bool fromAlpha(const DgdrRequest& request) {
 void modelRequired(const DgdrRequest& request, const Report& report) {
   const Value* model = json::find(specOf(request.object), "model");
   if (model != nullptr && (!model->IsString() || model->GetStringLength() > 0)) return;
-  report.required("spec.model", "name a model");
+  report.required("spec.model", "must name a model");
 }
 
 void thoroughNeedsBackend(const DgdrRequest& request, const Report& report) {
@@ -38,8 +38,7 @@ void thoroughNeedsBackend(const DgdrRequest& request, const Report& report) {
     return;
   if (fromAlpha(request)) {
     report.invalid("spec.backend", "auto",
-                   R"(the request has searchStrategy "thorough", of v1beta1, and needs one engine: )"
-                   R"(set "sglang", "trtllm" or "vllm")");
+                   R"(must be "sglang", "trtllm" or "vllm" because searchStrategy is "thorough" in v1beta1)");
     return;
   }
   report.invalid("spec.searchStrategy", "thorough",
@@ -55,14 +54,14 @@ void hardwareGiven(const DgdrRequest& request, const Report& report) {
   if (given) return;
   report.required("spec.hardware",
                   fromAlpha(request)
-                      ? "GPU discovery is off and v1alpha1 has no such field: write the request in "
-                        "nvidia.com/v1beta1, or turn on gpu.discoveryEnabled of the operator"
-                      : "GPU discovery is off: set gpuSku, vramMb or numGpusPerNode");
+                      ? "must be set because GPU discovery is off, but v1alpha1 has no such field: use "
+                        "nvidia.com/v1beta1, or enable gpu.discoveryEnabled in the operator's configuration"
+                      : "must set gpuSku, vramMb or numGpusPerNode because GPU discovery is off");
 }
 
 void nameFitsJob(const DgdrRequest& request, const Report& report) {
   const std::string_view name = json::findText(json::find(&request.object, "metadata"), "name");
-  // An existing object keeps its name; only CREATE can be told.
+  // An existing object keeps its name, so only CREATE can be rejected.
   if (name.size() <= keys::kMaxNameLength) return;
   report.tooLong("metadata.name",
                  fmt::format("may not be more than {} bytes (it has {}): the profiling Job is named after it",
@@ -79,7 +78,7 @@ void overridesNamespace(const DgdrRequest& request, const Report& report) {
   if (wanted.empty() || wanted == own) return;
   report.forbidden(fromAlpha(request) ? Path{"spec.deploymentOverrides.namespace"}
                                       : Path{"metadata.annotations"}.key(keys::kDeploymentOverrides),
-                   fmt::format("the deployment is made in the namespace of the request, {}, not in {}",
+                   fmt::format("the deployment is created in the namespace of the request, {}, not in {}",
                                showValue(own), showValue(wanted)));
 }
 
@@ -91,14 +90,14 @@ void specLocked(const DgdrRequest& request, const Report& report) {
   }
   if (!specChanged(request)) return;
   report.forbidden(
-      "spec", fmt::format("may not be changed in phase {}: delete the request and create it anew", phase));
+      "spec", fmt::format("may not be changed in phase {}: delete the request and create it again", phase));
 }
 
 void failedIsFinal(const DgdrRequest& request, const Report& report) {
   if (request.old == nullptr) return;
   if (json::findText(json::find(request.old, "status"), "phase") != "Failed") return;
   if (!specChanged(request)) return;
-  report.warn("spec", "the request has failed and is not run again: delete it and create it anew");
+  report.warn("spec", "has no effect because the request has failed: delete the request and create it again");
 }
 
 /// Counts, latencies and token numbers that the schema leaves unbounded (quirk b1-Q9).
@@ -119,7 +118,7 @@ void positiveNumbers(const DgdrRequest& request, const Report& report) {
     const Value* value = json::find(json::find(spec, group), field);
     if (value == nullptr || !value->IsNumber() || value->GetDouble() > 0) continue;
     report.warn(Path{"spec"} / group / field,
-                fmt::format("must be greater than 0, but is {}", showValue(*value)));
+                fmt::format("should be greater than 0, but is {}", showValue(*value)));
   }
 }
 
@@ -134,24 +133,24 @@ void overrideIsGraph(const DgdrRequest& request, const Report& report) {
               fmt::format("is not a {} of {}", api::kDynamoGraphDeployment, api::kV1alpha1));
 }
 
-/// A block of any content turns the planner on.
+/// The planner block turns the planner on, whatever it contains.
 void plannerIsOn(const DgdrRequest& request, const Report& report) {
   const Value* planner = json::findObject(json::find(specOf(request.object), "features"), "planner");
   const At block = "spec.features.planner";
-  const auto off = [&](std::string_view key, bool meansOff) {
+  const auto checkSwitch = [&](std::string_view key, bool meansOff) {
     const Value* value = json::find(planner, key);
-    const bool said =
+    const bool turnedOff =
         value != nullptr && (value->IsBool() ? value->GetBool() == meansOff
                                              : json::text(*value) == (meansOff ? "true" : "false"));
-    if (!said) return;
-    report.warn(block / key, "does not turn the planner off: remove the whole block");
+    if (!turnedOff) return;
+    report.warn(block / key, "does not turn the planner off: remove the planner block");
   };
-  off("enabled", false);
-  off("enable", false);
-  off("disabled", true);
+  checkSwitch("enabled", false);
+  checkSwitch("enable", false);
+  checkSwitch("disabled", true);
 }
 
-/// The bound on all GPUs may well be less than a node has, but then the nodes are not filled.
+/// totalGpus may be less than the GPUs of a node, but then no node is fully used.
 void gpusOfNode(const DgdrRequest& request, const Report& report) {
   const Value* hardware = json::findObject(specOf(request.object), "hardware");
   const Value* node = json::find(hardware, "numGpusPerNode");
@@ -159,9 +158,8 @@ void gpusOfNode(const DgdrRequest& request, const Report& report) {
   if (node == nullptr || all == nullptr || !node->IsInt64() || !all->IsInt64() || all->GetInt64() <= 0)
     return;
   if (node->GetInt64() <= all->GetInt64()) return;
-  report.warn(
-      "spec.hardware.numGpusPerNode",
-      fmt::format("one node has {} GPUs, more than the {} of totalGpus", node->GetInt64(), all->GetInt64()));
+  report.warn("spec.hardware.numGpusPerNode",
+              fmt::format("is {}, more than totalGpus ({})", node->GetInt64(), all->GetInt64()));
 }
 
 using DgdrCheck = Check<DgdrRequest>;
@@ -182,16 +180,18 @@ constexpr std::array kChecks = {
     DgdrCheck{{"dgdr-overrides-namespace", Severity::Error,
                "the generated deployment stays in the request's namespace unless configured otherwise"},
               overridesNamespace},
-    DgdrCheck{{"dgdr-failed-is-final", Severity::Warning, "a failed request is not run again after an edit"},
+    DgdrCheck{{"dgdr-failed-is-final", Severity::Warning, "a change does not restart a failed request"},
               failedIsFinal},
     DgdrCheck{{"dgdr-positive-numbers", Severity::Warning,
                "counts, latencies and token numbers should be positive"},
               positiveNumbers},
     DgdrCheck{{"dgdr-override-kind", Severity::Warning, "overrides.dgd should be a DynamoGraphDeployment"},
               overrideIsGraph},
-    DgdrCheck{{"dgdr-planner-on", Severity::Warning, "the planner is turned off by leaving its block out"},
-              plannerIsOn},
-    DgdrCheck{{"dgdr-gpus-of-node", Severity::Warning, "a node has no more GPUs than there are"}, gpusOfNode},
+    DgdrCheck{
+        {"dgdr-planner-on", Severity::Warning, "only leaving out the planner block turns the planner off"},
+        plannerIsOn},
+    DgdrCheck{{"dgdr-gpus-of-node", Severity::Warning, "numGpusPerNode is not more than totalGpus"},
+              gpusOfNode},
 };
 
 constexpr auto kRules = rulesIn(kChecks);

@@ -1,4 +1,4 @@
-// When the spec is locked, what the typed API reads alike must count as unchanged.
+// Equality of specs for the lock on the spec: values that the typed API reads as equal count as unchanged.
 
 #include <algorithm>
 #include <array>
@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/api/contains.h"
 #include "common/api/dgdr.h"
 #include "common/api/kinds.h"
 #include "common/conversion/dgdr.h"
@@ -16,6 +17,7 @@
 namespace dynamo::rules {
 namespace {
 
+using api::contains;
 using json::Value;
 
 /// Scalars whose zero value is the same as their absence (not pointers in the API).
@@ -44,17 +46,16 @@ constexpr std::array<std::string_view, 15> kAlphaZeros = {"/model",
                                                           "/deploymentOverrides/namespace",
                                                           "/deploymentOverrides/labels",
                                                           "/deploymentOverrides/annotations"};
-/// What the schema of v1alpha1 adds whenever a client writes and is not zero.
+/// Fields with a default other than zero, which the schema of v1alpha1 sets on every write.
 constexpr std::string_view kAlphaDiscovery = "/enableGpuDiscovery";
 constexpr std::string_view kAlphaConfigMapKey = "/profilingConfig/configMapRef/key";
-constexpr std::string_view kDefaultConfigMapKey = "disagg.yaml";
 
-/// Where values of Kubernetes types begin.
+/// Fields that hold values of Kubernetes types.
 constexpr std::array<std::string_view, 1> kBetaTyped = {"/overrides/profilingJob"};
 constexpr std::array<std::string_view, 2> kAlphaTyped = {"/profilingConfig/resources",
                                                          "/profilingConfig/tolerations"};
 
-/// What is particular to a version.
+/// The properties of a version.
 struct Shape {
   std::span<const std::string_view> zeros;
   std::span<const std::string_view> typed;
@@ -64,18 +65,19 @@ struct Shape {
 constexpr Shape kBeta{kBetaZeros, kBetaTyped};
 constexpr Shape kAlpha{kAlphaZeros, kAlphaTyped, true};
 
-/// The annotations of v1beta1 that hold what v1alpha1 has in its spec.
+/// Annotations of v1beta1 that hold fields of the v1alpha1 spec.
 constexpr std::array kAlphaSpecAnnotations = {api::dgdr::kAlphaSpecRemainder,  api::dgdr::kConfigMapRef,
                                               api::dgdr::kOutputPvc,           api::dgdr::kEnableGpuDiscovery,
                                               api::dgdr::kDeploymentOverrides, api::dgdr::kProfilingConfig};
 
-/// Maps whose values are quantities, inside overrides.profilingJob; single ones: isQuantity().
+/// Maps of quantities inside overrides.profilingJob. isQuantity() knows the single quantities.
 constexpr std::array<std::string_view, 3> kQuantityMaps = {"limits", "requests", "overhead"};
-/// Maps of users' own keys: a key tells nothing of its value, and an empty text is a value.
+/// Maps with keys of the user. A key does not determine the type of its value, and an empty string is a
+/// value.
 constexpr std::array<std::string_view, 5> kTextMaps = {"nodeSelector", "labels", "annotations", "matchLabels",
                                                        "volumeAttributes"};
 
-/// Booleans of Kubernetes types that are pointers: there, false is not the same as absent.
+/// Boolean pointers of Kubernetes types, for which false is not the same as absent.
 constexpr std::array<std::string_view, 13> kPointerBooleans = {"automountServiceAccountToken",
                                                                "shareProcessNamespace",
                                                                "enableServiceLinks",
@@ -89,7 +91,7 @@ constexpr std::array<std::string_view, 13> kPointerBooleans = {"automountService
                                                                "suspend",
                                                                "manualSelector",
                                                                "controller"};
-/// The same of texts.
+/// String pointers of Kubernetes types, for which "" is not the same as absent.
 constexpr std::array<std::string_view, 23> kPointerTexts = {"storageClassName",
                                                             "volumeAttributesClassName",
                                                             "volumeMode",
@@ -113,7 +115,7 @@ constexpr std::array<std::string_view, 23> kPointerTexts = {"storageClassName",
                                                             "signerName",
                                                             "completionMode",
                                                             "podReplacementPolicy"};
-/// Numbers of Kubernetes types that are no pointers: 0 is the same as absent.
+/// Numbers of Kubernetes types that are not pointers, for which 0 is the same as absent.
 constexpr std::array<std::string_view, 10> kPlainNumbers = {"initialDelaySeconds",
                                                             "timeoutSeconds",
                                                             "periodSeconds",
@@ -124,7 +126,7 @@ constexpr std::array<std::string_view, 10> kPlainNumbers = {"initialDelaySeconds
                                                             "maxSkew",
                                                             "weight",
                                                             "partition"};
-/// What the typed API reads of metadata; the CRD lets everything else stand there.
+/// Fields of metadata that the typed API reads. The CRD preserves other fields, which do not count.
 constexpr std::array<std::string_view, 15> kObjectMeta = {"name",
                                                           "generateName",
                                                           "namespace",
@@ -140,15 +142,10 @@ constexpr std::array<std::string_view, 15> kObjectMeta = {"name",
                                                           "ownerReferences",
                                                           "finalizers",
                                                           "managedFields"};
-/// Maps and structs that typed clients write out empty.
+/// Maps and structs that typed clients may write as empty objects.
 constexpr std::array<std::string_view, 9> kEmptyIsAbsent = {"nodeSelector", "labels",    "annotations",
                                                             "matchLabels",  "limits",    "requests",
                                                             "overhead",     "resources", "metadata"};
-
-template <class List>
-bool contains(const List& list, std::string_view item) {
-  return std::find(list.begin(), list.end(), item) != list.end();
-}
 
 bool isQuantity(std::string_view parent, std::string_view key) {
   return (parent == "resourceFieldRef" && key == "divisor") || (parent == "emptyDir" && key == "sizeLimit");
@@ -196,11 +193,12 @@ class Comparison {
   bool absentEquals(const Value& other, std::string_view key) const {
     if (isZero(other) && contains(shape_.zeros, pointer_)) return true;
     if (shape_.alpha && pointer_ == kAlphaDiscovery) return other.IsTrue();
-    if (shape_.alpha && pointer_ == kAlphaConfigMapKey) return json::text(&other) == kDefaultConfigMapKey;
+    if (shape_.alpha && pointer_ == kAlphaConfigMapKey)
+      return json::text(&other) == api::dgdr::kDefaultConfigMapKey;
     return inJob_ && absentInJob(other, key);
   }
 
-  /// What the typed JobSpec omits when it writes itself.
+  /// Whether the typed JobSpec omits the value when it is serialized.
   static bool absentInJob(const Value& value, std::string_view key) {
     if (value.IsNull()) return true;
     if (key == "divisor" && isZeroQuantity(value)) return true;

@@ -9,13 +9,13 @@ namespace {
 using json::Allocator;
 using json::Value;
 
-// Placeholders that the installation replaces; the controller keeps them and the CA bundle up to date.
+// Placeholders. The installation replaces them, and the controller keeps them and the CA bundle up to date.
 constexpr std::string_view kServiceName = "dynamo-operator-webhook-service";
 constexpr std::string_view kServiceNamespace = "dynamo-system";
 constexpr std::string_view kConvertPath = "/convert";
 constexpr int kServicePort = 443;
 
-/// Builds objects member by member, in the order given.
+/// Builds an object member by member, in the order of the calls.
 class Builder {
  public:
   explicit Builder(Allocator& allocator) : allocator_{allocator} {}
@@ -63,7 +63,8 @@ Value fieldsToOpenApi(const Model& model, const Value& fields, Allocator& a) {
   return out;
 }
 
-/// An expanded node in the form of the API: description first, rules written out, no empty `required`.
+/// Converts an expanded node to OpenAPI: the description comes first, rules are written out, an empty
+/// `required` is left out.
 Value toOpenApi(const Model& model, const Value& node, Allocator& a) {
   Value out{rapidjson::kObjectType};
   if (const Value* text = json::find(node, "description"))
@@ -80,7 +81,7 @@ Value toOpenApi(const Model& model, const Value& node, Allocator& a) {
       json::set(out, key, fieldsToOpenApi(model, member.value, a), a);
     } else if (key == "items" || key == "additionalProperties") {
       Value inner = toOpenApi(model, member.value, a);
-      // Of values that are not nullable the API server drops a null before any rule sees it.
+      // The API server drops nulls before it runs rules, except nulls of nullable values.
       if (json::findBool(&node, "keepsNulls")) json::set(inner, "nullable", Value{true}, a);
       json::set(out, key, std::move(inner), a);
     } else {
@@ -90,7 +91,7 @@ Value toOpenApi(const Model& model, const Value& node, Allocator& a) {
   return out;
 }
 
-/// The schema of a whole object. The API server knows metadata itself and allows no structure there.
+/// The schema of a whole object. The API server rejects a CRD that specifies the structure of metadata.
 Value rootSchema(const Model& model, const Value& schema, Allocator& a) {
   Value root = toOpenApi(model, expand(model, schema, a), a);
   Value metadata = Builder{a}.with("type", "object").done();

@@ -8,10 +8,10 @@ namespace {
 using json::Allocator;
 using json::Value;
 
-// Compilers need not take longer literals than 65536 bytes.
+// The C++ standard recommends a minimum limit of 65536 characters for string literals.
 constexpr std::size_t kChunk = 16000;
 
-/// Schema nodes only have text as "description"; a property of that name is an object.
+/// Removes descriptions. In a node `description` is a string; a property of that name is an object.
 void dropDescriptions(Value& node) {
   if (node.IsArray()) {
     for (Value& item : node.GetArray()) dropDescriptions(item);
@@ -39,9 +39,9 @@ std::string makeRuntimeSchema(Model& model) {
   dropDescriptions(out);
   Value rules{rapidjson::kObjectType};
   for (const auto& rule : model.rules.GetObject()) {
-    Value told = json::copy(rule.value, a);
-    told.RemoveMember("rule");  // in C++: ../rules.cpp
-    json::set(rules, json::text(rule.name), std::move(told), a);
+    Value runtimeRule = json::copy(rule.value, a);
+    runtimeRule.RemoveMember("rule");  // ../rules.cpp implements the expression in C++
+    json::set(rules, json::text(rule.name), std::move(runtimeRule), a);
   }
   json::set(out, "rules", std::move(rules), a);
   return json::dump(out);

@@ -1,5 +1,5 @@
 #pragma once
-// The runtime schema: what the validator needs of the model, as C++ source.
+// Generates the runtime schema for the validator as C++ source.
 
 #include <string>
 
@@ -8,7 +8,7 @@
 namespace dynamo::schema::gen {
 
 /// {"types": {...}, "rules": {name: message}, "kinds": {"Kind/version": node}} as compact JSON, without
-/// descriptions. Types stay shared by "$ref".
+/// descriptions. "$ref" refers to shared types.
 std::string makeRuntimeSchema(Model& model);
 
 /// A C++ file that defines dynamo::schema::embeddedSchema(), which returns `text`.

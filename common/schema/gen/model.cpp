@@ -41,7 +41,7 @@ Column readColumn(const std::string& line) {
   return column;
 }
 
-/// The whole object: what every kind has, and spec and status as described.
+/// The schema of a whole object: the fields of every kind, and spec and status from the description.
 Value rootSchema(const YAML::Node& version, Allocator& a) {
   Value root = readLine("object | " + version["about"].Scalar(), a);
   if (version["rule"]) json::set(root, "rule", json::string(version["rule"].Scalar(), a), a);
@@ -92,7 +92,7 @@ void readShared(const YAML::Node& shared, Model& model) {
   Allocator& a = model.allocator();
   for (const auto& entry : shared["types"]) {
     const std::string& name = entry.first.Scalar();
-    if (json::find(model.types, name) != nullptr) throw std::runtime_error("type exists already: " + name);
+    if (json::find(model.types, name) != nullptr) throw std::runtime_error("duplicate type " + name);
     json::set(model.types, name, readField(entry.second, a), a);
     model.ownTypes.push_back(name);
   }
@@ -105,7 +105,7 @@ void readShared(const YAML::Node& shared, Model& model) {
   }
 }
 
-/// Every named type and rule below `node` exists.
+/// Throws unless every named type and rule below `node` exists.
 void checkNames(const Model& model, const Value& node) {
   if (node.IsArray()) {
     for (const Value& item : node.GetArray()) checkNames(model, item);

@@ -1,5 +1,5 @@
 #pragma once
-// What is known of every kind, read from kinds/*.yaml and k8s/types.json.
+// The description of every kind, read from kinds/*.yaml and k8s/types.json.
 
 #include <string>
 #include <vector>
@@ -17,12 +17,12 @@ struct Column {
 
 struct Version {
   std::string name;
-  std::string deprecated;  ///< the warning; empty when not deprecated
+  std::string deprecated;  ///< deprecation warning; empty if not deprecated
   bool storage = true;
   bool scale = false;
   std::string specReplicas, statusReplicas, selector;  ///< of the scale subresource
   std::vector<Column> columns;
-  json::Value schema;  ///< the whole object; named types are "$ref" (notation.h)
+  json::Value schema;  ///< of the whole object; named types are "$ref" (notation.h)
 };
 
 struct Kind {
@@ -35,9 +35,9 @@ struct Kind {
 
 struct Model {
   json::Document document;            ///< owns every node
-  json::Value types;                  ///< name -> node, Kubernetes' and ours
+  json::Value types;                  ///< name -> node, for Kubernetes types and shared types
   json::Value rules;                  ///< name -> {rule, message}
-  std::vector<std::string> ownTypes;  ///< names of the types that are ours
+  std::vector<std::string> ownTypes;  ///< names of the shared types (kinds/shared.yaml)
   std::string kubernetes;             ///< version of the Kubernetes types
   std::vector<Kind> kinds;            ///< sorted by plural
 
@@ -45,10 +45,11 @@ struct Model {
 };
 
 /// Reads <directory>/kinds/*.yaml and <directory>/k8s/types.json. Throws std::runtime_error with file and
-/// field when something is wrong, an unknown named type or rule included.
+/// field if the description is invalid, for example if it refers to an unknown type or rule.
 Model load(const std::string& directory);
 
-/// `node` with every named type written out. Members beside "$ref" win, properties are merged one by one.
+/// Replaces every "$ref" below `node` by the named type. Members beside "$ref" take precedence; properties
+/// are merged one by one.
 json::Value expand(const Model& model, const json::Value& node, json::Allocator& allocator);
 
 }  // namespace dynamo::schema::gen

@@ -29,7 +29,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
-/// The X of "word(X)"; an empty view when `text` is not of that form.
+/// The X of "word(X)"; empty if `text` does not have this form.
 std::string_view argument(std::string_view text, std::string_view word) {
   if (!text.starts_with(word) || text.size() < word.size() + 2 || text[word.size()] != '(') return {};
   return text.back() == ')' ? text.substr(word.size() + 1, text.size() - word.size() - 2)
@@ -109,7 +109,7 @@ void setListType(Value& node, std::string_view type, Allocator& a) {
   json::set(node, "x-kubernetes-list-map-keys", std::move(list), a);
 }
 
-/// The node that nested fields belong to: the items of a list or map, else the node itself.
+/// The node that nested fields belong to: the items of a list, the values of a map, or the node itself.
 Value& hostOf(Value& node) {
   Value* inner = json::find(node, "items");
   if (inner == nullptr) inner = json::find(node, "additionalProperties");
@@ -157,12 +157,12 @@ Value& member(Value& node, std::string_view key, rapidjson::Type type, Allocator
 void addField(Value& host, std::string_view name, Value&& field, Allocator& a) {
   if (name.ends_with('!')) {
     name.remove_suffix(1);
-    // Would replace what the named type requires.
+    // A `required` list beside "$ref" would replace that of the named type.
     if (json::find(host, "$ref") != nullptr) fail("a field added to a named type cannot be required", name);
     member(host, "required", rapidjson::kArrayType, a).PushBack(json::string(name, a), a);
   }
   Value& fields = member(host, "properties", rapidjson::kObjectType, a);
-  if (json::find(fields, name) != nullptr) fail("field given twice", name);
+  if (json::find(fields, name) != nullptr) fail("duplicate field", name);
   json::set(fields, name, std::move(field), a);
 }
 
@@ -170,9 +170,9 @@ void addField(Value& host, std::string_view name, Value&& field, Allocator& a) {
 
 Value readLine(std::string_view line, Allocator& a) {
   const std::size_t mark = line.find(kDescriptionMark);
-  if (mark == line.npos) fail("no description", line);
+  if (mark == line.npos) fail("missing description", line);
   const auto words = split(line.substr(0, mark), ' ');
-  if (words.empty()) fail("no type", line);
+  if (words.empty()) fail("missing type", line);
   Value node = readType(words.front(), a);
   for (std::size_t i = 1; i < words.size(); ++i) apply(node, words[i], a);
   json::set(node, "description", json::string(line.substr(mark + kDescriptionMark.size()), a), a);

@@ -73,7 +73,7 @@ bool isRequired(const Value& host, std::string_view name) {
                      [&](const Value& v) { return json::text(v) == name; });
 }
 
-/// The node whose properties stand below `path`, which gets the marks of lists and maps.
+/// The node with the properties below `path`. Appends the suffixes of lists and maps to `path`.
 const Value& hostOf(const Value& node, std::string& path) {
   if (const Value* items = json::find(node, "items")) {
     path += "[]";

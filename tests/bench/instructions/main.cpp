@@ -1,6 +1,6 @@
-// bench_handlers PATH FILE COUNT: answers the review in FILE again and again, without a socket. Under
-// callgrind with --toggle-collect=*measured* the instructions of COUNT answers are counted; without it the
-// time is told.
+// bench_handlers PATH FILE COUNT answers the review in FILE repeatedly, without a socket. Under callgrind
+// with --toggle-collect=*measured* the instructions of COUNT answers are counted. Without callgrind it prints
+// the time.
 
 #include <fmt/format.h>
 
@@ -27,7 +27,7 @@ Reply answer(const Route& route, const std::string& body) {
   return route.handle(request);
 }
 
-// Not inlined: callgrind finds it by name.
+// Not inlined, because callgrind finds the function by name.
 [[gnu::noinline]] std::size_t measured(const Route& route, const std::string& body, unsigned count) {
   std::size_t bytes = 0;
   for (unsigned i = 0; i < count; ++i) bytes += answer(route, body).body.size();
@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
   const auto start = std::chrono::steady_clock::now();
   const std::size_t bytes = measured(*route, body, count);
   const std::chrono::duration<double, std::micro> spent = std::chrono::steady_clock::now() - start;
-  fmt::print("{:.1f} us a review of {} bytes, answer of {}\n", spent.count() / count, body.size(),
+  fmt::print("{:.1f} us per review of {} bytes, answer of {}\n", spent.count() / count, body.size(),
              bytes / count);
   return 0;
 }

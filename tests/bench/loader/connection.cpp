@@ -16,8 +16,8 @@
 namespace dynamo::bench {
 namespace {
 
-// Closed connections keep their source port for a minute; many source addresses keep the fresh-connection
-// mode from running out of ports.
+// Closed connections keep their source port for a minute. With many source addresses the mode with fresh
+// connections does not run out of ports.
 constexpr std::uint32_t kSourceAddresses = 200;
 
 sockaddr_in address(std::uint32_t host, std::uint16_t port) {
@@ -67,7 +67,7 @@ std::string Connection::session() const {
 
 void Connection::close() {
   if (socket_ < 0) return;
-  // Only a session that is up may be shut down; its result does not matter, we are leaving.
+  // Only an established session may be shut down. The result is ignored.
   if (phase_ == Phase::kIdle) SSL_shutdown(ssl_.get());
   ERR_clear_error();
   ssl_.reset();
@@ -168,7 +168,7 @@ Connection::Step Connection::write() {
     }
     request_.remove_prefix(written);
   }
-  // The answer raises a new edge; reading now would only cost a system call that finds nothing.
+  // The answer triggers a new event. Reading now would only cost a system call without data.
   phase_ = Phase::kReading;
   return Step::kWaiting;
 }
@@ -209,7 +209,7 @@ Connection::Step Connection::drive() {
     case Phase::kWriting:
       if (const Step step = write(); step == Step::kFailed || phase_ == Phase::kWriting) return step;
       return read();
-    case Phase::kIdle:  // session tickets arrive here, or the server's close
+    case Phase::kIdle:  // session tickets or the server's close arrive here
     case Phase::kReading:
       return read();
   }

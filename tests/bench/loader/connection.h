@@ -21,16 +21,16 @@ struct SslFree {
 };
 using SslContext = std::unique_ptr<SSL_CTX, SslFree>;
 
-/// A client context that offers what the API server's first choice is, and nothing else: TLS 1.3,
-/// AES-128-GCM, X25519, ALPN http/1.1. One offer makes the servers comparable. The certificate's chain is
-/// not verified: that costs OpenSSL 3.0 more than the rest of a handshake, and `run` has verified it.
-/// Throws std::runtime_error.
+/// A client context that only offers the API server's first choices: TLS 1.3, AES-128-GCM, X25519, ALPN
+/// http/1.1. A single offer makes the servers comparable. The certificate chain is not verified, because
+/// verification costs OpenSSL 3.0 more than the rest of a handshake, and `run` has verified it. Throws
+/// std::runtime_error.
 SslContext makeClientContext();
 
 /// One non-blocking TLS connection to 127.0.0.1:port that carries one request at a time.
 class Connection {
  public:
-  /// kGone: the server closed a connection that carried no request, which it may.
+  /// kGone: the server closed an idle connection, which is allowed.
   enum class Step { kWaiting, kReady, kAnswered, kFailed, kGone };
 
   Connection(SSL_CTX* context, int epoll, std::uint16_t port, std::uint32_t number);
@@ -38,14 +38,14 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// Starts a TCP connection; `kReady` is told once TLS is up.
+  /// Starts a TCP connection. `kReady` is returned when TLS is established.
   Step open();
-  /// Ends it: close_notify, then close.
+  /// Ends the connection: close_notify, then close.
   void close();
-  /// Sends `request` (whose bytes must outlive the answer); `started` is when its latency began.
+  /// Sends `request`, whose bytes must outlive the answer. `started` is the start of its latency.
   Step send(std::string_view request, Clock::time_point started);
-  /// Goes as far as the socket allows. Must be called on every event: the socket is edge-triggered, which
-  /// saves an epoll_ctl per request.
+  /// Continues as far as the socket allows. Must be called on every event, because the socket is
+  /// edge-triggered, which saves an epoll_ctl per request.
   Step drive();
 
   bool isOpen() const { return phase_ != Phase::kClosed; }

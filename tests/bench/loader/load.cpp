@@ -23,7 +23,7 @@ using std::chrono::duration;
 using std::chrono::nanoseconds;
 using Step = Connection::Step;
 
-// A server that refuses this many requests in a row is down; more would measure nothing.
+// A server that fails this many requests in a row is down, and more requests would measure nothing.
 constexpr std::uint64_t kMaxFailures = 200;
 constexpr duration<double> kConnectDeadline{10};
 constexpr duration<double> kDrainDeadline{5};
@@ -119,8 +119,8 @@ class Load {
     if (pending_ > 0) throw std::runtime_error("cannot connect: " + lastFailure_);
   }
 
-  /// Whether another request is to be sent. An open loop goes on until everything that was due in the
-  /// window has been sent, else a server that falls behind would look better than it is.
+  /// Whether another request is sent. An open loop continues until every request that was due in the window
+  /// has been sent. Otherwise a server that falls behind would look better than it is.
   bool wantsMore() const {
     if (options_.requests > 0) return sent_ < options_.requests;
     return options_.rate > 0 ? nextDue_ < windowEnd_ : !draining_;
@@ -135,7 +135,8 @@ class Load {
     while (Clock::now() < deadline && !finished()) {
       Clock::time_point wake = deadline;
       if (options_.rate > 0 && wantsMore()) {
-        // Held up: what the server has closed meanwhile must be seen before it is written to.
+        // The loader was delayed. Connections that the server has closed meanwhile must be detected before a
+        // write.
         if (Clock::now() - nextDue_ > kHeldUp) poll(Clock::now());
         assignDue();
         if (!free_.empty()) wake = std::min(wake, nextDue_);
@@ -157,8 +158,8 @@ class Load {
     }
   }
 
-  /// The open loop: every request that is due gets a free connection, and its latency counts from the
-  /// moment it was due, so a slow server cannot hide by slowing the loader down.
+  /// The open loop: every request that is due gets a free connection. Its latency starts when it was due, so
+  /// a slow server cannot hide latency by slowing the loader down.
   void assignDue() {
     const Clock::time_point now = Clock::now();
     while (nextDue_ <= now && wantsMore() && !free_.empty()) {
@@ -205,7 +206,7 @@ class Load {
         if (options_.fresh || connection.response().closes()) connection.close();
         next(connection);
         return;
-      case Step::kGone:  // it opens again for its next request
+      case Step::kGone:  // opened again for the next request
         ++result_.closedIdle;
         return;
       case Step::kFailed:
@@ -244,19 +245,19 @@ class Load {
   SslContext context_;
   int epoll_;
   std::vector<std::unique_ptr<Connection>> connections_;
-  std::deque<Connection*> free_;  // open loop: connections without a request, the longest unused first
+  std::deque<Connection*> free_;  // open loop: idle connections, the longest idle first
   LoadResult result_;
   std::string lastFailure_ = "no answer";
   Clock::time_point windowStart_, windowEnd_, nextDue_;
   std::uint64_t sent_ = 0, answered_ = 0, failed_ = 0, failuresInARow_ = 0;
-  std::uint32_t pending_ = 0;  // connections that are still being set up before the run
+  std::uint32_t pending_ = 0;  // connections that are not established yet before the run
   bool draining_ = false;
 };
 
 }  // namespace
 
 LoadResult runLoad(const LoadOptions& options) {
-  // The default slack of 50 us would blur a constant rate.
+  // The default slack of 50 us would make a constant rate inexact.
   prctl(PR_SET_TIMERSLACK, 1);
   return Load(options).run();
 }

@@ -108,7 +108,7 @@ Response::State Response::append(std::string_view bytes) {
         if (raw_.size() - position_ < remaining_ + 2) return state_;
         decoded_.append(raw_, position_, remaining_);
         position_ += remaining_ + 2;
-        // No server here sends trailers, so the empty chunk and its line end are the end.
+        // The measured servers send no trailers, so the empty chunk and its line end are the end.
         state_ = remaining_ == 0 ? State::kDone : State::kChunkSize;
         break;
       }

@@ -6,14 +6,14 @@
 
 namespace dynamo::bench {
 
-/// One HTTP/1.1 response, fed as it arrives. Understands Content-Length and chunked bodies, which is all
-/// that the measured servers send; anything else is `kBad`.
+/// An incremental parser of one HTTP/1.1 response. It accepts Content-Length and chunked bodies, which is all
+/// that the measured servers send. Anything else is `kBad`.
 class Response {
  public:
   enum class State { kHead, kBody, kChunkSize, kChunkData, kDone, kBad };
 
-  /// Adds received bytes and says how far the response has come. Bytes after `kDone` make it `kBad`: the
-  /// loader never pipelines, so a server that says more than it was asked is wrong.
+  /// Adds received bytes and returns the state. Bytes after `kDone` are `kBad`: the loader never pipelines,
+  /// so the server must not send them.
   State append(std::string_view bytes);
   void reset();
 
@@ -28,7 +28,7 @@ class Response {
   bool parseChunkSize();
 
   std::string raw_;
-  std::string decoded_;  // a chunked body only
+  std::string decoded_;  // chunked bodies only
   std::size_t position_ = 0;
   std::size_t remaining_ = 0;
   State state_ = State::kHead;

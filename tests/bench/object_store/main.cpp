@@ -1,12 +1,12 @@
-// bench_object_store [GRAPHS]: the memory of a controller's cache. Keeps graphs of 9 KB, each with all
-// children that are rendered of it and the status that a cluster gives them; exit status 1 above the limit.
+// bench_object_store [GRAPHS] measures the memory of a controller's cache. It stores graphs with all their
+// children and pods. The exit status is 1 above the limit.
 
 #include <fmt/format.h>
 
 #include <charconv>
 #include <chrono>
 #include <fstream>
-#include <random>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,9 +16,10 @@
 #include "common/json/parse.h"
 #include "common/k8s/object_store.h"
 #include "common/render/children.h"
-#include "common/render/object.h"
 #include "common/schema/defaults.h"
 #include "common/schema/registry.h"
+#include "tests/bench/object_store/graph.h"
+#include "tests/bench/object_store/stored.h"
 
 namespace {
 
@@ -27,161 +28,99 @@ using json::Value;
 using k8s::ObjectStore;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMaxResidentKib = std::size_t{200} * 1024;
-constexpr std::size_t kGraphBytes = 9 * 1024;
+// A controller with 10,000 graphs stays below this, including its caches.
+constexpr std::size_t kMaxResidentKib = std::size_t{300} * 1024;
 constexpr int kChurns = 3;
 
-/// What reconciling a graph reads: of a graph all, of children their place, their owner and their readiness.
+/// The kinds of the component pathway, kept as a controller keeps them: children whole, because they are
+/// compared with what is rendered, and of pods what explains their state.
 std::vector<k8s::StoredKind> kinds() {
   const std::vector<std::string> graph = {"nvidia.com/dynamo-graph-deployment-name"};
-  const std::vector<std::string> replicas = {"spec.replicas",
-                                             "spec.paused",
-                                             "status.observedGeneration",
-                                             "status.replicas",
-                                             "status.updatedReplicas",
-                                             "status.readyReplicas",
-                                             "status.availableReplicas",
-                                             "status.conditions.type",
-                                             "status.conditions.status"};
-  const std::vector<std::string> deployment = {"metadata.labels", "spec.replicas", "spec.serviceName",
-                                               "spec.annotations", "status"};
+  const std::string ours{api::kV1alpha1};
+  const std::string manager = "dynamo-controller";
+  k8s::KeptFields intent;
+  intent.managedFields = true;
+  intent.lastApplied = true;
   std::vector<k8s::StoredKind> all = {
-      {std::string{api::kV1alpha1}, std::string{api::kDynamoGraphDeployment}, {}, {}},
-      {std::string{api::kV1alpha1}, std::string{api::kDynamoComponentDeployment}, {deployment}, graph},
-      {"apps/v1", "Deployment", {replicas}, {}}};
-  // Shared ones are applied with the owners that they have, bindings replaced when they name another role.
-  const std::vector<std::string> existence = {"metadata.ownerReferences", "roleRef"};
+      {ours, std::string{api::kDynamoGraphDeployment}, intent, {}},
+      {ours, std::string{api::kDynamoComponentDeployment}, {}, graph, manager},
+      {ours, std::string{api::kDynamoGraphDeploymentScalingAdapter}, {}, graph, manager},
+      {"apps/v1", "Deployment", {}, graph, manager},
+      {"v1",
+       "Pod",
+       {{"metadata.labels", "metadata.creationTimestamp", "spec.nodeName", "status.phase", "status.reason",
+         "status.message", "status.conditions", "status.containerStatuses", "status.initContainerStatuses"}},
+       graph}};
   for (const auto& [apiVersion, kind] : {std::pair{"v1", "Service"},
                                          {"v1", "ServiceAccount"},
-                                         {"v1", "PersistentVolumeClaim"},
                                          {"networking.k8s.io/v1", "Ingress"},
                                          {"rbac.authorization.k8s.io/v1", "Role"},
                                          {"rbac.authorization.k8s.io/v1", "RoleBinding"}}) {
-    all.push_back({apiVersion, kind, {existence}, {}});
+    all.push_back({apiVersion, kind, {}, {}, manager});
   }
-  all.push_back({std::string{api::kV1alpha1},
-                 std::string{api::kDynamoGraphDeploymentScalingAdapter},
-                 {{"spec", "status"}},
-                 graph});
   return all;
 }
 
-std::string serviceText(std::string_view type, std::string_view more) {
-  return fmt::format(
-      R"({{"componentType":"{}","replicas":2,"resources":{{"requests":{{"cpu":"4","memory":"16Gi"}},)"
-      R"("limits":{{"gpu":"1","memory":"32Gi"}}}},"extraPodSpec":{{"mainContainer":{{"image":)"
-      R"("nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.0.0","command":["python3","-m","dynamo.vllm"],)"
-      R"("args":["--model","Qwen/Qwen3-0.6B"],"workingDir":"/workspace/examples/backends/vllm"}}}}{}}})",
-      type, more);
-}
-
-/// A stored graph of four services and at least about `kGraphBytes`.
-json::Document graphOf(std::size_t number, const std::string& uid, const render::Context& context) {
-  // A model of its own: graphs of one model and namespace share a Service.
-  const std::string adapter =
-      fmt::format(R"(,"scalingAdapter":{{"enabled":true}},"modelRef":{{"name":"Qwen/Qwen3-{}"}})", number);
-  const std::string text = fmt::format(
-      R"({{"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment","metadata":{{"name":"llm-{0}",)"
-      R"("namespace":"team-{1}","uid":"{2}","resourceVersion":"{3}","generation":3,"creationTimestamp":)"
-      R"("2026-01-01T00:00:00Z"}},"spec":{{"pvcs":[{{"name":"cache-{0}","create":true,"size":"100Gi",)"
-      R"("volumeAccessMode":"ReadWriteMany"}}],"services":{{"Frontend":{4},"VllmDecodeWorker":{5},)"
-      R"("VllmPrefillWorker":{6},"Planner":{7}}}}},"status":{{"state":"successful","conditions":[{{"type":"Ready",)"
-      R"("status":"True","reason":"all_resources_are_ready","message":"All resources are ready",)"
-      R"("lastTransitionTime":"2026-01-01T00:00:00Z"}}]}}}})",
-      number, number % 100, uid, 100000000 + number,
-      serviceText("frontend",
-                  R"(,"ingress":{"enabled":true,"host":"h","ingressControllerClassName":"nginx"})"),
-      serviceText("worker", adapter), serviceText("prefill", adapter), serviceText("planner", ""));
-  json::Document graph;
-  json::parse(text, graph);
-  auto& allocator = graph.GetAllocator();
-  schema::applyDefaults(*schema::find(api::kV1alpha1, api::kDynamoGraphDeployment), graph, allocator);
-  defaults::applyDefaults(graph, nullptr, {context.defaults, context.config, "1.0.0", "default"}, allocator);
-  const std::size_t size = json::dump(graph).size();
-  if (size < kGraphBytes) {
-    json::set(*json::find(*json::find(graph, "metadata"), "annotations"), "example.com/notes",
-              json::string(std::string(kGraphBytes - size - 24, 'x'), allocator), allocator);
-  }
-  return graph;
-}
-
-class Uids {
- public:
-  std::string next() {
-    const std::uint64_t a = random_();
-    const std::uint64_t b = random_();
-    return fmt::format("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", a >> 32U, (a >> 16U) & 0xffffU, a & 0xffffU,
-                       b >> 48U, b & 0xffffffffffffU);
-  }
-
- private:
-  std::mt19937_64 random_{1};
-};
-
-/// What the API server and controllers add: identity, bookkeeping of fields, a status.
-void store(Value& child, const std::string& uid, std::size_t version, json::Allocator& allocator) {
-  const json::Maker make{allocator};
-  Value& metadata = *json::find(child, "metadata");
-  make.set(metadata, "uid", uid);
-  make.set(metadata, "resourceVersion", std::to_string(version));
-  make.set(metadata, "creationTimestamp", "2026-01-01T00:00:00Z");
-  make.set(metadata, "generation", 1);
-  make.set(metadata, "managedFields",
-           make.list(make.object("manager", "dynamo-controller", "operation", "Apply", "fieldsV1",
-                                 make.object("f:spec", make.object("f:replicas", make.object())))));
-  const std::string_view kind = json::findText(&child, "kind");
-  if (kind != "Deployment" && kind != api::kDynamoComponentDeployment) return;
-  const auto condition = [&](std::string_view type, std::string_view reason) {
-    return make.object("type", type, "status", "True", "lastTransitionTime", "2026-01-01T00:00:00Z", "reason",
-                       reason, "message", "it has minimum availability");
-  };
-  Value status = make.object("observedGeneration", 1, "conditions",
-                             make.list(condition("Available", "MinimumReplicasAvailable"),
-                                       condition("Progressing", "NewReplicaSetAvailable")));
-  const std::string name{render::nameOf(child)};
-  Value counts = make.object("replicas", 2, "updatedReplicas", 2, "readyReplicas", 2, "availableReplicas", 2);
-  if (kind == "Deployment") {
-    for (auto& member : counts.GetObject()) {
-      status.AddMember(member.name, member.value, allocator);
-    }
-  } else {
-    make.set(counts, "componentKind", "Deployment");
-    make.set(counts, "componentName", name);
-    make.set(counts, "componentNames", make.list(name));
-    make.set(status, "service", std::move(counts));
-  }
-  make.set(child, "status", std::move(status));
-}
-
-std::size_t residentKib(std::string_view field) {
+std::size_t residentKib() {
+  constexpr std::string_view kField = "VmRSS:";
   std::ifstream file{"/proc/self/status"};
   for (std::string line; std::getline(file, line);) {
-    if (line.starts_with(field)) return std::stoul(line.substr(field.size() + 1));
+    if (line.starts_with(kField)) return std::stoul(line.substr(kField.size()));
   }
   return 0;
 }
 
+double seconds(Clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+struct KindTotal {
+  std::size_t objects = 0;
+  std::size_t received = 0;  ///< bytes
+  std::size_t kept = 0;      ///< bytes of the kept fields
+  std::size_t packed = 0;    ///< bytes as stored
+  Clock::duration put{};
+};
+
 struct Load {
   ObjectStore store{kinds()};
   std::vector<std::string> graphs;  ///< uids
-  std::vector<std::string> spaces;
-  std::size_t graphBytes = 0;
-  std::size_t packedGraphBytes = 0;
-  Clock::duration spent{};
+  std::map<std::string, KindTotal, std::less<>> totals;
+  Clock::duration parse{};
 
-  /// As a watch does: the text that arrives is parsed, kept, forgotten.
+  /// Stores a text like a watch: it is parsed, stored and freed.
   void receive(const std::string& text) {
     const auto start = Clock::now();
     json::Document object;
     json::parse(text, object);
+    const auto parsed = Clock::now();
+    const std::size_t before = store.textBytes();
     const auto change = store.put(object);
-    spent += Clock::now() - start;
-    if (change == ObjectStore::Change::UnknownKind) {
-      fmt::print(stderr, "bench_object_store: nobody keeps {}\n", text);
+    const auto done = Clock::now();
+    if (change != ObjectStore::Change::Added) {
+      fmt::print(stderr, "bench_object_store: the store did not add {}\n", text);
       std::exit(1);
     }
+    parse += parsed - start;
+    KindTotal& total = totals[std::string{json::findText(&object, "kind")}];
+    ++total.objects;
+    total.received += text.size();
+    total.kept += store.text(*store.find(k8s::keyOf(object))).size();
+    total.packed += store.textBytes() - before;
+    total.put += done - parsed;
   }
 };
+
+/// The graph as admission leaves it.
+json::Document admitted(const std::string& manifest, const render::Context& context) {
+  json::Document graph;
+  json::parse(manifest, graph);
+  auto& allocator = graph.GetAllocator();
+  schema::applySchemaDefaults(*schema::find(api::kV1alpha1, api::kDynamoGraphDeployment), graph, allocator);
+  defaults::applyComponentDefaults(graph, nullptr, {context.defaults, context.config, "1.0.0", "default"},
+                                   allocator);
+  return graph;
+}
 
 void fill(Load& load, std::size_t graphs) {
   config::OperatorConfig config = config::defaultConfig();
@@ -189,37 +128,38 @@ void fill(Load& load, std::size_t graphs) {
   const model::ComponentDefaults defaults;
   const render::Facts facts;
   const render::Context context{config, defaults, facts};
-  Uids uids;
-  std::size_t version = 200000000;
+  bench::Random random{1};
   for (std::size_t i = 0; i < graphs; ++i) {
-    load.graphs.push_back(uids.next());
-    json::Document graph = graphOf(i, load.graphs.back(), context);
-    const std::string text = json::dump(graph);
-    load.graphBytes += text.size();
-    const std::size_t kept = load.store.textBytes();
-    load.receive(text);
-    load.packedGraphBytes += load.store.textBytes() - kept;
-    render::Children owned = render::renderGraph(graph, context, {});
+    const std::string manifest = bench::graphManifest(i, random);
+    json::Document graph = admitted(manifest, context);
+    bench::storeGraph(graph, manifest, random);
+    load.graphs.emplace_back(json::findText(json::find(&graph, "metadata"), "uid"));
+    load.receive(json::dump(graph));
     const auto receive = [&](render::Children& children) {
       for (render::Child& child : children.items) {
-        store(child.object, uids.next(), ++version, children.memory());
+        bench::storeChild(child.object, random, children.memory());
         load.receive(json::dump(child.object));
       }
     };
+    render::Children owned = render::renderGraph(graph, context, {});
     receive(owned);
     for (const render::Child& child : owned.items) {
       if (child.key.kind != api::kDynamoComponentDeployment) continue;
       render::Children below = render::renderComponentDeployment(child.object, context);
       receive(below);
+      for (const render::Child& each : below.items) {
+        if (each.key.kind != "Deployment") continue;
+        for (const json::Document& pod : bench::podsOf(each.object, random)) load.receive(json::dump(pod));
+      }
     }
   }
 }
 
-/// Every object changes: its version, and for some its length.
-void churn(Load& load, int round) {
+/// Changes the version of every object, and the length of some.
+void churn(ObjectStore& store, int round) {
   for (const k8s::StoredKind& kind : kinds()) {
-    for (const auto slot : load.store.ofKind(kind.apiVersion, kind.kind)) {
-      json::Document object = load.store.object(slot);
+    for (const auto slot : store.ofKind(kind.apiVersion, kind.kind)) {
+      json::Document object = store.object(slot);
       auto& allocator = object.GetAllocator();
       Value& metadata = *json::find(object, "metadata");
       json::set(metadata, "resourceVersion", json::string(std::to_string(300000000 + round), allocator),
@@ -227,19 +167,39 @@ void churn(Load& load, int round) {
       if (Value* status = json::find(object, "status")) {
         json::set(*status, "replicas", Value{round % 2 == 0 ? 2 : 1000000}, allocator);
       }
-      load.store.put(object);
+      store.put(object);
     }
   }
 }
 
 template <typename Look>
 double nanosecondsEach(const std::vector<std::string>& uids, Look&& look) {
-  constexpr std::size_t kLookups = 100000;
-  std::mt19937_64 random{3};
+  constexpr std::size_t kLookups = 20000;
+  bench::Random random{3};
   const auto start = Clock::now();
-  for (std::size_t i = 0; i < kLookups; ++i) look(uids[random() % uids.size()]);
-  const std::chrono::duration<double, std::nano> spent = Clock::now() - start;
-  return spent.count() / kLookups;
+  for (std::size_t i = 0; i < kLookups; ++i) look(uids[random.below(uids.size())]);
+  return seconds(Clock::now() - start) * 1e9 / kLookups;
+}
+
+void printKinds(const Load& load, std::size_t graphs) {
+  fmt::print("{:36} {:>9} {:>9} {:>6} {:>7} {:>7}\n", "kind", "per graph", "received", "kept", "packed",
+             "us/put");
+  KindTotal sum;
+  const auto print = [&](std::string_view kind, const KindTotal& total) {
+    fmt::print("{:36} {:>9.1f} {:>9} {:>6} {:>7} {:>7.1f}\n", kind,
+               static_cast<double>(total.objects) / static_cast<double>(graphs),
+               total.received / total.objects, total.kept / total.objects, total.packed / total.objects,
+               seconds(total.put) * 1e6 / static_cast<double>(total.objects));
+  };
+  for (const auto& [kind, total] : load.totals) {
+    print(kind, total);
+    sum.objects += total.objects;
+    sum.received += total.received;
+    sum.kept += total.kept;
+    sum.packed += total.packed;
+    sum.put += total.put;
+  }
+  print("all", sum);
 }
 
 }  // namespace
@@ -250,37 +210,43 @@ int main(int argc, char** argv) {
     const std::string_view text = argv[1];
     std::from_chars(text.data(), text.data() + text.size(), graphs);
   }
-  const std::size_t before = residentKib("VmRSS:");
+  const std::size_t before = residentKib();
   Load load;
   fill(load, graphs);
-  const std::size_t objects = load.store.size();
-  const std::size_t children = objects - graphs;
-  const std::size_t loaded = residentKib("VmRSS:");
-  const double seconds = std::chrono::duration<double>(load.spent).count();
-  fmt::print("{} graphs of {} bytes, {:.1f} children each, {} bytes of a child's packed text\n", graphs,
-             load.graphBytes / graphs, static_cast<double>(children) / static_cast<double>(graphs),
-             (load.store.textBytes() - load.packedGraphBytes) / children);
-  fmt::print("resident {:.1f} MiB ({:.1f} before loading), {:.0f} bytes an object, {:.0f} of them text\n",
+  const std::size_t loaded = residentKib();
+  const double objects = static_cast<double>(load.store.size());
+  printKinds(load, graphs);
+  fmt::print("parsed in {:.1f} us per object, packed with {} dictionaries\n",
+             seconds(load.parse) * 1e6 / objects, load.store.dictionaries());
+  fmt::print("resident {:.1f} MiB ({:.1f} before loading), {:.0f} bytes per graph, {:.0f} per object\n",
              static_cast<double>(loaded) / 1024, static_cast<double>(before) / 1024,
-             static_cast<double>(loaded - before) * 1024 / static_cast<double>(objects),
-             static_cast<double>(load.store.textBytes()) / static_cast<double>(objects));
-  fmt::print("loaded in {:.2f} s: {:.1f} us an object, parsed and kept\n", seconds,
-             seconds * 1e6 / static_cast<double>(objects));
+             static_cast<double>(loaded - before) * 1024 / static_cast<double>(graphs),
+             static_cast<double>(loaded - before) * 1024 / objects);
   std::size_t found = 0;
   fmt::print("a lookup by owner: {:.0f} ns\n", nanosecondsEach(load.graphs, [&](const std::string& uid) {
                found += load.store.ownedBy(uid).size();
              }));
-  fmt::print("a lookup by owner, children parsed: {:.0f} ns\n",
-             nanosecondsEach(load.graphs, [&](const std::string& uid) {
-               for (const auto slot : load.store.ownedBy(uid)) found += load.store.object(slot).MemberCount();
-             }));
+  std::size_t children = 0;
+  const double texts = nanosecondsEach(load.graphs, [&](const std::string& uid) {
+    for (const auto slot : load.store.ownedBy(uid)) {
+      found += load.store.text(slot).size();
+      ++children;
+    }
+  });
+  const double parsed = nanosecondsEach(load.graphs, [&](const std::string& uid) {
+    for (const auto slot : load.store.ownedBy(uid)) found += load.store.object(slot).MemberCount();
+  });
+  const double each = static_cast<double>(children) / 20000;
+  fmt::print("the children of a graph: {:.1f} us per text, {:.1f} us per object\n", texts / each / 1000,
+             parsed / each / 1000);
   std::size_t worst = loaded;
   for (int round = 1; round <= kChurns; ++round) {
-    churn(load, round);
-    worst = std::max(worst, residentKib("VmRSS:"));
+    const auto start = Clock::now();
+    churn(load.store, round);
+    worst = std::max(worst, residentKib());
+    fmt::print("every object changed: {:.1f} us each, resident {:.1f} MiB\n",
+               seconds(Clock::now() - start) * 1e6 / objects, static_cast<double>(residentKib()) / 1024);
   }
-  fmt::print("after {} changes of every object: resident {:.1f} MiB at most\n", kChurns,
-             static_cast<double>(worst) / 1024);
   if (found == 0 || worst > kMaxResidentKib) {
     fmt::print(stderr, "bench_object_store: more than {} MiB\n", kMaxResidentKib / 1024);
     return 1;

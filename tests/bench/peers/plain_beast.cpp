@@ -1,6 +1,6 @@
-// The floor to measure against: what a Boost.Beast server costs that reads an HTTPS request, parses its
-// body into a RapidJSON document and sends a constant answer. Written as Beast's own coroutine examples
-// are: one io_context on one thread, a coroutine a connection.
+// The lower bound for comparisons: a Boost.Beast server that reads an HTTPS request, parses its body into a
+// RapidJSON document and sends a constant answer. It is written like Beast's own coroutine examples, with one
+// io_context on one thread and one coroutine per connection.
 #include <rapidjson/document.h>
 
 #include <boost/asio.hpp>
@@ -23,10 +23,10 @@ using asio::ip::tcp;
 
 namespace {
 
-// Beast's wrapper sends a response's head and body as one TLS record, which asio's own stream does not.
+// Beast's wrapper sends the head and the body of a response as one TLS record. Asio's stream does not.
 using Stream = beast::ssl_stream<tcp::socket>;
 
-// Beast's default of 1 MiB would refuse the large conversion review.
+// Beast's default of 1 MiB would reject the large conversion review.
 constexpr std::uint64_t kBodyLimit = 256ULL << 20;
 
 http::response<http::string_body> respond(const http::request<http::string_body>& request,
@@ -57,7 +57,7 @@ asio::awaitable<void> serve(Stream stream, const std::string& answer) {
     }
     co_await stream.async_shutdown(asio::use_awaitable);
   } catch (const boost::system::system_error&) {
-    // The client left; nothing to do but to forget the connection.
+    // The client has closed the connection.
   }
 }
 

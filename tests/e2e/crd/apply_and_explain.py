@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Installs deploy/crds the way users do, with client-side kubectl apply, and looks at it with kubectl."""
+"""Installs deploy/crds like a user, with client-side kubectl apply, and checks the result with kubectl."""
+import re
 import sys
 
 import compare_schemas
@@ -13,8 +14,56 @@ EXPLAINED = [
     ("dgd.spec.services.checkpoint.mode", "Manual"),
     ("dckpt.spec.job.podTemplateSpec.spec.volumes", "projected"),
     ("dgdr.spec.overrides.profilingJob", "podFailurePolicy"),
-    ("dgdsa.spec.replicas", "Wanted replicas"),
+    ("dgdsa.spec.replicas", "Desired replicas"),
 ]
+
+
+def condition(kind, status, reason, message):
+    changed = "2026-01-01T00:00:00Z"
+    return {"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": changed}
+
+
+CONTAINER = {"extraPodSpec": {"mainContainer": {"image": "runtime:9"}}}
+SERVICE = {"componentKind": "Deployment", "componentName": "c", "replicas": 2, "updatedReplicas": 2, "readyReplicas": 1}
+PULL = 'cannot pull image "runtime:9"'
+# What kubectl prints for objects that are not up: (resource, kind, spec, status, cells of "kubectl get -o wide" by column).
+SHOWN = [
+    (
+        "dynamographdeployments", "DynamoGraphDeployment",
+        {"backendFramework": "vllm", "services": {"Worker": CONTAINER}},
+        {"state": "pending", "conditions": [condition("Ready", "False", "some_resources_are_not_ready", PULL)]},
+        {"READY": "False", "STATE": "pending", "REASON": "some_resources_are_not_ready", "BACKEND": "vllm", "MESSAGE": PULL},
+    ),
+    (
+        "dynamocomponentdeployments", "DynamoComponentDeployment",
+        {"backendFramework": "vllm", "replicas": 2, **CONTAINER},
+        {"service": SERVICE, "conditions": [condition("Available", "False", "DeploymentNotReady", PULL),
+                                            condition("PodFailure", "True", "ImagePullFailed", PULL)]},
+        {"AVAILABLE": "False", "READY": "1", "DESIRED": "2", "REASON": "DeploymentNotReady", "FAILURE": "ImagePullFailed",
+         "BACKEND": "vllm", "MESSAGE": PULL},
+    ),
+    (
+        "dynamographdeploymentscalingadapters", "DynamoGraphDeploymentScalingAdapter",
+        {"replicas": 3, "dgdRef": {"name": "g", "serviceName": "Worker"}},
+        {"replicas": 2, "conditions": [condition("Scalable", "False", "ServiceNotFound", "g has no service Worker")]},
+        {"DGD": "g", "SERVICE": "Worker", "REPLICAS": "2", "DESIRED": "3", "READY": "False", "REASON": "ServiceNotFound",
+         "MESSAGE": "g has no service Worker"},
+    ),
+]  # fmt: skip
+
+
+def shown(cluster, resource, kind, spec, status):
+    """The cells of the object's row, by column. Empty cells are left out."""
+    path = f"/apis/nvidia.com/v1alpha1/namespaces/default/{resource}"
+    body = {"apiVersion": "nvidia.com/v1alpha1", "kind": kind, "metadata": {"name": "shown"}, "spec": spec}
+    cluster.api("POST", path, body)
+    cluster.api("PATCH", f"{path}/shown/status", {"status": status}, "application/merge-patch+json")
+    header, row = cluster.kubectl("get", resource, "shown", "-o", "wide").stdout.splitlines()
+    cells = {}
+    for column in re.finditer(r"\S+ *", header):
+        end = None if column.end() == len(header) else column.end()
+        cells[column.group().strip()] = row[column.start():end].strip()
+    return {name: cell for name, cell in cells.items() if cell and name not in ("NAME", "AGE")}
 
 
 def main():
@@ -36,16 +85,21 @@ def main():
             def explained(path=path, wanted=wanted):
                 run = cluster.kubectl("explain", path, check=False)
                 return run.returncode == 0 and wanted in run.stdout
-            try:  # the OpenAPI document follows the CRDs a little later
+            try:  # the OpenAPI document is updated a moment after the CRDs
                 cluster.wait(explained, timeout=120, what=f"kubectl explain {path}")
             except ControlPlaneError as error:
                 failures.append(str(error))
         table = cluster.kubectl("get", "--raw", "/apis/nvidia.com/v1alpha1/dynamographdeployments").stdout
         if '"items":[]' not in table:
             failures.append(f"list: {table}")
+        for *written, wanted in SHOWN:
+            cells = shown(cluster, *written)
+            if cells != wanted:
+                failures.append(f"kubectl get {written[0]}: {cells}, not {wanted}")
     for failure in failures:
         print(failure)
-    print(f"apply and explain: {kinds} CRDs, {len(EXPLAINED)} fields explained, {len(failures)} failures")
+    done = f"{kinds} CRDs, {len(EXPLAINED)} fields explained, {len(SHOWN)} rows shown"
+    print(f"apply and explain: {done}, {len(failures)} failures")
     return 1 if failures else 0
 
 

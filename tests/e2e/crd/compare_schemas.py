@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Compares deploy/crds with the CRDs of the reference, structurally.
+"""Compares the structure of deploy/crds with the CRDs of the reference.
 
-Every field of theirs must exist in ours with the same type, format, required, default, enum, bounds, pattern,
-list type, map type and CEL rule, and the other way round. Accepted differences are listed with their reason
-in deviations.txt. Without ../shared nothing is compared.
+Every field of the reference must exist in our CRDs with the same type, format, required, default, enum, bounds, pattern,
+list type, map type and CEL rule, and vice versa. Accepted differences are listed with their reason in deviations.txt.
+Without ../shared nothing is compared.
 """
 import fnmatch
 import json
@@ -16,7 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 OURS = ROOT / "deploy" / "crds"
 THEIRS = ROOT.parent / "shared" / "reference" / "crds"
-# Words for people, and what never decides about an object.
+# Texts for users, which have no effect on validation.
 IGNORED = {"description", "message"}
 
 
@@ -29,7 +29,7 @@ def load(directory):
 
 
 def normalise(node):
-    """A node without wording: an enum inside allOf is the enum, sets are sorted, {} and [] are absent."""
+    """A node in normal form: an enum inside allOf becomes the enum, sets are sorted, {} and [] are absent."""
     out = {k: v for k, v in node.items() if k not in IGNORED and v not in ([], {})}
     for part in out.pop("allOf", []):
         out.setdefault("enum", part["enum"])

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Sends the same objects to a real API server with our CRDs, with the reference's, and to our own validator.
+"""Validates the same objects by a real API server with our CRDs, with the reference's CRDs, and by our own validator.
 
-Accept or refuse must be equal everywhere, except for the objects listed in deviations.txt ("object"). Without
-../shared the comparison with the reference is skipped and the rest still runs.
+All three must agree on acceptance, except for the objects listed in deviations.txt ("object"). Without ../shared the
+comparison with the reference is skipped.
 
 Usage: differential.py CHECKER [--words]
 CHECKER is the binary dynamo-schema-check; --words prints where our wording differs from the API server's.
@@ -42,7 +42,7 @@ class Client:
         self.connection.request(method, path, None if body is None else json.dumps(body), self.headers)
         response = self.connection.getresponse()
         text = response.read()
-        # A path that is not served yet answers in plain text.
+        # The answer for a path that is not served yet is plain text.
         return response.status, json.loads(text) if text.startswith(b"{") else {"message": text.decode()}
 
 
@@ -88,7 +88,7 @@ def collection(crds, case):
 
 
 def store_objects(client, crds):
-    """One stored object of each kind, whose status and spec the cases update."""
+    """Stores one object of each kind. The cases update its status and spec."""
     for kind, crd in crds.items():
         version = crd["spec"]["versions"][-1]
         root = version["schema"]["openAPIV3Schema"]
@@ -137,7 +137,7 @@ def send_all(cluster, crds, cases):
                 results[case["name"]] = send(mine, crds, case)
         except queue.Empty:
             pass
-        except BaseException as error:  # a thread must not die in silence
+        except BaseException as error:  # report errors of threads
             failures.append(error)
 
     threads = [threading.Thread(target=run) for _ in range(CONNECTIONS)]
@@ -147,7 +147,7 @@ def send_all(cluster, crds, cases):
         thread.join()
     if failures:
         sys.exit(f"differential: {failures[0]!r}")
-    uninstall(Client(cluster), crds)  # the first has been idle for long
+    uninstall(Client(cluster), crds)  # the connection of the first client has been idle for a long time
     return results
 
 
@@ -216,7 +216,7 @@ def report(cases, with_ours, with_theirs, offline, seconds):
     refusals = len(cases) - accepted
     print(f"{len(cases)} objects ({kinds}), {accepted} accepted, {refusals} refused, {seconds:.0f} s")
     print(f"CRDs: {len(crd)} differences, {deviations} accepted deviations")
-    print(f"validator: {len(validator)} differences; {same_words} of {refused} refusals in the same words")
+    print(f"validator: {len(validator)} differences; {same_words} of {refused} refusals with the same messages")
     return 1 if crd or validator else 0
 
 

@@ -1,4 +1,4 @@
-"""Objects for differential.py: made systematically from the schemas, and by hand.
+"""Objects for differential.py: generated from the schemas, and written by hand.
 
 Every case is a dict: name (unique), kind, version, object; status=True when it is a write of the status
 subresource; strict=True when unknown members must be refused; old for an update.
@@ -6,7 +6,7 @@ subresource; strict=True when unknown members must be refused; old for an update
 import copy
 import itertools
 
-# Pods are walked to the end in the graph; in other kinds, where the same types only repeat, this deep.
+# Pods are walked completely in the graph. Other kinds repeat the same types, so they are only walked to this depth.
 PODS = {"extraPodSpec", "podTemplateSpec", "profilingJob", "autoscaling"}
 POD_DEPTH = 2
 UNLIMITED = 99
@@ -50,7 +50,7 @@ def sample(node):
 
 
 def variants(node):
-    """(label, value) of values worth trying at a node; valid and invalid ones."""
+    """(label, value) of valid and invalid values for a node."""
     kind = node.get("type")
     yield "sample", sample(node)
     yield "null", None
@@ -129,7 +129,7 @@ def walk(node, steps, pod_depth, depth=UNLIMITED):
 
 
 def place(root, steps, value):
-    """A sample of `root` in which `value` stands at `steps`."""
+    """A sample of `root` with `value` at `steps`."""
     if not steps:
         return value
     kind, *name = steps[0]
@@ -165,7 +165,7 @@ def part_cases(kind, version, root, part):
     schema = root["properties"][part]
     seen = set()
     for steps, node in walk(schema, [], UNLIMITED if kind == "DynamoGraphDeployment" else POD_DEPTH):
-        # Probes, selectors and containers occur many times: each of their nodes once is enough.
+        # Probes, selectors and containers occur many times, so each of their nodes is only used once.
         signature = repr(steps[-2:]) + repr(sorted(node.items()))
         if len(steps) > 5 and signature in seen:
             continue
@@ -262,7 +262,7 @@ def embedded_objects():
 
 
 def template_metadata():
-    """Labels of pod templates: kept by ours, dropped by the reference (ctl-Q33); both accept them."""
+    """Labels of pod templates, which our CRDs keep and the reference drops (ctl-Q33). Both accept them."""
     spec = minimal_spec("DynamoCheckpoint")
     spec["job"]["podTemplateSpec"] = {"metadata": {"labels": {"a": "b"}}}
     for strict in (False, True):

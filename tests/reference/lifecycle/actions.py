@@ -1,4 +1,4 @@
-"""What the steps of a scenario do to the cluster."""
+"""The actions of a scenario on the cluster."""
 
 import fnmatch
 import hashlib
@@ -6,11 +6,18 @@ import json
 import re
 import time
 
-from kinds import WHERE
+from kinds import CUSTOM, WHERE
 from lora import Lora
+from settled import unfinished
 
 APPLY, MERGE, JSON_PATCH = (f"application/{name}" for name in ("apply-patch+yaml", "merge-patch+json", "json-patch+json"))
 TALK = ("name", "quiet", "timeout", "do")  # members of a step that are no actions
+# Kinds by whose objects an operator shows that it has finished.
+WRITTEN = ("DynamoGraphDeployment", "DynamoComponentDeployment", "DynamoGraphDeploymentScalingAdapter", "Deployment")
+POLL = 0.1  # seconds
+SLOWNESS = 3  # how much longer than a scenario expects a slow machine may take
+IDLE = 2  # seconds without custom resources after which nothing is expected
+NAME_TIMEOUT, PODS_TIMEOUT = 60, 60  # seconds until an object, or a matching pod, must exist
 ROOM = {"cpu": "256", "memory": "2Ti", "ephemeral-storage": "4Ti", "pods": "250", "nvidia.com/gpu": "64"}
 
 
@@ -19,10 +26,10 @@ def now():
 
 
 class Actions:
-    """`name`, `cluster`, `watch`, `ns` and `nodes` are the play's."""
+    """`name`, `cluster`, `watch`, `operator`, `ns`, `nodes` and `written` are the play's."""
 
     def act(self, step):
-        """Carries the actions of a step out; gives what the server answered to each."""
+        """Executes the actions of a step and returns the server's answer to each."""
         out = []
         for what, given in step.items():
             if what in TALK:
@@ -70,7 +77,7 @@ class Actions:
         time.sleep(seconds)
 
     def do_node(self, given):
-        """A kwok node with these labels comes or goes."""
+        """Adds or removes a kwok node with these labels."""
         digest = hashlib.sha1(json.dumps(given.get("labels"), sort_keys=True).encode()).hexdigest()[:4]
         name = f"lc-{self.ns}-{digest}"
         if given.get("remove"):
@@ -88,44 +95,56 @@ class Actions:
         self.nodes.append(name)
 
     def do_pods(self, given):
-        """What a kubelet would report, of the oldest `count` pods that are not there yet."""
-        self.settle(1, 20)  # so that the operator has seen how the pods were
-        end, left, told = time.monotonic() + 20, given.get("count", 10**6), 0
-        while True:
-            for pod in self.pods_left(given)[:left]:
-                path = self.cluster.path("Pod", self.ns, pod["metadata"]["name"], "status")
-                status, got = self.cluster.call("PATCH", path, {"status": reported(pod, given)}, MERGE)
-                if status < 300:
-                    self.watch.heard("Pod", "MODIFIED", got)
-                    told += 1
-                    left -= 1
-            if told and ("count" not in given or left <= 0) or time.monotonic() > end:
+        """Writes the status that a kubelet would report for the oldest `count` pods that do not have it yet, or for all. More
+        pods are expected until the namespace is settled."""
+        self.settle(1)  # the operator must have seen the earlier state of the pods
+        end, left = time.monotonic() + PODS_TIMEOUT, given.get("count")
+        while left != 0 and time.monotonic() < end:
+            pods = self.pods_left(given)[:left]
+            if not pods:
+                self.settle(1)
+                pods = self.pods_left(given)[:left]
+            if not pods:
                 return
-            time.sleep(0.2)
+            told = sum(self.report(pod, given) for pod in pods)
+            if told and left is None:
+                return
+            left = left and left - told
+
+    def report(self, pod, given):
+        """Writes the status of one pod. Returns whether the pod still exists."""
+        path = self.cluster.path("Pod", self.ns, pod["metadata"]["name"], "status")
+        status, got = self.cluster.call("PATCH", path, {"status": reported(pod, given)}, MERGE)
+        if status < 300:
+            self.watch.answered("Pod", got)
+        return status < 300
 
     def pods_left(self, given):
-        """The pods that match and are not yet as they shall be, oldest first."""
+        """The matching pods that do not have the wanted status yet, oldest first."""
 
         def wanted(pod):
             labels = pod["metadata"].get("labels") or {}
             return (
                 all(fnmatch.fnmatchcase(labels.get(key, ""), value) for key, value in given["match"].items())
                 and not pod["metadata"].get("deletionTimestamp")
-                and not is_as_told(pod, given)
+                and not has_status(pod, given)
             )
 
         pods = [pod for pod in self.watch.here(self.ns, ["Pod"]) if wanted(pod)]
         return sorted(pods, key=lambda pod: (pod["metadata"]["creationTimestamp"], pod["metadata"]["name"]))
 
     def answer(self, got):
-        """What the server said to a request, as it stands in a recording."""
+        """The server's answer to a request in the form of a recording."""
         status, body = got
         if status < 300:
+            kind, version = body.get("kind"), (body.get("metadata") or {}).get("resourceVersion")
+            if kind in WHERE and version:
+                self.written[kind] = max(self.written[kind], int(version))
             return {"ok": True}
         return {"ok": False, "code": status, "message": body.get("message", "").replace(self.ns, "NS")}
 
     def real(self, value, generation=None):
-        """A value of the scenario with its placeholders filled."""
+        """A value of the scenario with its placeholders replaced."""
         text = json.dumps(value).replace('"GENERATION"', json.dumps(generation)).replace('"NOW"', json.dumps(now()))
         return json.loads(re.sub(r"\bNS\b", self.ns, text))
 
@@ -141,7 +160,7 @@ class Actions:
         return self.cluster.path(given["kind"], self.ns, self.named(given), subresource)
 
     def find(self, given):
-        """The newest object that matches; the oldest with `old: true`."""
+        """The newest matching object, or the oldest with `old: true`."""
         here = self.watch.here(self.ns, [given["kind"]])
         found = [item for item in here if fnmatch.fnmatchcase(item["metadata"]["name"], given["name"])]
         found.sort(
@@ -149,23 +168,28 @@ class Actions:
         )
         return found[0] if found else None
 
-    def named(self, given, timeout=20):
-        """The name of the object that matches, once there is one."""
-        end = time.monotonic() + timeout
-        while True:
-            if item := self.find(given):
-                return item["metadata"]["name"]
-            if time.monotonic() > end:
-                return given["name"]
-            time.sleep(0.2)
+    def named(self, given):
+        """Waits for a matching object and returns its name."""
+        self.until(lambda: self.find(given), NAME_TIMEOUT)
+        item = self.find(given)
+        return item["metadata"]["name"] if item else given["name"]
 
     def wait(self, given):
-        """Whether an object came to be as it shall, in time."""
-        end = time.monotonic() + given.get("timeout", 60)
-        while not self.is_there(given):
-            if time.monotonic() > end:
+        """Waits for an object with the wanted value. Returns whether it appeared in time."""
+        return self.until(lambda: self.is_there(given), SLOWNESS * given.get("timeout", 60))
+
+    def until(self, holds, timeout):
+        """Waits until `holds` returns true. Returns whether it did in time. The wait ends early in a namespace without custom
+        resources, because there an operator does nothing."""
+        now = time.monotonic()
+        end, idle_since = now + timeout, now
+        while not holds():
+            now = time.monotonic()
+            if self.watch.here(self.ns, CUSTOM):
+                idle_since = now
+            if now > end or now - idle_since > IDLE:
                 return False
-            time.sleep(0.1)
+            time.sleep(POLL)
         return True
 
     def is_there(self, given):
@@ -180,17 +204,32 @@ class Actions:
             return item is not None and value != given["not"]
         return value == given["is"]
 
-    def settle(self, quiet, timeout):
-        """Whether nothing changed for `quiet` seconds, in time."""
-        start = time.monotonic()
-        while time.monotonic() < start + timeout:
-            if time.monotonic() - max(self.watch.changed[self.ns], start) >= quiet:
-                return True
-            time.sleep(0.1)
-        return False
+    def settle(self, quiet, timeout=60):
+        """Waits until nothing has changed for `quiet` seconds, no object waits for a control loop, and the operator is idle.
+        Returns whether this happened in time. Polls are counted instead of seconds, because they take longer when the machine
+        is slow."""
+        end, seen, calm = time.monotonic() + SLOWNESS * timeout, -1, 0
+        while calm < quiet / POLL or self.unfinished() or not self.is_at_rest():
+            if time.monotonic() > end:
+                return False
+            time.sleep(POLL)
+            changes = self.watch.changes[self.ns]
+            calm = calm + 1 if changes == seen else 0
+            seen = changes
+        return True
+
+    def is_at_rest(self):
+        """Whether the operator is idle, and its writes have arrived here."""
+        return self.operator.is_idle() and self.watch.is_current(self.ns, WRITTEN)
+
+    def unfinished(self):
+        """What is not finished: objects that wait for a control loop, and writes that the watch has not delivered."""
+        late = [kind for kind, version in self.written.items() if self.watch.delivered[kind] < version]
+        objects = self.watch.here(self.ns)
+        return [*(f"the watch of {kind} is late" for kind in late), *unfinished(objects, self.watch.kinds)]
 
 
-def is_as_told(pod, given):
+def has_status(pod, given):
     status = pod.get("status") or {}
     if "phase" in given:
         return status.get("phase") == given["phase"]
@@ -199,7 +238,7 @@ def is_as_told(pod, given):
 
 
 def reported(pod, given):
-    """The status that a kubelet reports of a pod."""
+    """The status that a kubelet reports for a pod."""
     time_now = now()
     if "phase" in given:
         phase, ready, started = given["phase"], False, None

@@ -1,4 +1,4 @@
-"""What of an object stands in a recording."""
+"""The parts of an object that a recording has."""
 
 import copy
 import json
@@ -10,8 +10,8 @@ FIRST_COME = "dynamo-model-"  # Services whose owner is chance in the reference
 
 
 def facts_of(item, old, lost, pods_seen):
-    """`old`: the object of this name after the step before; `lost`: conditions that a lost race turned for a moment;
-    `pods_seen`: names of pods that there have been."""
+    """`old`: the object of this name after the previous step; `lost`: conditions that a lost race changed temporarily;
+    `pods_seen`: names of all pods so far."""
     same = old is not None and old["metadata"]["uid"] == item["metadata"]["uid"]
     metadata = item["metadata"]
     facts = {"owner": _owners(item), "fresh": not same}
@@ -50,7 +50,7 @@ def _notes(item):
 
 
 def _by_name(value, kind):
-    """The reference orders Grove's cliques by chance."""
+    """Sorts by name, because the reference orders Grove's cliques randomly."""
     if kind != "PodCliqueSet":
         return value
     if isinstance(value, dict):
@@ -71,11 +71,11 @@ def _status(item, old, lost, pods_seen):
         moved = then.get(condition["type"]) != condition.pop("lastTransitionTime", None)
         by_race = lost.get((kind, metadata["name"], condition["type"])) == {condition["status"]}
         condition["moved"] = moved and (kind == "DynamoGraphDeployment" or not by_race)
-    for holder in (status, *conditions):  # how many generations there were is chance
+    for holder in (status, *conditions):  # the number of generations is random
         if "observedGeneration" in holder:
             holder["observedGeneration"] = "current" if holder["observedGeneration"] == metadata["generation"] else "behind"
     if kind == "DynamoGraphDeploymentScalingAdapter":
-        status.pop("lastScaleTime", None)  # lost whenever the status write loses a race
+        status.pop("lastScaleTime", None)  # absent when the status update has lost a race
     if status.get("endpoints"):
         for endpoint in status["endpoints"] if kind == "DynamoModel" else []:
             if endpoint.get("podName") in pods_seen:
@@ -86,7 +86,7 @@ def _status(item, old, lost, pods_seen):
 
 
 def _of_spec(item):
-    """Of a custom resource's spec what scales and restarts it."""
+    """The fields of a custom resource's spec that scale and restart it."""
     kind, spec = item["kind"], item.get("spec") or {}
     if kind == "DynamoGraphDeployment":
         replicas = {name: service.get("replicas") for name, service in (spec.get("services") or {}).items()}

@@ -1,7 +1,7 @@
-"""What custom resources went through during a step, and which of it was only a lost race.
+"""The changes of custom resources during a step, without those of lost races.
 
-The reference often reads its own cache too early and gets a conflict; for a moment conditions turn, and events tell
-of it. What a conflict alone caused is left out.
+The reference often reads its cache too early and gets a conflict. Conditions then change for a moment, and events report
+it. Changes that were only caused by a conflict are left out.
 """
 
 import collections
@@ -14,7 +14,7 @@ def conditions_of(item):
 
 
 def races(items):
-    """Conditions that a lost race turned: (kind, name, type) -> the other statuses that they had."""
+    """The conditions that a lost race changed: (kind, name, type) -> their other statuses."""
     lost, other = set(), collections.defaultdict(set)
     for item in items:
         for condition in conditions_of(item):
@@ -27,8 +27,8 @@ def races(items):
 
 
 def went(before, story, lost):
-    """The values that state, phase and each condition had, each once, in the order of their first appearance.
-    `before`: the objects after the step before; `story`: (kind, what happened, object) since then."""
+    """The values of state, phase and each condition, each once, in the order of their first appearance.
+    `before`: the objects after the previous step; `story`: (kind, type of event, object) since then."""
     told = collections.defaultdict(lambda: collections.defaultdict(list))
     everything = [*before, *(item for _, _, item in story)]
     components = {item["metadata"]["name"] for item in everything if item["kind"] == "DynamoComponentDeployment"}
@@ -41,7 +41,7 @@ def went(before, story, lost):
                 seen[key].append(value)
         if what == "DELETED":
             seen["deleted"] = ["yes"]
-    for values in told.values():  # in which order services end a parallel restart is chance
+    for values in told.values():  # the order in which services finish a parallel restart is random
         if any("," in value for value in values["restarting"]):
             values["restarting"][1:-1] = []
     return {name: {key: list_ for key, list_ in values.items() if list_} for name, values in told.items()}
@@ -65,7 +65,7 @@ def _values(item, components, lost):
 
 
 def _waits_for_races_alone(graph, components, lost):
-    """Whether a graph is not ready only because of components that lost a race."""
+    """Whether a graph is only not ready because of components that lost a race."""
     text = " ".join(one.get("message") or "" for one in conditions_of(graph) if one["status"] == "False")
     named = [name for name in components if f"{name}:" in text]
     return bool(named) and all(lost.get(("DynamoComponentDeployment", name, "Available")) == {"True"} for name in named)

@@ -1,4 +1,4 @@
-"""What is watched, and what of it is bookkeeping or noise."""
+"""The watched kinds, and their fields that are bookkeeping or random."""
 
 import re
 
@@ -39,7 +39,7 @@ OTHER = {
 }
 WHERE = {**CUSTOM, **CHILD, **OTHER}
 HASH_LABEL, HASH_NOTE, RESTART = ("nvidia.com/dynamo-worker-hash", "nvidia.com/current-worker-hash", "nvidia.com/restartAt")
-# Annotations that are bookkeeping of one operator or of kubectl.
+# Bookkeeping annotations of one operator or of kubectl.
 FORGET = {
     "nvidia.com/last-applied-hash",
     "nvidia.com/last-applied-generation",
@@ -53,3 +53,11 @@ CLUSTERS_OWN = re.compile(
 )
 EVERY_TIME = re.compile(r"Update|Update[A-Z]\w+$")  # reasons of events that tell of a reconcile, not of a change
 RACE = re.compile(r"the object has been modified|already exists|StorageError|Precondition failed")
+
+
+def source_of(event):
+    return (event.get("source") or {}).get("component") or event.get("reportingComponent") or ""
+
+
+def is_of_operator(event):
+    return not CLUSTERS_OWN.match(source_of(event))

@@ -1,4 +1,4 @@
-"""The LoRA endpoints that a scenario pretends to have."""
+"""The simulated LoRA endpoints of a scenario."""
 
 import http.server
 import json

@@ -1,4 +1,4 @@
-"""Plays one scenario in a namespace of its own and records what becomes of it."""
+"""Plays one scenario in its own namespace and records the result."""
 
 import collections
 import hashlib
@@ -10,14 +10,16 @@ import time
 import yaml
 
 from actions import Actions
+from cluster import Operator
 from facts import facts_of
 from history import races, went
-from kinds import CHILD, CLUSTERS_OWN, CUSTOM, EVERY_TIME, HASH_LABEL, HASH_NOTE, RACE
+from kinds import CHILD, CUSTOM, EVERY_TIME, HASH_LABEL, HASH_NOTE, RACE, is_of_operator, source_of
 from lora import Lora
 from recorded import matches
 
 CLUSTERS_OBJECTS = (("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default"))
 MADE_BY_USERS = ("DynamoGraphDeploymentRequest", "DynamoGraphDeployment", "DynamoComponentDeployment", "DynamoModel")
+EVENTS_QUIET = 1  # seconds without a new Event at the end
 READS = ("get", "list", "watch")
 
 
@@ -32,14 +34,17 @@ class Play(Actions):
             self.scenario = yaml.safe_load(text)
         self.ns = "lc" + hashlib.sha1(self.name.encode()).hexdigest()[:8]
         self.cluster, self.watch, self.options = cluster, watch, options
+        self.operator = Operator(options.operator_metrics)
         self.addresses = set(self.scenario.get("http") or {})
-        self.before = {}  # (kind, name) -> the object after the step before
-        self.hashes = []  # worker hashes in the order in which the recording sees them
-        self.told = self.heard = 0  # how much of the watch's story, and of the LoRA server's, is recorded
+        self.before = {}  # (kind, name) -> the object after the previous step
+        self.hashes = []  # worker hashes in the order of their first occurrence
+        self.told = self.heard = 0  # number of recorded watch events and of recorded LoRA requests
         self.pods_seen, self.nodes = set(), []
+        self.written = collections.Counter()  # kind -> the highest resourceVersion that this play has written
+        self.restless = []  # steps that did not end in time, with what they waited for
 
     def run(self):
-        """(name, number of steps, steps that were never quiet, refusals)"""
+        """(name, steps, steps that never became quiet, rejections)"""
         began, steps, starts = this_second(), [], []
         self.set_up()
         try:
@@ -48,12 +53,14 @@ class Play(Actions):
                 if status >= 300:
                     raise RuntimeError(f"{self.name}: setup: {got.get('message')}")
             if self.scenario.get("setup"):
-                self.settle(1, 20)
+                self.settle(1)
             for step in self.scenario["steps"]:
                 starts.append(this_second())
                 answers = [answer for actions in step.get("do", [step]) for answer in self.act(actions)]
                 quiet = self.settle(step.get("quiet", self.options.quiet), step.get("timeout", 60))
                 steps.append(self.dump(step["name"], answers, quiet))
+                if not quiet:
+                    self.restless.append(f"{step['name']}: {'; '.join(self.unfinished()) or 'changes do not end'}")
             every = self.events(steps, starts)
             writes = self.writes(began) if self.options.audit else {}
         finally:
@@ -67,8 +74,7 @@ class Play(Actions):
             json.dump(out, file, indent=1, sort_keys=True, ensure_ascii=False)
             file.write("\n")
         failed = [(step["step"], answer) for step in steps for answer in step["answers"] if False in answer.values()]
-        restless = [step["step"] for step in steps if step.get("quiet") is False]
-        return self.name, len(steps), restless, [f"{step}: {answer}" for step, answer in failed]
+        return self.name, steps, self.restless, [f"{step}: {answer}" for step, answer in failed]
 
     def set_up(self):
         with Lora.lock:
@@ -85,7 +91,7 @@ class Play(Actions):
         return any(item["metadata"]["name"] == "default" for item in self.watch.here(self.ns, ["ServiceAccount"]))
 
     def dump(self, step, answers, quiet):
-        """What is there after a step, and what happened during it."""
+        """The objects after a step and the events during it."""
         here = self.watch.here(self.ns, [*CUSTOM, *CHILD])
         objects = [item for item in here if (item["kind"], item["metadata"]["name"]) not in CLUSTERS_OBJECTS]
         with self.watch.lock:
@@ -112,7 +118,7 @@ class Play(Actions):
         return told
 
     def learn(self, objects):
-        """Worker hashes get numbers in the order in which a recording sees them."""
+        """Numbers worker hashes in the order of their first occurrence."""
         seen = []
         for item in objects:
             metadata = item["metadata"]
@@ -126,7 +132,7 @@ class Play(Actions):
                 self.hashes.append(value)
 
     def fold(self, value):
-        """A recording without what chance decides."""
+        """A recording without random values."""
         text = json.dumps(value, sort_keys=True).replace(self.ns, "NS")
         for i, known in enumerate(self.hashes, 1):
             text = text.replace(known, f"HASH-{i}")
@@ -134,20 +140,16 @@ class Play(Actions):
         return ordered(json.loads(re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "TIME", text)))
 
     def events(self, steps, starts):
-        """Puts each Event of the operator into the step in which it was emitted first: writing may lag behind."""
-        last, end = -1, time.monotonic() + 40
-        while last != len(self.watch.story[self.ns]) and time.monotonic() < end:
-            last = len(self.watch.story[self.ns])
-            time.sleep(2)
+        """Assigns each Event of the operator to the step of its first occurrence, because Events are written with a delay."""
+        self.settle(EVENTS_QUIET)
         first = {}  # (text, object, message) -> when
         for kind, what, event in self.watch.story[self.ns]:
             if kind != "Event" or what == "DELETED":
                 continue
-            source = (event.get("source") or {}).get("component") or event.get("reportingComponent") or ""
-            if CLUSTERS_OWN.match(source) or RACE.search(event.get("message") or ""):
+            if not is_of_operator(event) or RACE.search(event.get("message") or ""):
                 continue
             about = event["involvedObject"]
-            text = f"{about.get('kind')} {event.get('type')} {event.get('reason')} {source}"
+            text = f"{about.get('kind')} {event.get('type')} {event.get('reason')} {source_of(event)}"
             when = event.get("firstTimestamp") or event.get("eventTime") or event["metadata"]["creationTimestamp"]
             key = text, about.get("uid"), event.get("message")
             first[key] = min(when[:19], first.get(key, when[:19]))
@@ -157,7 +159,7 @@ class Play(Actions):
         return sorted({text for text, _, _ in first})
 
     def writes(self, since):
-        """How many writes of which kind the operator sent, from the API server's audit log."""
+        """The number of the operator's writes by kind, from the API server's audit log."""
         count = collections.Counter()
         time.sleep(0.5)
         with open(self.options.audit, encoding="utf-8") as log:
@@ -187,7 +189,7 @@ class Play(Actions):
 
 
 def ordered(value):
-    """Component names are sorted by their worker hash, which is folded: sort them again."""
+    """Sorts component names again, because they were sorted by their worker hash, which is folded."""
     if isinstance(value, dict):
         return {key: sorted(member) if key == "componentNames" else ordered(member) for key, member in value.items()}
     return [ordered(element) for element in value] if isinstance(value, list) else value

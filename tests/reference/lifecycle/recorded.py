@@ -13,12 +13,12 @@ LINE = re.compile(r"(\S+)\s+(\S+)\s+(\S+)\s+(\S+)\s+([a-z]+\d?-[A-Z]?\d\S*)\s+#\
 
 
 def matches(text, pattern):
-    """Only * and ? are special."""
+    """Whether the text matches a glob in which only * and ? are special."""
     return fnmatch.fnmatchcase(text, pattern.replace("[", "[[]"))
 
 
 def prune(value, status=False):
-    """An empty value and an absent one mean the same; so do 0 and absent in a status."""
+    """Removes empty values, which count as absent, and zeros in a status."""
     if isinstance(value, list):
         return [prune(element, status) for element in value]
     if not isinstance(value, dict):
@@ -97,7 +97,7 @@ def accepted(path):
             continue
         match = LINE.fullmatch(line.strip())
         if match is None or set("".join(match.groups()[:4])) == {"*"}:
-            sys.exit(f"{path}:{number}: want SCENARIO STEP KIND PATH DECISION # reason, not stars alone")
+            sys.exit(f"{path}:{number}: must be SCENARIO STEP KIND PATH DECISION # reason, and not consist of stars only")
         lines.append((*match.groups()[:4], line.strip()))
     return lines
 
@@ -129,7 +129,7 @@ def compare(options):
             print(f"{file.stem}: {left} differences")
     idle = [line for *_, line in lines if not used[line]]
     told = f"{equal} of {total} scenarios equal ({steps} steps); {bad} differences not accepted"
-    print(f"{told}; {sum(used.values())} accepted by {len(lines) - len(idle)} of {len(lines)} lines")
+    print(f"lifecycle: {told}; {sum(used.values())} accepted by {len(lines) - len(idle)} of {len(lines)} lines")
     for line in idle:
         print(f"  never used: {line}")
     sys.exit(1 if bad or (idle and not options.unused_ok) or not total else 0)

@@ -1,5 +1,5 @@
-// What admission says where checkpoints are made (quirks pod-Q11b, pod-Q39): DynamoCheckpoints are judged by
-// their Job's pod.
+// Findings of admission about checkpoints (pod-Q11b, pod-Q39). The pod of its Job is validated for a
+// DynamoCheckpoint.
 
 #include "common/admission/validate.h"
 #include "common/defaults/apply.h"
@@ -23,22 +23,22 @@ Settings settings() {
 
 json::Document stored(std::string_view text, const Settings& settings) {
   json::Document made = object(text);
-  defaults::applyDefaults(made, nullptr, {settings.defaults, settings.config, "1.0.0", "ns"},
-                          made.GetAllocator());
+  defaults::applyComponentDefaults(made, nullptr, {settings.defaults, settings.config, "1.0.0", "ns"},
+                                   made.GetAllocator());
   return made;
 }
 
-std::string said(std::string_view text) {
+std::string findingsOf(std::string_view text) {
   const Settings on = settings();
   const json::Document made = stored(text, on);
   return lines(validate({json::findText(&made, "kind"), made, nullptr, "u"}, on));
 }
 
 void check(const std::vector<test::Row>& rows) {
-  test::check([](std::string_view object) { return said(object); }, rows);
+  test::check([](std::string_view object) { return findingsOf(object); }, rows);
 }
 
-TEST_CASE("a DynamoCheckpoint is judged by the pod of its Job") {
+TEST_CASE("the pod of the Job is validated for a DynamoCheckpoint") {
   const auto checkpoint = [](std::string_view container, std::string_view pod = "") {
     return fmt::format(
         R"({{"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoCheckpoint","metadata":{{"name":"c","namespace":"ns"}},)"
@@ -69,17 +69,17 @@ TEST_CASE("a DynamoCheckpoint is judged by the pod of its Job") {
        checkpoint(
            R"(},{"name":"b","image":"i:1","volumeMounts":[{"name":"checkpoint-storage","mountPath":"/c"}])"),
        ""},
-      {"a volume in place of checkpoints", checkpoint(volumeAt("/checkpoints"), volumes),
+      {"a volume mounted at the checkpoints' path", checkpoint(volumeAt("/checkpoints"), volumes),
        mounted("/checkpoints")},
-      {"a volume in place of podinfo", checkpoint(volumeAt("/etc/podinfo"), volumes),
+      {"a volume mounted at podinfo's path", checkpoint(volumeAt("/etc/podinfo"), volumes),
        mounted("/etc/podinfo")},
-      {"probes that the Job drops",
+      {"probes that the Job removes",
        checkpoint(R"(,"livenessProbe":{},"startupProbe":{},"readinessProbe":{"httpGet":{"port":0}})"), ""},
       {"probes of a sidecar", checkpoint(R"(},{"name":"b","image":"i:1","livenessProbe":{})"),
        "E pod.handler " + spec +
-           "containers[1].livenessProbe: Required value: a handler: one of exec, httpGet, "
-           "tcpSocket, grpc\n"},
-      {"always restarted", checkpoint("", R"(,"restartPolicy":"Always")"), ""},
+           "containers[1].livenessProbe: Required value: must specify one of: exec, httpGet, tcpSocket, "
+           "grpc\n"},
+      {"restart policy Always", checkpoint("", R"(,"restartPolicy":"Always")"), ""},
       {"a volume without a name", checkpoint("", R"(,"volumes":[{"emptyDir":{}}])"),
        "E pod.volume-name " + spec + "volumes[0].name: Required value\n"},
       {"a label",
@@ -93,7 +93,7 @@ TEST_CASE("a DynamoCheckpoint is judged by the pod of its Job") {
   });
 }
 
-/// A worker "a" that is checkpointed by its identity.
+/// A worker "a" with a checkpoint of its identity.
 std::string worker(std::string_view members, std::string_view pod = "", std::string_view main = "",
                    std::string_view checkpoint = R"("identity":{"model":"m","backendFramework":"vllm"})",
                    std::string_view claims = R"({"name":"c"})") {
@@ -103,7 +103,7 @@ std::string worker(std::string_view members, std::string_view pod = "", std::str
       checkpoint, main, pod, members, claims));
 }
 
-TEST_CASE("a DynamoCheckpoint that the operator makes of a service is admitted") {
+TEST_CASE("a DynamoCheckpoint that the operator creates for a service is admitted") {
   const Settings on = settings();
   json::Document made = stored(worker("", R"(,"containers":[{"name":"b","image":"i:1","volumeMounts":[)"
                                           R"({"name":"checkpoint-storage","mountPath":"/c"}]}])"),
@@ -119,7 +119,7 @@ TEST_CASE("a DynamoCheckpoint that the operator makes of a service is admitted")
   CHECK(found == 1);
 }
 
-TEST_CASE("names and places of the operator's in pods with checkpoints (pod-Q11b)") {
+TEST_CASE("the operator's volumes and mount paths in pods with checkpoints (pod-Q11b)") {
   const std::string a = "spec.services[a].";
   const std::string mounts = a + "extraPodSpec.mainContainer.volumeMounts[0].mountPath: ";
   const auto claim = [](std::string_view name, std::string_view point) {
@@ -135,40 +135,39 @@ TEST_CASE("names and places of the operator's in pods with checkpoints (pod-Q11b
   };
   const auto own = [&](std::string_view name) {
     return fmt::format(
-        "E service.mount-own-name {}volumeMounts[0].name: Duplicate value: \"{}\": checkpoints need "
-        "the operator's volume of this name\n",
+        "E service.mount-own-name {}volumeMounts[0].name: Duplicate value: \"{}\": is the name of a volume "
+        "that the operator needs for checkpoints\n",
         a, name);
   };
   const auto there = [&](std::string_view field, std::string_view path) {
     return fmt::format(
-        "E service.mount-own-point {}{}: Duplicate value: \"{}\": the operator mounts something there\n", a,
-        field, path);
+        "E service.mount-own-point {}{}: Duplicate value: \"{}\": the operator mounts a volume at this "
+        "path\n",
+        a, field, path);
   };
-  const std::string replaced =
-      "W service.mount-own-replaced " + a +
-      "extraPodSpec.volumes[0].name: replaces the operator's own volume of this name\n";
+  const std::string replaced = "W service.mount-own-replaced " + a +
+                               "extraPodSpec.volumes[0].name: replaces the operator's volume of this name\n";
   check({
       {"another claim", claim("c", "/c"), ""},
       {"a claim named as the checkpoints' volume", claim("checkpoint-storage", "/q"),
        own("checkpoint-storage")},
       {"a claim named podinfo", claim("podinfo", "/q"), own("podinfo")},
-      {"a claim at the checkpoints' place", claim("c", "/checkpoints"),
+      {"a claim at the checkpoints' path", claim("c", "/checkpoints"),
        there("volumeMounts[0].mountPoint", "/checkpoints")},
-      {"a mount at podinfo's place", mount("v", "/etc/podinfo"),
+      {"a mount at podinfo's path", mount("v", "/etc/podinfo"),
        there("extraPodSpec.mainContainer.volumeMounts[0].mountPath", "/etc/podinfo")},
-      {"the operator's volume at its place", mount("checkpoint-storage", "/checkpoints"), ""},
+      {"the operator's volume at its own path", mount("checkpoint-storage", "/checkpoints"), ""},
       {"the operator's volume elsewhere", mount("checkpoint-storage", "/q"),
-       "W service.mount-own-replaced " + mounts +
-           "takes the place of the operator's own mount at /checkpoints\n"},
-      {"a volume in place of the checkpoints'", volume(R"({"name":"checkpoint-storage","emptyDir":{}})"),
+       "W service.mount-own-replaced " + mounts + "replaces the operator's mount at /checkpoints\n"},
+      {"a volume named as the checkpoints' volume", volume(R"({"name":"checkpoint-storage","emptyDir":{}})"),
        replaced},
-      {"a volume in place of podinfo", volume(R"({"name":"podinfo","emptyDir":{}})"), replaced},
+      {"a volume named podinfo", volume(R"({"name":"podinfo","emptyDir":{}})"), replaced},
       {"the checkpoints' own claim",
        volume(R"({"name":"checkpoint-storage","persistentVolumeClaim":{"claimName":"snapshot-pvc"}})"), ""},
   });
 }
 
-TEST_CASE("the name main belongs to the container that is checkpointed (pod-Q39)") {
+TEST_CASE("the name main is reserved for the container with the checkpoint (pod-Q39)") {
   const auto named = [](std::string_view list, std::string_view name, std::string_view checkpoint) {
     return worker("", fmt::format(R"(,"{}":[{{"name":"{}","image":"i:1"}}])", list, name), R"(,"name":"foo")",
                   checkpoint);
@@ -177,14 +176,14 @@ TEST_CASE("the name main belongs to the container that is checkpointed (pod-Q39)
   const auto taken = [](std::string_view list) {
     return fmt::format(
         "E service.checkpoint-main spec.services[a].extraPodSpec.{}[0].name: Duplicate value: "
-        "\"main\": is the main container's name in the pod that is checkpointed\n",
+        "\"main\": is the name of the main container in the checkpointed pod\n",
         list);
   };
   check({
       {"a sidecar", named("containers", "main", identity), taken("containers")},
       {"an init container", named("initContainers", "main", identity), taken("initContainers")},
       {"another name", named("containers", "b", identity), ""},
-      {"made by hand", named("containers", "main", identity + R"(,"mode":"Manual")"), ""},
+      {"mode Manual", named("containers", "main", identity + R"(,"mode":"Manual")"), ""},
       {"by reference", named("containers", "main", R"("checkpointRef":"x")"), ""},
   });
 }

@@ -1,4 +1,4 @@
-// spec.overrides.dgd: what could never be applied, and what has no effect.
+// spec.overrides.dgd: members that cannot be applied and members without effect.
 
 #include "common/admission/graph_override.h"
 
@@ -16,7 +16,7 @@ using rules::test::dgdr;
 using rules::test::lines;
 using rules::test::object;
 
-std::string said(std::string_view text, std::string_view old = {}) {
+std::string findingsOf(std::string_view text, std::string_view old = {}) {
   const rules::DgdrPolicy policy;
   const json::Document now = object(text);
   if (old.empty()) return lines(validateRequest({now, nullptr, "v1beta1", policy}));
@@ -24,7 +24,7 @@ std::string said(std::string_view text, std::string_view old = {}) {
   return lines(validateRequest({now, &before, "v1beta1", policy}));
 }
 
-/// A request whose override has these members beside apiVersion and kind.
+/// A request whose override has `members` beside apiVersion and kind.
 std::string override(std::string_view members) {
   return dgdr(fmt::format(R"({{"model":"m","overrides":{{"dgd":{{"apiVersion":"nvidia.com/v1alpha1",)"
                           R"("kind":"DynamoGraphDeployment"{}}}}}}})",
@@ -36,14 +36,14 @@ std::string service(std::string_view members) {
 }
 
 void check(const std::vector<test::Row>& rows) {
-  test::check([](std::string_view text) { return said(text); }, rows);
+  test::check([](std::string_view text) { return findingsOf(text); }, rows);
 }
 
 std::string at(std::string_view rule, std::string_view path, std::string_view how) {
   return fmt::format("{} spec.overrides.dgd.{}: {}\n", rule, path, how);
 }
 
-TEST_CASE("parts that a graph may be given") {
+TEST_CASE("valid overrides of a graph") {
   check({
       {"nothing", override(""), ""},
       {"a name", override(R"(,"metadata":{"name":"mine","labels":{"a":"b"},"annotations":{"c":"d"}})"), ""},
@@ -54,9 +54,9 @@ TEST_CASE("parts that a graph may be given") {
            R"("extraPodSpec":{"tolerations":[{"key":"a","operator":"Exists"}],"nodeSelector":{"a":"b"}})"),
        ""},
       {"an argument list alone", service(R"("extraPodSpec":{"mainContainer":{"args":["--a"]}})"), ""},
-      {"a mount of a volume that may be generated",
+      {"a mount of a volume that the profiler may generate",
        service(R"("extraPodSpec":{"mainContainer":{"volumeMounts":[{"name":"v","mountPath":"/v"}]}})"), ""},
-      {"a probe that may get its handler",
+      {"a probe whose handler the profiler may generate",
        service(R"("extraPodSpec":{"mainContainer":{"livenessProbe":{"periodSeconds":5}}})"), ""},
       {"a claim by name", override(R"(,"spec":{"pvcs":[{"name":"models"}]})"), ""},
       {"the namespace of the request", override(R"(,"metadata":{"name":"a","namespace":"ns"})"), ""},
@@ -91,18 +91,18 @@ TEST_CASE("fields of the graph that are unknown or of a wrong type") {
 }
 
 TEST_CASE("metadata of the graph") {
-  const std::string none = "has no effect: only name, labels and annotations are taken";
+  const std::string none = "has no effect because only name, labels and annotations are used";
   check({
       {"another namespace", override(R"(,"metadata":{"namespace":"other"})"),
        at("W dgdr-override-graph", "metadata.namespace",
-          "has no effect: the deployment is made in the namespace of the request")},
+          "has no effect because the deployment is created in the namespace of the request")},
       {"other members", override(R"(,"metadata":{"finalizers":["a.b/c"],"uid":"u"})"),
        at("W dgdr-override-graph", "metadata.finalizers", none) +
            at("W dgdr-override-graph", "metadata.uid", none)},
       {"a label of the operator", override(R"(,"metadata":{"labels":{"dgdr.nvidia.com/name":"x"}})"),
        at("W dgdr-override-graph", "metadata.labels[dgdr.nvidia.com/name]",
-          "the operator sets it; yours is replaced")},
-      {"a name that cannot be", override(R"(,"metadata":{"name":"My_Graph"})"),
+          "has no effect because the operator sets it")},
+      {"an invalid name", override(R"(,"metadata":{"name":"My_Graph"})"),
        at("E dgdr-override-name", "metadata.name",
           "Invalid value: \"My_Graph\": must consist of lower case letters, digits, '-' or '.', and start "
           "and end "
@@ -112,7 +112,7 @@ TEST_CASE("metadata of the graph") {
   });
 }
 
-TEST_CASE("rules that need no generated part") {
+TEST_CASE("rules that do not depend on generated fields") {
   const std::string pod = "spec.services[Worker].extraPodSpec.";
   check({
       {"quantity", service(R"("resources":{"limits":{"memory":"16GB"}})"),
@@ -125,10 +125,10 @@ TEST_CASE("rules that need no generated part") {
       {"two sources of a volume",
        service(R"("extraPodSpec":{"volumes":[{"name":"v","emptyDir":{},"hostPath":{"path":"/a"}}]})"),
        at("E pod.volume-source", pod + "volumes[0].hostPath",
-          "Forbidden: only one volume type may be given, and emptyDir is")},
-      {"image with white space", service(R"("extraPodSpec":{"mainContainer":{"image":"i:1\n"}})"),
+          "Forbidden: may not be set together with emptyDir")},
+      {"image with whitespace", service(R"("extraPodSpec":{"mainContainer":{"image":"i:1\n"}})"),
        at("E pod.image", pod + "mainContainer.image",
-          "Invalid value: \"i:1 \": must not have leading or trailing white space")},
+          "Invalid value: \"i:1 \": must not have leading or trailing whitespace")},
       {"container of another name", service(R"("extraPodSpec":{"containers":[{"name":"A_b","image":"i"}]})"),
        at("E pod.container-name", pod + "containers[0].name",
           "Invalid value: \"A_b\": must consist of lower case letters, digits or '-', and start and end with "
@@ -145,18 +145,19 @@ TEST_CASE("rules that need no generated part") {
   });
 }
 
-TEST_CASE("an update that leaves the override alone is not refused for it") {
+TEST_CASE("an update with an unchanged override is not rejected for it") {
   const std::string bad = service(R"("replicas":"2")");
-  CHECK(said(bad, bad).starts_with("W schema.type spec.overrides.dgd.spec.services[Worker].replicas: "));
-  CHECK(said(service(R"("replicas":"3")"), service(R"("replicas":2)")).starts_with("E schema.type "));
+  CHECK(
+      findingsOf(bad, bad).starts_with("W schema.type spec.overrides.dgd.spec.services[Worker].replicas: "));
+  CHECK(findingsOf(service(R"("replicas":"3")"), service(R"("replicas":2)")).starts_with("E schema.type "));
 }
 
-TEST_CASE("what is no graph is not looked into") {
-  CHECK(said(dgdr(R"({"model":"m","overrides":{"dgd":{"apiVersion":"v1","kind":"Pod","spec":7}}})")) ==
+TEST_CASE("an override of another kind is not validated") {
+  CHECK(findingsOf(dgdr(R"({"model":"m","overrides":{"dgd":{"apiVersion":"v1","kind":"Pod","spec":7}}})")) ==
         "W dgdr-override-kind spec.overrides.dgd: is not a DynamoGraphDeployment of nvidia.com/v1alpha1\n");
 }
 
-TEST_CASE("the rules of parts are rules of graphs") {
+TEST_CASE("the rules of overrides are rules of graphs") {
   std::set<std::string_view> listed;
   for (const field::Rule& rule : rules::dgdRules()) listed.insert(rule.id);
   for (const std::string_view rule : rules::dgdPartRules()) {

@@ -1,4 +1,4 @@
-// Keys of maps may hold ']' and '.', which part a printed path.
+// Keys of maps may contain ']' and '.', the separators of a printed path.
 
 #include "common/admission/request.h"
 #include "common/admission/validate.h"
@@ -12,7 +12,7 @@ using rules::test::graph;
 using rules::test::lines;
 using rules::test::object;
 
-std::string said(std::string_view text, std::string_view old = {}) {
+std::string findingsOf(std::string_view text, std::string_view old = {}) {
   const json::Document now = object(text);
   const json::Document before = object(old.empty() ? text : old);
   return lines(
@@ -32,23 +32,23 @@ std::string wrongKey(std::string_view severity, std::string_view key) {
       "{} service.labels spec.services[a].extraPodMetadata.labels[{}]: Invalid value: ", severity, key);
 }
 
-TEST_CASE("what rendering says of a key is known for what a rule has said") {
+TEST_CASE("an error about a key from rendering and from a rule is reported once") {
   for (const std::string_view key : {"x].y", "x]", "[x", "x]].y[0", "].services[b]"}) {
     INFO(key);
-    const std::string text = said(labelled(fmt::format(R"("{}":"v")", key)));
+    const std::string text = findingsOf(labelled(fmt::format(R"("{}":"v")", key)));
     CHECK(text.starts_with(wrongKey("E", key)));
     CHECK(std::count(text.begin(), text.end(), '\n') == 1);
   }
 }
 
-TEST_CASE("an update that leaves such a key alone only warns of it") {
+TEST_CASE("an update with an unchanged invalid key only warns") {
   const std::string before = labelled(R"("x].y":"v","x":"v")");
-  CHECK(said(labelled(R"("x].y":"v","x":"w")"), before).starts_with(wrongKey("W", "x].y")));
-  CHECK(said(labelled(R"("x].y":"w","x":"v")"), before).starts_with(wrongKey("E", "x].y")));
+  CHECK(findingsOf(labelled(R"("x].y":"v","x":"w")"), before).starts_with(wrongKey("W", "x].y")));
+  CHECK(findingsOf(labelled(R"("x].y":"w","x":"v")"), before).starts_with(wrongKey("E", "x].y")));
 }
 
-TEST_CASE("types in an override are told at the service's key, whatever it holds") {
-  const auto told = [](std::string_view key) {
+TEST_CASE("type errors in an override are reported at any service key") {
+  const auto typeError = [](std::string_view key) {
     const rules::DgdrPolicy policy;
     const json::Document request =
         object(dgdr(fmt::format(R"({{"model":"m","overrides":{{"dgd":{{"apiVersion":"nvidia.com/v1alpha1",)"
@@ -59,10 +59,11 @@ TEST_CASE("types in an override are told at the service's key, whatever it holds
   };
   for (const std::string_view key : {"b", "a.b", "a.replicas", "a]", "a].replicas", ""}) {
     INFO(key);
-    CHECK(told(key).find(fmt::format("E schema.type spec.overrides.dgd.spec.services[{0}].replicas: Invalid "
-                                     "value: \"string\": spec.overrides.dgd.spec.services[{0}].replicas in "
-                                     "body must be of type integer: \"string\"\n",
-                                     key)) != std::string::npos);
+    CHECK(typeError(key).find(
+              fmt::format("E schema.type spec.overrides.dgd.spec.services[{0}].replicas: Invalid "
+                          "value: \"string\": spec.overrides.dgd.spec.services[{0}].replicas in "
+                          "body must be of type integer: \"string\"\n",
+                          key)) != std::string::npos);
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Tables of objects, each with what admission says of it.
+// Tables of objects and the expected findings of admission.
 
 #include <catch2/catch.hpp>
 #include <functional>
@@ -15,10 +15,11 @@ struct Row {
   std::string expected;
 };
 
-inline void check(const std::function<std::string(std::string_view)>& said, const std::vector<Row>& rows) {
+inline void check(const std::function<std::string(std::string_view)>& findingsOf,
+                  const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     INFO(row.name);
-    CHECK(said(row.object) == row.expected);
+    CHECK(findingsOf(row.object) == row.expected);
   }
 }
 

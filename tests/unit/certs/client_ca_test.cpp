@@ -1,4 +1,4 @@
-// Certificates of clients: who may sign them, what becomes of them at the handshake, which names count.
+// Client certificates: the trusted CAs, the result of the handshake, and the names that are read.
 
 #include "certs/client_ca.h"
 
@@ -25,7 +25,7 @@ const Forgery kClient{.commonName = "kube-apiserver",
                       .extendedKeyUsage = "clientAuth",
                       .alternativeNames = "DNS:api.example,URI:spiffe://example/api,email:api@example.com"};
 
-/// How the server sees the client after the handshake: "verified", "nobody", or why it refused.
+/// The server's view of the client after the handshake: "verified", "nobody", or the reason of the rejection.
 std::string seen(SSL_CTX* server, const Client& client) {
   const Connection connection = connect(server, client);
   const long result = SSL_get_verify_result(connection.server.get());
@@ -36,7 +36,7 @@ std::string seen(SSL_CTX* server, const Client& client) {
 
 }  // namespace
 
-TEST_CASE("a client certificate is asked for, not required, and must be of the CA") {
+TEST_CASE("a client certificate is requested but optional, and the CA must have signed it") {
   const PemPair ca = forge(kCa);
   const PemPair other = forge(kCa);
   Forgery foreign = kCa;
@@ -60,17 +60,18 @@ TEST_CASE("a client certificate is asked for, not required, and must be of the C
   };
   const Row rows[] = {
       {"none presented", ca.certificate, {}, "nobody"},
-      {"of the CA", ca.certificate, forge(kClient, &ca), "verified"},
+      {"signed by the CA", ca.certificate, forge(kClient, &ca), "verified"},
       {"one CA of several", forge(foreign).certificate + ca.certificate, forge(kClient, &ca), "verified"},
-      {"of another CA of the same name", other.certificate, forge(kClient, &ca),
+      {"signed by another CA of the same name", other.certificate, forge(kClient, &ca),
        "certificate signature failure"},
-      {"signed by itself", ca.certificate, forge(kClient), "self-signed certificate"},
-      {"over an intermediate CA that comes along", ca.certificate, chained, "verified"},
-      {"over one that does not", ca.certificate, unchained, "unable to get local issuer certificate"},
-      {"of an intermediate CA that is trusted itself", intermediate.certificate, unchained, "verified"},
+      {"self-signed", ca.certificate, forge(kClient), "self-signed certificate"},
+      {"signed by an intermediate CA in the chain", ca.certificate, chained, "verified"},
+      {"signed by an intermediate CA not in the chain", ca.certificate, unchained,
+       "unable to get local issuer certificate"},
+      {"signed by a trusted intermediate CA", intermediate.certificate, unchained, "verified"},
       {"expired", ca.certificate, forge(late, &ca), "certificate has expired"},
       {"a serving certificate", ca.certificate, forge(serving, &ca), "unsuitable certificate purpose"},
-      {"no CA, no question", "", forge(kClient, &ca), "nobody"},
+      {"no CA configured, none requested", "", forge(kClient, &ca), "nobody"},
   };
   const CertificateData data = makeData();
   for (const Row& row : rows) {
@@ -82,7 +83,7 @@ TEST_CASE("a client certificate is asked for, not required, and must be of the C
   }
 }
 
-TEST_CASE("where client certificates are asked for no session can be resumed either") {
+TEST_CASE("no session can be resumed when client certificates are requested") {
   const PemPair ca = forge(kCa);
   for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
     const ServerContext context = serverContext(makeData().serving, {.allowTls12 = true}, ca.certificate);
@@ -94,7 +95,7 @@ TEST_CASE("where client certificates are asked for no session can be resumed eit
   }
 }
 
-TEST_CASE("the CAs of clients do not join our own chain") {
+TEST_CASE("the CAs of clients are not part of the server's chain") {
   const CertificateData data = makeData();
   const ServerContext context = serverContext(data.serving, {}, data.ca.certificate);
   const Connection connection = connect(context.get(), {});
@@ -111,7 +112,7 @@ TEST_CASE("a file of CAs") {
   for (const Row& row : {Row{ca.certificate, Problem::None, ""}, Row{"", Problem::Empty, "f: "},
                          Row{"x", Problem::NotPem, "f: "},
                          Row{ca.certificate + forge(kClient, &ca).certificate, Problem::WrongUsage,
-                             "f: certificate 2 is not of a CA"}}) {
+                             "f: certificate 2 is not a CA"}}) {
     const auto loaded = loadClientAuthorities(row.pem, "f");
     CHECK(problemOf(loaded) == row.problem);
     if (const auto* error = std::get_if<Error>(&loaded)) CHECK(error->text.starts_with(row.text));
@@ -135,7 +136,7 @@ TEST_CASE("names of a client certificate") {
   CHECK(hasAnyName(*parse(forge(bare).certificate), std::vector<std::string>{"kube-apiserver"}));
 }
 
-TEST_CASE("the file of CAs is read again, and a bad one changes nothing") {
+TEST_CASE("the file of CAs is reloaded, and an invalid one changes nothing") {
   const TemporaryDirectory directory;
   const auto file = directory.path() / "clients.crt";
   const CertificateData data = makeData();
@@ -155,7 +156,7 @@ TEST_CASE("the file of CAs is read again, and a bad one changes nothing") {
     return seen(context.get(), {.identity = identity});
   };
 
-  CHECK(poll() == "Missing");  // nothing is served without what guards it
+  CHECK(poll() == "Missing");  // nothing is served without the CAs of clients
   CHECK(watcher.context() == nullptr);
   CHECK_FALSE(watcher.ready(kNow));
   writeText(file, first.certificate);

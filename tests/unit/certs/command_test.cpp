@@ -74,7 +74,7 @@ TEST_CASE("certs reuses the CA of the directory and overwrites only with --force
   const Run refused = run(options);
   CHECK(refused.status == 2);
   CHECK(refused.err ==
-        "certs: " + (directory.path() / "tls.key").string() + ": exists already; --force overwrites\n");
+        "certs: " + (directory.path() / "tls.key").string() + ": already exists; --force overwrites\n");
   CHECK(readAll(directory.path()).serving.certificate == first.serving.certificate);
 
   options.force = true;
@@ -92,7 +92,7 @@ TEST_CASE("certs reuses the CA of the directory and overwrites only with --force
   CHECK(run(options).status == 2);
 }
 
-TEST_CASE("of several certs at once one makes all files, the others none") {
+TEST_CASE("of several concurrent runs one writes all files and the others none") {
   constexpr int kRuns = 6;
   const TemporaryDirectory directory;
   std::array<int, kRuns> statuses{};
@@ -110,14 +110,14 @@ TEST_CASE("of several certs at once one makes all files, the others none") {
   CHECK(std::distance(std::filesystem::directory_iterator{directory.path()}, {}) == 4);
 }
 
-TEST_CASE("certs refuses bad options with exit status 2") {
+TEST_CASE("certs rejects invalid options with exit status 2") {
   const TemporaryDirectory directory;
   struct Row {
     void (*change)(CertsCommandOptions&);
     std::string text;
   };
   for (const Row& row :
-       {Row{[](auto& o) { o.directory.clear(); }, "--out: a directory is needed"},
+       {Row{[](auto& o) { o.directory.clear(); }, "--out: a directory is required"},
         Row{[](auto& o) { o.dnsNames.clear(), o.ipAddresses.clear(); },
             "at least one DNS name or IP address"},
         Row{[](auto& o) { o.dnsNames = {"a b"}; }, "\"a b\" is not a DNS name"},
@@ -147,7 +147,7 @@ TEST_CASE("an unusable CA in the directory is not silently replaced") {
        {Row{{data.ca.certificate, ""}, kNow, "ca.key: "}, Row{{"", data.ca.privateKey}, kNow, "ca.crt: "},
         Row{{data.ca.certificate, data.serving.privateKey}, kNow, "does not match"},
         Row{data.serving, kNow, "not a certificate authority"},
-        Row{data.ca, kNow + days{3651}, "ca.crt: is expired"}}) {
+        Row{data.ca, kNow + days{3651}, "ca.crt: has expired"}}) {
     const TemporaryDirectory directory;
     REQUIRE_FALSE(writeFiles(directory.path(), {row.ca, {}}, Overwrite::Refuse));
     CertsCommandOptions options = optionsFor(directory.path());

@@ -41,13 +41,13 @@ TEST_CASE("files are written with their modes and no leftovers") {
   CHECK(entriesOf(out) == 4);
 }
 
-TEST_CASE("nothing is overwritten unless asked") {
+TEST_CASE("files are only overwritten on request") {
   const TemporaryDirectory directory;
   writeText(directory.path() / "tls.key", "precious");
   const auto error = writeFiles(directory.path(), kTexts, Overwrite::Refuse);
   REQUIRE(error);
   CHECK(error->problem == Problem::Exists);
-  CHECK(error->text == (directory.path() / "tls.key").string() + ": exists already");
+  CHECK(error->text == (directory.path() / "tls.key").string() + ": already exists");
   CHECK(readText(directory.path() / "tls.key") == "precious");
   CHECK(entriesOf(directory.path()) == 1);
   REQUIRE_FALSE(writeFiles(directory.path(), kTexts, Overwrite::Allow));
@@ -55,7 +55,7 @@ TEST_CASE("nothing is overwritten unless asked") {
   CHECK(modeOf(directory.path() / "tls.key") == 0600);
 }
 
-TEST_CASE("a file that appears at the last moment is not overwritten, and nothing else stays") {
+TEST_CASE("a file that appears meanwhile is not overwritten, and no other file is written") {
   for (const char* const name : {"tls.key", "tls.crt", "ca.key", "ca.crt"}) {
     INFO(name);
     const TemporaryDirectory directory;
@@ -65,14 +65,14 @@ TEST_CASE("a file that appears at the last moment is not overwritten, and nothin
       const auto error = staged.place(Overwrite::Refuse);
       REQUIRE(error);
       CHECK(error->problem == Problem::Exists);
-      CHECK(error->text == (directory.path() / name).string() + ": exists already");
+      CHECK(error->text == (directory.path() / name).string() + ": already exists");
     }
     CHECK(readText(directory.path() / name) == "precious");
     CHECK(entriesOf(directory.path()) == 1);
   }
 }
 
-TEST_CASE("not even a link to nowhere is overwritten") {
+TEST_CASE("a dangling link is not overwritten") {
   const TemporaryDirectory directory;
   std::filesystem::create_symlink("/nonexistent/key", directory.path() / "tls.crt");
   CHECK(writeFiles(directory.path(), kTexts, Overwrite::Refuse)->problem == Problem::Exists);
@@ -80,7 +80,7 @@ TEST_CASE("not even a link to nowhere is overwritten") {
   CHECK(entriesOf(directory.path()) == 1);
 }
 
-TEST_CASE("what is staged but not placed is removed") {
+TEST_CASE("staged files that are not placed are removed") {
   const TemporaryDirectory directory;
   { const StagedFiles staged{directory.path(), kTexts}; }
   CHECK(entriesOf(directory.path()) == 0);
@@ -94,7 +94,7 @@ TEST_CASE("empty members are left alone") {
   CHECK(entriesOf(directory.path()) == 3);
 }
 
-TEST_CASE("a directory that cannot be made is an error with its path") {
+TEST_CASE("a directory that cannot be created is an error with its path") {
   const TemporaryDirectory directory;
   writeText(directory.path() / "file", "x");
   const auto error = writeFiles(directory.path() / "file" / "sub", kTexts, Overwrite::Refuse);
@@ -130,7 +130,7 @@ TEST_CASE("reading files of a directory") {
   CHECK(problemOf(DirectorySnapshot{dir / "nowhere"}.read("good")) == Problem::Missing);
 }
 
-TEST_CASE("a snapshot stays with the version of the Secret volume it opened") {
+TEST_CASE("a snapshot reads one version of the Secret volume") {
   const TemporaryDirectory directory;
   const auto& dir = directory.path();
   for (const char* version : {"..1", "..2"}) {
@@ -146,7 +146,7 @@ TEST_CASE("a snapshot stays with the version of the Secret volume it opened") {
   CHECK(std::get<std::string>(DirectorySnapshot{dir}.read("tls.crt")) == "..2");
 }
 
-TEST_CASE("a directory that is there but cannot be opened is not missing") {
+TEST_CASE("a directory that cannot be opened is not reported as missing") {
   const TemporaryDirectory directory;
   writeText(directory.path() / "file", "x");
   const DirectorySnapshot files{directory.path() / "file"};

@@ -34,7 +34,7 @@ TEST_CASE("a usable pair loads with its chain and dates") {
   CHECK(pair.notAfter == kNow + days{365});
 }
 
-TEST_CASE("unusable pairs are refused with file and cause") {
+TEST_CASE("unusable pairs are rejected with file and cause") {
   const CertificateData data = makeData();
   const std::string& crt = data.serving.certificate;
   const std::string& key = data.serving.privateKey;
@@ -48,18 +48,18 @@ TEST_CASE("unusable pairs are refused with file and cause") {
   const std::vector<Row> rows{
       {{"", key}, kNow, Problem::Empty, "/certs/tls.crt: is empty"},
       {{crt, ""}, kNow, Problem::Empty, "/certs/tls.key: is empty"},
-      {{"hello", key}, kNow, Problem::NotPem, "/certs/tls.crt: holds no PEM block of type CERTIFICATE"},
-      {{key, key}, kNow, Problem::NotPem, "/certs/tls.crt: holds no PEM block of type CERTIFICATE"},
-      {{crt, crt}, kNow, Problem::NotPem, "/certs/tls.key: holds no PEM block of type PRIVATE KEY"},
-      {{crt.substr(0, 200), key}, kNow, Problem::Malformed, "/certs/tls.crt: certificate 1 does not parse"},
+      {{"hello", key}, kNow, Problem::NotPem, "/certs/tls.crt: contains no PEM block of type CERTIFICATE"},
+      {{key, key}, kNow, Problem::NotPem, "/certs/tls.crt: contains no PEM block of type CERTIFICATE"},
+      {{crt, crt}, kNow, Problem::NotPem, "/certs/tls.key: contains no PEM block of type PRIVATE KEY"},
+      {{crt.substr(0, 200), key}, kNow, Problem::Malformed, "/certs/tls.crt: certificate 1 cannot be parsed"},
       {{crt + crt.substr(0, 200), key},
        kNow,
        Problem::Malformed,
-       "/certs/tls.crt: certificate 2 does not parse"},
+       "/certs/tls.crt: certificate 2 cannot be parsed"},
       {{crt, key.substr(0, 100) + key.substr(104)},
        kNow,
        Problem::Malformed,
-       "/certs/tls.key: the private key does not parse"},
+       "/certs/tls.key: the private key cannot be parsed"},
       {{crt, encryptedKey(key)}, kNow, Problem::Encrypted, "/certs/tls.key: is encrypted"},
       {{crt, data.ca.privateKey},
        kNow,
@@ -71,7 +71,7 @@ TEST_CASE("unusable pairs are refused with file and cause") {
        Problem::NotYetValid,
        "/certs/tls.crt: not valid before 2026-02-28T23:00:00Z"},
       {client, kNow, Problem::WrongUsage, "/certs/tls.crt: extended key usage lacks serverAuth"},
-      {{repeat(crt, kMaxPemBytes), key}, kNow, Problem::TooLarge, "/certs/tls.crt: holds more than 16"},
+      {{repeat(crt, kMaxPemBytes), key}, kNow, Problem::TooLarge, "/certs/tls.crt: contains more than 16"},
   };
   for (const Row& row : rows) {
     const auto result = load(row.pem, row.at);
@@ -82,7 +82,7 @@ TEST_CASE("unusable pairs are refused with file and cause") {
     CHECK(error->text.starts_with(row.text));
     CHECK(error->text.find('\n') == std::string::npos);
     CHECK(ERR_peek_error() == 0);
-    // No run of key characters reaches an error text.
+    // No part of the key appears in an error text.
     CHECK(error->text.find(key.substr(40, 12)) == std::string::npos);
   }
 }
@@ -95,7 +95,7 @@ TEST_CASE("the validity limits themselves are valid") {
   CHECK(problemOf(load(pair, kNow + days{365} + seconds{1})) == Problem::Expired);
 }
 
-TEST_CASE("key encodings and usages that Kubernetes users bring") {
+TEST_CASE("common key encodings and usages are accepted") {
   const PemPair rsa = forge({.keyType = "RSA:2048"});
   const PemPair ec = forge({.keyType = "EC:P-384", .extendedKeyUsage = ""});
   const std::string parameters = "-----BEGIN EC PARAMETERS-----\nBgUrgQQAIg==\n-----END EC PARAMETERS-----\n";
@@ -107,14 +107,14 @@ TEST_CASE("key encodings and usages that Kubernetes users bring") {
   CHECK(problemOf(load({"Bag Attributes\n  x: y\n" + rsa.certificate, rsa.privateKey})) == Problem::None);
 }
 
-TEST_CASE("hostile PEM is refused fast") {
+TEST_CASE("hostile PEM is rejected quickly") {
   const PemPair good = makeData().serving;
   const std::string megabytes10(std::size_t{10} * 1024 * 1024, 'A');
   const std::vector<std::string> inputs{
       megabytes10,
       "-----BEGIN CERTIFICATE-----\n" + megabytes10,
       repeat("-----BEGIN ", std::size_t{10} * 1024 * 1024),
-      // Just below the cap, where the parser really runs.
+      // Just below the limit, so the parser runs.
       repeat("-----BEGIN ", kMaxPemBytes),
       repeat("-----BEGIN CERTIFICATE-----\n", kMaxPemBytes),
       repeat("-----BEGIN PRIVATE KEY-----\n", kMaxPemBytes),

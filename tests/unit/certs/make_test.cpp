@@ -61,7 +61,7 @@ TEST_CASE("CA certificate") {
   CHECK(extensionText(*ca, NID_key_usage) == "critical, Digital Signature, Certificate Sign");
   CHECK(extensionText(*ca, NID_ext_key_usage).empty());
   CHECK_FALSE(extensionText(*ca, NID_subject_key_identifier).empty());
-  // The reference reads nothing but PKCS#1 from ca.key.
+  // The reference only reads PKCS#1 from ca.key.
   CHECK(made.privateKey.starts_with("-----BEGIN RSA PRIVATE KEY-----"));
   CHECK(EVP_PKEY_get_bits(X509_get0_pubkey(ca.get())) == 2048);
   CHECK(X509_get_signature_nid(ca.get()) == NID_sha256WithRSAEncryption);
@@ -101,12 +101,12 @@ TEST_CASE("DNS and IP names keep the given order") {
 TEST_CASE("common name up to 64 bytes, otherwise none and a critical SAN") {
   struct Row {
     std::size_t service;
-    std::size_t nameSpace;
+    std::size_t namespaceName;
     bool named;
   };
   // <service>.<namespace>.svc: two dots and "svc" are 5 bytes.
   for (const Row& row : {Row{19, 40, true}, Row{20, 40, false}, Row{50, 40, false}, Row{63, 63, false}}) {
-    const auto names = servingDnsNames(std::string(row.service, 's'), std::string(row.nameSpace, 'n'));
+    const auto names = servingDnsNames(std::string(row.service, 's'), std::string(row.namespaceName, 'n'));
     const CertificateData data{must(makeCa(kNow)), {}};
     const PemPair pair = must(makeServing(data.ca, {names, {}}, kNow));
     const CertificatePtr leaf = parse(pair.certificate);
@@ -135,7 +135,7 @@ TEST_CASE("a serving certificate does not outlive its CA") {
   CHECK(notAfter(*parse(must(makeServing(ca, {{"a"}, {}}, kNow)).certificate)) == kNow + days{100});
 }
 
-TEST_CASE("what cannot be made is refused with a reason") {
+TEST_CASE("invalid requests are rejected with a reason") {
   const PemPair ca = must(makeCa(kNow));
   const PemPair other = must(makeCa(kNow));
   const PemPair leaf = must(makeServing(ca, {{"a"}, {}}, kNow));
@@ -164,16 +164,16 @@ TEST_CASE("what cannot be made is refused with a reason") {
   CHECK(problemOf(makeCa(kNow, days{0})) == Problem::InvalidInput);
 }
 
-TEST_CASE("openssl verify accepts what we make") {
+TEST_CASE("openssl verify accepts the certificates") {
   if (std::system("openssl version >/dev/null 2>&1") != 0) {
     WARN("openssl command not present");
     return;
   }
   const TemporaryDirectory directory;
   for (const std::string& service : {std::string{"svc"}, std::string(50, 's')}) {
-    const std::string nameSpace(40, 'n');
-    REQUIRE_FALSE(writeFiles(directory.path(), makeData(kNow, service, nameSpace), Overwrite::Allow));
-    CHECK(opensslVerify(directory, "-verify_hostname " + service + "." + nameSpace + ".svc") == 0);
+    const std::string namespaceName(40, 'n');
+    REQUIRE_FALSE(writeFiles(directory.path(), makeData(kNow, service, namespaceName), Overwrite::Allow));
+    CHECK(opensslVerify(directory, "-verify_hostname " + service + "." + namespaceName + ".svc") == 0);
     CHECK(opensslVerify(directory, "-verify_hostname other") != 0);
   }
   CertificateData data{must(makeCa(kNow)), {}};

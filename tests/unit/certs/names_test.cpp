@@ -4,7 +4,7 @@
 
 using namespace dynamo::certs;
 
-TEST_CASE("serving names stand in the order of the reference operator") {
+TEST_CASE("serving names have the order of the reference operator") {
   CHECK(servingDnsNames("hook", "prod") ==
         std::vector<std::string>{"hook.prod.svc", "hook", "hook.prod", "hook.prod.svc.cluster.local"});
 }
@@ -29,7 +29,7 @@ TEST_CASE("DNS names in certificates") {
 TEST_CASE("IP addresses in certificates") {
   struct Row {
     std::string text;
-    std::size_t size;  // 0: refused
+    std::size_t size;  // 0: rejected
   };
   for (const Row& row : {Row{"127.0.0.1", 4}, Row{"::1", 16}, Row{"fd00::10:20", 16},
                          Row{"::ffff:1.2.3.4", 16}, Row{"127.0.0.1 ", 0}, Row{"127.1", 0},
@@ -56,7 +56,7 @@ TEST_CASE("names of other releases in the namespace are recognised") {
   }
 }
 
-TEST_CASE("kept names are bounded") {
+TEST_CASE("the number of kept names is bounded") {
   std::vector<std::string> present;
   for (int i = 0; i < 1000; ++i) present.push_back("s" + std::to_string(i) + ".ns.svc");
   const auto kept = otherServiceNames(present, {"mine", "ns"});

@@ -77,16 +77,19 @@ TEST_CASE("decisions of the validity check") {
        Problem::Malformed},
       {"corrupt ca.crt", with(good, [](auto& d) { d.ca.certificate = "not PEM"; }), Action::NewCaAndServing,
        Problem::NotPem},
-      {"tls.key of another",
+      {"tls.key of another certificate",
        {good.ca, {good.serving.certificate, good.ca.privateKey}},
        Action::NewServing,
        Problem::KeyMismatch},
-      {"ca.key of another",
+      {"ca.key of another CA",
        {{good.ca.certificate, foreignCa.privateKey}, good.serving},
        Action::NewCaAndServing,
        Problem::KeyMismatch},
       {"signed by another CA", {foreignCa, good.serving}, Action::NewServing, Problem::Untrusted},
-      {"CA is a leaf", {good.serving, good.serving}, Action::NewCaAndServing, Problem::WrongUsage},
+      {"a leaf certificate as CA",
+       {good.serving, good.serving},
+       Action::NewCaAndServing,
+       Problem::WrongUsage},
       {"CA of another name",
        {forge({.basicConstraints = "CA:TRUE", .extendedKeyUsage = "", .alternativeNames = "DNS:other"}), {}},
        Action::NewCaAndServing,
@@ -99,20 +102,20 @@ TEST_CASE("decisions of the validity check") {
        Problem::None},
       {"clientAuth only", leaf({.extendedKeyUsage = "clientAuth"}), Action::NewServing, Problem::WrongUsage},
       {"no extended key usage", leaf({.extendedKeyUsage = ""}), Action::Nothing, Problem::None},
-      {"from the future", leaf({.begin = kNow + days{1}}), Action::NewServing, Problem::NotYetValid},
+      {"not valid yet", leaf({.begin = kNow + days{1}}), Action::NewServing, Problem::NotYetValid},
       {"expired", leaf({.begin = kNow - days{9}, .end = kNow - days{1}}), Action::NewServing,
        Problem::Expired},
       {"1024-bit RSA", leaf({.keyType = "RSA:1024"}), Action::NewServing, Problem::TooWeak},
   };
   for (const Row& row : rows) {
-    const Decision decision = decide(row.data, kService, kNow);
-    INFO(row.name << (decision.reason ? ": " + decision.reason->text : ""));
-    CHECK(decision.action == row.action);
-    CHECK(toString(decision.reason ? decision.reason->problem : Problem::None) == toString(row.problem));
-    CHECK(decision.dnsNames.empty() == (row.action == Action::Nothing));
+    const RenewalPlan plan = planRenewal(row.data, kService, kNow);
+    INFO(row.name << (plan.reason ? ": " + plan.reason->text : ""));
+    CHECK(plan.action == row.action);
+    CHECK(toString(plan.reason ? plan.reason->problem : Problem::None) == toString(row.problem));
+    CHECK(plan.dnsNames.empty() == (row.action == Action::Nothing));
 
-    const CertificateData renewed = must(renew(row.data, decision, kNow));
-    CHECK(decide(renewed, kService, kNow).action == Action::Nothing);
+    const CertificateData renewed = must(renew(row.data, plan, kNow));
+    CHECK(planRenewal(renewed, kService, kNow).action == Action::Nothing);
     const bool caKept =
         renewed.ca.certificate == row.data.ca.certificate && renewed.ca.privateKey == row.data.ca.privateKey;
     CHECK(caKept == (row.action != Action::NewCaAndServing));
@@ -120,58 +123,58 @@ TEST_CASE("decisions of the validity check") {
   }
 }
 
-TEST_CASE("renewal text tells expired from due") {
+TEST_CASE("the reason of a renewal is expired or due") {
   const CertificateData data = makeData();
-  const auto text = [&](Time at) { return decide(data, kService, at).reason->text; };
-  CHECK(text(kNow + days{300}) == "tls.crt: expires on 2027-03-01T00:00:00Z, less than 90 days ahead");
+  const auto text = [&](Time at) { return planRenewal(data, kService, at).reason->text; };
+  CHECK(text(kNow + days{300}) == "tls.crt: expires on 2027-03-01T00:00:00Z, in less than 90 days");
   CHECK(text(kNow + days{366}) == "tls.crt: certificate has expired");
 }
 
-TEST_CASE("other service or namespace means a new serving certificate") {
+TEST_CASE("another service or namespace requires a new serving certificate") {
   const CertificateData data = makeData();
-  CHECK(decide(data, {"svc2", "ns"}, kNow).action == Action::NewServing);
-  CHECK(decide(data, {"svc", "ns2"}, kNow).action == Action::NewServing);
+  CHECK(planRenewal(data, {"svc2", "ns"}, kNow).action == Action::NewServing);
+  CHECK(planRenewal(data, {"svc", "ns2"}, kNow).action == Action::NewServing);
 }
 
 TEST_CASE("two releases sharing one Secret agree after one renewal") {
   const CertificateData first = makeData(kNow, "alpha", "ns");
   const ServiceName beta{"beta", "ns"};
-  const Decision decision = decide(first, beta, kNow);
-  CHECK(decision.action == Action::NewServing);
-  CHECK(decision.keptNames == servingDnsNames("alpha", "ns"));
-  const CertificateData both = must(renew(first, decision, kNow));
-  CHECK(decide(both, beta, kNow).action == Action::Nothing);
-  CHECK(decide(both, {"alpha", "ns"}, kNow).action == Action::Nothing);
+  const RenewalPlan plan = planRenewal(first, beta, kNow);
+  CHECK(plan.action == Action::NewServing);
+  CHECK(plan.keptNames == servingDnsNames("alpha", "ns"));
+  const CertificateData both = must(renew(first, plan, kNow));
+  CHECK(planRenewal(both, beta, kNow).action == Action::Nothing);
+  CHECK(planRenewal(both, {"alpha", "ns"}, kNow).action == Action::Nothing);
 
-  // Renewal near the end, by either, keeps both.
-  const Decision later = decide(both, {"alpha", "ns"}, kNow + days{300});
+  // A renewal by either release keeps both names.
+  const RenewalPlan later = planRenewal(both, {"alpha", "ns"}, kNow + days{300});
   CHECK(later.keptNames == servingDnsNames("beta", "ns"));
-  // A new CA keeps them as well while the old chain still works.
-  const Decision caDue = decide({{both.ca.certificate, ""}, both.serving}, beta, kNow);
+  // A new CA also keeps both names while the old chain is valid.
+  const RenewalPlan caDue = planRenewal({{both.ca.certificate, ""}, both.serving}, beta, kNow);
   CHECK(caDue.action == Action::NewCaAndServing);
   CHECK(caDue.keptNames == servingDnsNames("alpha", "ns"));
 }
 
-TEST_CASE("names are kept only from a certificate that works today") {
+TEST_CASE("names are only kept from a valid certificate") {
   const CertificateData data = makeData(kNow, "alpha", "ns");
   const ServiceName beta{"beta", "ns"};
-  CHECK(decide({must(makeCa(kNow)), data.serving}, beta, kNow).keptNames.empty());
-  CHECK(decide({data.ca, {data.serving.certificate, data.ca.privateKey}}, beta, kNow).keptNames.empty());
-  CHECK(decide(data, beta, kNow + days{366}).keptNames.empty());
-  CHECK(decide(makeData(kNow, "alpha", "elsewhere"), beta, kNow).keptNames.empty());
+  CHECK(planRenewal({must(makeCa(kNow)), data.serving}, beta, kNow).keptNames.empty());
+  CHECK(planRenewal({data.ca, {data.serving.certificate, data.ca.privateKey}}, beta, kNow).keptNames.empty());
+  CHECK(planRenewal(data, beta, kNow + days{366}).keptNames.empty());
+  CHECK(planRenewal(makeData(kNow, "alpha", "elsewhere"), beta, kNow).keptNames.empty());
 }
 
 TEST_CASE("the RSA CA of the reference operator keeps signing") {
   const PemPair ca = referenceCa();
   REQUIRE(ca.privateKey.starts_with("-----BEGIN RSA PRIVATE KEY-----"));
   const CertificateData data{ca, forge({.keyType = "RSA:2048"}, &ca)};
-  CHECK(decide(data, kService, kNow).action == Action::Nothing);
-  const Decision decision = decide({ca, {}}, kService, kNow);
-  CHECK(decision.action == Action::NewServing);
-  const CertificateData renewed = must(renew({ca, {}}, decision, kNow));
-  CHECK(decide(renewed, kService, kNow).action == Action::Nothing);
+  CHECK(planRenewal(data, kService, kNow).action == Action::Nothing);
+  const RenewalPlan plan = planRenewal({ca, {}}, kService, kNow);
+  CHECK(plan.action == Action::NewServing);
+  const CertificateData renewed = must(renew({ca, {}}, plan, kNow));
+  CHECK(planRenewal(renewed, kService, kNow).action == Action::Nothing);
 }
 
-TEST_CASE("an empty service name is refused when issuing") {
-  CHECK(problemOf(renew({}, decide({}, {"", "ns"}, kNow), kNow)) == Problem::InvalidInput);
+TEST_CASE("issuing rejects an empty service name") {
+  CHECK(problemOf(renew({}, planRenewal({}, {"", "ns"}, kNow), kNow)) == Problem::InvalidInput);
 }

@@ -28,7 +28,7 @@ std::string textOf(BIO* bio) {
 KeyPtr makeKey(const std::string& type) {
   const std::string argument = type.substr(type.find(':') + 1);
   if (!type.starts_with("RSA")) return KeyPtr{EVP_EC_gen(argument.c_str())};
-  // RSA keys take up to a second to make; one of each size serves all forgeries.
+  // Creating an RSA key takes up to a second, so all forgeries share one key per size.
   static std::map<std::string, KeyPtr> keys;
   KeyPtr& key = keys[argument];
   if (!key) key.reset(EVP_RSA_gen(static_cast<unsigned>(std::stoul(argument))));
@@ -73,14 +73,14 @@ CertificatePtr parse(const std::string& pem) {
   return std::move(must(parseCertificates(pem, "test")).front());
 }
 
-CertificateData makeData(Time at, const std::string& service, const std::string& nameSpace) {
-  // A new RSA key takes longer than the rest of most tests.
+CertificateData makeData(Time at, const std::string& service, const std::string& namespaceName) {
+  // Creating an RSA key takes longer than the rest of most tests.
   static std::map<Time, PemPair> authorities;
   const auto [known, fresh] = authorities.try_emplace(at);
   if (fresh) known->second = must(makeCa(at));
   CertificateData data;
   data.ca = known->second;
-  data.serving = must(makeServing(data.ca, {servingDnsNames(service, nameSpace), {}}, at));
+  data.serving = must(makeServing(data.ca, {servingDnsNames(service, namespaceName), {}}, at));
   return data;
 }
 

@@ -16,10 +16,10 @@ using std::chrono::days;
 using std::chrono::hours;
 using std::chrono::seconds;
 
-/// All tests live at this instant, 2026-03-01T00:00:00Z; none reads the clock.
+/// The current time in all tests, 2026-03-01T00:00:00Z. No test reads the clock.
 inline constexpr Time kNow = std::chrono::sys_days{std::chrono::year{2026} / 3 / 1};
 
-/// A directory that is gone with the test.
+/// A directory that is removed at the end of the test.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();
@@ -35,7 +35,7 @@ class TemporaryDirectory {
 void writeText(const std::filesystem::path& path, const std::string& text);
 std::string readText(const std::filesystem::path& path);
 
-/// The value of a Result that the test needs to be good; throws its error text otherwise.
+/// The value of a Result. Throws the error text if it is an error.
 template <class T>
 T must(Result<T> result) {
   if (auto* error = std::get_if<Error>(&result)) throw std::runtime_error(error->text);
@@ -50,12 +50,13 @@ Problem problemOf(const Result<T>& result) {
 
 CertificatePtr parse(const std::string& pem);
 
-/// CA and serving pair for Service `svc` in namespace `ns`.
+/// A CA and a serving pair for Service `svc` in namespace `ns`.
 CertificateData makeData(Time at = kNow, const std::string& service = "svc",
-                         const std::string& nameSpace = "ns");
+                         const std::string& namespaceName = "ns");
 
-/// A certificate that make.h would not produce: foreign key types, usages and dates. Self-signed without
-/// `issuer`. Extension texts are in OpenSSL's configuration syntax; empty leaves the extension out.
+/// A certificate that make.h would not produce, with other key types, usages and dates. It is self-signed
+/// without `issuer`. Extension texts have OpenSSL's configuration syntax. An empty text leaves the extension
+/// out.
 struct Forgery {
   std::string keyType = "EC:P-256";  // or "RSA:<bits>"
   std::string commonName = "forged";
@@ -68,7 +69,7 @@ struct Forgery {
 };
 PemPair forge(const Forgery& forgery, const PemPair* issuer = nullptr);
 
-/// The same key as PKCS#1 or SEC1 PEM ("RSA PRIVATE KEY", "EC PRIVATE KEY"), or encrypted PKCS#8.
+/// The same key as PKCS#1 or SEC1 PEM ("RSA PRIVATE KEY", "EC PRIVATE KEY"), or as encrypted PKCS#8.
 std::string traditionalKey(const std::string& pem);
 std::string encryptedKey(const std::string& pem);
 

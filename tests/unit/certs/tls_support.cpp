@@ -91,7 +91,7 @@ Connection connect(SSL_CTX* server, const Client& options) {
     if (const int result = SSL_do_handshake(connection.server.get()); result == 1) {
       serverRuns = false;
     } else if (!wantsMore(connection.server.get(), result)) {
-      // One more turn lets the client read the alert.
+      // One more step lets the client read the alert.
       serverRuns = false;
       clientRuns = clientRuns && round < 19;
     }

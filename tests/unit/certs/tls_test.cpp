@@ -49,7 +49,7 @@ TEST_CASE("protocol versions") {
   }
 }
 
-TEST_CASE("TLS 1.2 by flag takes ECDHE with AEAD only") {
+TEST_CASE("TLS 1.2, enabled by flag, only has ECDHE with AEAD") {
   struct Row {
     const char* keyType;
     const char* cipher;
@@ -72,7 +72,7 @@ TEST_CASE("TLS 1.2 by flag takes ECDHE with AEAD only") {
   }
 }
 
-TEST_CASE("the server's cipher order decides") {
+TEST_CASE("the server's cipher order is used") {
   const ServerContext context = serverContext(makeData().serving, kWith12);
   const Connection connection =
       connect(context.get(), {.maxVersion = TLS1_2_VERSION,
@@ -80,7 +80,7 @@ TEST_CASE("the server's cipher order decides") {
   CHECK(connection.cipher() == "ECDHE-ECDSA-AES128-GCM-SHA256");
 }
 
-TEST_CASE("ALPN takes http/1.1 or nothing") {
+TEST_CASE("ALPN selects http/1.1 or nothing") {
   struct Row {
     std::vector<std::string> offered;
     bool established;
@@ -114,18 +114,18 @@ TEST_CASE("key exchange groups") {
   CHECK(group("P-384") == 0);
 }
 
-TEST_CASE("certificates of other key types serve too") {
+TEST_CASE("certificates of other key types are served") {
   for (const char* type : {"EC:P-384", "EC:P-521", "RSA:2048"}) {
     INFO(type);
     CHECK(connect(serverContext(forge({.keyType = type})).get(), {}).established);
   }
 }
 
-TEST_CASE("a key below the security level is refused with a reason") {
+TEST_CASE("a key below the security level is rejected with a reason") {
   const ServingPair pair = must(loadServingPair(forge({.keyType = "RSA:1024"}), "tls.crt", "tls.key", kNow));
   const auto context = makeServerContext(pair, {});
   REQUIRE(problemOf(context) == Problem::TooWeak);
-  CHECK(std::get<Error>(context).text == "TLS context refuses the certificate chain: ee key too small");
+  CHECK(std::get<Error>(context).text == "TLS context rejects the certificate chain: ee key too small");
   CHECK(ERR_peek_error() == 0);
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("no session can be resumed") {
   }
 }
 
-TEST_CASE("renegotiation is refused") {
+TEST_CASE("renegotiation is rejected") {
   const ServerContext context = serverContext(makeData().serving, kWith12);
   const Connection connection = connect(context.get(), {.maxVersion = TLS1_2_VERSION});
   REQUIRE(connection.established);

@@ -12,7 +12,8 @@ using namespace dynamo::certs::test;
 
 namespace {
 
-// A Secret volume as the kubelet keeps it: files are links into ..data, which is a link that is swapped.
+// A Secret volume as the kubelet keeps it: the files are links into ..data, and an update replaces the link
+// ..data.
 class SecretVolume {
  public:
   explicit SecretVolume(std::filesystem::path path) : path_{std::move(path)} {
@@ -59,7 +60,7 @@ std::string describe(const std::optional<CertificateEvent>& event) {
 
 }  // namespace
 
-TEST_CASE("start without files, then the placeholder, then a pair") {
+TEST_CASE("files appear after the start: the placeholder first, then a pair") {
   const TemporaryDirectory directory;
   CertificateWatcher watcher{directory.path() / "mount", {}};
   CHECK(describe(watcher.poll(kNow)) == "Waiting Missing");
@@ -83,7 +84,7 @@ TEST_CASE("start without files, then the placeholder, then a pair") {
   CHECK(describe(watcher.poll(kNow)) == "nothing");
 }
 
-TEST_CASE("a swapped Secret is served and old connections live on") {
+TEST_CASE("a swapped Secret is served and old connections continue") {
   const TemporaryDirectory directory;
   SecretVolume volume{directory.path()};
   const CertificateData first = makeData();
@@ -103,7 +104,7 @@ TEST_CASE("a swapped Secret is served and old connections live on") {
   CHECK(describe(watcher.poll(kNow + days{1})) == "Loaded");
 }
 
-TEST_CASE("CAs of clients that went bad hold up no new pair, and the good ones stay") {
+TEST_CASE("invalid CAs of clients do not block a new pair, and the valid ones stay in use") {
   const TemporaryDirectory directory;
   const auto clients = directory.path() / "clients.crt";
   SecretVolume volume{directory.path() / "mount"};
@@ -111,30 +112,30 @@ TEST_CASE("CAs of clients that went bad hold up no new pair, and the good ones s
   const CertificateData second = makeData(kNow + days{1});
   volume.project(first.serving);
   CertificateWatcher watcher{directory.path() / "mount", {}, {}, clients};
-  const auto look = [&] { return describe(watcher.poll(kNow + days{1})); };
-  CHECK(look() == "Waiting Missing");  // no one is let in by CAs that nobody has read
+  const auto pollNext = [&] { return describe(watcher.poll(kNow + days{1})); };
+  CHECK(pollNext() == "Waiting Missing");  // no pair is served before the CAs of clients are read
 
   writeText(clients, first.ca.certificate);
-  REQUIRE(look() == "Loaded");
+  REQUIRE(pollNext() == "Loaded");
   writeText(clients, "no certificate");
-  CHECK(look().starts_with("Rejected"));
-  CHECK(look() == "nothing");
+  CHECK(pollNext().starts_with("Rejected"));
+  CHECK(pollNext() == "nothing");
   CHECK(watcher.failing());
 
   volume.project(second.serving);
-  CHECK(look() == "Loaded");
+  CHECK(pollNext() == "Loaded");
   CHECK(served(watcher) == second.serving.certificate);
   CHECK(SSL_CTX_get_verify_mode(watcher.context().get()) == SSL_VERIFY_PEER);
-  CHECK(look().starts_with("Rejected"));
+  CHECK(pollNext().starts_with("Rejected"));
   CHECK(watcher.failing());
 
   writeText(clients, second.ca.certificate);
-  CHECK(look() == "Loaded");
+  CHECK(pollNext() == "Loaded");
   CHECK_FALSE(watcher.failing());
-  CHECK(look() == "nothing");
+  CHECK(pollNext() == "nothing");
 }
 
-TEST_CASE("a rewrite of the same content is no event") {
+TEST_CASE("rewriting the same content is no event") {
   const TemporaryDirectory directory;
   SecretVolume volume{directory.path()};
   const PemPair pair = makeData().serving;
@@ -147,7 +148,7 @@ TEST_CASE("a rewrite of the same content is no event") {
   CHECK(watcher.context() == context);
 }
 
-TEST_CASE("a bad swap keeps the old pair and is told once") {
+TEST_CASE("an invalid swap keeps the old pair and is reported once") {
   const CertificateData good = makeData();
   const CertificateData other = makeData();
   struct Row {
@@ -180,7 +181,8 @@ TEST_CASE("a bad swap keeps the old pair and is told once") {
     CHECK(watcher.ready(kNow));
     for (int i = 0; i < 3; ++i) CHECK(describe(watcher.poll(kNow)) == "nothing");
 
-    // Other bad content is told again, the return of the good pair ends it, and so does a new pair.
+    // Other invalid content is reported again. The return of the good pair ends the failure, and so does a
+    // new pair.
     volume.project({"something else", "entirely"});
     CHECK(describe(watcher.poll(kNow)) == "Rejected NotPem");
     volume.project(good.serving);
@@ -193,7 +195,7 @@ TEST_CASE("a bad swap keeps the old pair and is told once") {
   }
 }
 
-TEST_CASE("a pair for another name does not take the place of one that API servers accept") {
+TEST_CASE("a pair for another name does not replace one that API servers accept") {
   const PemPair good = makeData().serving;
   const PemPair other = makeData(kNow, "another").serving;
   const PemPair wildcard = forge({.alternativeNames = "DNS:*.ns.svc"});
@@ -206,23 +208,23 @@ TEST_CASE("a pair for another name does not take the place of one that API serve
     const auto event = watcher.poll(at);
     return describe(event) + (event && event->error ? " " + event->error->text : "");
   };
-  const std::string said =
-      (directory.path() / "tls.crt").string() + ": is not for svc.ns.svc, which API servers ask for";
+  const std::string wrongName = (directory.path() / "tls.crt").string() +
+                                ": is not valid for svc.ns.svc, the host name that API servers use";
 
-  // Better than none: it may be that nobody goes by this name.
-  CHECK(named(other) == "Loaded " + said);
-  CHECK(named(commonName) == "Loaded " + said);
+  // Without a better pair it is served: API servers may use another name.
+  CHECK(named(other) == "Loaded " + wrongName);
+  CHECK(named(commonName) == "Loaded " + wrongName);
   CHECK(named(good) == "Loaded");
-  CHECK(named(other) == "Rejected WrongName " + said);
+  CHECK(named(other) == "Rejected WrongName " + wrongName);
   CHECK(watcher.failing());
   CHECK(served(watcher) == good.certificate);
   CHECK(named(wildcard) == "Loaded");
   CHECK_FALSE(watcher.failing());
-  // It has expired: nothing is lost.
-  CHECK(named(makeData(kNow + days{366}, "another").serving, kNow + days{366}) == "Loaded " + said);
+  // The served pair has expired, so a pair for another name replaces it.
+  CHECK(named(makeData(kNow + days{366}, "another").serving, kNow + days{366}) == "Loaded " + wrongName);
 }
 
-TEST_CASE("the end that is told is the earliest of the chain, and ready goes by the leaf") {
+TEST_CASE("notAfter is the earliest end in the chain, and ready depends on the leaf") {
   const PemPair leaf = makeData().serving;
   const PemPair early = forge({.end = kNow + days{60}});
   const TemporaryDirectory directory;
@@ -236,7 +238,7 @@ TEST_CASE("the end that is told is the earliest of the chain, and ready goes by 
   CHECK(watcher.ready(kNow + days{61}));
 }
 
-TEST_CASE("a pair that was too early is taken when its time has come") {
+TEST_CASE("a pair that is not valid yet is loaded when it becomes valid") {
   const TemporaryDirectory directory;
   SecretVolume volume{directory.path()};
   volume.project(makeData(kNow + days{2}).serving);
@@ -260,13 +262,13 @@ TEST_CASE("ready turns false when the served certificate expires") {
   CHECK(watcher.ready(kNow + days{366}));
 }
 
-TEST_CASE("plain files in a plain directory work too") {
+TEST_CASE("plain files in a plain directory are loaded") {
   const TemporaryDirectory directory;
   CertificateWatcher watcher{directory.path(), {}};
   CHECK(describe(watcher.poll(kNow)) == "Waiting Missing");
   const PemPair pair = makeData().serving;
   writeText(directory.path() / "tls.crt", pair.certificate);
-  CHECK(describe(watcher.poll(kNow)) == "Waiting Missing");  // other content: now only tls.key is missing
+  CHECK(describe(watcher.poll(kNow)) == "Waiting Missing");  // other content: only tls.key is missing now
   writeText(directory.path() / "tls.key", pair.privateKey);
   CHECK(describe(watcher.poll(kNow)) == "Loaded");
   std::filesystem::remove(directory.path() / "tls.key");
@@ -274,7 +276,7 @@ TEST_CASE("plain files in a plain directory work too") {
   CHECK(watcher.ready(kNow));
 }
 
-TEST_CASE("connections may be made while the pair is swapped") {
+TEST_CASE("connections may be opened while the pair is swapped") {
   const TemporaryDirectory directory;
   SecretVolume volume{directory.path()};
   const PemPair first = makeData().serving;

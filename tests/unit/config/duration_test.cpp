@@ -50,7 +50,7 @@ TEST_CASE("durations parse and print as in Go") {
   }
 }
 
-TEST_CASE("what is no duration is refused") {
+TEST_CASE("invalid durations are rejected") {
   for (const std::string_view text : {"",
                                       "s",
                                       ".",

@@ -21,7 +21,7 @@ constexpr std::string_view kService = R"(
 server: {webhook: {serviceName: webhook-service}}
 )";
 
-/// The paths of all errors, separated by blanks.
+/// The paths of all errors, separated by spaces.
 std::string pathsOf(const std::string& yaml, Purpose purpose) {
   std::string out;
   for (const auto& error : loadConfigText(yaml, "c.yaml", purpose).errors) {
@@ -39,7 +39,7 @@ std::string join(std::initializer_list<std::string_view> parts) {
 
 }  // namespace
 
-TEST_CASE("what a controller needs, the others do not") {
+TEST_CASE("settings that only the controller requires") {
   struct Row {
     std::string yaml;
     std::string_view controller;
@@ -62,12 +62,12 @@ TEST_CASE("what a controller needs, the others do not") {
     CHECK(pathsOf(row.yaml, Purpose::Controller) == row.controller);
     CHECK(pathsOf(row.yaml, Purpose::Webhook).empty());
     CHECK(pathsOf(row.yaml, Purpose::Offline).empty());
-    // Of a file that is checked, the same is doubtful: it may be the webhook's alone.
+    // For the check of a file the same errors are warnings, because the file may be for the webhook only.
     const LoadResult checked = loadConfigText(row.yaml, "c.yaml", Purpose::Check);
     CHECK(checked.ok());
-    std::set<std::string> told;
-    for (const auto& warning : checked.warnings) told.insert(warning.field.text());
-    CHECK(fmt::format("{}", fmt::join(told, " ")) == row.controller);
+    std::set<std::string> paths;
+    for (const auto& warning : checked.warnings) paths.insert(warning.field.text());
+    CHECK(fmt::format("{}", fmt::join(paths, " ")) == row.controller);
   }
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("values are checked for every program") {
       {"server: {webhook: {maxConnections: -1}}", "server.webhook.maxConnections"},
       {"server: {webhook: {maxInFlightBytes: 1000}}", "server.webhook.maxInFlightBytes"},
       {"server: {webhook: {shutdownDelay: -1s}}", "server.webhook.shutdownDelay"},
-      // cfg-Q14: any address of the reference's, IPv6 with and without brackets
+      // cfg-Q14: every address that the reference accepts, IPv6 with and without brackets
       {"server: {metrics: {bindAddress: localhost}, webhook: {host: '[::1]'}}", ""},
       {"server: {metrics: {bindAddress: '::1'}, healthProbe: {bindAddress: 'fe80::1%eth0'}}", ""},
       {"server: {metrics: {bindAddress: my_host.example.}, webhook: {host: '[::]'}}", ""},
@@ -122,6 +122,7 @@ TEST_CASE("values are checked for every program") {
       {"orchestrators: {grove: {terminationDelay: -1s}}", "orchestrators.grove.terminationDelay"},
       {"orchestrators: {grove: {terminationDelay: 4h}}", ""},
       {"validation: {mode: lax}", "validation.mode"},
+      {"requests: {outputCopierImage: 'a b'}", "requests.outputCopierImage"},
       {"scaling: {allowedServiceAccounts: [a/b, a, /b, a/, a/b/c]}",
        "scaling.allowedServiceAccounts[1] scaling.allowedServiceAccounts[2] "
        "scaling.allowedServiceAccounts[3] "
@@ -134,25 +135,27 @@ TEST_CASE("values are checked for every program") {
 }
 
 TEST_CASE("each listener has a port of its own") {
-  const auto said = [](std::string_view field, int port, std::string_view other) {
+  const auto duplicatePort = [](std::string_view field, int port, std::string_view other) {
     return fmt::format(
-        "server.{}.port: Invalid value: {}: is the port of server.{}.port, too: each listener needs "
-        "its own",
+        "server.{}.port: Invalid value: {}: duplicates the port of server.{}.port; each listener must "
+        "have its own port",
         field, port, other);
   };
   const std::pair<std::string_view, std::string> table[] = {
-      {"{metrics: {port: 9443}}", said("metrics", 9443, "webhook")},
-      {"{webhook: {port: 8080}}", said("webhook", 8080, "metrics")},  // the other is the default
-      {"{healthProbe: {port: 8080}}", said("healthProbe", 8080, "metrics")},
-      {"{metrics: {port: 1}, webhook: {port: 1}}", said("metrics", 1, "webhook")},
-      {"{metrics: {port: 0}, healthProbe: {port: 8080}}", said("healthProbe", 8080, "metrics")},
+      {"{metrics: {port: 9443}}", duplicatePort("metrics", 9443, "webhook")},
+      {"{webhook: {port: 8080}}",
+       duplicatePort("webhook", 8080, "metrics")},  // the other port is the default
+      {"{healthProbe: {port: 8080}}", duplicatePort("healthProbe", 8080, "metrics")},
+      {"{metrics: {port: 1}, webhook: {port: 1}}", duplicatePort("metrics", 1, "webhook")},
+      {"{metrics: {port: 0}, healthProbe: {port: 8080}}", duplicatePort("healthProbe", 8080, "metrics")},
       {"{metrics: {port: 0}, healthProbe: {port: 0}, webhook: {port: 0}}", ""},
       {"{metrics: {port: 1, bindAddress: 10.0.0.1}, webhook: {port: 1, host: 10.0.0.2}}", ""},
-      {"{metrics: {port: 1, bindAddress: 10.0.0.1}, webhook: {port: 1}}", said("metrics", 1, "webhook")},
+      {"{metrics: {port: 1, bindAddress: 10.0.0.1}, webhook: {port: 1}}",
+       duplicatePort("metrics", 1, "webhook")},
       {"{metrics: {port: 1, bindAddress: '::1'}, webhook: {port: 1, host: '[::1]'}}",
-       said("metrics", 1, "webhook")},
+       duplicatePort("metrics", 1, "webhook")},
       {"{metrics: {port: 1, bindAddress: localhost}, webhook: {port: 1, host: 127.0.0.1}}",
-       said("metrics", 1, "webhook")},
+       duplicatePort("metrics", 1, "webhook")},
   };
   for (const auto& [server, expected] : table) {
     CAPTURE(server);
@@ -162,24 +165,25 @@ TEST_CASE("each listener has a port of its own") {
       CHECK((result.errors.empty() ? "" : result.errors.front().message()) == expected);
       CHECK(result.errors.size() <= 1);
     }
-    CHECK(loadConfigText(yaml, "c.yaml", Purpose::Webhook).ok());  // its flags decide
+    CHECK(loadConfigText(yaml, "c.yaml", Purpose::Webhook).ok());  // its flags may override the ports
   }
 }
 
-TEST_CASE("names that no object can have are warnings") {
+TEST_CASE("invalid object names are warnings") {
   const std::pair<std::string_view, std::string_view> table[] = {
-      {"server: {webhook: {secretName: A_b}}", "server.webhook.secretName: no Secret can be named \"A_b\""},
+      {"server: {webhook: {secretName: A_b}}",
+       "server.webhook.secretName: \"A_b\" is not a valid Secret name"},
       {"server: {webhook: {serviceName: a.b}}",
-       "server.webhook.serviceName: no Service can be named \"a.b\""},
-      {"leaderElection: {id: A}", "leaderElection.id: no Lease can be named \"A\""},
-      {"leaderElection: {namespace: A}", "leaderElection.namespace: no namespace can be named \"A\""},
-      {"namespace: {restricted: Team_A}", "namespace.restricted: no namespace can be named \"Team_A\""},
-      {"mpi: {sshSecretName: A}", "mpi.sshSecretName: no Secret can be named \"A\""},
-      {"mpi: {sshSecretNamespace: a.b}", "mpi.sshSecretNamespace: no namespace can be named \"a.b\""},
+       "server.webhook.serviceName: \"a.b\" is not a valid Service name"},
+      {"leaderElection: {id: A}", "leaderElection.id: \"A\" is not a valid Lease name"},
+      {"leaderElection: {namespace: A}", "leaderElection.namespace: \"A\" is not a valid namespace name"},
+      {"namespace: {restricted: Team_A}", "namespace.restricted: \"Team_A\" is not a valid namespace name"},
+      {"mpi: {sshSecretName: A}", "mpi.sshSecretName: \"A\" is not a valid Secret name"},
+      {"mpi: {sshSecretNamespace: a.b}", "mpi.sshSecretNamespace: \"a.b\" is not a valid namespace name"},
       {"checkpoint: {storage: {s3: {credentialsSecretRef: A}}}",
-       "checkpoint.storage.s3.credentialsSecretRef: no Secret can be named \"A\""},
+       "checkpoint.storage.s3.credentialsSecretRef: \"A\" is not a valid Secret name"},
       {"checkpoint: {storage: {oci: {credentialsSecretRef: A}}}",
-       "checkpoint.storage.oci.credentialsSecretRef: no Secret can be named \"A\""},
+       "checkpoint.storage.oci.credentialsSecretRef: \"A\" is not a valid Secret name"},
   };
   for (const auto& [yaml, expected] : table) {
     CAPTURE(yaml);
@@ -190,7 +194,7 @@ TEST_CASE("names that no object can have are warnings") {
   }
 }
 
-TEST_CASE("the rules hold without the defaults too") {
+TEST_CASE("the rules also apply before defaulting") {
   OperatorConfig config = defaultConfig();
   config.namespaces.restricted = std::string{"team-a"};
   config.namespaces.scope.leaseDuration = k8s::Duration{0};
@@ -198,7 +202,7 @@ TEST_CASE("the rules hold without the defaults too") {
   CHECK(validateConfig(config, Purpose::Offline).size() == 2);
 }
 
-TEST_CASE("a URL is never shown: it may hold a password") {
+TEST_CASE("a URL is never shown because it may contain a password") {
   const LoadResult result = loadConfigText("infrastructure: {modelExpressURL: 'http://u:hunter2@h:x/'}",
                                            "c.yaml", Purpose::Offline);
   CHECK(result.report() ==
@@ -210,11 +214,11 @@ TEST_CASE("settings without effect are warnings") {
   const std::pair<std::string_view, std::string_view> table[] = {
       {"server: {webhook: {bindAddress: '::'}}", "server.webhook.bindAddress"},
       {"security: {enableHTTP2: true}", "security.enableHTTP2"},
-      {"compatibility: {autoscaling: true}", "compatibility.autoscaling"},
+      {"compatibility: {autoscaling: true}", ""},
       {"logging: {level: loud}", "logging.level"},
       {"logging: {format: console}", "logging.format"},
       {"logging: {level: debug, format: text}", ""},
-      // ingress.* never fails: the rest of a graph runs
+      // ingress.* is never an error, because the rest of a graph runs
       {"ingress: {controllerClassName: C_}", "ingress.controllerClassName"},
       {"ingress: {controllerClassName: c, hostSuffix: My_S}", "ingress.hostSuffix"},
       {"ingress: {controllerClassName: c, controllerTLSSecretName: A_}", "ingress.controllerTLSSecretName"},

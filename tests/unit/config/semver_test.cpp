@@ -14,7 +14,7 @@ std::string show(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("loose versions parse as the reference parses them") {
+TEST_CASE("loose versions parse as in the reference") {
   const std::pair<std::string_view, std::string_view> table[] = {
       {"1.0.0", "1.0.0 [] []"},
       {"v1.0", "1.0.0 [] []"},
@@ -55,7 +55,7 @@ TEST_CASE("loose versions parse as the reference parses them") {
 }
 
 TEST_CASE("precedence is semver's") {
-  // Each is lower than the next.
+  // Each version is lower than the next one.
   const std::string_view ascending[] = {"0.9.0",
                                         "1.0.0-0",
                                         "1.0.0-2",
@@ -82,7 +82,7 @@ TEST_CASE("precedence is semver's") {
   CHECK((comparePrecedence(*parseVersion("v1+a"), *parseVersion("1.0.0+b")) == 0));
 }
 
-TEST_CASE("a feature gate needs a known origin") {
+TEST_CASE("a feature gate requires a known origin version") {
   const std::pair<std::optional<std::string_view>, bool> table[] = {
       {std::nullopt, false}, {"", false},           {"not-a-version", false}, {"0.9.0", false},
       {"0.9.0-dev", false},  {"1.0.0-rc1", false},  {"0.0.0-unknown", false}, {"1.0.0", true},

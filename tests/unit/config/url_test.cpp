@@ -4,7 +4,7 @@
 
 namespace dynamo::config {
 
-TEST_CASE("URLs are as lenient as Go's") {
+TEST_CASE("URLs are parsed as leniently as in Go") {
   for (const std::string_view url : {"",
                                      "http://x:8001",
                                      "localhost",

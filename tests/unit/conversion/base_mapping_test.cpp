@@ -1,6 +1,6 @@
-// L14: an object whose private annotations a client has left out means what the base mapping says, and
-// nothing that was saved before. Here the mapping is a table of its own, over generated objects.
-// DYNAMO_LAW_OBJECTS sets how many.
+// L14: an object without its private annotations is converted by the base mapping alone. The tables here are
+// an independent copy of that mapping. They are compared with the conversion of generated objects.
+// DYNAMO_LAW_OBJECTS sets their number.
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -53,7 +53,7 @@ bool isFilledList(const Value& value) {
 bool isTrue(const Value& value) {
   return value.IsTrue();
 }
-/// Claims alone are not shown in v1alpha1.
+/// v1alpha1 has no field for claims alone.
 bool hasAmounts(const Value& value) {
   const auto filled = [&](std::string_view key) {
     const Value* amounts = json::findObject(&value, key);
@@ -69,8 +69,8 @@ bool isTokenCount(const Value& value) {
   return std::trunc(number) == number && number >= kLeast && number <= kMost;
 }
 
-/// Copies what is at `from` to `to` if it is `wanted`; a later row wins over an earlier one. What is at
-/// `value` is set instead, if it is given.
+/// Copies the value at `from` to `to` if `wanted` accepts it. If `value` is given, `value` is set instead. A
+/// later row overrides an earlier one.
 struct Row {
   const char* from;
   const char* to;
@@ -93,7 +93,7 @@ const Row kToV1beta1[] = {
     {"/spec/profilingConfig/config/sla", "/spec/sla", isAnyObject, "{}"},
     {"/spec/profilingConfig/config/sla/ttft", "/spec/sla/ttft", isNumber},
     {"/spec/profilingConfig/config/sla/itl", "/spec/sla/itl", isNumber},
-    // A workload has the schema's defaults beside what the configuration says of it.
+    // A workload gets the schema defaults for fields that the configuration does not set.
     {"/spec/profilingConfig/config/sla/isl", "/spec/workload", isTokenCount, "{\"isl\":4000,\"osl\":1000}"},
     {"/spec/profilingConfig/config/sla/osl", "/spec/workload", isTokenCount, "{\"isl\":4000,\"osl\":1000}"},
     {"/spec/profilingConfig/config/sla/isl", "/spec/workload/isl", isTokenCount},
@@ -101,7 +101,7 @@ const Row kToV1beta1[] = {
     {"/spec/profilingConfig/config/deployment/modelCache", "/spec/modelCache", isAnyObject,
      "{\"pvcMountPath\":\"/opt/model-cache\"}"},
     {"/spec/profilingConfig/config/deployment/modelCache/pvcName", "/spec/modelCache/pvcName", isText},
-    // The spellings before 1.0, which the present ones stand in front of even when they are of no use.
+    // The spellings before 1.0. The present spelling takes precedence even if its value has no effect.
     {"/spec/profilingConfig/config/deployment/modelCache/modelPathInPvc", "/spec/modelCache/pvcModelPath",
      isText},
     {"/spec/profilingConfig/config/deployment/modelCache/pvcMountPath", "/spec/modelCache/pvcMountPath",
@@ -155,12 +155,12 @@ const Row kToV1alpha1[] = {
     {"/status/dgdName", "/status/deployment/state", isThere, "\"initializing\""},
 };
 
-/// Texts of one field that mean the same in the other version.
+/// Corresponding values of a field in both versions.
 struct Word {
   const char* from;
   const char* to;
 };
-// Every other text, and none, is Pending.
+// Every other text, and an absent one, is Pending.
 const Word kPhases[] = {{"Profiling", "Profiling"},
                         {"Deploying", "Deploying"},
                         {"Ready", "Ready"},
@@ -198,7 +198,7 @@ Value mapped(const Row (&rows)[N], const Value& object, Allocator& allocator) {
   return made;
 }
 
-/// An old spelling counts where the present one is absent.
+/// An old spelling is used where the present one is absent.
 void takeOldSpelling(const char* present, const char* old, const char* to, const Value& object, Value& made,
                      Allocator& allocator) {
   const std::string cache = "/spec/profilingConfig/config/deployment/modelCache/";
@@ -254,7 +254,7 @@ void requireBaseMapping(const char* what, std::uint64_t seed, const Value& objec
   }
 }
 
-TEST_CASE("without what we saved, the base mapping is all that counts (L14)") {
+TEST_CASE("an object without private annotations is converted by the base mapping alone (L14)") {
   std::uint64_t held = 0;
   for (std::uint64_t seed = 0; seed < objects(); ++seed, ++held) {
     Allocator allocator;

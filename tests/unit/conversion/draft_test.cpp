@@ -1,4 +1,4 @@
-// Views and drafts: what a draft makes of values that it only refers to.
+// Views and drafts: a draft refers to values of its source and copies those that it changes.
 
 #include <catch2/catch.hpp>
 #include <stdexcept>
@@ -16,7 +16,7 @@ json::Document document(const char* text) {
   return made;
 }
 
-TEST_CASE("a draft changes its own members and leaves what it refers to") {
+TEST_CASE("a draft changes its own members and not the values that it refers to") {
   const json::Document source = document(R"({"a":{"b":[1,{"c":"text"}]},"d":"short","e":null})");
   const std::string before = json::dump(source);
   json::Allocator allocator;
@@ -45,7 +45,7 @@ TEST_CASE("a draft changes its own members and leaves what it refers to") {
   CHECK(json::dump(source) == before);
 }
 
-TEST_CASE("a draft grows beyond the room that it started with") {
+TEST_CASE("a draft grows beyond its initial capacity") {
   json::Allocator allocator;
   Draft list = Draft::list(allocator, 0);
   Draft object = Draft::object(allocator, 1);
@@ -59,7 +59,7 @@ TEST_CASE("a draft grows beyond the room that it started with") {
   CHECK(dump(object.view()) == R"({"list":[)" + items + R"(],"more":{}})");
 }
 
-TEST_CASE("only an object or list of a draft's own can be changed") {
+TEST_CASE("only objects and lists that a draft owns can be changed") {
   const json::Document source = document(R"({"a":1})");
   json::Allocator allocator;
   Draft shared{View{&source}};
@@ -72,7 +72,7 @@ TEST_CASE("only an object or list of a draft's own can be changed") {
   CHECK_THROWS_AS(scalar.push(Draft{}, allocator), std::logic_error);
 }
 
-TEST_CASE("a view of a draft answers as one of the same value does") {
+TEST_CASE("a view of a draft equals a view of the same value") {
   const char* text = GENERATE(R"({})", R"([])", R"({"a":null,"b":"","c":{"d":true}})", R"([1,[2],"x"])");
   const json::Document source = document(text);
   json::Allocator allocator;

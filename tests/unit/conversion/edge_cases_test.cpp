@@ -1,4 +1,4 @@
-// Edge cases of conversion: empty, absent, unusual and tampered with.
+// Edge cases of conversion: empty, absent and unusual values.
 
 #include <vector>
 
@@ -7,13 +7,13 @@
 namespace dynamo::test {
 namespace {
 
-/// What `source` becomes: the value at `pointer` in the other version.
+/// A source and the expected value at `pointer` in the other version.
 struct Row {
   const char* name;
   std::string source;
   const char* pointer;
   const char* expected;
-  bool returns = true;  ///< and back it is the same
+  bool returns = true;  ///< whether the round trip is lossless
 };
 
 void check(const std::vector<Row>& rows) {
@@ -72,7 +72,7 @@ TEST_CASE("the whole v1beta1 object") {
 
 TEST_CASE("profiler configurations") {
   check({
-      // Kept for the schema to refuse: an object that is not converted is refused with an internal error.
+      // The value is kept and the schema rejects it. A failed conversion would be an internal error instead.
       {"a list", withConfig("[1]"), "/metadata/annotations/nvidia.com~1dgdr-profiling-config", "(absent)"},
       {"a text", withConfig(R"("sla: {}")"), "/spec/sla", "(absent)"},
       {"a number", withConfig("7"), "/spec/sla", "(absent)"},
@@ -89,33 +89,33 @@ TEST_CASE("profiler configurations") {
       {"planner a list", withConfig(R"({"planner":[1]})"), "/spec/features", "(absent)"},
       {"a big integer", withConfig(R"({"n":9007199254740993})"),
        "/metadata/annotations/nvidia.com~1dgdr-profiling-config", R"("{\"n\":9007199254740993}")"},
-      {"odd characters", withConfig(R"({"n":"<&>\u2028"})"), "/spec/model", R"("m")"},
+      {"special characters", withConfig(R"({"n":"<&>\u2028"})"), "/spec/model", R"("m")"},
       {"old spellings",
        withConfig(R"({"deployment":{"modelCache":{"pvcName":"p","pvcPath":"x","mountPath":"/m"}}})"),
        "/spec/modelCache", R"({"pvcName":"p","pvcModelPath":"x","pvcMountPath":"/m"})"},
-      {"a key of ours only", withConfig(R"({"extra_key":{"a":[1]}})"),
+      {"an unknown key", withConfig(R"({"extra_key":{"a":[1]}})"),
        "/metadata/annotations/nvidia.com~1dgdr-profiling-config", R"("{\"extra_key\":{\"a\":[1]}}")"},
   });
 }
 
-TEST_CASE("a configuration of another type gives way to what v1beta1 says") {
+TEST_CASE("v1beta1 fields replace a configuration of another type") {
   const std::string there = edited(converted(withConfig(R"("sla: {}")")), "/spec/sla", R"({"ttft":7})");
   CHECK(at(converted(there), "/spec/profilingConfig/config") == R"({"sla":{"ttft":7}})");
 }
 
-TEST_CASE("a typed field that v1beta1 gains replaces what the configuration could not say") {
+TEST_CASE("a field set in v1beta1 replaces a value of the wrong type in the configuration") {
   std::string there = converted(withConfig(R"({"sla":"x"})"));
   there = edited(there, "/spec/sla", R"({"ttft":7})");
   CHECK(at(converted(there), "/spec/profilingConfig/config") == R"({"sla":{"ttft":7}})");
 }
 
-TEST_CASE("what v1beta1 removes is gone from the v1alpha1 configuration") {
+TEST_CASE("a field removed in v1beta1 is removed from the v1alpha1 configuration") {
   const std::string there = converted(withConfig(R"({"sla":{"ttft":500,"extra":1},"other":2})"));
   CHECK(at(converted(removed(there, "/spec/sla")), "/spec/profilingConfig/config") ==
         R"({"sla":{"extra":1},"other":2})");
 }
 
-TEST_CASE("an old spelling stays while its value does (conv-Q8)") {
+TEST_CASE("an old spelling stays while its value is unchanged (conv-Q8)") {
   const std::string there = converted(
       withConfig(R"({"deployment":{"modelCache":{"pvcName":"p","pvcPath":"x","mountPath":"/m"}}})"));
   CHECK(at(converted(edited(there, "/spec/modelCache/pvcModelPath", R"("y")")),
@@ -123,18 +123,18 @@ TEST_CASE("an old spelling stays while its value does (conv-Q8)") {
         R"({"pvcName":"p","mountPath":"/m","modelPathInPvc":"y"})");
 }
 
-TEST_CASE("token counts that v1alpha1 clears stay cleared beside other fields of the workload") {
+TEST_CASE("token counts cleared in v1alpha1 stay cleared when the workload has other fields") {
   const std::string there =
       converted(beta(R"({"model":"m","workload":{"isl":4000,"osl":1000,"requestRate":5}})"));
   const std::string back = converted(removed(there, "/spec/profilingConfig/config"));
-  // The schema's defaults would be added on the next read: they stand there, and v1alpha1 does not show them.
+  // The next read would add the schema defaults, so they are stored. v1alpha1 does not show them.
   CHECK(
       json::equal(object(at(back, "/spec/workload")), object(R"({"isl":4000,"osl":1000,"requestRate":5})")));
   CHECK(at(converted(back), "/spec/profilingConfig/config") == "(absent)");
   checkReturns(beta(R"({"model":"m","workload":{"requestRate":5}})"));
 }
 
-TEST_CASE("a group that v1alpha1 clears does not come back") {
+TEST_CASE("a group cleared in v1alpha1 does not come back") {
   const std::string there = converted(beta(
       R"({"model":"m","modelCache":{"pvcName":"","pvcModelPath":"x","pvcMountPath":"/m"},"sla":{"ttft":1}})"));
   CHECK(at(converted(there), "/spec/modelCache/pvcName") == R"("")");
@@ -142,7 +142,7 @@ TEST_CASE("a group that v1alpha1 clears does not come back") {
         "(absent)");
 }
 
-TEST_CASE("a pod of v1beta1 always has its list of containers (b1-Q5)") {
+TEST_CASE("a pod in v1beta1 always has a list of containers (b1-Q5)") {
   const auto pod = [](std::string_view spec) {
     return beta(R"({"model":"m","overrides":{"profilingJob":{"template":{"spec":)" + std::string{spec} +
                 "}}}}");
@@ -157,7 +157,7 @@ TEST_CASE("a pod of v1beta1 always has its list of containers (b1-Q5)") {
        "/spec/profilingConfig/tolerations", R"({"containers":[],"nodeSelector":{"a":"b"}})"},
       {R"({"containers":[{"name":"","resources":{"limits":{"cpu":"1"}}}],"nodeSelector":{"a":"b"}})",
        "/spec/profilingConfig/resources", R"({"containers":[],"nodeSelector":{"a":"b"}})"},
-      // As the reference wrote it.
+      // The form that the reference writes.
       {R"({"tolerations":[{"key":"k"}]})", "/spec/none", R"({"containers":[],"tolerations":[{"key":"k"}]})"},
   };
   for (const Case& row : cases) {
@@ -227,7 +227,7 @@ TEST_CASE("the profiling Job") {
   });
 }
 
-TEST_CASE("fields that v1alpha1 has no place for") {
+TEST_CASE("fields that v1alpha1 does not have") {
   const auto spec = [](std::string_view members) {
     return beta(R"({"model":"m",)" + std::string{members} + "}");
   };

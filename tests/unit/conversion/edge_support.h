@@ -1,5 +1,5 @@
 #pragma once
-// Conversion of JSON texts, for tables.
+// Helpers of tables that convert JSON texts.
 
 #include <catch2/catch.hpp>
 #include <string>
@@ -18,7 +18,7 @@ inline json::Document object(std::string_view text) {
   return document;
 }
 
-/// The object in the other version, as text: nothing is shared with what it was made of.
+/// The object in the other version as text, which shares no memory with the source.
 inline std::string converted(std::string_view text) {
   const json::Document source = object(text);
   const bool alpha = json::findText(&source, "apiVersion") == api::kV1alpha1;
@@ -61,7 +61,7 @@ inline std::string withConfig(std::string_view config) {
       std::string{config} + "}}");
 }
 
-/// `text` with `value` at `pointer`: an edit in between.
+/// `text` with `value` set at `pointer`, as an edit between two conversions.
 inline std::string edited(std::string_view text, std::string_view pointer, std::string_view value) {
   json::Document document = object(text);
   json::Document parsed{&document.GetAllocator()};
@@ -75,7 +75,7 @@ inline std::string removed(std::string_view text, std::string_view pointer) {
   return json::dump(document);
 }
 
-/// Takes away the annotations that conversion owns: they come and go with the version.
+/// Removes the annotations that conversion owns. They differ between the versions.
 inline void dropOurs(json::Document& object) {
   json::Value* metadata = json::find(object, "metadata");
   json::Value* notes = metadata == nullptr ? nullptr : json::find(*metadata, "annotations");
@@ -84,7 +84,7 @@ inline void dropOurs(json::Document& object) {
   if (notes->ObjectEmpty()) json::remove(*metadata, "annotations");
 }
 
-/// There and back: spec, status and the user's metadata are the same JSON values.
+/// Checks that a round trip keeps spec, status and the user's metadata.
 inline void checkReturns(std::string_view text) {
   const std::string there = converted(text);
   const std::string back = converted(there);

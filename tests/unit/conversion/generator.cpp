@@ -17,7 +17,7 @@ Value Generator::number() {
     case 1:
       return Value{-1};
     case 2:
-      return Value{4000};  // the schema default of isl: must not be mistaken for it
+      return Value{4000};  // a value equal to the schema default of isl
     case 3:
       return Value{1000};
     case 4:

@@ -1,5 +1,5 @@
 #pragma once
-// Random DynamoGraphDeploymentRequests of both versions, edge values included. Deterministic per seed.
+// Random DynamoGraphDeploymentRequests of both versions with edge values. Each seed gives the same objects.
 
 #include <cstdint>
 #include <random>

@@ -1,4 +1,4 @@
-// A field that a schema gains must be mapped or kept on purpose: this list is the reminder.
+// Every new field of a schema must be mapped or kept on purpose. The list known_fields.txt enforces this.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -17,7 +17,7 @@ namespace {
 using schema::Node;
 using schema::Type;
 
-/// Kubernetes' own types: whole values to us, their members are none of ours.
+/// Kubernetes' own types. Conversion treats them as whole values, so their members are not listed.
 bool isEmbedded(std::string_view path) {
   constexpr std::string_view kEmbedded[] = {"spec.overrides.profilingJob", "spec.profilingConfig.resources",
                                             "spec.profilingConfig.tolerations[]", "status.conditions[]"};
@@ -84,7 +84,7 @@ std::vector<std::string> known() {
   return fields;
 }
 
-TEST_CASE("every field of both versions has been decided on") {
+TEST_CASE("every field of both versions is listed in known_fields.txt") {
   const std::vector<std::string> now = actual();
   const std::vector<std::string> then = known();
   for (const std::string& field : now) {
@@ -103,7 +103,7 @@ TEST_CASE("every field of both versions has been decided on") {
   CHECK(now.size() > 80);
 }
 
-TEST_CASE("what conversion stores has every default of the schema") {
+TEST_CASE("converted objects have every schema default") {
   const char* spec = GENERATE(
       R"({"model":"m"})", R"({"model":"m","backend":"vllm","autoApply":true})",
       R"({"model":"m","profilingConfig":{"config":{"sla":{"ttft":1,"isl":5}}}})",
@@ -116,11 +116,11 @@ TEST_CASE("what conversion stores has every default of the schema") {
   const std::string before = json::dump(stored);
   const Node* kind = schema::find(api::kV1beta1, api::kDynamoGraphDeploymentRequest);
   REQUIRE(kind != nullptr);
-  schema::applyDefaults(*kind, stored, stored.GetAllocator());
+  schema::applySchemaDefaults(*kind, stored, stored.GetAllocator());
   CHECK(json::dump(stored) == before);
 }
 
-TEST_CASE("a default that conversion stores is that of the schema") {
+TEST_CASE("defaults written by conversion equal the schema defaults") {
   struct Row {
     const char* spec;
     std::vector<const char*> filled;  ///< below spec
@@ -139,7 +139,8 @@ TEST_CASE("a default that conversion stores is that of the schema") {
     INFO(path);
     REQUIRE(rapidjson::Pointer{path}.Erase(*json::find(stored, "spec")));
   }
-  schema::applyDefaults(*schema::find(api::kV1beta1, api::kDynamoGraphDeploymentRequest), stored, allocator);
+  schema::applySchemaDefaults(*schema::find(api::kV1beta1, api::kDynamoGraphDeploymentRequest), stored,
+                              allocator);
   CHECK(json::equal(stored, before));
 }
 

@@ -1,4 +1,4 @@
-// The laws of conversion (common/decisions.md) over generated objects. DYNAMO_LAW_OBJECTS sets how many.
+// The laws of conversion (common/decisions.md) over generated objects. DYNAMO_LAW_OBJECTS sets their number.
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -49,8 +49,8 @@ void requireSame(const char* law, std::uint64_t seed, const Value& before, const
   }
 }
 
-/// A copy without the annotations that conversion owns: an edit makes some of them stale, the next conversion
-/// writes them anew.
+/// A copy without the annotations that conversion owns. An edit makes some of them stale, and the next
+/// conversion rewrites them.
 Value withoutOurs(const Value& object, Allocator& allocator) {
   Value clean = json::copy(object, allocator);
   Value* metadata = json::find(clean, "metadata");
@@ -61,7 +61,7 @@ Value withoutOurs(const Value& object, Allocator& allocator) {
   return clean;
 }
 
-/// A copy with the JSON inside our annotations parsed: member order is no part of a JSON value.
+/// A copy with the JSON in the private annotations parsed, so that the order of members does not matter.
 Value parsedOurs(const Value& object, Allocator& allocator) {
   Value parsed = json::copy(object, allocator);
   Value* annotations = json::find(*json::find(parsed, "metadata"), "annotations");
@@ -86,11 +86,11 @@ const Way kWays[] = {
     {"v1alpha1 -> v1beta1 -> v1alpha1", api::kV1alpha1, api::kV1beta1, &test::Generator::alpha},
     {"v1beta1 -> v1alpha1 -> v1beta1", api::kV1beta1, api::kV1alpha1, &test::Generator::beta}};
 
-/// Adds what the API server's v1beta1 schema defaults add on a read from storage.
+/// Adds the v1beta1 schema defaults, as the API server does on a read from storage.
 void applyStorageDefaults(Value& beta, Allocator& allocator) {
   static const schema::Node* const kind = schema::find(api::kV1beta1, api::kDynamoGraphDeploymentRequest);
   REQUIRE(kind != nullptr);
-  schema::applyDefaults(*kind, beta, allocator);
+  schema::applySchemaDefaults(*kind, beta, allocator);
 }
 
 TEST_CASE("a round trip loses nothing (L1-L8, L11, L12)") {
@@ -112,7 +112,7 @@ TEST_CASE("a round trip loses nothing (L1-L8, L11, L12)") {
   CHECK(held == objects());
 }
 
-TEST_CASE("schema defaults added in storage do not reach the v1alpha1 user") {
+TEST_CASE("schema defaults added in storage are not visible in v1alpha1") {
   std::uint64_t held = 0;
   for (std::uint64_t seed = 0; seed < objects() / 4; ++seed) {
     Allocator allocator;
@@ -130,12 +130,12 @@ TEST_CASE("schema defaults added in storage do not reach the v1alpha1 user") {
   CHECK(held == objects() / 4);
 }
 
-/// An edit in each version: of a field that both know, the same thing by its pointer there.
+/// The same edit in both versions, with the pointer of the field in each.
 struct Edit {
   const char* beta;
   const char* alpha;
   const char* value;   ///< JSON; nullptr removes the field
-  bool images = true;  ///< of each other; else two edits that only must not be undone
+  bool images = true;  ///< whether each edit maps to the other; otherwise an edit must only not be undone
 };
 
 const Edit kEdits[] = {
@@ -174,7 +174,7 @@ void apply(const Pointer& at, const char* value, Value& object, Allocator& alloc
   at.Set(object, Value{parsed, allocator}, allocator);
 }
 
-/// The schema wants the list of containers beside whatever else a pod has.
+/// The schema requires the list of containers in every pod.
 void completePod(Value& beta, Allocator& allocator) {
   const std::string pod = "/spec/overrides/profilingJob/template/spec";
   const Pointer containers{(pod + "/containers").c_str()};
@@ -182,7 +182,7 @@ void completePod(Value& beta, Allocator& allocator) {
   containers.Set(beta, Value{rapidjson::kArrayType}, allocator);
 }
 
-TEST_CASE("an edit made in one version is seen in the other, and nothing else moves (L9, L10)") {
+TEST_CASE("an edit in one version appears in the other, and nothing else changes (L9, L10)") {
   std::uint64_t held = 0;
   for (std::uint64_t seed = 0; seed < objects(); ++seed) {
     Allocator allocator;
@@ -201,7 +201,7 @@ TEST_CASE("an edit made in one version is seen in the other, and nothing else mo
     const std::string before = show(source.Get(there));
     apply(source, edit.value, there, allocator);
     if (editsBeta) completePod(there, allocator);
-    if (show(source.Get(there)) == before) continue;  // nothing was edited
+    if (show(source.Get(there)) == before) continue;  // the edit changes nothing
     const Value back = convert(there, way.from, allocator);
     const Value* seen = image.Get(back);
     const Value* made = source.Get(there);
@@ -210,7 +210,7 @@ TEST_CASE("an edit made in one version is seen in the other, and nothing else mo
                    << "\nobject " << json::dump(object) << "\nedited " << json::dump(there) << "\nback   "
                    << json::dump(back));
     }
-    // The edited object itself survives the next trip.
+    // The edited object itself survives the next round trip.
     requireSame("edited", seed, withoutOurs(there, allocator),
                 withoutOurs(convert(back, way.to, allocator), allocator), back);
     if (stored) {

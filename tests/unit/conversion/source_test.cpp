@@ -1,5 +1,5 @@
-// A conversion only reads its source. Here the source is in memory that cannot be written: a write to it,
-// also one through what was converted, ends the program.
+// A conversion only reads its source. In these tests the source is in read-only memory. A write to it,
+// directly or through the converted object, ends the program.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -27,7 +27,7 @@ using json::Value;
 
 constexpr std::uint64_t kObjects = 2000;
 
-/// Pages of their own.
+/// Memory pages that can be made read-only.
 class Pages {
  public:
   Pages() : start_(::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
@@ -48,7 +48,7 @@ class Pages {
   void* start_;
 };
 
-/// A value that nobody can change: it, what it holds and the text of its strings are on such pages.
+/// A read-only value. The value, its members and the texts of its strings are on read-only pages.
 class ReadOnly {
  public:
   template <class Make>
@@ -62,7 +62,7 @@ class ReadOnly {
   ReadOnly& operator=(const ReadOnly&) = delete;
   ~ReadOnly() { pages_.protect(PROT_READ | PROT_WRITE); }
 
-  /// Not const: what is called with it could write, if that were possible.
+  /// Not const, so a callee could try to write.
   Value& value() { return *value_; }
 
  private:
@@ -77,7 +77,7 @@ Value parsed(std::string_view text, Allocator& allocator) {
   return std::move(static_cast<Value&>(document));
 }
 
-/// Changes everything that there is to change.
+/// Changes every member.
 void overwrite(Value& value, Allocator& allocator) {
   if (value.IsObject()) {
     for (auto& member : value.GetObject()) {
@@ -121,9 +121,9 @@ TEST_CASE("a conversion and changes of its result leave the source as it is") {
     }};
     const std::string before = json::dump(source.value());
     const std::string there = converted(source.value(), other);
-    CHECK(converted(source.value(), own) == before);  // it has this version already
+    CHECK(converted(source.value(), own) == before);  // the object has this version already
     CHECK(json::dump(source.value()) == before);
-    // With what was saved in annotations to restore.
+    // Restores fields from annotations.
     ReadOnly stored{[&](Allocator& allocator) { return parsed(there, allocator); }};
     const std::string back = converted(stored.value(), own);
     CHECK(json::dump(stored.value()) == there);
@@ -132,7 +132,7 @@ TEST_CASE("a conversion and changes of its result leave the source as it is") {
   CHECK(held == kObjects);
 }
 
-TEST_CASE("the system refuses to write to a read-only source") {
+TEST_CASE("writing to a read-only source ends the process") {
   ReadOnly source{[](Allocator& allocator) { return parsed(R"({"a":["text"]})", allocator); }};
   const int zeros = ::open("/dev/zero", O_RDONLY | O_CLOEXEC);
   REQUIRE(zeros >= 0);

@@ -1,4 +1,4 @@
-// States and phases, metadata, annotations of ours and of the reference.
+// States and phases, metadata, and private annotations of this operator and of the reference.
 
 #include <fmt/format.h>
 
@@ -59,27 +59,27 @@ TEST_CASE("phases become states and return") {
 TEST_CASE("a Deployed request that a v1alpha1 client edits stays Deployed (conv-Q15)") {
   const std::string there = converted(beta(R"({"model":"m"})", R"({"phase":"Deployed","dgdName":"d"})"));
   CHECK(at(converted(edited(there, "/spec/model", "\"n\"")), "/status/phase") == "\"Deployed\"");
-  // A state written since then speaks for itself, even one that reads as the same phase as the state before.
+  // A state written since then counts, even if it maps to the same phase as the state before.
   CHECK(at(converted(edited(there, "/status/state", "\"Failed\"")), "/status/phase") == "\"Failed\"");
   CHECK(at(converted(edited(there, "/status/state", "\"DeploymentDeleted\"")), "/status/phase") ==
         "\"Ready\"");
 }
 
-TEST_CASE("a phase that a v1beta1 client writes is not hidden by the state before it") {
+TEST_CASE("a phase written in v1beta1 overrides the saved state") {
   const std::string there = converted(alpha(kSpec, R"({"state":"DeploymentDeleted"})"));
   CHECK(at(converted(there), "/status/state") == "\"DeploymentDeleted\"");
   CHECK(at(converted(edited(there, "/status", R"({"phase":"Deployed","dgdName":"new"})")), "/status/state") ==
         "\"Ready\"");
 }
 
-TEST_CASE("what hung on a deployment goes with it") {
+TEST_CASE("removing a deployment removes the saved fields of it") {
   const std::string there = converted(
       alpha(kSpec, R"({"state":"Deploying","deployment":{"name":"d","state":"pending","created":false}})"));
   CHECK(at(converted(there), "/status/deployment/created") == "false");
   CHECK(at(converted(edited(there, "/status", R"({"phase":"Failed"})")), "/status/deployment") == "(absent)");
 }
 
-TEST_CASE("a new object does not take over the status of the one that it was made from") {
+TEST_CASE("a new object does not take the saved status of the object that it was copied from") {
   const std::string there = converted(
       beta(R"({"model":"m","hardware":{"gpuSku":"l40s"}})",
            R"({"phase":"Profiling","profilingPhase":"SweepingPrefill","profilingJobName":"profile-old"})"));
@@ -88,7 +88,7 @@ TEST_CASE("a new object does not take over the status of the one that it was mad
   CHECK(at(created, "/spec/hardware/gpuSku") == R"("l40s")");
 }
 
-TEST_CASE("a status that comes to an object without one is not lost while it reads as none") {
+TEST_CASE("a status added in one version survives when the other version shows none") {
   const std::string created = converted(alpha(kSpec));
   for (const char* member : {R"("profilingJobName":"j")", R"("profilingPhase":"Initializing")",
                              R"("deploymentInfo":{"replicas":1})"}) {
@@ -101,26 +101,26 @@ TEST_CASE("a status that comes to an object without one is not lost while it rea
     INFO(status);
     checkReturns(edited(seen, "/status", status));
   }
-  // Nothing is written into it meanwhile: there is none still.
+  // Without a change in between, the status stays absent.
   CHECK(at(converted(created), "/status") == "(absent)");
   CHECK(at(converted(seen), "/status") == "(absent)");
 }
 
-TEST_CASE("an unchanged write adds no annotation that says what the live object says") {
+TEST_CASE("an unchanged write adds no annotation for fields of the live object") {
   const std::string source =
       beta(R"({"model":"m","backend":"vllm","image":"p","autoApply":true,"searchStrategy":"rapid"})",
            R"({"phase":"Ready","dgdName":"d"})");
   CHECK(at(converted(converted(source)), "/metadata/annotations") == "(absent)");
 }
 
-TEST_CASE("annotations that are null are none") {
+TEST_CASE("null annotations count as absent") {
   const std::string there = converted(
       edited(alpha(R"({"model":"m","profilingConfig":{"profilerImage":"p","nodeSelector":{"a":"b"}}})"),
              "/metadata/annotations", "null"));
   CHECK(at(there, "/metadata/annotations/nvidia.com~1dgdr-v1alpha1-spec") != "(absent)");
 }
 
-TEST_CASE("the deployment's status is the live one's") {
+TEST_CASE("the status of the deployment comes from the live object") {
   const auto note = [](const char* text) {
     return R"({"nvidia.com/dgdr-deployment-status":")" + std::string{text} + "\"}";
   };
@@ -148,7 +148,7 @@ TEST_CASE("the deployment's status is the live one's") {
       {"of other types", beta(R"({"model":"m"})", live, note(R"({\"name\":\"new\",\"created\":\"yes\"})")),
        minimal},
       {"none", beta(R"({"model":"m"})", live), minimal},
-      {"no deployment any more",
+      {"no deployment anymore",
        beta(R"({"model":"m"})", R"({"phase":"Ready"})", note(R"({\"name\":\"old\",\"state\":\"failed\"})")),
        "(absent)"},
       {"empty name",
@@ -161,7 +161,7 @@ TEST_CASE("the deployment's status is the live one's") {
   }
 }
 
-TEST_CASE("metadata is the object's own") {
+TEST_CASE("metadata is kept") {
   const std::string metadata =
       R"({"name":"r","namespace":"ns","uid":"u","generation":3,"labels":{"a":"b"},"finalizers":["f"],)"
       R"("ownerReferences":[{"uid":"o"}],"deletionTimestamp":"2025-01-01T00:00:00Z",)"
@@ -181,7 +181,7 @@ TEST_CASE("metadata is the object's own") {
   }
 }
 
-TEST_CASE("nothing to save: no annotations appear") {
+TEST_CASE("an object with nothing to save gets no annotations") {
   const std::string plain =
       alpha(R"({"model":"m","backend":"vllm","autoApply":true,"profilingConfig":{"profilerImage":"p"}})",
             R"({"state":"Pending"})");
@@ -207,7 +207,7 @@ TEST_CASE("annotations that the reference wrote are read") {
       R"(\"state\":\"successful\",\"created\":true}",)"
       R"("mine":"x"})");
   const std::string there = converted(source);
-  // Live fields win over the saved configuration; what only the annotation knows is kept.
+  // Live fields override the saved configuration. Fields that exist only in the annotation are kept.
   CHECK(at(there, "/spec") ==
         R"({"model":"m","backend":"vllm","autoApply":true,"enableGpuDiscovery":true,"profilingConfig":{)"
         R"("config":{"sla":{"ttft":500},"extra":{"a":[1]}},"configMapRef":{"name":"base","key":"k.yaml"},)"
@@ -239,7 +239,7 @@ TEST_CASE("annotations that the reference wrote are read") {
            "/status/profilingJobName") == "\"profile-r\"");
 }
 
-TEST_CASE("private annotations that someone tampered with are ignored") {
+TEST_CASE("tampered private annotations are ignored") {
   const std::string clean = at(converted(beta(R"({"model":"m"})", R"({"phase":"Ready"})")), "/spec");
   const char* const texts[] = {
       "",
@@ -280,7 +280,7 @@ TEST_CASE("private annotations that someone tampered with are ignored") {
   }
 }
 
-TEST_CASE("tampering on the way to v1beta1 is ignored, too") {
+TEST_CASE("tampered private annotations are ignored in the conversion to v1beta1") {
   const char* const fields[] = {R"({\"path\":\"/spec\"})", R"({\"path\":\"/spec\",\"value\":7})",
                                 R"({\"path\":\"/status\",\"value\":[1]})"};
   for (const char* field : fields) {
@@ -301,7 +301,7 @@ TEST_CASE("tampering on the way to v1beta1 is ignored, too") {
   }
 }
 
-TEST_CASE("what an annotation says of a field that the live object speaks for is not believed (L10)") {
+TEST_CASE("an annotation cannot override a field of the live object (L10)") {
   struct Row {
     const char* field;
     const char* pointer;
@@ -311,7 +311,7 @@ TEST_CASE("what an annotation says of a field that the live object speaks for is
       {R"({"path":"/status/phase","value":"Pending"})", "/status/phase", R"("Ready")"},
       {R"({"path":"/status/phase","value":"Pending","while":"Ready"})", "/status/phase", R"("Ready")"},
       {R"({"path":"/status/phase","value":"Deployed"})", "/status/phase", R"("Ready")"},
-      // As conversion itself saves it, and the same state.
+      // The form that conversion writes, with an unchanged state.
       {R"({"path":"/status/phase","value":"Deployed","while":"Ready"})", "/status/phase", R"("Deployed")"},
       {R"({"path":"/spec/model","value":"evil"})", "/spec/model", R"("m")"},
       {R"({"path":"/spec/model","value":"evil","while":"m"})", "/spec/model", R"("m")"},
@@ -322,7 +322,7 @@ TEST_CASE("what an annotation says of a field that the live object speaks for is
       {R"({"path":"/spec/sla","value":{"ttft":9}})", "/spec/sla/ttft", "1.0"},
       {R"({"path":"/spec/sla","value":{"ttft":9},"while":{"ttft":1.0}})", "/spec/sla/ttft", "1.0"},
       {R"({"path":"/spec/sla/ttft/x","value":9,"while":null})", "/spec/sla/ttft", "1.0"},
-      // What only v1beta1 has is the annotation's to tell.
+      // Fields that exist only in v1beta1 are restored from the annotation.
       {R"({"path":"/spec/searchStrategy","value":"thorough"})", "/spec/searchStrategy", R"("thorough")"},
   };
   for (const Row& row : toBeta) {
@@ -357,7 +357,7 @@ TEST_CASE("what an annotation says of a field that the live object speaks for is
   }
 }
 
-TEST_CASE("an entry that the live object has overtaken takes no other with it") {
+TEST_CASE("a stale entry does not invalidate other entries") {
   const std::string there =
       converted(alpha(R"({"model":"m","profilingConfig":{"profilerImage":"i","resources":{}}})",
                       R"({"state":"DeploymentDeleted"})"));
@@ -366,7 +366,7 @@ TEST_CASE("an entry that the live object has overtaken takes no other with it") 
   CHECK(at(converted(edit), "/status/state") == R"("DeploymentDeleted")");
 }
 
-TEST_CASE("a v1beta1 object without a spec whose v1alpha1 view is edited") {
+TEST_CASE("an edit in v1alpha1 of a v1beta1 object without a spec") {
   const std::string there = converted(
       R"({"apiVersion":"nvidia.com/v1beta1","kind":"DynamoGraphDeploymentRequest","metadata":{"name":"r"}})");
   const std::string now = edited(there, "/spec/profilingConfig/config", R"({"a":1})");
@@ -376,8 +376,8 @@ TEST_CASE("a v1beta1 object without a spec whose v1alpha1 view is edited") {
         R"("{\"a\":1}")");
 }
 
-TEST_CASE("a restored list index that is far away costs nothing") {
-  // Padding up to the index would take the memory of the process.
+TEST_CASE("a large list index in an annotation is ignored") {
+  // Padding the list up to the index would exhaust memory.
   const std::string source = alpha(
       kSpec, {},
       R"({"nvidia.com/dgdr-v1beta1-spec":"{\"v\":1,\"fields\":[{\"path\":)"
@@ -396,7 +396,7 @@ std::size_t annotationBytes(const std::string& text) {
   return size;
 }
 
-TEST_CASE("annotations stay within 256 KiB, whatever has to be given up (conv-Q17)") {
+TEST_CASE("annotations stay within 256 KiB, and entries are dropped if necessary (conv-Q17)") {
   const std::string blob(200UL * 1024, 'b');
   for (const std::size_t users : {0UL, 50UL * 1024, 100UL * 1024, 262'144UL - 4, 262'144UL - 5}) {
     INFO(users);
@@ -421,7 +421,7 @@ TEST_CASE("annotations stay within 256 KiB, whatever has to be given up (conv-Q1
       CHECK(at(back, "/spec/model") == "\"m\"");
     }
   }
-  // Results that can be made again go first; what names the object's state stays.
+  // Results that can be recomputed are dropped first. The state of the object stays.
   const std::string there = converted(
       beta(R"({"model":"m","hardware":{"gpuSku":"l40s"},"overrides":{"dgd":{"blob":")" + blob + R"("}}})",
            R"({"phase":"Deployed","profilingResults":{"pareto":[{"config":{"blob":")" + blob + R"("}}]}})"));
@@ -432,7 +432,7 @@ TEST_CASE("annotations stay within 256 KiB, whatever has to be given up (conv-Q1
   CHECK(at(back, "/status/profilingResults/pareto") == "(absent)");
 }
 
-TEST_CASE("of tens of thousands of fields no more is given up than must be, and the largest first") {
+TEST_CASE("as few entries as possible are dropped, the largest first") {
   const std::string large(500, 'x');
   std::string containers;
   for (int i = 0; i < 20'000; ++i) {

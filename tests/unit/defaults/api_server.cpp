@@ -24,7 +24,7 @@ bool isListMap(const Node* node) {
   return node != nullptr && node->listType == schema::ListType::Map;
 }
 
-/// The keys of an item as FieldsV1 has them: {"name":"x"}, sorted.
+/// The sorted keys of an item in the form of FieldsV1: {"name":"x"}.
 std::string keyOf(const Value& item, const Node& list) {
   auto names = list.listMapKeys;
   std::sort(names.begin(), names.end());
@@ -131,15 +131,15 @@ Value serverSideApply(const Value& stored, const Value& manifest, Allocator& all
 
 Value clientSideApply(const Value& stored, const Value& manifest, Allocator& allocator) {
   Value request = json::copy(stored, allocator);
-  // The patch is made against the last manifest: a null there was never stored and is not sent.
+  // The patch is computed against the last manifest. A null in it was never stored and is not sent.
   model::mergePatch(*json::find(request, "spec"), *json::find(&manifest, "spec"), allocator);
-  schema::applyDefaults(*specNode(stored), *json::find(request, "spec"), allocator);
+  schema::applySchemaDefaults(*specNode(stored), *json::find(request, "spec"), allocator);
   return request;
 }
 
 Value replace(const Value& stored, const Value& manifest, Allocator& allocator) {
   Value request = json::copy(manifest, allocator);
-  schema::applyDefaults(*specNode(stored), *json::find(request, "spec"), allocator);
+  schema::applySchemaDefaults(*specNode(stored), *json::find(request, "spec"), allocator);
   if (const Value* managers = json::find(json::find(&stored, "metadata"), "managedFields")) {
     json::set(*json::find(request, "metadata"), "managedFields", json::copy(*managers, allocator), allocator);
   }

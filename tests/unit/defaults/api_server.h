@@ -1,5 +1,5 @@
 #pragma once
-// What the API server and kubectl do to an object around admission.
+// The changes that the API server and kubectl make to an object around admission.
 
 #include <string_view>
 
@@ -8,22 +8,21 @@
 
 namespace dynamo::test {
 
-/// Gives `object` the managedFields of a manager who wrote `written`: nulls are named too, atomic lists
-/// whole.
+/// Sets the managedFields of a manager that wrote `written`. Nulls are included. An atomic list is one field.
 void setManagedFields(json::Value& object, const json::Value& written, json::Allocator& allocator);
 
 /// Writes `written` into the annotation of client-side apply.
 void setLastApplied(json::Value& object, const json::Value& written, json::Allocator& allocator);
 
-/// Server-side apply of `manifest` over `stored`: lists with keys are merged, nulls arrive as such.
+/// Server-side apply of `manifest` over `stored`. Lists with keys are merged, and nulls are kept.
 json::Value serverSideApply(const json::Value& stored, const json::Value& manifest,
                             json::Allocator& allocator);
 
-/// Client-side apply: a JSON merge patch, which replaces lists whole.
+/// Client-side apply: a JSON merge patch, which replaces whole lists.
 json::Value clientSideApply(const json::Value& stored, const json::Value& manifest,
                             json::Allocator& allocator);
 
-/// `manifest` as it is put in place of `stored`, with nulls removed and the system's metadata kept.
+/// Replaces `stored` by `manifest`. Nulls are removed and system metadata is kept.
 json::Value replace(const json::Value& stored, const json::Value& manifest, json::Allocator& allocator);
 
 }  // namespace dynamo::test

@@ -1,4 +1,4 @@
-// What admission writes for each component type: the whole service as it is stored.
+// The whole stored service of each component type after defaulting.
 
 #include <catch2/catch.hpp>
 
@@ -110,7 +110,7 @@ struct Row {
   std::string wanted;
 };
 
-TEST_CASE("each component type gets its defaults, in a graph and on its own") {
+TEST_CASE("each component type gets its defaults, in a graph and as a component deployment") {
   const Row row = GENERATE(values<Row>({
       {R"({"componentType":"frontend"})", frontend()},
       {R"({"componentType":"worker"})", worker("worker")},
@@ -151,11 +151,11 @@ TEST_CASE("each component type gets its defaults, in a graph and on its own") {
                   allocator),
       allocator);
   INFO(json::dump(alone));
-  json::remove(wanted, "replicas");  // quirk child-Q36
+  json::remove(wanted, "replicas");  // child-Q36
   CHECK(json::equal(*json::find(alone, "spec"), wanted));
 }
 
-TEST_CASE("the sample of the guide's probes does what it says") {  // dec-2
+TEST_CASE("the sample with the documented probes sets them") {  // dec-2
   const auto loaded = config::loadConfigFile(test::sourceFile("deploy/samples/documented-probes.yaml"),
                                              config::Purpose::Webhook);
   REQUIRE(loaded.report().empty());

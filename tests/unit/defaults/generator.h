@@ -1,6 +1,6 @@
 #pragma once
-// Random DynamoGraphDeployments and DynamoComponentDeployments as users write them, and edits of theirs.
-// Deterministic per seed.
+// Random DynamoGraphDeployments and DynamoComponentDeployments as users write them, and random edits. Each
+// seed gives the same objects.
 
 #include <cstdint>
 #include <initializer_list>
@@ -11,7 +11,7 @@
 
 namespace dynamo::test {
 
-/// Plausible: what the schema and the rules admit. Odd: also nulls, empty and wrong values.
+/// Plausible: valid for the schema and the rules. Odd: also nulls, empty values and wrong types.
 enum class Taste { Plausible, Odd };
 
 class GraphGenerator {
@@ -19,16 +19,16 @@ class GraphGenerator {
   GraphGenerator(std::uint64_t seed, json::Allocator& allocator, Taste taste = Taste::Odd)
       : random_(seed), allocator_(allocator), odd_(taste == Taste::Odd) {}
 
-  /// A whole DynamoGraphDeployment, without what the API server adds.
+  /// A whole DynamoGraphDeployment without fields that the API server adds.
   json::Value graph();
-  /// A DynamoComponentDeployment that no graph made.
+  /// A DynamoComponentDeployment that does not belong to a graph.
   json::Value component();
   /// One entry of spec.services.
   json::Value service();
-  /// Changes something of the user's: an image, a variable, a type, a probe, a service more or less, …
-  /// Nothing that the webhook writes, unless the user has it already.
+  /// Changes a field of the user: an image, a variable, a type, a probe, the set of services, … A field that
+  /// the webhook writes is only changed if the user has set it.
   void edit(json::Value& object);
-  /// Members of all objects in another order; items of lists stay.
+  /// Shuffles the members of all objects. Items of lists keep their order.
   void shuffle(json::Value& value);
 
   bool chance(int percent) { return below(100) < static_cast<unsigned>(percent); }
@@ -39,7 +39,7 @@ class GraphGenerator {
   using Texts = std::initializer_list<std::string_view>;
   Value text(std::string_view s) { return json::string(s, allocator_); }
   Value pick(Texts options);
-  /// One of `options`, in odd objects also null or something of another type.
+  /// One of `options`. In odd objects also null or a value of another type.
   Value oddly(Value&& value);
   Value parse(Texts options);
   void add(Value& parent, std::string_view key, int percent, Value&& value);

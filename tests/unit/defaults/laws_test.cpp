@@ -1,5 +1,5 @@
-// The laws of defaults (common/decisions.md) over generated objects; law 4 is rendering's test.
-// DYNAMO_LAW_OBJECTS sets how many.
+// The laws of defaults (common/decisions.md) over generated objects. Law 4 is tested with rendering.
+// DYNAMO_LAW_OBJECTS sets the number of objects.
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -30,14 +30,14 @@ void requireSame(const char* what, std::uint64_t seed, const Value& wanted, cons
   FAIL(what << ", seed " << seed << "\nwanted " << json::dump(wanted) << "\ngot    " << json::dump(got));
 }
 
-/// With every variable that a configuration can give.
+/// An admission with every variable that a configuration can set.
 struct FullAdmission : test::Admission {
   explicit FullAdmission(std::string_view overlay = {}) : Admission(overlay) {
     config.infrastructure = {"nats://nats:4222", "etcd:2379", "http://mx:8080", "http://prometheus:9090"};
   }
 };
 
-/// The manifest, and who names what in it: nobody, a server-side applier, a client-side one.
+/// A manifest and how it is written: without field managers, by server-side apply or by client-side apply.
 struct Sample {
   Value manifest;
   Value request;
@@ -76,12 +76,12 @@ Value schemaDefaults(const Value& object, Allocator& allocator) {
   Value made = json::copy(object, allocator);
   const schema::Node* node =
       schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));
-  schema::applyDefaults(*node->member("spec"), *json::find(made, "spec"), allocator);
+  schema::applySchemaDefaults(*node->member("spec"), *json::find(made, "spec"), allocator);
   test::dropNullServices(made);
   return made;
 }
 
-TEST_CASE("law 1: defaulting twice is defaulting once, whatever the order of members") {
+TEST_CASE("law 1: defaulting is idempotent for every order of members") {
   const FullAdmission admission;
   forEachSample(
       [&](std::uint64_t seed, test::GraphGenerator& generator, const Sample& sample, Allocator& allocator) {
@@ -96,7 +96,7 @@ TEST_CASE("law 1: defaulting twice is defaulting once, whatever the order of mem
       });
 }
 
-/// Whether everything in `part` is in `whole`; lists with names may have grown at their end.
+/// Whether `whole` contains `part`. Lists with names may have more items at their end.
 bool contains(const Value& whole, const Value& part) {
   if (part.IsObject() && whole.IsObject()) {
     for (const auto& member : part.GetObject()) {
@@ -117,7 +117,8 @@ bool contains(const Value& whole, const Value& part) {
 }
 
 TEST_CASE(
-    "laws 2 and 3: nothing of the user's changes, the intent is what the user wrote, the record is short") {
+    "laws 2 and 3: the user's fields are unchanged, the intent equals the user's manifest, the record is "
+    "short") {
   const FullAdmission admission;
   std::uint64_t defaulted = 0;
   std::size_t longest = 0;
@@ -142,7 +143,7 @@ TEST_CASE(
   CHECK(defaulted > objects() * 9 / 10);
 }
 
-TEST_CASE("law 5: writing the same manifest again changes nothing, in every way of writing") {
+TEST_CASE("law 5: writing the same manifest again changes nothing, for every way of writing") {
   const FullAdmission admission;
   forEachSample([&](std::uint64_t seed, test::GraphGenerator&, const Sample& sample, Allocator& allocator) {
     const Value stored = admission.create(sample.request, allocator);
@@ -157,14 +158,14 @@ TEST_CASE("law 5: writing the same manifest again changes nothing, in every way 
   });
 }
 
-/// The record without its marks of nulls: the edited manifest has none any more.
+/// The record without its marks of nulls. The edited manifest has no nulls.
 std::string withoutMarks(const Value& object) {
   std::string record{defaults::annotationOf(&object, api::annotation::kDefaulted)};
   std::erase(record, '!');
   return record;
 }
 
-TEST_CASE("an edit gives what creating the edited manifest gives") {
+TEST_CASE("an edit has the same result as creating the edited manifest") {
   const FullAdmission admission;
   forEachSample(
       [&](std::uint64_t seed, test::GraphGenerator& generator, const Sample& sample, Allocator& allocator) {
@@ -180,7 +181,8 @@ TEST_CASE("an edit gives what creating the edited manifest gives") {
         const Value got = admission.update(edited, stored, allocator);
         requireSame("edited", seed, *json::find(&wanted, "spec"), *json::find(&got, "spec"));
         if (withoutMarks(wanted) != withoutMarks(got)) FAIL("record of it, seed " << seed);
-        if (sample.way != 0) {  // else nothing tells a value of the user's from the same one by default
+        if (sample.way !=
+            0) {  // without field managers, a user's value equal to the default cannot be recognised
           requireSame("intent of it", seed, *json::find(schemaDefaults(manifest, allocator), "spec"),
                       *json::find(defaults::intent(got, allocator), "spec"));
         }
@@ -189,7 +191,7 @@ TEST_CASE("an edit gives what creating the edited manifest gives") {
       });
 }
 
-TEST_CASE("law 6: replicas with different configuration do not take turns") {
+TEST_CASE("law 6: webhook replicas with different configurations do not alternate") {
   const FullAdmission one;
   const FullAdmission other{
       R"({"common":{"podSpec":{"terminationGracePeriodSeconds":90,"securityContext":null},

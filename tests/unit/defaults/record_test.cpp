@@ -1,4 +1,4 @@
-// The record's text: part of what is stored, so changes of it are changes of a format.
+// The text of the record. It is stored in objects, so a change of it is a change of a format.
 
 #include <catch2/catch.hpp>
 
@@ -13,7 +13,7 @@ namespace {
 using json::Allocator;
 using json::Value;
 
-/// Few defaults, so that the record can be read.
+/// Few defaults, so the record is readable.
 const char* const kSmall = R"({"common":{"sharedMemory":null,"podSpec":{"restartPolicy":null,
     "terminationGracePeriodSeconds":null},"mainContainer":{"command":null,"env":{"DYN_NAMESPACE":null,
     "DYN_PARENT_DGD_K8S_NAME":null,"DYN_PARENT_DGD_K8S_NAMESPACE":null,"POD_NAME":null,"POD_NAMESPACE":null}}}})";
@@ -44,7 +44,7 @@ TEST_CASE("text of the record") {
         R"("POD_UID":"OxRyjq"}}},"=":"E6AGdF"}})");
 }
 
-TEST_CASE("digests are the same for what the API server treats as one, and in every version") {
+TEST_CASE("values that the API server treats as equal have the same digest") {
   struct Row {
     const char* a;
     const char* b;
@@ -70,7 +70,7 @@ TEST_CASE("digests are the same for what the API server treats as one, and in ev
          defaults::digestOf(test::parse(row.b, allocator))) == row.same);
 }
 
-TEST_CASE("digests that are stored somewhere") {
+TEST_CASE("digests are stable because objects store them") {
   Allocator allocator;
   CHECK(defaults::digestOf(test::parse("1", allocator)) == "LksQuD");
   CHECK(defaults::digestOf(test::parse(R"("Always")", allocator)) == "N-y-7m");
@@ -79,7 +79,7 @@ TEST_CASE("digests that are stored somewhere") {
   CHECK(defaults::digestOf(test::parse("0.25", allocator)) == "9o8l0a");
 }
 
-TEST_CASE("a parent that the user wrote empty stays when the defaults go") {
+TEST_CASE("a parent that the user wrote empty stays when its defaults are removed") {
   const char* service =
       GENERATE(R"({})", R"({"extraPodSpec":{}})", R"({"extraPodSpec":{"mainContainer":{}}})",
                R"({"extraPodSpec":{"mainContainer":{"env":[]},"volumes":[]},"sharedMemory":{}})");
@@ -114,7 +114,7 @@ TEST_CASE("defaults that do not fit into the record are left to rendering") {
   CHECK(json::equal(admission.update(stored, stored, allocator), stored));
 }
 
-TEST_CASE("records that are none") {
+TEST_CASE("invalid records count as absent") {
   const char* text = GENERATE("", "x", "[]", "{}", R"({"v":"1"})", R"({"v":0})", R"({"v":1,"v":1})");
   Allocator allocator;
   Value object = test::parse(R"({"metadata":{"annotations":{"nvidia.com/dynamo-defaulted":""}}})", allocator);
@@ -128,7 +128,7 @@ TEST_CASE("records that are none") {
   CHECK(record.stamp().empty());
 }
 
-TEST_CASE("records of a strange shape do no harm") {
+TEST_CASE("records with unexpected types are ignored") {
   const char* text = GENERATE(
       R"({"v":1,"spec":[]})", R"({"v":1,"spec":{"services":1}})", R"({"v":1,"spec":{"services":{"a":"x"}}})",
       R"({"v":1,"spec":{"services":{"a":{"componentType":{"x":"y"},"envs":"short","extraPodSpec":{"":1}}}}})",
@@ -148,10 +148,10 @@ TEST_CASE("records of a strange shape do no harm") {
                     *json::find(admission.create(bare, allocator), "spec")));
 }
 
-TEST_CASE("placeholders in a page") {
+TEST_CASE("placeholders in defaults") {
   struct Row {
     const char* page;
-    const char* wanted;  ///< "-": a name is missing
+    const char* wanted;  ///< "-": a placeholder has no value
     model::Placeholders names;
   };
   const Row row = GENERATE(values<Row>({

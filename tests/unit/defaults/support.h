@@ -1,5 +1,5 @@
 #pragma once
-// Admission as tests call it.
+// Runs defaulting as admission does.
 
 #include <stdexcept>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace dynamo::test {
 
-/// `text` as a value; throws when it is no JSON.
+/// Parses `text`; throws when it is no JSON.
 inline json::Value parse(std::string_view text, json::Allocator& allocator) {
   json::Document document;
   if (const auto error = json::parse(text, document)) {
@@ -29,7 +29,7 @@ inline std::string at(const json::Value& object, std::string_view pointer) {
   return value == nullptr ? "-" : json::dump(*value);
 }
 
-/// The schema refuses them, so none is ever stored.
+/// The schema rejects null services, so none is stored.
 inline void dropNullServices(json::Value& object) {
   json::Value* spec = json::find(object, "spec");
   json::Value* services = spec == nullptr ? nullptr : json::find(*spec, "services");
@@ -39,10 +39,10 @@ inline void dropNullServices(json::Value& object) {
   }
 }
 
-/// A webhook with a configuration of its own.
+/// A webhook with its own configuration.
 class Admission {
  public:
-  /// `overlay`: OperatorConfiguration's `defaults`, JSON; empty: none.
+  /// `overlay` is the `defaults` of OperatorConfiguration as JSON, or empty.
   explicit Admission(std::string_view overlay = {}) : components_(read(overlay)) {}
   Admission(const Admission&) = delete;
   Admission& operator=(const Admission&) = delete;
@@ -69,7 +69,7 @@ class Admission {
     json::Value object = json::copy(request, allocator);
     dropNullServices(object);
     const defaults::DefaultResult result =
-        defaults::applyDefaults(object, old, {components_, config, "1.0.0", "ns"}, allocator);
+        defaults::applyComponentDefaults(object, old, {components_, config, "1.0.0", "ns"}, allocator);
     for (const auto& warning : result.warnings) {
       if (warnings != nullptr) warnings->push_back(warning.message());
     }

@@ -1,5 +1,5 @@
-// UPDATE: what stays, what is derived afresh, what becomes the user's. The second webhook's configuration
-// differs: a grace period of 60 was kept, one of 90 was derived afresh.
+// UPDATE: which defaults are kept, which are derived again and which values become the user's. The second
+// webhook has another configuration: a grace period of 60 was kept, one of 90 was derived again.
 
 #include <catch2/catch.hpp>
 
@@ -56,8 +56,8 @@ const Row kRows[] = {
     {"unrelated annotations", R"({"metadata":{"annotations":{"a/b":"c"}}})"},
     {"value of a variable of the graph", R"({"spec":{"envs":[{"name":"SHARED","value":"2"}]}})"},
     {"another service", R"({"spec":{"services":{"b":{"resources":{"limits":{"cpu":"1"}}}}}})"},
-    {"another service away", R"({"spec":{"services":{"b":null}}})"},
-    {"another service more", R"({"spec":{"services":{"c":{}}}})"},
+    {"another service removed", R"({"spec":{"services":{"b":null}}})"},
+    {"another service added", R"({"spec":{"services":{"c":{}}}})"},
     {"framework", R"({"spec":{"backendFramework":"vllm"}})"},
 
     {"image", ofService(R"("extraPodSpec":{"mainContainer":{"image":"i:2"}})"), kGrace, "90"},
@@ -69,50 +69,50 @@ const Row kRows[] = {
     {"no variables of the old type", ofService(R"("componentType":"planner")"),
      kService + "/extraPodSpec/mainContainer/env/0/name", R"("DYN_COMPONENT")"},
     {"global Dynamo namespace", ofService(R"("globalDynamoNamespace":true)"), kGrace, "90"},
-    {"variables with it", ofService(R"("globalDynamoNamespace":true)"),
+    {"its variables", ofService(R"("globalDynamoNamespace":true)"),
      kService + "/extraPodSpec/mainContainer/env/4", R"({"name":"DYN_NAMESPACE","value":"dynamo"})"},
     {"discovery of the service", ofService(R"("annotations":{"nvidia.com/dynamo-discovery-backend":"etcd"})"),
      kGrace, "90"},
-    {"account with it", ofService(R"("annotations":{"nvidia.com/dynamo-discovery-backend":"etcd"})"),
+    {"its service account", ofService(R"("annotations":{"nvidia.com/dynamo-discovery-backend":"etcd"})"),
      kService + "/extraPodSpec/serviceAccountName", "-"},
     {"discovery of the graph",
      R"({"metadata":{"annotations":{"nvidia.com/dynamo-discovery-backend":"etcd"}}})", kGrace, "90"},
-    {"a variable of the graph more", R"({"spec":{"envs":[{"name":"SHARED"},{"name":"DYNAMO_PORT"}]}})",
+    {"a variable added to the graph", R"({"spec":{"envs":[{"name":"SHARED"},{"name":"DYNAMO_PORT"}]}})",
      kGrace, "90"},
-    {"that name leaves the container", R"({"spec":{"envs":[{"name":"SHARED"},{"name":"DYNAMO_PORT"}]}})",
+    {"its name is removed from the container",
+     R"({"spec":{"envs":[{"name":"SHARED"},{"name":"DYNAMO_PORT"}]}})",
      kService + "/extraPodSpec/mainContainer/env/0/name", R"("DYN_COMPONENT")"},
-    {"asked for new defaults", R"({"metadata":{"annotations":{"nvidia.com/dynamo-redefault":"1"}}})", kGrace,
+    {"new defaults requested", R"({"metadata":{"annotations":{"nvidia.com/dynamo-redefault":"1"}}})", kGrace,
      "90"},
-    {"a new service gets the new ones", R"({"spec":{"services":{"c":{}}}})",
+    {"a new service gets the new defaults", R"({"spec":{"services":{"c":{}}}})",
      "/spec/services/c/extraPodSpec/terminationGracePeriodSeconds", "90"},
 
-    {"a default of the user's own from now on",
-     ofService(R"("extraPodSpec":{"terminationGracePeriodSeconds":30})"), kGrace, "30"},
-    {"a default taken away comes back",
-     ofService(R"("extraPodSpec":{"terminationGracePeriodSeconds":null})")},
-    {"all of them", ofService(R"("extraPodSpec":{"securityContext":null,"mainContainer":{"env":null}})"),
+    {"a default value set by the user", ofService(R"("extraPodSpec":{"terminationGracePeriodSeconds":30})"),
+     kGrace, "30"},
+    {"a removed default is restored", ofService(R"("extraPodSpec":{"terminationGracePeriodSeconds":null})")},
+    {"all removed defaults are restored",
+     ofService(R"("extraPodSpec":{"securityContext":null,"mainContainer":{"env":null}})"),
      kService + "/extraPodSpec/mainContainer/env/0/name", R"("DYNAMO_PORT")"},
     {"a security context switched off", ofService(R"("extraPodSpec":{"securityContext":{"fsGroup":null}})"),
      kService + "/extraPodSpec/securityContext", "{}"},
-    {"a probe of the service takes the place of the default",
-     ofService(R"("livenessProbe":{"tcpSocket":{"port":1}})"),
+    {"a probe of the service replaces the default", ofService(R"("livenessProbe":{"tcpSocket":{"port":1}})"),
      kService + "/extraPodSpec/mainContainer/livenessProbe", "-"},
 
-    {"a handler of the user's takes the place of the default (pod-Q5)",
+    {"the user's handler replaces the default (pod-Q5)",
      ofService(R"("extraPodSpec":{"mainContainer":{"livenessProbe":{"tcpSocket":{"port":1}}}})"),
      kService + "/extraPodSpec/mainContainer/livenessProbe/httpGet", "-"},
-    {"and leaves the rest of the probe",
+    {"the user's handler keeps the rest of the probe",
      ofService(R"("extraPodSpec":{"mainContainer":{"readinessProbe":{"exec":{"command":["a"]}}}})"),
      kService + "/extraPodSpec/mainContainer/readinessProbe/timeoutSeconds", "3"},
-    {"a member of the handler does not",
+    {"a member of the handler does not replace it",
      ofService(R"("extraPodSpec":{"mainContainer":{"livenessProbe":{"httpGet":{"path":"/x"}}}})"),
      kService + "/extraPodSpec/mainContainer/livenessProbe/httpGet/path", R"("/x")"},
-    {"nor do numbers", ofService(R"("extraPodSpec":{"mainContainer":{"livenessProbe":{"periodSeconds":7}}})"),
+    {"numbers do not replace the handler",
+     ofService(R"("extraPodSpec":{"mainContainer":{"livenessProbe":{"periodSeconds":7}}})"),
      kService + "/extraPodSpec/mainContainer/livenessProbe/httpGet/path", R"("/live")"},
 
-    {"replicas taken away", ofService(R"("replicas":null)"), kService + "/replicas", "1",
-     R"({"replicas":4})"},
-    {"replicas taken away under an adapter", ofService(R"("replicas":null)"), kService + "/replicas", "4",
+    {"replicas removed", ofService(R"("replicas":null)"), kService + "/replicas", "1", R"({"replicas":4})"},
+    {"replicas removed with an adapter", ofService(R"("replicas":null)"), kService + "/replicas", "4",
      R"({"replicas":4,"scalingAdapter":{"enabled":true}})"},
     {"replicas handed over to an adapter", ofService(R"("replicas":null,"scalingAdapter":{"enabled":true})"),
      kService + "/replicas", "4", R"({"replicas":4})"},
@@ -120,7 +120,7 @@ const Row kRows[] = {
      kService + "/replicas", "0", R"({"replicas":0})"},
 };
 
-TEST_CASE("an update keeps what it does not concern") {
+TEST_CASE("an update keeps unrelated defaults") {
   const test::Admission before;
   const test::Admission after{kOther};
   for (const Row& row : kRows) {
@@ -134,7 +134,7 @@ TEST_CASE("an update keeps what it does not concern") {
   }
 }
 
-/// A stored graph, and updates of it by the other webhook.
+/// A stored graph and updates of it by the second webhook.
 struct Scene {
   Allocator allocator;
   test::Admission admission;
@@ -150,18 +150,18 @@ struct Scene {
   }
 };
 
-TEST_CASE("a unit that the user changed is the user's for ever") {
+TEST_CASE("a unit that the user changed stays the user's") {
   Scene scene;
   scene.stored =
       scene.update(scene.patch(scene.stored, ofService(R"("extraPodSpec":{"restartPolicy":"Never"})")));
   CHECK(scene.intent(scene.stored, kService + "/extraPodSpec") == R"({"restartPolicy":"Never"})");
-  // Even with the default's value: it is no longer recorded.
+  // This also holds for the default value, because the unit is no longer recorded.
   scene.stored =
       scene.update(scene.patch(scene.stored, ofService(R"("extraPodSpec":{"restartPolicy":"Always"})")));
   CHECK(scene.intent(scene.stored, kService + "/extraPodSpec") == R"({"restartPolicy":"Always"})");
 }
 
-TEST_CASE("replicas that were scaled are no default any more") {
+TEST_CASE("scaled replicas are no longer a default") {
   Scene scene;
   CHECK(scene.intent(scene.stored, kService) == R"({"componentType":"frontend"})");
   scene.stored = scene.update(scene.patch(scene.stored, ofService(R"("replicas":5)")));
@@ -170,7 +170,20 @@ TEST_CASE("replicas that were scaled are no default any more") {
   CHECK(scene.intent(scene.stored, kService) == R"({"componentType":"frontend","replicas":1})");
 }
 
-TEST_CASE("replicas that an adapter was given are kept when it goes and everything is derived afresh") {
+TEST_CASE("autoscaling owns replicas only with compatibility.autoscaling (dec-3)") {
+  for (const bool honoured : {false, true}) {
+    Scene scene;
+    scene.other.config.compatibilityAutoscaling = honoured;
+    scene.stored = scene.admission.create(
+        test::parse(graphText(R"({"replicas":4,"autoscaling":{"enabled":true,"maxReplicas":9}})"),
+                    scene.allocator),
+        scene.allocator);
+    scene.stored = scene.update(scene.patch(scene.stored, ofService(R"("replicas":null)")));
+    CHECK(test::at(scene.stored, kService + "/replicas") == (honoured ? "4" : "1"));
+  }
+}
+
+TEST_CASE("replicas handed to an adapter are kept when it is removed and defaults are derived again") {
   Scene scene;
   scene.stored = scene.admission.create(
       test::parse(graphText(R"({"replicas":4,"scalingAdapter":{"enabled":true}})"), scene.allocator),
@@ -182,7 +195,7 @@ TEST_CASE("replicas that an adapter was given are kept when it goes and everythi
   CHECK(test::at(scene.stored, kGrace) == "90");
 }
 
-TEST_CASE("kubectl replace of the bare manifest changes nothing and warns of nothing") {
+TEST_CASE("kubectl replace with the user's manifest changes nothing and does not warn") {
   Scene scene;
   const Value owned =
       scene.patch(scene.stored, R"({"metadata":{"annotations":{"nvidia.com/current-worker-hash":"h"}}})");
@@ -198,10 +211,10 @@ TEST_CASE("the origin version cannot be removed") {
   CHECK(json::equal(updated, scene.stored));
   CHECK(scene.warnings ==
         std::vector<std::string>{"metadata.annotations[nvidia.com/dynamo-operator-origin-version]: "
-                                 "cannot be removed, kept"});
+                                 "cannot be removed; the stored value is kept"});
 }
 
-TEST_CASE("nor of an object without a record") {
+TEST_CASE("the origin version of an object without a record cannot be removed") {
   Scene scene;
   const Value old = scene.patch(scene.manifest, R"({"metadata":{"annotations":{
       "nvidia.com/dynamo-operator-origin-version":"0.9.0"}},"spec":{"services":{"a":{"replicas":1},"b":{"replicas":1}}}})");
@@ -210,7 +223,7 @@ TEST_CASE("nor of an object without a record") {
   CHECK(scene.warnings.size() == 1);
 }
 
-TEST_CASE("a changed origin version is left to validation, an absent one is not stamped on update") {
+TEST_CASE("a changed origin version is left to validation, and an absent one is not set on update") {
   Scene scene;
   const Value changed = scene.update(scene.patch(
       scene.stored, R"({"metadata":{"annotations":{"nvidia.com/dynamo-operator-origin-version":"0.8.0"}}})"));
@@ -229,13 +242,13 @@ TEST_CASE("stamps on CREATE") {
   for (const char* version : {"", "unknown"}) {
     Value object = json::copy(scene.manifest, scene.allocator);
     const model::ComponentDefaults components;
-    defaults::applyDefaults(object, nullptr, {components, scene.admission.config, version, "ns"},
-                            scene.allocator);
+    defaults::applyComponentDefaults(object, nullptr, {components, scene.admission.config, version, "ns"},
+                                     scene.allocator);
     CHECK(test::at(object, kOrigin) == "-");
   }
 }
 
-TEST_CASE("a record that was edited or dropped is put back") {
+TEST_CASE("an edited or removed record is restored") {
   Scene scene;
   for (const char* value : {"null", R"("x")", R"("{\"v\":1}")", R"("{\"v\":9}")"}) {
     const std::string text =
@@ -245,13 +258,13 @@ TEST_CASE("a record that was edited or dropped is put back") {
   CHECK(scene.warnings.empty());
 }
 
-TEST_CASE("an object that bypassed admission is left alone until its intent changes") {
+TEST_CASE("an object that bypassed admission is unchanged until its intent changes") {
   Scene scene;
   const Value old = scene.patch(scene.manifest, ofService(R"("replicas":3)"));
   const Value labelled = scene.patch(old, R"({"metadata":{"labels":{"a":"b"}}})");
   const Value updated = scene.other.update(labelled, old, scene.allocator);
   CHECK(test::at(updated, kService) == R"({"componentType":"frontend","replicas":3})");
-  CHECK(test::at(updated, "/spec/services/b/replicas") == "1");  // replicas are never absent
+  CHECK(test::at(updated, "/spec/services/b/replicas") == "1");  // replicas are always set
   CHECK(test::at(updated, kRecord) ==
         R"("{\"v\":1,\"spec\":{\"services\":{\"b\":{\"replicas\":\"LksQuD\"}}}}")");
   const Value changed =
@@ -264,7 +277,7 @@ TEST_CASE("an object that bypassed admission is left alone until its intent chan
   CHECK(test::at(asked, "/spec/services/b/extraPodSpec/serviceAccountName") == R"("planner-serviceaccount")");
 }
 
-TEST_CASE("new defaults are asked for by a new value only") {
+TEST_CASE("only a new annotation value requests new defaults") {
   Scene scene;
   const std::string ask = R"({"metadata":{"annotations":{"nvidia.com/dynamo-redefault":"1"}}})";
   scene.stored = scene.patch(scene.stored, ask);
@@ -277,7 +290,7 @@ TEST_CASE("new defaults are asked for by a new value only") {
                  kGrace) == "90");
 }
 
-TEST_CASE("a later version's record is not touched") {
+TEST_CASE("a record of a later version is not changed") {
   Scene scene;
   const Value old = scene.patch(
       scene.stored, R"({"metadata":{"annotations":{"nvidia.com/dynamo-defaulted":"{\"v\":2}"}}})");
@@ -289,7 +302,7 @@ TEST_CASE("a later version's record is not touched") {
   CHECK(json::equal(defaults::intent(old, scene.allocator), old));
 }
 
-TEST_CASE("what a manager or kubectl's annotation names is the user's") {
+TEST_CASE("fields named by a field manager or by kubectl's annotation belong to the user") {
   Scene scene;
   const Value written = test::parse(R"({"spec":{"services":{"a":{"extraPodSpec":{"restartPolicy":"Always",
       "mainContainer":{"ports":[{"containerPort":8000,"protocol":"TCP"}],"env":[{"name":"POD_UID"}]}}}}}})",
@@ -303,7 +316,7 @@ TEST_CASE("what a manager or kubectl's annotation names is the user's") {
           R"({"componentType":"frontend","extraPodSpec":{"restartPolicy":"Always","mainContainer":{)"
           R"("ports":[{"name":"http","containerPort":8000,"protocol":"TCP"}],)"
           R"("env":[{"name":"POD_UID","valueFrom":{"fieldRef":{"fieldPath":"metadata.uid"}}}]}}})");
-    // So it stays when everything else is derived afresh.
+    // These fields stay when all others are derived again.
     const Value updated = scene.update(scene.patch(*object, ofService(R"("componentType":"worker")")));
     CHECK(test::at(updated, kService + "/extraPodSpec/mainContainer/ports/0/name") == R"("http")");
     CHECK(test::at(updated, kGrace) == "90");
@@ -317,12 +330,12 @@ TEST_CASE("what a manager or kubectl's annotation names is the user's") {
   CHECK(scene.intent(broken, kService + "/extraPodSpec") == "-");
 }
 
-TEST_CASE("CREATE with a record: the same object restored keeps its bytes") {
+TEST_CASE("CREATE with a record: a restored object is unchanged") {
   Scene scene;
   CHECK(json::equal(scene.other.create(scene.stored, scene.allocator), scene.stored));
 }
 
-TEST_CASE("CREATE with a record: under another name everything is derived afresh, the user's stays") {
+TEST_CASE("CREATE with a record: under another name defaults are derived again and the user's fields stay") {
   Scene scene;
   const Value mine =
       scene.update(scene.patch(scene.stored, ofService(R"("extraPodSpec":{"restartPolicy":"Never"})")));
@@ -337,7 +350,7 @@ TEST_CASE("CREATE with a record: under another name everything is derived afresh
   CHECK(scene.intent(created, kService + "/extraPodSpec") == R"({"restartPolicy":"Never"})");
 }
 
-TEST_CASE("CREATE with a record: annotations were copied, the defaults were not") {
+TEST_CASE("CREATE with a record: only the annotations were copied") {
   Scene scene;
   Value request = json::copy(scene.manifest, scene.allocator);
   json::set(request, "metadata", json::copy(*json::find(scene.stored, "metadata"), scene.allocator),
@@ -345,7 +358,7 @@ TEST_CASE("CREATE with a record: annotations were copied, the defaults were not"
   CHECK(json::equal(scene.admission.create(request, scene.allocator), scene.stored));
 }
 
-TEST_CASE("an exported, renamed manifest applied again and again stays what the first time made of it") {
+TEST_CASE("an exported and renamed manifest can be applied repeatedly without a change") {
   Scene scene;
   const Value exported = scene.patch(scene.stored, R"({"metadata":{"name":"h"}})");
   Value request = json::copy(exported, scene.allocator);
@@ -353,7 +366,7 @@ TEST_CASE("an exported, renamed manifest applied again and again stays what the 
   test::setManagedFields(request, request, scene.allocator);
   const Value created = scene.admission.create(request, scene.allocator);
   CHECK(test::at(created, kService + "/extraPodSpec/serviceAccountName") == R"("h-k8s-service-discovery")");
-  // kubectl sends the manifest's values, the record among them.
+  // kubectl sends the manifest's values with the record.
   Value again = test::clientSideApply(created, exported, scene.allocator);
   json::set(again, "metadata", json::copy(*json::find(request, "metadata"), scene.allocator),
             scene.allocator);
@@ -361,7 +374,7 @@ TEST_CASE("an exported, renamed manifest applied again and again stays what the 
                     *json::find(created, "spec")));
 }
 
-TEST_CASE("an exported manifest applied to its own object makes its values the user's, once") {
+TEST_CASE("an exported manifest applied to its own object makes its values the user's") {
   Scene scene;
   Value request = json::copy(scene.stored, scene.allocator);
   test::setLastApplied(request, scene.stored, scene.allocator);
@@ -372,7 +385,7 @@ TEST_CASE("an exported manifest applied to its own object makes its values the u
   CHECK(json::equal(scene.update(again), first));
 }
 
-TEST_CASE("a component that a graph adopts is left alone from then on") {
+TEST_CASE("a component that a graph adopts is no longer defaulted") {
   Scene scene;
   const Value alone = scene.admission.create(
       test::parse(R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoComponentDeployment",
@@ -390,7 +403,7 @@ TEST_CASE("a component that a graph adopts is left alone from then on") {
                  "/spec/extraPodSpec/serviceAccountName") == R"("l-k8s-service-discovery")");
 }
 
-TEST_CASE("server-side apply with a null again and again") {
+TEST_CASE("repeated server-side apply with a null") {
   Scene scene;
   const Value written = test::parse(
       graphText(R"({"componentType":"frontend","extraPodSpec":{"mainContainer":{"livenessProbe":null}}})"),
@@ -406,8 +419,8 @@ TEST_CASE("server-side apply with a null again and again") {
       stored));
 }
 
-/// A service, what is applied over it from the server's side, and what becomes of it.
-struct Overtaken {
+/// A service, a server-side apply over it, and the result.
+struct Replaced {
   const char* what;
   const char* service;
   const char* applied;  ///< extraPodSpec
@@ -418,7 +431,7 @@ struct Overtaken {
 const char* const kPlain = R"({"componentType":"frontend"})";
 const char* const kPicker = R"({"componentType":"epp","eppConfig":{"configMapRef":{"name":"c","key":"k"}}})";
 
-const Overtaken kOvertaken[] = {
+const Replaced kReplaced[] = {
     {"value over valueFrom", kPlain, R"({"mainContainer":{"env":[{"name":"POD_NAME","value":"x"}]}})",
      "/mainContainer/env/0", R"({"name":"POD_NAME","value":"x"})"},
     {"valueFrom over value", kPlain,
@@ -430,7 +443,7 @@ const Overtaken kOvertaken[] = {
      "/mainContainer/env/0", R"({"name":"POD_UID","valueFrom":{"secretKeyRef":{"name":"s","key":"k"}}})"},
     {"the name of a port", kPlain, R"({"mainContainer":{"ports":[{"name":"http","containerPort":9000}]}})",
      "/mainContainer/ports", R"([{"name":"http","containerPort":9000,"protocol":"TCP"}])"},
-    {"a port more", kPlain, R"({"mainContainer":{"ports":[{"name":"more","containerPort":9000}]}})",
+    {"another port", kPlain, R"({"mainContainer":{"ports":[{"name":"more","containerPort":9000}]}})",
      "/mainContainer/ports/0", R"({"name":"http","containerPort":8000,"protocol":"TCP"})"},
     {"a handler", R"({"componentType":"worker"})",
      R"({"mainContainer":{"startupProbe":{"grpc":{"port":1}}}})", "/mainContainer/startupProbe/httpGet", "-"},
@@ -441,18 +454,18 @@ const Overtaken kOvertaken[] = {
          "extraPodSpec":{"volumes":[{"name":"own","emptyDir":{}}]}})",
      R"({"volumes":[{"name":"own","emptyDir":{}},{"name":"hf-cache","hostPath":{"path":"/c"}}]})",
      "/volumes/1", R"({"name":"hf-cache","hostPath":{"path":"/c"}})"},
-    {"both named: the user's mistake", kPlain,
+    {"both written by the user", kPlain,
      R"({"mainContainer":{"livenessProbe":{"httpGet":{"path":"/live","port":"http"},"tcpSocket":{"port":1}},
          "ports":[{"name":"http","containerPort":8000,"protocol":"TCP"},{"name":"http","containerPort":9}]}})",
      "/mainContainer/livenessProbe/httpGet/path", R"("/live")"},
-    {"both ports named", kPlain,
+    {"both ports written by the user", kPlain,
      R"({"mainContainer":{"ports":[{"name":"http","containerPort":8000,"protocol":"TCP"},
                                    {"name":"http","containerPort":9,"protocol":"TCP"}]}})",
      "/mainContainer/ports/0/containerPort", "8000"},
 };
 
-TEST_CASE("of what only one may be given the user's takes the place of the default (pod-Q5)") {
-  for (const Overtaken& row : kOvertaken) {
+TEST_CASE("the user's alternative of a union replaces the default one (pod-Q5)") {
+  for (const Replaced& row : kReplaced) {
     INFO(row.what);
     Scene scene;
     const Value manifest = test::parse(graphText(row.service), scene.allocator);

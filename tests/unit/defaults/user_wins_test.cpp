@@ -1,5 +1,5 @@
-// What the user wrote stays, and decides which defaults are written at all (quirks pod-Q5 to pod-Q7, pod-Q10,
-// pod-Q21, pod-Q26, pod-Q27). One service "a" of a graph "g".
+// The user's fields stay and determine which defaults are written (pod-Q5 to pod-Q7, pod-Q10, pod-Q21,
+// pod-Q26, pod-Q27). Each row is one service "a" of a graph "g".
 
 #include <catch2/catch.hpp>
 
@@ -44,16 +44,16 @@ const Row kRows[] = {
      "/extraPodSpec/securityContext", R"({"runAsUser":0})"},
     {"null security context counts as absent", R"({"extraPodSpec":{"securityContext":null}})",
      "/extraPodSpec/securityContext", R"({"fsGroup":1000})"},
-    {"security context of the container is another", container(R"("securityContext":{})"),
+    {"the container's security context is independent", container(R"("securityContext":{})"),
      "/extraPodSpec/securityContext", R"({"fsGroup":1000})"},
     {"account of the user's", R"({"extraPodSpec":{"serviceAccountName":"own"}})",
      "/extraPodSpec/serviceAccountName", R"("own")"},
     {"account of a planner", R"({"componentType":"planner","extraPodSpec":{"serviceAccountName":"own"}})",
      "/extraPodSpec/serviceAccountName", R"("own")"},
-    {"empty account is rendering's", R"({"extraPodSpec":{"serviceAccountName":""}})",
+    {"an empty account is replaced by rendering", R"({"extraPodSpec":{"serviceAccountName":""}})",
      "/extraPodSpec/serviceAccountName", R"("")"},
     {"null pod", R"({"extraPodSpec":null})", "/extraPodSpec/restartPolicy", R"("Always")"},
-    {"wrong type of pod stays for the schema", R"({"extraPodSpec":"x"})", "/extraPodSpec", R"("x")"},
+    {"a pod of the wrong type stays for the schema", R"({"extraPodSpec":"x"})", "/extraPodSpec", R"("x")"},
     {"wrong type of container", R"({"extraPodSpec":{"mainContainer":[]}})", kMain, "[]"},
     {"command alone keeps default arguments",
      R"({"componentType":"frontend","extraPodSpec":{"mainContainer":{"command":["x"]}}})",
@@ -62,7 +62,7 @@ const Row kRows[] = {
      R"(["x"])"},
     {"arguments alone keep the default command", container(R"("args":["x"])"),
      "/extraPodSpec/mainContainer/command", R"(["/bin/sh","-c"])"},
-    {"empty arguments are rendering's",
+    {"empty arguments are replaced by rendering",
      R"({"componentType":"frontend","extraPodSpec":{"mainContainer":{"args":[]}}})",
      "/extraPodSpec/mainContainer/args", "[]"},
     {"ports of the user's", worker(R"("extraPodSpec":{"mainContainer":{"ports":[{"containerPort":1}]}})"),
@@ -73,7 +73,7 @@ const Row kRows[] = {
      "/extraPodSpec/mainContainer/livenessProbe", "-"},
     {"probe of the service, schema default", worker(R"("livenessProbe":{"grpc":{"port":1}})"),
      "/livenessProbe", R"({"grpc":{"port":1,"service":""}})"},
-    {"the other probes come all the same", worker(R"("livenessProbe":{})"),
+    {"the other probes are still defaulted", worker(R"("livenessProbe":{})"),
      "/extraPodSpec/mainContainer/startupProbe/failureThreshold", "720"},
     {"probe of the container is completed by rendering",
      worker(R"("extraPodSpec":{"mainContainer":{"livenessProbe":{"failureThreshold":5}}})"),
@@ -82,7 +82,7 @@ const Row kRows[] = {
      "/extraPodSpec/mainContainer/startupProbe", "{}"},
     {"null probe of the service", worker(R"("readinessProbe":null)"),
      "/extraPodSpec/mainContainer/readinessProbe/failureThreshold", "3"},
-    {"null probe goes", worker(R"("readinessProbe":null)"), "/readinessProbe", "-"},
+    {"a null probe is removed", worker(R"("readinessProbe":null)"), "/readinessProbe", "-"},
     {"planners have no probes", R"({"componentType":"planner"})", "/extraPodSpec/mainContainer/livenessProbe",
      "-"},
     // Environment.
@@ -90,22 +90,22 @@ const Row kRows[] = {
      "/extraPodSpec/mainContainer/env/6/name", R"("POD_NAMESPACE")"},
     {"the service's envs are left alone", R"({"envs":[{"name":"POD_UID","value":"1"}]})", "/envs",
      R"([{"name":"POD_UID","value":"1"}])"},
-    {"one variable less by the service", R"({"envs":[{"name":"POD_UID"}]})",
+    {"a variable of the service is not defaulted", R"({"envs":[{"name":"POD_UID"}]})",
      "/extraPodSpec/mainContainer/env/7", "-"},
-    {"one variable less by the graph", "{}", "/extraPodSpec/mainContainer/env/7", "-", "",
+    {"a variable of the graph is not defaulted", "{}", "/extraPodSpec/mainContainer/env/7", "-", "",
      R"("envs":[{"name":"POD_UID","value":"1"}],)"},
-    {"one variable less by the container", container(R"("env":[{"name":"POD_UID"}])"),
+    {"a variable of the container is not defaulted", container(R"("env":[{"name":"POD_UID"}])"),
      "/extraPodSpec/mainContainer/env/8", "-"},
     {"the user's variables come first", container(R"("env":[{"name":"Z"},{"name":"A"}])"),
      "/extraPodSpec/mainContainer/env/0/name", R"("Z")"},
-    {"then ours by name", container(R"("env":[{"name":"Z"},{"name":"A"}])"),
+    {"default variables follow, sorted by name", container(R"("env":[{"name":"Z"},{"name":"A"}])"),
      "/extraPodSpec/mainContainer/env/2/name", R"("DYN_COMPONENT")"},
-    {"left to rendering", container(R"("env":[{"name":"Z"}])"), "/extraPodSpec/mainContainer/env",
-     R"([{"name":"Z"}])", kLeave},
-    {"an empty list was written too", container(R"("env":[])"), "/extraPodSpec/mainContainer/env", "[]",
+    {"with userLists leave, rendering adds the variables", container(R"("env":[{"name":"Z"}])"),
+     "/extraPodSpec/mainContainer/env", R"([{"name":"Z"}])", kLeave},
+    {"an empty list is the user's list", container(R"("env":[])"), "/extraPodSpec/mainContainer/env", "[]",
      kLeave},
-    {"no list of the user's", container(R"("image":"x")"), "/extraPodSpec/mainContainer/env/0/name",
-     R"("DYN_COMPONENT")", kLeave},
+    {"no list", container(R"("image":"x")"), "/extraPodSpec/mainContainer/env/0/name", R"("DYN_COMPONENT")",
+     kLeave},
     {"wrong type of list", container(R"("env":"x")"), "/extraPodSpec/mainContainer/env", R"("x")"},
     {"global Dynamo namespace", R"({"globalDynamoNamespace":true})", "/extraPodSpec/mainContainer/env/2",
      R"({"name":"DYN_NAMESPACE","value":"dynamo"})"},
@@ -117,33 +117,36 @@ const Row kRows[] = {
     {"an unknown backend means kubernetes",
      R"({"annotations":{"nvidia.com/dynamo-discovery-backend":"consul"}})",
      "/extraPodSpec/serviceAccountName", R"("g-k8s-service-discovery")"},
-    {"an empty one is none", R"({"annotations":{"nvidia.com/dynamo-discovery-backend":""}})",
+    {"an empty backend counts as absent", R"({"annotations":{"nvidia.com/dynamo-discovery-backend":""}})",
      "/extraPodSpec/serviceAccountName", R"("g-k8s-service-discovery")"},
     // Lists with names.
     {"volumes of an epp are completed", epp(R"("extraPodSpec":{"volumes":[{"name":"own","emptyDir":{}}]})"),
      "/extraPodSpec/volumes/2", R"({"name":"hf-cache","emptyDir":{}})"},
-    {"by name", epp(R"("extraPodSpec":{"volumes":[{"name":"hf-cache","hostPath":{"path":"/x"}}]})"),
+    {"volumes are matched by name",
+     epp(R"("extraPodSpec":{"volumes":[{"name":"hf-cache","hostPath":{"path":"/x"}}]})"),
      "/extraPodSpec/volumes/2", "-"},
-    {"left to rendering", epp(R"("extraPodSpec":{"volumes":[{"name":"own","emptyDir":{}}]})"),
-     "/extraPodSpec/volumes", R"([{"name":"own","emptyDir":{}}])", kLeave},
+    {"with userLists leave, rendering adds the volumes",
+     epp(R"("extraPodSpec":{"volumes":[{"name":"own","emptyDir":{}}]})"), "/extraPodSpec/volumes",
+     R"([{"name":"own","emptyDir":{}}])", kLeave},
     {"mounts are completed",
      epp(R"("extraPodSpec":{"mainContainer":{"volumeMounts":[{"name":"own","mountPath":"/own"}]}})"),
      "/extraPodSpec/mainContainer/volumeMounts/1",
      R"({"name":"epp-config","mountPath":"/etc/epp","readOnly":true})"},
-    {"no path twice: the schema refuses that",
+    {"no duplicate mount path, which the schema rejects",
      epp(R"("extraPodSpec":{"mainContainer":{"volumeMounts":[{"name":"own","mountPath":"/etc/epp"}]}})"),
      "/extraPodSpec/mainContainer/volumeMounts/1",
      R"({"name":"hf-cache","mountPath":"/home/nonroot/.cache"})"},
-    {"lists that are atomic are never touched", epp(R"("volumeMounts":[{"name":"own","mountPoint":"/own"}])"),
+    {"atomic lists are never completed", epp(R"("volumeMounts":[{"name":"own","mountPoint":"/own"}])"),
      "/volumeMounts", R"([{"name":"own","mountPoint":"/own","useAsCompilationCache":false}])"},
     {"configuration of an epp", epp(R"("eppConfig":{"configMapRef":{"name":"mine","key":"k"}})"),
      "/extraPodSpec/volumes/0/configMap",
      R"({"name":"mine","items":[{"key":"k","path":"epp-config-dynamo.yaml"}]})"},
     // Shared memory.
     {"size of the user's", R"({"sharedMemory":{"size":"1Gi"}})", "/sharedMemory", R"({"size":"1Gi"})"},
-    {"zero is rendering's", R"({"sharedMemory":{"size":"0"}})", "/sharedMemory", R"({"size":"0"})"},
+    {"a size of zero is replaced by rendering", R"({"sharedMemory":{"size":"0"}})", "/sharedMemory",
+     R"({"size":"0"})"},
     {"disabled", R"({"sharedMemory":{"disabled":true}})", "/sharedMemory", R"({"disabled":true})"},
-    {"a block without size is refused, not completed", R"({"sharedMemory":{"disabled":false}})",
+    {"a block without size is rejected, not completed", R"({"sharedMemory":{"disabled":false}})",
      "/sharedMemory", R"({"disabled":false})"},
     {"a mount of the user's at /dev/shm",
      container(R"("volumeMounts":[{"name":"x","mountPath":"/dev/shm"}])"), "/sharedMemory", "-"},
@@ -159,26 +162,26 @@ const Row kRows[] = {
     // A site's defaults.
     {"another number", worker("\"replicas\":2"), "/extraPodSpec/mainContainer/startupProbe/failureThreshold",
      "9", R"({"types":{"worker":{"mainContainer":{"startupProbe":{"failureThreshold":9}}}}})"},
-    {"no default at all", "{}", "/extraPodSpec/securityContext", "-",
+    {"a default removed by the configuration", "{}", "/extraPodSpec/securityContext", "-",
      R"({"common":{"podSpec":{"securityContext":null}}})"},
-    {"any field of the pod", "{}", "/extraPodSpec/tolerations", R"([{"key":"g"}])",
+    {"any field of the pod in the configuration", "{}", "/extraPodSpec/tolerations", R"([{"key":"g"}])",
      R"({"common":{"podSpec":{"tolerations":[{"key":"${graph}"}]}}})"},
-    {"any field of the container", "{}", "/extraPodSpec/mainContainer/imagePullPolicy", R"("Always")",
-     R"({"common":{"mainContainer":{"imagePullPolicy":"Always"}}})"},
-    {"schema defaults in it", "{}", "/extraPodSpec/mainContainer/ports/0/protocol", R"("TCP")",
+    {"any field of the container in the configuration", "{}", "/extraPodSpec/mainContainer/imagePullPolicy",
+     R"("Always")", R"({"common":{"mainContainer":{"imagePullPolicy":"Always"}}})"},
+    {"schema defaults in configured fields", "{}", "/extraPodSpec/mainContainer/ports/0/protocol", R"("TCP")",
      R"({"common":{"mainContainer":{"ports":[{"containerPort":1}]}}})"},
-    {"a type of the site's", R"({"componentType":"router"})", "/extraPodSpec/restartPolicy", R"("OnFailure")",
-     R"({"types":{"router":{"podSpec":{"restartPolicy":"OnFailure"}}}})"},
+    {"a component type of the configuration", R"({"componentType":"router"})", "/extraPodSpec/restartPolicy",
+     R"("OnFailure")", R"({"types":{"router":{"podSpec":{"restartPolicy":"OnFailure"}}}})"},
     {"no shared memory", "{}", "/sharedMemory", R"({"disabled":true})",
      R"({"common":{"sharedMemory":{"disabled":true}}})"},
-    {"a block of the user's stays as it is", R"({"sharedMemory":{}})", "/sharedMemory", "{}",
+    {"the user's block stays unchanged", R"({"sharedMemory":{}})", "/sharedMemory", "{}",
      R"({"common":{"sharedMemory":{"disabled":true}}})"},
-    {"a variable of the site's wins over the configuration's", "{}", "/extraPodSpec/mainContainer/env/1",
+    {"a configured variable overrides a variable of the operator", "{}", "/extraPodSpec/mainContainer/env/1",
      R"({"name":"DYN_DISCOVERY_BACKEND","value":"mine"})",
      R"({"common":{"mainContainer":{"env":{"DYN_DISCOVERY_BACKEND":"mine"}}}})"},
 };
 
-TEST_CASE("the user wins") {
+TEST_CASE("the user's fields override defaults") {
   for (const Row& row : kRows) {
     INFO(row.what << ": " << row.service);
     json::Allocator allocator;
@@ -193,7 +196,7 @@ TEST_CASE("the user wins") {
   }
 }
 
-TEST_CASE("configuration becomes variables") {
+TEST_CASE("settings of the configuration become variables") {
   json::Allocator allocator;
   test::Admission admission;
   admission.config.infrastructure = {"nats", "etcd", "mx", "prometheus"};
@@ -220,9 +223,9 @@ struct NameRow {
   const char* wanted;
 };
 
-TEST_CASE("names around a component") {
+TEST_CASE("names that defaults depend on") {
   const NameRow row = GENERATE(values<NameRow>({
-      {"generateName: the graph's name is rendering's",
+      {"generateName: defaults with the graph's name are left to rendering",
        R"({"kind":"DynamoGraphDeployment","metadata":{"generateName":"g-"},"spec":{"services":{"a":{}}}})",
        "/spec/services/a/extraPodSpec/mainContainer/env",
        R"([{"name":"DYN_COMPONENT"},{"name":"DYN_DISCOVERY_BACKEND","value":"kubernetes"},)"
@@ -230,38 +233,38 @@ TEST_CASE("names around a component") {
        R"({"name":"POD_NAME","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}},)"
        R"({"name":"POD_NAMESPACE","valueFrom":{"fieldRef":{"fieldPath":"metadata.namespace"}}},)"
        R"({"name":"POD_UID","valueFrom":{"fieldRef":{"fieldPath":"metadata.uid"}}}])"},
-      {"and the account",
+      {"generateName: the account is left to rendering",
        R"({"kind":"DynamoGraphDeployment","metadata":{"generateName":"g-"},"spec":{"services":{"a":{}}}})",
        "/spec/services/a/extraPodSpec/serviceAccountName", "-"},
       {"the global Dynamo namespace needs no name",
        R"({"kind":"DynamoGraphDeployment","metadata":{"generateName":"g-"},
            "spec":{"services":{"a":{"globalDynamoNamespace":true}}}})",
        "/spec/services/a/extraPodSpec/mainContainer/env/2", R"({"name":"DYN_NAMESPACE","value":"dynamo"})"},
-      {"arguments of an epp need it",
+      {"generateName: arguments of an epp are left to rendering",
        R"({"kind":"DynamoGraphDeployment","metadata":{"generateName":"g-"},
            "spec":{"services":{"a":{"componentType":"epp"}}}})",
        "/spec/services/a/extraPodSpec/mainContainer/args", "-"},
-      {"volumes of an epp need it",
+      {"generateName: volumes of an epp are left to rendering",
        R"({"kind":"DynamoGraphDeployment","metadata":{"generateName":"g-"},
            "spec":{"services":{"a":{"componentType":"epp"}}}})",
        "/spec/services/a/extraPodSpec/volumes", "-"},
-      {"unless the ConfigMap is named",
+      {"generateName: volumes of an epp with a named ConfigMap",
        R"({"kind":"DynamoGraphDeployment","metadata":{"generateName":"g-"},
            "spec":{"services":{"a":{"componentType":"epp","eppConfig":{"configMapRef":{"name":"m","key":"k"}}}}}})",
        "/spec/services/a/extraPodSpec/volumes/0/configMap/name", R"("m")"},
-      {"of a list that the user wrote only that item waits",
+      {"generateName: of the user's list only the item with the name is left out",
        R"({"kind":"DynamoGraphDeployment","metadata":{"generateName":"g-"},"spec":{"services":{"a":{
            "componentType":"epp","extraPodSpec":{"volumes":[{"name":"own"}]}}}}})",
        "/spec/services/a/extraPodSpec/volumes", R"([{"name":"own"},{"name":"hf-cache","emptyDir":{}}])"},
-      {"namespace of the object before that of the request",
+      {"the object's namespace overrides the request's",
        R"({"kind":"DynamoGraphDeployment","metadata":{"name":"g","namespace":"own"},"spec":{"services":{"a":{}}}})",
        "/spec/services/a/extraPodSpec/mainContainer/env/2", R"({"name":"DYN_NAMESPACE","value":"own-g"})"},
-      {"a graph's annotation decides discovery",
+      {"a graph's annotation selects the discovery backend",
        R"({"kind":"DynamoGraphDeployment",
            "metadata":{"name":"g","annotations":{"nvidia.com/dynamo-discovery-backend":"etcd"}},
            "spec":{"services":{"a":{}}}})",
        "/spec/services/a/extraPodSpec/serviceAccountName", "-"},
-      {"the component's before it",
+      {"the component's annotation overrides the graph's",
        R"({"kind":"DynamoGraphDeployment",
            "metadata":{"name":"g","annotations":{"nvidia.com/dynamo-discovery-backend":"etcd"}},
            "spec":{"services":{"a":{"annotations":{"nvidia.com/dynamo-discovery-backend":"kubernetes"}}}}})",
@@ -269,20 +272,20 @@ TEST_CASE("names around a component") {
       {"a component on its own is its own graph",
        R"({"kind":"DynamoComponentDeployment","metadata":{"name":"c"},"spec":{}})",
        "/spec/extraPodSpec/serviceAccountName", R"("c-k8s-service-discovery")"},
-      {"or that of its label",
+      {"the label names the graph",
        R"({"kind":"DynamoComponentDeployment","metadata":{"name":"c",
            "labels":{"nvidia.com/dynamo-graph-deployment-name":"l"}},
            "spec":{"labels":{"nvidia.com/dynamo-graph-deployment-name":"s"}}})",
        "/spec/extraPodSpec/serviceAccountName", R"("l-k8s-service-discovery")"},
-      {"or of its spec's label",
+      {"the label of the spec names the graph",
        R"({"kind":"DynamoComponentDeployment","metadata":{"name":"c"},
            "spec":{"labels":{"nvidia.com/dynamo-graph-deployment-name":"s"}}})",
        "/spec/extraPodSpec/serviceAccountName", R"("s-k8s-service-discovery")"},
-      {"annotations of its metadata do not count",
+      {"annotations of its metadata have no effect",
        R"({"kind":"DynamoComponentDeployment",
            "metadata":{"name":"c","annotations":{"nvidia.com/dynamo-discovery-backend":"etcd"}},"spec":{}})",
        "/spec/extraPodSpec/serviceAccountName", R"("c-k8s-service-discovery")"},
-      {"a component on its own is not stamped",
+      {"a component without a graph gets no origin version",
        R"({"kind":"DynamoComponentDeployment","metadata":{"name":"c"},"spec":{}})",
        "/metadata/annotations/nvidia.com~1dynamo-operator-origin-version", "-"},
   }));
@@ -293,7 +296,7 @@ TEST_CASE("names around a component") {
   CHECK(test::at(object, row.pointer) == row.wanted);
 }
 
-TEST_CASE("what is none of our business comes back as it was") {
+TEST_CASE("objects of other kinds are unchanged") {
   const char* object = GENERATE(
       R"({"kind":"DynamoComponentDeployment","metadata":{"name":"c",
           "ownerReferences":[{"kind":"DynamoGraphDeployment","name":"g","controller":true}]},

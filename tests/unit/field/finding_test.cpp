@@ -1,4 +1,4 @@
-// Texts of findings and their order.
+// The texts and the order of findings.
 
 #include "common/field/finding.h"
 
@@ -7,7 +7,7 @@
 namespace dynamo::field::test {
 namespace {
 
-TEST_CASE("errors in the words of the API server") {
+TEST_CASE("errors have the API server's wording") {
   struct Row {
     ErrorType type;
     const char* reason;
@@ -33,7 +33,7 @@ TEST_CASE("errors in the words of the API server") {
   CHECK(FieldError{ErrorType::Duplicate, Path{"spec.a"}, "7", "", "r"}.body() == "Duplicate value: 7");
 }
 
-TEST_CASE("values as texts show them") {
+TEST_CASE("values as messages show them") {
   struct Row {
     const char* json;
     std::string shown;
@@ -59,7 +59,7 @@ TEST_CASE("values as texts show them") {
   CHECK(showValue(object("[\"" + std::string(100, 'x') + "\"]")) == "[\"" + std::string(59, 'x') + "...");
 }
 
-TEST_CASE("oneLine cuts at characters and keeps no control character") {
+TEST_CASE("oneLine cuts at character boundaries and removes control characters") {
   struct Row {
     std::string text;
     std::size_t limit;
@@ -96,14 +96,14 @@ TEST_CASE("oneLine cuts at characters and keeps no control character") {
   }
 }
 
-TEST_CASE("warnings are one line, whole") {
+TEST_CASE("a warning is one line and not shortened") {
   CHECK(Warning{Path{"spec.a"}, "text", "r"}.message() == "spec.a: text");
   CHECK(Warning{{}, "text", "r"}.message() == "text");
   CHECK(Warning{Path{"spec.a"}, "two\nlines", "r"}.message() == "spec.a: two lines");
   CHECK(Warning{Path{"spec.a"}, std::string(500, 'x'), "r"}.message() == "spec.a: " + std::string(500, 'x'));
 }
 
-TEST_CASE("long lines are cut behind a word") {
+TEST_CASE("long lines are cut after a word") {
   struct Row {
     std::string line;
     std::size_t limit;
@@ -130,7 +130,7 @@ TEST_CASE("long lines are cut behind a word") {
   }
 }
 
-TEST_CASE("findings are sorted by path and told once; warnings keep their order") {
+TEST_CASE("errors are sorted by path without duplicates; warnings keep their order") {
   Findings findings;
   for (const char* field : {"spec.b", "spec.a", "spec.b"})
     findings.error({ErrorType::Invalid, path(field), "\"x\"", "d", "r"});
@@ -141,7 +141,7 @@ TEST_CASE("findings are sorted by path and told once; warnings keep their order"
         "spec.c: t\n");
 }
 
-TEST_CASE("findings are sorted by the path as it is printed") {
+TEST_CASE("findings are sorted by the printed path") {
   Findings findings;
   const auto add = [&](Path at) { findings.error({ErrorType::Invalid, std::move(at), "", "d", "r"}); };
   add(path("a[10]"));
@@ -150,12 +150,12 @@ TEST_CASE("findings are sorted by the path as it is printed") {
   add(path("a[k]"));
   add(std::move(path("a[k]").printKeys(Keys::Dotted)));
   findings.sort();
-  std::string told;
-  for (const FieldError& each : findings.errors) told += each.field.text() + " ";
-  CHECK(told == "a.b a.k a[10] a[2] a[k] ");
+  std::string printed;
+  for (const FieldError& each : findings.errors) printed += each.field.text() + " ";
+  CHECK(printed == "a.b a.k a[10] a[2] a[k] ");
 }
 
-TEST_CASE("the words of a structural error name the field as it is printed") {
+TEST_CASE("a structural error names the field by its printed path") {
   FieldError error{ErrorType::TypeInvalid, path("a[k].b"), "7", "must be of type string", "r", true};
   CHECK(error.message() == "a[k].b: Invalid value: 7: a[k].b in body must be of type string");
   error.field.printKeys(Keys::Dotted);

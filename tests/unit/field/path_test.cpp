@@ -1,8 +1,10 @@
-// Paths: how they are printed and compared, and what they name.
+// Field paths: printing, comparison and lookup.
 
 #include "common/field/path.h"
 
 #include <random>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "support.h"
@@ -16,6 +18,20 @@ Path pathOf(const std::vector<Segment>& segments) {
   Path made;
   for (const Segment& segment : segments) made.append(segment);
   return made;
+}
+
+template <typename P>
+concept HasView = requires(P&& path) { std::forward<P>(path).view(); };
+template <typename P>
+concept HasChild = requires(P&& at) { std::forward<P>(at) / Members{std::string_view{"x"}}; };
+
+TEST_CASE("a view of a temporary path and a child of a temporary place do not compile") {
+  STATIC_REQUIRE(HasView<const Path&>);
+  STATIC_REQUIRE_FALSE(HasView<Path>);
+  STATIC_REQUIRE(std::is_constructible_v<At, const Path&, Members>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<At, Path, Members>);
+  STATIC_REQUIRE(HasChild<const At&>);
+  STATIC_REQUIRE_FALSE(HasChild<At>);
 }
 
 TEST_CASE("paths are printed in the two forms of API servers") {
@@ -54,7 +70,7 @@ TEST_CASE("paths are printed in the two forms of API servers") {
   }
 }
 
-TEST_CASE("code writes members with dots, and names from elsewhere are one member") {
+TEST_CASE("dots separate members in literals only; a runtime name is one member") {
   const std::string_view name = "a.b";
   CHECK(Path{"spec.a"} == pathOf({{Kind::Member, "spec"}, {Kind::Member, "a"}}));
   CHECK(Path{"spec"} / "a.b" / "c" ==
@@ -64,7 +80,7 @@ TEST_CASE("code writes members with dots, and names from elsewhere are one membe
   CHECK((Path{"spec.l"}[7] / "x").key("k").text() == "spec.l[7].x[k]");
 }
 
-TEST_CASE("places are paths that nobody has printed yet") {
+TEST_CASE("At builds the same paths without printing them") {
   const Path base = Path{"spec.services"}.key("a]b");
   const At service = base;
   const At list = service / "mounts.list";
@@ -119,7 +135,7 @@ TEST_CASE("paths are equal when they name the same value") {
 TEST_CASE("a path is within its ancestors by segments, not by text") {
   struct Row {
     Path path, ancestor;
-    const char* below;  ///< nullptr: it is not within
+    const char* below;  ///< nullptr: not within the ancestor
   };
   const Path services{"spec.services"};
   const Row rows[] = {
@@ -157,7 +173,7 @@ TEST_CASE("values by path") {
   const Path map{"spec.m"};
   struct Row {
     Path path;
-    const char* json;  ///< nullptr: nothing there
+    const char* json;  ///< nullptr: no value
   };
   const Row rows[] = {
       {path("spec.a[0].b"), "1"},
@@ -196,7 +212,7 @@ TEST_CASE("values by path") {
   CHECK(valueAt(tree, Path{}) == &tree);
 }
 
-TEST_CASE("any segments come back, whatever bytes they hold") {
+TEST_CASE("segments with any bytes survive a round trip") {
   std::mt19937 random{7};
   const auto upTo = [&](std::size_t most) { return static_cast<std::size_t>(random() % (most + 1)); };
   const std::string_view bytes{"ab.[]\"\\\0\n\x7F\xC3\xA9/", 13};
@@ -217,7 +233,7 @@ TEST_CASE("any segments come back, whatever bytes they hold") {
     for (const Segment segment : made.view()) read.push_back(segment);
     REQUIRE(read == segments);
     for (std::size_t i = 0; i < read.size(); ++i) REQUIRE(read[i].kind == segments[i].kind);
-    // What tests write is what is printed, where keys and names hold nothing that parts a path.
+    // Without separators in keys and names, the printed path is the literal of the tests.
     const bool plain = std::all_of(segments.begin(), segments.end(), [](const Segment& each) {
       return each.isIndex() ||
              (!each.name.empty() && each.name.find_first_of(".[]") == std::string_view::npos);

@@ -1,4 +1,4 @@
-// An UPDATE only warns of old defects.
+// Ratcheting: an UPDATE only warns about errors that the old object has too.
 
 #include "common/field/ratchet.h"
 
@@ -11,12 +11,12 @@ FieldError error(const char* field, const char* detail = "d", const char* rule =
   return {ErrorType::Invalid, path(field), "\"x\"", detail, rule};
 }
 
-/// An error that shows another value, or none.
+/// An error whose message shows `value`, or no value.
 FieldError shows(const char* field, const char* value, const char* detail = "d") {
   return {ErrorType::Invalid, path(field), value, detail, "r"};
 }
 
-TEST_CASE("ratchet: what both objects have, with the same value at the same place, warns") {
+TEST_CASE("ratchet: an error at the same path with the same value in both objects warns") {
   const json::Document now =
       object(R"({"spec":{"a":1,"b":2,"c":[1,2],"d":{"x":1},"e":[1],"f":{},"g":{"x":1},"h":{}}})");
   const json::Document old =
@@ -33,18 +33,18 @@ TEST_CASE("ratchet: what both objects have, with the same value at the same plac
       {"an object with the same error", shows("spec.d", ""), shows("spec.d", ""), true},
       {"an object with another error", shows("spec.d", "", "d"), shows("spec.d", "", "e"), false},
       {"another list", error("spec.e"), error("spec.e"), false},
-      {"an object that was none", error("spec.f"), error("spec.f"), false},
+      {"a value that was no object", error("spec.f"), error("spec.f"), false},
       {"an object that was absent, with the same error", shows("spec.h", ""), shows("spec.h", ""), true},
       {"an object that was absent", shows("spec.h", "", "d"), shows("spec.h", "", "e"), false},
       {"another value", error("spec.b"), error("spec.b"), false},
       {"another path", error("spec.a"), error("spec.c"), false},
       {"another rule", error("spec.a", "d", "r"), error("spec.a", "d", "s"), false},
-      {"other words for the same value", error("spec.a", "d"), error("spec.a", "e"), true},
+      {"another detail for the same value", error("spec.a", "d"), error("spec.a", "e"), true},
       {"another bad value", error("spec.a"), shows("spec.a", "\"y\""), false},
       {"an object whose bad value is shown", shows("spec.d", "7", "d"), shows("spec.d", "7", "e"), true},
       {"another bad value of an object", shows("spec.d", "7"), shows("spec.d", "8"), false},
-      {"other words of an equal object", shows("spec.g", "", "d"), shows("spec.g", "", "e"), true},
-      {"other words at no field", shows("spec.z", "", "d"), shows("spec.z", "", "e"), false},
+      {"another detail for an equal object", shows("spec.g", "", "d"), shows("spec.g", "", "e"), true},
+      {"another detail at an absent field", shows("spec.z", "", "d"), shows("spec.z", "", "e"), false},
   };
   for (const Row& row : rows) {
     INFO(row.name);
@@ -58,7 +58,7 @@ TEST_CASE("ratchet: what both objects have, with the same value at the same plac
   CHECK(lines(ratchet({}, {}, now, old)).empty());
 }
 
-TEST_CASE("ratchet: items of lists are known by their names, nameless ones by what they hold") {
+TEST_CASE("ratchet: list items are matched by name, items without a name by content") {
   struct Row {
     const char* name;
     const char* now;
@@ -73,25 +73,26 @@ TEST_CASE("ratchet: items of lists are known by their names, nameless ones by wh
       {"removed", R"([{"name":"b","v":1}])", R"([{"name":"g"},{"name":"b","v":1}])", "[0].v", "[1].v", true},
       {"moved and changed", R"([{"name":"g"},{"name":"b","v":2}])", R"([{"name":"b","v":1}])", "[1].v",
        "[0].v", false},
-      {"a new one where the old one stood", R"([{"name":"n","v":1},{"name":"b","v":1}])",
+      {"a new item at the index of the old one", R"([{"name":"n","v":1},{"name":"b","v":1}])",
        R"([{"name":"b","v":1}])", "[0].v", "[0].v", false},
-      {"renamed where it stands", R"([{"name":"n","v":1}])", R"([{"name":"b","v":1}])", "[0].v", "[0].v",
+      {"renamed at the same index", R"([{"name":"n","v":1}])", R"([{"name":"b","v":1}])", "[0].v", "[0].v",
        true},
       {"the second of a name", R"([{"name":"g"},{"name":"b"},{"name":"b","v":1}])",
        R"([{"name":"b"},{"name":"b","v":1}])", "[2].v", "[1].v", true},
       {"the first of a name removed", R"([{"name":"b","v":1}])", R"([{"name":"b"},{"name":"b","v":1}])",
        "[0].v", "[1].v", true},
-      {"one of the name put before", R"([{"name":"b","k":3},{"name":"b"},{"name":"b","v":1}])",
+      {"an item of the same name inserted before", R"([{"name":"b","k":3},{"name":"b"},{"name":"b","v":1}])",
        R"([{"name":"b"},{"name":"b","v":1}])", "[2].v", "[1].v", true},
       {"swapped", R"([{"name":"c","v":1},{"name":"b","v":1}])", R"([{"name":"b","v":1},{"name":"c","v":1}])",
        "[1].v", "[0].v", true},
       {"nameless", R"([{"k":2},{"v":1}])", R"([{"v":1}])", "[1].v", "[0].v", true},
-      {"nameless, changed beside", R"([{"v":1,"k":2}])", R"([{"v":1}])", "[0].v", "[0].v", true},
+      {"without a name, another member changed", R"([{"v":1,"k":2}])", R"([{"v":1}])", "[0].v", "[0].v",
+       true},
       {"texts", R"(["g","b"])", R"(["b"])", "[1]", "[0]", true},
       {"another text", R"(["c"])", R"(["b"])", "[0]", "[0]", false},
       {"a list in a list", R"([{"name":"g"},{"name":"b","l":[{"name":"g"},{"name":"c","v":1}]}])",
        R"([{"name":"b","l":[{"name":"c","v":1}]}])", "[1].l[1].v", "[0].l[0].v", true},
-      {"no list before", R"([{"name":"b","v":1}])", "{}", "[0].v", "[0].v", false},
+      {"no list in the old object", R"([{"name":"b","v":1}])", "{}", "[0].v", "[0].v", false},
   };
   for (const Row& row : rows) {
     INFO(row.name);
@@ -105,13 +106,13 @@ TEST_CASE("ratchet: items of lists are known by their names, nameless ones by wh
   }
 }
 
-TEST_CASE("ratchet: keys of maps may hold what parts a printed path") {
+TEST_CASE("ratchet: keys of maps may contain path separators") {
   struct Row {
     const char* name;
     std::string_view key;
     bool warns;
   };
-  // The keys a].b and a are two: only the value of the latter has changed.
+  // The keys `a].b` and `a` differ. Only the value of `a` has changed.
   const json::Document now = object(R"({"m":{"a":{"b":2},"a].b":1,"c.d":1,"":1,"0":1,"[":1,"e]":{"b":1}}})");
   const json::Document old = object(R"({"m":{"a":{"b":1},"a].b":1,"c.d":1,"":1,"0":1,"[":1,"e]":{"b":2}}})");
   const Row rows[] = {

@@ -20,8 +20,8 @@ inline json::Document object(std::string_view text) {
   return document;
 }
 
-/// A path as tests write it: "spec.a[0].m[k]". Names hold neither '.' nor '[', keys neither ']' nor digits
-/// alone: those are items.
+/// Parses a path such as "spec.a[0].m[k]". Names contain neither '.' nor '['. Keys contain no ']'. Digits in
+/// brackets are the index of an item.
 inline Path path(std::string_view text) {
   Path made;
   while (!text.empty()) {
@@ -41,7 +41,7 @@ inline Path path(std::string_view text) {
   return made;
 }
 
-/// "E <rule> <message>" and "W <rule> <message>", one a line, errors first.
+/// One line "E <rule> <message>" or "W <rule> <message>" per finding, errors first.
 inline std::string lines(const Findings& findings) {
   std::string text;
   for (const FieldError& error : findings.errors)

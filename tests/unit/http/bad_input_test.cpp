@@ -1,5 +1,5 @@
-// What clients may get wrong, and exactly what each of them is told. After every row the server must
-// still answer a good request.
+// Invalid input from clients and the exact answer to each. After every row the server must still answer a
+// valid request.
 
 #include <catch2/catch.hpp>
 #include <functional>
@@ -50,7 +50,7 @@ Act sends(std::string bytes) {
   };
 }
 
-/// Connects with an old version: the alert, or the version that was agreed.
+/// Connects with an old version and returns the alert or the negotiated version.
 Act connects(Tls tls) {
   return [tls](std::uint16_t port) {
     const Client client{port, tls};
@@ -66,7 +66,7 @@ Act sendsPlain(std::string bytes) {
   };
 }
 
-/// One byte each 20 ms until the server answers or closes.
+/// Sends one byte every 20 ms until the server answers or closes.
 std::string trickle(std::uint16_t port, std::string_view start, std::string_view slow) {
   Client client{port};
   if (!client.send(start)) return "closed";
@@ -97,12 +97,12 @@ std::vector<Row> syntaxRows() {
       {"a good request", "200 keep", sends(post("/echo", "{}"))},
       {"HTTP/1.0 closes", "200 close",
        sends("POST /echo HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")},
-      {"no body at all is the handler's affair", "200 keep", sends(head(""))},
+      {"an empty body is left to the handler", "200 keep", sends(head(""))},
       {"wrong method, no body", "405 close", sends("GET /echo HTTP/1.1\r\nHost: h\r\n\r\n")},
       {"wrong method, body", "405 close",
        sends("PUT /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}")},
       {"unknown path", "404 close", sends(post("/nothing", "{}"))},
-      {"query is not path", "200 keep", sends(post("/echo?timeout=5s", "{}"))},
+      {"a query is not part of the path", "200 keep", sends(post("/echo?timeout=5s", "{}"))},
       {"content type text", "415 close",
        sends("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}")},
       {"content type json-patch", "415 close",
@@ -142,7 +142,7 @@ std::vector<Row> syntaxRows() {
       {"1 MB of head", "431 close", sends(head("X: " + std::string(1'000'000, 'a') + "\r\n"))},
       {"unknown Expect", "417 close", sends(head("Expect: tea\r\n"))},
       {"Expect: 100-continue", "417 close", sends(head("Expect: 100-continue\r\nContent-Length: 2\r\n"))},
-      {"Expect: 100-continue, the body sent all the same", "417 close",
+      {"Expect: 100-continue, with the body sent anyway", "417 close",
        sends(post("/echo", std::string(60'000, 'x'), "Expect: 100-continue\r\n"))},
       {"HTTP/1.0 has no Expect", "200 close",
        sends("POST /echo HTTP/1.0\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n"
@@ -154,7 +154,7 @@ std::vector<Row> framingRows() {
   const auto length = [](const char* value) { return "Content-Length: " + std::string{value} + "\r\n"; };
   return {
       {"chunked", "411 close", sends(head(kChunked, "2\r\n{}\r\n0\r\n\r\n"))},
-      {"chunked, nothing of the body", "411 close", sends(head(kChunked))},
+      {"chunked, without a body", "411 close", sends(head(kChunked))},
       {"a large chunk", "411 close", sends(head(kChunked, "800000\r\n" + std::string(8 << 20, 'x')))},
       {"TE then CL", "400 close", sends(head(kChunked + length("5"), "0\r\n\r\n"))},
       {"CL then TE", "400 close", sends(head(length("5") + kChunked, "0\r\n\r\n"))},
@@ -178,7 +178,8 @@ std::vector<Row> framingRows() {
              "\r\n0\r\n\r\n")},
       {"body at the limit", "200 keep", sends(post("/echo", std::string(65'536, 'x')))},
       {"body over the limit", "413 close", sends(post("/echo", std::string(65'537, 'x')))},
-      {"large body over the limit, sent whole", "413 close", sends(post("/echo", std::string(8 << 20, 'x')))},
+      {"large body over the limit, sent completely", "413 close",
+       sends(post("/echo", std::string(8 << 20, 'x')))},
       {"announced 1 TB", "413 close", sends(head(length("1099511627776")))},
       {"handler throws", "500 keep", sends(post("/throw", "{}"))},
   };
@@ -191,7 +192,7 @@ std::vector<Row> connectionRows() {
       {"TLS 1.3", "TLSv1.3", connects(Tls::any)},
       {"plain HTTP on the TLS port", "closed", sendsPlain(post("/echo", "{}"))},
       {"HTTP/2 preface on the TLS port", "closed", sendsPlain("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")},
-      {"noise on the TLS port", "closed", sendsPlain(std::string(200, '\xff'))},
+      {"random bytes on the TLS port", "closed", sendsPlain(std::string(200, '\xff'))},
       {"no handshake at all", "closed", sendsPlain(""), true},
       {"slow head", "408 close",
        [](std::uint16_t port) { return trickle(port, "POST /echo HTTP/1.1\r\nX: ", std::string(40, 'a')); },
@@ -209,7 +210,7 @@ std::vector<Row> connectionRows() {
          const auto answer = client.receive();
          return client.closedByServer() ? outcome(answer) : "left open";
        }},
-      {"TLS goodbye after the request", "200 keep",
+      {"TLS close_notify after the request", "200 keep",
        [](std::uint16_t port) {
          Client client{port};
          client.send(post("/echo", "{}"));
@@ -274,7 +275,7 @@ std::vector<Row> connectionRows() {
          const auto second = outcome(client.receive());
          return first + ", " + second + ", " + (client.closedByServer() ? "closed" : "open");
        }},
-      {"2,000 connect and drop", "dropped",
+      {"2,000 connections that close at once", "dropped",
        [](std::uint16_t port) {
          for (int i = 0; i < 2'000; ++i) {
            Client client{port, Tls::none};
@@ -313,11 +314,11 @@ TEST_CASE("malformed request heads") {
 TEST_CASE("message framing cannot be smuggled") {
   checkRows(framingRows());
 }
-TEST_CASE("connections that misbehave") {
+TEST_CASE("misbehaving connections") {
   checkRows(connectionRows());
 }
 
-TEST_CASE("an exception of ours ends its connection, and is counted") {
+TEST_CASE("an internal exception ends its connection and is counted") {
   TestServer server;
   Client other{server.port()};
   REQUIRE(other.ask(post("/echo", "{}")).status == 200);
@@ -333,9 +334,10 @@ TEST_CASE("errors are Status objects") {
   const auto answer = client.ask("GET /echo HTTP/1.1\r\nHost: h\r\n\r\n");
   CHECK(answer.head.find("\r\nAllow: POST\r\n") != std::string::npos);
   CHECK(answer.head.find("\r\nContent-Type: application/json\r\n") != std::string::npos);
-  CHECK(answer.body == R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",)"
-                       R"("message":"the method is not allowed here","reason":"MethodNotAllowed","code":405})"
-                       "\n");
+  CHECK(answer.body ==
+        R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",)"
+        R"("message":"the method is not allowed for this path","reason":"MethodNotAllowed","code":405})"
+        "\n");
   const auto failed = Client{server.port()}.ask(post("/throw", "{}"));
   CHECK(failed.status == 500);
   CHECK(failed.body.find("secret") == std::string::npos);

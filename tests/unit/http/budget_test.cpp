@@ -1,4 +1,5 @@
-// Bytes of bodies and replies: who pays when, who is refused, and who makes room.
+// Memory budgets of bodies and replies: when bytes count, which requests are rejected, and which connections
+// are evicted.
 
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -23,7 +24,7 @@ std::string headOf(std::size_t length, std::string_view path = "/big") {
          std::to_string(length) + "\r\n\r\n";
 }
 
-/// 1 MiB for conversions, nothing beside it for short ones.
+/// A budget of 1 MiB for conversions, without an extra budget for short ones.
 Limits tight() {
   Limits limits;
   limits.conversionBudget = kMiB;
@@ -39,7 +40,7 @@ bool asksAgain(const Answer& answer) {
   return answer.status == 503 && answer.head.find("\r\nRetry-After: 1\r\n") != std::string::npos;
 }
 
-/// A connection that has sent so much of a body of 1 MiB.
+/// A connection that has sent `sent` bytes of a body of 1 MiB.
 std::unique_ptr<Client> holder(TestServer& server, std::size_t sent) {
   const std::uint64_t before = server->metrics().bodyBytes;
   auto client = std::make_unique<Client>(server.port());
@@ -48,7 +49,7 @@ std::unique_ptr<Client> holder(TestServer& server, std::size_t sent) {
   return client;
 }
 
-/// Bytes that the kernel holds for clients of the port, those of sockets that are closed already too.
+/// The bytes in the kernel's send queues for clients of the port, including closed sockets.
 std::size_t queuedBytes(std::uint16_t port) {
   std::ifstream table{"/proc/net/tcp"};
   std::string line;
@@ -66,7 +67,7 @@ std::size_t queuedBytes(std::uint16_t port) {
 
 }  // namespace
 
-TEST_CASE("an announced body takes nothing from anyone") {
+TEST_CASE("an announced body uses no budget before its bytes arrive") {
   TestServer server{tight()};
   std::vector<std::unique_ptr<Client>> pretenders;
   for (int i = 0; i < 20; ++i) {
@@ -74,10 +75,10 @@ TEST_CASE("an announced body takes nothing from anyone") {
     REQUIRE(pretenders.back()->send(headOf(kMiB)));
   }
   CHECK(Client{server.port()}.ask(post("/big", std::string(kMiB / 2, 'x'))).body == std::to_string(kMiB / 2));
-  CHECK(Client{server.port()}.ask(headOf(kMiB + 101)).status == 413);  // what can never fit
+  CHECK(Client{server.port()}.ask(headOf(kMiB + 101)).status == 413);  // larger than the whole budget
 }
 
-TEST_CASE("bodies pay for what has come, conversions and others apart") {
+TEST_CASE("received bytes count against the budget, separately for conversions and reviews") {
   Limits limits = tight();
   limits.admissionBudget = 40'000;
   TestServer server{limits};
@@ -98,7 +99,7 @@ TEST_CASE("bodies pay for what has come, conversions and others apart") {
   CHECK(soon([&] { return server->metrics().bodyBytes == 0; }));
 }
 
-TEST_CASE("of two bodies that do not fit together one goes on") {
+TEST_CASE("of two bodies that exceed the budget together one continues") {
   TestServer server{tight()};
   const auto first = holder(server, 300'000);
   const auto second = holder(server, 200'000);
@@ -109,7 +110,7 @@ TEST_CASE("of two bodies that do not fit together one goes on") {
   CHECK(first->receive().body == std::to_string(kMiB));
 }
 
-TEST_CASE("long bodies leave room for short ones") {
+TEST_CASE("long bodies cannot use the budget of short ones") {
   Limits limits = tight();
   limits.shortListBudget = 200'000;
   limits.shortList = 90'000;
@@ -121,17 +122,17 @@ TEST_CASE("long bodies leave room for short ones") {
   }
 }
 
-TEST_CASE("who holds what others want and falls silent makes room, however much it has sent") {
+TEST_CASE("a silent client that holds budget is evicted when others need it, however much it has sent") {
   Limits limits = tight();
   limits.lagAfter = 100ms;
-  limits.minRate = 64 << 10;  // sixteen seconds' worth
+  limits.minRate = 64 << 10;  // 16 s for the whole body
   TestServer server{limits};
   const auto silent = holder(server, kMiB - 1'000);
-  // A piece of a record is as good as nothing.
+  // A partial TLS record does not count as progress.
   const bool piece = GENERATE(false, true);
   if (piece) silent->sendRaw({"\x17\x03\x03\x40\x00xyz", 8});
   std::this_thread::sleep_for(300ms);
-  SECTION("while they do") {
+  SECTION("evicted when others need the budget") {
     const auto start = std::chrono::steady_clock::now();
     CHECK(asksAgain(Client{server.port()}.ask(post("/big", std::string(100'000, 'x')))));
     CHECK(soon(
@@ -140,7 +141,7 @@ TEST_CASE("who holds what others want and falls silent makes room, however much 
     CHECK(asksAgain(silent->receive()));
     CHECK(server->metrics().timeouts == 1);
   }
-  SECTION("and not otherwise") {
+  SECTION("kept otherwise") {
     CHECK(server->metrics().bodyBytes >= kMiB - 1'100);
     if (piece) return;
     REQUIRE(silent->send(std::string(1'000, 'x')));
@@ -148,10 +149,10 @@ TEST_CASE("who holds what others want and falls silent makes room, however much 
   }
 }
 
-TEST_CASE("who keeps up is not cut for others") {
+TEST_CASE("a client that keeps the minimum rate is not evicted") {
   Limits limits = tight();
   limits.lagAfter = 1s;
-  limits.minRate = 4'000;  // 1,000 bytes are worth a second
+  limits.minRate = 4'000;  // 1,000 bytes are credit for one second
   TestServer server{limits};
   const auto steady = holder(server, kMiB - 20'000);
   for (int i = 0; i < 19; ++i) {
@@ -163,7 +164,7 @@ TEST_CASE("who keeps up is not cut for others") {
   CHECK(steady->receive().body == std::to_string(kMiB));
 }
 
-TEST_CASE("a reply keeps its share until it is taken") {
+TEST_CASE("a reply uses the budget until the client has read it") {
   Limits limits;
   limits.freeBody = 0;
   limits.sweep = 20ms;
@@ -177,7 +178,7 @@ TEST_CASE("a reply keeps its share until it is taken") {
   CHECK(soon([&] { return server->metrics().bodyBytes == 0; }));
 }
 
-TEST_CASE("replies that nobody reads are bounded, and make room") {
+TEST_CASE("unread replies are bounded, and their connections are evicted") {
   Limits limits;
   limits.replyBudget = std::size_t{40} << 20;
   limits.lagAfter = 4s;
@@ -194,7 +195,7 @@ TEST_CASE("replies that nobody reads are bounded, and make room") {
   CHECK(refused.status == 503);
   CHECK(refused.head.find("\r\nRetry-After: 1\r\n") != std::string::npos);
   CHECK(Client{server.port()}.ask(post("/echo", "{}")).status == 200);
-  // As long as somebody wants room.
+  // Eviction needs a request that waits for budget.
   CHECK(soon([&] {
     static_cast<void>(Client{server.port()}.ask(post("/huge", "{}")));
     return server->metrics().timeouts == 2;
@@ -204,7 +205,7 @@ TEST_CASE("replies that nobody reads are bounded, and make room") {
   CHECK(soon([&] { return server->metrics().replyBytes == 0; }));
 }
 
-TEST_CASE("a reply that the kernel holds is not taken yet") {
+TEST_CASE("a reply in the kernel's send queue still counts") {
   Limits limits;
   limits.sweep = 20ms;
   TestServer server{limits};
@@ -218,7 +219,7 @@ TEST_CASE("a reply that the kernel holds is not taken yet") {
   CHECK(queuedBytes(server.port()) > 100'000);
   CHECK(client.receive().body.size() == 400'000);
   CHECK(soon([&] { return server->metrics().replyBytes == 0; }));
-  CHECK(Gate::reached() == 0);  // another reply would have come on top
+  CHECK(Gate::reached() == 0);  // no second reply is started meanwhile
   if (more) {
     CHECK(client.closedByServer());
   } else {
@@ -226,7 +227,8 @@ TEST_CASE("a reply that the kernel holds is not taken yet") {
   }
 }
 
-TEST_CASE("who does not take its reply is cut when others want room, and the kernel's share goes with it") {
+TEST_CASE(
+    "a client that does not read its reply is evicted when others need the budget, with its send queue") {
   Limits limits;
   limits.replyBudget = kMiB;
   limits.lagAfter = 200ms;
@@ -246,7 +248,7 @@ TEST_CASE("who does not take its reply is cut when others want room, and the ker
   CHECK(Client{server.port()}.ask(post("/patch", "{}")).body.size() == 400'000);
 }
 
-TEST_CASE("who ends a connection has as long to take the reply as others") {
+TEST_CASE("a client that ends its connection has the same time to read the reply") {
   Limits limits;
   limits.write = 1s;
   limits.linger = 50ms;

@@ -1,5 +1,5 @@
-// What the server tells a log of connections and requests that fail. One row: what a client does, what is
-// told.
+// The server's events for failed connections and requests. A row is an action of a client and the expected
+// events.
 
 #include <catch2/catch.hpp>
 #include <functional>
@@ -14,8 +14,8 @@ namespace {
 
 using Tls = Client::Tls;
 
-/// What was told, one line an event; the client's address is checked and left out.
-class Told {
+/// Records events, one line per event. The client's address is checked and left out.
+class EventLog {
  public:
   ServerEvents events() {
     ServerEvents events;
@@ -39,14 +39,14 @@ class Told {
  private:
   void add(std::string_view remote, std::string line) {
     const std::lock_guard lock{mutex_};
-    lines_.push_back(remote.starts_with("127.0.0.1:") ? std::move(line) : "of nobody: " + line);
+    lines_.push_back(remote.starts_with("127.0.0.1:") ? std::move(line) : "unknown client: " + line);
   }
 
   mutable std::mutex mutex_;
   std::vector<std::string> lines_;
 };
 
-/// A TLS record that nobody has encrypted.
+/// An unencrypted TLS record.
 std::string record() {
   return std::string{"\x17\x03\x03\x00\x20", 5} + std::string(32, 'x');
 }
@@ -54,7 +54,7 @@ std::string record() {
 struct Row {
   const char* name;
   std::function<void(std::uint16_t port)> act;
-  std::vector<std::string> told;
+  std::vector<std::string> expected;
 };
 
 const Row kRows[] = {
@@ -64,20 +64,20 @@ const Row kRows[] = {
        Client{port, Tls::none};
      },
      {}},
-    {"one that is reset",
+    {"a connection that is reset",
      [](auto port) {
        Client{port, Tls::none}.reset();
      },
      {}},
-    {"one that ends its direction and waits",
+    {"a half-closed connection that waits",
      [](auto port) {
        Client client{port, Tls::none};
        client.endOfStream();
        CHECK(client.closedByServer());
      },
      {}},
-    {"one that leaves after the handshake", [](auto port) { Client{port}.goodbye(); }, {}},
-    {"a client that does not trust our certificate",
+    {"a connection that closes after the handshake", [](auto port) { Client{port}.goodbye(); }, {}},
+    {"a client that does not trust the certificate",
      [](auto port) {
        CHECK_FALSE(Client{port, Tls::strict}.connected());
      },
@@ -99,14 +99,14 @@ const Row kRows[] = {
        CHECK(client.closedByServer());
      },
      {"handshake 0: the handshake took too long"}},
-    {"what TLS cannot read in place of the first request",
+    {"an invalid TLS record instead of the first request",
      [](auto port) {
        Client client{port};
        client.sendRaw(record());
        CHECK(client.closedByServer());
      },
      {"handshake 0: decryption failed or bad record mac"}},
-    {"the same after a request, when nobody doubts the handshake",
+    {"an invalid TLS record after a request",
      [](auto port) {
        Client client{port};
        CHECK(client.ask(post("/echo", "{}")).status == 200);
@@ -114,7 +114,7 @@ const Row kRows[] = {
        CHECK(client.closedByServer());
      },
      {}},
-    {"refusals, each with the path that is known, but not the query",
+    {"rejected requests with the path, but without the query",
      [](auto port) {
        CHECK(Client{port}.ask(post("/nothing?secret=1", "{}")).status == 404);
        CHECK(Client{port}.ask("GET /echo HTTP/1.1\r\nHost: a\r\n\r\n").status == 405);
@@ -122,32 +122,32 @@ const Row kRows[] = {
        CHECK(client.ask(post("/echo", "{}")).status == 200);
        CHECK(client.ask("nonsense\r\n\r\n").status == 400);
      },
-     {"404 [/nothing]: there is nothing under this path", "405 [/echo]: the method is not allowed here",
+     {"404 [/nothing]: the path does not exist", "405 [/echo]: the method is not allowed for this path",
       "400 []: malformed request head"}},
-    {"what a handler refuses",
+    {"a request that the handler rejects",
      [](auto port) { CHECK(Client{port}.ask(post("/refuse", "{}")).status == 400); },
-     {"400 [/refuse]: the body is not to our taste"}},
-    {"a handler that throws: its type, never its words",
+     {"400 [/refuse]: the body is not accepted"}},
+    {"a handler that throws: the type of the exception, never its message",
      [](auto port) { CHECK(Client{port}.ask(post("/throw", "{}")).status == 500); },
      {"handler [/throw]: std::runtime_error"}},
 };
 
 }  // namespace
 
-TEST_CASE("what fails is told once, what only leaves is not") {
+TEST_CASE("each failure is one event; a connection that only closes is none") {
   for (const Row& row : kRows) {
     INFO(row.name);
-    Told told;
+    EventLog expected;
     Limits limits;
     limits.handshake = 300ms;
     limits.sweep = 50ms;
     {
-      TestServer server{limits, 2, TLS1_3_VERSION, told.events()};
+      TestServer server{limits, 2, TLS1_3_VERSION, expected.events()};
       row.act(server.port());
-      CHECK(soon([&] { return told.lines().size() >= row.told.size(); }));
-      server->stop(1s);  // whatever is under way has been told then
+      CHECK(soon([&] { return expected.lines().size() >= row.expected.size(); }));
+      server->stop(1s);  // after this all events are recorded
     }
-    CHECK(told.lines() == row.told);
+    CHECK(expected.lines() == row.expected);
   }
 }
 

@@ -1,4 +1,4 @@
-// What the process cannot go on with: no thread at start, a loop that fails. Each in a process of its own.
+// Failures that end the process: no thread at start, a failing loop. Each test runs in a child process.
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -18,13 +18,13 @@
 namespace dynamo::webhook::test {
 namespace {
 
-/// What a child process wrote to standard error, and how it ended.
+/// The standard error and the exit status of a child process.
 struct Ended {
-  std::string said;
-  int status = 0;  ///< as waitpid has it
+  std::string output;
+  int status = 0;  ///< as returned by waitpid
 };
 
-/// Runs `child` in a process of its own, and `meanwhile` with the first line that it wrote.
+/// Runs `child` in a child process and calls `meanwhile` with its first line of output.
 Ended runApart(const std::function<int()>& child,
                const std::function<void(const std::string&)>& meanwhile = {}) {
   std::array<int, 2> pipe{};
@@ -32,7 +32,7 @@ Ended runApart(const std::function<int()>& child,
   const pid_t pid = ::fork();
   REQUIRE(pid >= 0);
   if (pid == 0) {
-    ::alarm(60);  // a child that hangs ends by a signal
+    ::alarm(60);  // a signal ends a child that hangs
     ::dup2(pipe[1], STDERR_FILENO);
     ::close(pipe[0]);
     ::close(pipe[1]);
@@ -41,13 +41,13 @@ Ended runApart(const std::function<int()>& child,
   ::close(pipe[1]);
   Ended ended;
   std::array<char, 4096> part{};
-  bool told = false;
+  bool seenFirstLine = false;
   for (ssize_t got = 0; (got = ::read(pipe[0], part.data(), part.size())) > 0;) {
-    ended.said.append(part.data(), static_cast<std::size_t>(got));
-    const auto line = ended.said.find('\n');
-    if (told || !meanwhile || line == std::string::npos) continue;
-    told = true;
-    meanwhile(ended.said.substr(0, line));
+    ended.output.append(part.data(), static_cast<std::size_t>(got));
+    const auto line = ended.output.find('\n');
+    if (seenFirstLine || !meanwhile || line == std::string::npos) continue;
+    seenFirstLine = true;
+    meanwhile(ended.output.substr(0, line));
   }
   ::close(pipe[0]);
   ::waitpid(pid, &ended.status, 0);
@@ -66,13 +66,13 @@ const Route* findNothing(std::string_view) {
 
 TEST_CASE("no thread at start is an error") {
   constexpr unsigned kThreads = 2;
-  // This one, the workers, those of connections. A limit that other processes of the user use up as well may
-  // be met earlier.
+  // The main thread, the workers and the I/O threads. Other processes of the user count against the same
+  // limit, so it may be reached earlier.
   const rlim_t allowed = GENERATE(1U, 2U, 3U, 4U, 5U);
   const Ended ended = runApart([&] {
     const ContextPtr context = serverContext();
     const rlimit scarce{allowed, allowed};
-    // The limit is none of root's.
+    // The limit does not apply to root.
     if (::setrlimit(RLIMIT_NPROC, &scarce) != 0 || (::getuid() == 0 && ::setuid(65'534) != 0)) return 2;
     ServerOptions options;
     options.listen = {"127.0.0.1", 0};
@@ -81,14 +81,14 @@ TEST_CASE("no thread at start is an error") {
     if (const auto* error = std::get_if<runtime::StartError>(&started)) say(error->message);
     return std::holds_alternative<runtime::StartError>(started) ? 1 : 0;
   });
-  CAPTURE(allowed, ended.said);
+  CAPTURE(allowed, ended.output);
   REQUIRE(WIFEXITED(ended.status));
   if (WEXITSTATUS(ended.status) == 0) {
     CHECK(allowed == 5);
     return;
   }
   CHECK(WEXITSTATUS(ended.status) == 1);
-  CHECK(ended.said == "cannot start a thread: Resource temporarily unavailable");
+  CHECK(ended.output == "cannot start a thread: Resource temporarily unavailable");
 }
 
 TEST_CASE("a loop that fails ends the process and says why") {
@@ -97,7 +97,7 @@ TEST_CASE("a loop that fails ends the process and says why") {
         ServerOptions options;
         options.listen = {"127.0.0.1", 0};
         options.threads = 1;
-        // What accepts is prepared for exceptions of the library, not for a number.
+        // The acceptor handles exceptions of the library, but not a thrown number.
         const auto started =
             Server::start(options, findNothing, []() -> std::shared_ptr<SSL_CTX> { throw 42; });
         if (std::holds_alternative<runtime::StartError>(started)) return 2;
@@ -108,12 +108,12 @@ TEST_CASE("a loop that fails ends the process and says why") {
       [](const std::string& port) {
         const Client client{static_cast<std::uint16_t>(std::stoi(port)), Client::Tls::none};
       });
-  CAPTURE(ended.said);
+  CAPTURE(ended.output);
   REQUIRE(WIFEXITED(ended.status));
   CHECK(WEXITSTATUS(ended.status) == EXIT_FAILURE);
-  CHECK(ended.said.find(
-            R"("level":"error","logger":"http","msg":"the loop of a server failed","type":"int"})") !=
-        std::string::npos);
+  CHECK(
+      ended.output.find(R"("level":"error","logger":"http","msg":"the server loop failed","type":"int"})") !=
+      std::string::npos);
 }
 
 }  // namespace dynamo::webhook::test

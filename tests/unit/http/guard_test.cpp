@@ -1,4 +1,4 @@
-// Guarded routes: only for clients whose certificate was verified and is admitted.
+// Guarded routes are only served to clients with a verified and admitted certificate.
 
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -12,7 +12,7 @@
 namespace dynamo::webhook::test {
 namespace {
 
-/// `/guarded` and `/open`, behind a context that asks for certificates and trusts that of `identity`.
+/// A server with `/guarded` and `/open`. Its context requests certificates and trusts that of `identity`.
 class GuardedServer {
  public:
   explicit GuardedServer(bool guards = true) {
@@ -30,11 +30,11 @@ class GuardedServer {
     }
     options.events.requestRefused = [this](const RequestRefusal& refusal) {
       const std::lock_guard lock{mutex_};
-      told_.push_back(std::to_string(refusal.status) + " " + std::string{refusal.reason});
+      failures_.push_back(std::to_string(refusal.status) + " " + std::string{refusal.reason});
     };
     options.events.handshakeFailed = [this](const HandshakeFailure& failure) {
       const std::lock_guard lock{mutex_};
-      told_.emplace_back(failure.reason);
+      failures_.emplace_back(failure.reason);
     };
     auto started = Server::start(
         options, [this](std::string_view path) { return path == "/guarded" ? &guarded_ : &open_; },
@@ -44,9 +44,9 @@ class GuardedServer {
   }
 
   std::uint16_t port() const { return server_->port(); }
-  std::vector<std::string> told() {
+  std::vector<std::string> failures() {
     const std::lock_guard lock{mutex_};
-    return told_;
+    return failures_;
   }
 
   const ContextPtr identity = serverContext();
@@ -60,7 +60,7 @@ class GuardedServer {
   const Route guarded_{1024, false, ok, kHeavyBody, true};
   const Route open_{1024, false, ok};
   std::mutex mutex_;
-  std::vector<std::string> told_;
+  std::vector<std::string> failures_;
   std::unique_ptr<Server> server_;
 };
 
@@ -68,47 +68,48 @@ using Tls = Client::Tls;
 
 }  // namespace
 
-TEST_CASE("a guarded route is for a client with an admitted certificate, an open one for everyone") {
+TEST_CASE("a guarded route requires an admitted certificate; an open route does not") {
   GuardedServer server;
   Client good{server.port(), Tls::any, server.identity.get()};
   for (int i = 0; i < 3; ++i) CHECK(good.ask(post("/guarded", "{}")).status == 200);
   CHECK(good.ask(post("/open", "{}")).status == 200);
-  CHECK(server.asked == 1);  // once a connection
+  CHECK(server.asked == 1);  // once per connection
 
   Client nobody{server.port()};
   CHECK(nobody.ask(post("/open", "{}")).status == 200);
-  // Before the body: none is sent.
+  // The request is rejected before its body, which is never sent.
   const Answer answer = nobody.ask(
       "POST /guarded HTTP/1.1\r\nHost: w\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n");
   CHECK(answer.status == 403);
-  CHECK(answer.body == R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",)"
-                       R"("message":"this path wants a client certificate","reason":"Forbidden","code":403})"
-                       "\n");
-  CHECK(server.told() == std::vector<std::string>{"403 this path wants a client certificate"});
+  CHECK(answer.body ==
+        R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",)"
+        R"("message":"this path requires a client certificate","reason":"Forbidden","code":403})"
+        "\n");
+  CHECK(server.failures() == std::vector<std::string>{"403 this path requires a client certificate"});
 }
 
-TEST_CASE("a certificate that is not admitted opens nothing, another connection asks again") {
+TEST_CASE("a certificate that is not admitted is rejected, and every connection is checked") {
   GuardedServer server;
   server.admits = false;
   Client client{server.port(), Tls::any, server.identity.get()};
   CHECK(client.ask(post("/open", "{}")).status == 200);
   CHECK(client.ask(post("/guarded", "{}")).status == 403);
-  CHECK(server.told() ==
+  CHECK(server.failures() ==
         std::vector<std::string>{"403 the client certificate has none of the allowed names"});
   server.admits = true;
   CHECK(Client(server.port(), Tls::any, server.identity.get()).ask(post("/guarded", "{}")).status == 200);
 }
 
-TEST_CASE("a certificate that does not verify ends the handshake, with its reason in the log") {
+TEST_CASE("a certificate that fails verification ends the handshake, and the reason is logged") {
   GuardedServer server;
   const ContextPtr other = serverContext();
   CHECK(Client(server.port(), Tls::any, other.get()).ask(post("/open", "{}")).end == End::closed);
-  CHECK(soon([&] { return !server.told().empty(); }));
-  CHECK(server.told() == std::vector<std::string>{"certificate verify failed: self-signed certificate"});
+  CHECK(soon([&] { return !server.failures().empty(); }));
+  CHECK(server.failures() == std::vector<std::string>{"certificate verify failed: self-signed certificate"});
   CHECK(server.asked == 0);
 }
 
-TEST_CASE("where nobody is to be admitted a guarded route is open") {
+TEST_CASE("without admitted names a guarded route is open") {
   GuardedServer server{false};
   CHECK(Client{server.port()}.ask(post("/guarded", "{}")).status == 200);
 }

@@ -1,4 +1,4 @@
-// Limits, drain and stop, certificate changes, memory.
+// Connection limits, drain and stop, certificate changes, memory.
 
 #include <malloc.h>
 
@@ -34,7 +34,7 @@ bool closes(const Answer& answer) {
 
 }  // namespace
 
-TEST_CASE("connections over the cap are closed at once") {
+TEST_CASE("connections over the limit are closed at once") {
   Limits limits;
   limits.connections = 3;
   limits.idleRelease = 1h;
@@ -54,7 +54,7 @@ TEST_CASE("connections over the cap are closed at once") {
   CHECK(Client{server.port()}.ask(post("/echo", "{}")).status == 200);
 }
 
-TEST_CASE("unused connections make room for new ones, those in use do not") {
+TEST_CASE("unused connections are evicted for new ones, those in use are not") {
   Limits limits;
   limits.connections = 8;
   TestServer server{limits, /*threads=*/1};
@@ -72,7 +72,7 @@ TEST_CASE("unused connections make room for new ones, those in use do not") {
   CHECK(used.ask(post("/echo", "{}")).status == 200);
 }
 
-TEST_CASE("an idle connection makes room when none is unused") {
+TEST_CASE("an idle connection is evicted when none is unused") {
   Limits limits;
   limits.connections = 2;
   limits.sweep = 20ms;
@@ -82,7 +82,7 @@ TEST_CASE("an idle connection makes room when none is unused") {
   Client second{server.port()};
   REQUIRE(first.ask(post("/echo", "{}")).status == 200);
   REQUIRE(second.ask(post("/echo", "{}")).status == 200);
-  if (GENERATE(false, true)) {  // a piece of a record is no request
+  if (GENERATE(false, true)) {  // a partial TLS record is no request
     std::this_thread::sleep_for(300ms);
     for (Client* client : {&first, &second}) client->sendRaw({"\x17\x03\x03\x40\x00xyz", 8});
   }
@@ -107,7 +107,7 @@ TEST_CASE("idle connections end") {
   CHECK(server->metrics().timeouts == 0);
 }
 
-TEST_CASE("a piece of a record does not keep a connection") {
+TEST_CASE("a partial TLS record does not keep a connection open") {
   Limits limits;
   limits.idle = 2s;
   limits.header = 2s;
@@ -119,7 +119,7 @@ TEST_CASE("a piece of a record does not keep a connection") {
   CHECK(client.closedByServer());
 }
 
-TEST_CASE("an idle connection gives its memory back and goes on") {
+TEST_CASE("an idle connection releases its memory and stays open") {
   Limits limits;
   limits.idleRelease = 20ms;
   limits.sweep = 10ms;
@@ -137,7 +137,7 @@ TEST_CASE("a body that keeps up the minimum rate may take longer than the deadli
   limits.minRate = 100;
   TestServer server{limits};
   Client client{server.port()};
-  // One record: the first bytes come with the head.
+  // One record: the first bytes arrive with the head.
   REQUIRE(
       client.send("POST /big HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
                   "Content-Length: 20000\r\n\r\n" +
@@ -157,7 +157,7 @@ TEST_CASE("a heavy body leaves the I/O thread free") {
   CHECK(heavy.receive().body == std::to_string(10 << 20));
 }
 
-TEST_CASE("a connection goes on after large bodies and replies, small ones between them") {
+TEST_CASE("a connection continues after large and small bodies and replies") {
   TestServer server;
   const std::string large(1U << 20U, 'x');
   std::vector<std::thread> clients;
@@ -187,7 +187,7 @@ TEST_CASE("a request that follows a large body at once is answered") {
   for (int i = 0; i < 4; ++i) CHECK(client.receive().status == 200);
 }
 
-TEST_CASE("stop ends large transfers that are under way") {
+TEST_CASE("stop ends large transfers in progress") {
   for (int round = 0; round < 20; ++round) {
     TestServer server;
     std::vector<std::unique_ptr<Client>> clients;
@@ -203,7 +203,7 @@ TEST_CASE("stop ends large transfers that are under way") {
 }
 
 TEST_CASE("few connections are spread over the threads") {
-  // Two connections on one of two threads would never meet.
+  // If both connections were on one of the two threads, they would never meet.
   TestServer server{{}, 2};
   for (int round = 0; round < 3; ++round) {
     REQUIRE(soon([&] { return server->metrics().connectionsOpen == 0; }));
@@ -218,7 +218,7 @@ TEST_CASE("few connections are spread over the threads") {
   }
 }
 
-TEST_CASE("drain serves on and says close") {
+TEST_CASE("drain answers requests with Connection: close") {
   TestServer server;
   Client open{server.port()};
   REQUIRE_FALSE(closes(open.ask(post("/echo", "{}"))));
@@ -232,7 +232,7 @@ TEST_CASE("drain serves on and says close") {
   CHECK(closes(late));
 }
 
-TEST_CASE("stop finishes what is under way") {
+TEST_CASE("stop waits for requests in progress") {
   TestServer server;
   const auto port = server.port();
   Client idle{port};
@@ -251,10 +251,10 @@ TEST_CASE("stop finishes what is under way") {
   stopper.join();
   CHECK(server->metrics().connectionsOpen == 0);
   CHECK_FALSE(Client{port}.connected());
-  server->stop(5s);  // again: nothing happens
+  server->stop(5s);  // a second stop does nothing
 }
 
-TEST_CASE("stop cuts at the deadline") {
+TEST_CASE("stop closes connections at the deadline") {
   Limits limits;
   limits.header = 60s;
   TestServer server{limits};
@@ -297,7 +297,7 @@ TEST_CASE("no request fails while the TLS context changes") {
   CHECK(server->metrics().handshakesFailed == 0);
 }
 
-TEST_CASE("no answered connection is lost by drain and stop under load") {
+TEST_CASE("drain and stop under load lose no accepted request") {
   TestServer server;
   std::atomic<bool> stopping{false};
   std::atomic<int> lost{0};
@@ -307,7 +307,7 @@ TEST_CASE("no answered connection is lost by drain and stop under load") {
   for (int t = 0; t < 4; ++t) {
     clients.emplace_back([&] {
       std::optional<Client> client;
-      // As an API server does: once drained it goes to another replica.
+      // Like an API server, the client stops after the drain, because it would use another replica.
       while (!stopping) {
         if (!client) client.emplace(server.port());
         const auto answer = client->ask(post("/echo", "{}"));
@@ -338,24 +338,24 @@ TEST_CASE("memory stays flat", "[memory]") {
   REQUIRE(load(2'000) == 2'000);
   const auto before = residentBytes();
   REQUIRE(load(20'000) == 20'000);
-  // Sanitizers keep freed memory aside on purpose.
+  // Sanitizers keep freed memory in a quarantine.
   const auto growth = static_cast<std::int64_t>(residentBytes()) - static_cast<std::int64_t>(before);
   CHECK(growth < (kSanitized ? 512 : 2) << 20);
 }
 
-TEST_CASE("memory of a large body is given back", "[memory]") {
-  runtime::keepHeapSmall();
+TEST_CASE("memory of a large body is released", "[memory]") {
+  runtime::configureAllocator();
   TestServer server{{}, 2};
   const auto request = post("/big", std::string(16 << 20, 'x'));
   REQUIRE(Client{server.port()}.ask(post("/big", "{}")).status == 200);
-  malloc_trim(0);  // what the test itself has freed
+  malloc_trim(0);  // releases the memory that the test itself has freed
   const auto before = residentBytes();
   for (int i = 0; i < 4; ++i) REQUIRE(Client{server.port()}.ask(request).status == 200);
   CHECK(soon([&] { return residentBytes() < before + ((kSanitized ? 512U : 4U) << 20); }));
 }
 
-TEST_CASE("connections that stay give back what large bodies and replies took", "[memory]") {
-  runtime::keepHeapSmall();
+TEST_CASE("open connections release the memory of large bodies and replies", "[memory]") {
+  runtime::configureAllocator();
   TestServer server{{}, 2};
   constexpr std::size_t kLarge = std::size_t{1} << 20;
   const auto mirror = post("/mirror", std::string(kLarge, 'x'));

@@ -1,4 +1,4 @@
-// Who takes more than a share: what is bounded, and who makes room for whom.
+// Overload: the bounds of a connection, and which connections are evicted first.
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ std::string headOf(int length) {
          std::to_string(length) + "\r\n\r\n";
 }
 
-/// Both workers of a server at the gate.
+/// Keeps both workers of a server at the gate.
 struct BusyWorkers {
   explicit BusyWorkers(TestServer& server) : first{server.port()}, second{server.port()} {
     REQUIRE(first.send(post("/gate", "{}")));
@@ -40,12 +40,12 @@ struct BusyWorkers {
 
 }  // namespace
 
-TEST_CASE("messages of TLS alone do not hold a thread") {
+TEST_CASE("TLS messages without data do not occupy a thread") {
   TestServer server{{}, /*threads=*/1};
   Client other{server.port()};
   Client client{server.port()};
   for (int i = 0; i < 100; ++i) REQUIRE(client.updateKey());
-  CHECK(client.ask(post("/echo", "{}")).status == 200);  // some are as good as none
+  CHECK(client.ask(post("/echo", "{}")).status == 200);  // a few key updates are allowed
   int sent = 0;
   constexpr int kMany = 50'000;
   while (sent < kMany && client.updateKey()) {
@@ -63,7 +63,7 @@ TEST_CASE("a body in records of one byte") {
   CHECK(client.receive().body == "5000");
 }
 
-TEST_CASE("a client that lets us wait for its body makes room before an idle one") {
+TEST_CASE("a client with a slow body is evicted before an idle one") {
   Limits limits;
   limits.connections = 2;
   limits.body = 60s;
@@ -84,7 +84,7 @@ TEST_CASE("a client that lets us wait for its body makes room before an idle one
   CHECK(server->metrics().connectionsEvicted == 1);
 }
 
-TEST_CASE("a thread that cannot keep up is not the client's fault") {
+TEST_CASE("a client is not evicted for a slow server thread") {
   Limits limits;
   limits.body = 1s;
   limits.minRate = std::uint64_t{1} << 40;
@@ -102,7 +102,7 @@ TEST_CASE("a thread that cannot keep up is not the client's fault") {
   for (int i = 0; i < kSlow; ++i) CHECK(busy.receive().status == 200);
 }
 
-TEST_CASE("out of descriptors, an unused connection makes room") {
+TEST_CASE("an unused connection is evicted when descriptors run out") {
   TestServer server;
   std::vector<std::unique_ptr<Client>> unused;
   for (int i = 0; i < 4; ++i) unused.push_back(std::make_unique<Client>(server.port()));
@@ -112,7 +112,7 @@ TEST_CASE("out of descriptors, an unused connection makes room") {
   const int lowest = ::dup(0);
   REQUIRE(lowest > 0);
   ::close(lowest);
-  const rlimit scarce{static_cast<rlim_t>(lowest) + 1, before.rlim_max};  // for the client's own
+  const rlimit scarce{static_cast<rlim_t>(lowest) + 1, before.rlim_max};  // for the client's descriptor
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &scarce) == 0);
   const Answer answer = Client{server.port()}.ask(post("/echo", "{}"));
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
@@ -120,7 +120,7 @@ TEST_CASE("out of descriptors, an unused connection makes room") {
   CHECK(server->metrics().connectionsEvicted > 0);
 }
 
-TEST_CASE("who has waited too long for a worker is told to ask again") {
+TEST_CASE("a request that waits too long for a worker gets Retry-After") {
   Limits limits;
   limits.queue = 2s;
   TestServer server{limits};
@@ -138,7 +138,7 @@ TEST_CASE("who has waited too long for a worker is told to ask again") {
   CHECK(late.ask(post("/gate", "{}")).body == "through");
 }
 
-TEST_CASE("requests of clients that are gone are not worked at") {
+TEST_CASE("requests of disconnected clients are not handled") {
   Limits limits;
   limits.goneAfter = 50ms;
   TestServer server{limits};
@@ -157,7 +157,7 @@ TEST_CASE("requests of clients that are gone are not worked at") {
   CHECK(Gate::reached() == 2);
 }
 
-TEST_CASE("stop waits for handlers that run, not for those in the queue") {
+TEST_CASE("stop waits for running handlers, not for queued requests") {
   TestServer server;
   Gate gate;
   std::vector<std::unique_ptr<Client>> clients;

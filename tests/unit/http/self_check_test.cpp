@@ -11,7 +11,7 @@
 
 namespace dynamo::webhook::test {
 
-TEST_CASE("two servers may share the port of the reviews") {
+TEST_CASE("two servers may listen on the same port") {
   TestServer first;
   const auto find = [](std::string_view) -> const Route* { return nullptr; };
   ServerOptions options;
@@ -54,7 +54,7 @@ TEST_CASE("self check") {
   SECTION("too slow") {
     const Gate gate;
     const auto answer = selfCheck(endpoint, "/gate", "{}", 2s);
-    CHECK(std::get<SelfCheckError>(answer).message == "there was no whole reply in time");
+    CHECK(std::get<SelfCheckError>(answer).message == "no complete reply arrived in time");
   }
 }
 

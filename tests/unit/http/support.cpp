@@ -31,10 +31,10 @@ struct Freed {
 template <class T, void (*Free)(T*)>
 using Owned = std::unique_ptr<T, Freed<T, Free>>;
 
-// Whoever waits gives up before the client does.
+// Handlers stop waiting before the client does.
 constexpr auto kPatience = 8s;
 
-/// What handlers wait for.
+/// The state that waiting handlers share.
 struct Meeting {
   std::mutex mutex;
   std::condition_variable changed;
@@ -80,7 +80,7 @@ const Route* findTestRoute(std::string_view path) {
       {"/refuse",
        {1024, false,
         [](Request&) {
-          return Reply{400, "application/json", "{}", false, "the body is not to our taste"};
+          return Reply{400, "application/json", "{}", false, "the body is not accepted"};
         }}},
       {"/slow",
        {1024, false,
@@ -136,7 +136,7 @@ ContextPtr serverContext(int minVersion) {
 }
 
 Client::Client(std::uint16_t port, Tls tls, const SSL_CTX* identity) {
-  // A server that has closed must fail a send, not end the test.
+  // A send to a closed connection must fail and not end the test.
   std::signal(SIGPIPE, SIG_IGN);
   fd_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const timeval wait{10, 0};
@@ -204,7 +204,7 @@ void Client::sendRaw(std::string_view bytes) {
   static_cast<void>(::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL));
 }
 
-/// Bytes read, 0 closed, -1 timed out.
+/// The number of bytes read, 0 when closed, -1 after a timeout.
 int Client::readSome() {
   std::array<char, kPart> part;
   ssize_t got = 0;

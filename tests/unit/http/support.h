@@ -18,10 +18,10 @@ namespace dynamo::webhook::test {
 using namespace std::chrono_literals;
 using ContextPtr = std::shared_ptr<SSL_CTX>;
 
-/// A server context with a fresh self-signed P-256 certificate, TLS 1.3 at least unless told.
+/// A server context with a new self-signed P-256 certificate.
 ContextPtr serverContext(int minVersion = TLS1_3_VERSION);
 
-/// How a wait for bytes ended.
+/// The result of a wait for bytes.
 enum class End { reply, closed, timeout };
 
 /// The answer to one request.
@@ -35,7 +35,7 @@ struct Answer {
 /// A blocking client. Every wait is bounded by 10 s.
 class Client {
  public:
-  /// `strict`: wants a certificate of a CA that it trusts, and trusts none.
+  /// `strict`: requires a certificate of a trusted CA and trusts none.
   enum class Tls { none, any, v11, v12, strict };
 
   /// `identity`: presents the certificate of this context.
@@ -45,26 +45,26 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   bool connected() const { return connected_; }
-  /// The alert that ended the handshake, e.g. 70 (protocol_version), or 0.
+  /// The alert that ended the handshake, for example 70 (protocol_version), or 0.
   int alert() const { return alert_; }
   std::string version() const;
   /// False when the server has closed.
   bool send(std::string_view bytes);
-  /// Beside TLS, as if records had been cut on their way.
+  /// Sends raw bytes outside of TLS, like truncated records.
   void sendRaw(std::string_view bytes);
   /// The next reply.
   Answer receive();
   /// Waits for the first bytes of a reply, which receive() then begins with.
   bool receiveSome() { return readSome() > 0; }
   Answer ask(std::string_view bytes) { return send(bytes) ? receive() : Answer{}; }
-  /// Frees the memory of what has been received.
+  /// Frees the memory of received bytes.
   void forget() { releaseText(buffer_); }
-  /// The server closes without another byte.
+  /// Whether the server closes without another byte.
   bool closedByServer();
   bool renegotiate();
   /// Sends a TLS 1.3 key update. False when the server has closed.
   bool updateKey();
-  void endOfStream();  ///< TCP half-close, without a TLS goodbye
+  void endOfStream();  ///< TCP half-close without close_notify
   void goodbye();      ///< TLS close_notify
   void reset();        ///< closes with a TCP reset
 
@@ -79,11 +79,16 @@ class Client {
   std::string buffer_;
 };
 
-/// A server on the loopback whose routes say what they got.
-/// `/echo` answers the size of the body (limit 64 KiB); `/big` the same, heavy, limit 16 MiB;
-/// `/mirror` gives the body back, limit 16 MiB; `/throw` throws, as finding `/lost` does; `/refuse` answers
-/// 400; `/slow` sleeps 200 ms; `/patch` answers 400,000 bytes, `/large` 1 MiB, `/huge` 16; `/meet` waits for
-/// another `/meet` and says whether they met; `/gate`, heavy, waits at a Gate.
+/// A server on loopback with these routes:
+/// - `/echo` answers with the size of the body; the limit is 64 KiB.
+/// - `/big` is the same, heavy, with a limit of 16 MiB.
+/// - `/mirror` returns the body; the limit is 16 MiB.
+/// - `/throw` throws in the handler, and `/lost` in the lookup of the route.
+/// - `/refuse` answers 400.
+/// - `/slow` sleeps 200 ms.
+/// - `/patch` answers with 400,000 bytes, `/large` with 1 MiB, `/huge` with 16 MiB.
+/// - `/meet` waits for another `/meet` and answers whether they met.
+/// - `/gate`, heavy, waits at a Gate.
 class TestServer {
  public:
   explicit TestServer(Limits limits = {}, unsigned threads = 2, int minVersion = TLS1_3_VERSION,
@@ -100,7 +105,7 @@ class TestServer {
   std::unique_ptr<Server> server_;
 };
 
-/// Where `/gate` waits, closed while one of these lives and has not been opened.
+/// Requests to `/gate` wait while a Gate exists and has not been opened.
 class Gate {
  public:
   Gate();
@@ -109,14 +114,14 @@ class Gate {
   Gate& operator=(const Gate&) = delete;
 
   void open();
-  /// Requests that have come to it.
+  /// The number of requests that have reached the gate.
   static int reached();
 };
 
 /// A well-formed request.
 std::string post(std::string_view path, std::string_view body, std::string_view extraHeaders = {});
 
-/// Waits until `condition`, longer than any machine is held up.
+/// Waits for `condition` with a timeout that is long enough for a slow machine.
 template <class Condition>
 bool soon(Condition condition) {
   const auto end = std::chrono::steady_clock::now() + 30s;

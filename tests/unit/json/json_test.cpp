@@ -25,7 +25,7 @@ std::string reasonOf(const std::string& text) {
   return error ? error->message() : "";
 }
 
-TEST_CASE("texts that are refused, and what is said") {
+TEST_CASE("rejected texts and their reasons") {
   const auto row = GENERATE(table<std::string, std::string>({
       {"", "line 1, column 1: The document is empty."},
       {"{", "line 1, column 2: Missing a name for object member."},
@@ -65,7 +65,7 @@ TEST_CASE("texts that are refused, and what is said") {
   CHECK(reasonOf(std::get<0>(row)) == std::get<1>(row));
 }
 
-TEST_CASE("as Go reads, of members with one name the last counts") {
+TEST_CASE("the last of several members with one name counts, as in Go") {
   Document document;
   REQUIRE(parseAsGo(R"({"a":1,"b":[{"c":1,"c":{"d":1,"d":2}}],"a":null,"e":3})", document));
   CHECK(dump(document) == R"({"b":[{"c":{"d":2}}],"a":null,"e":3})");
@@ -73,8 +73,8 @@ TEST_CASE("as Go reads, of members with one name the last counts") {
   CHECK_FALSE(parseAsGo("[1e400]", document));
 }
 
-TEST_CASE("what is refused is refused wherever it stands") {
-  // The text is looked at by blocks of 64 bytes, the rest by bytes: each fault at every place of both.
+TEST_CASE("a fault is rejected at every offset") {
+  // The guard reads blocks of 64 bytes and then single bytes. Each fault is tested at every offset of both.
   auto [fault, at, reason] = GENERATE(table<std::string, std::size_t, std::string>({
       {"1e400", 0, "number out of range"},
       {"-1e400", 0, "number out of range"},
@@ -105,8 +105,9 @@ TEST_CASE("what is refused is refused wherever it stands") {
   }
 }
 
-TEST_CASE("nothing behind the text is looked at") {
-  // A text cut off at every place, in memory that ends there (sanitizers tell) and in memory that goes on.
+TEST_CASE("the guard reads nothing past the end of the text") {
+  // The text is cut at every offset, in memory that ends there (sanitizers report reads past it) and in
+  // memory that continues.
   const std::string whole =
       R"(  ["a\"\\b","\u00e9\ud83d\ude00",-1.25e+7,{"x":[12345678901234567890]}, "\t\n\\",0.5])"
       "\n\"\xC3\xA9\xF0\x9F\x98\x80\\";
@@ -126,7 +127,7 @@ TEST_CASE("nothing behind the text is looked at") {
   }
 }
 
-TEST_CASE("what only looks like a fault is accepted wherever it stands") {
+TEST_CASE("text that resembles a fault is accepted at every offset") {
   const std::string harmless =
       GENERATE(as<std::string>{}, R"(["1e400 {[ \" 1e400"])", R"(["\\u00g0"])", R"(["\ud83d\ude00\\"])",
                "[\"\xF0\x9F\x98\x80\",\"\xC3\xA9\"]", "[\n\t-12.5e+3\r]", R"({"a\\\"":{"\"":[]}})");
@@ -139,12 +140,12 @@ TEST_CASE("what only looks like a fault is accepted wherever it stands") {
   }
 }
 
-TEST_CASE("an embedded NUL is refused, not taken for the end") {
+TEST_CASE("an embedded NUL is rejected and does not end the text") {
   CHECK_FALSE(reasonOf(std::string("{}\0{}", 5)).empty());
   CHECK_FALSE(reasonOf(std::string("[\"a\0b\"]", 7)).empty());
 }
 
-TEST_CASE("texts that are accepted come back equal") {
+TEST_CASE("accepted texts survive a round trip") {
   const std::string text =
       GENERATE(as<std::string>{}, R"({"a":[1,-2,9007199254740993,9223372036854775807,18446744073709551615]})",
                R"(["\u00e9","\ud83d\ude00","\\\"/"])", R"([1e308,1e-308,0.1,-0.0,1E+2,5e-324])",
@@ -156,7 +157,7 @@ TEST_CASE("texts that are accepted come back equal") {
   CHECK(equal(document, again));
 }
 
-/// Whether `text` is accepted; then it is the double nearest to it, parsed in place or not.
+/// Whether `text` is accepted and parses to the nearest double, in place and from a copy.
 bool isNearest(const std::string& text) {
   Document document;
   if (parse(text, document)) return false;
@@ -182,7 +183,7 @@ TEST_CASE("numbers are the nearest doubles") {
   CHECK(isNearest(text));
 }
 
-TEST_CASE("numbers that nobody but an attacker writes are the nearest doubles") {
+TEST_CASE("hostile numbers are the nearest doubles") {
   std::mt19937_64 random{7};
   std::size_t accepted = 0;
   for (int i = 0; i < 20000; ++i) {
@@ -201,7 +202,7 @@ TEST_CASE("numbers that nobody but an attacker writes are the nearest doubles") 
   CHECK(accepted > 19000);
 }
 
-TEST_CASE("depth is allowed up to the limit") {
+TEST_CASE("nesting is allowed up to the limit") {
   const std::string deep = std::string(kMaxDepth, '[') + std::string(kMaxDepth, ']');
   CHECK(reasonOf(deep).empty());
 }

@@ -1,4 +1,4 @@
-// Members taken out of a text before it is parsed.
+// takeMembers() cuts members out of a text before it is parsed.
 
 #include "common/json/take.h"
 
@@ -31,13 +31,13 @@ TEST_CASE("members are taken as they were written") {
             R"({"m":{"a":null,"n":{"k/b":null,"c":1},"z":2},"s":3})"},
            {R"( { "x" : {"a":1} , "m" : { "a" : {"y" : -1.5e+3 } } } )", R"({"y" : -1.5e+3 })", "",
             R"({"x":{"a":1},"m":{"a":null}})"},
-           // Another place, another type on the way, a short value: nothing is taken.
+           // Nothing is taken from another path, through a value of another type, or when the value is short.
            {R"({"a":"text","m":["a","text"]})", "", "", R"({"a":"text","m":["a","text"]})"},
            {R"({"m":{"a":12,"n":"text"}})", "", "", R"({"m":{"a":12,"n":"text"}})"},
            {R"({"m":{}})", "", "", R"({"m":{}})"},
            {R"({"m":null})", "", "", R"({"m":null})"},
            {R"({})", "", "", R"({})"},
-           // The first of two: the second is a duplicate for the parser.
+           // The first of two members is taken. The second one is left for the parser.
            {R"({"m":{"a":"first","a":"second"}})", R"("first")", "", "duplicate name m.\"a\""},
        }) {
     CAPTURE(row.text);
@@ -53,7 +53,7 @@ TEST_CASE("members are taken as they were written") {
   }
 }
 
-TEST_CASE("what is no JSON is not taken") {
+TEST_CASE("malformed values are not hidden from the parser") {
   for (const std::string_view value : {"{\"x\":}", "[1,]", "[1 2]", "{\"x\" 1}", "\"\\q\"", "\"open", "truth",
                                        "01x1", "-abc", "1.x2", "[1e]", "{x:1}", "[}", "{\"x\":1]", "[[[["}) {
     CAPTURE(value);
@@ -62,7 +62,7 @@ TEST_CASE("what is no JSON is not taken") {
     std::array<std::string, 2> taken;
     takeMembers(text, kPaths, taken);
     Document document;
-    // Either it stands there still, or the rest tells: never does a good document come of it.
+    // The malformed value is still there, or the rest is malformed. The document never parses.
     CHECK(parse(text, document));
   }
 }

@@ -16,7 +16,7 @@ std::string written(std::string_view value) {
   return writer.take();
 }
 
-TEST_CASE("every byte of a string, at every place of a block") {
+TEST_CASE("every byte of a string is escaped at every offset of a block") {
   for (unsigned c = 0; c < 0x80; ++c) {
     for (const std::size_t place : {0U, 1U, 14U, 15U, 16U, 17U, 31U, 32U, 40U}) {
       std::string value(41, 'x');

@@ -1,4 +1,4 @@
-// Names of resources and hosts; the other grammars are held against a real API server
+// Names of resources and hosts. The other grammars are compared with a real API server
 // (tests/e2e/pod-rules-cases.json).
 
 #include <catch2/catch.hpp>
@@ -20,9 +20,9 @@ TEST_CASE("names of resources") {
         "nvidia.com/gpu");
   CHECK(resourceNameProblem("") == "must not be empty");
   CHECK(resourceNameProblem("requests.nvidia.com/gpu") == "must not start with \"requests.\"");
-  // The name of its quota, "requests." in front, must be one, too.
+  // The name of its quota, which begins with "requests.", must be valid too.
   CHECK(resourceNameProblem(std::string(245, 'a') + "/b") != "");
-  CHECK(resourceNameProblem("a/b/c") == "must hold at most one '/'");
+  CHECK(resourceNameProblem("a/b/c") == "must contain at most one '/'");
 }
 
 TEST_CASE("hosts") {

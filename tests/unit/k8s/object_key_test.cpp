@@ -6,7 +6,7 @@
 namespace dynamo::k8s::test {
 namespace {
 
-TEST_CASE("keys of objects, and how they are told") {
+TEST_CASE("keys of objects and their texts") {
   struct Row {
     const char* object;
     ObjectKey key;

@@ -1,4 +1,4 @@
-// Texts of quantities: what admission accepts, and how the typed API prints them.
+// Texts of quantities: the ones that admission accepts, and the canonical texts of the typed API.
 
 #include <catch2/catch.hpp>
 
@@ -42,9 +42,9 @@ TEST_CASE("quantities that are accepted") {
   CHECK(quantityProblem(std::string(1000, '0') + "1") == "");
 }
 
-TEST_CASE("quantities that are refused") {
+TEST_CASE("quantities that are rejected") {
   const std::string rule = R"(must be a quantity such as "2", "500m" or "16Gi")";
-  const std::string large = "must not be beyond 9223372036854775807";
+  const std::string large = "must not exceed 9223372036854775807";
   const std::string exponent = "must have an exponent between -18 and 18";
   const auto meant = [&](const char* suffix) {
     return rule + "; did you mean the suffix \"" + suffix + "\"?";
@@ -111,7 +111,7 @@ TEST_CASE("canonical texts") {
     const char* canonical;
   };
   const Row rows[] = {
-      // another family member, or more digits, say the same
+      // another suffix of the family or more digits for the same value
       {"1000m", "1"},
       {"1000", "1k"},
       {"1500", "1500"},
@@ -137,12 +137,12 @@ TEST_CASE("canonical texts") {
       {"1048576Ki", "1Gi"},
       {"1024Pi", "1Ei"},
       {"7Ei", "7Ei"},
-      // below 1024 or not whole: a binary text turns decimal
+      // a binary text below 1024 or with a fraction becomes decimal
       {"0.5Ki", "512"},
       {"0.1Ki", "102400m"},
       {"1.1Ki", "1126400m"},
       {"0.0001Ki", "102400u"},
-      // finer than nano is rounded away from zero
+      // digits below nano are rounded away from zero
       {"0.0000000001", "1n"},
       {"-0.0000000001", "-1n"},
       {"1.0000000001", "1000000001n"},
@@ -166,7 +166,7 @@ TEST_CASE("canonical texts") {
       {"0.0", "0"},
       {"0.", "0"},
       {"0m", "0"},
-      // kept letter by letter
+      // kept unchanged
       {"1e3", "1e3"},
       {"1E3", "1E3"},
       {"1e+3", "1e+3"},
@@ -188,7 +188,7 @@ TEST_CASE("canonical texts") {
       {"100m", "100m"},
       {"2500m", "2500m"},
       {"1E", "1E"},
-      // the short path reads 18 digits, and 14 less 3 a power of 1024
+      // the fast path reads 18 digits, or 14 less 3 for each power of 1024
       {"123456789012345678", "123456789012345678"},
       {"+123456789012345678", "+123456789012345678"},
       {"+1234567890123456789", "1234567890123456789"},
@@ -197,7 +197,7 @@ TEST_CASE("canonical texts") {
       {"+7Ti", "+7Ti"},
       {"+7Pi", "7Pi"},
       {"+7Ei", "7Ei"},
-      // what no operator could read comes back as it is
+      // texts that are no quantities come back unchanged
       {"", ""},
       {"1 Gi", "1 Gi"},
       {"1gb", "1gb"},

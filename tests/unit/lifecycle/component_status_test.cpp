@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "common/lifecycle/conditions.h"
 #include "support.h"
 
 namespace dynamo::lifecycle::test {
@@ -30,7 +31,7 @@ const std::string kBrokenPod =
     "dynamo-worker-hash':'h'}},'status':{'containerStatuses':[{'name':'main','image':'i',"
     "'state':{'waiting':{'reason':'ErrImagePull'}}}]}}";
 
-TEST_CASE("a component on a Deployment takes its counts and its readiness") {
+TEST_CASE("a component on a Deployment has its counts and its readiness") {
   const json::Document object = parsed(deployment("'replicas':2", "{}"));
   const json::Document workload = parsed(kReadyDeployment);
   json::Document memory;
@@ -49,7 +50,7 @@ TEST_CASE("a component on a Deployment takes its counts and its readiness") {
   CHECK_FALSE(outcome.retry);
 }
 
-TEST_CASE("nothing is written when nothing changed") {
+TEST_CASE("an unchanged component causes no write") {
   const json::Document first = parsed(deployment("'replicas':2", "{}"));
   const json::Document workload = parsed(kReadyDeployment);
   json::Document memory;
@@ -63,7 +64,7 @@ TEST_CASE("nothing is written when nothing changed") {
   CHECK(after.events.empty());
 }
 
-TEST_CASE("a component that is not ready says what is missing, and why (quirk ctl-Q36)") {
+TEST_CASE("a component that is not ready reports what is missing and why (quirk ctl-Q36)") {
   const json::Document object = parsed(deployment("'replicas':1", "{}"));
   const json::Document workload = parsed(
       "{'metadata':{'name':'g-worker-h','generation':1},'spec':{'replicas':1},'status':{'observedGeneration':"
@@ -80,14 +81,14 @@ TEST_CASE("a component that is not ready says what is missing, and why (quirk ct
   json::Document memory;
   const ComponentView view{.deployment = object, .workload = &workload, .pods = pods.view()};
   const Outcome outcome = componentOutcome(view, kNow, memory.GetAllocator());
-  const std::string why = "the cluster refuses to make pods: exceeded quota; cannot pull image \"i\"";
+  const std::string why = "pods cannot be created: exceeded quota; cannot pull image \"i\"";
   CHECK(conditionsOf(*outcome.status) ==
         "Available=False DeploymentNotReady: Deployment is not ready: 0 of 1 replicas available; " + why +
             "\nDynamoComponentReady=False ComponentNotReady: DynamoComponent is not ready\n"
             "PodFailure=True PodsRefused: " +
             why + '\n');
   CHECK(eventsOf(outcome.events) ==
-        "Warning PodsRefused: the cluster refuses to make pods: exceeded quota\n"
+        "Warning PodsRefused: pods cannot be created: exceeded quota\n"
         "Warning ImagePullFailed: cannot pull image \"i\"\n");
 
   json::Document later = parsed(deployment("'replicas':1", "{}"));
@@ -103,7 +104,7 @@ TEST_CASE("a component that is not ready says what is missing, and why (quirk ct
   CHECK(conditionsOf(*healed.status).find("PodFailure") == std::string::npos);
 }
 
-TEST_CASE("a component over several nodes sums its LeaderWorkerSets") {
+TEST_CASE("a multinode component sums the counts of its LeaderWorkerSets") {
   const std::string set =
       "'spec':{'replicas':1},'status':{'replicas':1,'readyReplicas':1,'updatedReplicas':1,'conditions':[{'"
       "type':"
@@ -125,7 +126,51 @@ TEST_CASE("a component over several nodes sums its LeaderWorkerSets") {
       R"("g-worker-h-1","g-worker-h-2"],"replicas":2,"updatedReplicas":2,"readyReplicas":2})");
 }
 
-TEST_CASE("a component over several nodes with no replicas is available and has no counts") {
+TEST_CASE(
+    "a LeaderWorkerSet without observedGeneration is not ready for ten seconds after a change (quirk "
+    "ctl-Q43)") {
+  const std::string multinode = "'replicas':1,'multinode':{'nodeCount':2}";
+  const auto statusAt = [](const char* generation, const char* available, const char* since) {
+    return "{'observedGeneration':" + std::string{generation} +
+           ",'conditions':[{'type':'Available','status':'" + available + "','lastTransitionTime':'" + since +
+           "'}]}";
+  };
+  struct Row {
+    const char* name;
+    std::string stored;  ///< status of the component, whose generation is 2
+    const char* set;     ///< metadata and status of the LeaderWorkerSet
+    const char* available;
+    int requeue;  ///< seconds; 0: none
+  };
+  const char* old = "'generation':4},'status':{";
+  const char* first = "'generation':1},'status':{";
+  const char* current = "'generation':4},'status':{'observedGeneration':4,";
+  const Row rows[] = {
+      {"the spec has just changed", statusAt("1", "True", "2026-01-01T00:00:00Z"), old, "False", 10},
+      {"it changed four seconds ago", statusAt("2", "False", "2026-01-02T03:04:01Z"), old, "False", 6},
+      {"it changed ten seconds ago", statusAt("2", "False", "2026-01-02T03:03:55Z"), old, "True", 0},
+      {"the component was available since", statusAt("2", "True", "2026-01-02T03:04:04Z"), old, "True", 0},
+      {"a new component", "{}", first, "True", 0},
+      {"a set of the first generation", statusAt("1", "True", "2026-01-01T00:00:00Z"), first, "True", 0},
+      {"a set that reports its generation", statusAt("1", "True", "2026-01-01T00:00:00Z"), current, "True",
+       0}};
+  for (const Row& row : rows) {
+    INFO(row.name);
+    const json::Document object = parsed(deployment(multinode, row.stored));
+    const Objects sets{
+        {"{'spec':{'replicas':1},'metadata':{'name':'g-worker-h-0'," + std::string{row.set} +
+         "'replicas':1,'readyReplicas':1,'updatedReplicas':1,'conditions':[{'type':'Available',"
+         "'status':'True'}]}}"}};
+    json::Document memory;
+    const Outcome outcome = componentOutcome({.deployment = object, .leaderWorkerSets = sets.view()}, kNow,
+                                             memory.GetAllocator());
+    const json::Value* status = outcome.status ? &*outcome.status : json::find(object, "status");
+    CHECK(json::findText(findCondition(status, "Available"), "status") == row.available);
+    CHECK(outcome.requeueAfter.value_or(std::chrono::seconds{0}) == std::chrono::seconds{row.requeue});
+  }
+}
+
+TEST_CASE("a multinode component with zero replicas is available and has no counts") {
   const json::Document object =
       parsed(deployment("'replicas':0,'multinode':{'nodeCount':2}", "{'service':{'replicas':1}}"));
   json::Document memory;
@@ -136,13 +181,52 @@ TEST_CASE("a component over several nodes with no replicas is available and has 
         "DynamoComponentReady=True ComponentReady: DynamoComponent is ready\n");
 }
 
-TEST_CASE("without LeaderWorkerSets a component over several nodes is a Deployment") {
+TEST_CASE("a multinode component is a Deployment when LeaderWorkerSets are not enabled") {
   const json::Document object = parsed(deployment("'multinode':{'nodeCount':2}", "{}"));
   CHECK(usesLeaderWorkerSets({.deployment = object}));
   CHECK_FALSE(usesLeaderWorkerSets({.deployment = object, .lwsEnabled = false}));
 }
 
-TEST_CASE("failures are told once, and those that pass by themselves not at all (quirk ctl-Q18)") {
+TEST_CASE("pods belong to a component by the labels of service, graph and worker hash") {
+  const std::string service = "'nvidia.com/dynamo-component':'web'";
+  const auto ofGraph = [](const char* name) {
+    return std::string{"'nvidia.com/dynamo-graph-deployment-name':'"} + name + "'";
+  };
+  const auto component = [](const std::string& labels, const std::string& spec) {
+    return "{'metadata':{'name':'web','labels':{" + labels + "}},'spec':{" + spec + "}}";
+  };
+  struct Row {
+    const char* about;
+    std::string component;
+    std::string podLabels;
+    bool belongs;
+  };
+  const std::string named = "'serviceName':'web'";
+  for (const Row& row : {
+           Row{"of the same graph", component(ofGraph("g"), named), service + "," + ofGraph("g"), true},
+           Row{"of another graph", component(ofGraph("g"), named), service + "," + ofGraph("h"), false},
+           Row{"without a graph", component(ofGraph("g"), named), service, false},
+           Row{"the graph is in the labels of the spec",
+               component("", named + ",'labels':{" + ofGraph("g") + "}"), service + "," + ofGraph("g"), true},
+           Row{"a component without a graph: its pods have its name", component("", named),
+               service + "," + ofGraph("web"), true},
+           Row{"a component without a graph, pods of an older release", component("", named), service, true},
+           Row{"a component without a graph, pods of a graph with a service of its name",
+               component("", named), service + "," + ofGraph("g"), false},
+           Row{"without a service name", component("", ""), service + "," + ofGraph("web"), true},
+           Row{"of another service", component(ofGraph("g"), "'serviceName':'db'"),
+               service + "," + ofGraph("g"), false},
+           Row{"of another worker hash",
+               component(ofGraph("g") + ",'nvidia.com/dynamo-worker-hash':'h'", named),
+               service + "," + ofGraph("g"), false},
+       }) {
+    CAPTURE(row.about);
+    const json::Document pod = parsed("{'metadata':{'name':'p','labels':{" + row.podLabels + "}}}");
+    CHECK(isPodOf(pod, parsed(row.component)) == row.belongs);
+  }
+}
+
+TEST_CASE("permanent failures are reported once, transient failures never (quirk ctl-Q18)") {
   json::Document memory;
   const json::Document object =
       parsed(deployment("'replicas':1", "{'service':{'replicas':1},'observedGeneration':1}"));

@@ -19,7 +19,8 @@ std::string clique(const std::string& name, int replicas, int ready) {
          ",'readyReplicas':" + std::to_string(ready) + ",'availableReplicas':" + std::to_string(ready) + "}}";
 }
 
-TEST_CASE("with Grove the PodCliqueSet must be observed and its cliques ready (quirk ctl-Q35)") {
+TEST_CASE(
+    "a graph on Grove is ready when the PodCliqueSet is observed and its cliques are ready (quirk ctl-Q35)") {
   struct Row {
     const char* name;
     int observed;
@@ -30,10 +31,9 @@ TEST_CASE("with Grove the PodCliqueSet must be observed and its cliques ready (q
                       {"a clique is not ready", 2, 0,
                        "Ready=False some_resources_are_not_ready: Resources not ready: g-0-frontend: 0 of 1 "
                        "replicas ready\n"},
-                      {"Grove has not seen what was just written", 1, 1,
+                      {"Grove has not observed the latest spec", 1, 1,
                        "Ready=False some_resources_are_not_ready: Resources not ready: PodCliqueSet: its "
-                       "controller has not seen "
-                       "the latest spec\n"}};
+                       "controller has not observed the latest spec\n"}};
   for (const Row& row : rows) {
     INFO(row.name);
     World world{graphText("{'Frontend':{'replicas':1}}")};
@@ -47,7 +47,7 @@ TEST_CASE("with Grove the PodCliqueSet must be observed and its cliques ready (q
   }
 }
 
-TEST_CASE("cliques that Grove has not made yet have counts of zero (quirk ctl-Q4)") {
+TEST_CASE("cliques that do not exist yet have counts of zero (quirk ctl-Q4)") {
   World world{graphText("{'Frontend':{},'Worker':{'multinode':{'nodeCount':2}}}")};
   world.grove = true;
   const Outcome outcome = world.pass();
@@ -59,7 +59,7 @@ TEST_CASE("cliques that Grove has not made yet have counts of zero (quirk ctl-Q4
       R"("availableReplicas":0}})");
 }
 
-TEST_CASE("Grove's cliques are scaled through their scale subresource (quirk child-Q38)") {
+TEST_CASE("cliques are scaled through their scale subresource (quirk child-Q38)") {
   World world{graphText("{'Frontend':{'replicas':3},'Worker':{}}")};
   world.grove = true;
   world.set = setOf(2);
@@ -68,7 +68,7 @@ TEST_CASE("Grove's cliques are scaled through their scale subresource (quirk chi
   CHECK(writesOf(world.pass().writes) == "scale PodClique/g-0-frontend 3\n");
 }
 
-TEST_CASE("with Grove the graph itself tells why pods do not run") {
+TEST_CASE("a graph on Grove reports why its pods do not run") {
   World world{graphText("{'Frontend':{}}")};
   world.grove = true;
   world.set = setOf(2);

@@ -14,17 +14,17 @@ Component frontend(long long ready = 1) {
   return {.service = "Frontend", .ready = ready};
 }
 
-struct Judged {
+struct ReadyStatus {
   std::string state;
   std::string conditions;
 };
 
-Judged judged(const Outcome& outcome) {
+ReadyStatus readyStatus(const Outcome& outcome) {
   REQUIRE(outcome.status);
   return {std::string{json::findText(&*outcome.status, "state")}, conditionsOf(*outcome.status)};
 }
 
-TEST_CASE("a graph is ready when every service is, and nothing is under way") {
+TEST_CASE("a graph is ready when all services are ready and no update or restart is in progress") {
   struct Row {
     const char* name;
     std::string graph;
@@ -41,32 +41,31 @@ TEST_CASE("a graph is ready when every service is, and nothing is under way") {
        {{.ready = 1}, frontend()},
        "successful",
        "Ready=True all_resources_are_ready: All resources are ready\n"},
-      {"nothing is there yet",
+      {"no child exists yet",
        graphText(kServices, "new"),
        {},
        "pending",
        "Ready=False some_resources_are_not_ready: Resources not ready: g-frontend: does not exist yet; "
        "g-worker-new: does not exist yet\n"},
-      {"one is not",
+      {"one service is not ready",
        graphText(kServices, "new"),
        {{.ready = 0}, frontend()},
        "pending",
        "Ready=False some_resources_are_not_ready: Resources not ready: g-worker-new: Deployment is not "
        "ready\n"},
-      {"one is ready by the spec before (quirk ctl-Q2)",
+      {"one status describes the previous spec (quirk ctl-Q2)",
        graphText(kServices, "new"),
        {{.ready = 1, .observed = false}, frontend()},
        "pending",
        "Ready=False some_resources_are_not_ready: Resources not ready: g-worker-new: its controller has not "
-       "seen "
-       "the latest spec\n"},
-      {"workers roll",
+       "observed the latest spec\n"},
+      {"a rolling update is in progress",
        graphText(kServices, "old", rolling),
        {{.hash = "old", .ready = 1}, {}, frontend()},
        "pending",
        "Ready=False rolling_update_in_progress: Rolling update in progress: g-worker-new: Deployment is not "
        "ready\n"},
-      {"a restart is under way, all are ready",
+      {"a restart is in progress, all services are ready",
        graphText(kServices, "new", restarting, ",'restart':{'id':'r','strategy':{'type':'Parallel'}}"),
        {{.ready = 1}, frontend()},
        "pending",
@@ -80,13 +79,13 @@ TEST_CASE("a graph is ready when every service is, and nothing is under way") {
     INFO(row.name);
     World world{row.graph};
     for (const Component& component : row.components) world.components.add(component.text());
-    const Judged made = judged(world.pass());
+    const ReadyStatus made = readyStatus(world.pass());
     CHECK(made.state == row.state);
     CHECK(made.conditions == row.condition);
   }
 }
 
-TEST_CASE("services have the counts of their components, those of old generations added") {
+TEST_CASE("the counts of a service include its old generations") {
   World world{graphText(kServices, "old", "{'rollingUpdate':{'phase':'InProgress','startTime':'s'}}")};
   world.components.add(Component{.hash = "old", .replicas = 2, .ready = 2}.text());
   world.components.add(Component{.replicas = 1}.text());
@@ -97,7 +96,7 @@ TEST_CASE("services have the counts of their components, those of old generation
       R"("g-worker-old"],"replicas":3,"updatedReplicas":1,"readyReplicas":2,"availableReplicas":2}})");
 }
 
-TEST_CASE("old generations are told of before the new one has a status (quirk ctl-Q42)") {
+TEST_CASE("old generations are reported before the new generation has a status (quirk ctl-Q42)") {
   World world{graphText("{'Worker':{'componentType':'worker','replicas':2}}", "old")};
   world.components.add(Component{.hash = "old", .replicas = 2, .ready = 2}.text());
   const Outcome outcome = world.pass();
@@ -107,7 +106,34 @@ TEST_CASE("old generations are told of before the new one has a status (quirk ct
       R"("readyReplicas":2,"availableReplicas":2,"componentNames":["g-worker-old"]}})");
 }
 
-TEST_CASE("a pass that changes nothing writes nothing (quirk ctl-Q17)") {
+TEST_CASE("the first status of a graph waits for the first statuses of new components") {
+  struct Row {
+    const char* name;
+    const char* created;  ///< kNow is 03:04:05
+    std::string status;
+    bool deferred;
+  };
+  const Row rows[] = {
+      {"new component", "2026-01-02T03:04:03Z", "{}", true},
+      {"old component", "2026-01-02T03:03:59Z", "{}", false},
+      {"the graph has a status", "2026-01-02T03:04:03Z", "{'state':'pending'}", false},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.name);
+    World world{graphText(kServices, "new", row.status)};
+    world.components.add(frontend().text());
+    std::string text = Component{.created = row.created}.text();
+    world.components.add(text.substr(0, text.find(",'status'")) + "}");
+    Outcome outcome = world.pass();
+    CHECK(outcome.status.has_value() != row.deferred);
+    CHECK(outcome.requeueAfter.has_value() == row.deferred);
+
+    outcome = world.pass({{"refused", false}});
+    CHECK(outcome.status.has_value());
+  }
+}
+
+TEST_CASE("a reconcile without changes writes nothing (quirk ctl-Q17)") {
   World world{graphText(kServices, "new", "{}", ",'restart':{'id':'r'}")};
   world.components.add(Component{.ready = 0, .more = "'annotations':{'nvidia.com/restartAt':'r'}"}.text());
   world.components.add(frontend().text());
@@ -121,7 +147,7 @@ TEST_CASE("a pass that changes nothing writes nothing (quirk ctl-Q17)") {
   CHECK_FALSE(second.retry);
 }
 
-TEST_CASE("failures keep what is known (quirks ctl-Q3, ctl-Q18)") {
+TEST_CASE("failures keep the rest of the status (quirks ctl-Q3, ctl-Q18)") {
   const std::string known =
       "{'state':'successful','observedGeneration':1,'services':{'Worker':{'replicas':1}},'restart':{'"
       "observedID':"
@@ -136,7 +162,7 @@ TEST_CASE("failures keep what is known (quirks ctl-Q3, ctl-Q18)") {
   outcome = world.pass({{"conflict", true}, {"PersistentVolumeClaim \"c\" does not exist", false}});
   CHECK(outcome.retry);
   CHECK(outcome.writes.empty());
-  const Judged made = judged(outcome);
+  const ReadyStatus made = readyStatus(outcome);
   CHECK(made.state == "failed");
   CHECK(made.conditions ==
         "Ready=False failed_to_reconcile_the_resources: PersistentVolumeClaim \"c\" does not exist\n");
@@ -152,7 +178,7 @@ TEST_CASE("failures keep what is known (quirks ctl-Q3, ctl-Q18)") {
   CHECK(outcome.events.empty());
 }
 
-TEST_CASE("what keeps a component's pods from running is told of the graph once (quirk ctl-Q36)") {
+TEST_CASE("a graph reports once why pods of a component do not run (quirk ctl-Q36)") {
   World world{graphText("{'Worker':{'componentType':'worker'}}", "new")};
   std::string component = Component{}.text();
   const std::string text = "Deployment is not ready: cannot pull image i";
@@ -164,13 +190,13 @@ TEST_CASE("what keeps a component's pods from running is told of the graph once 
   world.components.add(component);
   const Outcome first = world.pass();
   CHECK(eventsOf(first.events) == "Warning ImagePullFailed: Worker: cannot pull image i\n");
-  CHECK(judged(first).conditions ==
+  CHECK(readyStatus(first).conditions ==
         "Ready=False some_resources_are_not_ready: Resources not ready: g-worker-new: " + text + '\n');
   world.keep(first);
   CHECK(world.pass().events.empty());
 }
 
-TEST_CASE("a component whose children are refused is told of by an Event of the graph, too") {
+TEST_CASE("an Event of the graph reports a component whose children are rejected") {
   World world{graphText("{'Worker':{'componentType':'worker'}}", "new")};
   std::string component = Component{}.text();
   component.replace(component.find("'message':'Deployment is not ready'"), 35,
@@ -182,7 +208,7 @@ TEST_CASE("a component whose children are refused is told of by an Event of the 
   CHECK(world.pass().events.empty());
 }
 
-TEST_CASE("causes that no longer fit into the message are not told again and again") {
+TEST_CASE("causes that do not fit into the message cause no repeated Events") {
   std::string services;
   World world{graphText("{}", "new")};
   for (int i = 10; i < 40; ++i) {
@@ -206,7 +232,7 @@ TEST_CASE("causes that no longer fit into the message are not told again and aga
   CHECK(world.pass().events.empty());
 }
 
-TEST_CASE("checkpoints that services use are told") {
+TEST_CASE("the status names the checkpoints that services use") {
   World world{graphText(
       "{'A':{'checkpoint':{'enabled':true,'checkpointRef':'c'}},'B':{'checkpoint':{'enabled':true,"
       "'identity':{'model':'m','backendFramework':'vllm'}}},'C':{'checkpoint':{'enabled':false}},'D':{}}")};
@@ -221,7 +247,7 @@ TEST_CASE("checkpoints that services use are told") {
   CHECK(json::findText(json::find(made, "B"), "identityHash").size() == 16);
 }
 
-TEST_CASE("children are rendered with the status that the pass comes to") {
+TEST_CASE("the plan contains the next step of a restart and its annotations") {
   World world{graphText(kServices, "new",
                         "{'restart':{'observedID':'r','phase':'Restarting','inProgress':['Frontend']}}",
                         ",'restart':{'id':'r'}")};
@@ -231,25 +257,25 @@ TEST_CASE("children are rendered with the status that the pass comes to") {
   world.components.add(Component{.ready = 1}.text());
   const GraphPlan plan = world.plan();
   CHECK(plan.restart.inProgress == std::vector<std::string>{"Worker"});
-  const json::Value* restart = json::find(json::find(plan.graph, "status"), "restart");
-  CHECK(json::dump(*restart) == R"({"observedID":"r","phase":"Restarting","inProgress":["Worker"]})");
-  CHECK(plan.observed.restartAt == std::map<std::string, std::string, std::less<>>{{"Frontend", "r"}});
+  CHECK(json::dump(restartStatus(plan.restart, world.memory.GetAllocator())) ==
+        R"({"observedID":"r","phase":"Restarting","inProgress":["Worker"]})");
+  CHECK(plan.inputs.restartAnnotations == RestartAnnotations{{"Frontend", "r"}, {"Worker", "r"}});
   CHECK(json::findText(json::find(json::find(world.graph, "status"), "restart"), "phase") == "Restarting");
   CHECK(json::dump(world.graph).find("\"inProgress\":[\"Frontend\"]") != std::string::npos);
 }
 
-TEST_CASE("a restart and a rolling update at once: the restart is superseded") {
+TEST_CASE("a rolling update supersedes a restart that is requested at the same time") {
   World world{graphText("{'Worker':{'componentType':'worker'}}", "old", "{}", ",'restart':{'id':'r'}")};
   world.components.add(Component{.hash = "old", .ready = 1}.text());
   const GraphPlan plan = world.plan();
-  CHECK(json::findText(json::find(json::find(plan.graph, "status"), "rollingUpdate"), "phase") == "Pending");
-  CHECK(plan.observed.workerHash == "new");
-  CHECK(plan.observed.newReplicas.at("Worker") == 1);
+  CHECK(json::findText(&plan.rollingUpdate.status, "phase") == "Pending");
+  CHECK(plan.inputs.workerHash == "new");
+  CHECK(plan.inputs.workerReplicas.at("Worker") == 1);
   const Outcome outcome = world.pass();
   CHECK(json::dump(*json::find(*outcome.status, "restart")) == R"({"observedID":"r","phase":"Superseded"})");
   CHECK(eventsOf(outcome.events) ==
-        "Normal RollingUpdateStarted: workers roll from old to new\n"
-        "Warning RestartSuperseded: restart r is left out: workers roll to a new spec\n");
+        "Normal RollingUpdateStarted: updating workers from generation old to new\n"
+        "Warning RestartSuperseded: restart r is superseded by a rolling update of the workers\n");
   world.keep(outcome);
   CHECK(world.pass().events.empty());
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Graphs with what is observed of them, and both halves of a pass.
+// Graphs with their observed children, and both halves of a reconcile.
 
 #include <string>
 #include <vector>
@@ -28,7 +28,7 @@ struct Component {
   std::string text() const;
 };
 
-/// A graph, its children, and what a pass comes to.
+/// A graph and its children, and the outcome of a reconcile.
 struct World {
   json::Document graph;
   Objects components;

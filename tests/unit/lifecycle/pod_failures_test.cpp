@@ -22,7 +22,7 @@ std::string unschedulable(const char* since, const char* message) {
          since + "','message':'" + message + "'}]}}";
 }
 
-TEST_CASE("causes are named in words that last as long as the cause") {
+TEST_CASE("the summary of a cause does not change while the cause lasts") {
   struct Row {
     const char* name;
     std::string pod;
@@ -41,24 +41,24 @@ TEST_CASE("causes are named in words that last as long as the cause") {
        "ImagePullFailed cannot pull image \"img:1\""},
       {"no image name", waiting("InvalidImageName", "cannot parse"),
        "ImagePullFailed cannot pull image \"img:1\": cannot parse"},
-      {"it ends again and again",
+      {"it keeps terminating",
        waiting("CrashLoopBackOff", "back-off 5m0s restarting failed container",
                "{'terminated':{'exitCode':1,'reason':'Error'}}"),
-       "CrashLoop container \"main\" ends again and again: exit code 1"},
+       "CrashLoop container \"main\" keeps terminating: exit code 1"},
       {"killed for memory",
        waiting("CrashLoopBackOff", "", "{'terminated':{'exitCode':137,'reason':'OOMKilled'}}"),
-       "CrashLoop container \"main\" ends again and again: it used more memory than its limit"},
+       "CrashLoop container \"main\" keeps terminating: exceeded its memory limit"},
       {"it ends, nobody knows how", waiting("CrashLoopBackOff", ""),
-       "CrashLoop container \"main\" ends again and again"},
+       "CrashLoop container \"main\" keeps terminating"},
       {"a secret is missing", waiting("CreateContainerConfigError", "secret hf not found"),
        "ContainerNotCreated container \"main\" cannot be started: secret hf not found"},
-      {"no node",
+      {"unschedulable",
        unschedulable("2026-01-02T03:03:35Z",
                      "0/4 nodes are available: 4 Insufficient nvidia.com/gpu. "
                      "preemption: 0/4 nodes are available"),
-       "PodUnschedulable pods find no node: 0/4 nodes are available: 4 Insufficient nvidia.com/gpu."},
-      {"it goes", "{'metadata':{'deletionTimestamp':'x'}," + waiting("ErrImagePull", "").substr(1), ""},
-      {"it has failed", "{'status':{'phase':'Failed','containerStatuses':[]}}", ""}};
+       "PodUnschedulable pods cannot be scheduled: 0/4 nodes are available: 4 Insufficient nvidia.com/gpu."},
+      {"a deleted pod", "{'metadata':{'deletionTimestamp':'x'}," + waiting("ErrImagePull", "").substr(1), ""},
+      {"a failed pod", "{'status':{'phase':'Failed','containerStatuses':[]}}", ""}};
   for (const Row& row : rows) {
     INFO(row.name);
     const Objects pods{{row.pod}};
@@ -66,19 +66,19 @@ TEST_CASE("causes are named in words that last as long as the cause") {
     const std::string text =
         found.causes.empty() ? "" : found.causes[0].reason + ' ' + found.causes[0].text();
     CHECK(text == row.text);
-    CHECK_FALSE(found.lookAgain);
+    CHECK_FALSE(found.requeueAfter);
   }
 }
 
-TEST_CASE("a scheduler has half a minute before a pod without a node is a failure") {
+TEST_CASE("an unscheduled pod is a failure after half a minute") {
   const Objects pods{
       {unschedulable("2026-01-02T03:03:36Z", "m"), unschedulable("2026-01-02T03:04:05Z", "m")}};
   const PodFailures found = podFailures(pods.view(), kNow);
   CHECK(found.causes.empty());
-  CHECK(found.lookAgain == std::chrono::milliseconds{1000});
+  CHECK(found.requeueAfter == std::chrono::milliseconds{1000});
 }
 
-TEST_CASE("pods of one cause are one failure, and many causes are counted") {
+TEST_CASE("pods with the same cause are one failure, and further causes are counted") {
   Objects pods;
   for (int i = 0; i < 3; ++i) pods.add(waiting("ErrImagePull", i == 0 ? "a" : "b"));
   CHECK(podFailures(pods.view(), kNow).causes.size() == 1);
@@ -88,25 +88,24 @@ TEST_CASE("pods of one cause are one failure, and many causes are counted") {
   CHECK(textOf({}).empty());
 }
 
-TEST_CASE("init containers hold pods up, too") {
+TEST_CASE("failures of init containers are reported") {
   const Objects pods{
       {"{'status':{'initContainerStatuses':[{'name':'wait','image':'i','state':{'waiting':{'reason':"
        "'ErrImagePull'}}}]}}"}};
   CHECK(textOf(podFailures(pods.view(), kNow).causes) == "cannot pull image \"i\"");
 }
 
-TEST_CASE("a Deployment tells of pods that quota or admission refuse") {
+TEST_CASE("a Deployment reports pods that quota or admission rejects") {
   const json::Document refused = parsed(
       "{'status':{'conditions':[{'type':'ReplicaFailure','status':'True','reason':'FailedCreate','message':'"
       "pods x "
       "is forbidden: exceeded quota'}]}}");
   const json::Document fine = parsed("{'status':{}}");
-  REQUIRE(refusedPods(&refused));
-  CHECK(refusedPods(&refused)->reason == "PodsRefused");
-  CHECK(refusedPods(&refused)->text() ==
-        "the cluster refuses to make pods: pods x is forbidden: exceeded quota");
-  CHECK_FALSE(refusedPods(&fine));
-  CHECK_FALSE(refusedPods(nullptr));
+  REQUIRE(replicaFailure(&refused));
+  CHECK(replicaFailure(&refused)->reason == "PodsRefused");
+  CHECK(replicaFailure(&refused)->text() == "pods cannot be created: pods x is forbidden: exceeded quota");
+  CHECK_FALSE(replicaFailure(&fine));
+  CHECK_FALSE(replicaFailure(nullptr));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "common/json/parse.h"
 #include "common/k8s/names.h"
 #include "common/text/yaml.h"
+#include "support.h"
 
 namespace dynamo::lifecycle::test {
 namespace {
@@ -24,24 +25,6 @@ std::string fileText(const std::string& path) {
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
-}
-
-/// RFC 7396.
-void merge(Value& target, const Value& patch, json::Allocator& allocator) {
-  if (!patch.IsObject()) {
-    target = json::copy(patch, allocator);
-    return;
-  }
-  if (!target.IsObject()) target.SetObject();
-  for (const auto& member : patch.GetObject()) {
-    const std::string_view name = json::text(member.name);
-    if (member.value.IsNull()) {
-      json::remove(target, name);
-      continue;
-    }
-    if (json::find(target, name) == nullptr) json::set(target, name, Value{}, allocator);
-    merge(*json::findRaw(target, name), member.value, allocator);
-  }
 }
 
 std::string text(const Value& object, const char* key) {
@@ -139,12 +122,12 @@ void Recording::act(const Value& action, bool refused) {
   }
   const Value* patch = json::find(action, "patch");
   if (patch != nullptr && !refused && text(*patch, "kind") == "DynamoGraphDeployment")
-    merge(manifests_[text(*patch, "name")], *json::find(*patch, "merge"), allocator());
+    mergePatch(manifests_[text(*patch, "name")], *json::find(*patch, "merge"), allocator());
   if (const Value* status = json::find(action, "status"))
     pending_.push_back(json::copy(*status, allocator()));
 }
 
-/// Statuses that the scenario wrote hold until the object is another.
+/// A status that the scenario wrote stays until the object is replaced.
 void Recording::addStatus(const std::string& key, Value& object) {
   Life& life = lives_[key];
   const json::Maker make{allocator()};
@@ -169,7 +152,7 @@ Value Recording::graphOf(const std::string& name, const Value& facts, const Valu
   for (const auto& entry : json::find(*spec, "replicas")->GetObject()) {
     Value& service = json::ensureObject(services, json::text(entry.name), allocator());
     make.set(service, "replicas", entry.value);
-    // Of a graph that a request made, only the hash in the names of its workers tells what they are.
+    // For a graph that a request created, only the hash in their names identifies the workers.
     const Value* status = json::findObject(json::findObject(json::findObject(&facts, "status"), "services"),
                                            json::text(entry.name));
     if (manifest == manifests_.end() &&
@@ -244,7 +227,7 @@ Value Recording::objectOf(const std::string& kind, const std::string& name, cons
       }
       make.set(spec, "template", make.object("cliques", std::move(list)));
     }
-    // Who scales in a step writes first, and Grove, which the scenario plays, after it.
+    // In a step that scales, the scaling comes first. The scenario then writes in place of Grove.
     if (kind != "PodCliqueSet" && json::findBool(&facts, "specMoved").value_or(false))
       ++lives_[key].generation;
     addStatus(key, object);

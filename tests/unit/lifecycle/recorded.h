@@ -1,7 +1,7 @@
 #pragma once
-// Recordings of the reference over the life of objects (tests/reference/README.md), made into objects again.
-// A recording holds facts; what it leaves out is put back so that it means the same: generations count from
-// 1, times are any, uids are made of names.
+// Recordings of the reference over the life of objects (tests/reference/README.md), converted back into
+// objects. A recording holds facts only. The other fields get equivalent values: generations start at 1,
+// times are arbitrary, uids are made of names.
 
 #include <map>
 #include <string>
@@ -17,7 +17,7 @@ std::string recordingsFolder();
 /// Names of all recordings, sorted.
 std::vector<std::string> recordingNames();
 
-/// What is known of an object after a step.
+/// An object after a step.
 struct Recorded {
   std::string kind;
   std::string name;
@@ -32,7 +32,7 @@ class Recording {
   struct Step {
     std::string name;
     std::vector<Recorded> objects;
-    /// PodCliqueSets as they were before the operator wrote them in this step, by name: what it saw first.
+    /// PodCliqueSets before the operator wrote them in this step, by name.
     std::map<std::string, json::Value> setsBefore;
     std::vector<std::string> graphEvents;  ///< reasons of the Events about graphs
     bool grove = false;
@@ -64,7 +64,7 @@ class Recording {
   std::vector<Step> steps_;
 };
 
-/// status as it was stored: from what a recording holds. `moved`: the spec is newer than what was observed.
+/// The stored status, from the facts of a recording. `moved`: the spec is newer than the observed generation.
 json::Value storedStatus(const json::Value* facts, bool moved, json::Allocator& allocator);
 
 }  // namespace dynamo::lifecycle::test

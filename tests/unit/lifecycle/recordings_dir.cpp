@@ -1,4 +1,4 @@
-// One file alone is compiled with the path: the compiler cache of one clone serves another.
+// Only this file is compiled with the path, so that clones share the compiler cache.
 #include "recorded.h"
 
 namespace dynamo::lifecycle::test {

@@ -1,7 +1,7 @@
-// Our statuses beside those that the reference wrote, over the life of recorded objects. Every difference is
-// accepted, value by value, by a line of recorded-differences.txt:
+// Compares our statuses with those that the reference wrote for recorded objects. recorded-differences.txt
+// has one line for each accepted difference of a value:
 //   SCENARIO STEP OBJECT PATH THEIRS -> OURS DECISION # reason
-// with "_" for blanks.
+// "_" stands for a blank.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -26,7 +26,7 @@ std::string lineOf(const std::string& scenario, const Difference& difference) {
   return line;
 }
 
-/// Accepted differences, and whether each occurred.
+/// The accepted differences; true: the difference occurred.
 std::map<std::string, bool> accepted() {
   static const std::regex kLine{R"((\S+ \S+ \S+ \S+ \S+ -> \S+) (?:ctl|child|life|dec)-Q?[0-9]+[a-z]? # .+)"};
   std::map<std::string, bool> lines;
@@ -43,7 +43,7 @@ std::map<std::string, bool> accepted() {
   return lines;
 }
 
-TEST_CASE("statuses are those of the reference, but for what decisions say") {
+TEST_CASE("statuses equal those of the reference except for recorded differences") {
   std::map<std::string, bool> lines = accepted();
   std::string unexpected;
   std::size_t compared = 0;
@@ -63,7 +63,7 @@ TEST_CASE("statuses are those of the reference, but for what decisions say") {
   for (const auto& [line, used] : lines) {
     if (!used) unused += line + '\n';
   }
-  std::cerr << unexpected;  // whole lines, as the file wants them but for decision and reason
+  std::cerr << unexpected;  // lines for the file, without decision and reason
   INFO("accepted, but not met:\n" << unused);
   CHECK(unexpected.empty());
   CHECK(unused.empty());

@@ -8,7 +8,7 @@
 #include "common/json/build.h"
 #include "common/lifecycle/component_status.h"
 #include "common/lifecycle/graph_status.h"
-#include "common/lifecycle/presence.h"
+#include "common/lifecycle/missing_references.h"
 #include "common/lifecycle/scaling_adapter.h"
 #include "support.h"
 
@@ -18,7 +18,8 @@ namespace {
 using json::Value;
 using Leaves = std::map<std::string, std::string>;
 
-/// A status as paths and values. Messages are ours, and times are any; of conditions status and reason count.
+/// A status as paths and values. Times and messages are not compared. Conditions are compared by status and
+/// reason.
 void flatten(const std::string& path, const Value& value, Leaves& leaves) {
   const std::size_t dot = path.rfind('.');
   const std::string last = dot == std::string::npos ? path : path.substr(dot + 1);
@@ -76,7 +77,7 @@ class Replay {
     return nullptr;
   }
 
-  /// The status of the object after the step before; absent when it is new.
+  /// The status of the object after the previous step; nullptr for a new object.
   const Value* statusBefore(const Recorded& object) const {
     if (before_ == nullptr || json::findBool(object.facts, "fresh").value_or(false)) return nullptr;
     for (const Recorded& earlier : before_->objects) {
@@ -106,7 +107,7 @@ class Replay {
       differences_.push_back({step_->name, object.kind + '/' + object.name, path, theirs, ours});
   }
 
-  static std::string wantedHash(const Value& facts) {
+  static std::string desiredHash(const Value& facts) {
     static const std::regex kHash{"HASH-[0-9]+"};
     const Value* status = json::findObject(&facts, "status");
     std::smatch found;
@@ -119,9 +120,9 @@ class Replay {
     return std::string{json::findText(json::find(facts, "annotations"), "nvidia.com/current-worker-hash")};
   }
 
-  /// Passes as a controller would make them: one over the children of the step before, which is what it sees
-  /// first, and more over those of this step, until nothing changes any more. Status and annotation are
-  /// carried from step to step as we left them.
+  /// Reconciles as a controller does: first with the children of the previous step, which the cache still
+  /// has, then with those of this step until nothing changes. Our status and annotation carry over from step
+  /// to step.
   void graph(const Recorded& recorded) {
     if (json::findBool(recorded.facts, "deleting").value_or(false)) return;
     Value graph = json::copy(recorded.object, recording_.allocator());
@@ -132,7 +133,7 @@ class Replay {
     const std::vector<const Value*> cliques = ofKind(*step_, "PodClique");
     const std::vector<const Value*> groups = ofKind(*step_, "PodCliqueScalingGroup");
     const std::vector<const Value*> claims = ofKind(*step_, "PersistentVolumeClaim");
-    const std::string hash = wantedHash(*recorded.facts);
+    const std::string hash = desiredHash(*recorded.facts);
     const render::Facts facts;
     const std::vector<Failure> failures = missingReferences(graph, claims, facts);
     const Value* set = named("PodCliqueSet", recorded.name);
@@ -149,7 +150,7 @@ class Replay {
       const GraphPlan plan = planGraph(view, kNow, recording_.allocator());
       Outcome outcome = graphOutcome(view, plan, failures, kNow, recording_.allocator());
       keepWrites(outcome.writes, graph, components);
-      // A recording leaves out what an earlier step saw with the same text.
+      // A recording omits Events that an earlier step has with the same text.
       for (const Event& event : outcome.events) {
         if (told_.insert(recorded.name + event.reason + event.message).second)
           events["events." + event.reason] = "yes";
@@ -158,9 +159,9 @@ class Replay {
       ours.clear();
       for (const ServiceState& service : serviceStates(view)) {
         if (!service.worker || step_->grove || !failures.empty()) continue;
-        const auto next = plan.observed.newReplicas.find(service.name);
+        const auto next = plan.inputs.workerReplicas.find(service.name);
         const long long count =
-            next == plan.observed.newReplicas.end() ? service.wanted.value_or(1) : next->second;
+            next == plan.inputs.workerReplicas.end() ? service.desired.value_or(1) : next->second;
         ours["next." + std::string{service.name}] = std::to_string(count);
       }
       for (const Write& write : outcome.writes) {
@@ -253,8 +254,15 @@ class Replay {
                              .workload = named("Deployment", recorded.name),
                              .leaderWorkerSets = sets,
                              .failures = failures};
-    const Outcome outcome = componentOutcome(view, kNow, allocator);
-    compare(recorded, theirs, outcome.status ? &*outcome.status : json::find(stored, "status"));
+    // A recording shows the end of a step, when the requeues of the controller are over.
+    Time now = kNow;
+    for (bool requeue = true; requeue;) {
+      Outcome outcome = componentOutcome(view, now, allocator);
+      if (outcome.status) json::set(stored, "status", std::move(*outcome.status), allocator);
+      requeue = outcome.requeueAfter.has_value();
+      if (requeue) now += std::chrono::ceil<std::chrono::seconds>(*outcome.requeueAfter);
+    }
+    compare(recorded, theirs, json::find(stored, "status"));
   }
 
   /// Whether the condition Available has this reason.
@@ -267,12 +275,12 @@ class Replay {
   void adapter(const Recorded& recorded) {
     const Value* target = json::find(json::find(recorded.object, "spec"), "dgdRef");
     const Value* graph = named("DynamoGraphDeployment", json::findText(target, "name"));
-    const Outcome outcome = adapterOutcome(recorded.object, graph, kNow, recording_.allocator());
+    const Outcome outcome = adapterOutcome(recorded.object, graph, false, kNow, recording_.allocator());
     Leaves ours;
     for (const Write& write : outcome.writes) ours["writes." + write.target.name] = json::dump(write.patch);
     Value status = json::copy(outcome.status ? *outcome.status : *json::find(recorded.object, "status"),
                               recording_.allocator());
-    json::remove(status, "lastScaleTime");  // not recorded: the reference loses it at times
+    json::remove(status, "lastScaleTime");  // not recorded, because the reference sometimes loses it
     compare(recorded, json::find(*recorded.facts, "status"), &status, {}, std::move(ours));
   }
 
@@ -280,7 +288,7 @@ class Replay {
   std::size_t& compared_;
   const Recording::Step* step_ = nullptr;
   const Recording::Step* before_ = nullptr;
-  std::map<std::string, Value> carried_;  ///< graphs as we left them, by name
+  std::map<std::string, Value> carried_;  ///< graphs with our status, by name
   std::set<std::string> told_;
   std::vector<Difference> differences_;
 };

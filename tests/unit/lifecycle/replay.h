@@ -1,5 +1,5 @@
 #pragma once
-// Our functions over the steps of a recording, and what differs from what the reference wrote.
+// Applies our functions to the steps of a recording and returns the differences from the reference.
 
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ struct Difference {
   auto operator<=>(const Difference&) const = default;
 };
 
-/// In the order of the steps; `compared` counts values.
+/// The differences in the order of the steps. `compared` counts the compared values.
 std::vector<Difference> replay(Recording& recording, std::size_t& compared);
 
 }  // namespace dynamo::lifecycle::test

@@ -35,7 +35,7 @@ std::string stepText(const RestartStep& step, json::Allocator& allocator) {
   return text;
 }
 
-TEST_CASE("a restart goes on from what its services have done") {
+TEST_CASE("the next step of a restart follows from its services") {
   struct Row {
     const char* name;
     const char* request;
@@ -48,50 +48,55 @@ TEST_CASE("a restart goes on from what its services have done") {
   const std::string ordered = "{'id':'r1','strategy':{'type':'Sequential','order':['C','A','B']}}";
   const Row rows[] = {
       {"no request", "null", "null", {"A", "B", "C"}, false, "none"},
-      {"a new one begins with the first of its order",
+      {"a new restart begins with the first service of its order",
        ordered.c_str(),
        "null",
        {"A", "B", "C"},
        false,
        "r1 Restarting C"},
-      {"without a strategy it is sequential, by name",
+      {"without a strategy: sequential, sorted by name",
        "{'id':'r1'}",
        "null",
        {"A", "B", "C"},
        false,
        "r1 Restarting A"},
-      {"ready, but without the id",
+      {"ready, without the id",
        ordered.c_str(),
        "{'observedID':'r1','phase':'Restarting','inProgress':['C']}",
        {"A", "B", "C"},
        false,
        "r1 Restarting C"},
-      {"with the id, but not ready",
+      {"with the id, not ready",
        ordered.c_str(),
        "{'observedID':'r1','phase':'Restarting','inProgress':['C']}",
        {"A", "B", "C:r1!"},
        false,
        "r1 Restarting C"},
-      {"done: the next",
+      {"done: the next service restarts",
        ordered.c_str(),
        "{'observedID':'r1','phase':'Restarting','inProgress':['C']}",
        {"A", "B", "C:r1"},
        false,
        "r1 Restarting A"},
-      {"the last is done",
+      {"the last service is done",
        ordered.c_str(),
        "{'observedID':'r1','phase':'Restarting','inProgress':['B']}",
        {"A:r1", "B:r1", "C:r1"},
        false,
        "r1 Completed"},
-      {"another id meanwhile",
+      {"another id is requested meanwhile",
        "{'id':'r2'}",
        "{'observedID':'r1','phase':'Restarting','inProgress':['C']}",
        {"A:r1", "B", "C"},
        false,
        "r2 Restarting A"},
-      {"parallel: all at once", parallel.c_str(), "null", {"A", "B", "C"}, false, "r1 Restarting A B C"},
-      {"parallel: those that are done leave",
+      {"parallel: all services at once",
+       parallel.c_str(),
+       "null",
+       {"A", "B", "C"},
+       false,
+       "r1 Restarting A B C"},
+      {"parallel: services that are done leave",
        parallel.c_str(),
        "{'observedID':'r1','phase':'Restarting','inProgress':['A','B','C']}",
        {"A:r1", "B:r1!", "C"},
@@ -121,7 +126,7 @@ TEST_CASE("a restart goes on from what its services have done") {
        {"A", "B", "C"},
        false,
        "none"},
-      {"workers roll", "{'id':'r1'}", "null", {"A", "B", "C"}, true, "r1 Superseded"},
+      {"a rolling update is in progress", "{'id':'r1'}", "null", {"A", "B", "C"}, true, "r1 Superseded"},
       {"superseded stays",
        "{'id':'r1'}",
        "{'observedID':'r1','phase':'Superseded'}",
@@ -153,7 +158,7 @@ TEST_CASE("a restart goes on from what its services have done") {
   }
 }
 
-TEST_CASE("with Grove a service has restarted when the set is observed and its clique ready") {
+TEST_CASE("a service on Grove has restarted when the set is observed and its clique is ready") {
   struct Row {
     const char* name;
     int observed;

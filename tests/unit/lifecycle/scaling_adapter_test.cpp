@@ -23,10 +23,40 @@ std::string graphText(const std::string& service) {
 
 const std::string kSelector = "nvidia.com/dynamo-graph-deployment-name=g,nvidia.com/dynamo-component=Worker";
 
-TEST_CASE("an adapter brings its replicas into the graph") {
+TEST_CASE("an adapter of a deleted graph does not scale a new graph of that name") {
+  const json::Document graph = parsed(graphText("{'replicas':2,'scalingAdapter':{'enabled':true}}"));
+  struct Row {
+    const char* about;
+    std::string owner;
+    bool scales;
+  };
+  for (const Row& row : {
+           Row{"its own graph", "{'kind':'DynamoGraphDeployment','name':'g','uid':'u','controller':true}",
+               true},
+           Row{"the graph before", "{'kind':'DynamoGraphDeployment','name':'g','uid':'t','controller':true}",
+               false},
+           Row{"a user made it", "", true},
+           Row{"another owner", "{'kind':'Helm','name':'g','uid':'t','controller':true}", true},
+       }) {
+    CAPTURE(row.about);
+    const json::Document adapter = parsed(
+        "{'kind':'DynamoGraphDeploymentScalingAdapter','metadata':{'name':'a','generation':1,"
+        "'ownerReferences':[" +
+        row.owner + "]},'spec':{'replicas':5,'dgdRef':{'name':'g','serviceName':'Worker'}}}");
+    json::Document memory;
+    const Outcome outcome = adapterOutcome(adapter, &graph, false, kNow, memory.GetAllocator());
+    CHECK(outcome.writes.empty() != row.scales);
+    CHECK(outcome.status.has_value() == row.scales);
+    const Outcome alone = adapterOutcome(adapter, nullptr, false, kNow, memory.GetAllocator());
+    const bool owned = row.owner.find("DynamoGraphDeployment") != std::string::npos;
+    CHECK(alone.status.has_value() != owned);
+  }
+}
+
+TEST_CASE("an adapter writes its replicas into the graph") {
   struct Row {
     const char* name;
-    const char* wanted;
+    const char* desired;
     const char* service;
     std::string status;
     const char* written;  ///< replicas in the graph; empty: no write
@@ -37,18 +67,19 @@ TEST_CASE("an adapter brings its replicas into the graph") {
       {"equal", "2", "'replicas':2,", known, "", false},
       {"new", "2", "'replicas':2,", "{}", "", false},
       {"up", "5", "'replicas':2,", known, "5", true},
-      {"to none", "0", "'replicas':2,", known, "0", true},
+      {"to zero", "0", "'replicas':2,", known, "0", true},
       {"absent replicas are one", "1", "", "{}", "", false},
       {"absent replicas are not three", "3", "", "{}", "3", true},
       {"the graph has them, the status was lost (quirk ctl-Q39)", "5", "'replicas':5,", known, "", true},
-      {"the same from none", "5", "'replicas':5,", "{'selector':'" + kSelector + "'}", "", true}};
+      {"the graph has them, without earlier replicas", "5", "'replicas':5,",
+       "{'selector':'" + kSelector + "'}", "", true}};
   for (const Row& row : rows) {
     INFO(row.name);
-    const json::Document adapter = parsed(adapterText(row.wanted, row.status));
+    const json::Document adapter = parsed(adapterText(row.desired, row.status));
     const json::Document graph =
         parsed(graphText("{" + std::string{row.service} + "'scalingAdapter':{'enabled':true}}"));
     json::Document memory;
-    const Outcome outcome = adapterOutcome(adapter, &graph, kNow, memory.GetAllocator());
+    const Outcome outcome = adapterOutcome(adapter, &graph, false, kNow, memory.GetAllocator());
     const std::string write =
         *row.written == 0
             ? ""
@@ -57,22 +88,23 @@ TEST_CASE("an adapter brings its replicas into the graph") {
     CHECK(writesOf(outcome.writes) == write);
     CHECK(outcome.events.size() == (write.empty() ? 0 : 1));
     REQUIRE(outcome.status);
-    CHECK(std::to_string(json::find(*outcome.status, "replicas")->GetInt64()) == row.wanted);
+    CHECK(std::to_string(json::find(*outcome.status, "replicas")->GetInt64()) == row.desired);
     CHECK(json::findText(&*outcome.status, "selector") == kSelector);
     CHECK((json::findText(&*outcome.status, "lastScaleTime") == kNowText) == row.timed);
     CHECK(conditionsOf(*outcome.status) ==
           "Scalable=True ScalesService: service Worker follows spec.replicas\n");
 
-    const json::Document later = parsed(adapterText(row.wanted, json::dump(*outcome.status)));
+    const json::Document later = parsed(adapterText(row.desired, json::dump(*outcome.status)));
     const json::Document after =
-        parsed(graphText("{'replicas':" + std::string{row.wanted} + ",'scalingAdapter':{'enabled':true}}"));
-    const Outcome next = adapterOutcome(later, &after, kNow + std::chrono::hours{1}, memory.GetAllocator());
+        parsed(graphText("{'replicas':" + std::string{row.desired} + ",'scalingAdapter':{'enabled':true}}"));
+    const Outcome next =
+        adapterOutcome(later, &after, false, kNow + std::chrono::hours{1}, memory.GetAllocator());
     CHECK_FALSE(next.status);
     CHECK(next.writes.empty());
   }
 }
 
-TEST_CASE("an adapter that has nothing to scale says so and waits (quirks child-Q12, ctl-Q22)") {
+TEST_CASE("an adapter without a service to scale reports it and waits (quirks child-Q12, ctl-Q22)") {
   struct Row {
     std::string graph;  ///< empty: none
     const char* condition;
@@ -81,16 +113,16 @@ TEST_CASE("an adapter that has nothing to scale says so and waits (quirks child-
       {"", "GraphNotFound: DynamoGraphDeployment g does not exist"},
       {"{'metadata':{'deletionTimestamp':'t'}}", "GraphNotFound: DynamoGraphDeployment g does not exist"},
       {"{'spec':{'services':{}}}", "ServiceNotFound: DynamoGraphDeployment g has no service Worker"},
-      {graphText("{'replicas':1}"), "AdapterDisabled: service Worker is not scaled by an adapter"},
+      {graphText("{'replicas':1}"), "AdapterDisabled: service Worker does not enable scalingAdapter"},
       {graphText("{'replicas':1,'scalingAdapter':{'enabled':false}}"),
-       "AdapterDisabled: service Worker is not scaled by an adapter"}};
+       "AdapterDisabled: service Worker does not enable scalingAdapter"}};
   for (const Row& row : rows) {
     INFO(row.condition);
     const json::Document adapter = parsed(adapterText("5", "{}"));
     const json::Document graph = parsed(row.graph.empty() ? "{}" : row.graph);
     json::Document memory;
     const Outcome outcome =
-        adapterOutcome(adapter, row.graph.empty() ? nullptr : &graph, kNow, memory.GetAllocator());
+        adapterOutcome(adapter, row.graph.empty() ? nullptr : &graph, false, kNow, memory.GetAllocator());
     CHECK(outcome.writes.empty());
     CHECK_FALSE(outcome.retry);
     REQUIRE(outcome.status);
@@ -98,7 +130,21 @@ TEST_CASE("an adapter that has nothing to scale says so and waits (quirks child-
   }
 }
 
-TEST_CASE("a refused scaling is told once, a conflict not at all") {
+TEST_CASE("autoscaling enables the adapter only with compatibility.autoscaling (dec-3)") {
+  const json::Document adapter = parsed(adapterText("5", "{}"));
+  for (const bool honoured : {false, true}) {
+    for (const bool enabled : {false, true}) {
+      INFO(honoured << enabled);
+      const json::Document graph = parsed(graphText(std::string{"{'replicas':1,'autoscaling':{'enabled':"} +
+                                                    (enabled ? "true" : "false") + "}}"));
+      json::Document memory;
+      const Outcome outcome = adapterOutcome(adapter, &graph, honoured, kNow, memory.GetAllocator());
+      CHECK(outcome.writes.size() == (honoured && enabled ? 1 : 0));
+    }
+  }
+}
+
+TEST_CASE("a rejected scaling is reported once, a conflict never") {
   json::Document memory;
   const json::Document adapter = parsed(adapterText("5", "{}"));
   Outcome outcome = adapterFailure(adapter, {"conflict", true}, kNow, memory.GetAllocator());

@@ -17,6 +17,23 @@ json::Document parsed(std::string text) {
   return document;
 }
 
+void mergePatch(json::Value& target, const json::Value& patch, json::Allocator& allocator) {
+  if (!patch.IsObject()) {
+    target = json::copy(patch, allocator);
+    return;
+  }
+  if (!target.IsObject()) target.SetObject();
+  for (const auto& member : patch.GetObject()) {
+    const std::string_view name = json::text(member.name);
+    if (member.value.IsNull()) {
+      json::remove(target, name);
+      continue;
+    }
+    if (json::find(target, name) == nullptr) json::set(target, name, json::Value{}, allocator);
+    mergePatch(*json::findRaw(target, name), member.value, allocator);
+  }
+}
+
 std::string conditionsOf(const json::Value& status) {
   std::string text;
   const json::Value* list = json::find(status, "conditions");

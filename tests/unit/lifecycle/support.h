@@ -11,24 +11,27 @@
 
 namespace dynamo::lifecycle::test {
 
-/// The document of `text`, in which ' stands for "; fails the test when it does not parse.
+/// Parses `text`, in which ' stands for ". The test fails if the text is invalid.
 json::Document parsed(std::string text);
+
+/// Applies the RFC 7396 merge patch `patch` to `target`.
+void mergePatch(json::Value& target, const json::Value& patch, json::Allocator& allocator);
 
 /// 2026-01-02T03:04:05Z
 extern const Time kNow;
 inline constexpr const char* kNowText = "2026-01-02T03:04:05Z";
 
-/// "type=status reason: message", one a line, in order.
+/// "type=status reason: message", one per line, in order.
 std::string conditionsOf(const json::Value& status);
 
-/// "Warning Reason: message", one a line.
+/// "Warning Reason: message", one per line.
 std::string eventsOf(const std::vector<Event>& events);
 
-/// "patch Kind/name {...}", "scale Kind/name N", "delete Kind/name", one a line; "@version" where the write
-/// depends on one.
+/// "patch Kind/name {...}", "scale Kind/name N", "delete Kind/name", one per line. "@version" follows where
+/// the write depends on a resourceVersion.
 std::string writesOf(const std::vector<Write>& writes);
 
-/// Documents, and pointers to them as views want them.
+/// Documents, and pointers to them for views.
 class Objects {
  public:
   Objects() = default;

@@ -1,4 +1,4 @@
-// Workers that stay although their hash is another (quirk ctl-Q31).
+// Workers that keep the hash of an earlier release (quirk ctl-Q31).
 #include "common/lifecycle/worker_hash.h"
 
 #include <catch2/catch.hpp>
@@ -8,7 +8,7 @@
 namespace dynamo::lifecycle::test {
 namespace {
 
-TEST_CASE("workers roll only for what users change") {
+TEST_CASE("a rolling update starts only when the user changes a worker") {
   const std::string image = "'extraPodSpec':{'mainContainer':{'image':'i:1'}}";
   struct Row {
     const char* name;
@@ -16,30 +16,31 @@ TEST_CASE("workers roll only for what users change") {
     std::string live;  ///< of the hash "old"; empty: there is none
     const char* hash;
   };
-  const Row rows[] = {{"nothing differs", "old", image, "old"},
-                      {"labels, annotations and empty values do not count", "old",
-                       image + ",'labels':{'a':'b'},'annotations':{'c':'d'},'envs':[],'resources':{}", "old"},
-                      {"another image", "old", "'extraPodSpec':{'mainContainer':{'image':'i:2'}}", "new"},
-                      {"the live one has more", "old", image + ",'envs':[{'name':'A','value':'1'}]", "new"},
-                      {"the live one has less", "old", "'envs':[]", "new"},
-                      {"nobody serves", "old", "", "new"},
-                      {"no annotation", "", image, "new"},
-                      {"the computed one", "new", image, "new"},
-                      {"the annotation names a third", "other", image, "new"}};
+  const Row rows[] = {
+      {"equal", "old", image, "old"},
+      {"labels, annotations and empty values are not compared", "old",
+       image + ",'labels':{'a':'b'},'annotations':{'c':'d'},'envs':[],'resources':{}", "old"},
+      {"another image", "old", "'extraPodSpec':{'mainContainer':{'image':'i:2'}}", "new"},
+      {"the live worker has more fields", "old", image + ",'envs':[{'name':'A','value':'1'}]", "new"},
+      {"the live worker has fewer fields", "old", "'envs':[]", "new"},
+      {"no live worker", "old", "", "new"},
+      {"no annotation", "", image, "new"},
+      {"the annotation has the computed hash", "new", image, "new"},
+      {"the annotation names another hash", "other", image, "new"}};
   for (const Row& row : rows) {
     INFO(row.name);
     const json::Document graph = parsed(graphText("{'Worker':{}}", row.annotation));
     render::Children rendered;
-    for (const Component& wanted : {Component{.hash = "new", .replicas = 3, .more = image},
-                                    Component{.service = "Frontend", .hash = ""}})
-      rendered.add(json::copy(parsed(wanted.text()), rendered.memory()), wanted.service);
+    for (const Component& desired : {Component{.hash = "new", .replicas = 3, .more = image},
+                                     Component{.service = "Frontend", .hash = ""}})
+      rendered.add(json::copy(parsed(desired.text()), rendered.memory()), desired.service);
     Objects live;
     if (!row.live.empty()) live.add(Component{.hash = "old", .more = row.live}.text());
-    CHECK(keptHash(graph, "new", rendered.items, live.view()) == row.hash);
+    CHECK(effectiveWorkerHash(graph, "new", rendered.items, live.view()) == row.hash);
   }
 }
 
-TEST_CASE("every worker must be there, and be the graph's") {
+TEST_CASE("the hash stays only if all workers exist and belong to the graph") {
   const json::Document graph = parsed(graphText("{'Worker':{}}", "old"));
   render::Children rendered;
   for (const char* service : {"Worker", "Decode"}) {
@@ -48,14 +49,14 @@ TEST_CASE("every worker must be there, and be the graph's") {
     rendered.add(json::copy(parsed(text), rendered.memory()), service);
   }
   Objects live{{Component{.hash = "old"}.text()}};
-  CHECK(keptHash(graph, "new", rendered.items, live.view()) == "new");
+  CHECK(effectiveWorkerHash(graph, "new", rendered.items, live.view()) == "new");
   rendered.items.pop_back();
-  CHECK(keptHash(graph, "new", rendered.items, live.view()) == "old");
+  CHECK(effectiveWorkerHash(graph, "new", rendered.items, live.view()) == "old");
   std::string foreign = Component{.hash = "old"}.text();
   foreign.replace(foreign.find("'uid':'u'"), 9, "'uid':'v'");
   const Objects others{{foreign}};
-  CHECK(keptHash(graph, "new", rendered.items, others.view()) == "new");
-  CHECK(keptHash(graph, "new", {}, live.view()) == "new");
+  CHECK(effectiveWorkerHash(graph, "new", rendered.items, others.view()) == "new");
+  CHECK(effectiveWorkerHash(graph, "new", {}, live.view()) == "new");
 }
 
 }  // namespace

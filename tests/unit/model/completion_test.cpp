@@ -1,4 +1,4 @@
-// What completion adds to a component, at which places, and what pods get of it.
+// The fields that completion adds to a component, their field paths, and the resulting pods.
 #include "common/model/completion.h"
 
 #include <catch2/catch.hpp>
@@ -18,7 +18,7 @@ struct Setup {
   }
 };
 
-/// "livenessProbe=Completed env": names of units, with how they stand to the component when it has a value.
+/// "livenessProbe=Completed env": the names of units. A unit whose field has a value also shows its state.
 std::string namesOf(const std::vector<Unit>& units) {
   std::string names;
   for (const Unit& unit : units) {
@@ -30,7 +30,7 @@ std::string namesOf(const std::vector<Unit>& units) {
   return names;
 }
 
-TEST_CASE("units by what the component has") {
+TEST_CASE("the units of a component depend on its own fields") {
   struct Row {
     const char* spec;
     const char* podSpec;
@@ -41,10 +41,10 @@ TEST_CASE("units by what the component has") {
   constexpr const char* kMain = "command args ports livenessProbe readinessProbe";
   const Row rows[] = {
       {"{}", kPod, kMain},
-      // A given zero is a value.
+      // An explicit zero is a value.
       {R"({"extraPodSpec":{"terminationGracePeriodSeconds":0}})",
        "restartPolicy securityContext serviceAccountName", kMain},
-      // `securityContext: {}` asks for none; an empty name counts as none.
+      // `securityContext: {}` disables the default. An empty name counts as absent.
       {R"({"extraPodSpec":{"securityContext":{},"serviceAccountName":""}})",
        "restartPolicy terminationGracePeriodSeconds serviceAccountName=Empty", kMain},
       {R"({"extraPodSpec":{"mainContainer":{"command":[],"args":["a"],"livenessProbe":{"periodSeconds":3}}}})",
@@ -62,7 +62,8 @@ TEST_CASE("units by what the component has") {
 }
 
 TEST_CASE(
-    "a probe keeps what the component gives and gets the rest; a given handler replaces the default one") {
+    "a probe keeps the component's fields and gets the other defaults; its handler replaces the default "
+    "one") {
   struct Row {
     const char* given;
     const char* wanted;
@@ -82,7 +83,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("variables: the component's own win over the main container's, these over defaults") {
+TEST_CASE("precedence of variables: component, main container, defaults") {
   const Setup setup;
   auto spec = parsed(R"({"envs":[{"name":"DYN_COMPONENT","value":"own"},{"name":"B","value":"own"}],
       "extraPodSpec":{"mainContainer":{"env":[{"name":"B","value":"main"},{"name":"DYN_NAMESPACE","value":"main"}]}}})");
@@ -99,7 +100,7 @@ TEST_CASE("variables: the component's own win over the main container's, these o
   CHECK(valueOf("PLANNER_PROMETHEUS_PORT") == "9085");
 }
 
-TEST_CASE("lists: absent ones are one unit, given ones get what they lack by name and path") {
+TEST_CASE("an absent list is one unit; a given list is completed by name and path") {
   const Setup setup;
   auto absent = parsed("{}");
   Completion whole = complete(absent, setup.input("epp"), absent.GetAllocator());
@@ -111,7 +112,7 @@ TEST_CASE("lists: absent ones are one unit, given ones get what they lack by nam
   CHECK(namesOf(items.volumes) == "epp-config");
 }
 
-TEST_CASE("a default that needs an unknown name is left out") {
+TEST_CASE("a default with an unknown placeholder is left out") {
   const Setup setup;
   CompletionInput input = setup.input("epp");
   input.graph = {};

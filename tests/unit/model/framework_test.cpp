@@ -7,7 +7,7 @@
 namespace dynamo::model::test {
 namespace {
 
-TEST_CASE("which engine a component runs") {
+TEST_CASE("the engine of a component") {
   struct Row {
     const char* type;
     const char* command;
@@ -29,7 +29,7 @@ TEST_CASE("which engine a component runs") {
       {"worker", R"(["sh","-c"])", R"(["python -m dynamo.vllm & python -m dynamo.sglang"])", "sglang",
        "sglang", ""},
       {"worker", R"(["python3"])", R"(["-m","dynamo.vllm"])", "sglang", "vllm",
-       "the command runs vllm, backendFramework says sglang"},
+       "the command runs vllm, but backendFramework is sglang"},
       {"worker", R"(["python3"])", R"(["-m | dynamo.vllm"])", "", "noop", ""},
   };
   for (const Row& row : rows) {

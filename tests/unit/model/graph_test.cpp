@@ -1,4 +1,4 @@
-// Graphs and component deployments resolved: names, discovery, nodes, pathway.
+// Names, discovery backend, nodes and pathway of graphs and component deployments.
 #include "common/model/graph.h"
 
 #include <catch2/catch.hpp>
@@ -9,7 +9,7 @@
 namespace dynamo::model::test {
 namespace {
 
-TEST_CASE("the namespace of Dynamo's discovery") {
+TEST_CASE("the Dynamo namespace of a graph") {
   struct Row {
     bool global;
     const char* namespaceName;
@@ -25,7 +25,7 @@ TEST_CASE("the namespace of Dynamo's discovery") {
   }
 }
 
-TEST_CASE("the first discovery backend that is not empty decides; all but etcd mean kubernetes") {
+TEST_CASE("the first discovery backend that is not empty counts; every value but etcd means kubernetes") {
   struct Row {
     const char* component;
     const char* graph;
@@ -43,7 +43,7 @@ TEST_CASE("the first discovery backend that is not empty decides; all but etcd m
   }
 }
 
-TEST_CASE("a component deployment belongs to its owner, else to the graph of its label, else to itself") {
+TEST_CASE("a component deployment belongs to its owner, else to the graph in its label, else to itself") {
   struct Row {
     const char* metadata;
     const char* spec;
@@ -64,11 +64,12 @@ TEST_CASE("a component deployment belongs to its owner, else to the graph of its
   }
 }
 
-TEST_CASE("the services of a graph are its components, sorted by key; what is no object is left out") {
+TEST_CASE(
+    "the services of a graph are its components, sorted by key; values that are not objects are skipped") {
   const auto object = parsed(R"({"kind":"DynamoGraphDeployment","metadata":{"name":"g","annotations":
       {"nvidia.com/dynamo-discovery-backend":"etcd"}},"spec":{"backendFramework":"sglang","services":{
       "b":{"componentType":"worker","multinode":{"nodeCount":2}},"a":{"globalDynamoNamespace":true},"n":null}}})");
-  const Graph graph = resolveGraph(object, "ns");
+  const ResolvedGraph graph = resolveGraph(object, "ns");
   const std::vector<Component> components = resolveComponents(graph, "kubernetes");
   REQUIRE(components.size() == 2);
   const Component& a = components[0];
@@ -86,22 +87,22 @@ TEST_CASE("the services of a graph are its components, sorted by key; what is no
   CHECK(b.multinode());
 }
 
-TEST_CASE("a component deployment is one component, called by its serviceName, else by its name") {
+TEST_CASE("a component deployment is one component, named by its serviceName, else by its name") {
   for (const auto& [spec, key] : {std::pair{R"({"serviceName":"Svc"})", "Svc"}, std::pair{"{}", "d"}}) {
     const auto object = parsed(std::string{R"({"kind":"DynamoComponentDeployment","metadata":{"name":"d",
         "annotations":{"nvidia.com/dynamo-discovery-backend":"etcd"}},"spec":)"} +
                                spec + '}');
-    const Graph graph = resolveGraph(object);
+    const ResolvedGraph graph = resolveGraph(object);
     const std::vector<Component> components = resolveComponents(graph, "kubernetes");
     REQUIRE(components.size() == 1);
     CHECK(components[0].key == key);
     CHECK(components[0].path.text() == "spec");
-    // Only annotations of its spec count: those of a graph stand at the graph.
+    // Only the annotations of its spec count. Those of a graph are read from the graph.
     CHECK(components[0].discovery == "kubernetes");
   }
 }
 
-TEST_CASE("which orchestrator runs a graph") {
+TEST_CASE("the orchestrator of a graph") {
   struct Row {
     std::optional<bool> configured;
     std::optional<bool> api;
@@ -130,7 +131,7 @@ TEST_CASE("which orchestrator runs a graph") {
   CHECK_FALSE(lwsEnabled(orchestrators, true));
 }
 
-TEST_CASE("the flag --pathway settles the orchestrators") {
+TEST_CASE("the flag --pathway selects the orchestrators") {
   struct Row {
     const char* pathway;
     std::optional<bool> grove;

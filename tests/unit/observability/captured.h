@@ -1,5 +1,5 @@
 #pragma once
-// What code under test writes on standard error.
+// Captures standard error of code under test.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 namespace dynamo::log::test {
 
-/// What `write` puts on standard error.
+/// The text that `write` prints on standard error.
 template <typename Write>
 std::string captured(Write&& write) {
   char path[] = "/tmp/captured_XXXXXX";

@@ -52,7 +52,7 @@ TEST_CASE("fields of every type") {
              Catch::EndsWith(R"( m e="" q="a\"b" eq="a=b" n=3)"));
 }
 
-TEST_CASE("strings are escaped, in both formats on one line") {
+TEST_CASE("strings are escaped and stay on one line in both formats") {
   const std::pair<std::string_view, std::string_view> table[] = {
       {"a\"b\\c", R"("a\"b\\c")"},
       {"line\nbreak\ttab\r", R"("line\nbreak\ttab\u000d")"},
@@ -82,7 +82,7 @@ TEST_CASE("every byte pair makes valid JSON and one line") {
   }
 }
 
-TEST_CASE("long strings are cut at a character") {
+TEST_CASE("long strings are cut at a character boundary") {
   const std::string exact(kMaxValue, 'x');
   CHECK_THAT(line(Format::Json, "m", {{"v", exact}}), Catch::EndsWith("\"v\":\"" + exact + "\"}"));
   CHECK_THAT(line(Format::Json, "m", {{"v", exact + "y"}}), Catch::EndsWith("\"v\":\"" + exact + "...\"}"));
@@ -98,14 +98,14 @@ TEST_CASE("a field without a key is left out") {
   CHECK_THAT(line(Format::Text, "m", {{"", "b"}}), Catch::EndsWith(" m"));
 }
 
-TEST_CASE("fields never repeat the names of the line") {
+TEST_CASE("fields never repeat the reserved names of a line") {
   const std::string text = line(Format::Json, "m", {{"msg", "a"}, {"ts", 1}, {"level", "b"}});
   json::Document document;
   CHECK_FALSE(json::parse(text, document));
   CHECK(json::findText(&document, "field.msg") == "a");
 }
 
-TEST_CASE("words of the configuration") {
+TEST_CASE("levels and formats of the configuration are parsed") {
   CHECK(parseLevel("debug") == Level::Debug);
   CHECK(parseLevel("error") == Level::Error);
   CHECK_FALSE(parseLevel("Info"));

@@ -57,7 +57,23 @@ TEST_CASE("the same name and labels are the same series") {
   checkLines(registry.render(), {R"(c_total{a="1"} 2)", R"(c_total{a="2"} 1)"});
 }
 
-TEST_CASE("wrong names are programming errors") {
+TEST_CASE("the series of a gauge can be removed and made again") {
+  Registry registry;
+  Gauge one = registry.gauge("g", "A gauge.", {{"a", "1"}});
+  Gauge two = registry.gauge("g", "A gauge.", {{"a", "2"}});
+  one.set(1);
+  two.set(2);
+  registry.removeGauge("g", one);
+  one.set(5);
+  CHECK_FALSE(hasLine(registry.render(), R"(g{a="1"} 5)"));
+  CHECK_FALSE(hasLine(registry.render(), R"(g{a="1"} 1)"));
+  checkLines(registry.render(), {"# HELP g A gauge.", R"(g{a="2"} 2)"});
+  registry.removeGauge("g", one);
+  registry.gauge("g", "A gauge.", {{"a", "1"}}).set(7);
+  checkLines(registry.render(), {R"(g{a="1"} 7)", R"(g{a="2"} 2)"});
+}
+
+TEST_CASE("invalid names are programming errors") {
   Registry registry;
   CHECK_THROWS_AS(registry.counter("a-b", ""), std::invalid_argument);
   CHECK_THROWS_AS(registry.gauge("g", "", {{"a-b", "x"}}), std::invalid_argument);
@@ -74,7 +90,7 @@ TEST_CASE("handles without a registry do nothing") {
   CHECK(Registry{}.render().find("process_") != std::string::npos);
 }
 
-TEST_CASE("process metrics tell of this process") {
+TEST_CASE("process metrics describe this process") {
   const ProcessStats stats = readProcessStats();
   CHECK(stats.residentBytes > 1e6);
   CHECK(stats.virtualBytes > stats.residentBytes);
@@ -99,7 +115,7 @@ TEST_CASE("the webhook's names and labels") {
   ServerMetrics server{registry};
   RuleMetrics rules{registry};
   addBuildInfo(registry, "webhook", "0.1.0", "1.0.0");
-  checkLines(registry.render(),  // initialised, so that rates of rare events are right from the first one on
+  checkLines(registry.render(),  // initialised, so rates of rare events are correct from the first event
              {R"(controller_runtime_webhook_requests_total{code="200",webhook="/convert"} 0)",
               R"(controller_runtime_webhook_requests_total{code="500",webhook="/convert"} 0)",
               "controller_runtime_webhook_panics_total 0",
@@ -140,7 +156,7 @@ TEST_CASE("the webhook's names and labels") {
        R"(dynamo_operator_build_info{component="webhook",operator_version="1.0.0",version="0.1.0"} 1)"});
 }
 
-TEST_CASE("a flood of rule ids is bounded") {
+TEST_CASE("the number of rule ids is bounded") {
   Registry registry;
   RuleMetrics rules{registry};
   for (std::size_t i = 0; i < RuleMetrics::kMaxRules + 100; ++i) rules.denied("r" + std::to_string(i));

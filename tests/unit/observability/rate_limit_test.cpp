@@ -8,8 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// One event at each of the instants: "+" passes, "+3" passes and tells of three held back, "." does not
-/// pass.
+/// One event at each instant: "+" passes, "+3" passes and reports three suppressed events, "." is suppressed.
 std::string passes(RateLimit limit, std::initializer_list<std::chrono::milliseconds> instants) {
   const RateLimit::Instant start{24h};
   std::string out;
@@ -27,7 +26,7 @@ std::string passes(RateLimit limit, std::initializer_list<std::chrono::milliseco
 
 }  // namespace
 
-TEST_CASE("a burst passes, then one event an interval, with the number of those held back") {
+TEST_CASE("a burst passes, then one event per interval with the number of suppressed ones") {
   const RateLimit limit{3, 100ms};
   CHECK(passes(limit, {0ms, 0ms, 0ms, 0ms, 0ms}) == "+++..");
   CHECK(passes(limit, {0ms, 0ms, 0ms, 99ms, 100ms, 150ms, 199ms, 200ms}) == "+++.+1..+2");
@@ -35,19 +34,19 @@ TEST_CASE("a burst passes, then one event an interval, with the number of those 
   CHECK(passes(limit, {0ms, 0ms, 0ms, 150ms, 150ms, 300ms, 300ms, 300ms}) == "++++.+1+.");
 }
 
-TEST_CASE("a quiet time fills the bucket, but never above the burst") {
+TEST_CASE("a quiet period fills the bucket up to the burst") {
   const RateLimit limit{2, 100ms};
   CHECK(passes(limit, {0ms, 0ms, 0ms, 10'000ms, 10'000ms, 10'000ms}) == "++.+1+.");
   CHECK(passes(limit, {50'000ms, 50'000ms, 50'000ms}) == "++.");
   CHECK(passes(limit, {0ms, 90ms, 90ms, 100ms}) == "++.+1");
 }
 
-TEST_CASE("a clock that goes back gives nothing") {
+TEST_CASE("a clock that goes back adds no tokens") {
   const RateLimit limit{1, 100ms};
   CHECK(passes(limit, {1'000ms, 0ms, 500ms, 1'099ms, 1'100ms}) == "+...+3");
 }
 
-TEST_CASE("a full count survives a long time") {
+TEST_CASE("a full bucket stays full for a long time") {
   RateLimit limit{1, 1ms};
   const RateLimit::Instant start{};
   CHECK(limit.pass(start) == 0U);

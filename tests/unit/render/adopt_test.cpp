@@ -1,4 +1,4 @@
-// What becomes of what is in the cluster under the keys of children.
+// The action on existing objects with the keys of children.
 #include "common/render/adopt.h"
 
 #include <catch2/catch.hpp>
@@ -13,7 +13,7 @@ using json::Value;
 
 constexpr const char* kActions[] = {"apply", "create", "leave", "replace", "wait", "refuse"};
 
-/// A child made of the text of an object.
+/// A child from the text of an object.
 Children oneOf(std::string_view text) {
   Children children;
   children.add(json::copy(parsed(text), children.memory()));
@@ -37,7 +37,7 @@ std::string object(std::string_view kind, std::string_view owners, std::string_v
          std::string{more} + "}";
 }
 
-TEST_CASE("children that exist are adopted, left alone, replaced or refused, as their kind says") {
+TEST_CASE("existing children are adopted, left alone, replaced or rejected, depending on their kind") {
   const std::string deployment = R"("apps/v1","kind":"Deployment")";
   const std::string claim = R"("v1","kind":"PersistentVolumeClaim")";
   const std::string binding = R"("rbac.authorization.k8s.io/v1","kind":"RoleBinding")";
@@ -58,35 +58,40 @@ TEST_CASE("children that exist are adopted, left alone, replaced or refused, as 
     std::string step;
   };
   const Row rows[] = {
-      {"what is missing is applied", object(deployment, mine), "null", "apply " + object(deployment, mine)},
-      {"or created", object(claim, mine), "null", "create " + object(claim, mine)},
-      {"ours is applied", object(deployment, mine), object(deployment, mine),
+      {"a missing child is applied", object(deployment, mine), "null", "apply " + object(deployment, mine)},
+      {"a missing claim is created", object(claim, mine), "null", "create " + object(claim, mine)},
+      {"an owned child is applied", object(deployment, mine), object(deployment, mine),
        "apply " + object(deployment, mine)},
-      {"nobody's is adopted", object(deployment, mine), object(deployment, "[]"),
+      {"a child without owner is adopted", object(deployment, mine), object(deployment, "[]"),
        "apply " + object(deployment, mine)},
-      {"another's is refused", object(deployment, mine), object(deployment, others),
+      {"a child of another owner is rejected", object(deployment, mine), object(deployment, others),
        "refuse: Deployment.apps n/a is controlled by G h"},
-      {"a claim is left alone, whoever owns it", object(claim, mine), object(claim, others), "leave"},
-      {"what is being deleted is waited for", object(deployment, mine), deleted, "wait"},
-      {"and not created again too early", object(claim, mine), deleted, "wait"},
+      {"a child of a deleted owner with the same name is waited for", object(deployment, mine),
+       object(deployment, R"([{"kind":"G","name":"g","uid":"0","controller":true}])"),
+       "wait: Deployment.apps n/a belongs to a deleted G g"},
+      {"an existing claim is left alone", object(claim, mine), object(claim, others), "leave"},
+      {"a terminating child is waited for", object(deployment, mine), deleted,
+       "wait: Deployment.apps n/a is being deleted"},
+      {"a terminating claim is not created again", object(claim, mine), deleted,
+       "wait: PersistentVolumeClaim n/a is being deleted"},
       {"an account is shared with its controller", object(account, mine), object(account, others),
        "apply " + object(account, both)},
-      {"and stays as it is shared", object(account, mine), object(account, both),
+      {"a shared account stays shared", object(account, mine), object(account, both),
        "apply " + object(account, both)},
-      {"an account that is ours stays ours", object(account, mine), object(account, mine),
+      {"an owned account stays owned", object(account, mine), object(account, mine),
        "apply " + object(account, mine)},
-      {"an account without controller is taken", object(account, mine),
+      {"an account without controller is adopted", object(account, mine),
        object(account, R"([{"kind":"G","name":"h","uid":"2"}])"),
        "apply " + object(account, R"([{"kind":"G","name":"h","uid":"2"},)" + mine.substr(1))},
-      {"an account of nobody's", object(account, "[]"), object(account, "[]"),
+      {"an account without owner", object(account, "[]"), object(account, "[]"),
        "apply " + object(account, "[]")},
       {"a binding to the same role is applied", object(binding, mine, role), object(binding, mine, role),
        "apply " + object(binding, mine, role)},
       {"a binding to another role is replaced", object(binding, mine, role), object(binding, mine, other),
        "replace " + object(binding, mine, role)},
-      {"an adapter gets replicas when it is made", object(adapter, mine, R"(,"spec":{"replicas":2})"), "null",
-       "create " + object(adapter, mine, R"(,"spec":{"replicas":2})")},
-      {"and is applied without them afterwards",
+      {"an adapter gets replicas when it is created", object(adapter, mine, R"(,"spec":{"replicas":2})"),
+       "null", "create " + object(adapter, mine, R"(,"spec":{"replicas":2})")},
+      {"an existing adapter is applied without replicas",
        object(adapter, mine, R"(,"spec":{"replicas":2,"dgdRef":{"name":"g"}})"),
        object(adapter, mine, R"(,"spec":{"replicas":7})"),
        "apply " + object(adapter, mine, R"(,"spec":{"dgdRef":{"name":"g"}})")},

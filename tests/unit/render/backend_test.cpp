@@ -29,17 +29,17 @@ Result multinode(Pathway pathway, const std::string& command, const std::string&
 }
 
 const Value& container(const Result& result, const char* role) {
-  INFO(told(result.children));
+  INFO(errorsOf(result.children));
   const Value* pod = podSpecOf(result.children, role);
   REQUIRE(pod != nullptr);
   return mainContainerOf(*pod);
 }
 
-TEST_CASE("vLLM counts the GPUs that its pods get (quirk pod-Q1)") {
+TEST_CASE("vLLM counts the GPUs of its pods (pod-Q1)") {
   struct Row {
     const char* component;
     const char* container;
-    const char* local;  ///< ranks of a node, of 16
+    const char* local;  ///< ranks on each node, of 16 in total
   };
   const Row rows[] = {
       {R"("limits":{"gpu":"8"})", "", "8"},
@@ -82,7 +82,7 @@ TEST_CASE("commands of leaders and workers") {
            kGroveLeader + "|--master-port|29500|--node-rank|0",
        "sh|-c|exec python3 -m dynamo.vllm --tensor-parallel-size 16 " + mp + kGroveLeader +
            " --master-port 29500 --node-rank $((GROVE_PCLQ_POD_INDEX + 1)) --headless"},
-      {"vLLM, mp, LWS (quirk pod-Q8)", Pathway::LeaderWorkerSet, R"(["python3"])",
+      {"vLLM, mp, LWS (pod-Q8)", Pathway::LeaderWorkerSet, R"(["python3"])",
        R"(["-m","dynamo.vllm","--tensor-parallel-size","16"])", kVersioned,
        "python3|-m|dynamo.vllm|--tensor-parallel-size|16|--distributed-executor-backend|mp|--nnodes|2|--"
        "master-addr|"
@@ -93,7 +93,7 @@ TEST_CASE("commands of leaders and workers") {
        R"(["--tensor-parallel-size","16","--kv","{\"a\": \"b\"}"])", kOld,
        R"(/bin/sh|-c|ray start --head --port=6379 && python3 -m dynamo.vllm --tensor-parallel-size 16 --kv "{\"a\": \"b\"}" --distributed-executor-backend ray)",
        "/bin/sh|-c|ray start --address=$LWS_LEADER_ADDRESS:6379 --block"},
-      {"vLLM, Ray, shell (quirk pod-Q12)", Pathway::Grove, R"(["sh","-c"])",
+      {"vLLM, Ray, shell (pod-Q12)", Pathway::Grove, R"(["sh","-c"])",
        R"(["python3 -m dynamo.vllm --tensor-parallel-size 16"])", kOld,
        R"(/bin/sh|-c|ray start --head --port=6379 && sh -c "python3 -m dynamo.vllm )"
        R"(--distributed-executor-backend ray --tensor-parallel-size 16")",
@@ -113,7 +113,7 @@ TEST_CASE("commands of leaders and workers") {
        "--data-parallel-size-local 4 --data-parallel-start-rank $(( 4 * $((GROVE_PCLQ_POD_INDEX + 1)) )) "
        "--data-parallel-address " +
            kGroveLeader + " --data-parallel-rpc-port 13445"},
-      {"vLLM, data parallel, LWS (quirk pod-Q9)", Pathway::LeaderWorkerSet, R"(["sh","-c"])",
+      {"vLLM, data parallel, LWS (pod-Q9)", Pathway::LeaderWorkerSet, R"(["sh","-c"])",
        R"(["python3 -m dynamo.vllm -dp 16"])", kVersioned,
        "sh|-c|python3 -m dynamo.vllm --data-parallel-hybrid-lb --data-parallel-size-local 8 "
        "--data-parallel-start-rank 0 --data-parallel-address $LWS_LEADER_ADDRESS --data-parallel-rpc-port "
@@ -121,7 +121,7 @@ TEST_CASE("commands of leaders and workers") {
        "sh|-c|python3 -m dynamo.vllm --data-parallel-hybrid-lb --data-parallel-size-local 8 "
        "--data-parallel-start-rank $(( 8 * LWS_WORKER_INDEX )) --data-parallel-address $LWS_LEADER_ADDRESS "
        "--data-parallel-rpc-port 13445 -dp 16"},
-      {"vLLM, mp, all in a shell's command (quirk pod-Q31)", Pathway::Grove,
+      {"vLLM, mp, all in a shell's command (pod-Q31)", Pathway::Grove,
        R"(["/bin/sh","-c","exec python3 -m dynamo.vllm --tensor-parallel-size 16 $0"])", R"(["--x"])",
        kVersioned,
        "/bin/sh|-c|exec python3 -m dynamo.vllm " + mp + kGroveLeader +
@@ -129,13 +129,13 @@ TEST_CASE("commands of leaders and workers") {
        "/bin/sh|-c|exec python3 -m dynamo.vllm " + mp + kGroveLeader +
            " --master-port 29500 --node-rank $((GROVE_PCLQ_POD_INDEX + 1)) --headless --tensor-parallel-size "
            "16 $0|--x"},
-      {"vLLM, mp, all in the command (quirk pod-Q31)", Pathway::LeaderWorkerSet,
+      {"vLLM, mp, all in the command (pod-Q31)", Pathway::LeaderWorkerSet,
        R"(["python3","-m","dynamo.vllm","-tp","16"])", R"(["--x"])", kVersioned,
        "python3|-m|dynamo.vllm|-tp|16|--x|--distributed-executor-backend|mp|--nnodes|2|--master-addr|"
        "$(LWS_LEADER_ADDRESS)|--master-port|29500|--node-rank|0",
        "sh|-c|exec python3 -m dynamo.vllm -tp 16 --x " + mp +
            "$LWS_LEADER_ADDRESS --master-port 29500 --node-rank $(LWS_WORKER_INDEX) --headless"},
-      {"vLLM, mp, behind a launcher", Pathway::LeaderWorkerSet, R"(["env","A=b c","python3"])",
+      {"vLLM, mp, after a launcher", Pathway::LeaderWorkerSet, R"(["env","A=b c","python3"])",
        R"(["-m","dynamo.vllm","-tp","16"])", kVersioned,
        "env|A=b c|python3|-m|dynamo.vllm|-tp|16|--distributed-executor-backend|mp|--nnodes|2|--master-addr|"
        "$(LWS_LEADER_ADDRESS)|--master-port|29500|--node-rank|0",
@@ -162,7 +162,7 @@ TEST_CASE("commands of leaders and workers") {
        "sh|-c|exec python3 -m dynamo.sglang --x \"it's\" --dist-init-addr $LWS_LEADER_ADDRESS:29500 --nnodes "
        "2 "
        "--node-rank $(LWS_WORKER_INDEX)"},
-      {"no engine known", Pathway::Grove, R"(["java"])", R"(["-jar","x"])", kVersioned, "java|-jar|x",
+      {"unknown engine", Pathway::Grove, R"(["java"])", R"(["-jar","x"])", kVersioned, "java|-jar|x",
        "java|-jar|x"},
   };
   for (const Row& row : rows) {
@@ -222,10 +222,9 @@ TEST_CASE("probes, environment and helpers of multinode workers") {
 
   const Result dataParallel = multinode(Pathway::Grove, R"(["python3"])",
                                         R"(["-m","dynamo.vllm","--data-parallel-size","16"])", kVersioned);
-  CHECK(json::find(*podSpecOf(dataParallel.children, "worker"), "initContainers") ==
-        nullptr);  // quirk pod-Q17
+  CHECK(json::find(*podSpecOf(dataParallel.children, "worker"), "initContainers") == nullptr);  // pod-Q17
 
-  // No flags find a place: a leader by itself listens for nobody.
+  // The flags cannot be inserted, so the leader runs alone without a listener.
   json::Document script = graphOf(
       R"({"componentType":"worker","backendFramework":"vllm","multinode":{"nodeCount":2},"resources":{"limits":{"gpu":"8"}},"extraPodSpec":{"mainContainer":{"command":["./start.sh"],"args":["-tp","16","vllm"]}}})",
       kVersioned);
@@ -236,7 +235,7 @@ TEST_CASE("probes, environment and helpers of multinode workers") {
 
   const Result own = multinode(Pathway::Grove, R"(["python3"])", R"(["-m","dynamo.vllm"])", kVersioned,
                                R"(,"envs":[{"name":"VLLM_NIXL_SIDE_CHANNEL_HOST","value":"mine"}])");
-  const std::string env = envOf(container(own, "leader"));  // quirk pod-Q2
+  const std::string env = envOf(container(own, "leader"));  // pod-Q2
   CHECK(env.find("VLLM_NIXL_SIDE_CHANNEL_HOST=mine") != std::string::npos);
   CHECK(env.find("status.podIP") == std::string::npos);
 }
@@ -253,7 +252,7 @@ TEST_CASE("TensorRT-LLM") {
         std::string::npos);
   CHECK(leader.find("-x CUDA_VISIBLE_DEVICES -x CUSTOM_VAR -x DYN_COMPONENT ") != std::string::npos);
   CHECK(leader.find(" -x PATH -x ") == leader.rfind(" -x PATH -x "));
-  // quirk pod-Q18
+  // pod-Q18
   CHECK(leader.ends_with(R"(bash -c 'trtllm-llmapi-launch python3 -m dynamo.trtllm --x '"'"'a'"'"'')"));
   CHECK(leader.find("getent") == std::string::npos);
   const std::string worker = commandOf(container(grove, "worker"));
@@ -301,7 +300,7 @@ TEST_CASE("the GPU count of TensorRT-LLM") {
   }
 }
 
-TEST_CASE("the cache of vLLM (quirk pod-Q4)") {
+TEST_CASE("the cache of vLLM (pod-Q4)") {
   const auto env = [](const char* mounts) {
     json::Document graph = graphOf(
         std::string{

@@ -1,5 +1,4 @@
-// What a rendering returns, besides the content of children: who owns their memory, their keys, what a
-// controller does with them, and in which order.
+// The result of a rendering besides the content of children: memory, keys, policies and order.
 #include "common/render/children.h"
 
 #include <algorithm>
@@ -23,11 +22,12 @@ using json::Value;
 constexpr Pathway kPathways[] = {Pathway::Grove, Pathway::LeaderWorkerSet, Pathway::Deployment};
 constexpr const char* kUid = "0b5d4f1e-0000-4000-8000-000000000001";
 
-/// A configuration with which every kind of child is made.
+/// A configuration that enables every kind of child.
 Setup everything(Pathway pathway) {
   Setup setup{pathway};
   setup.config.rbac.plannerClusterRoleName = "planner";
   setup.config.rbac.eppClusterRoleName = "epp";
+  setup.config.rbac.dgdrProfilingClusterRoleName = "profiling";
   setup.config.checkpoint.enabled = true;
   setup.config.ingress.controllerClassName = "nginx";
   setup.config.ingress.virtualServiceGateway = "mesh/gateway";
@@ -39,10 +39,10 @@ std::string textOf(const Children& children) {
   for (const Child& child : children.items) {
     text += k8s::toText(child.key) + ' ' + child.service + ' ' + json::dump(child.object) + '\n';
   }
-  return text + told(children);
+  return text + errorsOf(children);
 }
 
-/// One graph that asks for a child of nearly every kind.
+/// A graph with a child of nearly every kind.
 json::Document graphOfAll() {
   return parsed(
       R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment","metadata":{"name":"g",)"
@@ -58,10 +58,10 @@ json::Document graphOfAll() {
       R"("mainContainer":{"image":"i","command":["python3"],"args":["-m","dynamo.vllm","--model","m"]}}}}}})");
 }
 
-TEST_CASE("children stay when all that they were made of is gone") {
+TEST_CASE("children stay valid after their inputs are freed") {
   std::size_t made = 0;
   const auto check = [&](const Value& object, Pathway pathway) {
-    // The input lies in memory that is overwritten; configuration and facts are freed.
+    // The input is overwritten, and configuration and facts are freed.
     std::vector<char> memory(std::size_t{1} << 20U);
     json::Allocator allocator{memory.data(), memory.size()};
     const std::size_t room = allocator.Capacity();
@@ -91,7 +91,7 @@ TEST_CASE("children stay when all that they were made of is gone") {
   CHECK(made > 1000);
 }
 
-TEST_CASE("every child has its object's key and what its kind says") {
+TEST_CASE("every child has its object's key and the policy of its kind") {
   std::map<std::string, Policy> policies;
   for (const Pathway pathway : kPathways) {
     const Setup setup = everything(pathway);
@@ -137,7 +137,7 @@ TEST_CASE("every child has its object's key and what its kind says") {
   CHECK((policies == wanted));
 }
 
-TEST_CASE("an object of another kind, or of another group, is left alone") {
+TEST_CASE("an object of another kind or group has no children") {
   for (const k8s::ObjectKey& key : {k8s::ObjectKey{"", "v1", "Secret", "ns", "a"},
                                     k8s::ObjectKey{"serving.knative.dev", "v1", "Service", "ns", "a"},
                                     k8s::ObjectKey{"", "v1", "Deployment", "ns", "a"}}) {
@@ -145,7 +145,7 @@ TEST_CASE("an object of another kind, or of another group, is left alone") {
   }
 }
 
-TEST_CASE("children are created in the order in which they need each other") {
+TEST_CASE("children are created in the order of their dependencies") {
   const auto order = [](const Children& children) {
     std::string text;
     for (const std::size_t i : creationOrder(children)) {
@@ -156,11 +156,11 @@ TEST_CASE("children are created in the order in which they need each other") {
   };
   const json::Document graph = graphOfAll();
   const Children grove = renderGraph(graph, everything(Pathway::Grove).context(), {});
-  CHECK(told(grove).empty());
+  CHECK(errorsOf(grove).empty());
   const std::string access =
-      "ServiceAccount planner-serviceaccount\nRoleBinding planner-serviceaccount-binding\n"
-      "ServiceAccount epp-serviceaccount\nRoleBinding epp-serviceaccount-binding\n"
+      "ServiceAccount planner-serviceaccount\nServiceAccount epp-serviceaccount\n"
       "ServiceAccount g-k8s-service-discovery\nRole g-k8s-service-discovery-role\n"
+      "RoleBinding planner-serviceaccount-binding\nRoleBinding epp-serviceaccount-binding\n"
       "RoleBinding g-k8s-service-discovery-binding\n"
       "PersistentVolumeClaim c\nConfigMap g-epp-config\n";
   const std::string got = order(grove);
@@ -176,17 +176,18 @@ TEST_CASE("children are created in the order in which they need each other") {
       R"("modelRef":{"name":"m"},"ingress":{"enabled":true,"host":"h","ingressControllerClassName":"c"},)"
       R"("extraPodSpec":{"mainContainer":{"image":"i","command":["run"],"args":["x"]}}}})");
   const Children sets = renderComponentDeployment(component, everything(Pathway::LeaderWorkerSet).context());
-  CHECK(told(sets).empty());
+  CHECK(errorsOf(sets).empty());
   CHECK(order(sets) ==
         "ServiceAccount w-k8s-service-discovery\nRole w-k8s-service-discovery-role\n"
         "RoleBinding w-k8s-service-discovery-binding\nService w\nService dynamo-model-62c66a7a\n"
         "PodGroup w-0\nPodGroup w-1\nLeaderWorkerSet w-0\nLeaderWorkerSet w-1\nIngress w\n");
 }
 
-TEST_CASE("children that will be created have owners that the API server has stored") {
+TEST_CASE("children to create have owners with the uids of stored objects") {
   const std::string refused =
-      "metadata.uid: Required value: children are created for objects that the API server has stored: their "
-      "owner has a uid\n";
+      "E render.owner-uid metadata.uid: Required value: the owner must have a uid, because children are "
+      "created only "
+      "for stored objects\n";
   for (json::Document& object : goldenObjects()) {
     auto& allocator = object.GetAllocator();
     for (const Pathway pathway : kPathways) {
@@ -195,7 +196,8 @@ TEST_CASE("children that will be created have owners that the API server has sto
       online.online = true;
       const Children without = childrenOf(object, online);
       CHECK(without.items.empty());
-      CHECK(told(without) == refused);
+      REQUIRE(without.errors.size() == 1);
+      CHECK("E " + without.errors[0].rule + ' ' + errorsOf(without) == refused);
       CHECK_FALSE(childrenOf(object, setup.context()).items.empty());
 
       Value stored = json::copy(object, allocator);
@@ -203,7 +205,7 @@ TEST_CASE("children that will be created have owners that the API server has sto
       const bool graph = json::findText(&stored, "kind") == api::kDynamoGraphDeployment;
       const Children with = graph ? renderGraph(stored, online, {}) : childrenOf(stored, online);
       CHECK_FALSE(with.items.empty());
-      CHECK(told(with).find("metadata.uid") == std::string::npos);
+      CHECK(errorsOf(with).find("metadata.uid") == std::string::npos);
       for (const Child& child : with.items) {
         const Value* owners = json::find(json::find(child.object, "metadata"), "ownerReferences");
         if (owners != nullptr) CHECK(json::findText(&(*owners)[0], "uid") == kUid);
@@ -212,7 +214,7 @@ TEST_CASE("children that will be created have owners that the API server has sto
   }
 }
 
-TEST_CASE("component deployments that are not stored yet have no children online") {
+TEST_CASE("component deployments that are not stored yet have no children in a cluster") {
   const Setup setup{Pathway::LeaderWorkerSet};
   Context online = setup.context();
   online.online = true;
@@ -220,7 +222,7 @@ TEST_CASE("component deployments that are not stored yet have no children online
   CHECK(std::none_of(children.items.begin(), children.items.end(), [](const Child& child) {
     return child.stage == Stage::Workloads && child.key.kind != api::kDynamoComponentDeployment;
   }));
-  CHECK(told(children).find("spec.services[Front]: Required value: children are created") !=
+  CHECK(errorsOf(children).find("spec.services[Front]: Required value: the owner must have a uid") !=
         std::string::npos);
 }
 

@@ -1,4 +1,4 @@
-// Facts as renderings look them up, what is recorded of it, and what a change of facts concerns.
+// Facts of the cluster: lookups by renderings, the record of lookups, and changes.
 #include "common/render/fact_index.h"
 
 #include <catch2/catch.hpp>
@@ -32,7 +32,7 @@ std::string textOf(std::span<const std::string> names) {
   return text;
 }
 
-TEST_CASE("an API is unknown until somebody tells, and absent once discovery has run without it") {
+TEST_CASE("an API is unknown before discovery and absent if discovery has not found it") {
   Facts facts;
   CHECK_FALSE(facts.api(Api::Grove).has_value());
   facts.setApi(Api::LeaderWorkerSet, true);
@@ -69,7 +69,7 @@ TEST_CASE("pathways before and after discovery") {
   }
 }
 
-TEST_CASE("pull secrets come and go") {
+TEST_CASE("pull secrets are added and removed") {
   Facts facts;
   facts.addPullSecrets("ns", "r.io", {"b", "a", "b"});
   facts.addPullSecrets("ns", "r.io", {"c"});
@@ -84,7 +84,7 @@ TEST_CASE("pull secrets come and go") {
   CHECK(textOf(facts.pullSecrets("ns", "s.io")).empty());
 }
 
-TEST_CASE("the account of components is the smallest name (quirk child-Q37)") {
+TEST_CASE("the account of components is the smallest name (child-Q37)") {
   Facts facts;
   CHECK(facts.componentAccount("ns").empty());
   facts.addComponentAccount("ns", "b");
@@ -97,7 +97,7 @@ TEST_CASE("the account of components is the smallest name (quirk child-Q37)") {
   CHECK(facts.componentAccount("ns").empty());
 }
 
-TEST_CASE("checkpoints are found by name and by label, of several the smallest name") {
+TEST_CASE("checkpoints are found by name and by label; the smallest name counts") {
   Facts facts;
   facts.setCheckpoint({"ns", "b", "h1", "h1", true});
   facts.setCheckpoint({"ns", "a", "h1", "h1", false});
@@ -105,10 +105,10 @@ TEST_CASE("checkpoints are found by name and by label, of several the smallest n
   REQUIRE(facts.checkpointWithHash("ns", "h1") != nullptr);
   CHECK(facts.checkpointWithHash("ns", "h1")->name == "a");
   CHECK(facts.checkpointWithHash("other", "h1") == nullptr);
-  CHECK(facts.checkpointWithHash("ns", "h2") == nullptr);  // without the label it is known by name only
+  CHECK(facts.checkpointWithHash("ns", "h2") == nullptr);  // without the label it is only found by name
   CHECK(facts.checkpointWithHash("ns", "") == nullptr);
   CHECK(facts.checkpointNamed("ns", "c")->hash == "h2");
-  facts.setCheckpoint({"ns", "a", "h3", "h3", true});  // takes the place of the old one
+  facts.setCheckpoint({"ns", "a", "h3", "h3", true});  // replaces the old one
   CHECK(facts.checkpointWithHash("ns", "h1")->name == "b");
   CHECK(facts.checkpointWithHash("ns", "h3")->name == "a");
   facts.removeCheckpoint("ns", "b");
@@ -116,7 +116,7 @@ TEST_CASE("checkpoints are found by name and by label, of several the smallest n
   CHECK(facts.checkpointNamed("ns", "b") == nullptr);
 }
 
-TEST_CASE("what differs between facts") {
+TEST_CASE("changed keys of facts") {
   Facts before;
   before.setApi(Api::Grove, true);
   before.addPullSecrets("ns", "r.io", {"a"});
@@ -125,14 +125,14 @@ TEST_CASE("what differs between facts") {
   before.setCheckpoint({"ns", "c", "h", "h", false});
   CHECK(changed(before, before).empty());
   Facts after = before;
-  SECTION("only what a lookup could see") {
+  SECTION("only changes that a lookup could see") {
     after.addComponentAccount("ns", "c");
     after.addPullSecrets("ns", "r.io", {"a"});
     after.setCheckpoint({"ns", "c", "h", "h", false});
     after.setCheckpoint({"ns", "d", "h", "", false});
     CHECK(textOf(changed(before, after)) == "checkpoint ns/d\n");
   }
-  SECTION("each kind") {
+  SECTION("every kind of fact") {
     after.setApi(Api::KaiScheduler, true);
     after.removePullSecret("ns", "a");
     after.addPullSecrets("ns", "r.io", {"b"});
@@ -146,24 +146,24 @@ TEST_CASE("what differs between facts") {
     CHECK(textOf(changed(before, after)) == keys);
     CHECK(textOf(changed(after, before)) == keys);
   }
-  SECTION("discovery that finds nothing more") {
+  SECTION("discovery without further APIs") {
     after.setDiscovered();
     CHECK(textOf(changed(before, after)) == "api /inferencePool\napi /kaiScheduler\napi /leaderWorkerSet\n");
   }
 }
 
-TEST_CASE("a rendering records what it looked up, found or not") {
+TEST_CASE("a rendering records its lookups, found or not") {
   struct Row {
     const char* what;
     const char* service;
     const char* annotations;
-    std::optional<bool> configured;  ///< Grove, LeaderWorkerSet and KAI alike
+    std::optional<bool> configured;  ///< the setting of Grove, LeaderWorkerSet and KAI
     const char* keys;
   };
   const char* const none = "{}";
   const Row rows[] = {
-      {"nothing decided: the APIs", "{}", none, {}, "api /grove\napi /kaiScheduler\n"},
-      {"the configuration decides", "{}", none, true, ""},
+      {"without settings the APIs are looked up", "{}", none, {}, "api /grove\napi /kaiScheduler\n"},
+      {"with settings nothing is looked up", "{}", none, true, ""},
       {"an image's registry", R"({"extraPodSpec":{"mainContainer":{"image":"nvcr.io/x:1"}}})", none, true,
        "pullSecrets ns/nvcr.io\n"},
       {"a sidecar's registry", R"({"frontendSidecar":{"image":"x:1"}})", none, true,
@@ -172,7 +172,7 @@ TEST_CASE("a rendering records what it looked up, found or not") {
        R"({"annotations":{"nvidia.com/disable-image-pull-secret-discovery":"true"},"extraPodSpec":)"
        R"({"mainContainer":{"image":"nvcr.io/x:1"}}})",
        none, true, ""},
-      {"a scheduler of the user's decides",
+      {"with the user's scheduler KAI is not looked up",
        R"({"extraPodSpec":{"schedulerName":"mine"}})",
        none,
        {},
@@ -182,22 +182,22 @@ TEST_CASE("a rendering records what it looked up, found or not") {
       {"a checkpoint by its identity",
        R"({"checkpoint":{"enabled":true,"identity":{"model":"meta-llama/Llama-2-7b-hf","backendFramework":"vllm"}}})",
        none, true, "checkpointHash ns/96429b2725761a09\n"},
-      {"an annotation decides on Grove; the account has a name with discovery by Kubernetes",
+      {"an annotation disables Grove; with discovery by Kubernetes the account has a name",
        "{}",
        R"({"nvidia.com/enable-grove":"false"})",
        {},
        ""},
-      {"an account is asked for where nobody names one",
+      {"an account is looked up where none is named",
        "{}",
        R"({"nvidia.com/enable-grove":"False","nvidia.com/dynamo-discovery-backend":"etcd"})",
        {},
        "account ns/\n"},
-      {"several nodes without Grove ask for LeaderWorkerSets",
+      {"several nodes without Grove look up LeaderWorkerSets",
        R"({"multinode":{"nodeCount":2}})",
        R"({"nvidia.com/enable-grove":"false"})",
        {},
        "api /leaderWorkerSet\n"},
-      {"LeaderWorkerSets that are turned off are not asked for", R"({"multinode":{"nodeCount":2}})",
+      {"disabled LeaderWorkerSets are not looked up", R"({"multinode":{"nodeCount":2}})",
        R"({"nvidia.com/enable-grove":"false"})", false, ""},
   };
   for (const Row& row : rows) {
@@ -216,12 +216,12 @@ TEST_CASE("a rendering records what it looked up, found or not") {
 
 // ---- Laws over many objects
 
-/// Something of the cluster changes.
+/// Applies a random change of the cluster.
 void change(Facts& facts, const FactKeys& lookedUp, std::mt19937_64& random) {
   const auto below = [&](std::size_t bound) {
     return std::uniform_int_distribution<std::size_t>{0, bound - 1}(random);
   };
-  // Half of the changes are of what was looked up, half of what stands beside it.
+  // Half of the changes concern looked-up facts, the other half similar facts.
   FactKey key;
   if (!lookedUp.empty() && below(2) == 0) {
     key = *std::next(lookedUp.begin(), static_cast<std::ptrdiff_t>(below(lookedUp.size())));
@@ -261,11 +261,11 @@ void change(Facts& facts, const FactKeys& lookedUp, std::mt19937_64& random) {
 std::string textOf(const Children& children) {
   std::string text;
   for (const Child& child : children.items) text += json::dump(child.object) + '\n';
-  return text + told(children);
+  return text + errorsOf(children);
 }
 
-/// Facts in which the answer for `key` is another than in `facts`.
-Facts otherwise(Facts facts, const FactKey& key) {
+/// `facts` with another value for `key`.
+Facts withOtherValue(Facts facts, const FactKey& key) {
   switch (key.kind) {
     case FactKind::Api:
       for (std::size_t i = 0; i < kApiNames.size(); ++i) {
@@ -290,16 +290,16 @@ Facts otherwise(Facts facts, const FactKey& key) {
 }
 
 struct Tally {
-  int concerned = 0;    ///< changes that the rendering looked up
-  int unconcerned = 0;  ///< changes that it did not
-  int moved = 0;        ///< changes that gave other children
+  int concerned = 0;    ///< changes of facts that the rendering looked up
+  int unconcerned = 0;  ///< changes of other facts
+  int moved = 0;        ///< changes with different children
 };
 
 void checkLaws(const Value& object, std::uint64_t seed, Tally& tally) {
   std::mt19937_64 random{seed};
   Setup setup;
   setup.config.checkpoint.enabled = true;
-  if (seed % 3 != 0) setup.config.orchestrators = {};  // the facts decide
+  if (seed % 3 != 0) setup.config.orchestrators = {};  // the facts select the orchestrators
   FactKeys lookedUp;
   const auto rendered = [&](const Facts& facts, FactKeys* keys) {
     return textOf(childrenOf(object, {setup.config, setup.defaults, {facts, keys}}));
@@ -323,13 +323,13 @@ void checkLaws(const Value& object, std::uint64_t seed, Tally& tally) {
     wanted = got;
   }
   for (const FactKey& key : lookedUp) {
-    if (!changed(facts, otherwise(facts, key)).contains(key)) {
+    if (!changed(facts, withOtherValue(facts, key)).contains(key)) {
       FAIL("no change of facts reaches " << textOf(FactKeys{key}));
     }
   }
 }
 
-TEST_CASE("a change of facts that a rendering has not looked up never changes its children") {
+TEST_CASE("a change of facts that a rendering did not look up never changes its children") {
   Tally tally;
   const std::vector<json::Document> golden = goldenObjects();
   for (std::uint64_t seed = 0; seed < 20 * golden.size(); ++seed) {

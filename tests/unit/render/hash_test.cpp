@@ -1,4 +1,4 @@
-// Hashes equal the reference's.
+// Hashes equal those of the reference.
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -14,7 +14,7 @@ std::string hashOfServices(const std::string& services) {
   return workerHash(graph);
 }
 
-TEST_CASE("worker hash: the vectors of the reference") {
+TEST_CASE("worker hash: values of the reference") {
   struct Row {
     const char* services;
     const char* hash;
@@ -48,7 +48,7 @@ TEST_CASE("worker hash: the vectors of the reference") {
   }
 }
 
-TEST_CASE("worker hash: what counts and what does not") {
+TEST_CASE("worker hash: fields that count and fields that do not") {
   const auto with = [](const char* member) {
     return hashOfServices(std::string{R"({"w":{"componentType":"worker")"} + member + "}}");
   };
@@ -86,7 +86,7 @@ TEST_CASE("worker hash: what counts and what does not") {
   }
 }
 
-TEST_CASE("worker hash: Go's own way of writing JSON") {
+TEST_CASE("worker hash: JSON as Go writes it") {
   const json::Document graph = parsed(
       R"({"spec":{"services":{"w":{"componentType":"decode","extraPodSpec":{"mainContainer":{"name":"main"},
       "nodeSelector":{"gpu":"true"},"containers":[],"hostNetwork":false,"securityContext":{}},

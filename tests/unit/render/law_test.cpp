@@ -1,6 +1,6 @@
-// Law 4 of common/decisions.md over generated objects: what is rendered does not depend on whether, and how
-// often, admission has filled an object in. And: an object that admission made and accepted is accepted
-// again. DYNAMO_LAW_OBJECTS sets how many.
+// Law 4 of common/decisions.md over generated objects: the children do not depend on whether, or how often,
+// admission has defaulted an object. Also, an object that admission defaulted and accepted is accepted again.
+// DYNAMO_LAW_OBJECTS sets the number of objects.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -47,7 +47,7 @@ config::OperatorConfig configFor(Pathway pathway) {
   return config;
 }
 
-/// An operator whose components run in one kind of workload.
+/// An operator that runs all components in one kind of workload.
 struct Operator {
   admission::Settings settings;
 
@@ -55,7 +55,8 @@ struct Operator {
 
   Value admit(const Value& request, const Value* old, Allocator& allocator) const {
     Value object = json::copy(request, allocator);
-    defaults::applyDefaults(object, old, {settings.defaults, settings.config, "1.0.0", "ns"}, allocator);
+    defaults::applyComponentDefaults(object, old, {settings.defaults, settings.config, "1.0.0", "ns"},
+                                     allocator);
     return object;
   }
 
@@ -80,7 +81,7 @@ const Operator& operatorOf(std::uint64_t seed) {
   return kOperators[seed % 3];
 }
 
-/// The first place where two values differ, with both; empty when they are equal.
+/// The path of the first difference with both values; empty when they are equal.
 std::string difference(const Value& wanted, const Value& got, const std::string& path) {
   if (json::equal(wanted, got)) return {};
   if (wanted.IsObject() && got.IsObject()) {
@@ -109,7 +110,7 @@ std::string nameOfChild(const Child& child) {
   return std::string{json::findText(&child.object, "kind")} + " " + std::string{nameOf(child.object)};
 }
 
-std::string told(const Errors& errors) {
+std::string textOf(const Errors& errors) {
   std::string text;
   for (const auto& error : errors) text += error.message() + "\n";
   return text;
@@ -127,8 +128,8 @@ std::string difference(const Children& wanted, const Children& got) {
   if (wanted.items.size() > got.items.size())
     return nameOfChild(wanted.items[got.items.size()]) + " is missing";
   if (wanted.items.size() < got.items.size()) return nameOfChild(got.items[wanted.items.size()]) + " is new";
-  if (told(wanted.errors) != told(got.errors)) {
-    return "errors:\nwanted " + told(wanted.errors) + "got    " + told(got.errors);
+  if (textOf(wanted.errors) != textOf(got.errors)) {
+    return "errors:\nwanted " + textOf(wanted.errors) + "got    " + textOf(got.errors);
   }
   return {};
 }
@@ -143,7 +144,7 @@ Value schemaDefaults(const Value& object, Allocator& allocator) {
   Value made = json::copy(object, allocator);
   const schema::Node* node =
       schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));
-  schema::applyDefaults(*node->member("spec"), *json::find(made, "spec"), allocator);
+  schema::applySchemaDefaults(*node->member("spec"), *json::find(made, "spec"), allocator);
   return made;
 }
 
@@ -154,7 +155,7 @@ void forEachObject(Taste taste, std::uint64_t count, Check&& check) {
     Allocator allocator{memory.data(), memory.size()};
     GraphGenerator generator{seed, allocator, taste};
     Value manifest = seed % 4 == 3 ? generator.component() : generator.graph();
-    // What is rendered has a name.
+    // An object must have a name to be rendered.
     Value& metadata = *json::find(manifest, "metadata");
     if (json::remove(metadata, "generateName")) {
       json::set(metadata, "name", json::string("made", allocator), allocator);
@@ -163,7 +164,7 @@ void forEachObject(Taste taste, std::uint64_t count, Check&& check) {
   }
 }
 
-TEST_CASE("law 4: an object renders the same before admission, after it and after it was derived afresh") {
+TEST_CASE("law 4: an object has the same children before admission, after it and after renewed defaults") {
   std::uint64_t children = 0;
   std::uint64_t clean = 0;
   forEachObject(
@@ -182,7 +183,7 @@ TEST_CASE("law 4: an object renders the same before admission, after it and afte
         const Value derived = op.admit(again, &stored, allocator);
         requireSame("derived afresh", seed, op.render(derived), wanted, manifest);
 
-        if (seed / 12 % 2 != 0) return;  // half of them, for the sake of time
+        if (seed / 12 % 2 != 0) return;  // half of the objects, to save time
         Value edited = json::copy(stored, allocator);
         Value written = json::copy(bypassed, allocator);
         GraphGenerator twin = generator;
@@ -196,7 +197,7 @@ TEST_CASE("law 4: an object renders the same before admission, after it and afte
   CHECK(clean > objects() / 4);
 }
 
-TEST_CASE("what admission made and accepted is accepted again") {
+TEST_CASE("an object that admission defaulted and accepted is accepted again") {
   std::uint64_t accepted = 0;
   forEachObject(Taste::Plausible, objects() / 4,
                 [&](std::uint64_t seed, GraphGenerator&, const Value& manifest, Allocator& allocator) {
@@ -204,7 +205,7 @@ TEST_CASE("what admission made and accepted is accepted again") {
                   const auto requireAccepted = [&](const char* what, const Value& object, const Value* old) {
                     const auto errors = op.refusals(object, old);
                     if (!errors.empty())
-                      FAIL(what << ", seed " << seed << "\n" << told(errors) << json::dump(object));
+                      FAIL(what << ", seed " << seed << "\n" << textOf(errors) << json::dump(object));
                   };
                   const Value stored = op.admit(manifest, nullptr, allocator);
                   const bool good = op.refusals(stored, nullptr).empty();
@@ -212,8 +213,8 @@ TEST_CASE("what admission made and accepted is accepted again") {
                   if (op.refusals(bypassed, nullptr).empty() != good) {
                     FAIL("admission changes the verdict, seed "
                          << seed << "\n"
-                         << told(op.refusals(bypassed, nullptr)) << "admitted:\n"
-                         << told(op.refusals(stored, nullptr)) << json::dump(manifest));
+                         << textOf(op.refusals(bypassed, nullptr)) << "admitted:\n"
+                         << textOf(op.refusals(stored, nullptr)) << json::dump(manifest));
                   }
                   if (!good) return;
                   ++accepted;

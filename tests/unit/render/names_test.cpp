@@ -9,7 +9,7 @@
 namespace dynamo::render::test {
 namespace {
 
-TEST_CASE("labels of discovery's access are shortened, its names are not") {
+TEST_CASE("labels of discovery's access objects are shortened, names are not") {
   const std::string suffix = "-k8s-service-discovery";
   struct Row {
     std::size_t length;
@@ -53,7 +53,7 @@ TEST_CASE("hosts of an Ingress") {
   }
 }
 
-TEST_CASE("registries of images and of pull secrets (quirk pod-Q28)") {
+TEST_CASE("registries of images and of pull secrets (pod-Q28)") {
   struct Row {
     const char* image;
     const char* registry;

@@ -15,20 +15,20 @@ std::string dumpAt(const Value& root, std::initializer_list<const char*> path) {
   return at == nullptr ? "-" : json::dump(*at);
 }
 
-/// The main container's member, or the pod's, after rendering `service`.
+/// A member of the main container or of the pod after rendering `service`.
 std::string mainOf(const char* service, std::initializer_list<const char*> path) {
   json::Document graph = graphOf(service);
   const Children children = rendered(Setup{}, graph);
-  INFO(told(children));
+  INFO(errorsOf(children));
   const Value* pod = podSpecOf(children, "main");
-  return pod == nullptr ? told(children) : dumpAt(mainContainerOf(*pod), path);
+  return pod == nullptr ? errorsOf(children) : dumpAt(mainContainerOf(*pod), path);
 }
 std::string podOf(const char* service, std::initializer_list<const char*> path,
                   const Setup& setup = Setup{}) {
   json::Document graph = graphOf(service);
   const Children children = rendered(setup, graph);
   const Value* pod = podSpecOf(children, "main");
-  return pod == nullptr ? told(children) : dumpAt(*pod, path);
+  return pod == nullptr ? errorsOf(children) : dumpAt(*pod, path);
 }
 
 constexpr const char* kCommonEnv =
@@ -81,7 +81,7 @@ TEST_CASE("environment of each component type, sorted") {
   }
 }
 
-TEST_CASE("layers of the environment: service, graph, main container, defaults") {
+TEST_CASE("precedence of the environment: service, graph, main container, defaults") {
   json::Document graph = parsed(
       R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment","metadata":{"name":"g","namespace":"ns"},
       "spec":{"envs":[{"name":"A","value":"graph"},{"name":"B","value":"graph"},{"name":"C","value":"graph"}],
@@ -96,7 +96,7 @@ TEST_CASE("layers of the environment: service, graph, main container, defaults")
         "POD_UID=(metadata.uid)");
 }
 
-TEST_CASE("the user's fields over the defaults of the type") {
+TEST_CASE("the user's fields override the defaults of the type") {
   struct Row {
     const char* name;
     const char* service;
@@ -136,11 +136,11 @@ TEST_CASE("the user's fields over the defaults of the type") {
        R"({"componentType":"worker","extraPodSpec":{"mainContainer":{"livenessProbe":{"tcpSocket":{"port":8080}}}}})",
        {"livenessProbe"},
        R"({"periodSeconds":5,"timeoutSeconds":4,"failureThreshold":1,"tcpSocket":{"port":8080}})"},
-      {"startup probe whole",
+      {"the user's startup probe replaces the default",
        R"({"componentType":"worker","extraPodSpec":{"mainContainer":{"startupProbe":{"failureThreshold":5}}}})",
        {"startupProbe"},
        R"({"failureThreshold":5})"},
-      {"ports whole",
+      {"the user's ports replace the default",
        R"({"componentType":"worker","extraPodSpec":{"mainContainer":{"ports":[{"containerPort":1}]}}})",
        {"ports"},
        R"([{"containerPort":1}])"},
@@ -148,40 +148,40 @@ TEST_CASE("the user's fields over the defaults of the type") {
        R"({"resources":{"requests":{"cpu":"1000m","custom":{"x/y":"1024"}},"limits":{"memory":"1024Mi","gpu":"2","gpuType":"gpu.intel.com/xe"}}})",
        {"resources"},
        R"({"requests":{"cpu":"1","x/y":"1024"},"limits":{"memory":"1Gi","gpu.intel.com/xe":"2"}})"},
-      {"a GPU request alone is a limit (quirk pod-Q1)",
+      {"a GPU request alone is a limit (pod-Q1)",
        R"({"resources":{"requests":{"gpu":"3"}}})",
        {"resources"},
        R"({"limits":{"nvidia.com/gpu":"3"}})"},
-      {"a GPU request alone of its own type (quirk pod-Q1)",
+      {"a GPU request alone of its own type (pod-Q1)",
        R"({"resources":{"requests":{"gpu":"3","gpuType":"amd.com/gpu"}}})",
        {"resources"},
        R"({"limits":{"amd.com/gpu":"3"}})"},
-      {"a GPU request beside the container's own limit (quirk pod-Q1)",
+      {"a GPU request beside the container's own limit (pod-Q1)",
        R"({"resources":{"requests":{"gpu":"4"}},"extraPodSpec":{"mainContainer":{"resources":{"limits":{"nvidia.com/gpu":"8"}}}}})",
        {"resources"},
        R"({"limits":{"nvidia.com/gpu":"8"}})"},
-      {"both differ (quirk pod-Q1)",
+      {"both set to different values (pod-Q1)",
        R"({"resources":{"requests":{"gpu":"3"},"limits":{"gpu":"4"}}})",
        {"resources"},
        R"({"limits":{"nvidia.com/gpu":"4"}})"},
       {"envFromSecret", R"({"envFromSecret":"s"})", {"envFrom"}, R"([{"secretRef":{"name":"s"}}])"},
-      {"epp keeps its mounts (quirk pod-Q7)",
+      {"epp keeps its mounts (pod-Q7)",
        R"({"componentType":"epp","eppConfig":{"config":{}},"sharedMemory":{"disabled":true},"extraPodSpec":{"mainContainer":{"volumeMounts":[{"name":"a","mountPath":"/a"}]}}})",
        {"volumeMounts"},
        R"([{"name":"a","mountPath":"/a"},{"name":"epp-config","mountPath":"/etc/epp","readOnly":true},{"name":"hf-cache","mountPath":"/home/nonroot/.cache"}])"},
-      {"epp mounts nothing where the user does",
+      {"epp gets no default mount at the path of the user's mount",
        R"({"componentType":"epp","eppConfig":{"config":{}},"sharedMemory":{"disabled":true},"extraPodSpec":{"mainContainer":{"volumeMounts":[{"name":"a","mountPath":"/etc/epp"}]}}})",
        {"volumeMounts"},
        R"([{"name":"a","mountPath":"/etc/epp"},{"name":"hf-cache","mountPath":"/home/nonroot/.cache"}])"},
-      {"mount at /dev/shm (quirk pod-Q11a)",
+      {"mount at /dev/shm (pod-Q11a)",
        R"({"extraPodSpec":{"mainContainer":{"volumeMounts":[{"name":"a","mountPath":"/dev/shm"}]}}})",
        {"volumeMounts"},
        R"([{"name":"a","mountPath":"/dev/shm"}])"},
-      {"a claim at /dev/shm/ (quirk pod-Q11a)",
+      {"a claim at /dev/shm/ (pod-Q11a)",
        R"({"volumeMounts":[{"name":"a","mountPoint":"/dev/shm/"}]})",
        {"volumeMounts"},
        R"([{"name":"a","mountPath":"/dev/shm/"}])"},
-      {"the operator's volume at /dev/shm (quirk pod-Q11a)",
+      {"the operator's volume at /dev/shm (pod-Q11a)",
        R"({"extraPodSpec":{"mainContainer":{"volumeMounts":[{"name":"shared-memory","mountPath":"/dev/shm","readOnly":true}]}}})",
        {"volumeMounts"},
        R"([{"name":"shared-memory","mountPath":"/dev/shm","readOnly":true}])"},
@@ -192,7 +192,7 @@ TEST_CASE("the user's fields over the defaults of the type") {
   }
 }
 
-TEST_CASE("the pod around the container") {
+TEST_CASE("fields of the pod") {
   struct Row {
     const char* name;
     const char* service;
@@ -205,16 +205,19 @@ TEST_CASE("the pod around the container") {
        R"({"componentType":"epp","eppConfig":{"config":{}}})",
        {"terminationGracePeriodSeconds"},
        "130"},
-      {"grace zero (quirk pod-Q6)",
+      {"grace zero (pod-Q6)",
        R"({"extraPodSpec":{"terminationGracePeriodSeconds":0}})",
        {"terminationGracePeriodSeconds"},
        "0"},
       {"fsGroup", "{}", {"securityContext"}, R"({"fsGroup":1000})"},
-      {"no default beside the user's",
+      {"the user's value replaces the default",
        R"({"extraPodSpec":{"securityContext":{"runAsUser":5}}})",
        {"securityContext"},
        R"({"runAsUser":5})"},
-      {"an empty one disables it", R"({"extraPodSpec":{"securityContext":{}}})", {"securityContext"}, "{}"},
+      {"an empty security context disables the default",
+       R"({"extraPodSpec":{"securityContext":{}}})",
+       {"securityContext"},
+       "{}"},
       {"null is absent",
        R"({"extraPodSpec":{"securityContext":null}})",
        {"securityContext"},
@@ -224,7 +227,7 @@ TEST_CASE("the pod around the container") {
        R"({"componentType":"planner"})",
        {"serviceAccountName"},
        R"("planner-serviceaccount")"},
-      {"the user's account (quirk pod-Q19)",
+      {"the user's account (pod-Q19)",
        R"({"componentType":"planner","extraPodSpec":{"serviceAccountName":"mine"}})",
        {"serviceAccountName"},
        R"("mine")"},
@@ -241,27 +244,27 @@ TEST_CASE("the pod around the container") {
        {"volumes"},
        R"([{"name":"shared-memory","emptyDir":{"medium":"Memory","sizeLimit":"2Gi"}}])"},
       {"no shared memory", R"({"sharedMemory":{"disabled":true}})", {"volumes"}, "-"},
-      {"the user's volume of that name (quirk pod-Q11a)",
+      {"the user's volume of that name (pod-Q11a)",
        R"({"extraPodSpec":{"volumes":[{"name":"shared-memory","emptyDir":{}}]}})",
        {"volumes"},
        R"([{"name":"shared-memory","emptyDir":{}}])"},
-      {"the user's mount at /dev/shm (quirk pod-Q11a)",
+      {"the user's mount at /dev/shm (pod-Q11a)",
        R"({"extraPodSpec":{"volumes":[{"name":"a","emptyDir":{}}],"mainContainer":{"volumeMounts":[{"name":"a","mountPath":"/dev/shm"}]}}})",
        {"volumes"},
        R"([{"name":"a","emptyDir":{}}])"},
-      {"the user's mount at /dev/shm, and a sidecar's of the operator's volume (quirk pod-Q11a)",
+      {"the user's mount at /dev/shm, and a sidecar's of the operator's volume (pod-Q11a)",
        R"({"extraPodSpec":{"volumes":[{"name":"a","emptyDir":{}}],"mainContainer":{"volumeMounts":[{"name":"a","mountPath":"/dev/shm"}]},"containers":[{"name":"b","volumeMounts":[{"name":"shared-memory","mountPath":"/x"}]}]}})",
        {"volumes"},
        R"([{"name":"a","emptyDir":{}},{"name":"shared-memory","emptyDir":{"medium":"Memory","sizeLimit":"8Gi"}}])"},
-      {"the operator's volume mounted by the user (quirk pod-Q11a)",
+      {"the operator's volume mounted by the user (pod-Q11a)",
        R"({"extraPodSpec":{"mainContainer":{"volumeMounts":[{"name":"shared-memory","mountPath":"/dev/shm"}]}}})",
        {"volumes"},
        R"([{"name":"shared-memory","emptyDir":{"medium":"Memory","sizeLimit":"8Gi"}}])"},
-      {"one claim mounted twice (quirk pod-Q11a)",
+      {"one claim mounted twice (pod-Q11a)",
        R"({"sharedMemory":{"disabled":true},"volumeMounts":[{"name":"c","mountPoint":"/a"},{"name":"c","mountPoint":"/b"}]})",
        {"volumes"},
        R"([{"name":"c","persistentVolumeClaim":{"claimName":"c"}}])"},
-      {"verbatim fields",
+      {"other fields are copied",
        R"({"extraPodSpec":{"nodeSelector":{"a":""},"hostNetwork":false,"priority":0}})",
        {"nodeSelector"},
        R"({"a":""})"},
@@ -274,10 +277,10 @@ TEST_CASE("the pod around the container") {
   }
 }
 
-TEST_CASE("what cannot be rendered is told at the user's field, and the others are rendered") {
+TEST_CASE("errors have the user's field path, and other services are rendered") {
   struct Row {
     const char* service;
-    const char* told;
+    const char* errors;
   };
   const Row rows[] = {
       {R"({"volumeMounts":[{"mountPoint":"/a"}]})",
@@ -295,7 +298,8 @@ TEST_CASE("what cannot be rendered is told at the user's field, and the others a
        "such as "
        "500m, 2 or 16Gi\n"},
       {R"({"checkpoint":{"enabled":true,"identity":{"model":"m","backendFramework":"vllm"}}})",
-       "spec.services[Svc].checkpoint: Invalid value: the operator's configuration has checkpointing off\n"},
+       "spec.services[Svc].checkpoint: Invalid value: checkpointing is disabled in the operator "
+       "configuration\n"},
   };
   for (const Row& row : rows) {
     INFO(row.service);
@@ -304,14 +308,14 @@ TEST_CASE("what cannot be rendered is told at the user's field, and the others a
     Value* services = json::find(*json::find(graph, "spec"), "services");
     services->AddMember("Other", json::copy(other, graph.GetAllocator()), graph.GetAllocator());
     const Children children = rendered(Setup{Pathway::LeaderWorkerSet}, graph);
-    CHECK(told(children) == row.told);
+    CHECK(errorsOf(children) == row.errors);
     CHECK(std::any_of(children.items.begin(), children.items.end(), [](const Child& child) {
       return child.service == "Other" && json::findText(&child.object, "kind") == "Deployment";
     }));
   }
 }
 
-TEST_CASE("pull secrets: the user's first, then those of the registry") {
+TEST_CASE("pull secrets: the user's first, then the registry's") {
   Setup setup;
   setup.facts.addPullSecrets("ns", "nvcr.io", {"a", "b"});
   const auto secrets = [&](const char* service) { return podOf(service, {"imagePullSecrets"}, setup); };
@@ -327,7 +331,7 @@ TEST_CASE("pull secrets: the user's first, then those of the registry") {
   CHECK(secrets(R"({"frontendSidecar":{"image":"nvcr.io/f:1"}})") == R"([{"name":"a"},{"name":"b"}])");
 }
 
-TEST_CASE("a site's overlay changes any default") {
+TEST_CASE("an overlay of the configuration changes any default") {
   const json::Document overlay = parsed(
       R"({"common":{"podSpec":{"securityContext":null},"sharedMemory":{"size":"1Gi"}},
       "types":{"frontend":{"mainContainer":{"env":{"EXTRA":"${graph}","DYNAMO_PORT":null}}}}})");
@@ -341,10 +345,10 @@ TEST_CASE("a site's overlay changes any default") {
   const std::string env = envOf(mainContainerOf(*pod));
   CHECK(env.find("EXTRA=g ") != std::string::npos);
   CHECK(env.find("DYNAMO_PORT") == std::string::npos);
-  CHECK(env.find(kCommonEnv) == std::string::npos);  // DYN_HTTP_PORT stands between them
+  CHECK(env.find(kCommonEnv) == std::string::npos);  // DYN_HTTP_PORT is sorted between them
 }
 
-TEST_CASE("placeholders are filled in everywhere in an overlay, as admission does") {
+TEST_CASE("placeholders are replaced everywhere in an overlay, as in admission") {
   const json::Document overlay = parsed(
       R"({"common":{"podSpec":{"priorityClassName":"${graph}-p","nodeSelector":{"n":"${namespace}"},
       "volumes":[{"name":"v","configMap":{"name":"${graph}-${componentType}"}}]},"sharedMemory":{"disabled":true},

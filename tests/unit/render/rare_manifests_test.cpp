@@ -1,4 +1,4 @@
-// Rules that few manifests meet (sections are cited row by row).
+// Rendering of rare manifests.
 #include <catch2/catch.hpp>
 
 #include "common/render/epp.h"
@@ -33,7 +33,7 @@ std::size_t count(const Children& children, std::string_view kind) {
   return found;
 }
 
-TEST_CASE("an empty discovery backend of a service is the graph's (quirk pod-Q26)") {
+TEST_CASE("a service with an empty discovery backend has the graph's (pod-Q26)") {
   const std::string etcd = R"({"nvidia.com/dynamo-discovery-backend":"etcd"})";
   for (const Pathway pathway : {Pathway::Deployment, Pathway::Grove}) {
     json::Document graph =
@@ -47,7 +47,7 @@ TEST_CASE("an empty discovery backend of a service is the graph's (quirk pod-Q26
   }
 }
 
-TEST_CASE("cliques carry the discovery backend as it was written") {
+TEST_CASE("cliques have the discovery backend as written") {
   struct Row {
     const char* graph;
     const char* service;
@@ -70,7 +70,7 @@ TEST_CASE("cliques carry the discovery backend as it was written") {
   }
 }
 
-TEST_CASE("only graphs give a frontend the configured Ingress") {
+TEST_CASE("only a frontend of a graph gets the configured Ingress") {
   Setup setup{Pathway::Deployment};
   setup.config.ingress.controllerClassName = "nginx";
   const auto of = [&](const char* spec) {
@@ -100,10 +100,10 @@ TEST_CASE("an empty tls block of an Ingress names no secret") {
   CHECK(json::dump(*json::find(specOf(*ingress), "tls")) == R"([{"hosts":["h.local"]}])");
 }
 
-TEST_CASE("a defect is told once, and Grove gets no half set") {
+TEST_CASE("an error is reported once, and Grove gets no incomplete set") {
   struct Row {
     const char* service;
-    const char* told;
+    const char* errors;
   };
   const Row rows[] = {
       {R"({"componentType":"worker","multinode":{"nodeCount":2},"resources":{"limits":{"memory":"16GB"}},"extraPodSpec":{"mainContainer":{"args":["x"]}}})",
@@ -111,25 +111,25 @@ TEST_CASE("a defect is told once, and Grove gets no half set") {
        "2 "
        "or 16Gi\n"},
       {R"({"componentType":"worker","extraPodSpec":{"mainContainer":{"command":["python3","-m","dynamo.vllm"]}}})",
-       "spec.services[W].extraPodSpec.mainContainer.command: Invalid value: the command runs vllm, "
-       "backendFramework says sglang\n"},
+       "spec.services[W].extraPodSpec.mainContainer.command: Invalid value: the command runs vllm, but "
+       "backendFramework is sglang\n"},
       {R"({"componentType":"worker","extraPodSpec":{"mainContainer":{"args":["python3 -m dynamo.vllm"]}}})",
-       "spec.services[W].extraPodSpec.mainContainer.args: Invalid value: the command runs vllm, "
-       "backendFramework says sglang\n"}};
+       "spec.services[W].extraPodSpec.mainContainer.args: Invalid value: the command runs vllm, but "
+       "backendFramework is sglang\n"}};
   for (const Row& row : rows) {
     for (const Pathway pathway : {Pathway::Grove, Pathway::LeaderWorkerSet}) {
       INFO(row.service);
       json::Document graph = graphWith(std::string{R"({"W":)"} + row.service + R"(,"Other":{}})", "{}",
                                        R"(,"backendFramework":"sglang")");
       const Children children = rendered(Setup{pathway}, graph);
-      CHECK(told(children) == row.told);
+      CHECK(errorsOf(children) == row.errors);
       CHECK(count(children, "PodCliqueSet") == 0);
       CHECK(count(children, "Deployment") == (pathway == Pathway::Grove ? 0U : 1U));
     }
   }
 }
 
-TEST_CASE("labels of LeaderWorkerSet pods (quirk pod-Q20)") {
+TEST_CASE("labels of LeaderWorkerSet pods (pod-Q20)") {
   const std::string spec =
       R"("componentType":"worker","multinode":{"nodeCount":2},"labels":{"team":"own"},)"
       R"("extraPodMetadata":{"labels":{"team":"extra","more":"extra"}},"resources":{"limits":{"gpu":"1"}},)"
@@ -178,7 +178,7 @@ TEST_CASE("labels of the operator win in LeaderWorkerSets of a component on its 
   CHECK(templates == 2);
 }
 
-TEST_CASE("restore label of the user: Grove keeps it, the component pathway strips it") {
+TEST_CASE("the user's restore label is kept by Grove and removed by the component pathway") {
   const char* service =
       R"({"W":{"extraPodMetadata":{"labels":{"nvidia.com/snapshot-is-restore-target":"true"}}}})";
   json::Document grove = graphWith(service);
@@ -206,10 +206,10 @@ TEST_CASE("checkpoints") {
     REQUIRE(made != nullptr);
     CHECK(json::findText(labelsOf(*made), "nvidia.com/dynamo-component") == "A");
   }
-  SECTION("neither reference nor identity") {
+  SECTION("without reference and identity") {
     setup.facts.setCheckpoint({"ns", "manual", "abc", "", true});
     json::Document graph = graphWith(R"({"A":{"checkpoint":{"enabled":true}}})");
-    CHECK(told(rendered(setup, graph)) ==
+    CHECK(errorsOf(rendered(setup, graph)) ==
           "spec.services[A].checkpoint: Invalid value: must have a checkpointRef or an identity\n");
   }
   SECTION("a referenced checkpoint whose hash is not yet in its status") {
@@ -219,7 +219,7 @@ TEST_CASE("checkpoints") {
   }
 }
 
-TEST_CASE("several addresses of one registry (quirk pod-Q28)") {
+TEST_CASE("several addresses of one registry (pod-Q28)") {
   Facts facts;
   const json::Document document = parsed(
       R"({"pullSecrets":{"ns":{"https://index.docker.io/v1/":["b","a"],"docker.io":["c","a"],"nvcr.io":["n"]}}})");
@@ -228,7 +228,7 @@ TEST_CASE("several addresses of one registry (quirk pod-Q28)") {
   CHECK(std::vector<std::string>(secrets.begin(), secrets.end()) == std::vector<std::string>{"a", "b", "c"});
 }
 
-TEST_CASE("numbers of DYN_DEPLOYMENT_CONFIG as Go writes them") {
+TEST_CASE("numbers of DYN_DEPLOYMENT_CONFIG are written as in Go") {
   struct Row {
     const char* given;
     const char* written;
@@ -284,7 +284,7 @@ TEST_CASE("the endpoint picker's saturation detector") {
   }
 }
 
-TEST_CASE("Ray behind a shell of any form (quirk pod-Q12)") {
+TEST_CASE("Ray behind a shell of any form (pod-Q12)") {
   struct Row {
     const char* command;
     const char* args;
@@ -315,7 +315,7 @@ TEST_CASE("Ray behind a shell of any form (quirk pod-Q12)") {
   }
 }
 
-TEST_CASE("TensorRT-LLM: GPU texts, and a volume that the user brings") {
+TEST_CASE("TensorRT-LLM: texts of GPU counts, and the user's volume") {
   const auto leader = [](const std::string& resources, const std::string& pod) {
     json::Document graph = graphWith(
         R"({"W":{"componentType":"worker","multinode":{"nodeCount":2},"resources":)" + resources +
@@ -335,7 +335,7 @@ TEST_CASE("TensorRT-LLM: GPU texts, and a volume that the user brings") {
             .starts_with("mpi-secret shared-memory /bin/sh"));
 }
 
-TEST_CASE("a default mount whose path is taken is left out (quirks pod-Q7, pod-Q11b)") {
+TEST_CASE("a default mount is left out if its path is in use (pod-Q7, pod-Q11b)") {
   json::Document graph = graphWith(
       R"({"E":{"componentType":"epp","eppConfig":{"config":{}},"sharedMemory":{"disabled":true},"extraPodSpec":{"mainContainer":{"volumeMounts":[{"name":"mine","mountPath":"/etc/epp"}]}}}})");
   const Children children = rendered(Setup{}, graph);
@@ -345,7 +345,7 @@ TEST_CASE("a default mount whose path is taken is left out (quirks pod-Q7, pod-Q
         R"([{"name":"mine","mountPath":"/etc/epp"},{"name":"hf-cache","mountPath":"/home/nonroot/.cache"}])");
 }
 
-TEST_CASE("accounts of planner and endpoint picker (quirk child-Q22)") {
+TEST_CASE("accounts of planner and endpoint picker (child-Q22)") {
   Setup setup;
   setup.config.rbac.plannerClusterRoleName = "p";
   setup.config.rbac.eppClusterRoleName = "e";
@@ -362,7 +362,7 @@ TEST_CASE("accounts of planner and endpoint picker (quirk child-Q22)") {
   CHECK(accounts(R"({"A":{"componentType":"worker"}})").empty());
 }
 
-TEST_CASE("args that are no list are left to the schema to tell") {
+TEST_CASE("args that are no list are left to the schema") {
   for (const char* command : {R"(["python3"])", R"(["sh","-c"])"}) {
     json::Document graph = graphWith(
         std::string{
@@ -371,13 +371,6 @@ TEST_CASE("args that are no list are left to the schema to tell") {
         "{}", R"(,"backendFramework":"sglang")");
     CHECK(podSpecOf(rendered(Setup{}, graph), "leader") != nullptr);
   }
-}
-
-TEST_CASE("a restart whose services are not in its order") {
-  const json::Document graph = parsed(
-      R"({"metadata":{"name":"g"},"spec":{"restart":{"id":"r","strategy":{"type":"Sequential","order":["a","b"]}},
-      "services":{"a":{},"b":{}}},"status":{"restart":{"observedID":"r","phase":"Restarting","inProgress":["x"]}}})");
-  CHECK(restartAnnotations(graph, {}).empty());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What rendering refuses by itself: objects that admission has not seen, and bounds of its own.
+// Errors of rendering: objects that bypassed admission, and limits of rendering.
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 namespace dynamo::render::test {
 namespace {
 
-TEST_CASE("refusals of rendering") {
+TEST_CASE("errors of rendering") {
   struct Row {
     Pathway pathway;
     const char* service;
@@ -30,24 +30,22 @@ TEST_CASE("refusals of rendering") {
        "such "
        "as 500m, 2 or 16Gi"},
       {Pathway::Grove, R"({"componentType":"epp"})",
-       "E render.epp-config spec.services[Svc].eppConfig: Required value: config or configMapRef"},
+       "E render.epp-config spec.services[Svc].eppConfig: Required value: must have config or configMapRef"},
       {Pathway::Grove,
        R"({"componentType":"worker","checkpoint":{"enabled":true,"identity":{"model":"m","backendFramework":"vllm"}}})",
-       "E render.checkpoint spec.services[Svc].checkpoint: Invalid value: the operator's configuration has "
-       "checkpointing off"},
+       "E render.checkpoint spec.services[Svc].checkpoint: Invalid value: checkpointing is disabled in "
+       "the operator configuration"},
       {Pathway::LeaderWorkerSet, R"({"componentType":"worker","multinode":{"nodeCount":2}})",
-       "E render.lws-command spec.services[Svc].extraPodSpec.mainContainer.args: Required value: a multinode "
-       "component needs it in a LeaderWorkerSet"},
+       "E render.lws-command spec.services[Svc].extraPodSpec.mainContainer.args: Required value: must be set "
+       "for a multinode component in a LeaderWorkerSet"},
       {Pathway::LeaderWorkerSet, R"({"componentType":"worker","replicas":1001,"multinode":{"nodeCount":2}})",
-       "E render.lws-replicas spec.services[Svc].replicas: Invalid value: 1001: must be at most 1000: each "
-       "replica "
-       "is a LeaderWorkerSet"},
+       "E render.lws-replicas spec.services[Svc].replicas: Invalid value: 1001: must be at most 1000, "
+       "because each replica is a LeaderWorkerSet"},
       {Pathway::Grove,
        R"({"componentType":"worker","multinode":{"nodeCount":4097},"resources":{"limits":{"gpu":"1"}},)"
        R"("extraPodSpec":{"mainContainer":{"image":"i","command":["python3"],"args":["-m","dynamo.trtllm"]}}})",
        "E render.trtllm-nodes spec.services[Svc].multinode.nodeCount: Invalid value: 4097: must be at most "
-       "4096 for "
-       "TensorRT-LLM: every host stands in one command"},
+       "4096 for TensorRT-LLM, because one command lists all hosts"},
   };
   for (const Row& row : rows) {
     CAPTURE(row.service);
@@ -60,18 +58,16 @@ TEST_CASE("refusals of rendering") {
   }
 }
 
-TEST_CASE("a deployment configuration with what Go does not decode is applied nowhere") {
+TEST_CASE("a deployment configuration that Go cannot decode is not applied") {
   struct Row {
     const char* config;
-    const char* problem;  ///< empty: none
+    const char* problem;  ///< empty: no error
   };
   const Row rows[] = {
-      {R"({"Svc":{"ServiceArgs":{"workers":"2"}}})",
-       "Svc.ServiceArgs.workers must be a whole number of 32 bits"},
-      {R"({"Svc":{"ServiceArgs":{"Workers":2.5}}})",
-       "Svc.ServiceArgs.workers must be a whole number of 32 bits"},
+      {R"({"Svc":{"ServiceArgs":{"workers":"2"}}})", "Svc.ServiceArgs.workers must be a 32-bit integer"},
+      {R"({"Svc":{"ServiceArgs":{"Workers":2.5}}})", "Svc.ServiceArgs.workers must be a 32-bit integer"},
       {R"({"Svc":{"ServiceArgs":{"workers":3000000000}}})",
-       "Svc.ServiceArgs.workers must be a whole number of 32 bits"},
+       "Svc.ServiceArgs.workers must be a 32-bit integer"},
       {R"({"Svc":{"ServiceArgs":{"Resources":{"Memory":"1Gi","CPU":2}}}})",
        "Svc.ServiceArgs.resources.cpu must be a string"},
       {R"({"Svc":{"ServiceArgs":{"resources":[]}}})", "Svc.ServiceArgs.resources must be an object"},
@@ -106,7 +102,7 @@ TEST_CASE("a deployment configuration with what Go does not decode is applied no
           allocator);
       const Children children = rendered(Setup{Pathway::Deployment}, graph);
       const std::string path = own ? "spec.services[Svc].envs[0].value" : "spec.envs[0].value";
-      CHECK(told(children) ==
+      CHECK(errorsOf(children) ==
             (std::string_view{row.problem}.empty() ? "" : path + ": Invalid value: " + row.problem + '\n'));
       for (const Child& child : children.items) {
         if (json::findText(&child.object, "kind") != "DynamoComponentDeployment") continue;
@@ -120,7 +116,7 @@ TEST_CASE("a deployment configuration with what Go does not decode is applied no
   }
 }
 
-TEST_CASE("a graph of several nodes has no workloads where nothing starts them together (dec-8)") {
+TEST_CASE("a multinode graph without a multinode orchestrator has no workloads (dec-8)") {
   const json::Document graph = parsed(
       R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment","metadata":{"name":"g",)"
       R"("namespace":"ns"},"spec":{"pvcs":[{"name":"c","create":true,"size":"1Gi","volumeAccessMode":"ReadWriteMany"}],)"
@@ -132,7 +128,7 @@ TEST_CASE("a graph of several nodes has no workloads where nothing starts them t
     for (const Child& child : children.items) {
       kinds += std::string{json::findText(&child.object, "kind")} + ' ';
     }
-    return told(children);
+    return errorsOf(children);
   };
   const Setup none{Pathway::Deployment};
   std::string kinds;
@@ -147,18 +143,18 @@ TEST_CASE("a graph of several nodes has no workloads where nothing starts them t
   CHECK(made(Setup{Pathway::LeaderWorkerSet}.context(), kinds).empty());
 }
 
-TEST_CASE("a component of several nodes on its own falls back to a Deployment") {
+TEST_CASE("a multinode component deployment without a graph falls back to a Deployment") {
   const Setup none{Pathway::Deployment};
   json::Document alone = parsed(
       R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoComponentDeployment","metadata":{"name":"w",)"
       R"("namespace":"ns"},"spec":{"componentType":"worker","multinode":{"nodeCount":2},)"
       R"("extraPodSpec":{"mainContainer":{"image":"i","command":["run"],"args":["x"]}}}})");
   const Children children = renderComponentDeployment(alone, none.context());
-  CHECK(told(children).empty());
+  CHECK(errorsOf(children).empty());
   CHECK(podSpecOf(children, "main") != nullptr);
 }
 
-TEST_CASE("a trial renders one of many replicas that differ in a number only") {
+TEST_CASE("a trial rendering renders one of several replicas that only differ in their index") {
   const Setup setup{Pathway::LeaderWorkerSet};
   const json::Document graph =
       graphOf(R"({"componentType":"worker","replicas":1000,"multinode":{"nodeCount":2},"extraPodSpec":)"

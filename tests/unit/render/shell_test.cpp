@@ -7,7 +7,7 @@
 namespace dynamo::render::test {
 namespace {
 
-TEST_CASE("interpreters that are started without a shell") {
+TEST_CASE("interpreters that need no shell") {
   for (const char* yes :
        {"python", "python3", "python2.7", "/usr/bin/python3.8", "./python3", "python3.11"}) {
     INFO(yes);
@@ -47,10 +47,10 @@ TEST_CASE("words of a shell command") {
   }
 }
 
-TEST_CASE("flags behind the framework's module (quirk pod-Q16)") {
+TEST_CASE("flags are inserted after the framework's module (pod-Q16)") {
   struct Row {
     const char* text;
-    const char* with;  ///< nullptr: nothing to change
+    const char* with;  ///< nullptr: unchanged
   };
   const Row rows[] = {
       {"python3 -m dynamo.vllm --x y", "python3 -m dynamo.vllm FLAGS --x y"},
@@ -76,7 +76,7 @@ TEST_CASE("flags behind the framework's module (quirk pod-Q16)") {
         R"(python3 -m dynamo.vllm \1 \\ $x)");
 }
 
-TEST_CASE("numbers of parallel flags (quirk pod-Q31)") {
+TEST_CASE("numbers of parallel flags (pod-Q31)") {
   struct Row {
     const char* container;
     long long value;

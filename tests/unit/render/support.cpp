@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "common/api/kinds.h"
+#include "common/conversion/dgdr.h"
 #include "common/defaults/apply.h"
 #include "common/k8s/object.h"
 #include "common/render/object.h"
@@ -30,6 +31,7 @@ Setup::Setup(Pathway pathway) {
   config.orchestrators.grove.enabled = pathway == Pathway::Grove;
   config.orchestrators.lwsEnabled = pathway != Pathway::Deployment;
   config.mpi.sshSecretName = "mpi-secret";
+  facts.setHardware({"h100_sxm", 81559, 8, 16});
 }
 
 json::Document graphOf(std::string_view service, std::string_view annotations) {
@@ -69,9 +71,9 @@ std::vector<json::Document> goldenObjects(std::string_view uid) {
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator{dynamo::test::sourceFile("tests/golden")}) {
     const std::string name = entry.path().filename().string();
-    // NAME.yaml is a manifest, NAME.grove.yaml what it is rendered to.
+    // NAME.yaml is a manifest, and NAME.grove.yaml is its rendering.
     const bool manifest = name.ends_with(".yaml") && std::count(name.begin(), name.end(), '.') == 1;
-    if (manifest && name != "config.yaml") files.push_back(entry.path().string());
+    if (manifest && name != "config.yaml" && name != "facts.yaml") files.push_back(entry.path().string());
   }
   std::sort(files.begin(), files.end());
   text::Manifests read = text::readManifests(files);
@@ -80,11 +82,17 @@ std::vector<json::Document> goldenObjects(std::string_view uid) {
   for (text::Manifest& manifest : read.objects) {
     json::Document& object = manifest.object;
     auto& allocator = object.GetAllocator();
+    if (manifest.kind() == api::kDynamoGraphDeploymentRequest) {
+      Value stored;
+      REQUIRE_FALSE(conversion::convertDgdr(object, api::kV1beta1, stored, allocator));
+      static_cast<Value&>(object) = std::move(stored);
+    }
     const auto* node = schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));
     REQUIRE(node != nullptr);
-    schema::applyDefaults(*node, object, allocator);
+    schema::applySchemaDefaults(*node, object, allocator);
     k8s::ensureNamespace(object, "demo", allocator);
-    defaults::applyDefaults(object, nullptr, {setup.defaults, setup.config, "1.0.0", "demo"}, allocator);
+    defaults::applyComponentDefaults(object, nullptr, {setup.defaults, setup.config, "1.0.0", "demo"},
+                                     allocator);
     if (!uid.empty()) json::set(metadata(object, allocator), "uid", json::string(uid, allocator), allocator);
     objects.push_back(std::move(object));
   }
@@ -95,11 +103,12 @@ std::vector<json::Document> goldenObjects(std::string_view uid) {
 Children childrenOf(const Value& object, const Context& context) {
   const std::string_view kind = json::findText(&object, "kind");
   if (kind == api::kDynamoCheckpoint) return renderCheckpoint(object, context);
+  if (kind == api::kDynamoGraphDeploymentRequest) return renderProfiling(object, context);
   return kind == api::kDynamoGraphDeployment ? renderAll(object, context, {})
                                              : renderComponentDeployment(object, context);
 }
 
-std::string told(const Children& children) {
+std::string errorsOf(const Children& children) {
   std::string text;
   for (const auto& error : children.errors) text += error.message() + '\n';
   return text;

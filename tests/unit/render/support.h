@@ -1,5 +1,5 @@
 #pragma once
-// Graphs in YAML-like JSON, and what they are rendered to.
+// Graphs from JSON text, and their children.
 
 #include <string>
 #include <string_view>
@@ -25,27 +25,27 @@ struct Setup {
   Context context() const { return {config, defaults, facts}; }
 };
 
-/// A graph "g" in namespace "ns" of one service "Svc" with `service` as its text.
+/// A graph "g" in namespace "ns" with one service "Svc" whose JSON is `service`.
 json::Document graphOf(
     std::string_view service,
     std::string_view annotations = R"({"nvidia.com/dynamo-operator-origin-version":"1.0.0"})");
 
-/// Pod specs of the rendered graph by role: "main", "leader", "worker"; null when there is none.
+/// The pod spec of a role of the rendered graph: "main", "leader" or "worker". Null when there is none.
 const json::Value* podSpecOf(const Children& children, std::string_view role);
 
 /// Everything rendered from `graph`.
 Children rendered(const Setup& setup, json::Document& graph);
 
-/// The objects of tests/golden as a cluster would hold them: defaulted, with a namespace and, where `uid` is
-/// not empty, with a uid.
+/// The objects of tests/golden as a cluster stores them: defaulted, with a namespace, and with `uid` unless
+/// it is empty.
 std::vector<json::Document> goldenObjects(std::string_view uid = {});
 
-/// The children of a DynamoGraphDeployment (and of its DynamoComponentDeployments), a
-/// DynamoComponentDeployment or a DynamoCheckpoint.
+/// The children of a DynamoGraphDeployment with those of its DynamoComponentDeployments, of a
+/// DynamoComponentDeployment, of a DynamoCheckpoint, or of a DynamoGraphDeploymentRequest of v1beta1.
 Children childrenOf(const json::Value& object, const Context& context);
 
-/// The text of `errors`, one a line.
-std::string told(const Children& children);
+/// The errors of `children`, one per line.
+std::string errorsOf(const Children& children);
 
 const json::Value& mainContainerOf(const json::Value& podSpec);
 /// "NAME=value NAME=(fieldPath)", in order.

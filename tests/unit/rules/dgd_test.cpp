@@ -1,4 +1,4 @@
-// Rules of a graph as a whole on CREATE.
+// Rules about a whole graph on CREATE.
 
 #include <set>
 
@@ -8,7 +8,7 @@ namespace dynamo::rules::test {
 namespace {
 
 const std::string kNoServices =
-    "E dgd.services-required spec.services: Required value: name at least one service\n";
+    "E dgd.services-required spec.services: Required value: must have at least one service\n";
 
 TEST_CASE("dgd.service-null-applied (adm-Q4)") {
   const auto applied = [](std::string_view manifest, std::string_view services = R"("a":{})") {
@@ -17,18 +17,19 @@ TEST_CASE("dgd.service-null-applied (adm-Q4)") {
                              manifest));
   };
   const std::string null = R"({\"spec\":{\"services\":{\"a\":{},\"b\":null}}})";
-  const std::string told =
-      "W dgd.service-null-applied spec.services[b]: is null in the applied manifest: kubectl leaves it out\n";
+  const std::string finding =
+      "W dgd.service-null-applied spec.services[b]: is null in the applied manifest: kubectl does not send "
+      "it\n";
   check({
-      {"null", applied(null), told},
-      {"there all the same", applied(null, R"("a":{},"b":{})"), ""},
+      {"null", applied(null), finding},
+      {"null in the manifest, but the service exists", applied(null, R"("a":{},"b":{})"), ""},
       {"another null", applied(R"({\"spec\":{\"services\":{\"a\":{\"replicas\":null}}}})"), ""},
       {"services null", applied(R"({\"spec\":{\"services\":null}})"), ""},
       {"no JSON", applied("{:null"), ""},
   });
   checkUpdates({
-      {"applied now", service(""), applied(null), told},
-      {"told before", applied(null), applied(null), ""},
+      {"applied now", service(""), applied(null), finding},
+      {"reported on the earlier update", applied(null), applied(null), ""},
   });
 }
 
@@ -42,33 +43,32 @@ TEST_CASE("dgd.services-required") {
       {"no spec", R"({"metadata":{"name":"g"}})", kNoServices},
       {"nothing", "{}", kNoServices},
       {"not an object", "[]", kNoServices},
-      {"of another type: the schema's matter", graph(R"("services":[])"), ""},
+      {"another type is left to the schema", graph(R"("services":[])"), ""},
   });
 }
 
 TEST_CASE("dgd.service-null (adm-Q4)") {
   const auto null = [](std::string_view name) {
-    return fmt::format("E dgd.service-null spec.services[{}]: Required value: a service may not be null\n",
-                       name);
+    return fmt::format("E dgd.service-null spec.services[{}]: Required value: must not be null\n", name);
   };
   check({
       {"null", graph(R"("services":{"a":null})"), null("a")},
       {"two among others", graph(R"("services":{"z":null,"m":{},"b":null})"), null("b") + null("z")},
-      {"the others are judged too", graph(R"("services":{"b":null,"a":{"replicas":-1}})"),
+      {"the other services are validated too", graph(R"("services":{"b":null,"a":{"replicas":-1}})"),
        "E service.replicas-negative spec.services[a].replicas: Invalid value: -1: must be greater than or "
        "equal "
        "to 0\n" +
            null("b")},
-      {"of another type: the schema's matter", graph(R"("services":{"a":7})"), ""},
+      {"another type is left to the schema", graph(R"("services":{"a":7})"), ""},
   });
 }
 
-TEST_CASE("every error of every service at once, by service") {
+TEST_CASE("all errors of all services are reported, sorted by service") {
   check(
       {{"two groups, three services",
         graph(
             R"("restart":{"id":""},"services":{"z":{"replicas":-1},"B":{"replicas":-2},"a":{"replicas":-3}})"),
-        "E dgd.restart-id spec.restart.id: Required value: any new text restarts the graph\n"
+        "E dgd.restart-id spec.restart.id: Required value: must be set: any new value restarts the graph\n"
         "E service.replicas-negative spec.services[B].replicas: Invalid value: -2: must be greater than or "
         "equal to 0\n"
         "E service.replicas-negative spec.services[a].replicas: Invalid value: -3: must be greater than or "
@@ -82,7 +82,7 @@ TEST_CASE("dgd.restart-id and the order of a restart") {
     return graph(fmt::format(R"("services":{{{}}},"restart":{})", services, restart));
   };
   const std::string id =
-      "E dgd.restart-id spec.restart.id: Required value: any new text restarts the graph\n";
+      "E dgd.restart-id spec.restart.id: Required value: must be set: any new value restarts the graph\n";
   const std::string order = "spec.restart.strategy.order";
   const std::string missing =
       "E dgd.restart-order " + order + ": Invalid value: must name every service; missing: ";
@@ -98,21 +98,23 @@ TEST_CASE("dgd.restart-id and the order of a restart") {
       {"no order", with(R"({"id":"1","strategy":{"type":"Sequential"}})"), ""},
       {"twice", with(R"({"id":"1","strategy":{"order":["main","main","prefill"]}})"),
        "E dgd.restart-order " + order + "[1]: Duplicate value: \"main\"\n"},
-      {"unknown in place of another", with(R"({"id":"1","strategy":{"order":["main","unknown"]}})"), unknown},
-      {"unknown besides", with(R"({"id":"1","strategy":{"order":["main","unknown","prefill"]}})"), unknown},
+      {"an unknown service instead of another", with(R"({"id":"1","strategy":{"order":["main","unknown"]}})"),
+       unknown},
+      {"an additional unknown service",
+       with(R"({"id":"1","strategy":{"order":["main","unknown","prefill"]}})"), unknown},
       {"mistyped", with(R"({"id":"1","strategy":{"order":["main","Prefil"]}})"),
        "E dgd.restart-order " + order +
            "[1]: Not found: \"Prefil\": no service has this name (did you mean \"prefill\"?)\n"},
-      {"some left out", with(R"({"id":"1","strategy":{"order":["b"]}})", R"("a":{},"b":{},"c":{})"),
-       missing + "a, c\n"},
+      {"services missing in the order",
+       with(R"({"id":"1","strategy":{"order":["b"]}})", R"("a":{},"b":{},"c":{})"), missing + "a, c\n"},
       {"parallel with order", with(R"({"id":"1","strategy":{"type":"Parallel","order":["main"]}})"),
        "E dgd.restart-parallel " + order +
-           ": Forbidden: may not be set with type Parallel, which restarts all services at once\n"},
+           ": Forbidden: may not be set when type is Parallel, which restarts all services at once\n"},
       {"parallel with empty order", with(R"({"id":"1","strategy":{"type":"Parallel","order":[]}})"), ""},
-      {"empty id and bad order", with(R"({"id":"","strategy":{"order":["main"]}})"),
+      {"empty id and invalid order", with(R"({"id":"","strategy":{"order":["main"]}})"),
        id + missing + "prefill\n"},
       {"a null service is a service", with(R"({"id":"1","strategy":{"order":["a"]}})", R"("a":null)"),
-       "E dgd.service-null spec.services[a]: Required value: a service may not be null\n"},
+       "E dgd.service-null spec.services[a]: Required value: must not be null\n"},
   });
 }
 
@@ -121,15 +123,16 @@ std::string claim(std::string_view members) {
 }
 
 const std::string kDeleted =
-    "W dgd.pvc-deleted spec.pvcs[0].create: the claim is deleted with the graph, data included\n";
+    "W dgd.pvc-deleted spec.pvcs[0].create: the claim and its data are deleted with the graph\n";
 
 TEST_CASE("spec.pvcs: name, storage class, size, access mode") {
   const std::string good = R"("create":true,"storageClass":"std","volumeAccessMode":"ReadWriteMany")";
   const auto required = [](std::string_view rule, std::string_view field) {
-    return fmt::format("E dgd.{} spec.pvcs[0].{}: Required value: when create is true\n", rule, field);
+    return fmt::format("E dgd.{} spec.pvcs[0].{}: Required value: must be set when create is true\n", rule,
+                       field);
   };
   const std::string name =
-      "E dgd.pvc-name spec.pvcs[0].name: Required value: the name of a PersistentVolumeClaim\n";
+      "E dgd.pvc-name spec.pvcs[0].name: Required value: must name a PersistentVolumeClaim\n";
   const std::string mode = required("pvc-access-mode", "volumeAccessMode");
   const auto sized = [&](std::string_view size) {
     return claim(fmt::format(R"("name":"c","size":{},{})", size, good));
@@ -142,7 +145,7 @@ TEST_CASE("spec.pvcs: name, storage class, size, access mode") {
       {"name alone", claim(R"("name":"c")"), ""},
       {"create false", claim(R"("name":"c","create":false)"), ""},
       {"create null", claim(R"("name":"c","create":null)"), ""},
-      {"without create any size (adm-Q10)", claim(R"("name":"c","size":"-1Gi")"), ""},
+      {"without create every size is valid (adm-Q10)", claim(R"("name":"c","size":"-1Gi")"), ""},
       {"empty name", claim(R"("name":"")"), name},
       {"no name", claim(""), name},
       {"not a name", claim(R"("name":"My_Claim")"),
@@ -169,14 +172,14 @@ TEST_CASE("spec.pvcs: name, storage class, size, access mode") {
        "E dgd.pvc-access-mode spec.pvcs[0].volumeAccessMode: Unsupported value: \"RWX\": supported values: "
        "\"ReadWriteOnce\", \"ReadOnlyMany\", \"ReadWriteMany\", \"ReadWriteOncePod\"\n" +
            kDeleted},
-      {"both bad ones are told",
+      {"both errors are reported",
        graph(R"("services":{"a":{}},"pvcs":[{"name":""},{"name":"ok"},{"name":""}])"),
-       name + "E dgd.pvc-name spec.pvcs[2].name: Required value: the name of a PersistentVolumeClaim\n"},
-      {"named twice", graph(R"("services":{"a":{}},"pvcs":[{"name":"c"},{"name":"c"}])"),
-       "E dgd.pvc-repeated spec.pvcs[1].name: Duplicate value: \"c\": is named above: only one of them would "
-       "count\n"},
+       name + "E dgd.pvc-name spec.pvcs[2].name: Required value: must name a PersistentVolumeClaim\n"},
+      {"duplicate name", graph(R"("services":{"a":{}},"pvcs":[{"name":"c"},{"name":"c"}])"),
+       "E dgd.pvc-repeated spec.pvcs[1].name: Duplicate value: \"c\": is already listed above: only one "
+       "entry would be used\n"},
   });
-  CHECK(said(validateDgd, sized(R"("lots")"))
+  CHECK(findingsOf(validateDgd, sized(R"("lots")"))
             .find("E dgd.pvc-size spec.pvcs[0].size: Invalid value: \"lots\": must be") == 0);
 }
 
@@ -187,18 +190,18 @@ TEST_CASE("dgd.pvc-single-writer") {
         R"("services":{{"a":{{"volumeMounts":[{{"name":"c","mountPoint":"/c"}}]{}{}}}}})",
         mode, service.empty() ? "" : ",", service));
   };
-  const auto told = [](std::string_view mode) {
+  const auto finding = [](std::string_view mode) {
     return fmt::format(
-               "W dgd.pvc-single-writer spec.services[a].volumeMounts[0].name: is {} but mounted "
-               "by several pods\n",
+               "W dgd.pvc-single-writer spec.services[a].volumeMounts[0].name: is {} but is mounted by "
+               "several pods\n",
                mode) +
            kDeleted;
   };
   check({
       {"one pod", with("ReadWriteOnce", ""), kDeleted},
-      {"two replicas", with("ReadWriteOnce", R"("replicas":2)"), told("ReadWriteOnce")},
-      {"two nodes", with("ReadWriteOncePod", R"("multinode":{"nodeCount":2})"), told("ReadWriteOncePod")},
-      {"none yet", with("ReadWriteOnce", R"("replicas":0)"), kDeleted},
+      {"two replicas", with("ReadWriteOnce", R"("replicas":2)"), finding("ReadWriteOnce")},
+      {"two nodes", with("ReadWriteOncePod", R"("multinode":{"nodeCount":2})"), finding("ReadWriteOncePod")},
+      {"zero replicas", with("ReadWriteOnce", R"("replicas":0)"), kDeleted},
       {"many writers", with("ReadWriteMany", R"("replicas":2)"), kDeleted},
   });
 }
@@ -236,13 +239,13 @@ TEST_CASE("annotations of the graph") {
       "W dgd.enable-grove metadata.annotations[nvidia.com/enable-grove]: only \"false\" turns Grove off\n";
   check({
       {"metrics", annotated(R"("nvidia.com/enable-metrics":"true")"), ""},
-      {"odd metrics", annotated(R"("nvidia.com/enable-metrics":"FALSE")"),
+      {"invalid metrics", annotated(R"("nvidia.com/enable-metrics":"FALSE")"),
        "W dgd.enable-metrics metadata.annotations[nvidia.com/enable-metrics]: only \"false\" turns metrics "
        "off\n"},
       {"queue", annotated(R"("nvidia.com/kai-scheduler-queue":" team-a ")"), ""},
-      {"odd queue", annotated(R"("nvidia.com/kai-scheduler-queue":"team a")"),
-       "W dgd.kai-queue metadata.annotations[nvidia.com/kai-scheduler-queue]: no queue of KAI has such a "
-       "name\n"},
+      {"invalid queue", annotated(R"("nvidia.com/kai-scheduler-queue":"team a")"),
+       "W dgd.kai-queue metadata.annotations[nvidia.com/kai-scheduler-queue]: is not a valid name of a KAI "
+       "queue\n"},
       {"1.0.0", version(R"("1.0.0")"), ""},
       {"unknown build", version(R"("0.0.0-unknown")"), ""},
       {"v1", version(R"("v1")"), ""},
@@ -260,7 +263,7 @@ TEST_CASE("annotations of the graph") {
       {"blank mp", backend(R"(" mp")"), executor("\" mp\"")},
       {"empty executor", backend(R"("")"), executor("\"\"")},
       {"null executor", backend("null"), ""},
-      {"both bad",
+      {"both invalid",
        annotated(
            R"("nvidia.com/vllm-distributed-executor-backend":"x","nvidia.com/dynamo-operator-origin-version":"y")"),
        origin("\"y\"") + executor("\"x\"")},
@@ -281,16 +284,17 @@ TEST_CASE("dgd.multinode-orchestrator (dec-8)") {
   GraphPolicy noLws;
   noLws.lwsDisabled = true;
   const std::string two = service(R"("multinode":{"nodeCount":2})");
-  const std::string told = "W dgd.multinode-orchestrator spec.services[a].multinode: ";
-  CHECK(said(validateDgd, two).empty());
-  CHECK(said(validateDgd, two, {}, neither) ==
-        told + "needs Grove or LeaderWorkerSet, but neither is installed and enabled\n");
-  CHECK(said(validateDgd, two, {}, noLws).empty());
+  const std::string finding = "W dgd.multinode-orchestrator spec.services[a].multinode: ";
+  CHECK(findingsOf(validateDgd, two).empty());
+  CHECK(findingsOf(validateDgd, two, {}, neither) ==
+        finding + "needs Grove or LeaderWorkerSet, but neither is installed and enabled\n");
+  CHECK(findingsOf(validateDgd, two, {}, noLws).empty());
   const std::string off =
       annotated(R"("nvidia.com/enable-grove":"false")", R"("services":{"a":{"multinode":{"nodeCount":2}}})");
-  CHECK(said(validateDgd, off, {}, noLws) == told + "needs Grove, which the graph's annotation turns off\n");
-  CHECK(said(validateDgd, off).empty());
-  CHECK(said(validateDgd, service(""), {}, neither).empty());
+  CHECK(findingsOf(validateDgd, off, {}, noLws) ==
+        finding + "needs Grove, but the graph's annotation disables it\n");
+  CHECK(findingsOf(validateDgd, off).empty());
+  CHECK(findingsOf(validateDgd, service(""), {}, neither).empty());
 }
 
 TEST_CASE("dcd.multinode-orchestrator (dec-8)") {
@@ -298,36 +302,37 @@ TEST_CASE("dcd.multinode-orchestrator (dec-8)") {
       R"({"metadata":{"name":"c","namespace":"ns"},"spec":{"multinode":{"nodeCount":2}}})";
   GraphPolicy noLws;
   noLws.lwsDisabled = true;
-  CHECK(said(validateDcd, two).empty());
-  CHECK(said(validateDcd, two, {}, noLws) ==
-        "W dcd.multinode-orchestrator spec.multinode: needs LeaderWorkerSet, which is not installed or "
+  CHECK(findingsOf(validateDcd, two).empty());
+  CHECK(findingsOf(validateDcd, two, {}, noLws) ==
+        "W dcd.multinode-orchestrator spec.multinode: needs LeaderWorkerSet, which is not installed or is "
         "disabled: each replica is one pod\n");
-  CHECK(said(validateDcd, R"({"metadata":{"name":"c","namespace":"ns"},"spec":{}})", {}, noLws).empty());
+  CHECK(
+      findingsOf(validateDcd, R"({"metadata":{"name":"c","namespace":"ns"},"spec":{}})", {}, noLws).empty());
 }
 
 TEST_CASE("dgd.epp-several (child-Q15)") {
   const std::string epp = R"({"componentType":"epp","eppConfig":{"configMapRef":{"name":"c","key":"k"}}})";
   check({{"three", graph(fmt::format(R"("services":{{"c":{0},"a":{0},"b":{0},"w":{{}}}})", epp)),
-          "W dgd.epp-several spec.services[b]: is not used: the graph's endpoint picker is a\n"
-          "W dgd.epp-several spec.services[c]: is not used: the graph's endpoint picker is a\n"}});
+          "W dgd.epp-several spec.services[b]: has no effect because the graph's endpoint picker is a\n"
+          "W dgd.epp-several spec.services[c]: has no effect because the graph's endpoint picker is a\n"}});
 }
 
-TEST_CASE("what is only remarked comes last") {
+TEST_CASE("warnings come last") {
   check(
-      {{"a claim, a deprecated field and a doubt",
+      {{"a claim, a deprecated field and a doubtful value",
         graph(
             R"("services":{"a":{"dynamoNamespace":"x","modelRef":{}},"b":{"componentType":"x"}},)"
             R"("pvcs":[{"name":"c","create":true,"size":"1","storageClass":"s","volumeAccessMode":"ReadWriteMany"}])"),
-        "E service.model-ref spec.services[a].modelRef.name: Required value: the model that the service "
-        "serves\n"
-        "W service.component-type spec.services[b].componentType: \"x\" is not known: base defaults are "
-        "used\n"
+        "E service.model-ref spec.services[a].modelRef.name: Required value: must name the model that the "
+        "service serves\n"
+        "W service.component-type spec.services[b].componentType: \"x\" is not a known type: the base "
+        "defaults are used\n"
         "W service.dynamo-namespace spec.services[a].dynamoNamespace: is deprecated and ignored: \"ns-g\" is "
         "used\n" +
             kDeleted}});
 }
 
-TEST_CASE("of one rule at most a thousand findings, and all of them fast") {
+TEST_CASE("a rule has at most a thousand findings, and validation is fast") {
   std::string labels;
   std::string order;
   for (int i = 0; i < 20000; ++i) {
@@ -345,7 +350,7 @@ TEST_CASE("of one rule at most a thousand findings, and all of them fast") {
   CHECK(update.warnings.size() == 2000);
 }
 
-TEST_CASE("the rules are listed once, with texts") {
+TEST_CASE("every rule is listed once with its text") {
   for (const auto rules : {dgdRules(), dcdRules(), scalingAdapterRules(), modelRules(), checkpointRules()}) {
     std::set<std::string_view> ids;
     CHECK_FALSE(rules.empty());

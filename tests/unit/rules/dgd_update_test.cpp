@@ -1,4 +1,4 @@
-// Locks of a graph, and what an UPDATE may leave as it is.
+// Immutable fields of a graph, and errors that an UPDATE leaves unchanged.
 
 #include "graph_support.h"
 
@@ -14,12 +14,11 @@ std::string nodes(int count) {
 }
 
 const std::string kFramework =
-    "W dgd.framework-change spec.backendFramework: another framework needs another deployment: create it "
-    "anew\n";
+    "W dgd.framework-change spec.backendFramework: cannot change in place: delete the object and create it "
+    "again\n";
 const std::string kTopology =
     "E dgd.topology-immutable spec.services[a].multinode: Forbidden: may not change between one node and "
-    "several "
-    "after creation\n";
+    "several nodes after creation\n";
 
 TEST_CASE("dgd.framework-immutable") {
   const auto locked = [](std::string_view shown) {
@@ -73,7 +72,7 @@ TEST_CASE("dgd.services-immutable") {
       {"removed", with(R"("c":{},"b":{},"a":{})"), with(R"("b":{})"), locked + "(removed: a, c)\n"},
       {"a null service is a key", with(R"("b":null)"), with(R"("b":{})"), ""},
       {"all removed", with(R"("b":{})"), with(""),
-       "E dgd.services-required spec.services: Required value: name at least one service\n"},
+       "E dgd.services-required spec.services: Required value: must have at least one service\n"},
   });
 }
 
@@ -105,7 +104,21 @@ TEST_CASE("dgd.replicas-owned") {
   });
 }
 
-TEST_CASE("dgd.replicas-owned: who may (adm-Q9)") {
+TEST_CASE("dgd.replicas-owned: autoscaling counts with compatibility.autoscaling (dec-3)") {
+  const auto scaled = [](int replicas) {
+    return service(
+        fmt::format(R"("replicas":{},"autoscaling":{{"enabled":true,"maxReplicas":9}})", replicas));
+  };
+  const auto changes = [&](bool honours) {
+    GraphPolicy policy;
+    policy.honoursAutoscaling = honours;
+    return findingsOf(validateDgd, scaled(3), scaled(1), policy);
+  };
+  CHECK(changes(false).find("dgd.replicas-owned") == std::string::npos);
+  CHECK(changes(true).starts_with(owned(1, 3)));
+}
+
+TEST_CASE("dgd.replicas-owned: users that may change replicas (adm-Q9)") {
   GraphPolicy policy;
   policy.scalingAllowed = {"dynamo-system/operator", "other/hpa"};
   struct Row {
@@ -130,7 +143,7 @@ TEST_CASE("dgd.replicas-owned: who may (adm-Q9)") {
   };
   for (const Row& row : rows) {
     INFO(row.username);
-    CHECK(said(validateDgd, adapted("3"), adapted("1"), policy, row.username) ==
+    CHECK(findingsOf(validateDgd, adapted("3"), adapted("1"), policy, row.username) ==
           (row.may ? std::string{} : owned(1, 3)));
   }
 }
@@ -178,31 +191,31 @@ TEST_CASE("dgd.origin-version-changed (adm-Q2)") {
       {"changed", version("1.0.0"), version("1.1.0"),
        changed + "was changed: defaults and multinode vLLM depend on it\n"},
       {"removed", version("1.0.0"), service(""),
-       changed + "was removed: the graph is now treated as one of an older operator\n"},
-      {"changed to a bad one", version("1.0.0"), version("x"),
+       changed + "was removed: the graph is now treated as created by an older operator\n"},
+      {"changed to an invalid version", version("1.0.0"), version("x"),
        "E dgd.origin-version" + path + "Invalid value: \"x\": must be a semantic version, such as 1.0.0\n" +
            changed + "was changed: defaults and multinode vLLM depend on it\n"},
   });
   GraphPolicy policy;
   policy.operatorAccount = "x/operator";
   policy.scalingAllowed = {"x/operator", "x/hpa"};
-  const auto told = [&](const char* username) {
-    return said(validateDgd, version("1.1.0"), version("1.0.0"), policy, username);
+  const auto warning = [&](const char* username) {
+    return findingsOf(validateDgd, version("1.1.0"), version("1.0.0"), policy, username);
   };
-  CHECK(told("system:serviceaccount:x:operator").empty());
+  CHECK(warning("system:serviceaccount:x:operator").empty());
   for (const char* username :
        {"system:serviceaccount:x:hpa", "system:serviceaccount:y:operator",
         "system:serviceaccount:x:operator:", "system:serviceaccount:ns:planner-serviceaccount", "x/operator",
         "operator", ""}) {
     INFO(username);
-    CHECK(told(username) == changed + "was changed: defaults and multinode vLLM depend on it\n");
+    CHECK(warning(username) == changed + "was changed: defaults and multinode vLLM depend on it\n");
   }
-  GraphPolicy unknown;  // of an operator that was not told its account
-  CHECK(said(validateDgd, version("1.1.0"), version("1.0.0"), unknown, "") ==
+  GraphPolicy unknown;  // of an operator without a configured account
+  CHECK(findingsOf(validateDgd, version("1.1.0"), version("1.0.0"), unknown, "") ==
         changed + "was changed: defaults and multinode vLLM depend on it\n");
 }
 
-TEST_CASE("claims: deletion is told on CREATE, changes have no effect (ctl-Q28)") {
+TEST_CASE("claims: deletion is reported on CREATE, changes have no effect (ctl-Q28)") {
   const auto claim = [](std::string_view size, std::string_view storageClass, bool create = true) {
     return service("", fmt::format(R"("pvcs":[{{"name":"c","create":{},"size":"{}","storageClass":"{}",)"
                                    R"("volumeAccessMode":"ReadWriteMany"}}])",
@@ -210,55 +223,53 @@ TEST_CASE("claims: deletion is told on CREATE, changes have no effect (ctl-Q28)"
   };
   const auto unchanged = [](std::string_view field) {
     return fmt::format(
-        "W dgd.pvc-unchanged spec.pvcs[0].{}: an existing claim is not changed: edit the claim itself\n",
+        "W dgd.pvc-unchanged spec.pvcs[0].{}: has no effect on the existing claim: edit the "
+        "PersistentVolumeClaim\n",
         field);
   };
   checkUpdates({
       {"same", claim("1Gi", "s"), claim("1Gi", "s"), ""},
-      {"written otherwise", claim("1Gi", "s"), claim("1024Mi", "s"), ""},
+      {"the same size in another notation", claim("1Gi", "s"), claim("1024Mi", "s"), ""},
       {"size and class", claim("1Gi", "s"), claim("2Gi", "t"), unchanged("size") + unchanged("storageClass")},
-      {"not made before", claim("1Gi", "s", false), claim("2Gi", "t"), ""},
+      {"not created before", claim("1Gi", "s", false), claim("2Gi", "t"), ""},
       {"new", service(""), claim("2Gi", "t"), ""},
   });
 }
 
-TEST_CASE("what an UPDATE leaves as it is warns, what it makes is refused") {
+TEST_CASE("an UPDATE warns about unchanged errors and is rejected for new ones") {
   const auto memory = [](std::string_view text, std::string_view image = "x") {
     return service(
         fmt::format(R"("resources":{{"limits":{{"memory":"{}"}}}},"envFromSecret":"{}")", text, image));
   };
   const std::string path = "service.quantity spec.services[a].resources.limits.memory: Invalid value: ";
-  const std::string old = said(validateDgd, memory("1gb"));
+  const std::string old = findingsOf(validateDgd, memory("1gb"));
   const std::string problem = old.substr(old.find("\"1gb\": ") + 7);
   checkUpdates({
       {"another field", memory("1gb"), memory("1gb", "y"), "W " + path + "\"1gb\": " + problem},
       {"another bad value", memory("1gb"), memory("2gb"), "E " + path + "\"2gb\": " + problem},
-      {"made good", memory("1gb"), memory("1G"), ""},
-      {"made bad", memory("1G"), memory("1gb"), "E " + path + "\"1gb\": " + problem},
+      {"corrected", memory("1gb"), memory("1G"), ""},
+      {"made invalid", memory("1G"), memory("1gb"), "E " + path + "\"1gb\": " + problem},
       {"finalizer removed", memory("1gb"), memory("1gb"), "W " + path + "\"1gb\": " + problem},
   });
   const auto key = [](std::string_view members) {
     return graph(fmt::format(R"("services":{{"a_b":{{{}}}}})", members));
   };
   const std::string text =
-      "dgd.service-name spec.services[a_b]: Invalid value: \"a_b\": \"g-a_b\", the name of its children, "
-      "must "
+      "dgd.service-name spec.services[a_b]: Invalid value: \"a_b\": names its children \"g-a_b\": must "
       "consist of lower case letters, digits, '-' or '.', and start and end with a letter or digit\n";
-  CHECK(said(validateDgd, key("")) == "E " + text);
+  CHECK(findingsOf(validateDgd, key("")) == "E " + text);
   std::string warned = "W " + text;
-  checkUpdates(
-      {{"the name is what is wrong, not what is in the service", key(""), key(R"("replicas":2)"), warned}});
-  // dec-7: turning checkpoints off in the configuration locks nobody out.
+  checkUpdates({{"the error is in the name, not in the service", key(""), key(R"("replicas":2)"), warned}});
+  // dec-7: disabling checkpoints in the configuration does not reject updates.
   const auto checkpoint = [](std::string_view mode) {
     return service(fmt::format(R"("checkpoint":{{"enabled":true,"mode":"{}","checkpointRef":"c"}})", mode));
   };
   checkUpdates({{"checkpoint", checkpoint("Auto"), checkpoint("Manual"),
                  "W service.checkpoint-disabled spec.services[a].checkpoint.enabled: Forbidden: checkpoints "
-                 "are off in "
-                 "the operator's configuration (checkpoint.enabled)\n"}});
+                 "are disabled in the operator's configuration (checkpoint.enabled)\n"}});
 }
 
-TEST_CASE("an old defect stays one when something else changes what is said of it, or where it stands") {
+TEST_CASE("an old error is still a warning when its message or its index changes") {
   const std::string mount =
       "spec.services[a].volumeMounts[{}].name: Not found: \"cache\": no such claim in {}\n";
   const auto warned = [&](int at, std::string_view words) {
@@ -274,19 +285,19 @@ TEST_CASE("an old defect stays one when something else changes what is said of i
   checkUpdates({
       {"a claim with a similar name", old, mounts(R"(,{"name":"caches"})"),
        warned(0, "spec.pvcs (did you mean \"caches\"?)")},
-      {"a volume of the name", old, mounts("", "", R"(,"extraPodSpec":{"volumes":[{"name":"cache"}]})"),
+      {"a volume of this name", old, mounts("", "", R"(,"extraPodSpec":{"volumes":[{"name":"cache"}]})"),
        warned(0,
               "spec.pvcs; volumes of extraPodSpec are mounted in extraPodSpec.mainContainer.volumeMounts")},
-      {"a good one before it", old, mounts("", R"({"name":"weights","mountPoint":"/w"},)"),
+      {"a valid mount inserted before it", old, mounts("", R"({"name":"weights","mountPoint":"/w"},)"),
        warned(1, "spec.pvcs")},
-      {"another bad one before it", old, mounts("", R"({"name":"x","mountPoint":"/w"},)"),
+      {"an invalid mount inserted before it", old, mounts("", R"({"name":"x","mountPoint":"/w"},)"),
        "E service.mount-claim spec.services[a].volumeMounts[0].name: Not found: \"x\": no such claim in "
        "spec.pvcs\n" +
            warned(1, "spec.pvcs")},
   });
 }
 
-TEST_CASE("keys of any form are found in the old object") {
+TEST_CASE("any key is found in the old object") {
   for (const char* key : {"a.b", "a]b", "a[0]", "x].replicas"}) {
     INFO(key);
     const auto with = [&](int replicas, std::string_view rest = "") {
@@ -294,18 +305,18 @@ TEST_CASE("keys of any form are found in the old object") {
     };
     const std::string line =
         fmt::format("service.replicas-negative spec.services[{}].replicas: Invalid value: -1: must be", key);
-    CHECK(said(validateDgd, with(-1, R"(,"modelRef":{"name":"m"})"), with(-1)).find("W " + line) !=
+    CHECK(findingsOf(validateDgd, with(-1, R"(,"modelRef":{"name":"m"})"), with(-1)).find("W " + line) !=
           std::string::npos);
-    CHECK(said(validateDgd, with(-1), with(-2)).find("E " + line) != std::string::npos);
+    CHECK(findingsOf(validateDgd, with(-1), with(-2)).find("E " + line) != std::string::npos);
   }
 }
 
-TEST_CASE("an object that is being deleted is not looked at") {
+TEST_CASE("an object that is being deleted is not validated") {
   const std::string bad = R"({"metadata":{"name":"1_","deletionTimestamp":"2026-01-01T00:00:00Z"},)"
                           R"("spec":{"services":{},"backendFramework":"x"}})";
-  CHECK(said(validateDgd, bad, framework("vllm")).empty());
-  CHECK(said(validateDcd, bad, framework("vllm")).empty());
-  CHECK_FALSE(said(validateDgd, bad).empty());
+  CHECK(findingsOf(validateDgd, bad, framework("vllm")).empty());
+  CHECK(findingsOf(validateDcd, bad, framework("vllm")).empty());
+  CHECK_FALSE(findingsOf(validateDgd, bad).empty());
 }
 
 }  // namespace

@@ -7,14 +7,13 @@
 namespace dynamo::rules::test {
 namespace {
 
-const std::string kModel = "E dgdr-model-required spec.model: Required value: name a model\n";
+const std::string kModel = "E dgdr-model-required spec.model: Required value: must name a model\n";
 const std::string kThorough =
     "E dgdr-thorough-backend spec.searchStrategy: Invalid value: \"thorough\": needs one engine: set "
-    "spec.backend "
-    "to \"sglang\", \"trtllm\" or \"vllm\"\n";
+    "spec.backend to \"sglang\", \"trtllm\" or \"vllm\"\n";
 const std::string kHardware =
-    "E dgdr-hardware-required spec.hardware: Required value: GPU discovery is off: set gpuSku, vramMb or "
-    "numGpusPerNode\n";
+    "E dgdr-hardware-required spec.hardware: Required value: must set gpuSku, vramMb or numGpusPerNode "
+    "because GPU discovery is off\n";
 
 struct Row {
   const char* name;
@@ -26,7 +25,7 @@ void check(const std::vector<Row>& rows, const DgdrPolicy& policy = {},
            std::string_view version = "v1beta1") {
   for (const Row& row : rows) {
     INFO(row.name);
-    CHECK(judged(row.object, {}, policy, version) == row.expected);
+    CHECK(findingsOf(row.object, {}, policy, version) == row.expected);
   }
 }
 
@@ -36,12 +35,12 @@ TEST_CASE("dgdr-model-required (b1-Q7)") {
       {"absent", dgdr("{}"), kModel},
       {"empty", dgdr(R"({"model":""})"), kModel},
       {"null", dgdr(R"({"model":null})"), kModel},
-      {"a blank is a name", dgdr(R"({"model":" "})"), ""},
-      {"another type is the schema's matter", dgdr(R"({"model":7})"), ""},
+      {"a space is a name", dgdr(R"({"model":" "})"), ""},
+      {"another type is left to the schema", dgdr(R"({"model":7})"), ""},
       {"spec null", dgdr("null"), kModel},
       {"spec a list", dgdr("[]"), kModel},
       {"no spec", R"({"metadata":{"name":"r"}})", kModel},
-      {"nothing at all", "{}", kModel},
+      {"empty object", "{}", kModel},
       {"not an object", "[]", kModel},
   });
 }
@@ -54,7 +53,8 @@ TEST_CASE("dgdr-thorough-backend (10.1-1)") {
       {"sglang", with(R"("searchStrategy":"thorough","backend":"sglang")"), ""},
       {"rapid", with(R"("searchStrategy":"rapid","backend":"auto")"), ""},
       {"no strategy", with(R"("backend":"auto")"), ""},
-      // The API server fills in auto before it asks, so an absent backend only comes from a bare object.
+      // The API server defaults the backend to auto first, so it is only absent in an object without schema
+      // defaults.
       {"absent backend", with(R"("searchStrategy":"thorough")"), ""},
       {"another spelling", with(R"("searchStrategy":"Thorough","backend":"auto")"), ""},
       {"another type", with(R"("searchStrategy":["thorough"],"backend":"auto")"), ""},
@@ -84,16 +84,16 @@ TEST_CASE("dgdr-hardware-required (10.1-2)") {
   check(rows, off);
   for (const Row& row : rows) {
     INFO(row.name << " with discovery");
-    CHECK(judged(row.object).empty());
+    CHECK(findingsOf(row.object).empty());
   }
-  CHECK(judged(with(R"({"vramMb":0})"), {}, off) ==
-        "W dgdr-positive-numbers spec.hardware.vramMb: must be greater than 0, but is 0\n");
+  CHECK(findingsOf(with(R"({"vramMb":0})"), {}, off) ==
+        "W dgdr-positive-numbers spec.hardware.vramMb: should be greater than 0, but is 0\n");
 }
 
-TEST_CASE("all errors come together, by path") {
+TEST_CASE("all errors are reported together, sorted by path") {
   DgdrPolicy off;
   off.hardwareRequired = true;
-  CHECK(judged(dgdr(R"({"searchStrategy":"thorough","backend":"auto"})"), {}, off) ==
+  CHECK(findingsOf(dgdr(R"({"searchStrategy":"thorough","backend":"auto"})"), {}, off) ==
         kHardware + kModel + kThorough);
 }
 
@@ -105,23 +105,23 @@ TEST_CASE("dgdr-name-length (life-Q20)") {
       "E dgdr-name-length metadata.name: Too long: may not be more than 55 bytes (it has 56): the profiling "
       "Job "
       "is named after it\n";
-  CHECK(judged(named(55)).empty());
-  CHECK(judged(named(56)) == tooLong);
-  CHECK(judged(named(0)).empty());
-  CHECK(judged(R"({"metadata":{"generateName":")" + std::string(60, 'n') + R"("},"spec":{"model":"m"}})")
+  CHECK(findingsOf(named(55)).empty());
+  CHECK(findingsOf(named(56)) == tooLong);
+  CHECK(findingsOf(named(0)).empty());
+  CHECK(findingsOf(R"({"metadata":{"generateName":")" + std::string(60, 'n') + R"("},"spec":{"model":"m"}})")
             .empty());
-  // An object that is there cannot be renamed.
-  CHECK(judged(named(56), named(56)) == "W" + tooLong.substr(1));
+  // An existing object cannot be renamed.
+  CHECK(findingsOf(named(56), named(56)) == "W" + tooLong.substr(1));
 }
 
 TEST_CASE("dgdr-overrides-namespace (conv-Q2)") {
-  const auto with = [](std::string_view overrides, std::string_view space = "ns") {
+  const auto with = [](std::string_view overrides, std::string_view namespaceName = "ns") {
     return fmt::format(R"({{"metadata":{{"name":"r","namespace":"{}","annotations":{{)"
                        R"("nvidia.com/dgdr-deployment-overrides":{}}}}},"spec":{{"model":"m"}}}})",
-                       space, overrides);
+                       namespaceName, overrides);
   };
   const std::string text =
-      "Forbidden: the deployment is made in the namespace of the request, \"ns\", not in \"other\"\n";
+      "Forbidden: the deployment is created in the namespace of the request, \"ns\", not in \"other\"\n";
   const std::string beta =
       "E dgdr-overrides-namespace metadata.annotations[nvidia.com/dgdr-deployment-overrides]: " + text;
   const std::string alpha = "E dgdr-overrides-namespace spec.deploymentOverrides.namespace: " + text;
@@ -150,10 +150,10 @@ TEST_CASE("dgdr-positive-numbers (b1-Q9)") {
       {"sla", "e2eLatency"}};
   for (const auto& [group, field] : groups) {
     const auto with = [&, g = group, f = field](std::string_view value) {
-      return judged(dgdr(fmt::format(R"({{"model":"m","{}":{{"{}":{}}}}})", g, f, value)));
+      return findingsOf(dgdr(fmt::format(R"({{"model":"m","{}":{{"{}":{}}}}})", g, f, value)));
     };
     const auto warning = [&, g = group, f = field](std::string_view shown) {
-      return fmt::format("W dgdr-positive-numbers spec.{}.{}: must be greater than 0, but is {}\n", g, f,
+      return fmt::format("W dgdr-positive-numbers spec.{}.{}: should be greater than 0, but is {}\n", g, f,
                          shown);
     };
     INFO(group << "." << field);
@@ -184,29 +184,30 @@ TEST_CASE("dgdr-override-kind (b1-Q11)") {
   });
 }
 
-TEST_CASE("a planner that is written is on") {
+TEST_CASE("a planner in the spec is always enabled") {
   const auto with = [](std::string_view planner) {
     return dgdr(R"({"model":"m","features":{"planner":)" + std::string{planner} + "}}");
   };
-  const auto told = [](std::string_view key) {
+  const auto finding = [](std::string_view key) {
     return fmt::format(
-        "W dgdr-planner-on spec.features.planner.{}: does not turn the planner off: remove the whole "
+        "W dgdr-planner-on spec.features.planner.{}: does not turn the planner off: remove the planner "
         "block\n",
         key);
   };
   check({
       {"empty", with("{}"), ""},
       {"on", with(R"({"enabled":true,"disabled":false})"), ""},
-      {"a part of it off", with(R"({"enable_load_scaling":false})"), ""},
-      {"off", with(R"({"enabled":false})"), told("enabled")},
-      {"off as text", with(R"({"enabled":"false"})"), told("enabled")},
-      {"off in other words", with(R"({"enable":false,"disabled":true})"), told("enable") + told("disabled")},
+      {"a feature of it disabled", with(R"({"enable_load_scaling":false})"), ""},
+      {"off", with(R"({"enabled":false})"), finding("enabled")},
+      {"disabled by text", with(R"({"enabled":"false"})"), finding("enabled")},
+      {"disabled by other names", with(R"({"enable":false,"disabled":true})"),
+       finding("enable") + finding("disabled")},
       {"no planner", dgdr(R"({"model":"m","features":{"mocker":{"enabled":false}}})"), ""},
       {"another type", with("false"), ""},
   });
 }
 
-TEST_CASE("GPUs of a node and of all nodes") {
+TEST_CASE("the GPUs of a node and of all nodes") {
   const auto with = [](std::string_view node, std::string_view all) {
     return dgdr(
         fmt::format(R"({{"model":"m","hardware":{{"numGpusPerNode":{},"totalGpus":{}}}}})", node, all));
@@ -215,12 +216,11 @@ TEST_CASE("GPUs of a node and of all nodes") {
       {"fewer", with("8", "16"), ""},
       {"as many", with("8", "8"), ""},
       {"more", with("8", "4"),
-       "W dgdr-gpus-of-node spec.hardware.numGpusPerNode: one node has 8 GPUs, more than the 4 of "
-       "totalGpus\n"},
+       "W dgdr-gpus-of-node spec.hardware.numGpusPerNode: is 8, more than totalGpus (4)\n"},
       {"one of them", dgdr(R"({"model":"m","hardware":{"numGpusPerNode":8}})"), ""},
       {"no number", with("8", "null"), ""},
       {"none at all", with("8", "0"),
-       "W dgdr-positive-numbers spec.hardware.totalGpus: must be greater than 0, but is 0\n"},
+       "W dgdr-positive-numbers spec.hardware.totalGpus: should be greater than 0, but is 0\n"},
   });
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Graphs from their services, and what the rules say of them.
+// Graphs from their services, and the findings of the rules about them.
 
 #include "common/rules/validators.h"
 #include "support.h"
@@ -10,16 +10,17 @@ using Validate = Findings (*)(const Request&);
 
 inline constexpr std::string_view kSomeone = "someone";
 
-/// The findings of `text`, an update of `old` unless that is empty. Warnings must be short sentences.
-inline std::string said(Validate validate, std::string_view text, std::string_view old = {},
-                        const GraphPolicy& policy = {}, std::string_view username = kSomeone) {
+/// The findings about `text`. Without `old` it is a CREATE, otherwise an UPDATE of `old`. Warnings must be
+/// short sentences.
+inline std::string findingsOf(Validate validate, std::string_view text, std::string_view old = {},
+                              const GraphPolicy& policy = {}, std::string_view username = kSomeone) {
   const json::Document now = object(text);
   json::Document before;
   if (!old.empty()) before = object(old);
   const Findings findings = validate({now, old.empty() ? nullptr : &before, username, policy});
   for (const Warning& warning : findings.warnings) {
     INFO(warning.message());
-    // Those that were errors keep their words.
+    // Warnings that are errors on CREATE keep their message.
     const bool wasError = warning.text.find(" value: ") != std::string::npos ||
                           warning.text.starts_with("Forbidden") || warning.text.starts_with("Not found") ||
                           warning.text.starts_with("Too long");
@@ -28,14 +29,14 @@ inline std::string said(Validate validate, std::string_view text, std::string_vi
   return lines(findings);
 }
 
-/// A graph "g" in "ns". `spec` are members of the spec, `metadata` more members of metadata.
+/// A graph "g" in "ns" with the members `spec` of the spec and further members `metadata`.
 inline std::string graph(std::string_view spec, std::string_view metadata = {}, std::string_view name = "g") {
   return fmt::format(R"({{"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment",)"
                      R"("metadata":{{"name":"{}","namespace":"ns"{}{}}},"spec":{{{}}}}})",
                      name, metadata.empty() ? "" : ",", metadata, spec);
 }
 
-/// A graph with one service "a" of these members; `spec` are more members of the graph's spec.
+/// A graph with one service "a" with `members`, and further members `spec` of its spec.
 inline std::string service(std::string_view members, std::string_view spec = {}) {
   return graph(fmt::format(R"("services":{{"a":{{{}}}}}{}{})", members, spec.empty() ? "" : ",", spec));
 }
@@ -53,7 +54,7 @@ struct Row {
 inline void check(const std::vector<Row>& rows, const GraphPolicy& policy = {}) {
   for (const Row& row : rows) {
     INFO(row.name);
-    CHECK(said(validateDgd, row.object, {}, policy) == row.expected);
+    CHECK(findingsOf(validateDgd, row.object, {}, policy) == row.expected);
   }
 }
 
@@ -68,7 +69,7 @@ inline void checkUpdates(const std::vector<UpdateRow>& rows, std::string_view us
                          const GraphPolicy& policy = {}) {
   for (const UpdateRow& row : rows) {
     INFO(row.name);
-    CHECK(said(validateDgd, row.object, row.old, policy, username) == row.expected);
+    CHECK(findingsOf(validateDgd, row.object, row.old, policy, username) == row.expected);
   }
 }
 

@@ -1,5 +1,5 @@
 // DynamoComponentDeployment, DynamoModel, DynamoGraphDeploymentScalingAdapter, DynamoCheckpoint, and the
-// policy that the configuration makes.
+// policy of a configuration.
 
 #include "graph_support.h"
 
@@ -16,7 +16,7 @@ struct KindRow {
 void checkKind(Validate validate, const std::vector<KindRow>& rows) {
   for (const KindRow& row : rows) {
     INFO(row.name);
-    CHECK(said(validate, row.object, row.old) == row.expected);
+    CHECK(findingsOf(validate, row.object, row.old) == row.expected);
   }
 }
 
@@ -30,8 +30,8 @@ TEST_CASE("component deployments") {
   const std::string locked =
       "E dcd.framework-immutable spec.backendFramework: Invalid value: \"vllm\": field is "
       "immutable\n"
-      "W dcd.framework-change spec.backendFramework: another framework needs another "
-      "deployment: create it anew\n";
+      "W dcd.framework-change spec.backendFramework: cannot change in place: delete the object and create it "
+      "again\n";
   const std::string owner =
       R"({"metadata":{"name":"o","namespace":"ns","ownerReferences":)"
       R"([{"kind":"DynamoGraphDeployment","name":"g.h"}]},"spec":{"dynamoNamespace":"x"}})";
@@ -47,19 +47,20 @@ TEST_CASE("component deployments") {
           {"paths are below spec", with(R"("replicas":-1,"sharedMemory":{})"),
            "E service.replicas-negative spec.replicas: Invalid value: -1: must be greater than or equal to "
            "0\n"
-           "E service.shared-memory-size spec.sharedMemory.size: Required value: unless disabled is true\n"},
+           "E service.shared-memory-size spec.sharedMemory.size: Required value: must be set unless disabled "
+           "is true\n"},
           {"framework set", with(R"("backendFramework":"vllm")"), locked, with("")},
           {"framework kept", with(R"("backendFramework":"vllm")"), "", with(R"("backendFramework":"vllm")")},
-          {"all else may change", with(R"("replicas":5,"multinode":{"nodeCount":2})"), "",
+          {"other fields may change", with(R"("replicas":5,"multinode":{"nodeCount":2})"), "",
            with(R"("scalingAdapter":{"enabled":true})")},
           {"namespace of the graph", owner, used("ns-g-h")},
           {"own namespace", with(R"("dynamoNamespace":"x")"), used("ns-o")},
-          {"filled in by the operator", with(R"("dynamoNamespace":"ns-o")"), ""},
+          {"set by the operator", with(R"("dynamoNamespace":"ns-o")"), ""},
           {"executor", with(R"("annotations":{"nvidia.com/vllm-distributed-executor-backend":"x"})"),
            "E service.vllm-executor spec.annotations[nvidia.com/vllm-distributed-executor-backend]: "
            "Unsupported "
            "value: \"x\": supported values: \"mp\", \"ray\"\n"},
-          {"origin version is the graph's matter",
+          {"the origin version is checked in graphs only",
            R"({"metadata":{"name":"o","annotations":{"nvidia.com/dynamo-operator-origin-version":"x"}}})",
            ""},
       });
@@ -74,11 +75,11 @@ TEST_CASE("models") {
     return model(fmt::format(R"("modelType":"lora","source":{{"uri":"{}"}})", uri));
   };
   const std::string name =
-      "model.name-required spec.modelName: Required value: the name under which the model is "
+      "model.name-required spec.modelName: Required value: must be the name under which the model is "
       "served\n";
   const std::string base =
-      "model.base-required spec.baseModelName: Required value: the name in modelRef of the "
-      "services that serve it\n";
+      "model.base-required spec.baseModelName: Required value: must be the name in modelRef of the services "
+      "that serve the model\n";
   const auto scheme = [](std::string_view uri) {
     return fmt::format(
         "E model.lora-source spec.source.uri: Invalid value: \"{}\": must start with \"s3://\" or "
@@ -87,9 +88,9 @@ TEST_CASE("models") {
   };
   const std::string type =
       "E model.type-immutable spec.modelType: Invalid value: \"base\": field is immutable\n"
-      "W model.type-change spec.modelType: another type is another model\n";
+      "W model.type-change spec.modelType: a model of another type needs its own DynamoModel\n";
   const std::string baseChange =
-      "W model.base-change spec.baseModelName: endpoints of another base model would be used\n";
+      "W model.base-change spec.baseModelName: the endpoints of another base model will be used\n";
   checkKind(validateModel,
             {
                 {"base", model(""), ""},
@@ -98,21 +99,20 @@ TEST_CASE("models") {
                 {"s3", lora("s3://b/k"), ""},
                 {"hf", lora("hf://org/model@main"), ""},
                 {"scheme alone", lora("s3://"),
-                 "W model.source-named spec.source.uri: names nothing after the scheme\n"},
+                 "W model.source-named spec.source.uri: has no path after the scheme\n"},
                 {"upper case scheme", lora("S3://b"), scheme("S3://b")},
                 {"http", lora("http://x"), scheme("http://x")},
                 {"file", lora("file:///x"), scheme("file:///x")},
                 {"blank", lora(" s3://b"), scheme(" s3://b")},
                 {"empty uri", lora(""),
-                 "E model.lora-source spec.source.uri: Required value: a lora model is loaded from "
-                 "there\n"},
+                 "E model.lora-source spec.source.uri: Required value: must be set when modelType is lora\n"},
                 {"no source", model(R"("modelType":"lora")"),
-                 "E model.lora-source spec.source: Required value: a lora model is loaded from there\n"},
+                 "E model.lora-source spec.source: Required value: must be set when modelType is lora\n"},
                 {"adapter without source", model(R"("modelType":"adapter")"), ""},
                 {"base with any uri", model(R"("modelType":"base","source":{"uri":"http://x"})"), ""},
                 {"all at once", with(R"("modelType":"lora")"),
                  "E " + base + "E " + name +
-                     "E model.lora-source spec.source: Required value: a lora model is loaded from there\n"},
+                     "E model.lora-source spec.source: Required value: must be set when modelType is lora\n"},
                 {"type changed", model(R"("modelType":"base")"), type, model(R"("modelType":"adapter")")},
                 {"base model changed", model("", "m", "c"),
                  "E model.base-immutable spec.baseModelName: Invalid value: \"c\": field is immutable\n" +
@@ -121,9 +121,10 @@ TEST_CASE("models") {
                 {"base model removed", model("", "m", ""), "E " + base + baseChange, model("")},
                 {"name and source may change", model(R"("modelType":"lora","source":{"uri":"s3://y"})", "n"),
                  "", lora("s3://x")},
-                {"an old defect warns", model("", "", "b"), "W " + name, model("", "", "b")},
-                {"an old uri warns", lora("http://x"), "W " + scheme("http://x").substr(2), lora("http://x")},
-                {"another bad uri", lora("http://y"), scheme("http://y"), lora("http://x")},
+                {"an unchanged error warns", model("", "", "b"), "W " + name, model("", "", "b")},
+                {"an unchanged invalid uri warns", lora("http://x"), "W " + scheme("http://x").substr(2),
+                 lora("http://x")},
+                {"another invalid uri", lora("http://y"), scheme("http://y"), lora("http://x")},
                 {"being deleted", R"({"metadata":{"name":"o","deletionTimestamp":"2026-01-01T00:00:00Z"}})",
                  "", model("")},
             });
@@ -131,19 +132,19 @@ TEST_CASE("models") {
 
 TEST_CASE("scaling adapters") {
   const std::string name =
-      "E adapter.target-required spec.dgdRef.name: Required value: the DynamoGraphDeployment to "
+      "E adapter.target-required spec.dgdRef.name: Required value: must name the DynamoGraphDeployment to "
       "scale\n";
   const std::string service =
-      "E adapter.target-required spec.dgdRef.serviceName: Required value: the service to "
-      "scale\n";
+      "E adapter.target-required spec.dgdRef.serviceName: Required value: must name the service to scale\n";
   const std::string replicas = "E adapter.replicas spec.replicas: ";
   checkKind(
       validateScalingAdapter,
       {
           {"complete", with(R"("replicas":0,"dgdRef":{"name":"g","serviceName":"a"})"), ""},
-          {"no spec", kNoSpec, name + service + replicas + "Required value: the replicas of the service\n"},
+          {"no spec", kNoSpec,
+           name + service + replicas + "Required value: must be the number of replicas of the service\n"},
           {"empty names", with(R"("replicas":1,"dgdRef":{"name":"","serviceName":""})"), name + service},
-          {"names that cannot be", with(R"("replicas":1,"dgdRef":{"name":"My_Graph","serviceName":"g/a"})"),
+          {"invalid names", with(R"("replicas":1,"dgdRef":{"name":"My_Graph","serviceName":"g/a"})"),
            "E adapter.target-possible spec.dgdRef.name: Invalid value: \"My_Graph\": must consist of lower "
            "case "
            "letters, digits, '-' or '.', and start and end with a letter or digit\n"
@@ -174,11 +175,11 @@ TEST_CASE("checkpoints") {
           {"52", named(52), ""},
           {"53", named(53), "E " + tooLong(53)},
           {"200", named(200), "E " + tooLong(200)},
-          {"53, there already", named(53), "W " + tooLong(53), named(53)},
+          {"53, existing object", named(53), "W " + tooLong(53), named(53)},
           {"no spec", kNoSpec,
-           "E checkpoint.spec-required spec.identity: Required value: what is checkpointed\n"
-           "E checkpoint.spec-required spec.job.podTemplateSpec: Required value: the pod that is "
-           "checkpointed\n"},
+           "E checkpoint.spec-required spec.identity: Required value: must identify the checkpoint\n"
+           "E checkpoint.spec-required spec.job.podTemplateSpec: Required value: must be the template of the "
+           "pod to checkpoint\n"},
           {"numbers below 0",
            named(1, R"("identity":{},"job":{"podTemplateSpec":{},"activeDeadlineSeconds":-1,)"
                     R"("backoffLimit":-2,"ttlSecondsAfterFinished":-3})"),
@@ -188,19 +189,20 @@ TEST_CASE("checkpoints") {
            "equal to 0\n"
            "E checkpoint.job-number spec.job.ttlSecondsAfterFinished: Invalid value: -3: must be greater "
            "than or equal to 0\n"},
-          {"no time, no model",
+          {"no time and no model",
            named(1, R"("identity":{"model":""},"job":{"podTemplateSpec":{},"backoffLimit":0,)"
                     R"("activeDeadlineSeconds":0})"),
            "W checkpoint.job-deadline spec.job.activeDeadlineSeconds: is 0: the Job fails as soon as it "
            "starts\n"
-           "W checkpoint.model-named spec.identity.model: is empty: a checkpoint is found by its model\n"},
+           "W checkpoint.model-named spec.identity.model: is empty: checkpoints are matched by their "
+           "model\n"},
           {"no template", named(1, R"("identity":{},"job":{})"),
-           "E checkpoint.spec-required spec.job.podTemplateSpec: Required value: the pod that is "
-           "checkpointed\n"},
+           "E checkpoint.spec-required spec.job.podTemplateSpec: Required value: must be the template of the "
+           "pod to checkpoint\n"},
       });
 }
 
-TEST_CASE("the policy that a configuration makes") {
+TEST_CASE("the policy of a configuration") {
   config::OperatorConfig config = config::defaultConfig();
   GraphPolicy policy = graphPolicy(config, "", {});
   CHECK_FALSE(policy.groveDisabled);

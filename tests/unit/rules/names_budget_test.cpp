@@ -1,4 +1,4 @@
-// Names of children (quirks child-Q8, child-Q19, pod-Q27).
+// Lengths of names of children (child-Q8, child-Q19, pod-Q27).
 
 #include "graph_support.h"
 
@@ -9,7 +9,7 @@ std::string many(std::size_t count, char c = 'd') {
   return std::string(count, c);
 }
 
-/// A graph of that name with one service, in the pathway without Grove.
+/// A graph with one service in the pathway without Grove.
 std::string offGrove(std::string_view name, std::string_view key, std::string_view members,
                      std::string_view annotations = "") {
   return graph(fmt::format(R"("services":{{"{}":{{{}}}}})", key, members),
@@ -26,9 +26,8 @@ TEST_CASE("dgd.grove-name-length") {
   const auto tooLong = [](std::string_view name, std::string_view key, std::size_t all, bool multi = false) {
     return fmt::format(
         "E dgd.grove-name-length spec.services[{1}]: Too long: graph \"{0}\" ({2} bytes) and service "
-        "\"{1}\" ({3} bytes{4}) together have {5} bytes, at most 45 are allowed in names of Grove's "
-        "pods\n",
-        name, key, name.size(), key.size(), multi ? ", once more with \"-ldr\"" : "", all);
+        "\"{1}\" ({3} bytes{4}) together have {5} bytes, at most 45 are allowed in names of Grove pods\n",
+        name, key, name.size(), key.size(), multi ? ", counted twice, plus \"-ldr\"" : "", all);
   };
   const std::string two = R"("multinode":{"nodeCount":2})";
   const std::string one = R"("multinode":{"nodeCount":1})";
@@ -38,7 +37,7 @@ TEST_CASE("dgd.grove-name-length") {
       {"multinode 45", named("vllm-ag", "VllmPrefillWorker", two), ""},
       {"multinode 46", named("vllm-agg", "VllmPrefillWorker", two),
        tooLong("vllm-agg", "VllmPrefillWorker", 46, true)},
-      {"one node is no multinode", named("vllm-agg", "VllmPrefillWorker", one), ""},
+      {"one node is not multinode", named("vllm-agg", "VllmPrefillWorker", one), ""},
       {"upper case counts as lower", named("ddd", many(43, 'S')), tooLong("ddd", many(43, 'S'), 46)},
   });
   const auto grove = [&](std::string_view value) {
@@ -56,9 +55,9 @@ TEST_CASE("dgd.grove-name-length") {
   GraphPolicy disabled;
   disabled.groveDisabled = true;
   check({{"46 where the configuration disables Grove", named("ddd", many(43, 's')), ""},
-         {"multinode 46 there", named("vllm-agg", "VllmPrefillWorker", two), ""},
-         {"annotation true there", grove("true"), ""},
-         {"64, the component pathway's own budget",
+         {"multinode 46, existing object", named("vllm-agg", "VllmPrefillWorker", two), ""},
+         {"annotation true, existing object", grove("true"), ""},
+         {"64, the limit of the component pathway",
           named("ddd", many(60, 's'), R"("componentType":"frontend")"),
           fmt::format(
               "E dgd.service-name-length spec.services[{0}]: Too long: Service \"ddd-{0}\" would have 64 "
@@ -86,8 +85,8 @@ TEST_CASE("dgd.service-name-length") {
        tooLong("www", "Service", d60 + "-www", 64)},
       {"64 bytes, no Service", offGrove(d60, "www", R"("componentType":"x1")", etcd),
        tooLong("www", "label nvidia.com/selector", d60 + "-www", 64) +
-           "W service.component-type spec.services[www].componentType: \"x1\" is not known: base defaults "
-           "are used\n"},
+           "W service.component-type spec.services[www].componentType: \"x1\" is not a known type: the base "
+           "defaults are used\n"},
       {"a worker has a hash", offGrove(many(52), "w", worker, etcd), ""},
       {"a worker has no room for a hash", offGrove(many(53), "w", worker, etcd),
        tooLong("w", "label nvidia.com/selector", many(53) + "-w-<8 digits>", 64)},
@@ -96,10 +95,10 @@ TEST_CASE("dgd.service-name-length") {
       {"multinode has no room for an index of two digits",
        offGrove(many(59), "w", R"("multinode":{"nodeCount":2},"replicas":11)", etcd),
        tooLong("w", "LeaderWorkerSet", many(59) + "-w-10", 64)},
-      {"no replicas now, some later",
+      {"zero replicas now, more later",
        offGrove(many(60), "ww", R"("multinode":{"nodeCount":2},"replicas":0)", etcd),
        tooLong("ww", "LeaderWorkerSet", many(60) + "-ww-0", 65)},
-      {"dots are dashes there", offGrove(many(58) + ".d", "w.w", frontend, etcd),
+      {"dots become dashes", offGrove(many(58) + ".d", "w.w", frontend, etcd),
        tooLong("w.w", "Service", many(58) + "-d-w-w", 64)},
   });
   const auto scaled = [&](int replicas) {
@@ -110,13 +109,13 @@ TEST_CASE("dgd.service-name-length") {
                  "W" + tooLong("ww", "LeaderWorkerSet", many(60) + "-ww-19", 66).substr(1)}});
   GraphPolicy noLws;
   noLws.lwsDisabled = true;
-  CHECK(said(validateDgd, offGrove(many(60), "www", R"("multinode":{"nodeCount":2})", etcd), {}, noLws) ==
-        "W dgd.multinode-orchestrator spec.services[www].multinode: needs Grove, which the graph's "
-        "annotation turns "
-        "off\n");
+  CHECK(
+      findingsOf(validateDgd, offGrove(many(60), "www", R"("multinode":{"nodeCount":2})", etcd), {}, noLws) ==
+      "W dgd.multinode-orchestrator spec.services[www].multinode: needs Grove, but the graph's annotation "
+      "disables it\n");
   GraphPolicy noGrove;
   noGrove.groveDisabled = true;
-  CHECK(said(validateDgd, named(many(40), "www", worker), {}, noGrove).empty());
+  CHECK(findingsOf(validateDgd, named(many(40), "www", worker), {}, noGrove).empty());
 }
 
 TEST_CASE("dgd.name-length") {
@@ -130,22 +129,22 @@ TEST_CASE("dgd.name-length") {
   const std::string etcd = R"("nvidia.com/dynamo-discovery-backend":"etcd")";
   const std::string namespaceLabel = "label nvidia.com/dynamo-namespace";
   check({
-      {"the label of discovery's account is shortened", offGrove(many(60), "w", ""), ""},
+      {"the label of the discovery account is shortened", offGrove(many(60), "w", ""), ""},
       {"the namespace counts", offGrove(many(61), "w", ""),
        tooLong(60, 61, namespaceLabel, "ns-" + many(61), 64)},
-      {"where Grove may be used, too", named(many(44), "w"), ""},
+      {"also where Grove may be used", named(many(44), "w"), ""},
       {"etcd: the namespace counts", offGrove(many(60), "w", "", etcd), ""},
       {"etcd: one more", offGrove(many(61), "w", "", etcd),
        tooLong(60, 61, namespaceLabel, "ns-" + many(61), 64)},
       {"etcd, global namespace", offGrove(many(61), "w", R"("globalDynamoNamespace":true)", etcd), ""},
   });
   const std::string global = offGrove(many(64), "w", R"("globalDynamoNamespace":true)", etcd);
-  CHECK(said(validateDgd, global)
+  CHECK(findingsOf(validateDgd, global)
             .find(tooLong(63, 64, "label nvidia.com/dynamo-graph-deployment-name", many(64), 64)) !=
         std::string::npos);
   GraphPolicy byEtcd;
   byEtcd.discoveryBackend = "etcd";
-  CHECK(said(validateDgd, offGrove(many(42), "w", ""), {}, byEtcd).empty());
+  CHECK(findingsOf(validateDgd, offGrove(many(42), "w", ""), {}, byEtcd).empty());
 }
 
 TEST_CASE("dgd.name-start") {
@@ -165,11 +164,11 @@ TEST_CASE("dgd.name-start") {
        start("1abc", "Service \"1abc-w\"")},
       {"a LeaderWorkerSet", offGrove("1abc", "w", R"("multinode":{"nodeCount":2})", etcd),
        start("1abc", "LeaderWorkerSet \"1abc-w\"")},
-      {"no name yet", graph(R"("services":{"w":{}})", "", ""), ""},
+      {"without a name", graph(R"("services":{"w":{}})", "", ""), ""},
   });
 }
 
-TEST_CASE("dgd.service-name and names that fall together") {
+TEST_CASE("dgd.service-name and equal names of children") {
   const auto label = [](std::string_view key) {
     return fmt::format(
         "E dgd.service-name spec.services[{0}]: Invalid value: \"{0}\": is used as the value of label "
@@ -179,8 +178,8 @@ TEST_CASE("dgd.service-name and names that fall together") {
   };
   const auto child = [](std::string_view key, std::string_view name) {
     return fmt::format(
-        "E dgd.service-name spec.services[{0}]: Invalid value: \"{0}\": \"{1}\", the name of its "
-        "children, must consist of lower case letters, digits, '-' or '.', and start and end with a "
+        "E dgd.service-name spec.services[{0}]: Invalid value: \"{0}\": names its children \"{1}\": must "
+        "consist of lower case letters, digits, '-' or '.', and start and end with a "
         "letter or digit\n",
         key, name);
   };
@@ -192,7 +191,7 @@ TEST_CASE("dgd.service-name and names that fall together") {
   };
   check({
       {"mixed case", named("g", "VllmWorker"), ""},
-      {"a dot is a dash in Services", named("g", "a.b"), ""},
+      {"a dot becomes a dash in Services", named("g", "a.b"), ""},
       {"a digit first", named("g", "1w"), ""},
       {"underscore", named("g", "my_svc"), child("my_svc", "g-my_svc")},
       {"upper case underscore", named("g", "My_Svc"), child("My_Svc", "g-my_svc")},
@@ -202,9 +201,9 @@ TEST_CASE("dgd.service-name and names that fall together") {
       {"dash at the end", named("g", "a-"), label("a-")},
       {"not ASCII", named("g", "\xC3\xBC"), label("\xC3\xBC")},
       {"empty", named("g", ""),
-       "E dgd.service-name spec.services[]: Invalid value: \"\": a service must have a name\n"},
-      {"equal but for case", graph(R"("services":{"worker":{},"Worker":{}})"), same("worker", "Worker")},
-      {"equal but for a dot", graph(R"("services":{"a.b":{},"a-b":{}})"), same("a.b", "a-b")},
+       "E dgd.service-name spec.services[]: Invalid value: \"\": the name of a service must not be empty\n"},
+      {"equal except for case", graph(R"("services":{"worker":{},"Worker":{}})"), same("worker", "Worker")},
+      {"equal except for a dot", graph(R"("services":{"a.b":{},"a-b":{}})"), same("a.b", "a-b")},
       {"three", graph(R"("services":{"WW":{},"Ww":{},"ww":{}})"), same("Ww", "WW") + same("ww", "WW")},
   });
 }
@@ -222,9 +221,9 @@ TEST_CASE("cliques of two services have different names (child-Q19)") {
   check({
       {"leader", leader, same("a-ldr", "a-ldr", "a")},
       {"worker", services(R"("A":)" + two + R"(,"a-Wkr":{})"), same("a-Wkr", "a-wkr", "A")},
-      {"the other way round", services(R"("B-ldr":{},"b":)" + two), same("b", "b-ldr", "B-ldr")},
-      {"on one node", services(R"("a":{},"a-ldr":{})"), ""},
-      {"both on several", services(R"("a":)" + two + R"(,"a-ldr":)" + two), ""},
+      {"in the other order", services(R"("B-ldr":{},"b":)" + two), same("b", "b-ldr", "B-ldr")},
+      {"single node", services(R"("a":{},"a-ldr":{})"), ""},
+      {"both multinode", services(R"("a":)" + two + R"(,"a-ldr":)" + two), ""},
       {"without Grove",
        graph(R"("services":{"a":)" + two + R"(,"a-ldr":{}})",
              R"("annotations":{"nvidia.com/enable-grove":"false"})"),
@@ -245,9 +244,8 @@ TEST_CASE("component types are label values") {
   check({
       {"type", service(R"("componentType":"my type")"),
        label("componentType", "nvidia.com/dynamo-component-type", "\"my type\"") +
-           "W service.component-type spec.services[a].componentType: \"my type\" is not known: base defaults "
-           "are "
-           "used\n"},
+           "W service.component-type spec.services[a].componentType: \"my type\" is not a known type: the "
+           "base defaults are used\n"},
       {"sub type", service(R"("subComponentType":"a/b")"),
        label("subComponentType", "nvidia.com/dynamo-sub-component-type", "\"a/b\"")},
       {"good", service(R"("componentType":"worker","subComponentType":"Pre_fill")"),
@@ -289,7 +287,7 @@ TEST_CASE("names of component deployments") {
        tooLong("E dcd.graph-name-length", 60, 61, "label nvidia.com/dynamo-namespace", "ns-" + many(61), 64)},
       {"standalone, with the graph's name in a label",
        dcd(many(61), "", R"("labels":{"nvidia.com/dynamo-graph-deployment-name":"g"})"), ""},
-      {"the label of the spec, too",
+      {"with the graph's name in a label of the spec",
        dcd(many(61), R"("labels":{"nvidia.com/dynamo-graph-deployment-name":"g"})"), ""},
       {"digit first", dcd("1a", ""),
        "E dcd.name-start metadata.name: Invalid value: \"1a\": must start with a letter: Service \"1a\" is "
@@ -304,7 +302,7 @@ TEST_CASE("names of component deployments") {
   };
   for (const Case& one : cases) {
     INFO(one.name);
-    CHECK(said(validateDcd, one.object) == one.expected);
+    CHECK(findingsOf(validateDcd, one.object) == one.expected);
   }
 }
 

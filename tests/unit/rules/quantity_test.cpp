@@ -78,7 +78,7 @@ TEST_CASE("quantities that parse") {
   }
 }
 
-TEST_CASE("texts that are no quantity, or beyond every bound") {
+TEST_CASE("invalid quantities and quantities out of range") {
   for (const char* text : {"",
                            " ",
                            "+",

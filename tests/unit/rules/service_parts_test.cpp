@@ -19,7 +19,7 @@ const std::string kResources = "spec.services[a].resources.";
 TEST_CASE("service.quantity (a1-Q11)") {
   for (const char* good : {"0", "1", "100m", ".5", "1.", "1E", "1e3", "+1", "1E-3", "1500m"}) {
     INFO(good);
-    CHECK(said(validateDgd, limit("cpu", good)).empty());
+    CHECK(findingsOf(validateDgd, limit("cpu", good)).empty());
   }
   for (const char* bad : {" ", "1 Gi", "1gb", "1K", "1mi", "1e", "1e1.5", "0x1", "1,5", "--1", ".", "Ki",
                           "1m5", "\xD9\xA1", "1Gi ", "+"}) {
@@ -27,12 +27,12 @@ TEST_CASE("service.quantity (a1-Q11)") {
     for (const char* kind : {"limits", "requests"}) {
       for (const char* field : {"cpu", "memory", "gpu"}) {
         const std::string text =
-            said(validateDgd, resources(fmt::format(R"("{}":{{"{}":"{}"}})", kind, field, bad)));
+            findingsOf(validateDgd, resources(fmt::format(R"("{}":{{"{}":"{}"}})", kind, field, bad)));
         CHECK(text.find(fmt::format("E service.quantity {}{}.{}: Invalid value: {}: must ", kResources, kind,
                                     field, showValue(bad))) == 0);
       }
       const std::string custom =
-          said(validateDgd, resources(fmt::format(R"("limits":{{"custom":{{"memory":"{}"}}}})", bad)));
+          findingsOf(validateDgd, resources(fmt::format(R"("limits":{{"custom":{{"memory":"{}"}}}})", bad)));
       CHECK(custom.find(fmt::format("E service.quantity {}limits.custom[memory]: Invalid value: {}: must ",
                                     kResources, showValue(bad))) == 0);
     }
@@ -43,10 +43,8 @@ TEST_CASE("service.quantity (a1-Q11)") {
   const std::string negative = "must be greater than or equal to 0";
   check({
       {"empty is unset", resources(R"("limits":{"cpu":""},"requests":{"gpu":"","memory":null})"),
-       "W service.amount-empty spec.services[a].resources.requests.gpu: is empty: the same as leaving it "
-       "out\n"
-       "W service.amount-empty spec.services[a].resources.limits.cpu: is empty: the same as leaving it "
-       "out\n"},
+       "W service.amount-empty spec.services[a].resources.requests.gpu: has no effect because it is empty\n"
+       "W service.amount-empty spec.services[a].resources.limits.cpu: has no effect because it is empty\n"},
       {"negative", limit("cpu", "-1"), told("limits.cpu", "\"-1\"", negative)},
       {"whole GPUs", limit("gpu", "2.0"), ""},
       {"GPUs in thousandths", limit("gpu", "2000m"), ""},
@@ -61,12 +59,12 @@ TEST_CASE("service.quantity (a1-Q11)") {
       {"a bad request beside a limit only warns",
        resources(R"("limits":{"gpu":"1"},"requests":{"gpu":"one"})"),
        "W service.gpu-request " + kResources +
-           "requests.gpu: is not used: pods get limits.gpu, which differs\n"},
+           "requests.gpu: differs from limits.gpu, which pods get instead\n"},
       {"all at once", resources(R"("limits":{"cpu":"-1"},"requests":{"memory":"-2"})"),
        told("limits.cpu", "\"-1\"", negative) + told("requests.memory", "\"-2\"", negative)},
       {"other types are the schema's matter", resources(R"("limits":{"cpu":1,"custom":{"rdma/ib":7}})"), ""},
   });
-  CHECK(said(validateDgd, resources(R"("limits":{"custom":{"nvidia.com/gpu":""}})"))
+  CHECK(findingsOf(validateDgd, resources(R"("limits":{"custom":{"nvidia.com/gpu":""}})"))
             .find("E service.quantity " + kResources +
                   "limits.custom[nvidia.com/gpu]: Invalid value: \"\": must") == 0);
 }
@@ -78,7 +76,7 @@ TEST_CASE("service.resource-name") {
   for (const char* good : {"cpu", "memory", "ephemeral-storage", "hugepages-1Gi", "nvidia.com/gpu", "rdma/ib",
                            "example.com/My_Dev.1"}) {
     INFO(good);
-    CHECK(said(validateDgd, custom(good)).find("resource-name") == std::string::npos);
+    CHECK(findingsOf(validateDgd, custom(good)).find("resource-name") == std::string::npos);
   }
   const auto told = [](std::string_view field, std::string_view shown, std::string_view problem) {
     return fmt::format("E service.resource-name {}limits.{}: Invalid value: \"{}\": {}\n", kResources, field,
@@ -92,7 +90,7 @@ TEST_CASE("service.resource-name") {
       {"quota", custom("requests.nvidia.com/gpu"),
        told("custom[requests.nvidia.com/gpu]", "requests.nvidia.com/gpu",
             "must not start with \"requests.\"")},
-      {"two slashes", custom("a/b/c"), told("custom[a/b/c]", "a/b/c", "must hold at most one '/'")},
+      {"two slashes", custom("a/b/c"), told("custom[a/b/c]", "a/b/c", "must contain at most one '/'")},
       {"GPU type", resources(R"("limits":{"gpu":"1","gpuType":"amd.com/gpu"})"), ""},
       {"bad GPU type", resources(R"("limits":{"gpu":"1","gpuType":"a100"})"),
        told("gpuType", "a100", standard)},
@@ -117,10 +115,9 @@ TEST_CASE("service.request-limit") {
         kResources, field, request, limit);
   };
   const std::string device = R"("custom":{"rdma/ib":"1"})";
-  const std::string lacking =
-      "E service.request-limit " + kResources +
-      "limits.custom[rdma/ib]: Required value: a limit equal to the request: this resource "
-      "cannot be overcommitted\n";
+  const std::string lacking = "E service.request-limit " + kResources +
+                              "limits.custom[rdma/ib]: Required value: must equal the request because this "
+                              "resource cannot be overcommitted\n";
   check({
       {"equal in other words", both("memory", "1024Mi", "1Gi"), ""},
       {"less", both("cpu", "500m", "1"), ""},
@@ -150,15 +147,15 @@ TEST_CASE("service.request-limit") {
        "E service.request-limit " + kResources +
            "requests.custom[hugepages-2Mi]: Invalid value: \"2Mi\": must equal the limit of 4Mi\n"},
   });
-  CHECK(said(validateDgd,
-             resources(R"("requests":{"custom":{"rdma/ib":"1"}},"limits":{"custom":{"rdma/ib":"x"}})"))
+  CHECK(findingsOf(validateDgd,
+                   resources(R"("requests":{"custom":{"rdma/ib":"1"}},"limits":{"custom":{"rdma/ib":"x"}})"))
             .find("request-limit") == std::string::npos);
 }
 
 TEST_CASE("service.hugepages") {
   const std::string pages = R"("custom":{"hugepages-1Gi":"1Gi"})";
   const std::string alone = "E service.hugepages " + kResources +
-                            "limits.custom[hugepages-1Gi]: Forbidden: needs cpu or memory beside it\n";
+                            "limits.custom[hugepages-1Gi]: Forbidden: huge pages require cpu or memory\n";
   check({
       {"alone", resources(fmt::format(R"("limits":{{{}}})", pages)), alone},
       {"told once", resources(fmt::format(R"("limits":{{{0}}},"requests":{{{0}}})", pages)), alone},
@@ -179,7 +176,7 @@ TEST_CASE("service.resource-claim") {
       {"two requests of one",
        resources(R"("claims":[{"name":"gpu","request":"a"},{"name":"gpu","request":"b"}])", pod), ""},
       {"unknown", resources(R"("claims":[{"name":"x"}])", pod),
-       p + "[0].name: Not found: \"x\": no such claim in extraPodSpec.resourceClaims\n"},
+       p + "[0].name: Not found: \"x\": must be one of the names in extraPodSpec.resourceClaims\n"},
       {"twice", resources(R"("claims":[{"name":"gpu"},{"name":"gpu"}])", pod),
        p + "[1].name: Duplicate value: \"gpu\"\n"},
       {"one request twice",
@@ -190,7 +187,7 @@ TEST_CASE("service.resource-claim") {
                  pod + R"(,"mainContainer":{"resources":{"claims":[{"name":"gpu"}]}})"),
        p + "[0].name: Duplicate value: \"gpu\"\n"},
       {"unnamed", resources(R"("claims":[{"name":""}])", pod),
-       p + "[0].name: Required value: the name of a claim\n"},
+       p + "[0].name: Required value: must name a claim\n"},
   });
 }
 
@@ -205,7 +202,7 @@ TEST_CASE("doubtful amounts (pod-Q1)") {
       {"fine cpu", limit("cpu", "100u"), odd("limits.cpu", "is finer than 1m and will be rounded up")},
       {"cpu of 1m", limit("cpu", "1m"), ""},
       {"memory in thousandths", limit("memory", "512m"),
-       odd("limits.memory", "\"512m\" means thousandths of a byte: is M or Mi meant?")},
+       odd("limits.memory", "\"512m\" is in thousandths of a byte: did you mean M or Mi?")},
       {"little memory", limit("memory", "16"),
        odd("limits.memory", "\"16\" is less than 4Mi: is a suffix missing?")},
       {"4Mi", limit("memory", "4Mi"), ""},
@@ -215,21 +212,21 @@ TEST_CASE("doubtful amounts (pod-Q1)") {
       {"GPUs of many nodes", limit("gpu", "1024"), ""},
       {"GPUs twice", resources(R"("limits":{"gpu":"1","custom":{"nvidia.com/gpu":"2"}})"),
        "W service.gpu-odd " + kResources +
-           "limits.custom[nvidia.com/gpu]: differs from limits.gpu: give only one of them\n"},
+           "limits.custom[nvidia.com/gpu]: differs from limits.gpu: set only one of them\n"},
       {"GPUs twice, alike", resources(R"("limits":{"gpu":"1","custom":{"nvidia.com/gpu":"1"}})"), ""},
       {"same GPUs", resources(R"("requests":{"gpu":"2"},"limits":{"gpu":"2.0"})"), ""},
       {"other GPUs", resources(R"("requests":{"gpu":"1"},"limits":{"gpu":"2"})"),
-       gpu("gpu", "is not used: pods get limits.gpu, which differs")},
+       gpu("gpu", "differs from limits.gpu, which pods get instead")},
       {"type of the request", resources(R"("requests":{"gpuType":"amd.com/gpu"},"limits":{"gpu":"2"})"),
-       gpu("gpuType", "is not used: pods get limits.gpuType")},
+       gpu("gpuType", "has no effect because pods get limits.gpuType")},
       {"type of a request alone", resources(R"("requests":{"gpu":"2","gpuType":"amd.com/gpu"})"), ""},
       {"other type of a request alone",
        resources(R"("requests":{"gpu":"2","gpuType":"amd.com/gpu"},"limits":{"gpuType":"nvidia.com/gpu"})"),
-       gpu("gpuType", "is not used: pods get limits.gpuType")},
+       gpu("gpuType", "has no effect because pods get limits.gpuType")},
       {"a request beside the container's limit",
        resources(R"("requests":{"gpu":"4"})",
                  R"("mainContainer":{"resources":{"limits":{"nvidia.com/gpu":8}}})"),
-       gpu("gpu", "is not used: pods get the limit in mainContainer.resources, which differs")},
+       gpu("gpu", "differs from the limit in mainContainer.resources, which pods get instead")},
       {"same type", resources(R"("requests":{"gpuType":"nvidia.com/gpu"},"limits":{"gpu":"2"})"), ""},
   });
 }
@@ -258,14 +255,14 @@ TEST_CASE("volumeMounts: claims (dec-1)") {
       {"one claim twice (pod-Q11a)",
        mounts(R"({"name":"c","mountPoint":"/c"},{"name":"c","mountPoint":"/d"})"), ""},
       {"unnamed", mounts(R"({"name":"","mountPoint":"/c"})"),
-       "E service.mount-name" + kMounts + "[0].name: Required value: the name of a claim\n"},
+       "E service.mount-name" + kMounts + "[0].name: Required value: must name a claim\n"},
       {"with a dot", mounts(R"({"name":"my.pvc","mountPoint":"/c"})", "", R"({"name":"my.pvc"})"),
        "E service.mount-name" + kMounts +
            "[0].name: Invalid value: \"my.pvc\": is also the name of a volume: must consist of lower case "
            "letters, "
            "digits or '-', and start and end with a letter or digit\n"},
       {"reserved", mounts(R"({"name":"shared-memory","mountPoint":"/c"})", "", R"({"name":"shared-memory"})"),
-       "W service.mount-reserved" + kMounts + "[0].name: replaces the operator's own volume of this name\n"},
+       "W service.mount-reserved" + kMounts + "[0].name: replaces the operator's volume of this name\n"},
       {"a user's volume in place of a claim",
        mounts(R"({"name":"x","mountPoint":"/c"})", R"("extraPodSpec":{"volumes":[{"name":"x"}]})"),
        unknown(0, "x", "; volumes of extraPodSpec are mounted in extraPodSpec.mainContainer.volumeMounts")},
@@ -273,23 +270,21 @@ TEST_CASE("volumeMounts: claims (dec-1)") {
        mounts(R"({"name":"c","mountPoint":"/c"})",
               R"("extraPodSpec":{"volumes":[{"name":"x"},{"name":"c"}]})"),
        "E service.volume-taken spec.services[a].extraPodSpec.volumes[1].name: Duplicate value: \"c\": "
-       "volumeMounts "
-       "make a volume of this name\n"},
+       "volumeMounts create a volume with this name\n"},
   });
-  CHECK(said(validateDcd,
-             R"({"metadata":{"name":"a"},"spec":{"volumeMounts":[{"name":"c","mountPoint":"/c"}]}})")
+  CHECK(findingsOf(validateDcd,
+                   R"({"metadata":{"name":"a"},"spec":{"volumeMounts":[{"name":"c","mountPoint":"/c"}]}})")
             .empty());
 }
 
 TEST_CASE("volumeMounts: mount points (adm-Q11)") {
   const std::string plain =
       "E service.mount-point" + kMounts +
-      "[0].mountPoint: Required value: where the claim is mounted, unless useAsCompilationCache "
-      "is true\n";
+      "[0].mountPoint: Required value: must be set unless useAsCompilationCache is true\n";
   const auto taken = [](int i, std::string_view path) {
     return fmt::format(
-        "E service.mount-point-taken{}[{}].mountPoint: Duplicate value: \"{}\": something else is "
-        "mounted there\n",
+        "E service.mount-point-taken{}[{}].mountPoint: Duplicate value: \"{}\": another volume is mounted at "
+        "this path\n",
         kMounts, i, path);
   };
   const std::string useAsCache = R"({"name":"c","useAsCompilationCache":true})";
@@ -309,7 +304,7 @@ TEST_CASE("volumeMounts: mount points (adm-Q11)") {
        mounts(R"({"name":"c","useAsCompilationCache":true,"mountPoint":"/c"},)"
               R"({"name":"d","useAsCompilationCache":true,"mountPoint":"/d"})"),
        "W service.cache-mounts" + kMounts +
-           "[1].useAsCompilationCache: only the first one is used as the cache\n"},
+           "[1].useAsCompilationCache: has no effect because an earlier mount is the compilation cache\n"},
       {"one path twice", mounts(R"({"name":"c","mountPoint":"/c"},{"name":"d","mountPoint":"/c"})"),
        taken(1, "/c")},
       {"the default path twice",
@@ -348,18 +343,19 @@ TEST_CASE("names of variables (a1-Q10)") {
         error(R"(Invalid value: "A=...": must consist of printable ASCII characters other than '=')");
     check({
         {"good", of(place, R"({"name":"A_b.c-d","value":"x"})"), ""},
-        {"empty", of(place, R"({"name":""})"), error("Required value: the name of a variable")},
+        {"empty", of(place, R"({"name":""})"), error("Required value: must be the name of the variable")},
         {"equals sign", of(place, R"({"name":"A=hf_secret"})"), masked},
         {"equals sign, twice", of(place, R"({"name":"A=hf_secret"},{"name":"A=hf_secret"})"),
          masked +
              fmt::format("E {}.env-name {}[1].name: {}", rule, place, masked.substr(masked.find("Invalid"))) +
-             fmt::format("W {}.env-repeated {}[1].name: \"A=...\" is set above; the last value counts\n",
-                         rule, place)},
+             fmt::format(
+                 "W {}.env-repeated {}[1].name: \"A=...\" is already set above; the last value is used\n",
+                 rule, place)},
         {"blank", of(place, R"({"name":"A B"})"), strict},
         {"digit first", of(place, R"({"name":"1A"})"), strict},
         {"twice", of(place, R"({"name":"A","value":"secret1"},{"name":"B"},{"name":"A","value":"secret2"})"),
-         fmt::format("W {}.env-repeated {}[2].name: \"A\" is set above; the last value counts\n", rule,
-                     place)},
+         fmt::format("W {}.env-repeated {}[2].name: \"A\" is already set above; the last value is used\n",
+                     rule, place)},
     });
   }
 }
@@ -367,7 +363,7 @@ TEST_CASE("names of variables (a1-Q10)") {
 TEST_CASE("service.env-order (pod-Q29)") {
   const auto told = [](std::string_view path, std::string_view name) {
     return fmt::format(
-        "W service.env-order {}.value: does not see {}: variables are sorted by name, and it comes later\n",
+        "W service.env-order {}.value: refers to {}, which is not expanded: variables are sorted by name\n",
         path, name);
   };
   const auto envs = [](std::string_view list, std::string_view more = "") {
@@ -392,10 +388,10 @@ TEST_CASE("service.env-order (pod-Q29)") {
   });
 }
 
-TEST_CASE("service.env-identity and dgd.env-identity: what a pod is told of itself") {
+TEST_CASE("service.env-identity and dgd.env-identity") {
   const auto told = [](std::string_view path, std::string_view name) {
-    return fmt::format("W service.env-identity {}.name: the operator sets {}; yours replaces it\n", path,
-                       name);
+    return fmt::format("W service.env-identity {}.name: replaces the value that the operator sets for {}\n",
+                       path, name);
   };
   const auto envs = [](std::string_view items, std::string_view members = R"("componentType":"worker")") {
     return service(fmt::format(R"({},"envs":[{}])", members, items));
@@ -435,7 +431,7 @@ TEST_CASE("service.env-identity and dgd.env-identity: what a pod is told of itse
        told("spec.services[a].frontendSidecar.envs[1]", "POD_UID")},
       {"of the graph, once",
        graph(R"("services":{"a":{},"b":{}},"envs":[{"name":"DYN_NAMESPACE","value":"x"}])"),
-       "W dgd.env-identity spec.envs[0].name: the operator sets DYN_NAMESPACE; yours replaces it\n"},
+       "W dgd.env-identity spec.envs[0].name: replaces the value that the operator sets for DYN_NAMESPACE\n"},
       {"of the graph, the operator's own", service("", R"("envs":[{"name":"DYN_NAMESPACE","value":"ns-g"}])"),
        ""},
   });
@@ -446,8 +442,8 @@ TEST_CASE("service.deployment-config (child-Q31)") {
     return service(fmt::format(R"("envs":[{{"name":"DYN_DEPLOYMENT_CONFIG",{}}}])", value));
   };
   const std::string told =
-      "W service.deployment-config spec.services[a].envs[0].value: is no JSON object: its settings "
-      "have no effect\n";
+      "W service.deployment-config spec.services[a].envs[0].value: has no effect because it is not a JSON "
+      "object\n";
   GraphPolicy noGrove;
   noGrove.groveDisabled = true;
   check(
@@ -461,8 +457,7 @@ TEST_CASE("service.deployment-config (child-Q31)") {
           {"the graph's",
            graph(
                R"("services":{"a":{},"b":{}},"envs":[{"name":"A"},{"name":"DYN_DEPLOYMENT_CONFIG","value":"{"}])"),
-           "W service.deployment-config spec.envs[1].value: is no JSON object: its settings have no "
-           "effect\n"},
+           "W service.deployment-config spec.envs[1].value: has no effect because it is not a JSON object\n"},
           {"the service's own goes first",
            service(R"("envs":[{"name":"DYN_DEPLOYMENT_CONFIG","value":"{}"}])",
                    R"("envs":[{"name":"DYN_DEPLOYMENT_CONFIG","value":"{"}])"),
@@ -481,11 +476,11 @@ TEST_CASE("service.env-from-secret") {
       {"name", service(R"("envFromSecret":"hf-token-secret")"), ""},
       {"null", service(R"("envFromSecret":null)"), ""},
       {"empty", service(R"("envFromSecret":"")"),
-       rule + "envFromSecret: Required value: the name of a Secret\n"},
+       rule + "envFromSecret: Required value: must name a Secret\n"},
       {"no name", service(R"("envFromSecret":"HF_TOKEN")"),
        rule + "envFromSecret: Invalid value: \"HF_TOKEN\": " + syntax},
       {"sidecar", service(R"("frontendSidecar":{"image":"i","envFromSecret":""})"),
-       rule + "frontendSidecar.envFromSecret: Required value: the name of a Secret\n"},
+       rule + "frontendSidecar.envFromSecret: Required value: must name a Secret\n"},
   });
 }
 
@@ -519,7 +514,7 @@ TEST_CASE("labels and annotations: syntax") {
         {"good annotations", in("annotations", R"("A.b/c":"anything at all")"), ""},
         {"annotation key", in("annotations", R"("a/b/c":"")"),
          fmt::format("E service.annotations spec.services[a].{}annotations[a/b/c]: Invalid value: \"a/b/c\": "
-                     "must hold "
+                     "must contain "
                      "at most one '/'\n",
                      place)},
         {"annotations of 256 KiB",
@@ -527,8 +522,7 @@ TEST_CASE("labels and annotations: syntax") {
         {"annotations beyond",
          in("annotations", fmt::format(R"("a":"{}")", std::string(std::size_t{256} * 1024, 'x'))),
          fmt::format("E service.annotations spec.services[a].{}annotations: Too long: may not be more than "
-                     "262144 bytes "
-                     "together (they have 262145)\n",
+                     "262144 bytes in total (they have 262145)\n",
                      place)},
     });
   }
@@ -537,7 +531,7 @@ TEST_CASE("labels and annotations: syntax") {
 TEST_CASE("labels and annotations that the operator sets (child-Q17)") {
   const auto label = [](std::string_view place, std::string_view key) {
     return fmt::format(
-        "W service.label-owned spec.services[a].{}labels[{}]: is set by the operator; yours is not used\n",
+        "W service.label-owned spec.services[a].{}labels[{}]: has no effect because the operator sets it\n",
         place, key);
   };
   check({
@@ -547,19 +541,21 @@ TEST_CASE("labels and annotations that the operator sets (child-Q17)") {
       {"metrics are the user's", service(R"("labels":{"nvidia.com/metrics-enabled":"false"})"), ""},
       {"another one", service(R"("labels":{"nvidia.com/mine":"x"})"), ""},
       {"restart", service(R"("annotations":{"nvidia.com/restartAt":"x"})"),
-       "W service.annotation-owned spec.services[a].annotations[nvidia.com/restartAt]: is set by the "
-       "operator, which may overwrite yours\n"},
+       "W service.annotation-owned spec.services[a].annotations[nvidia.com/restartAt]: may be overwritten by "
+       "the operator\n"},
   });
-  CHECK(said(validateDcd, R"({"metadata":{"name":"a","ownerReferences":[{"kind":"DynamoGraphDeployment",)"
-                          R"("name":"g"}]},"spec":{"labels":{"nvidia.com/dynamo-component":"x"},)"
-                          R"("annotations":{"nvidia.com/restartAt":"x"}}})")
+  CHECK(findingsOf(validateDcd,
+                   R"({"metadata":{"name":"a","ownerReferences":[{"kind":"DynamoGraphDeployment",)"
+                   R"("name":"g"}]},"spec":{"labels":{"nvidia.com/dynamo-component":"x"},)"
+                   R"("annotations":{"nvidia.com/restartAt":"x"}}})")
             .empty());
 }
 
 TEST_CASE("labels that the operator leaves to the user are not warned of (child-Q17)") {
   const auto label = [](std::string_view path, std::string_view key, bool always) {
-    return fmt::format("W service.label-owned {}[nvidia.com/{}]: is set by the operator{}\n", path, key,
-                       always ? "; yours is not used" : ", which may overwrite yours");
+    return fmt::format(
+        "W service.label-owned {}[nvidia.com/{}]: {}\n", path, key,
+        always ? "has no effect because the operator sets it" : "may be overwritten by the operator");
   };
   const auto given = [](std::string_view key, std::string_view members = "") {
     return fmt::format(R"("labels":{{"nvidia.com/{}":"x"}}{}{})", key, members.empty() ? "" : ",", members);
@@ -600,8 +596,9 @@ TEST_CASE("labels that the operator leaves to the user are not warned of (child-
   check({{"checkpoint", with("snapshot-checkpoint-hash", restored), inA("snapshot-checkpoint-hash", false)}},
         checkpoints);
   const auto alone = [&](std::string_view metadata, std::string_view spec) {
-    return said(validateDcd, fmt::format(R"({{"metadata":{{"name":"a","namespace":"ns"{}}},"spec":{{{}}}}})",
-                                         metadata, spec));
+    return findingsOf(
+        validateDcd,
+        fmt::format(R"({{"metadata":{{"name":"a","namespace":"ns"{}}},"spec":{{{}}}}})", metadata, spec));
   };
   CHECK(alone("", given("dynamo-component")) == label("spec.labels", "dynamo-component", true));
   CHECK(alone("", given("dynamo-graph-deployment-name")).empty());
@@ -632,7 +629,7 @@ TEST_CASE("annotations of services that mean something") {
       {"pull secrets", with("disable-image-pull-secret-discovery", "true"), ""},
       {"unknown pull secrets", with("disable-image-pull-secret-discovery", "1"),
        "W service.pull-secret-discovery" + p +
-           "disable-image-pull-secret-discovery]: only \"true\" turns the discovery off\n"},
+           "disable-image-pull-secret-discovery]: only \"true\" turns off the discovery of pull secrets\n"},
       {"strategy", with("deployment-strategy", "Recreate"), ""},
       {"unknown strategy", with("deployment-strategy", "recreate"),
        "W service.deployment-strategy" + p +
@@ -660,8 +657,8 @@ TEST_CASE("service.rolling-update") {
   };
   const std::string form = "must be a number of pods or a percentage, such as 1 or 25%";
   const std::string zero = fmt::format(
-      "E service.rolling-update spec.services[a].annotations[{}]: Invalid value: may "
-      "not be 0 when max-surge is 0, too\n",
+      "E service.rolling-update spec.services[a].annotations[{}]: Invalid value: may not be 0 when max-surge "
+      "is 0\n",
       unavailable);
   check(
       {

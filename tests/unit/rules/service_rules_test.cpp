@@ -1,4 +1,4 @@
-// Rules of one service.
+// Rules about one service.
 
 #include "graph_support.h"
 
@@ -6,24 +6,24 @@ namespace dynamo::rules::test {
 namespace {
 
 TEST_CASE("service.dynamo-namespace") {
-  const auto told = [](std::string_view used) {
+  const auto finding = [](std::string_view used) {
     return fmt::format(
         "W service.dynamo-namespace spec.services[a].dynamoNamespace: is deprecated and ignored: \"{}\" is "
         "used\n",
         used);
   };
   check({
-      {"given", service(R"("dynamoNamespace":"x")"), told("ns-g")},
+      {"given", service(R"("dynamoNamespace":"x")"), finding("ns-g")},
       {"empty", service(R"("dynamoNamespace":"")"), ""},
       {"null", service(R"("dynamoNamespace":null)"), ""},
-      {"global", service(R"("dynamoNamespace":"x","globalDynamoNamespace":true)"), told("dynamo")},
-      {"dots are dashes", graph(R"("services":{"a":{"dynamoNamespace":"x"}})", "", "qwen3-0.6b"),
-       told("ns-qwen3-0-6b")},
-      {"the same as computed", service(R"("dynamoNamespace":"ns-g")"), told("ns-g")},
+      {"global", service(R"("dynamoNamespace":"x","globalDynamoNamespace":true)"), finding("dynamo")},
+      {"dots become dashes", graph(R"("services":{"a":{"dynamoNamespace":"x"}})", "", "qwen3-0.6b"),
+       finding("ns-qwen3-0-6b")},
+      {"equal to the computed value", service(R"("dynamoNamespace":"ns-g")"), finding("ns-g")},
   });
 }
 
-TEST_CASE("names of usual length leave room for both namespaces") {
+TEST_CASE("names of usual length fit with both namespaces") {
   const json::Document now =
       object(R"({"metadata":{"name":"vllm-disagg-router","namespace":"dynamo-cloud"},"spec":{"services":)"
              R"({"Frontend":{"dynamoNamespace":"vllm-disagg-router"}}}})");
@@ -44,7 +44,7 @@ TEST_CASE("service.replicas-negative") {
       {"negative", service(R"("replicas":-1)"), negative},
       {"zero", service(R"("replicas":0)"), ""},
       {"most", service(R"("replicas":2147483647)"), ""},
-      {"beyond 32 bits: its type", service(R"("replicas":2147483648)"), ""},
+      {"beyond 32 bits is a type error", service(R"("replicas":2147483648)"), ""},
       {"null", service(R"("replicas":null)"), ""},
       {"text", service(R"("replicas":"-1")"), ""},
   });
@@ -52,61 +52,52 @@ TEST_CASE("service.replicas-negative") {
 
 TEST_CASE("service.shared-memory-size (adm-Q10)") {
   const std::string path = "E service.shared-memory-size spec.services[a].sharedMemory.size: ";
-  const std::string zero = ": must be greater than zero; to have none set disabled: true\n";
+  const std::string zero = ": must be greater than zero; set disabled: true for no shared memory\n";
   check({
       {"absent", service(""), ""},
       {"null", service(R"("sharedMemory":null)"), ""},
-      {"empty", service(R"("sharedMemory":{})"), path + "Required value: unless disabled is true\n"},
+      {"empty", service(R"("sharedMemory":{})"),
+       path + "Required value: must be set unless disabled is true\n"},
       {"null size", service(R"("sharedMemory":{"size":null})"),
-       path + "Required value: unless disabled is true\n"},
+       path + "Required value: must be set unless disabled is true\n"},
       {"disabled", service(R"("sharedMemory":{"disabled":true})"), ""},
       {"disabled, size zero", service(R"("sharedMemory":{"disabled":true,"size":"0"})"), ""},
       {"disabled false", service(R"("sharedMemory":{"disabled":false})"),
-       path + "Required value: unless disabled is true\n"},
+       path + "Required value: must be set unless disabled is true\n"},
       {"size", service(R"("sharedMemory":{"size":"16Gi"})"), ""},
       {"a number", service(R"("sharedMemory":{"size":1024})"), ""},
       {"zero", service(R"("sharedMemory":{"size":"0Gi"})"), path + "Invalid value: \"0Gi\"" + zero},
       {"zero as a number", service(R"("sharedMemory":{"size":0})"), path + "Invalid value: \"0\"" + zero},
       {"negative", service(R"("sharedMemory":{"size":"-1Gi"})"), path + "Invalid value: \"-1Gi\"" + zero},
   });
-  CHECK(said(validateDgd, service(R"("sharedMemory":{"size":"16 GB"})"))
+  CHECK(findingsOf(validateDgd, service(R"("sharedMemory":{"size":"16 GB"})"))
             .find(path + "Invalid value: \"16 GB\": must be") == 0);
-}
-
-TEST_CASE("service.autoscaling (dec-3)") {
-  const std::string path = "W service.autoscaling spec.services[a].autoscaling: ";
-  check({
-      {"empty", service(R"("autoscaling":{})"), path + "is deprecated and ignored: use scalingAdapter\n"},
-      {"disabled", service(R"("autoscaling":{"enabled":false})"),
-       path + "is deprecated and ignored: use scalingAdapter\n"},
-      {"null", service(R"("autoscaling":null)"), ""},
-  });
 }
 
 TEST_CASE("service.component-type (a1-Q12)") {
   const std::string path = "W service.component-type spec.services[a].componentType: ";
   for (const char* type : {"frontend", "worker", "prefill", "decode", "planner", "default", ""}) {
     INFO(type);
-    CHECK(said(validateDgd, service(fmt::format(R"("componentType":"{}")", type))).empty());
+    CHECK(findingsOf(validateDgd, service(fmt::format(R"("componentType":"{}")", type))).empty());
   }
   check({
       {"another case", service(R"("componentType":"Worker")"),
-       path + "\"Worker\" is not known: base defaults are used (did you mean \"worker\"?)\n"},
+       path + "\"Worker\" is not a known type: the base defaults are used (did you mean \"worker\"?)\n"},
       {"mistyped", service(R"("componentType":"prefil")"),
-       path + "\"prefil\" is not known: base defaults are used (did you mean \"prefill\"?)\n"},
+       path + "\"prefil\" is not a known type: the base defaults are used (did you mean \"prefill\"?)\n"},
       {"legacy", service(R"("componentType":"main")"),
-       path + "\"main\" is not known: base defaults are used\n"},
+       path + "\"main\" is not a known type: the base defaults are used\n"},
   });
 }
 
 TEST_CASE("service.model-ref") {
-  const std::string told =
-      "E service.model-ref spec.services[a].modelRef.name: Required value: the model that the service "
-      "serves\n";
+  const std::string finding =
+      "E service.model-ref spec.services[a].modelRef.name: Required value: must name the model that the "
+      "service serves\n";
   check({
       {"named", service(R"("modelRef":{"name":"Qwen/Qwen3-0.6B"})"), ""},
-      {"empty", service(R"("modelRef":{"name":""})"), told},
-      {"absent name", service(R"("modelRef":{})"), told},
+      {"empty", service(R"("modelRef":{"name":""})"), finding},
+      {"absent name", service(R"("modelRef":{})"), finding},
   });
 }
 
@@ -131,7 +122,7 @@ TEST_CASE("service.container-name, the frontend sidecar (pod-Q11b, pod-Q33b)") {
        taken("initContainers[1].name", "main", "main container")},
       {"the main container's own name", with("containers", "main", R"(,"mainContainer":{"name":"engine"})"),
        ""},
-      {"that name taken", with("containers", "engine", R"(,"mainContainer":{"name":"engine"})"),
+      {"a sidecar with that name", with("containers", "engine", R"(,"mainContainer":{"name":"engine"})"),
        taken("containers[1].name", "engine", "main container")},
       {"sidecar-frontend without sidecar", with("containers", "sidecar-frontend"), ""},
       {"sidecar-frontend with sidecar", sidecar(R"("containers":[{"name":"sidecar-frontend"}])"),
@@ -141,13 +132,12 @@ TEST_CASE("service.container-name, the frontend sidecar (pod-Q11b, pod-Q33b)") {
       {"as main container", sidecar(R"("mainContainer":{"name":"sidecar-frontend"})"),
        taken("mainContainer.name", "sidecar-frontend", "frontend sidecar")},
       {"no image", service(R"("frontendSidecar":{"image":""})"),
-       "E service.sidecar-image spec.services[a].frontendSidecar.image: Required value: a container needs an "
-       "image\n"},
+       "E service.sidecar-image spec.services[a].frontendSidecar.image: Required value: must be set: a "
+       "container needs an image\n"},
       {"null", service(R"("frontendSidecar":null)"), ""},
       {"beside a frontend", sidecar("", "frontend"),
-       "W service.sidecar-port spec.services[a].frontendSidecar: listens on port 8000, as the frontend in "
-       "the same "
-       "pod does\n"},
+       "W service.sidecar-port spec.services[a].frontendSidecar: conflicts with the frontend in the same "
+       "pod: both listen on port 8000\n"},
       {"beside a worker", sidecar("", "worker"), ""},
   });
 }
@@ -157,69 +147,73 @@ TEST_CASE("service.worker-args (pod-Q30)") {
     return service(
         fmt::format(R"("componentType":"{}","extraPodSpec":{{"mainContainer":{{{}}}}})", type, main));
   };
-  const std::string told =
-      "W service.worker-args spec.services[a].extraPodSpec.mainContainer.args: a shell runs only the first: "
-      "set command\n";
+  const std::string finding =
+      "W service.worker-args spec.services[a].extraPodSpec.mainContainer.args: a shell runs only the first "
+      "argument: set command\n";
   const auto noProgram = [](std::string_view flag, std::string_view place = "args") {
     return fmt::format(
-        "W service.worker-args spec.services[a].extraPodSpec.mainContainer.{}: a shell runs them, "
-        "and \"{}\" is no program: set command\n",
+        "W service.worker-args spec.services[a].extraPodSpec.mainContainer.{}: a shell runs the arguments, "
+        "and \"{}\" is not a program: set command\n",
         place, flag);
   };
   check({
       {"one text", with("worker", R"("args":["python3 -m dynamo.vllm"])"), ""},
-      {"words", with("worker", R"("args":["python3","-m","dynamo.vllm"])"), told},
+      {"words", with("worker", R"("args":["python3","-m","dynamo.vllm"])"), finding},
       {"one flag", with("worker", R"("args":["--model=m"])"), noProgram("--model")},
       {"a flag and its value", with("prefill", R"("args":["--model","m"])"), noProgram("--model")},
       {"a module", with("decode", R"("args":["-m","dynamo.vllm"])"), noProgram("-m")},
-      {"a flag, with the command that admission writes",
+      {"a flag with the default command",
        with("worker", R"("command":["/bin/sh","-c"],"args":["--model=m"])"), noProgram("--model")},
       {"a flag of a planner", with("planner", R"("args":["--namespace","n"])"), noProgram("--namespace")},
       {"a flag in the command", with("worker", R"("command":["sh","-c","--model=m"])"),
        noProgram("--model", "command")},
       {"a flag for the image's entrypoint", with("epp", R"("args":["--zap-encoder"])"),
-       "E service.epp-config spec.services[a].eppConfig: Required value: set configMapRef or config\n"},
+       "E service.epp-config spec.services[a].eppConfig: Required value: must specify one of: configMapRef, "
+       "config\n"},
       {"options of the shell",
        with("worker", R"("command":["bash","-e","-o","pipefail","-c"],"args":["a b"])"), ""},
-      {"options behind -c", with("worker", R"("command":["sh","-c"],"args":["-e","a b"])"), ""},
-      {"options in one",
+      {"options after -c", with("worker", R"("command":["sh","-c"],"args":["-e","a b"])"), ""},
+      {"combined options",
        with("worker", R"("command":["/bin/bash","-euxo","pipefail","-c","a"],"args":["b"])"),
        "W service.worker-args spec.services[a].extraPodSpec.mainContainer.command: a shell runs only the "
-       "first: "
-       "set command\n"},
-      {"a login shell", with("worker", R"("command":["bash","--login","-lc"],"args":["a","b"])"), told},
-      {"words, empty command", with("decode", R"("command":[],"args":["a","b"])"), told},
+       "first argument: set command\n"},
+      {"a login shell", with("worker", R"("command":["bash","--login","-lc"],"args":["a","b"])"), finding},
+      {"several words with an empty command", with("decode", R"("command":[],"args":["a","b"])"), finding},
       {"with command", with("prefill", R"("command":["python3"],"args":["-m","dynamo.vllm"])"), ""},
       {"a frontend has a command", with("frontend", R"("args":["-m","dynamo.frontend"])"), ""},
       {"no args", with("worker", R"("command":null)"), ""},
-      {"a shell's words", with("frontend", R"("command":["/bin/bash","-c"],"args":["python3","-m"])"), told},
-      {"a script that reads them", with("worker", R"("command":["sh","-c"],"args":["exec $0 $@","a"])"), ""},
+      {"several words for a shell",
+       with("frontend", R"("command":["/bin/bash","-c"],"args":["python3","-m"])"), finding},
+      {"a script that reads its arguments",
+       with("worker", R"("command":["sh","-c"],"args":["exec $0 $@","a"])"), ""},
   });
-  const auto remark = [](std::string_view rule, std::string_view place, std::string_view text) {
+  const auto warning = [](std::string_view rule, std::string_view place, std::string_view text) {
     return fmt::format("W service.{} spec.services[a].extraPodSpec.mainContainer.{}: {}\n", rule, place,
                        text);
   };
   check({
       {"a shell without -c", with("worker", R"("command":["/bin/sh"],"args":["python3 -m x"])"),
-       remark("shell-script", "command", "needs -c: without it a shell takes the text for a file's name")},
+       warning("shell-script", "command",
+               "needs -c: without it a shell reads the text as the name of a file")},
       {"a script's file", with("worker", R"("command":["/bin/sh"],"args":["run.sh"])"), ""},
       {"a command of several words", with("worker", R"("command":["python3 -m dynamo.vllm"])"),
-       remark("command-words", "command[0]", "has a blank: give each word as an item of its own")},
+       warning("command-words", "command[0]", "contains whitespace: give each word as a separate item")},
       {"flag and value in one", with("worker", R"("command":["python3"],"args":["-m","x","--model m"])"),
-       remark("args-words", "args[2]", "has a blank: give flag and value as two items")},
-      {"a value with blanks", with("worker", R"("command":["run"],"args":["--a=b c","--d","{\"e\": 1}"])"),
+       warning("args-words", "args[2]", "contains a space: give the flag and its value as two items")},
+      {"a value with spaces", with("worker", R"("command":["run"],"args":["--a=b c","--d","{\"e\": 1}"])"),
        ""},
       {"a shell's text", with("worker", R"("command":["sh","-c"],"args":["vllm --model m"])"), ""},
       {"flags without a module", with("frontend", R"("args":["--router-mode","kv"])"),
-       remark("interpreter-args", "args[0]",
-              "python has no \"--router-mode\": put -m and a module before it")},
+       warning("interpreter-args", "args[0]",
+               "python has no option \"--router-mode\": put -m and a module before it")},
       {"the same with a command",
        with("worker", R"("command":["python3","-u"],"args":["--model=m","-m","x"])"),
-       remark("interpreter-args", "args[0]", "python has no \"--model\": put -m and a module before it")},
+       warning("interpreter-args", "args[0]",
+               "python has no option \"--model\": put -m and a module before it")},
       {"options of python",
        with("worker", R"("command":["python3"],"args":["-W","--x","-u","-m","a","--b"])"), ""},
       {"a script of python", with("worker", R"("command":["python3","run.py"],"args":["--b"])"), ""},
-      {"its version", with("worker", R"("command":["python3","--version"])"), ""},
+      {"python --version", with("worker", R"("command":["python3","--version"])"), ""},
   });
 }
 
@@ -239,18 +233,18 @@ TEST_CASE("ingress") {
       "W service.ingress-no-effect spec.services[a].ingress.enabled: has no effect without "
       "ingressControllerClassName or useVirtualService\n";
   const std::string host =
-      "E service.ingress-host spec.services[a].ingress.host: Required value: an enabled ingress "
-      "has a host\n";
+      "E service.ingress-host spec.services[a].ingress.host: Required value: must be set when the ingress "
+      "is enabled\n";
   const std::string unused =
-      "W service.ingress-type spec.services[a].ingress: is not used: only frontends are exposed\n";
+      "W service.ingress-type spec.services[a].ingress: has no effect because only frontends are exposed\n";
   const std::string syntax =
       "must consist of lower case letters, digits, '-' or '.', and start and end with a letter "
       "or digit\n";
   const auto badPart = [](std::string_view part, std::string_view given, std::string_view made,
                           std::string_view problem) {
     return fmt::format(
-        "E service.ingress-host-name spec.services[a].ingress.{}: Invalid value: \"{}\": makes the "
-        "host \"{}\", which {}",
+        "E service.ingress-host-name spec.services[a].ingress.{}: Invalid value: \"{}\": results in the host "
+        "\"{}\", which {}",
         part, given, made, problem);
   };
   const auto bad = [&](std::string_view given, std::string_view made, std::string_view problem) {
@@ -267,19 +261,18 @@ TEST_CASE("ingress") {
       {"another type, bad host", with(R"("host":"A_b","ingressControllerClassName":"nginx")", "worker"),
        unused},
       {"no class", with(R"("host":"h")"), noEffect},
-      {"no class, bad host: nothing is made of it", with(R"("host":"A_b")"), noEffect},
-      {"virtual service of an operator without gateway",
+      {"no class, invalid host", with(R"("host":"A_b")"), noEffect},
+      {"virtual service without gateway in the configuration",
        with(R"("host":"h","useVirtualService":true,"virtualServiceGateway":"g")"),
-       "W service.ingress-no-effect spec.services[a].ingress.useVirtualService: has no effect: the "
-       "operator's "
-       "configuration names no gateway\n"},
+       "W service.ingress-no-effect spec.services[a].ingress.useVirtualService: has no effect because the "
+       "operator's configuration names no gateway\n"},
       {"virtual service without gateway", with(R"("host":"h","useVirtualService":true)"),
        "W service.ingress-no-effect spec.services[a].ingress.useVirtualService: has no effect without "
        "virtualServiceGateway\n"},
       {"upper case", routed(R"("host":"My.Host")"), bad("My.Host", "My.Host.local", syntax)},
       {"underscore", routed(R"("host":"a_b")"), bad("a_b", "a_b.local", syntax)},
       {"two dots", routed(R"("host":"a..b")"), bad("a..b", "a..b.local", syntax)},
-      {"an address and local is a name", routed(R"("host":"10.0.0.1")"), ""},
+      {"an address with a suffix is a name", routed(R"("host":"10.0.0.1")"), ""},
       {"an address", routed(R"("host":"10.0","hostSuffix":"0.1")"),
        bad("10.0", "10.0.0.1", "must be a DNS name, not an IP address\n")},
       {"no address: beyond 255", routed(R"("host":"10.0","hostSuffix":"0.256")"), ""},
@@ -294,8 +287,7 @@ TEST_CASE("ingress") {
        badPart("hostPrefix", "a_", "a_h.local", syntax)},
       {"a suffix with a dot", routed(R"("host":"h","hostSuffix":".x.y")"),
        "E service.ingress-host-name spec.services[a].ingress.hostSuffix: Invalid value: \".x.y\": must not "
-       "start "
-       "with a dot, as one is put before it\n"},
+       "start with a dot: the operator adds one\n"},
       {"prefix without a dot", routed(R"("host":"h","hostPrefix":"P-")"),
        badPart("hostPrefix", "P-", "P-h.local", syntax)},
       {"scheme", routed(R"("host":"https://h")"),
@@ -319,12 +311,12 @@ TEST_CASE("ingress") {
   });
   GraphPolicy policy;
   policy.ingressFault = "ingress.hostSuffix";
-  CHECK(said(validateDgd, service(R"("componentType":"frontend")"), {}, policy) ==
-        "W service.ingress-configured spec.services[a].ingress: will be refused: configuration "
-        "ingress.hostSuffix is no name\n");
-  CHECK(said(validateDgd, service(R"("componentType":"frontend","ingress":{"enabled":false})"), {}, policy) ==
-        "");
-  CHECK(said(validateDgd, service(R"("componentType":"worker")"), {}, policy) == "");
+  CHECK(findingsOf(validateDgd, service(R"("componentType":"frontend")"), {}, policy) ==
+        "W service.ingress-configured spec.services[a].ingress: will be refused because ingress.hostSuffix "
+        "of the operator's configuration is not a valid name\n");
+  CHECK(findingsOf(validateDgd, service(R"("componentType":"frontend","ingress":{"enabled":false})"), {},
+                   policy) == "");
+  CHECK(findingsOf(validateDgd, service(R"("componentType":"worker")"), {}, policy) == "");
 }
 
 TEST_CASE("endpoint pickers") {
@@ -334,7 +326,7 @@ TEST_CASE("endpoint pickers") {
   const std::string config = R"("eppConfig":{"config":{"plugins":[],"schedulingProfiles":[]}})";
   const std::string p = " spec.services[a].";
   const std::string unset =
-      "E service.epp-config" + p + "eppConfig: Required value: set configMapRef or config\n";
+      "E service.epp-config" + p + "eppConfig: Required value: must specify one of: configMapRef, config\n";
   const auto replicas = [&](int count) {
     return fmt::format(
         "E service.epp-replicas{}replicas: Invalid value: {}: must be 1: an endpoint picker has exactly "
@@ -356,20 +348,21 @@ TEST_CASE("endpoint pickers") {
       {"null", epp(R"("eppConfig":null)"), unset},
       {"empty", epp(R"("eppConfig":{})"), unset},
       {"both", epp(R"("eppConfig":{"config":{},"configMapRef":{"name":"c"}})"),
-       "E service.epp-config" + p + "eppConfig: Forbidden: may not have both configMapRef and config\n"},
+       "E service.epp-config" + p + "eppConfig: Forbidden: may not specify both configMapRef and config\n"},
       {"unnamed", epp(R"("eppConfig":{"configMapRef":{"key":"k"}})"),
        "E service.epp-config-map" + p +
-           "eppConfig.configMapRef.name: Required value: the name of a ConfigMap\n"},
+           "eppConfig.configMapRef.name: Required value: must name a ConfigMap\n"},
       {"both, unnamed", epp(R"("eppConfig":{"config":{},"configMapRef":{"name":""}})"),
        "E service.epp-config" + p +
-           "eppConfig: Forbidden: may not have both configMapRef and config\n"
+           "eppConfig: Forbidden: may not specify both configMapRef and config\n"
            "E service.epp-config-map" +
-           p + "eppConfig.configMapRef.name: Required value: the name of a ConfigMap\n"},
+           p + "eppConfig.configMapRef.name: Required value: must name a ConfigMap\n"},
       {"all at once", epp(R"("replicas":3,"multinode":{"nodeCount":2})"),
        unset + "E service.epp-multinode" + p + "multinode: Forbidden: an endpoint picker runs on one node\n" +
            replicas(3)},
-      {"another type needs nothing", service(R"("eppConfig":{},"replicas":2)"),
-       "W service.epp-config-unused spec.services[a].eppConfig: is not used: componentType is not epp\n"},
+      {"another type needs no configuration", service(R"("eppConfig":{},"replicas":2)"),
+       "W service.epp-config-unused spec.services[a].eppConfig: has no effect because componentType is not "
+       "epp\n"},
       {"a profile of plugins by name and by type",
        service(
            R"("componentType":"epp","eppConfig":{"config":{"plugins":[{"type":"t"},{"type":"u","name":"n"}],)"
@@ -380,24 +373,23 @@ TEST_CASE("endpoint pickers") {
                R"("schedulingProfiles":[{"name":"p","plugins":[{"pluginRef":"n"},{"pluginRef":"u"}]}]}})"),
        "W service.epp-plugins "
        "spec.services[a].eppConfig.config.schedulingProfiles[0].plugins[1].pluginRef: "
-       "no "
-       "plugin is \"u\"\n"},
+       "no plugin is named \"u\"\n"},
       {"exact case", service(R"("componentType":"EPP")"),
-       "W service.component-type spec.services[a].componentType: \"EPP\" is not known: base defaults are "
-       "used (did "
+       "W service.component-type spec.services[a].componentType: \"EPP\" is not a known type: the base "
+       "defaults are used (did "
        "you mean \"epp\"?)\n"},
   });
   GraphPolicy absent;
   absent.inferenceApiPresent = false;
   GraphPolicy present;
   present.inferenceApiPresent = true;
-  CHECK(said(validateDgd, epp(config), {}, present).empty());
-  CHECK(said(validateDgd, epp(config), {}, absent) ==
+  CHECK(findingsOf(validateDgd, epp(config), {}, present).empty());
+  CHECK(findingsOf(validateDgd, epp(config), {}, absent) ==
         "E service.epp-api spec.services[a]: Forbidden: an endpoint picker needs the API "
-        "inference.networking.k8s.io, which the cluster lacks\n");
-  CHECK(said(validateDgd, service(""), {}, absent).empty());
+        "inference.networking.k8s.io, which is not installed in the cluster\n");
+  CHECK(findingsOf(validateDgd, service(""), {}, absent).empty());
   const std::string dcd = R"({"metadata":{"name":"a"},"spec":{"componentType":"epp",)" + config + "}}";
-  CHECK(said(validateDcd, dcd, {}, absent).empty());
+  CHECK(findingsOf(validateDcd, dcd, {}, absent).empty());
 }
 
 TEST_CASE("checkpoints (dec-7, pod-Q23)") {
@@ -408,12 +400,11 @@ TEST_CASE("checkpoints (dec-7, pod-Q23)") {
   const std::string ref = R"("checkpointRef":"c")";
   const std::string p = " spec.services[a].checkpoint";
   const std::string unset = "E service.checkpoint-source" + p +
-                            ".identity: Required value: set identity or "
-                            "checkpointRef\n";
+                            ".identity: Required value: must specify one of: identity, checkpointRef\n";
   const auto part = [&](std::string_view field) {
     return fmt::format(
-        "E service.checkpoint-source{}.identity.{}: Required value: it is part of the checkpoint's "
-        "identity\n",
+        "E service.checkpoint-source{}.identity.{}: Required value: must be set: it is part of the "
+        "checkpoint's identity\n",
         p, field);
   };
   GraphPolicy on;
@@ -424,8 +415,8 @@ TEST_CASE("checkpoints (dec-7, pod-Q23)") {
           {"by identity", with(R"("identity":{"model":"m","backendFramework":"vllm"})"), ""},
           {"by neither", with(""), unset},
           {"empty reference", with(R"("checkpointRef":"")"), unset},
-          {"half an identity", with(R"("identity":{})"), part("backendFramework") + part("model")},
-          {"the reference counts first", with(ref + R"(,"identity":{})"), ""},
+          {"an incomplete identity", with(R"("identity":{})"), part("backendFramework") + part("model")},
+          {"the reference overrides the identity", with(ref + R"(,"identity":{})"), ""},
           {"unknown framework", with(R"("identity":{"model":"m","backendFramework":"noop"})"),
            "E service.checkpoint-source" + p +
                ".identity.backendFramework: Unsupported value: \"noop\": supported values: \"sglang\", "
@@ -434,15 +425,15 @@ TEST_CASE("checkpoints (dec-7, pod-Q23)") {
           {"disabled", service(R"("checkpoint":{"enabled":false},"multinode":{"nodeCount":2})"), ""},
           {"multinode", with(ref, R"("multinode":{"nodeCount":2})"),
            "E service.checkpoint-multinode" + p +
-               ": Forbidden: a service on several nodes cannot be checkpointed\n"},
+               ": Forbidden: a service with several nodes cannot be checkpointed\n"},
           {"one node", with(ref, R"("multinode":{"nodeCount":1})"), ""},
       },
       on);
   check({{"off", with(ref),
           "E service.checkpoint-disabled" + p +
-              ".enabled: Forbidden: checkpoints are off in the operator's configuration "
+              ".enabled: Forbidden: checkpoints are disabled in the operator's configuration "
               "(checkpoint.enabled)\n"},
-         {"off, not used", service(R"("checkpoint":{"enabled":false})"), ""}});
+         {"disabled, not used", service(R"("checkpoint":{"enabled":false})"), ""}});
   struct Storage {
     CheckpointStorage storage;
     const char* missing;
@@ -459,27 +450,26 @@ TEST_CASE("checkpoints (dec-7, pod-Q23)") {
     policy.checkpointStorage = one.storage;
     const std::string missing = one.missing;
     INFO(one.storage.type << " " << missing);
-    CHECK(said(validateDgd, with(ref), {}, policy) ==
-          (missing.empty()
-               ? std::string{}
-               : "E service.checkpoint-storage" + p +
-                     ".enabled: Forbidden: the operator's configuration lacks checkpoint.storage." + missing +
-                     "\n"));
+    CHECK(findingsOf(validateDgd, with(ref), {}, policy) ==
+          (missing.empty() ? std::string{}
+                           : "E service.checkpoint-storage" + p + ".enabled: Forbidden: checkpoint.storage." +
+                                 missing + " is not set in the operator's configuration\n"));
   }
 }
 
-TEST_CASE("a claim of the configuration that cannot be") {
+TEST_CASE("an invalid claim name in the configuration") {
   GraphPolicy policy;
   policy.checkpointEnabled = true;
   policy.checkpointStorage.pvcName = "A_b";
-  CHECK(said(validateDgd,
-             service(R"("componentType":"worker","checkpoint":{"enabled":true,"checkpointRef":"c"})"), {},
-             policy) ==
-        "E service.checkpoint-storage spec.services[a].checkpoint.enabled: Forbidden: no claim can be named "
-        "\"A_b\", which the operator's configuration has as checkpoint.storage.pvc.pvcName\n");
+  CHECK(findingsOf(validateDgd,
+                   service(R"("componentType":"worker","checkpoint":{"enabled":true,"checkpointRef":"c"})"),
+                   {}, policy) ==
+        "E service.checkpoint-storage spec.services[a].checkpoint.enabled: Forbidden: "
+        "checkpoint.storage.pvc.pvcName of the operator's configuration is not a valid name of a claim: "
+        "\"A_b\"\n");
 }
 
-TEST_CASE("multinode: flags of the operator's find a place (pod-Q31)") {
+TEST_CASE("multinode: the operator's flags can be inserted (pod-Q31)") {
   const auto with = [](std::string_view framework, std::string_view container, std::string_view gpus = "8",
                        std::string_view executor = "mp") {
     return graph(
@@ -489,26 +479,26 @@ TEST_CASE("multinode: flags of the operator's find a place (pod-Q31)") {
                     framework, gpus, container),
         fmt::format(R"("annotations":{{"nvidia.com/vllm-distributed-executor-backend":"{}"}})", executor));
   };
-  const auto told = [](std::string_view field, std::string_view framework) {
+  const auto finding = [](std::string_view field, std::string_view framework) {
     return fmt::format(
-        "W service.node-flags spec.services[a].extraPodSpec.mainContainer.{}: runs no python -m "
-        "dynamo.{}: the flags that join the nodes cannot be added\n",
+        "W service.node-flags spec.services[a].extraPodSpec.mainContainer.{}: does not run python -m "
+        "dynamo.{}: the operator cannot add the flags that join the nodes\n",
         field, framework);
   };
   check({
-      {"a script", with("vllm", R"("command":["./start.sh"],"args":["-tp","16"])"), told("args", "vllm")},
+      {"a script", with("vllm", R"("command":["./start.sh"],"args":["-tp","16"])"), finding("args", "vllm")},
       {"a script, data parallel", with("vllm", R"("command":["./start.sh"],"args":["-dp","16"])"),
-       told("args", "vllm")},
+       finding("args", "vllm")},
       {"a script in the default shell", with("vllm", R"("args":["./start.sh -tp 16"])"),
-       told("args", "vllm")},
+       finding("args", "vllm")},
       {"Ray", with("vllm", R"("command":["./start.sh"],"args":["-tp","16"])", "8", "ray"), ""},
       {"fits one node", with("vllm", R"("command":["./start.sh"],"args":["-tp","16"])", "16"), ""},
-      {"a script, sglang", with("sglang", R"("command":["./start.sh"])"), told("command", "sglang")},
+      {"a script, sglang", with("sglang", R"("command":["./start.sh"])"), finding("command", "sglang")},
       {"python", with("vllm", R"("command":["python3","serve.py","-tp","16"])"), ""},
       {"a shell", with("vllm", R"("command":["sh","-c","python3 -m dynamo.vllm -tp 16"])"), ""},
       {"a launcher", with("vllm", R"("command":["env","python3","-m","dynamo.vllm"],"args":["-tp=16"])"), ""},
-      {"nothing runs", with("sglang", R"("image":"i")"), ""},
-      {"nothing runs in a shell", with("sglang", R"("command":["/bin/sh","-c"])"), ""},
+      {"no command", with("sglang", R"("image":"i")"), ""},
+      {"a shell without arguments", with("sglang", R"("command":["/bin/sh","-c"])"), ""},
   });
 }
 
@@ -521,19 +511,18 @@ TEST_CASE("multinode: GPUs of TensorRT-LLM (pod-Q40), probes (pod-Q38)") {
   };
   const auto without = [](std::string_view field) {
     return fmt::format(
-        "E service.trtllm-gpus spec.services[a].resources.{}: Required value: multinode TensorRT-LLM "
-        "starts "
-        "one process for each GPU\n",
+        "E service.trtllm-gpus spec.services[a].resources.{}: Required value: must be set because multinode "
+        "TensorRT-LLM starts one process per GPU\n",
         field);
   };
   const std::string gpus = without("limits.gpu");
   const std::string request =
-      "W service.gpu-request spec.services[a].resources.requests.gpu: is not used: pods get limits.gpu, "
-      "which differs\n";
+      "W service.gpu-request spec.services[a].resources.requests.gpu: differs from limits.gpu, which pods "
+      "get instead\n";
   const auto dropped = [](std::string_view probe) {
     return fmt::format(
-        "W service.probes-dropped spec.services[a].{}: is used in the leader's pod only; worker pods have "
-        "none\n",
+        "W service.probes-dropped spec.services[a].{}: is used only in the leader's pod; worker pods do not "
+        "have it\n",
         probe);
   };
   const std::string main = "extraPodSpec.mainContainer.";
@@ -553,7 +542,7 @@ TEST_CASE("multinode: GPUs of TensorRT-LLM (pod-Q40), probes (pod-Q38)") {
        with("trtllm", R"("resources":{"limits":{"gpuType":"amd.com/gpu","custom":{"amd.com/gpu":"8"}}})"),
        ""},
       {"zero", with("trtllm", R"("resources":{"limits":{"gpu":"0"}})"), gpus},
-      {"not as a number is usually written", with("trtllm", R"("resources":{"limits":{"gpu":"2.0"}})"), ""},
+      {"a count with a fraction of zero", with("trtllm", R"("resources":{"limits":{"gpu":"2.0"}})"), ""},
       {"no request", with("trtllm", R"("resources":{"requests":{"gpu":"0"},"limits":{"gpu":"2"}})"),
        without("requests.gpu") + request},
       {"a negative request", with("trtllm", R"("resources":{"requests":{"gpu":"-1"},"limits":{"gpu":"2"}})"),
@@ -561,7 +550,7 @@ TEST_CASE("multinode: GPUs of TensorRT-LLM (pod-Q40), probes (pod-Q38)") {
       {"zero beside custom",
        with("trtllm", R"("resources":{"limits":{"gpu":"0","custom":{"nvidia.com/gpu":"3"}}})"),
        gpus + "W service.gpu-odd spec.services[a].resources.limits.custom[nvidia.com/gpu]: differs from "
-              "limits.gpu: give only one of them\n"},
+              "limits.gpu: set only one of them\n"},
       {"no request beside custom",
        with("trtllm", R"("resources":{"requests":{"gpu":"0"},"limits":{"custom":{"nvidia.com/gpu":"3"}}})"),
        without("requests.gpu")},

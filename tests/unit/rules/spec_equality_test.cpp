@@ -1,4 +1,4 @@
-// Which specs count as the same while the spec is locked.
+// Specs that are equal for the lock of the spec.
 
 #include "support.h"
 
@@ -38,7 +38,7 @@ bool same(const std::string& before, const std::string& after) {
 TEST_CASE("the same specs") {
   const Row rows[] = {
       {"none", "", ""},
-      {"null and none", "null", ""},
+      {"null and absent", "null", ""},
       {"empty", "{}", "{}"},
       {"an absent spec is an empty one", "{}", ""},
       {"order of members", R"({"model":"m","backend":"vllm"})", R"({"backend":"vllm","model":"m"})"},
@@ -71,7 +71,7 @@ TEST_CASE("the same specs") {
       {"empty map in the job", pod(R"({"containers":[],"nodeSelector":{}})"), pod(R"({"containers":[]})")},
       {"empty text in the job", pod(R"({"containers":[],"nodeName":""})"), pod(R"({"containers":[]})")},
       {"false in the job", pod(R"({"containers":[],"hostNetwork":false})"), pod(R"({"containers":[]})")},
-      // What a typed client writes when it reads an object and puts it back.
+      // Changes by a typed client that reads an object and writes it back.
       {"resources {} of a container", container(R"({"name":"c","resources":{}})"),
        container(R"({"name":"c"})")},
       {"metadata of the template",
@@ -102,7 +102,7 @@ TEST_CASE("different specs") {
       {"model", R"({"model":"m"})", R"({"model":"n"})"},
       {"model added", "{}", R"({"model":"m"})"},
       {"case", R"({"model":"m"})", R"({"model":"M"})"},
-      {"blank is not empty", R"({"image":" "})", "{}"},
+      {"a space is not empty", R"({"image":" "})", "{}"},
       {"hardware", "{}", R"({"hardware":{}})"},
       {"sla", "{}", R"({"sla":{}})"},
       {"workload", "{}", R"({"workload":{}})"},
@@ -126,17 +126,17 @@ TEST_CASE("different specs") {
       {"dgd quantities are texts", R"({"overrides":{"dgd":{"limits":{"memory":"1Gi"}}}})",
        R"({"overrides":{"dgd":{"limits":{"memory":"1024Mi"}}}})"},
       {"profilingJob", R"({"overrides":{}})", R"({"overrides":{"profilingJob":{}}})"},
-      {"containers [] is not none", pod(R"({"containers":[]})"), pod(R"({})")},
+      {"containers [] is not absent", pod(R"({"containers":[]})"), pod(R"({})")},
       {"memory", container(R"({"resources":{"limits":{"memory":"1024M"}}})"),
        container(R"({"resources":{"limits":{"memory":"1Gi"}}})")},
-      {"a limit of 0 is not none", container(R"({"resources":{"limits":{"cpu":"0"}}})"),
+      {"a limit of 0 is not absent", container(R"({"resources":{"limits":{"cpu":"0"}}})"),
        container(R"({"resources":{"limits":{}}})")},
       {"runtimeClassName empty", pod(R"({"runtimeClassName":""})"), pod("{}")},
       {"procMount empty", container(R"({"securityContext":{"procMount":""}})"),
        container(R"({"securityContext":{}})")},
-      {"a node label called as a quantity", pod(R"({"nodeSelector":{"sizeLimit":"1k"}})"),
+      {"a node label named like a quantity", pod(R"({"nodeSelector":{"sizeLimit":"1k"}})"),
        pod(R"({"nodeSelector":{"sizeLimit":"1000"}})")},
-      {"a label called as a quantity",
+      {"a label named like a quantity",
        R"({"overrides":{"profilingJob":{"template":{"metadata":{"labels":{"divisor":"1k"}},"spec":{}}}}})",
        R"({"overrides":{"profilingJob":{"template":{"metadata":{"labels":{"divisor":"1000"}},"spec":{}}}}})"},
       {"a node label without value", pod(R"({"nodeSelector":{"a":""}})"), pod(R"({"nodeSelector":{}})")},
@@ -146,7 +146,7 @@ TEST_CASE("different specs") {
        R"({"overrides":{"profilingJob":{"template":{"spec":{"containers":[]}},"backoffLimit":0}}})",
        pod(R"({"containers":[]})")},
       {"a grace period of 0", pod(R"({"terminationGracePeriodSeconds":0})"), pod("{}")},
-      {"a label called foo",
+      {"a label named foo",
        R"({"overrides":{"profilingJob":{"template":{"metadata":{"labels":{"a":"b","foo":"1"}},"spec":{}}}}})",
        R"({"overrides":{"profilingJob":{"template":{"metadata":{"labels":{"a":"b"}},"spec":{}}}}})"},
       {"an environment value of quantity form", container(R"({"env":[{"name":"A","value":"1Gi"}]})"),

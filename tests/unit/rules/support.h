@@ -1,5 +1,5 @@
 #pragma once
-// Objects from JSON text, and findings as lines.
+// Objects from JSON text, and findings as text.
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ inline json::Document object(std::string_view text) {
   return document;
 }
 
-/// A v1beta1 request named "r" in "ns" with `spec`; `phase` empty: no status.
+/// A v1beta1 request "r" in "ns" with `spec`. Without `phase` it has no status.
 inline std::string dgdr(std::string_view spec, std::string_view phase = {}) {
   std::string text =
       fmt::format(R"({{"apiVersion":"nvidia.com/v1beta1","kind":"DynamoGraphDeploymentRequest",)"
@@ -28,7 +28,7 @@ inline std::string dgdr(std::string_view spec, std::string_view phase = {}) {
   return text + "}";
 }
 
-/// "E <rule> <message>" and "W <rule> <message>", one a line, errors first.
+/// One line "E <rule> <message>" or "W <rule> <message>" per finding, errors first.
 inline std::string lines(const Findings& findings) {
   std::string text;
   for (const FieldError& error : findings.errors)
@@ -39,9 +39,9 @@ inline std::string lines(const Findings& findings) {
   return text;
 }
 
-/// What the rules say of `text`, an update of `old` unless that is empty.
-inline std::string judged(std::string_view text, std::string_view old = {}, const DgdrPolicy& policy = {},
-                          std::string_view clientVersion = "v1beta1") {
+/// The findings about `text`. Without `old` it is a CREATE, otherwise an UPDATE of `old`.
+inline std::string findingsOf(std::string_view text, std::string_view old = {}, const DgdrPolicy& policy = {},
+                              std::string_view clientVersion = "v1beta1") {
   const json::Document now = object(text);
   if (old.empty()) return lines(validateDgdr({now, nullptr, clientVersion, policy}));
   const json::Document before = object(old);

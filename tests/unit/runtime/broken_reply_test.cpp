@@ -1,4 +1,4 @@
-// Servers that are not there, or do not answer as they must.
+// Absent servers and invalid replies.
 
 #include <catch2/catch.hpp>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace dynamo::runtime::test {
 
-TEST_CASE("replies that do not come, or not whole, or not as they must be") {
+TEST_CASE("missing, truncated and invalid replies") {
   struct Row {
     const char* about;
     ScriptedPeer::Script script;
@@ -35,14 +35,14 @@ TEST_CASE("replies that do not come, or not whole, or not as they must be") {
     };
   };
   const std::vector<Row> rows{
-      {"silence", keeps(""), Stage::Receive, "TimedOut", "there was no whole reply in time"},
+      {"silence", keeps(""), Stage::Receive, "TimedOut", "no complete reply arrived in time"},
       {"half a head", keeps("HTTP/1.1 200 OK\r\nCont"), Stage::Receive, "TimedOut",
-       "there was no whole reply in time"},
-      {"half a body", keeps(head + "half"), Stage::Receive, "TimedOut", "there was no whole reply in time"},
+       "no complete reply arrived in time"},
+      {"half a body", keeps(head + "half"), Stage::Receive, "TimedOut", "no complete reply arrived in time"},
       {"closed before the reply", sends("", true), Stage::Receive, "Closed", closed},
       {"cut in the head", sends("HTTP/1.1 200 OK\r\n", false), Stage::Receive, "Closed", closed},
       {"cut in the body", sends(head + "half", false), Stage::Receive, "Closed", closed},
-      {"closed in the body, with a goodbye", sends(head + "half", true), Stage::Receive, "Closed", closed},
+      {"closed in the body, with close_notify", sends(head + "half", true), Stage::Receive, "Closed", closed},
       {"reset in the body",
        [head](PeerConnection& peer) {
          peer.request();
@@ -56,7 +56,7 @@ TEST_CASE("replies that do not come, or not whole, or not as they must be") {
        "Closed", closed},
       {"a length that is too large", keeps("HTTP/1.1 200 OK\r\nContent-Length: 1048577\r\n\r\n"),
        Stage::Receive, "TooLarge", large},
-      {"chunks that become too many",
+      {"chunks that are too large in total",
        [](PeerConnection& peer) {
          peer.request();
          peer.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
@@ -72,8 +72,8 @@ TEST_CASE("replies that do not come, or not whole, or not as they must be") {
        Stage::Receive, "Malformed", "the head of the reply or of a chunk is too large"},
       {"no HTTP", keeps("220 mail.example.com ESMTP\r\n\r\n"), Stage::Receive, "Malformed",
        "the reply is malformed"},
-      {"no end announced", keeps("HTTP/1.1 200 OK\r\n\r\nhello"), Stage::Receive, "Malformed",
-       "the reply does not say where it ends"},
+      {"neither length nor chunks", keeps("HTTP/1.1 200 OK\r\n\r\nhello"), Stage::Receive, "Malformed",
+       "the reply has neither a length nor chunks"},
   };
   for (const Row& row : rows) {
     CAPTURE(row.about);
@@ -84,11 +84,11 @@ TEST_CASE("replies that do not come, or not whole, or not as they must be") {
     CHECK(outcome.error.stage == row.stage);
     CHECK(nameOf(outcome.error.problem) == row.problem);
     CHECK(outcome.error.message == row.message);
-    CHECK_FALSE(outcome.error.stale);  // the connection was new
+    CHECK_FALSE(outcome.error.stale);  // only a kept connection can be stale
   }
 }
 
-TEST_CASE("a listener that accepts and says nothing is waited for no longer than the deadline") {
+TEST_CASE("the wait for a silent server ends at the deadline") {
   auto listening = listenOn({"127.0.0.1", 0}, {false, 10s});
   const auto port = std::get<Listening>(listening).port;
   const auto begin = std::chrono::steady_clock::now();
@@ -98,7 +98,7 @@ TEST_CASE("a listener that accepts and says nothing is waited for no longer than
   CHECK(nameOf(outcome.error.problem) == "TimedOut");
 }
 
-TEST_CASE("nobody there") {
+TEST_CASE("no listener") {
   std::uint16_t port = 0;
   {
     auto listening = listenOn({"127.0.0.1", 0}, {false, 10s});
@@ -118,7 +118,7 @@ TEST_CASE("nobody there") {
   CHECK(unknown.message.starts_with("cannot connect to no host:443: "));
 }
 
-TEST_CASE("what would break the request apart is not sent") {
+TEST_CASE("a request with invalid characters is not sent") {
   const std::vector<ClientRequest> rows{{"GET", "/a b"},
                                         {"GET", "a"},
                                         {"GET", ""},

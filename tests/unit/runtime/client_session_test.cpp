@@ -1,4 +1,4 @@
-// Requests over TLS connections that are kept.
+// Requests over kept TLS connections.
 
 #include "common/runtime/client_session.h"
 
@@ -29,7 +29,7 @@ void withSession(const ScriptedPeer& peer, Use use) {
 }
 
 template <class T>
-std::string nameOfProblem(const Transported<T>& result) {
+std::string nameOfProblem(const TransportResult<T>& result) {
   const auto* error = std::get_if<TransportError>(&result);
   return error == nullptr ? "" : std::string{nameOf(error->problem)};
 }
@@ -81,7 +81,7 @@ TEST_CASE("a connection is kept for many requests") {
   CHECK(peer.accepted() == 1);
 }
 
-TEST_CASE("a connection that the peer has closed, or will, takes no further request") {
+TEST_CASE("a connection that the peer has closed or will close takes no further request") {
   struct Row {
     const char* about;
     std::string reply;
@@ -90,10 +90,10 @@ TEST_CASE("a connection that the peer has closed, or will, takes no further requ
   };
   const std::vector<Row> rows{
       {"kept", ok("a"), [](PeerConnection& peer) { peer.waitForEnd(); }, true},
-      {"with a goodbye", ok("a"), [](PeerConnection& peer) { peer.goodbye(); }, false},
-      {"without one", ok("a"), [](PeerConnection&) {}, false},
+      {"with close_notify", ok("a"), [](PeerConnection& peer) { peer.goodbye(); }, false},
+      {"without close_notify", ok("a"), [](PeerConnection&) {}, false},
       {"announced", ok("a", "Connection: close\r\n"), [](PeerConnection& peer) { peer.waitForEnd(); }, false},
-      {"bytes that nobody asked for", ok("a") + "HTTP/1.1 408 Slow\r\n\r\n",
+      {"unexpected bytes", ok("a") + "HTTP/1.1 408 Slow\r\n\r\n",
        [](PeerConnection& peer) { peer.waitForEnd(); }, false},
   };
   for (const Row& row : rows) {
@@ -112,7 +112,7 @@ TEST_CASE("a connection that the peer has closed, or will, takes no further requ
   }
 }
 
-TEST_CASE("a kept connection that closes as the request comes is stale, a new one is not") {
+TEST_CASE("a kept connection that closes during a request is stale, a new one is not") {
   ScriptedPeer peer{goodPair(), [](PeerConnection& connection) {
                       connection.request();
                       connection.send(ok("a"));
@@ -129,7 +129,7 @@ TEST_CASE("a kept connection that closes as the request comes is stale, a new on
   });
 }
 
-TEST_CASE("a long reply is given in pieces as they come") {
+TEST_CASE("a long reply is delivered in pieces as they arrive") {
   ScriptedPeer peer{goodPair(), [](PeerConnection& connection) {
                       connection.request();
                       connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
@@ -163,7 +163,7 @@ TEST_CASE("a long reply is given in pieces as they come") {
 }
 
 TEST_CASE(
-    "a watch without events ends when its time is up, when another task cancels it, or when the loop stops") {
+    "a watch without events ends at its deadline, when another task cancels it, or when the loop stops") {
   const auto watch = [](PeerConnection& connection) {
     connection.request();
     connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
@@ -191,7 +191,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("large requests and replies go through whole") {
+TEST_CASE("large requests and replies are complete") {
   ScriptedPeer peer{goodPair(), [](PeerConnection& connection) {
                       const std::string request = connection.request();
                       connection.send(ok(request.substr(request.find("\r\n\r\n") + 4)));
@@ -199,7 +199,7 @@ TEST_CASE("large requests and replies go through whole") {
                     }};
   std::string body(3'000'000, 'x');
   for (std::size_t i = 0; i < body.size(); i += 997) body[i] = static_cast<char>('a' + i % 26);
-  const Outcome outcome = ask(peer, {.request = {"PUT", "/", {}, body}, .mostBody = body.size()});
+  const Outcome outcome = ask(peer, {.request = {"PUT", "/", {}, body}, .maxBodyBytes = body.size()});
   REQUIRE(outcome.reply);
   CHECK(outcome.reply->body == body);
 }

@@ -18,24 +18,24 @@ const certs::PemPair& goodPair();
 
 Target targetOf(const ScriptedPeer& peer, std::string serverName = "localhost");
 
-/// What a request comes to.
+/// The result of a request.
 struct Outcome {
   std::optional<ClientReply> reply;
   TransportError error;
 };
 
-struct Asked {
+struct AskOptions {
   std::string serverName = "localhost";
   ClientContext context = trusting(authority().pem());
   ClientRequest request = {};
-  std::size_t mostBody = 1 << 20;
+  std::size_t maxBodyBytes = 1 << 20;
   std::chrono::milliseconds within = 8s;
 };
 
-Outcome ask(const ScriptedPeer& peer, const Asked& asked = {});
-Outcome ask(const Target& target, const Asked& asked = {});
+Outcome ask(const ScriptedPeer& peer, const AskOptions& options = {});
+Outcome ask(const Target& target, const AskOptions& options = {});
 
-/// A server that gives everyone the same bytes and says goodbye.
+/// A server that answers every request with the same bytes and then sends close_notify.
 ScriptedPeer::Script answers(std::string text);
 
 }  // namespace dynamo::runtime::test

@@ -1,4 +1,4 @@
-// What wakes whoever waits for files to change.
+// A watch wakes its waiter when files of a directory change.
 
 #include "common/runtime/directory_watch.h"
 
@@ -36,7 +36,7 @@ void project(const fs::path& volume, const std::string& version) {
 
 }  // namespace
 
-TEST_CASE("every swap of a volume's link wakes, and a refresh makes it quiet") {
+TEST_CASE("every swap of a volume's link wakes the waiter, and a refresh resets the watch") {
   const TemporaryDirectory directory;
   project(directory.path(), "..v1");
   DirectoryWatch watch{directory.path()};
@@ -51,7 +51,7 @@ TEST_CASE("every swap of a volume's link wakes, and a refresh makes it quiet") {
   CHECK(wakes(watch));
 }
 
-TEST_CASE("files in a plain directory wake when they come and go") {
+TEST_CASE("files that appear or disappear in a plain directory wake the waiter") {
   const TemporaryDirectory directory;
   DirectoryWatch watch{directory.path()};
   writeText(directory.path() / "file", "x");
@@ -61,7 +61,7 @@ TEST_CASE("files in a plain directory wake when they come and go") {
   CHECK(wakes(watch));
 }
 
-TEST_CASE("a directory that comes later is watched from the next refresh on") {
+TEST_CASE("a directory that is created later is watched after the next refresh") {
   const TemporaryDirectory parent;
   const fs::path directory = parent.path() / "later";
   DirectoryWatch watch{directory};

@@ -34,7 +34,7 @@ TEST_CASE("endpoints") {
   }
 }
 
-TEST_CASE("an address is not looked up, a name gives IPv4 first") {
+TEST_CASE("an address is not resolved, and IPv4 is the first address of a name") {
   const auto given = resolve({"::1", 80});
   REQUIRE(std::get<0>(given).size() == 1);
   CHECK(std::get<0>(given).front().family() == AF_INET6);

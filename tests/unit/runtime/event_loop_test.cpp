@@ -39,13 +39,13 @@ Task<void> note(EventLoop& loop, std::chrono::milliseconds after, std::string te
   out.push_back(std::move(text));
 }
 
-Task<Woken> waitFor(Descriptor& descriptor, Deadline deadline) {
+Task<WaitResult> waitFor(Descriptor& descriptor, Deadline deadline) {
   co_return co_await descriptor.readable(deadline);
 }
 
 }  // namespace
 
-TEST_CASE("a task gives its result, or its exception, to whoever awaits it") {
+TEST_CASE("a task returns its result or throws its exception to the awaiting task") {
   EventLoop loop;
   CHECK(runTask(loop, addLater(loop, 2, 3)) == 5);
   const auto fails = [](EventLoop& on) -> Task<int> {
@@ -62,7 +62,7 @@ TEST_CASE("a task gives its result, or its exception, to whoever awaits it") {
   CHECK(runTask(loop, catches(loop)) == "caught 2");
 }
 
-TEST_CASE("a deep chain of tasks that never wait needs no stack") {
+TEST_CASE("a long chain of tasks that never wait does not grow the stack") {
   EventLoop loop;
   const auto one = []() -> Task<int> { co_return 1; };
   const auto many = [&]() -> Task<int> {
@@ -73,7 +73,7 @@ TEST_CASE("a deep chain of tasks that never wait needs no stack") {
   CHECK(runTask(loop, many()) == 200'000);
 }
 
-TEST_CASE("tasks take turns by their waits") {
+TEST_CASE("tasks alternate at their waits") {
   EventLoop loop;
   std::vector<std::string> order;
   loop.spawn(note(loop, 60ms, "late", order));
@@ -82,7 +82,7 @@ TEST_CASE("tasks take turns by their waits") {
   CHECK(order == std::vector<std::string>{"early", "late"});
 }
 
-TEST_CASE("an exception that nobody catches leaves the run, and the others can still be destroyed") {
+TEST_CASE("an uncaught exception leaves run(), and the other tasks can still be destroyed") {
   EventLoop loop;
   std::vector<std::string> order;
   loop.spawn(note(loop, 1h, "never", order));
@@ -95,28 +95,28 @@ TEST_CASE("an exception that nobody catches leaves the run, and the others can s
   CHECK(order.empty());
 }
 
-TEST_CASE("a wait for a descriptor ends when it is ready, when the time is up, or when it is cancelled") {
+TEST_CASE("a wait for a descriptor ends when it is ready, at the deadline, or when it is cancelled") {
   EventLoop loop;
   Pipe pipe;
   Descriptor out{loop, std::move(pipe.out)};
   SECTION("ready already") {
     REQUIRE(::write(pipe.in.get(), "x", 1) == 1);
-    CHECK(runTask(loop, waitFor(out, in(10s))) == Woken::Ready);
-    CHECK(runTask(loop, waitFor(out, kNoDeadline)) == Woken::Ready);  // nothing was read
+    CHECK(runTask(loop, waitFor(out, in(10s))) == WaitResult::Ready);
+    CHECK(runTask(loop, waitFor(out, kNoDeadline)) == WaitResult::Ready);  // nothing was read
   }
   SECTION("ready later") {
     std::thread writer{[&] {
       std::this_thread::sleep_for(20ms);
       static_cast<void>(::write(pipe.in.get(), "x", 1));
     }};
-    CHECK(runTask(loop, waitFor(out, in(10s))) == Woken::Ready);
+    CHECK(runTask(loop, waitFor(out, in(10s))) == WaitResult::Ready);
     writer.join();
   }
-  SECTION("the time is up") {
-    CHECK(runTask(loop, waitFor(out, in(20ms))) == Woken::TimedOut);
-    CHECK(runTask(loop, waitFor(out, in(-1s))) == Woken::TimedOut);
+  SECTION("deadline") {
+    CHECK(runTask(loop, waitFor(out, in(20ms))) == WaitResult::TimedOut);
+    CHECK(runTask(loop, waitFor(out, in(-1s))) == WaitResult::TimedOut);
     REQUIRE(::write(pipe.in.get(), "x", 1) == 1);
-    CHECK(runTask(loop, waitFor(out, in(10s))) == Woken::Ready);
+    CHECK(runTask(loop, waitFor(out, in(10s))) == WaitResult::Ready);
   }
   SECTION("cancelled by another task") {
     const auto cancels = [](EventLoop& on, Descriptor& descriptor) -> Task<void> {
@@ -124,11 +124,11 @@ TEST_CASE("a wait for a descriptor ends when it is ready, when the time is up, o
       descriptor.cancel();
     };
     loop.spawn(cancels(loop, out));
-    CHECK(runTask(loop, waitFor(out, kNoDeadline)) == Woken::Cancelled);
+    CHECK(runTask(loop, waitFor(out, kNoDeadline)) == WaitResult::Cancelled);
   }
   SECTION("the peer hangs up") {
     pipe.in.reset();
-    CHECK(runTask(loop, waitFor(out, in(10s))) == Woken::Ready);
+    CHECK(runTask(loop, waitFor(out, in(10s))) == WaitResult::Ready);
   }
 }
 
@@ -136,7 +136,7 @@ TEST_CASE("stopping from another thread ends every wait, present and future") {
   EventLoop loop;
   Pipe pipe;
   Descriptor out{loop, std::move(pipe.out)};
-  std::vector<Woken> seen;
+  std::vector<WaitResult> seen;
   const auto waits = [&]() -> Task<void> {
     seen.push_back(co_await out.readable());
     seen.push_back(co_await loop.sleepUntil(kNoDeadline));
@@ -151,10 +151,10 @@ TEST_CASE("stopping from another thread ends every wait, present and future") {
   }};
   loop.run();
   stopper.join();
-  CHECK(seen == std::vector(3, Woken::Cancelled));
+  CHECK(seen == std::vector(3, WaitResult::Cancelled));
 }
 
-TEST_CASE("work on another thread does not hold the loop up, nor need it be waited for") {
+TEST_CASE("work on another thread does not block the loop and need not be awaited") {
   EventLoop loop;
   std::vector<std::string> order;
   const auto offloads = [&]() -> Task<void> {
@@ -164,14 +164,14 @@ TEST_CASE("work on another thread does not hold the loop up, nor need it be wait
       std::this_thread::sleep_for(50ms);
       *other = std::this_thread::get_id();
     };
-    const Woken done = co_await loop.offload(std::move(work));
-    CHECK(done == Woken::Ready);
+    const WaitResult done = co_await loop.offload(std::move(work));
+    CHECK(done == WaitResult::Ready);
     CHECK(*other != self);
     CHECK(std::this_thread::get_id() == self);
     order.emplace_back("work");
     std::function<void()> slow = [] { std::this_thread::sleep_for(100ms); };
-    const Woken late = co_await loop.offload(std::move(slow), in(5ms));
-    CHECK(late == Woken::TimedOut);
+    const WaitResult late = co_await loop.offload(std::move(slow), in(5ms));
+    CHECK(late == WaitResult::TimedOut);
   };
   loop.spawn(offloads());
   loop.spawn(note(loop, 1ms, "sleep", order));
@@ -179,7 +179,7 @@ TEST_CASE("work on another thread does not hold the loop up, nor need it be wait
   CHECK(order == std::vector<std::string>{"sleep", "work"});
 }
 
-TEST_CASE("what other threads post runs on the loop's thread") {
+TEST_CASE("functions posted by other threads run on the loop's thread") {
   EventLoop loop;
   int calls = 0;
   const auto self = std::this_thread::get_id();

@@ -1,4 +1,4 @@
-// The parser alone: however the bytes are cut into pieces, the result is the same.
+// The parser's result does not depend on how the bytes are split.
 
 #include "common/runtime/head_parser.h"
 
@@ -24,7 +24,7 @@ struct Parsed {
 
 /// Feeds `request` in steps of `step` bytes, as a connection does.
 Parsed parse(const std::string& request, std::size_t step) {
-  // The parser may wait for more before it tells a mistake in the last bytes.
+  // The parser may need more bytes before it reports an error in the last ones.
   const std::string text = request + "zzzzzzzz";
   HeadParser parser{100};
   Parsed out;
@@ -69,7 +69,7 @@ const std::vector<std::string>& seeds() {
 
 }  // namespace
 
-TEST_CASE("the result does not depend on the pieces") {
+TEST_CASE("the result does not depend on how the bytes are split") {
   Random random;
   constexpr std::string_view kBytes = "\r\n\t :;,=0123456789abcdefxX/HTP.-\"\\\x01\x7f\xff";
   for (int round = 0; round < 20'000; ++round) {

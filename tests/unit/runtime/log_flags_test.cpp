@@ -9,7 +9,7 @@ namespace dynamo::runtime::test {
 using log::Format;
 using log::Level;
 
-TEST_CASE("flags win over the file, and ours over the reference's") {
+TEST_CASE("flags override the file, and this operator's flags override the reference's") {
   struct Row {
     const char* fileLevel;
     const char* fileFormat;
@@ -37,7 +37,7 @@ TEST_CASE("flags win over the file, and ours over the reference's") {
   }
 }
 
-TEST_CASE("flags that say nothing known are told, each by itself") {
+TEST_CASE("each flag with an unknown value is reported") {
   std::vector<std::string> errors;
   static_cast<void>(logOptions("", "", {"loud", "xml", "0", "logfmt"}, errors));
   CHECK(

@@ -1,4 +1,4 @@
-// The server of probes and metrics.
+// The plain HTTP server of probes and metrics.
 
 #include "common/runtime/plain_server.h"
 
@@ -77,7 +77,7 @@ TEST_CASE("a reply to HEAD has the length and no body") {
   CHECK(bodyOf(reply).empty());
 }
 
-TEST_CASE("what is no request for a page is refused, and the connection closed") {
+TEST_CASE("an invalid request is rejected and the connection is closed") {
   struct Row {
     const char* about;
     std::string sent;
@@ -131,10 +131,10 @@ TEST_CASE("a request may come in pieces, but not slowly") {
   const PlainClient slow{server.port(0)};
   REQUIRE(slow.send("GET /healthz HTTP/1.1\r\n"));
   CHECK(statusOf(slow.receiveAll()) == 408);
-  CHECK(PlainClient{server.port(0)}.closedByServer());  // nothing at all was sent
+  CHECK(PlainClient{server.port(0)}.closedByServer());  // no byte was sent
 }
 
-TEST_CASE("a client that takes no reply is cut in the end") {
+TEST_CASE("a client that does not read its reply is disconnected") {
   constexpr std::size_t kHuge = std::size_t{64} << 20;
   auto server =
       startPlain({{{"127.0.0.1", 0}, {{"/huge", says(200, std::string(kHuge, 'h'))}}}}, {.write = 200ms});
@@ -144,7 +144,7 @@ TEST_CASE("a client that takes no reply is cut in the end") {
   CHECK(client.receiveAll().size() < kHuge);
 }
 
-TEST_CASE("connections without a request make room for others") {
+TEST_CASE("connections without a request are evicted for others") {
   auto server = startPages({.connections = 4});
   std::vector<std::unique_ptr<PlainClient>> idle;
   for (int i = 0; i < 12; ++i) idle.push_back(std::make_unique<PlainClient>(server.port(0)));
@@ -152,7 +152,7 @@ TEST_CASE("connections without a request make room for others") {
   CHECK(idle.front()->closedByServer());
 }
 
-TEST_CASE("a slow page holds no other up") {
+TEST_CASE("a slow page does not block others") {
   std::promise<void> release;
   auto released = release.get_future().share();
   auto server = startPlain({{{"127.0.0.1", 0}, pages(), {{"/slow", [released] {
@@ -166,17 +166,17 @@ TEST_CASE("a slow page holds no other up") {
   CHECK(bodyOf(slow.receiveAll()) == "slow");
 }
 
-TEST_CASE("stopping ends unused connections, and waits for requests under way") {
+TEST_CASE("stopping closes unused connections and waits for requests in progress") {
   SECTION("unused") {
     auto server = startPages({.firstRequestGrace = 50ms});
     const PlainClient client{server.port(0)};
-    CHECK(bodyOf(get(server, "GET /healthz")) == "ok");  // the other one has been accepted, too
+    CHECK(bodyOf(get(server, "GET /healthz")) == "ok");  // the other connection has been accepted too
     const auto begin = std::chrono::steady_clock::now();
     server.stop(20s);
     CHECK(std::chrono::steady_clock::now() - begin < 10s);
     CHECK(client.closedByServer());
   }
-  SECTION("a page that is being made") {
+  SECTION("a page in progress") {
     std::promise<void> reached;
     auto server = startPlain({{{"127.0.0.1", 0}, {}, {{"/slow", [&reached] {
                                                          reached.set_value();
@@ -189,7 +189,7 @@ TEST_CASE("stopping ends unused connections, and waits for requests under way") 
     server.stop(20s);
     CHECK(bodyOf(client.receiveAll()) == "slow");
   }
-  SECTION("not longer than it may") {
+  SECTION("up to the deadline") {
     auto server = startPages();
     const PlainClient client{server.port(0)};
     REQUIRE(client.send("GET /healthz"));
@@ -212,7 +212,7 @@ TEST_CASE("start errors name address and reason") {
   CHECK(errorOf({"203.0.113.1", 0}) == "cannot listen on 203.0.113.1:0: Cannot assign requested address");
 }
 
-TEST_CASE("all addresses, and a host name") {  // cfg-Q14: the reference takes any address
+TEST_CASE("all addresses, and a host name") {  // cfg-Q14: the reference accepts any address
   for (const char* address : {"", "localhost"}) {
     CAPTURE(address);
     auto server = startPlain({{{address, 0}, pages()}});

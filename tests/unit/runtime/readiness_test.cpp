@@ -1,4 +1,4 @@
-// What probes are told.
+// Answers to probes.
 
 #include "common/runtime/readiness.h"
 
@@ -8,7 +8,7 @@
 
 namespace dynamo::runtime::test {
 
-TEST_CASE("the slow check is asked at most once a second, and only where the quick one is content") {
+TEST_CASE("the slow check runs at most once a second, and only after the quick check has passed") {
   std::string quick;
   std::string slow;
   int asked = 0;
@@ -37,7 +37,7 @@ TEST_CASE("the slow check is asked at most once a second, and only where the qui
   CHECK(readiness.problem() == "shutting down");
 }
 
-TEST_CASE("the listener of probes answers as they expect") {
+TEST_CASE("the listener of probes answers 200 or 500") {
   Noted problem;
   auto started = PlainServer::start({probeListener({"127.0.0.1", 0}, [&] { return problem.get(); })});
   const PlainServer& server = std::get<PlainServer>(started);

@@ -1,4 +1,4 @@
-// Replies alone: however the bytes are cut into pieces, the result is the same.
+// The result of parsing a reply does not depend on how the bytes are split.
 
 #include "common/runtime/reply_parser.h"
 
@@ -44,7 +44,7 @@ std::string chunked(std::string_view chunks) {
 
 }  // namespace
 
-TEST_CASE("replies, in pieces of every size") {
+TEST_CASE("replies in pieces of every size") {
   struct Row {
     const char* about;
     std::string text;
@@ -54,10 +54,12 @@ TEST_CASE("replies, in pieces of every size") {
   const std::vector<Row> rows{
       {"a length", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", {State::Done, 200, "hello", "", ""}},
       {"no reason phrase", "HTTP/1.1 404 \r\nContent-Length: 0\r\n\r\n", {State::Done, 404, "", "", ""}},
-      {"bytes behind the end are left",
+      {"bytes after the end are left",
        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP",
        {State::Done, 200, "ok", "HTTP", ""}},
-      {"not all of it", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", {State::Body, 200, "hel", "", ""}},
+      {"an incomplete body",
+       "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel",
+       {State::Body, 200, "hel", "", ""}},
       {"chunks",
        chunked("5\r\nhello\r\n1\r\n \r\nA\r\n0123456789\r\n0\r\n\r\n"),
        {State::Done, 200, "hello 0123456789", "", ""}},
@@ -70,19 +72,19 @@ TEST_CASE("replies, in pieces of every size") {
        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n",
        {State::Done, 200, "", "", ""},
        true},
-      {"an interim reply before",
+      {"an interim reply first",
        "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
        {State::Done, 200, "ok", "", ""}},
       {"neither length nor chunks",
        "HTTP/1.1 200 OK\r\n\r\nhello",
-       {State::Malformed, 0, "", "", "the reply does not say where it ends"}},
+       {State::Malformed, 0, "", "", "the reply has neither a length nor chunks"}},
       {"two lengths",
        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello",
        {State::Malformed, 0, "", "", "the reply has two lengths"}},
       {"a length and chunks",
        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
        {State::Malformed, 0, "", "", "the reply is malformed"}},
-      {"a body that is packed",
+      {"a compressed body",
        "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
        {State::Malformed, 0, "", "", "the reply has an unknown transfer encoding"}},
       {"another protocol",
@@ -96,10 +98,10 @@ TEST_CASE("replies, in pieces of every size") {
        }(),
        {State::Malformed, 0, "", "", "the reply is not final"}},
       {"no HTTP", "SSH-2.0-OpenSSH_9.2\r\n\r\n\r\n", {State::Malformed, 0, "", "", "the reply is malformed"}},
-      {"a chunk of no size",
+      {"a chunk without a size",
        chunked("zz\r\nhello\r\n0\r\n\r\n"),
        {State::Malformed, 0, "", "", "the reply is malformed"}},
-      {"a chunk longer than it says",
+      {"a chunk longer than its size",
        chunked("2\r\nhello\r\n0\r\n\r\n"),
        {State::Malformed, 0, "he", "", "the reply is malformed"}},
   };
@@ -117,7 +119,7 @@ TEST_CASE("too many headers are refused") {
   CHECK(parse(text + "\r\n", text.size()).problem == "the reply has too many headers");
 }
 
-TEST_CASE("headers are found in any case of letters, and say whether the connection is kept") {
+TEST_CASE("headers are case-insensitive and determine whether the connection is kept") {
   const auto head = [](const std::string& text) {
     ReplyParser parser{false};
     std::string body;

@@ -1,4 +1,4 @@
-// What of the machine may be used: affinity and quota, descriptors.
+// Limits of the machine: CPU affinity and quota, descriptors.
 
 #include "common/runtime/resources.h"
 
@@ -43,7 +43,7 @@ TEST_CASE("processors that the affinity mask excludes are not counted") {
   REQUIRE(sched_setaffinity(0, sizeof before, &before) == 0);
 }
 
-TEST_CASE("the limit of descriptors is raised to what is allowed") {
+TEST_CASE("the limit of descriptors is raised to the hard limit") {
   rlimit before{};
   REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
   const rlimit low{64, before.rlim_max};

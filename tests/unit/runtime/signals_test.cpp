@@ -1,4 +1,4 @@
-// The wait for the signal to stop.
+// Waits for the signal to stop.
 
 #include "common/runtime/signals.h"
 
@@ -14,7 +14,7 @@
 namespace dynamo::runtime::test {
 namespace {
 
-/// Runs `body` in a process of its own, as signals are of the whole process; its exit status.
+/// Runs `body` in a child process, because signals affect the whole process. Returns its exit status.
 int statusOf(const std::function<int()>& body) {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
@@ -30,7 +30,7 @@ FileWatch counting(int& looks, std::chrono::milliseconds interval = 20s) {
 
 }  // namespace
 
-TEST_CASE("signals to stop end the wait with their number") {
+TEST_CASE("a signal to stop ends the wait and is returned") {
   for (const int number : {SIGTERM, SIGINT}) {
     CHECK(statusOf([number] {
             const Signals signals;
@@ -41,7 +41,7 @@ TEST_CASE("signals to stop end the wait with their number") {
   }
 }
 
-TEST_CASE("SIGHUP only has the files looked at") {
+TEST_CASE("SIGHUP only checks the files") {
   CHECK(statusOf([] {
           const Signals signals;
           ::raise(SIGHUP);
@@ -51,7 +51,7 @@ TEST_CASE("SIGHUP only has the files looked at") {
         }) == 7);
 }
 
-TEST_CASE("files are looked at after a change, and at every interval") {
+TEST_CASE("files are checked after a change and at every interval") {
   const certs::test::TemporaryDirectory directory;
   CHECK(statusOf([&] {
           const Signals signals;
@@ -67,7 +67,7 @@ TEST_CASE("files are looked at after a change, and at every interval") {
         }) == 7);
 }
 
-TEST_CASE("a peer that is gone does not end the program") {
+TEST_CASE("a closed peer does not end the program") {
   CHECK(statusOf([] {
           const Signals signals;
           ::raise(SIGPIPE);

@@ -135,10 +135,12 @@ void PeerConnection::waitForEnd() {
   }
 }
 
-ScriptedPeer::ScriptedPeer(const certs::PemPair& pair, Script script, std::function<void(SSL_CTX*)> change)
+ScriptedPeer::ScriptedPeer(const certs::PemPair& pair, Script script,
+                           const std::function<void(SSL_CTX*)>& change, Serves serves)
     : context_(SSL_CTX_new(TLS_server_method()), SSL_CTX_free),
       script_(std::move(script)),
-      stop_(::eventfd(0, EFD_CLOEXEC)) {
+      stop_(::eventfd(0, EFD_CLOEXEC)),
+      serves_(serves) {
   std::signal(SIGPIPE, SIG_IGN);
   const auto chain = certs::test::parse(pair.certificate);
   const auto key = certs::test::must(certs::parsePrivateKey(pair.privateKey, "test"));
@@ -163,18 +165,27 @@ void ScriptedPeer::serve() {
   for (;;) {
     std::array<pollfd, 2> waiting{{{listener_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
     ::poll(waiting.data(), waiting.size(), -1);
-    if (waiting[1].revents != 0) return;
-    const UniqueFd fd{::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)};
+    if (waiting[1].revents != 0) break;
+    UniqueFd fd{::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)};
     if (!fd) continue;
     boundWaits(fd.get());
     ++accepted_;
-    ERR_clear_error();
-    const std::unique_ptr<SSL, decltype(&SSL_free)> ssl{SSL_new(context_.get()), SSL_free};
-    SSL_set_fd(ssl.get(), fd.get());
-    if (SSL_accept(ssl.get()) != 1) continue;
-    PeerConnection connection{fd.get(), ssl.get()};
-    script_(connection);
+    if (serves_ == Serves::OneByOne) {
+      serveOne(std::move(fd));
+    } else {
+      connections_.emplace_back([this, taken = std::move(fd)]() mutable { serveOne(std::move(taken)); });
+    }
   }
+  for (std::thread& each : connections_) each.join();
+}
+
+void ScriptedPeer::serveOne(UniqueFd fd) {
+  ERR_clear_error();
+  const std::unique_ptr<SSL, decltype(&SSL_free)> ssl{SSL_new(context_.get()), SSL_free};
+  SSL_set_fd(ssl.get(), fd.get());
+  if (SSL_accept(ssl.get()) != 1) return;
+  PeerConnection connection{fd.get(), ssl.get()};
+  script_(connection);
 }
 
 ClientContext trusting(std::string_view pem) {

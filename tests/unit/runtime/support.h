@@ -1,5 +1,5 @@
 #pragma once
-// A plain client, and a TLS server that does what a test tells it, misbehaviour included.
+// A plain client, and a TLS server with scripted behaviour.
 
 #include <openssl/ssl.h>
 
@@ -24,12 +24,12 @@ namespace dynamo::runtime::test {
 using namespace std::chrono_literals;
 using ContextPtr = std::shared_ptr<SSL_CTX>;
 
-/// So long from now.
+/// The deadline `time` from now.
 inline Deadline in(std::chrono::milliseconds time) {
   return std::chrono::steady_clock::now() + time;
 }
 
-/// Waits until `condition`, longer than any machine is held up.
+/// Waits for `condition` with a timeout that is long enough for a slow machine.
 template <class Condition>
 bool soon(Condition condition) {
   const auto end = in(30s);
@@ -60,17 +60,17 @@ class Noted {
 /// A blocking client without TLS. Every wait is bounded by 10 s.
 class PlainClient {
  public:
-  /// `receiveBuffer`: bytes that the kernel takes before the client does; 0: as many as usual.
+  /// `receiveBuffer` is the size of the kernel's receive buffer; 0 is the default size.
   explicit PlainClient(std::uint16_t port, int receiveBuffer = 0);
 
   /// False when the server has closed.
   bool send(std::string_view bytes) const;
-  /// At most `most` bytes that have come; empty when the server has closed, or when nothing came in time.
+  /// Up to `most` received bytes; empty when the server has closed or after the timeout.
   std::string receive(std::size_t most = 65'536) const;
-  /// Everything until the server closes.
+  /// All bytes until the server closes.
   std::string receiveAll() const;
   std::string ask(std::string_view bytes) const { return send(bytes) ? receiveAll() : ""; }
-  /// The server closes without another byte.
+  /// Whether the server closes without another byte.
   bool closedByServer() const;
   void endOfStream() const;
 
@@ -78,20 +78,20 @@ class PlainClient {
   UniqueFd fd_;
 };
 
-/// A CA, and certificates that it signs, valid from an hour ago to an hour from now.
+/// A CA that signs certificates which are valid from an hour ago to an hour from now.
 class Authority {
  public:
   explicit Authority(const std::string& name = "test CA");
 
   const std::string& pem() const { return pair_.certificate; }
-  /// `names` as OpenSSL writes them: "DNS:localhost,IP:127.0.0.1". It ends at `end` from now.
+  /// `names` has OpenSSL's syntax: "DNS:localhost,IP:127.0.0.1". The certificate expires `end` from now.
   certs::PemPair sign(const std::string& names, std::chrono::seconds end = 3600s) const;
 
  private:
   certs::PemPair pair_;
 };
 
-/// A connection as the scripted server sees it. Blocking; every wait is bounded by 10 s.
+/// The server's end of a connection. Blocking; every wait is bounded by 10 s.
 class PeerConnection {
  public:
   PeerConnection(int fd, SSL* ssl) : fd_(fd), ssl_(ssl) {}
@@ -113,13 +113,16 @@ class PeerConnection {
   std::string buffer_;
 };
 
-/// A server on the loopback. `script` serves each connection after its handshake; when it returns, the socket
-/// is closed without close_notify.
+enum class Serves { OneByOne, AllAtOnce };
+
+/// A server on loopback. `script` serves each connection after its handshake. When it returns, the socket is
+/// closed without close_notify. With AllAtOnce each connection has a thread.
 class ScriptedPeer {
  public:
   using Script = std::function<void(PeerConnection&)>;
 
-  ScriptedPeer(const certs::PemPair& pair, Script script, std::function<void(SSL_CTX*)> change = {});
+  ScriptedPeer(const certs::PemPair& pair, Script script, const std::function<void(SSL_CTX*)>& change = {},
+               Serves serves = Serves::OneByOne);
   ~ScriptedPeer();
   ScriptedPeer(const ScriptedPeer&) = delete;
   ScriptedPeer& operator=(const ScriptedPeer&) = delete;
@@ -129,6 +132,7 @@ class ScriptedPeer {
 
  private:
   void serve();
+  void serveOne(UniqueFd fd);
 
   ContextPtr context_;
   Script script_;
@@ -136,13 +140,15 @@ class ScriptedPeer {
   UniqueFd stop_;
   std::uint16_t port_ = 0;
   std::atomic<int> accepted_{0};
+  Serves serves_;
+  std::vector<std::thread> connections_;  ///< of the thread that accepts
   std::thread thread_;
 };
 
 /// A client context that trusts the CAs of `pem`.
 ClientContext trusting(std::string_view pem);
 
-/// "HTTP/1.1 200 OK" with a length.
+/// A reply "HTTP/1.1 200 OK" with Content-Length.
 std::string ok(std::string_view body, std::string_view extraHeaders = {});
 
 }  // namespace dynamo::runtime::test

@@ -1,4 +1,4 @@
-// Whom the TLS client trusts, and what it presents.
+// The servers that the TLS client trusts, and the identity that it presents.
 
 #include "common/runtime/tls_client.h"
 
@@ -17,7 +17,7 @@ using Change = std::function<void(SSL_CTX*)>;
 
 }  // namespace
 
-TEST_CASE("the certificate must be of a trusted CA, of that name, and valid now") {
+TEST_CASE("the certificate must be signed by a trusted CA, match the name and be valid now") {
   const Authority sameName;
   const Authority other{"another CA"};
   struct Row {
@@ -32,7 +32,7 @@ TEST_CASE("the certificate must be of a trusted CA, of that name, and valid now"
   const std::vector<Row> rows{
       {"a DNS name", goodPair(), "localhost", authority().pem(), ""},
       {"an IP address", goodPair(), "127.0.0.1", authority().pem(), ""},
-      {"no name asked for", goodPair(), "", authority().pem(), ""},
+      {"no name to verify", goodPair(), "", authority().pem(), ""},
       {"the right CA is one of several", goodPair(), "localhost", other.pem() + authority().pem(), ""},
       {"the certificate itself is trusted", goodPair(), "localhost", goodPair().certificate, ""},
       {"another CA", goodPair(), "localhost", other.pem(),
@@ -44,7 +44,7 @@ TEST_CASE("the certificate must be of a trusted CA, of that name, and valid now"
       {"another DNS name", goodPair(), "kubernetes.default.svc", authority().pem(), wrongHost},
       {"another IP address", goodPair(), "127.0.0.2", authority().pem(),
        "TLS failed: certificate verify failed: IP address mismatch"},
-      {"the name stands in the subject alone", authority().sign("DNS:other"), "forged", authority().pem(),
+      {"the name is only in the subject", authority().sign("DNS:other"), "forged", authority().pem(),
        wrongHost},
       {"expired", authority().sign("DNS:localhost", -60s), "localhost", authority().pem(), expired},
   };
@@ -60,13 +60,13 @@ TEST_CASE("the certificate must be of a trusted CA, of that name, and valid now"
   }
 }
 
-TEST_CASE("without verification any certificate will do") {
+TEST_CASE("without verification any certificate is accepted") {
   ScriptedPeer peer{authority().sign("DNS:other", -60s), answers(ok("hi"))};
   auto context = makeClientContext({.authorities = {}, .verify = false, .certificate = {}, .key = {}});
   CHECK(ask(peer, {.context = std::get<ClientContext>(context)}).reply);
 }
 
-TEST_CASE("name, protocol and certificate of the client are told to the server") {
+TEST_CASE("the client sends server name, protocol and certificate") {
   Noted name;
   Noted protocol;
   Noted subject;
@@ -106,11 +106,11 @@ TEST_CASE("name, protocol and certificate of the client are told to the server")
   CHECK(protocol.get() == "http/1.1");
   CHECK(subject.get() == "given");
   REQUIRE(ask(peer, {.serverName = "127.0.0.1"}).reply);
-  CHECK(name.get() == "none");  // an IP address is no server name
+  CHECK(name.get() == "none");  // an IP address is not sent as server name
   CHECK(subject.get() == "none");
 }
 
-TEST_CASE("a server that refuses us says why") {
+TEST_CASE("the reason of a server's rejection is reported") {
   struct Row {
     const char* about;
     Change change;
@@ -118,21 +118,20 @@ TEST_CASE("a server that refuses us says why") {
     std::string message;
   };
   const std::vector<Row> rows{
-      // In TLS 1.3 a server tells it after the handshake, and its reset may overtake the alert.
-      {"it wants a certificate",
+      {"the server requires a certificate, TLS 1.2",
        [](SSL_CTX* context) {
          SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
          SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
        },
        Stage::Handshake, "TLS failed: remote error: handshake failure"},
-      {"it speaks TLS 1.1 alone",
+      {"the server only has TLS 1.1",
        [](SSL_CTX* context) {
          SSL_CTX_set_security_level(context, 0);
          SSL_CTX_set_min_proto_version(context, TLS1_1_VERSION);
          SSL_CTX_set_max_proto_version(context, TLS1_1_VERSION);
        },
        Stage::Handshake, "TLS failed: remote error: protocol version"},
-      {"it has no cipher of ours",
+      {"no common cipher",
        [](SSL_CTX* context) {
          SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
          SSL_CTX_set_cipher_list(context, "ECDHE-ECDSA-AES128-SHA");
@@ -150,7 +149,54 @@ TEST_CASE("a server that refuses us says why") {
   }
 }
 
-TEST_CASE("contexts cannot be made of what is no certificate or key") {
+TEST_CASE("a server of TLS 1.3 that rejects the client's certificate says why after the handshake") {
+  const Authority other{"another CA"};
+  const certs::PemPair foreign = other.sign("DNS:client");
+  struct Row {
+    const char* about;
+    const certs::PemPair* pair;  // nullptr: none
+    std::string message;
+  };
+  const std::vector<Row> rows{
+      {"no certificate", nullptr, "TLS failed: remote error: certificate required"},
+      {"a certificate of an unknown CA", &foreign, "TLS failed: remote error: unknown ca"},
+  };
+  const Change change = [](SSL_CTX* context) {
+    SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.about);
+    TlsClientOptions options{.authorities = authority().pem(), .verify = true, .certificate = {}, .key = {}};
+    if (row.pair != nullptr) {
+      options.certificate = row.pair->certificate;
+      options.key = row.pair->privateKey;
+    }
+    auto context = makeClientContext(options);
+    ScriptedPeer peer{goodPair(), answers(ok("hi")), change};
+    // The request is sent before or after the server has closed the connection.
+    for (const auto pause : {0ms, 100ms}) {
+      CAPTURE(pause.count());
+      EventLoop loop;
+      const auto run = [&]() -> Task<void> {
+        auto opened =
+            co_await ClientSession::open(loop, targetOf(peer), std::get<ClientContext>(context), in(8s));
+        REQUIRE(std::holds_alternative<ClientSession>(opened));
+        static_cast<void>(co_await loop.sleepUntil(in(pause)));
+        auto reply = co_await std::get<ClientSession>(opened).exchange({}, 100, in(8s));
+        REQUIRE(std::holds_alternative<TransportError>(reply));
+        const TransportError& error = std::get<TransportError>(reply);
+        CHECK(nameOf(error.problem) == "Tls");
+        CHECK(error.message == row.message);
+        CHECK_FALSE(error.stale);
+      };
+      loop.spawn(run());
+      loop.run();
+    }
+  }
+}
+
+TEST_CASE("a context requires valid certificates and keys") {
   const certs::PemPair own = authority().sign("DNS:client");
   const std::string& ca = authority().pem();
   const certs::PemPair other = authority().sign("DNS:other");
@@ -167,7 +213,9 @@ TEST_CASE("contexts cannot be made of what is no certificate or key") {
   const std::vector<Row> rows{
       {"no PEM", {.authorities = "x", .verify = true, .certificate = {}, .key = {}}, badCa},
       {"a key", {.authorities = own.privateKey, .verify = true, .certificate = {}, .key = {}}, badCa},
-      {"the second is cut", {.authorities = cut, .verify = true, .certificate = {}, .key = {}}, badCa},
+      {"the second certificate is truncated",
+       {.authorities = cut, .verify = true, .certificate = {}, .key = {}},
+       badCa},
       {"too long", {.authorities = long_, .verify = true, .certificate = {}, .key = {}}, badCa},
       {"no certificate",
        {.authorities = ca, .verify = true, .certificate = "x", .key = own.privateKey},

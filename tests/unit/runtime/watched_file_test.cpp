@@ -1,4 +1,4 @@
-// Files whose content changes.
+// Files that are reread when their content changes.
 
 #include "common/runtime/watched_file.h"
 
@@ -37,7 +37,7 @@ TEST_CASE("a file is read when its content changes") {
   CHECK(poll() == "unchanged");
 }
 
-TEST_CASE("a volume that swaps its link is seen") {
+TEST_CASE("a swapped link of a volume is detected") {
   const TemporaryDirectory directory;
   for (const char* version : {"v1", "v2"}) {
     std::filesystem::create_directory(directory.path() / version);
@@ -51,7 +51,7 @@ TEST_CASE("a volume that swaps its link is seen") {
   CHECK(file.poll()->text == "v2");
 }
 
-TEST_CASE("of a file that is too long one byte more than the limit is read") {
+TEST_CASE("a file that is too long is read up to one byte more than the limit") {
   const TemporaryDirectory directory;
   const auto path = directory.path() / "long";
   for (const std::size_t size : {std::size_t{100'000}, std::size_t{100'001}, std::size_t{300'000}}) {
@@ -63,7 +63,7 @@ TEST_CASE("of a file that is too long one byte more than the limit is read") {
   }
 }
 
-TEST_CASE("without a path there is never a file") {
+TEST_CASE("an empty path never has a file") {
   CHECK_FALSE(WatchedFile{"", 100}.poll());
 }
 

@@ -1,5 +1,5 @@
-// dynamo-schema-check: one JSON line {"object": …, "old": …, "status": bool, "strict": bool} in, one JSON
-// list of messages out. "old", "status" and "strict" may be absent.
+// dynamo-schema-check reads JSON lines {"object": …, "old": …, "status": bool, "strict": bool} and prints a
+// JSON list of messages for each. "old", "status" and "strict" are optional.
 
 #include <iostream>
 #include <string>

@@ -57,7 +57,7 @@ fs::path freshDirectory() {
 
 }  // namespace
 
-TEST_CASE("deploy/crds is what dynamo-crdgen makes of common/schema/kinds", "[schema]") {
+TEST_CASE("deploy/crds equals the output of dynamo-crdgen for common/schema/kinds", "[schema]") {
   const fs::path fresh = freshDirectory();
   const std::string command = std::string{DYNAMO_CRDGEN} + " " + dynamo::test::sourceFile("common/schema") +
                               " --crds " + fresh.string();

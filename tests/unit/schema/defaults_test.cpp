@@ -19,7 +19,7 @@ struct Case {
 
 }  // namespace
 
-TEST_CASE("schema defaults appear where their parent is", "[schema]") {
+TEST_CASE("schema defaults are set where their parent exists", "[schema]") {
   const auto c = GENERATE(values<Case>({
       {"DynamoGraphDeployment", "v1alpha1", R"({"restart":{"id":"a"}})", R"({"restart":{"id":"a"}})"},
       {"DynamoGraphDeployment", "v1alpha1", R"({"restart":{"id":"a","strategy":{}}})",
@@ -35,7 +35,7 @@ TEST_CASE("schema defaults appear where their parent is", "[schema]") {
        R"({"services":{"a":{"livenessProbe":{"grpc":{"port":1,"service":""}},)"
        R"("scalingAdapter":{"enabled":false}}}})"},
       {"DynamoGraphDeployment", "v1alpha1", R"({"services":{"a":{"replicas":null},"b":null},"envs":null})",
-       R"({"services":{"a":{},"b":null}})"},  // a null service stays, to be refused
+       R"({"services":{"a":{},"b":null}})"},  // a null service stays for validation to reject
       {"DynamoComponentDeployment", "v1alpha1", R"({"eppConfig":{"configMapRef":{"key":"k"}}})",
        R"({"eppConfig":{"configMapRef":{"key":"k","name":""}}})"},
       {"DynamoComponentDeployment", "v1alpha1",
@@ -61,18 +61,18 @@ TEST_CASE("schema defaults appear where their parent is", "[schema]") {
   REQUIRE_FALSE(json::parse(R"({"spec":)" + c.wanted + "}", wanted));
   const schema::Node* node = schema::find("nvidia.com/" + c.version, c.kind);
   REQUIRE(node != nullptr);
-  schema::applyDefaults(*node, object, object.GetAllocator());
+  schema::applySchemaDefaults(*node, object, object.GetAllocator());
   INFO(json::dump(object));
   CHECK(json::equal(object, wanted));
   const std::string once = json::dump(object);
-  schema::applyDefaults(*node, object, object.GetAllocator());
+  schema::applySchemaDefaults(*node, object, object.GetAllocator());
   CHECK(json::dump(object) == once);
 }
 
 TEST_CASE("status defaults", "[schema]") {
   json::Document object;
   REQUIRE_FALSE(json::parse(R"({"status":{"deployment":{}}})", object));
-  schema::applyDefaults(*schema::find("nvidia.com/v1alpha1", "DynamoGraphDeploymentRequest"), object,
-                        object.GetAllocator());
+  schema::applySchemaDefaults(*schema::find("nvidia.com/v1alpha1", "DynamoGraphDeploymentRequest"), object,
+                              object.GetAllocator());
   CHECK(json::dump(object) == R"({"status":{"deployment":{"state":"initializing"},"state":"Initializing"}})");
 }

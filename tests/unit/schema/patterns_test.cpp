@@ -75,11 +75,11 @@ TEST_CASE("reasons of conditions", "[schema]") {
   CHECK(reason.matches(text) == wanted);
 }
 
-TEST_CASE("long texts cost no stack", "[schema]") {
+TEST_CASE("long texts do not exhaust the stack", "[schema]") {
   CHECK(quantity().matches(std::string(4'000'000, '9')));
 }
 
-TEST_CASE("what is no expression is refused at start-up", "[schema]") {
+TEST_CASE("an invalid expression is rejected at start-up", "[schema]") {
   CHECK_THROWS_AS(Pattern{"("}, std::logic_error);
 }
 

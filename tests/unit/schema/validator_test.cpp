@@ -64,7 +64,7 @@ const std::string kCheckpointRule =
 
 }  // namespace
 
-TEST_CASE("findings of a graph read as the API server's", "[schema]") {
+TEST_CASE("findings of a graph have the API server's wording", "[schema]") {
   const auto c = GENERATE(values<Case>({
       {R"("spec":{})", {}},
       {R"("spec":null)", {}},
@@ -169,7 +169,7 @@ TEST_CASE("findings of a graph read as the API server's", "[schema]") {
       {R"("spec":{"pvcs":[{"name":"c","quux":null}]})", {"spec.pvcs[0].quux: Invalid value: unknown field"}},
       {inService(R"("eppConfig":{"config":{"plugins":[],"schedulingProfiles":[],"more":1}})"), {}},
       {inService(R"("labels":{"any":"thing"})"), {}},
-      // a create drops status
+      // a create ignores status
       {R"("status":{"state":"x","stat":1})",
        {"status.stat: Invalid value: unknown field, did you mean \"state\"?"}},
   }));
@@ -206,7 +206,7 @@ TEST_CASE("findings of a request", "[schema]") {
   CHECK(messages("v1beta1", kRequest, c.body) == c.wanted);
 }
 
-TEST_CASE("status is checked when asked for", "[schema]") {
+TEST_CASE("status is validated on request", "[schema]") {
   schema::Options options;
   options.status = true;
   const std::string condition = R"({"type":"Ready","status":"True","reason":"A","message":"",)"
@@ -234,7 +234,7 @@ TEST_CASE("status is checked when asked for", "[schema]") {
   CHECK(messages("v1beta1", kRequest, R"("status":{"conditions":[)" + longReason + "]}", options) == tooLong);
 }
 
-TEST_CASE("wrongTypes() tells what validate() tells of types", "[schema]") {
+TEST_CASE("wrongTypes() returns the type errors of validate()", "[schema]") {
   const char* body = GENERATE(
       R"("spec":7)", R"("spec":{"services":[]})",
       R"("spec":{"services":{"a":{"replicas":"2","resources":[]}}})",
@@ -257,12 +257,12 @@ TEST_CASE("wrongTypes() tells what validate() tells of types", "[schema]") {
   for (const auto& error : schema::validate(*node, document, options)) {
     if (error.rule == "schema.type") wanted.push_back(error.message());
   }
-  std::vector<std::string> told;
-  for (const auto& error : schema::wrongTypes(*node, document)) told.push_back(error.message());
-  CHECK(told == wanted);
+  std::vector<std::string> printed;
+  for (const auto& error : schema::wrongTypes(*node, document)) printed.push_back(error.message());
+  CHECK(printed == wanted);
 }
 
-TEST_CASE("an int32 has 32 bits, which the API server does not ask", "[schema]") {
+TEST_CASE("an int32 is limited to 32 bits, unlike in the API server", "[schema]") {
   const auto [number, wanted] = GENERATE(table<std::string, std::string>({
       {"2147483647", ""},
       {"2147483648", "spec.services.a.multinode.nodeCount: Invalid value: 2147483648: must fit in 32 bits"},
@@ -272,9 +272,9 @@ TEST_CASE("an int32 has 32 bits, which the API server does not ask", "[schema]")
   CHECK(messages("v1alpha1", kDgd, body).empty());
   json::Document document;
   REQUIRE_FALSE(json::parse("{" + body + "}", document));
-  const auto told = schema::wrongTypes(*schema::find("nvidia.com/v1alpha1", kDgd), document);
-  REQUIRE(told.size() == (wanted.empty() ? 0U : 1U));
-  if (!wanted.empty()) CHECK(told[0].message() == wanted);
+  const auto printed = schema::wrongTypes(*schema::find("nvidia.com/v1alpha1", kDgd), document);
+  REQUIRE(printed.size() == (wanted.empty() ? 0U : 1U));
+  if (!wanted.empty()) CHECK(printed[0].message() == wanted);
 }
 
 TEST_CASE("a checkpoint's identity cannot change", "[schema]") {

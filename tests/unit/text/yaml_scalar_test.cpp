@@ -19,7 +19,7 @@ std::string typed(std::string_view text) {
 
 }  // namespace
 
-// What sigs.k8s.io/yaml 1.6.0, kubectl's parser, makes of the same scalars.
+// The expected values come from sigs.k8s.io/yaml 1.6.0, kubectl's parser.
 TEST_CASE("scalars are typed as kubectl types them") {
   const std::pair<std::string_view, std::string_view> table[] = {
       {"yes", "true"},
@@ -143,7 +143,7 @@ TEST_CASE("scalars are typed as kubectl types them") {
   }
 }
 
-TEST_CASE("scalars that JSON or their tag cannot hold are refused") {
+TEST_CASE("scalars that JSON or their tag cannot represent are rejected") {
   for (const std::string_view text : {".inf", "-.inf", "+.inf", ".Inf", ".NaN", ".nan", "!!int \"x\"",
                                       "!!int 3.0", "!!null x", "!!binary aGVsbG8="}) {
     CAPTURE(text);

@@ -9,7 +9,7 @@ namespace {
 
 using field::Path;
 
-/// All documents as JSON, separated by a blank; or the error with its place.
+/// All documents as JSON, separated by a space, or the error with its position.
 std::string read(std::string_view text) {
   const TextDocuments parsed = parseDocuments(text);
   if (parsed.error) return parsed.error->message();
@@ -67,12 +67,12 @@ TEST_CASE("documents") {
   });
 }
 
-TEST_CASE("names are strings in the end") {
+TEST_CASE("every key becomes a string") {
   check({
       {"yes: a\n0x10: b\n\"no\": c\n2001-01-01: d\n", R"({"true":"a","16":"b","no":"c","2001-01-01":"d"})"},
-      {"~: a\n", "line 1, column 1: a name must be a string; quote it"},
-      {"a:\n  1.5: b\n", "line 2, column 3: a name must be a string; quote it"},
-      {"[a]: b\n", "line 1, column 1: a name must be a string; quote it"},
+      {"~: a\n", "line 1, column 1: a key must be a string; quote it"},
+      {"a:\n  1.5: b\n", "line 2, column 3: a key must be a string; quote it"},
+      {"[a]: b\n", "line 1, column 1: a key must be a string; quote it"},
       {"a: 1\nb:\n  c: 1\n  c: 2\n", "line 4, column 3: duplicate name \"c\""},
       {"\"1\": a\n1: b\n", "line 2, column 1: duplicate name \"1\""},
       {"{\"a\": 1,\n \"a\": 2}", "line 1, column 1: duplicate name \"a\""},
@@ -89,14 +89,14 @@ TEST_CASE("anchors, aliases and merge keys") {
        R"({"a":{"p":1},"b":{"p":2,"r":5},"c":{"p":1,"r":5}})"},
       {"b: {\"<<\": {a: 1}}\n", R"({"b":{"<<":{"a":1}}})"},
       {"b: {!!merge <<: {a: 1}}\n", R"({"b":{"a":1}})"},
-      {"b: {<<: 5}\n", "line 1, column 9: a merge key (<<) needs a map or a list of maps"},
-      {"b: {<<: [{a: 1}, 2]}\n", "line 1, column 18: a merge key (<<) needs a map or a list of maps"},
+      {"b: {<<: 5}\n", "line 1, column 9: a merge key (<<) requires a map or a list of maps"},
+      {"b: {<<: [{a: 1}, 2]}\n", "line 1, column 18: a merge key (<<) requires a map or a list of maps"},
       {"a: &x [*x]\n", "line 1, column 8: an anchor contains itself"},
       {"a: &x 1\n---\nb: *x\n", "line 3, column 4: the referenced anchor is not defined"},
   });
 }
 
-TEST_CASE("texts that multiply are refused") {
+TEST_CASE("alias bombs are rejected") {
   std::string laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   std::string merges = "a0: &a0 {x: 1}\n";
   for (int i = 1; i < 9; ++i) {
@@ -108,11 +108,11 @@ TEST_CASE("texts that multiply are refused") {
   }
   const std::string strings = "a: &a \"" + repeat("x", 100'000) + "\"\nb: [" + repeat("*a,", 1000) + "]\n";
   for (const std::string& text : {laughs, merges, strings}) {
-    CHECK_THAT(read(text), Catch::Contains("aliases multiply the document"));
+    CHECK_THAT(read(text), Catch::Contains("aliases expand the document"));
   }
 }
 
-TEST_CASE("limits of nesting, size and number") {
+TEST_CASE("limits of nesting, size and number of documents") {
   const int deepest = static_cast<int>(json::kMaxDepth);
   CHECK(read(repeat("[", deepest) + repeat("]", deepest)).size() == 2 * json::kMaxDepth);
   for (const std::string& text :
@@ -125,12 +125,12 @@ TEST_CASE("limits of nesting, size and number") {
   CHECK_THAT(read(repeat("{} ", static_cast<int>(kMaxDocuments) + 1)), Catch::Contains("too many documents"));
   CHECK_THAT(read(repeat("---\na\n", static_cast<int>(kMaxDocuments) + 1)),
              Catch::Contains("too many documents"));
-  // An alias that would nest deeper than the text itself does.
+  // An alias that nests deeper than the text itself.
   const std::string half = "a: &x " + repeat("[", 200) + repeat("]", 200) + "\n";
   CHECK_THAT(read(half + "b: " + repeat("[", 200) + "*x" + repeat("]", 200)), Catch::Contains("nested too"));
 }
 
-TEST_CASE("malformed texts are refused with their place") {
+TEST_CASE("malformed texts are rejected with their position") {
   check({
       {"a: \xC3\x28\n", "line 1, column 4: invalid UTF-8"},
       {std::string_view{"a: 1\nb: \0x", 10}, "line 2, column 4: control character"},
@@ -140,13 +140,13 @@ TEST_CASE("malformed texts are refused with their place") {
        "line 1, column 1: invalid UTF-8"},
       {"a: b: c\n",
        "line 1, column 5: a value with \": \" in it must be quoted, or the indentation is wrong"},
-      {"a:\n\tb: 1\n", "line 2, column 1: a tab in the indentation: YAML is indented with spaces"},
-      {"a:\n  b: 1\n  \tc: 2\n", "line 3, column 3: a tab in the indentation: YAML is indented with spaces"},
-      {"a:\n\t- 1\n", "line 2, column 1: a tab in the indentation: YAML is indented with spaces"},
-      {"a:\n- b: 1\n\tc: 2\n", "line 3, column 1: a tab in the indentation: YAML is indented with spaces"},
+      {"a:\n\tb: 1\n", "line 2, column 1: tab in the indentation; YAML requires spaces"},
+      {"a:\n  b: 1\n  \tc: 2\n", "line 3, column 3: tab in the indentation; YAML requires spaces"},
+      {"a:\n\t- 1\n", "line 2, column 1: tab in the indentation; YAML requires spaces"},
+      {"a:\n- b: 1\n\tc: 2\n", "line 3, column 1: tab in the indentation; YAML requires spaces"},
       {"a: [1, 2\nb: 3\n", "line 2, column 2: \"[\" is not closed, or a comma is missing"},
       {"a: \"b", "line 1, column 6: a quoted text is not closed"},
-      {"a: 1\n- b\n", "line 2, column 1: the indentation fits no map above"},
+      {"a: 1\n- b\n", "line 2, column 1: the indentation matches no map above"},
       {"\"\\", "line 1, column 4: unknown escape character"},
       {"{\"a\": 1,\n \"b\": }", "line 2, column 7: Invalid value."},
       {"{}\n{\"a\": tru}", "line 2, column 10: Invalid value."},
@@ -192,7 +192,7 @@ TEST_CASE("values are found by the paths of field errors") {
       {(worker / "envs")[1], 8},
       {(worker / "envs")[1] / "value", 9},
       {Path{"metadata.annotations"}.key("nvidia.com/x"), 11},
-      {worker / "resources.limits", 4},  // absent: where its parent is
+      {worker / "resources.limits", 4},  // absent: the position of its parent
       {(worker / "envs")[7], 6},
       {Path{"status"}, 2},
       {{}, 2},
@@ -209,7 +209,7 @@ TEST_CASE("values are found by the paths of field errors") {
   CHECK(parsed.documents[0].positions.locate((worker / "envs")[0] / "name") == Position{7, 10});
 }
 
-TEST_CASE("positions of keys that hold what parts a printed path, and of items") {
+TEST_CASE("positions of keys with the separators of printed paths, and of items") {
   const std::string_view yaml =
       "a].b: 1\n"            // 1
       "a: {b: 2}\n"          // 2
@@ -261,7 +261,7 @@ TEST_CASE("positions of keys that hold what parts a printed path, and of items")
   }
 }
 
-TEST_CASE("every document knows where it starts") {
+TEST_CASE("every document has its start position") {
   for (const std::string_view text : {"a: 1\n---\n\nb: 2\n", "{\"a\": 1}\n\n\n{\"b\": 2}"}) {
     const TextDocuments parsed = parseDocuments(text);
     REQUIRE(parsed.documents.size() == 2);
@@ -271,7 +271,7 @@ TEST_CASE("every document knows where it starts") {
   }
 }
 
-TEST_CASE("what is written as YAML reads back the same") {
+TEST_CASE("written YAML reads back the same") {
   const std::string longKey(2000, 'k');
   for (const std::string& text :
        {std::string{R"({"a":"yes","b":["on","1",1.0,null,{}],"c":{"d: e":"#","":[]}})"},
@@ -288,7 +288,7 @@ TEST_CASE("what is written as YAML reads back the same") {
   }
 }
 
-TEST_CASE("YAML text has no character that YAML readers refuse or take for the end of a line") {
+TEST_CASE("written YAML has no character that readers reject or treat as a line break") {
   json::Document document;
   const std::string text =
       "\x7f\xc2\x85\xc2\x9f\xe2\x80\xa8\xef\xbb\xbf\xef\xbf\xbe|\xc2\xa0\xe2\x80\xa7\xc3\xa4";

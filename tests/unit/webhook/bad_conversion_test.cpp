@@ -1,4 +1,4 @@
-// Bodies that are no ConversionReview: exactly what each is answered.
+// Invalid ConversionReviews and the exact answer to each.
 
 #include <catch2/catch.hpp>
 #include <string>
@@ -18,7 +18,7 @@ constexpr std::string_view kObject =
 std::string with(std::string_view request) {
   return std::string{kHead} + std::string{request};
 }
-/// A whole review whose list is `objects`, followed by `rest` in place of the closing braces.
+/// A review whose list is `objects`, followed by `rest` instead of the closing braces.
 std::string list(std::string_view objects, std::string_view rest = "}}") {
   return std::string{kHead} + std::string{kRequest} + std::string{objects} + std::string{rest};
 }
@@ -42,29 +42,29 @@ struct Marked {
   const char* reason;
 };
 
-TEST_CASE("malformed text is answered 400 with the byte") {
+TEST_CASE("malformed text is answered 400 with the byte offset") {
   const std::string object{kObject};
   const Marked rows[] = {
-      {"empty", "@", "want '{'"},
-      {"blank", "  @", "want '{'"},
-      {"no JSON", "@hello", "want '{'"},
-      {"null", "@null", "want '{'"},
-      {"array", "@[]", "want '{'"},
-      {"string", "@\"x\"", "want '{'"},
-      {"truncated before a name", "{@", "want a member name"},
-      {"truncated in the envelope", R"({"kind":"ConversionReview"@)", "want '}'"},
-      {"member without a value", R"({"kind"@})", "want ':'"},
-      {"name that is none", R"({@kind:1})", "want a member name"},
-      {"trailing comma in the envelope", R"({"x":1,@})", "want a member name"},
-      {"truncated in the list", list("[" + object, "@"), "want ','"},
-      {"no comma in the list", list("[" + object + "@" + object + "]"), "want ','"},
-      {"truncated behind the list", list("[]", "@"), "want '}'"},
-      {"one brace too few", list("[]", "}@"), "want '}'"},
+      {"empty", "@", "expected '{'"},
+      {"blank", "  @", "expected '{'"},
+      {"no JSON", "@hello", "expected '{'"},
+      {"null", "@null", "expected '{'"},
+      {"array", "@[]", "expected '{'"},
+      {"string", "@\"x\"", "expected '{'"},
+      {"truncated before a name", "{@", "expected a member name"},
+      {"truncated in the envelope", R"({"kind":"ConversionReview"@)", "expected '}'"},
+      {"member without a value", R"({"kind"@})", "expected ':'"},
+      {"invalid name", R"({@kind:1})", "expected a member name"},
+      {"trailing comma in the envelope", R"({"x":1,@})", "expected a member name"},
+      {"truncated in the list", list("[" + object, "@"), "expected ','"},
+      {"no comma in the list", list("[" + object + "@" + object + "]"), "expected ','"},
+      {"truncated after the list", list("[]", "@"), "expected '}'"},
+      {"one brace too few", list("[]", "}@"), "expected '}'"},
       {"one brace too many", list("[]", "}}@}"), "text after the review"},
-      {"text behind", list("[" + object + "]", "}}@x"), "text after the review"},
-      {"a second review behind", list("[]", "}}@{}"), "text after the review"},
-      {"malformed tail", list("[]", ",@x:1}}"), "want a member name"},
-      {"NUL behind", list("[]", "}}@") + std::string{'\0'}, "invalid character"},
+      {"text after the review", list("[" + object + "]", "}}@x"), "text after the review"},
+      {"a second review", list("[]", "}}@{}"), "text after the review"},
+      {"malformed tail", list("[]", ",@x:1}}"), "expected a member name"},
+      {"NUL after the review", list("[]", "}}@") + std::string{'\0'}, "invalid character"},
       {"a million brackets", list(std::string(262, '[') + "@" + std::string(999'738, '['), ""),
        "nested too deeply"},
       {"1e400", list("[@1e400]"), "number out of range"},
@@ -105,12 +105,12 @@ TEST_CASE("a well-formed body that is no ConversionReview") {
        "400 request.uid: Required value"},
       {"another kind",
        R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","objects":[]}})",
-       R"(400 want apiextensions.k8s.io/v1 ConversionReview, got "admission.k8s.io/v1" "AdmissionReview")"},
+       R"(400 must be apiextensions.k8s.io/v1 ConversionReview, got "admission.k8s.io/v1" "AdmissionReview")"},
       {"no kind", R"({"apiVersion":"apiextensions.k8s.io/v1","request":{"uid":"u","objects":[]}})",
-       R"(400 want apiextensions.k8s.io/v1 ConversionReview, got "apiextensions.k8s.io/v1" "")"},
+       R"(400 must be apiextensions.k8s.io/v1 ConversionReview, got "apiextensions.k8s.io/v1" "")"},
       {"kind a list",
        R"({"kind":[],"apiVersion":"apiextensions.k8s.io/v1","request":{"uid":"u","objects":[]}})",
-       R"(400 want apiextensions.k8s.io/v1 ConversionReview, got "apiextensions.k8s.io/v1" "")"},
+       R"(400 must be apiextensions.k8s.io/v1 ConversionReview, got "apiextensions.k8s.io/v1" "")"},
   };
   for (const Row& row : rows) {
     INFO(row.name);
@@ -118,7 +118,7 @@ TEST_CASE("a well-formed body that is no ConversionReview") {
   }
 }
 
-TEST_CASE("a member that stands twice is refused, wherever it stands") {
+TEST_CASE("a duplicate member is rejected at every level") {
   const std::string tail = R"(,"desiredAPIVersion":"nvidia.com/v1beta1","objects":[]}})";
   const std::string bodies[] = {
       R"({"kind":"ConversionReview","kind":"ConversionReview")" + list("[]").substr(26),
@@ -143,7 +143,7 @@ TEST_CASE("a member that stands twice is refused, wherever it stands") {
   }
 }
 
-TEST_CASE("a name in escapes is that name: a large object with both is refused as any other") {
+TEST_CASE("an escaped name counts as a duplicate, also in a large object") {
   const std::string filler = std::string(70'000, 'x');
   const std::string annotations =
       R"({"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{}","f":")" + filler + "\"}}";
@@ -158,18 +158,18 @@ TEST_CASE("a name in escapes is that name: a large object with both is refused a
   }
 }
 
-TEST_CASE("an object of more than 8 MiB is refused before it is read whole") {
+TEST_CASE("an object of more than 8 MiB is rejected before all of it is read") {
   std::string zeros = "0";
   while (zeros.size() < (std::size_t{9} << 20)) zeros += ",0";
   CHECK(answered(list("[{\"a\":[" + zeros + "]}]")) == "400 byte 139: the object has more than 8 MiB");
   const std::string text(std::size_t{9} << 20, 'x');
   CHECK(answered(list("[{\"a\":\"" + text + "\"}]")) == "400 byte 139: the object has more than 8 MiB");
-  // Of the list nobody asks how long it is.
+  // The size of the list is not limited.
   const std::string most = "{\"a\":\"" + text.substr(0, (std::size_t{8} << 20) - 8) + "\"}";
   CHECK(answered(list("[" + most + "," + most + "]")).find("8 MiB") == std::string::npos);
 }
 
-TEST_CASE("a flood of members in the envelope ends early") {
+TEST_CASE("too many members in the envelope are rejected early") {
   std::string members;
   for (int i = 0; i < 100'000; ++i) members += "\"" + std::to_string(i) + "\":0,";
   const std::string tail = R"("uid":"u","desiredAPIVersion":"nvidia.com/v1beta1","objects":[]}})";
@@ -178,7 +178,7 @@ TEST_CASE("a flood of members in the envelope ends early") {
   CHECK(answered(list("[]", "," + members + "\"x\":0}}")).ends_with(": too many members"));
 }
 
-TEST_CASE("nothing is converted by halves: text behind the list is read before the answer") {
+TEST_CASE("the text after the list is checked before the answer") {
   CHECK(answered(list("[" + std::string{kObject} + "]")) == "200 Success");
   CHECK(answered(list("[" + std::string{kObject} + "]", ",")).starts_with("400 "));
   CHECK(answered(list("[" + std::string{kObject} + "," + std::string{kObject}, "")).starts_with("400 "));

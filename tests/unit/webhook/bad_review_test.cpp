@@ -1,4 +1,4 @@
-// Admission reviews that are none, or that carry what cannot be judged: exactly what each is answered.
+// Invalid admission reviews, reviews of objects that cannot be validated, and the exact answer to each.
 
 #include <catch2/catch.hpp>
 #include <string>
@@ -20,7 +20,7 @@ std::string request(std::string_view members) {
   return envelope(std::string{kHead} + R"(,"request":{)" + std::string{members} + "}");
 }
 
-/// A good CREATE whose object holds `value` at spec.features.planner.x, where any JSON may stand.
+/// A valid CREATE with `value` at spec.features.planner.x, where the schema allows any JSON.
 std::string holding(std::string_view value) {
   return review("CREATE", dgdr(R"({"model":"m","features":{"planner":{"x":)" + std::string{value} + "}}}"));
 }
@@ -52,29 +52,29 @@ std::vector<Row> bodies() {
       {"truncated", R"({"apiVersion":"admission.k8s.io/v1")", at(36, comma)},
       {"truncated in a string", R"({"apiVersion":"adm)",
        at(19, "Missing a closing quotation mark in string.")},
-      {"text behind", good + "x", at(good.size() + 1, rooted)},
+      {"text after the review", good + "x", at(good.size() + 1, rooted)},
       {"two documents", "{}{}", at(3, rooted)},
-      {"NUL behind", std::string{"{}\0", 3}, at(3, "invalid character")},
+      {"NUL after the review", std::string{"{}\0", 3}, at(3, "invalid character")},
       {"byte order mark", "\xEF\xBB\xBF{}", at(1, "invalid character")},
-      {"a flood of members", "{" + manyMembers(4097) + "}",
+      {"too many members", "{" + manyMembers(4097) + "}",
        "400 line 1, column 1: Too many: must have at most 4096 members"},
-      {"a flood of members below", "{\"request\":[{" + manyMembers(4097) + "}]}",
+      {"too many nested members", "{\"request\":[{" + manyMembers(4097) + "}]}",
        "400 line 1, column 1: request[0]: Too many: must have at most 4096 members"},
-      {"as many members as may be", "{" + manyMembers(4096) + "}",
-       R"(400 want admission.k8s.io/v1 AdmissionReview, got "" "")"},
-      {"null", "null", R"(400 want admission.k8s.io/v1 AdmissionReview, got "" "")"},
-      {"array", "[]", R"(400 want admission.k8s.io/v1 AdmissionReview, got "" "")"},
-      {"string", "\"x\"", R"(400 want admission.k8s.io/v1 AdmissionReview, got "" "")"},
-      {"number", "7", R"(400 want admission.k8s.io/v1 AdmissionReview, got "" "")"},
-      {"empty object", "{}", R"(400 want admission.k8s.io/v1 AdmissionReview, got "" "")"},
+      {"the largest number of members", "{" + manyMembers(4096) + "}",
+       R"(400 must be admission.k8s.io/v1 AdmissionReview, got "" "")"},
+      {"null", "null", R"(400 must be admission.k8s.io/v1 AdmissionReview, got "" "")"},
+      {"array", "[]", R"(400 must be admission.k8s.io/v1 AdmissionReview, got "" "")"},
+      {"string", "\"x\"", R"(400 must be admission.k8s.io/v1 AdmissionReview, got "" "")"},
+      {"number", "7", R"(400 must be admission.k8s.io/v1 AdmissionReview, got "" "")"},
+      {"empty object", "{}", R"(400 must be admission.k8s.io/v1 AdmissionReview, got "" "")"},
       {"old version",
        R"({"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":{"uid":"u"}})",
-       R"(400 want admission.k8s.io/v1 AdmissionReview, got "admission.k8s.io/v1beta1" "AdmissionReview")"},
+       R"(400 must be admission.k8s.io/v1 AdmissionReview, got "admission.k8s.io/v1beta1" "AdmissionReview")"},
       {"another kind",
        R"({"apiVersion":"admission.k8s.io/v1","kind":"ConversionReview","request":{"uid":"u"}})",
-       R"(400 want admission.k8s.io/v1 AdmissionReview, got "admission.k8s.io/v1" "ConversionReview")"},
+       R"(400 must be admission.k8s.io/v1 AdmissionReview, got "admission.k8s.io/v1" "ConversionReview")"},
       {"version is a number", R"({"apiVersion":1,"kind":"AdmissionReview","request":{"uid":"u"}})",
-       R"(400 want admission.k8s.io/v1 AdmissionReview, got "" "AdmissionReview")"},
+       R"(400 must be admission.k8s.io/v1 AdmissionReview, got "" "AdmissionReview")"},
       {"no request", envelope(kHead), "400 request: Required value"},
       {"null request", envelope(std::string{kHead} + R"(,"request":null)"), "400 request: Required value"},
       {"request is a list", envelope(std::string{kHead} + R"(,"request":[])"), "400 request: Required value"},
@@ -122,7 +122,7 @@ std::vector<Row> bodies() {
   };
 }
 
-TEST_CASE("a body that is no review is answered 400 with the place") {
+TEST_CASE("a body that is no review is answered 400 with the position") {
   for (const std::string_view path : {kValidate, kMutate}) {
     for (const Row& row : bodies()) {
       INFO(row.name << " at " << path);
@@ -131,12 +131,12 @@ TEST_CASE("a body that is no review is answered 400 with the place") {
   }
 }
 
-TEST_CASE("a position in several lines is the user's") {
+TEST_CASE("a position counts the lines of the body") {
   CHECK(outcome(ask(kValidate, "{\n  \"a\\n\": 1,\n  \"b\": [1, 2\n}")) ==
         "400 line 4, column 1: Missing a comma or ']' after an array element.");
 }
 
-TEST_CASE("what is odd but allowed is judged") {
+TEST_CASE("unusual but valid reviews are validated") {
   const Row rows[] = {
       {"largest integer", holding("9223372036854775807"), "allowed"},
       {"largest double", holding("1.7976931348623157e308"), "allowed"},
@@ -157,14 +157,14 @@ TEST_CASE("what is odd but allowed is judged") {
   }
 }
 
-TEST_CASE("objects that cannot be judged are denied with 400") {
+TEST_CASE("objects that cannot be validated are denied with 400") {
   const std::string good = goodDgdr();
   const std::string alpha =
       R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeploymentRequest","metadata":{"name":"r"}})";
   const std::string graph =
       R"({"apiVersion":"nvidia.com/v1beta1","kind":"DynamoGraphDeployment","metadata":{"name":"r"}})";
   constexpr const char* kOther =
-      R"(denied 400 BadRequest: request.object: want nvidia.com/v1beta1 DynamoGraphDeploymentRequest, got )";
+      R"(denied 400 BadRequest: request.object: must be nvidia.com/v1beta1 DynamoGraphDeploymentRequest, got )";
   const Row rows[] = {
       {"object null", review("CREATE", kNull), "denied 400 BadRequest: request.object: Required value"},
       {"object missing", request(R"("uid":"u","operation":"CREATE")"),
@@ -195,13 +195,14 @@ TEST_CASE("objects that cannot be judged are denied with 400") {
     CHECK(outcome(ask(path, review("CREATE", graph))) ==
           kOther + std::string{R"("nvidia.com/v1beta1" "DynamoGraphDeployment")"});
     CHECK(outcome(ask(path, review("CREATE", "{}"))) == kOther + std::string{R"("" "")"});
-    CHECK(outcome(ask(path, review("UPDATE", good, alpha))) ==
-          "denied 400 BadRequest: request.oldObject: want nvidia.com/v1beta1 DynamoGraphDeploymentRequest, "
-          R"(got "nvidia.com/v1alpha1" "DynamoGraphDeploymentRequest")");
+    CHECK(
+        outcome(ask(path, review("UPDATE", good, alpha))) ==
+        "denied 400 BadRequest: request.oldObject: must be nvidia.com/v1beta1 DynamoGraphDeploymentRequest, "
+        R"(got "nvidia.com/v1alpha1" "DynamoGraphDeploymentRequest")");
   }
 }
 
-TEST_CASE("DELETE and CONNECT are allowed whatever the object is") {
+TEST_CASE("DELETE and CONNECT are allowed for every object") {
   for (const std::string_view path : {kValidate, kMutate}) {
     for (const char* operation : {"DELETE", "CONNECT"}) {
       for (const std::string& object : {goodDgdr(), std::string{kNull}, std::string{"[7]"}, dgdr("{}")}) {
@@ -214,7 +215,7 @@ TEST_CASE("DELETE and CONNECT are allowed whatever the object is") {
   }
 }
 
-TEST_CASE("the uid is echoed as it came") {
+TEST_CASE("the uid is returned unchanged") {
   struct Uid {
     const char* written;  ///< as JSON
     std::string read;

@@ -1,5 +1,5 @@
-// L13: objects that are converted together get what each gets alone, over generated objects.
-// DYNAMO_LAW_OBJECTS sets how many.
+// L13: converting generated objects in one review has the same result as converting each alone.
+// DYNAMO_LAW_OBJECTS sets their number.
 
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 using json::Value;
 
-constexpr unsigned kMostInABatch = 40;
+constexpr unsigned kMaxBatch = 40;
 
 std::uint64_t objects() {
   const char* set = std::getenv("DYNAMO_LAW_OBJECTS");
@@ -46,7 +46,7 @@ std::vector<std::string> answers(std::string_view desired, const std::vector<std
   return texts;
 }
 
-TEST_CASE("a batch is converted as its objects are one by one (L13)") {
+TEST_CASE("a batch is converted like its objects one by one (L13)") {
   std::uint64_t held = 0;
   for (std::uint64_t seed = 0; held < objects(); ++seed) {
     json::Allocator allocator;
@@ -54,8 +54,8 @@ TEST_CASE("a batch is converted as its objects are one by one (L13)") {
     const std::string_view desired = seed % 2 == 0 ? api::kV1beta1 : api::kV1alpha1;
     std::vector<std::string> batch;
     std::vector<std::string> alone;
-    for (unsigned left = generator.below(kMostInABatch) + 1; left > 0; --left) {
-      // Now and then one has the wanted version already: etcd holds both.
+    for (unsigned left = generator.below(kMaxBatch) + 1; left > 0; --left) {
+      // Some objects already have the desired version, because etcd stores both.
       const Value object = generator.chance(50) ? generator.alpha() : generator.beta();
       batch.push_back(json::dump(object));
       Value converted;

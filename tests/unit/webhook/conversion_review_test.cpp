@@ -1,4 +1,4 @@
-// ConversionReview in and out: the envelope, the list, the answer's form.
+// ConversionReview: the envelope, the list and the form of the answer.
 
 #include <fmt/format.h>
 
@@ -61,7 +61,7 @@ std::string converted(std::string body, std::string_view uid = "u",
   return names;
 }
 
-TEST_CASE("objects come back in their order, one each, in the version asked for") {
+TEST_CASE("the answer has one object per input, in order and in the desired version") {
   CHECK(converted(conversion(kBeta, "[" + alpha("a") + "," + alpha("b") + " , " + alpha("c") + "]")) ==
         "Success a b c");
   const json::Document answer = parsed(ask(kConvert, conversion(kBeta, "[" + alpha("a") + "]")));
@@ -75,7 +75,7 @@ TEST_CASE("objects come back in their order, one each, in the version asked for"
         R"("status":{"phase":"Pending"}})");
 }
 
-TEST_CASE("what kubectl and the API server keep in metadata comes back as it was written") {
+TEST_CASE("annotations of kubectl and managedFields are converted unchanged") {
   const std::string fields =
       R"([{"manager" : "kubectl\u002d","fieldsV1":{"f:spec":{"f:model":{}}}, "n":1.50}])";
   const std::string applied = R"("{\"a\":\"\u00e9\\n\"}\n")";
@@ -121,7 +121,7 @@ std::string firstOf(const Reply& reply) {
   return json::dump(parsed(reply)["response"]["convertedObjects"][0]);
 }
 
-TEST_CASE("what is as deep as an admission review may be is converted, there and back") {
+TEST_CASE("an object of the maximum depth of an admission review survives a round trip") {
   constexpr std::size_t kInReview = 5;  // levels of the review around overrides.dgd
   std::string deep;
   for (std::size_t i = kInReview; i < json::kMaxDepth; ++i) deep += R"({"a":)";
@@ -132,7 +132,7 @@ TEST_CASE("what is as deep as an admission review may be is converted, there and
   CHECK(back.body.find(deep) != std::string::npos);
 }
 
-TEST_CASE("what kubectl keeps of a small object counts among its annotations, too") {
+TEST_CASE("kubectl's annotation of a small object counts towards the size of annotations") {
   const std::string applied(22'000, 'x');
   std::string containers;
   while (containers.size() < 39'000) containers += R"({"name":"ab"},)";
@@ -150,7 +150,7 @@ TEST_CASE("what kubectl keeps of a small object counts among its annotations, to
   CHECK(size <= k8s::kMaxAnnotationBytes);
 }
 
-TEST_CASE("managedFields that are no JSON fail the review") {
+TEST_CASE("malformed managedFields fail the review") {
   for (const std::string_view managed : {"[{]", "{\"a\":\"\\q\"}", "[1,]", "[tru]"}) {
     CAPTURE(managed);
     const std::string object =
@@ -169,7 +169,7 @@ TEST_CASE("no objects: an empty list, not null") {
   CHECK(converted(conversion(kBeta, " [ \n ] ")) == "Success");
 }
 
-TEST_CASE("one bad object fails the whole review by its place, name and path") {
+TEST_CASE("one invalid object fails the whole review with its index, name and path") {
   const std::string broken =
       R"({"apiVersion":"nvidia.com/v9","kind":"DynamoGraphDeploymentRequest","metadata":{"name":"bad",)"
       R"("namespace":"ns"}})";
@@ -221,7 +221,7 @@ TEST_CASE("one bad object fails the whole review by its place, name and path") {
   }
 }
 
-TEST_CASE("a desired version that is not ours fails the review") {
+TEST_CASE("an unknown desired version fails the review") {
   for (const char* version : {"nvidia.com/v1", "v1beta1", "nvidia.com/V1beta1", "nvidia.com/"}) {
     INFO(version);
     CHECK(converted(conversion(version, "[" + alpha("a") + "]")) ==
@@ -235,7 +235,7 @@ TEST_CASE("a desired version that is not ours fails the review") {
                 R"(Failure 422 object 0: ns/a: apiVersion: cannot convert "nvidia.com/v1alpha1" to "": )"));
 }
 
-TEST_CASE("an object that has the version already passes as it is") {
+TEST_CASE("an object that already has the version is unchanged") {
   const std::string object = R"({"kind":"DynamoGraphDeploymentRequest","apiVersion":"nvidia.com/v1alpha1",)"
                              R"("metadata":{"name":"a","annotations":)"
                              R"({"nvidia.com/dgdr-output-pvc":"p"}},"spec":{"unknown":[1.5,null,"x"],)"
@@ -271,7 +271,7 @@ TEST_CASE("envelope members may come in any order") {
   }
 }
 
-TEST_CASE("the review's version is echoed and its uid as it came") {
+TEST_CASE("the version and the uid of the review are returned unchanged") {
   std::string body = conversion(kBeta, "[]");
   body.replace(body.find("k8s.io/v1"), 9, "k8s.io/v1beta1");
   CHECK(converted(body, "u", "apiextensions.k8s.io/v1beta1") == "Success");
@@ -284,7 +284,7 @@ TEST_CASE("a long list") {
   std::string objects;
   std::string names = "Success";
   for (int i = 0; i < 300; ++i) {
-    // Of different sizes, some beyond the memory kept for one object.
+    // The sizes differ. Some exceed the memory that is kept for one object.
     const std::string name = "n" + std::to_string(i);
     objects += (i == 0 ? "[" : ",") + alpha(name, std::string(i % 50 == 7 ? 200'000 : i, 'x'));
     names += " " + name;
@@ -307,7 +307,7 @@ TEST_CASE("converting there and back through the endpoint returns the object") {
   CHECK(json::find(last, "status") == nullptr);
 }
 
-TEST_CASE("the observer learns what was answered") {
+TEST_CASE("the observer is called with the answer") {
   std::string seen;
   Observers observers;
   observers.conversion = [&](const ConversionOutcome& outcome, double seconds) {
@@ -315,15 +315,15 @@ TEST_CASE("the observer learns what was answered") {
     CHECK(seconds >= 0);
   };
   const Routes routes{usualPolicy(), observers};
-  const auto told = [&](std::string body) {
+  const auto observed = [&](std::string body) {
     seen.clear();
     Request request{std::move(body)};
     routes.find(kConvert)->handle(request);
     return seen;
   };
-  CHECK(told(conversion(kBeta, "[" + alpha("a") + "," + alpha("b") + "]")) == "2 true false");
-  CHECK(told(conversion(kBeta, "[" + alpha("a") + ",7]")) == "1 true true");
-  CHECK(told("{}").empty());
+  CHECK(observed(conversion(kBeta, "[" + alpha("a") + "," + alpha("b") + "]")) == "2 true false");
+  CHECK(observed(conversion(kBeta, "[" + alpha("a") + ",7]")) == "1 true true");
+  CHECK(observed("{}").empty());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The lines of the decision log: what they say, what they never say, and how many there are.
+// The lines of the decision log: their fields, the values they never contain, and their number.
 
 #include "webhook/commands/decision_log.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A decision log whose clock stands still until it is moved.
+/// A decision log with a manual clock.
 struct Watched {
   explicit Watched(bool denials = true) : log{denials, [this] { return now; }} { log.watch(observers); }
 
@@ -25,7 +25,7 @@ struct Watched {
   Observers observers;
 };
 
-/// The lines that `act` makes be written, without their times.
+/// The lines that `act` causes, without their times.
 std::vector<std::string> lines(const std::function<void(Watched&)>& act, bool denials = true,
                                log::Level level = log::Level::Info) {
   log::configure({level, log::Format::Text});
@@ -43,7 +43,7 @@ std::vector<std::string> lines(const std::function<void(Watched&)>& act, bool de
   return out;
 }
 
-/// Asks the handlers behind `path`.
+/// Sends `bodies` to the handler of `path`.
 auto asks(std::string_view path, std::vector<std::string> bodies) {
   return [path, bodies = std::move(bodies)](Watched& watched) {
     const Routes routes{usualPolicy(), watched.observers};
@@ -65,7 +65,7 @@ using Lines = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("a denial names object, user and rules, and no value") {
+TEST_CASE("a denial is logged with object, user and rules, and without values") {
   const std::string path{kValidate};
   const auto bad =
       dgdr(R"({"model":"","image":")" + kSecret + R"( ","backend":"auto","searchStrategy":"thorough"})");
@@ -79,10 +79,10 @@ TEST_CASE("a denial names object, user and rules, and no value") {
   CHECK(told[0].find("suppressed") == std::string::npos);
 }
 
-TEST_CASE("what is not a denial is not told") {
+TEST_CASE("only denials are logged") {
   CHECK(lines(asks(kValidate, {review("CREATE", goodDgdr())})).empty());
   CHECK(lines(asks(kMutate, {review("CREATE", goodDgdr())})).empty());
-  // Our own canned review, and denials when nobody wants to know of them.
+  // The review of the self check is not logged, nor are denials when they are disabled by flag or level.
   std::string own = review("CREATE", dgdr("{}"));
   own.replace(own.find(R"("uid":"u")"), 9, R"("uid":")" + std::string{kSelfCheckUid} + "\"");
   CHECK(lines(asks(kValidate, {own})).empty());
@@ -90,14 +90,14 @@ TEST_CASE("what is not a denial is not told") {
   CHECK(lines(asks(kValidate, {review("CREATE", dgdr("{}"))}), true, log::Level::Warn).empty());
 }
 
-TEST_CASE("an object that cannot be read is a denial without rules") {
+TEST_CASE("an unreadable object is logged as a denial without rules") {
   CHECK(lines(asks(kValidate, {by("jane", review("CREATE", R"({"kind":")" + kSecret + "\"}"))})) ==
         Lines{"INFO  admission: denied: the object cannot be read uid=u kind=DynamoGraphDeploymentRequest "
               "namespace=ns name=r operation=CREATE user=jane path=" +
               std::string{kValidate}});
 }
 
-TEST_CASE("a failed conversion tells which object of the list, and no value") {
+TEST_CASE("a failed conversion is logged with the object's index and without values") {
   const std::string body =
       R"({"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","request":{"uid":"c",)"
       R"("desiredAPIVersion":"nvidia.com/v1alpha1","objects":[)" +
@@ -105,7 +105,7 @@ TEST_CASE("a failed conversion tells which object of the list, and no value") {
   CHECK(lines(asks(kConvert, {body})) == Lines{"WARN  conversion: conversion failed uid=c object=1"});
 }
 
-TEST_CASE("a malformed review is refused with a sentence for the log that quotes nothing") {
+TEST_CASE("a malformed review is rejected with a log message that quotes nothing") {
   struct Row {
     std::string_view path;
     std::string body;
@@ -113,14 +113,15 @@ TEST_CASE("a malformed review is refused with a sentence for the log that quotes
   };
   const Row rows[] = {
       {kValidate, "{\"" + kSecret, "the body cannot be read as a review"},
-      {kValidate, R"({"kind":")" + kSecret + "\"}", "the body is no AdmissionReview of admission.k8s.io/v1"},
+      {kValidate, R"({"kind":")" + kSecret + "\"}",
+       "the body is not an AdmissionReview of admission.k8s.io/v1"},
       {kValidate, R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"})",
        "the review has no request"},
       {kValidate, R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{}})",
        "the review has no uid"},
       {kConvert, "[", "the body cannot be read as a review"},
       {kConvert, R"({"request":{"uid":"u","objects":[]},"kind":")" + kSecret + "\"}",
-       "the body is no ConversionReview of apiextensions.k8s.io"},
+       "the body is not a ConversionReview of apiextensions.k8s.io"},
       {kConvert,
        R"({"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","request":{"objects":[]}})",
        "the review has no uid"},
@@ -135,15 +136,14 @@ TEST_CASE("a malformed review is refused with a sentence for the log that quotes
   }
 }
 
-TEST_CASE("what connections do wrong") {
+TEST_CASE("errors of connections are logged") {
   struct Row {
     std::function<void(const ServerEvents&)> act;
     std::string line;
   };
   const std::string hint =
       " hint=\"the client does not accept the serving certificate; if it is the API server, the caBundle of "
-      "the "
-      "webhook configuration or CRD does not match tls.crt, or its names or dates do not fit\"";
+      "the webhook configuration or CRD does not match tls.crt, or tls.crt has the wrong names or dates\"";
   const Row rows[] = {
       {[](auto& e) {
          e.handshakeFailed({"10.0.0.1:5", "remote error: bad certificate", 42});
@@ -179,7 +179,7 @@ TEST_CASE("what connections do wrong") {
   }
 }
 
-TEST_CASE("a flood is held back and counted, each class by itself") {
+TEST_CASE("each class of messages is rate limited and counted separately") {
   const Lines told = lines([](Watched& watched) {
     const ServerEvents events = watched.log.events();
     for (int i = 0; i < 1'000; ++i) events.requestRefused({"10.0.0.1:5", "/a", 404, "nothing"});

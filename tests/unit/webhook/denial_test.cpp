@@ -1,4 +1,4 @@
-// Shapes of denials and warnings: what kubectl prints of them depends on every part.
+// The form of denials and warnings. kubectl's output depends on every part of it.
 
 #include <fmt/format.h>
 
@@ -15,8 +15,7 @@ namespace {
 using json::Value;
 
 constexpr const char* kThorough =
-    R"(spec.searchStrategy: Invalid value: "thorough": needs one engine: set spec.backend to )"
-    R"("sglang", "trtllm" or "vllm")";
+    R"(spec.searchStrategy: Invalid value: "thorough": needs one engine: set spec.backend to "sglang", "trtllm" or "vllm")";
 
 std::string statusOf(const Reply& reply) {
   const json::Document answer = parsed(reply);
@@ -27,15 +26,15 @@ std::string statusOf(const Reply& reply) {
 TEST_CASE("one error: message without brackets, one cause") {
   const Reply reply = ask(kValidate, review("CREATE", dgdr("{}")));
   CHECK(reply.status == 200);
-  CHECK(statusOf(reply) ==
-        R"({"status":"Failure",)"
-        R"("message":"DynamoGraphDeploymentRequest.nvidia.com \"r\" is invalid: spec.model: Required )"
-        R"(value: name a model",)"
-        R"("reason":"Invalid","details":{"name":"r","group":"nvidia.com",)"
-        R"("kind":"DynamoGraphDeploymentRequest",)"
-        R"("causes":[{"reason":"FieldValueRequired","message":"Required value: name a model",)"
-        R"("field":"spec.model"}]},)"
-        R"("code":422})");
+  CHECK(
+      statusOf(reply) ==
+      R"({"status":"Failure",)"
+      R"("message":"DynamoGraphDeploymentRequest.nvidia.com \"r\" is invalid: spec.model: Required value: must name a model",)"
+      R"("reason":"Invalid","details":{"name":"r","group":"nvidia.com",)"
+      R"("kind":"DynamoGraphDeploymentRequest",)"
+      R"("causes":[{"reason":"FieldValueRequired","message":"Required value: must name a model",)"
+      R"("field":"spec.model"}]},)"
+      R"("code":422})");
 }
 
 TEST_CASE("several errors: all in the message, in brackets, and one cause each") {
@@ -43,14 +42,14 @@ TEST_CASE("several errors: all in the message, in brackets, and one cause each")
       ask(kValidate, review("CREATE", dgdr(R"({"searchStrategy":"thorough","backend":"auto"})")));
   CHECK(outcome(reply) ==
         "denied 422 Invalid: DynamoGraphDeploymentRequest.nvidia.com \"r\" is invalid: "
-        "[spec.model: Required value: name a model, " +
+        "[spec.model: Required value: must name a model, " +
             std::string{kThorough} + "]");
   const json::Document answer = parsed(reply);
   const Value& causes = answer["response"]["status"]["details"]["causes"];
   REQUIRE(causes.Size() == 2);
-  CHECK(json::dump(causes[1]) ==
-        R"({"reason":"FieldValueInvalid","message":"Invalid value: \"thorough\": needs one engine: )"
-        R"(set spec.backend to \"sglang\", \"trtllm\" or \"vllm\"","field":"spec.searchStrategy"})");
+  CHECK(
+      json::dump(causes[1]) ==
+      R"({"reason":"FieldValueInvalid","message":"Invalid value: \"thorough\": needs one engine: set spec.backend to \"sglang\", \"trtllm\" or \"vllm\"","field":"spec.searchStrategy"})");
 }
 
 /// An object with `count` labels of the wrong type.
@@ -62,7 +61,7 @@ std::string badLabels(int count) {
          labels + R"(}},"spec":{"model":"m"}})";
 }
 
-TEST_CASE("twenty errors are told, more are counted") {
+TEST_CASE("up to twenty errors are listed, the others are counted") {
   for (const int count : {19, 20, 21, 500}) {
     INFO(count);
     const json::Document answer = parsed(ask(kValidate, review("CREATE", badLabels(count))));
@@ -86,7 +85,7 @@ TEST_CASE("twenty errors are told, more are counted") {
   }
 }
 
-/// A graph with so many labels of a service whose keys are bad and this long.
+/// A graph with `count` invalid label keys of `length` bytes in a service.
 std::string badKeys(int count, std::size_t length) {
   std::string labels;
   for (int i = 100; i < 100 + count; ++i) {
@@ -115,7 +114,7 @@ TEST_CASE("long keys do not make long messages") {
   CHECK(field.ends_with("!!!]"));
 }
 
-/// Whether every text in `value` is one line that no terminal takes for commands.
+/// Whether every text in `value` is one line without terminal control characters.
 bool isPlain(const Value& value) {
   if (value.IsObject()) {
     return std::all_of(value.MemberBegin(), value.MemberEnd(),
@@ -127,7 +126,7 @@ bool isPlain(const Value& value) {
   return std::none_of(text.begin(), text.end(), [](char c) { return (c >= 0 && c < 0x20) || c == 0x7F; });
 }
 
-TEST_CASE("control characters in names and keys reach nobody's terminal") {
+TEST_CASE("control characters in names and keys are removed") {
   const std::string graph =
       R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment","metadata":{"name":"g",)"
       R"("namespace":"n"},"spec":{"services":{"a\nb\u001b[31m":{"replicas":-1,"envs":[{"name":"="}],)"
@@ -152,7 +151,7 @@ TEST_CASE("control characters in names and keys reach nobody's terminal") {
   CHECK(isPlain(failure));
 }
 
-TEST_CASE("warnings that an API server would drop are counted") {
+TEST_CASE("warnings beyond the API server's limit are counted") {
   std::string variables;
   for (int i = 100; i < 160; ++i) {
     variables += (i == 100 ? R"({"name":"1)" : R"(,{"name":"1)") + std::to_string(i) + R"(","value":"x"})";
@@ -171,10 +170,10 @@ TEST_CASE("warnings that an API server would drop are counted") {
   CHECK(warnings.back() == "and " + std::to_string(61 - warnings.size()) + " more warnings");
 }
 
-TEST_CASE("warnings are shortened where they do not fit together, and only there") {
+TEST_CASE("warnings are only shortened if they do not fit together") {
   Policy policy = usualPolicy();
   policy.warnOnly = true;
-  // Each breaks a rule whose words and path show the key.
+  // Each key breaks a rule whose message and path contain the key.
   const auto warnings = [&](int count) {
     std::string annotations;
     for (int i = 100; i < 100 + count; ++i) {
@@ -202,7 +201,7 @@ TEST_CASE("warnings are shortened where they do not fit together, and only there
   CHECK(bytes <= 4096);
 }
 
-TEST_CASE("the name in a denial is the request's, or else the object's") {
+TEST_CASE("a denial has the name of the request, or else of the object") {
   const auto nameIn = [](const std::string& metadata, const char* requestName) {
     std::string body = review("CREATE", R"({"apiVersion":"nvidia.com/v1beta1",)"
                                         R"("kind":"DynamoGraphDeploymentRequest","metadata":)" +
@@ -218,7 +217,7 @@ TEST_CASE("the name in a denial is the request's, or else the object's") {
   CHECK(nameIn("7", R"("name":"")").empty());
 }
 
-TEST_CASE("what the user wrote does not break the text of a denial") {
+TEST_CASE("the user's values do not break the text of a denial") {
   const std::string wild = R"(\u0000\u001b[31m\"}\n\u0085)" + std::string(300, 'x');
   const Reply reply =
       ask(kValidate, review("UPDATE", dgdr(R"({"model":"m"})", R"(,"status":{"phase":")" + wild + R"("})"),
@@ -227,7 +226,7 @@ TEST_CASE("what the user wrote does not break the text of a denial") {
   for (const char c : reply.body) CHECK(static_cast<unsigned char>(c) >= 0x20);
 }
 
-/// What the API server drops in silence: control characters (Go's unicode.IsControl) and empty texts.
+/// The API server silently drops warnings with control characters (Go's unicode.IsControl) and empty ones.
 bool survives(const std::string& warning) {
   for (std::size_t i = 0; i < warning.size(); ++i) {
     const auto byte = static_cast<unsigned char>(warning[i]);
@@ -238,7 +237,7 @@ bool survives(const std::string& warning) {
   return !warning.empty() && warning.size() <= 4096;
 }
 
-TEST_CASE("warnings reach the user whatever the object holds") {
+TEST_CASE("warnings reach the user for every object") {
   struct Row {
     const char* name;
     const char* text;  ///< in the namespace, which the rule about namespaces shows; escaped for JSON
@@ -275,17 +274,17 @@ TEST_CASE("warnings reach the user whatever the object holds") {
   }
 }
 
-TEST_CASE("warnings stand beside allowed and denied answers") {
+TEST_CASE("allowed and denied answers have warnings") {
   CHECK(outcome(ask(kValidate, review("CREATE", dgdr(R"({"model":"m","sla":{"ttft":0,"itl":1}})")))) ==
-        "allowed [spec.sla.ttft: must be greater than 0, but is 0]");
-  CHECK(outcome(ask(kValidate, review("CREATE", dgdr(R"({"sla":{"ttft":0,"itl":-1.5}})")))) ==
-        "denied 422 Invalid: DynamoGraphDeploymentRequest.nvidia.com \"r\" is invalid: spec.model: Required "
-        "value: name a model [spec.sla.ttft: must be greater than 0, but is 0] [spec.sla.itl: must be "
-        "greater than "
-        "0, but is -1.5]");
+        "allowed [spec.sla.ttft: should be greater than 0, but is 0]");
+  CHECK(
+      outcome(ask(kValidate, review("CREATE", dgdr(R"({"sla":{"ttft":0,"itl":-1.5}})")))) ==
+      "denied 422 Invalid: DynamoGraphDeploymentRequest.nvidia.com \"r\" is invalid: spec.model: Required "
+      "value: must name a model [spec.sla.ttft: should be greater than 0, but is 0] [spec.sla.itl: should be "
+      "greater than 0, but is -1.5]");
 }
 
-TEST_CASE("rules about a change are locks, the others are not") {
+TEST_CASE("only rules about changes are locks") {
   for (const char* rule : {"dgdr-spec-locked", "dgd.framework-immutable", "dgd.services-immutable",
                            "dgd.topology-immutable", "dgd.replicas-owned", "dgd.restart-during-rollout",
                            "dcd.framework-immutable", "model.type-immutable", "model.base-immutable"}) {
@@ -314,12 +313,11 @@ TEST_CASE("mode warn keeps the locks of a graph") {
 TEST_CASE("mode warn admits with warnings, but a locked spec stays locked") {
   Policy policy = usualPolicy();
   policy.warnOnly = true;
-  CHECK(
-      outcome(ask(kValidate, review("CREATE", dgdr(R"({"searchStrategy":"thorough","backend":"auto"})")),
-                  policy)) ==
-      "allowed [spec.model: Required value: name a model] "
-      "[spec.searchStrategy: Invalid value: \"thorough\": needs one engine: set spec.backend to \"sglang\", "
-      "\"trtllm\" or \"vllm\"]");
+  CHECK(outcome(ask(kValidate, review("CREATE", dgdr(R"({"searchStrategy":"thorough","backend":"auto"})")),
+                    policy)) ==
+        "allowed [spec.model: Required value: must name a model] "
+        "[spec.searchStrategy: Invalid value: \"thorough\": needs one engine: set spec.backend to "
+        "\"sglang\", \"trtllm\" or \"vllm\"]");
   CHECK(outcome(ask(kValidate, review("CREATE", dgdr(R"({"model":7})")), policy)) ==
         "allowed [spec.model: Invalid value: \"integer\": spec.model in body must be of type string: "
         "\"integer\"]");
@@ -327,9 +325,8 @@ TEST_CASE("mode warn admits with warnings, but a locked spec stays locked") {
   CHECK(
       outcome(ask(kValidate, review("UPDATE", dgdr("{}", ready), dgdr(R"({"model":"m"})", ready)), policy)) ==
       "denied 422 Invalid: DynamoGraphDeploymentRequest.nvidia.com \"r\" is invalid: spec: Forbidden: may "
-      "not "
-      "be changed in phase Ready: delete the request and create it anew "
-      "[spec.model: Required value: name a model]");
+      "not be changed in phase Ready: delete the request and create it again "
+      "[spec.model: Required value: must name a model]");
   CHECK(outcome(ask(kValidate, review("CREATE", "null"), policy)) ==
         "denied 400 BadRequest: request.object: Required value");
 }

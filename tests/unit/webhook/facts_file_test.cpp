@@ -1,4 +1,4 @@
-// The facts of the cluster as the webhook reads them, and what follows from them (quirk adm-Q13).
+// The facts of the cluster that the webhook reads from a file, and their effect on admission (adm-Q13).
 
 #include "webhook/commands/facts_file.h"
 
@@ -22,8 +22,8 @@ std::string wrong(std::string_view text) {
   return render::parseFacts(text, facts);
 }
 
-/// What admission says against `graph` in a cluster of these facts: errors, then warnings.
-std::string saidOf(std::string_view graph, std::string_view facts) {
+/// The findings of admission about `graph` in a cluster with `facts`: errors, then warnings.
+std::string findingsOf(std::string_view graph, std::string_view facts) {
   render::Facts known;
   REQUIRE(render::parseFacts(facts, known).empty());
   const admission::Settings settings{config::defaultConfig(), "", known};
@@ -54,33 +54,40 @@ TEST_CASE("a document of facts") {
   CHECK(facts.api(render::Api::InferencePool) == true);
   CHECK_FALSE(facts.api(render::Api::LeaderWorkerSet).has_value());
   CHECK(wrong("apis: {groves: true}") == R"(apis: unknown field "groves")");
-  CHECK(wrong("apis: {grove: 1}") == "apis.grove: want true or false");
-  CHECK(wrong("apis: [grove]") == "apis: want an object");
+  CHECK(wrong("apis: {grove: 1}") == "apis.grove: must be true or false");
+  CHECK(wrong("apis: [grove]") == "apis: must be an object");
   CHECK(wrong("api: {}") == R"(unknown field "api")");
-  CHECK(wrong("pullSecrets: 5") == "pullSecrets: want an object");
-  CHECK(wrong("pullSecrets: {ns: [a]}") == "pullSecrets[ns]: want an object");
-  CHECK(wrong("pullSecrets: {ns: {r.io: a}}") == "pullSecrets[ns][r.io]: want a list of names");
-  CHECK(wrong("componentServiceAccounts: x") == "componentServiceAccounts: want an object");
-  CHECK(wrong("componentServiceAccounts: {ns: [1]}") == "componentServiceAccounts[ns]: want a list of names");
-  CHECK(wrong("checkpoints: {}") == "checkpoints: want a list of DynamoCheckpoints");
-  CHECK(wrong("checkpoints: [a]") == "checkpoints: want a list of DynamoCheckpoints");
+  CHECK(wrong("pullSecrets: 5") == "pullSecrets: must be an object");
+  CHECK(wrong("pullSecrets: {ns: [a]}") == "pullSecrets[ns]: must be an object");
+  CHECK(wrong("pullSecrets: {ns: {r.io: a}}") == "pullSecrets[ns][r.io]: must be a list of names");
+  CHECK(wrong("componentServiceAccounts: x") == "componentServiceAccounts: must be an object");
+  CHECK(wrong("componentServiceAccounts: {ns: [1]}") ==
+        "componentServiceAccounts[ns]: must be a list of names");
+  CHECK(wrong("checkpoints: {}") == "checkpoints: must be a list of DynamoCheckpoints");
+  CHECK(wrong("checkpoints: [a]") == "checkpoints: must be a list of DynamoCheckpoints");
+  CHECK(wrong("hardware: 1") == "hardware: must be an object");
+  CHECK(wrong("hardware: {gpuSku: 1}") == "hardware.gpuSku: must be a string");
+  CHECK(wrong("hardware: {vramMb: a}") == "hardware.vramMb: must be a number");
+  CHECK(wrong("hardware: {totalGpus: 1.5}") == "hardware.totalGpus: must be a whole number");
+  CHECK(wrong("hardware: {gpu: 1}") == "hardware: unknown field \"gpu\"");
+  CHECK(wrong("hardware: {gpuSku: h200_sxm, vramMb: 141000.5, numGpusPerNode: 8, totalGpus: 16}") == "");
   CHECK(wrong("pullSecrets: {ns: {r.io: }, other: }\ncomponentServiceAccounts: {ns: }") == "");
   CHECK(wrong("apis:\npullSecrets:\ncomponentServiceAccounts:\ncheckpoints:\n") == "");
   CHECK(wrong("apis: {") != "");
   CHECK(wrong("").empty());
 }
 
-TEST_CASE("what a cluster is known to lack is refused, what is not known is not") {
+TEST_CASE("a graph is rejected for an API that the cluster lacks, but not for an unknown one") {
   constexpr std::string_view kNoPools =
-      "an endpoint picker needs the API inference.networking.k8s.io, which the cluster lacks";
-  CHECK_THAT(saidOf(kPicker, ""), !Catch::Contains("inference.networking"));
-  CHECK_THAT(saidOf(kPicker, "apis: {inferencePool: true}"), !Catch::Contains("inference.networking"));
-  CHECK_THAT(saidOf(kPicker, "apis: {inferencePool: false}"), Catch::Contains(std::string{kNoPools}));
+      "an endpoint picker needs the API inference.networking.k8s.io, which is not installed in the cluster";
+  CHECK_THAT(findingsOf(kPicker, ""), !Catch::Contains("inference.networking"));
+  CHECK_THAT(findingsOf(kPicker, "apis: {inferencePool: true}"), !Catch::Contains("inference.networking"));
+  CHECK_THAT(findingsOf(kPicker, "apis: {inferencePool: false}"), Catch::Contains(std::string{kNoPools}));
 
-  CHECK(saidOf(kTwoNodes, "").empty());
-  CHECK(saidOf(kTwoNodes, "apis: {grove: false}").empty());
-  CHECK(saidOf(kTwoNodes, "apis: {leaderWorkerSet: false}").empty());
-  CHECK_THAT(saidOf(kTwoNodes, "apis: {grove: false, leaderWorkerSet: false}"),
+  CHECK(findingsOf(kTwoNodes, "").empty());
+  CHECK(findingsOf(kTwoNodes, "apis: {grove: false}").empty());
+  CHECK(findingsOf(kTwoNodes, "apis: {leaderWorkerSet: false}").empty());
+  CHECK_THAT(findingsOf(kTwoNodes, "apis: {grove: false, leaderWorkerSet: false}"),
              Catch::Contains("warning: needs Grove or LeaderWorkerSet"));
 }
 
@@ -103,7 +110,7 @@ TEST_CASE("the file is read when it changes") {
   write("apis: {grove: maybe}");
   reading = file.poll();
   REQUIRE(reading);
-  CHECK(reading->error == "apis.grove: want true or false");
+  CHECK(reading->error == "apis.grove: must be true or false");
   CHECK_FALSE(file.poll());
 
   std::filesystem::remove(path);
@@ -111,7 +118,7 @@ TEST_CASE("the file is read when it changes") {
   REQUIRE(reading);
   CHECK(reading->missing);
 
-  // What a container runtime makes of a mount whose source is not there.
+  // A container runtime creates a directory for a mount whose source is missing.
   std::filesystem::create_directory(path);
   reading = file.poll();
   REQUIRE(reading);

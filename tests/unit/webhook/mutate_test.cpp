@@ -1,4 +1,4 @@
-// Defaults of a DynamoGraphDeploymentRequest as patches (quirks adm-Q14 and adm-Q19).
+// Defaults of a DynamoGraphDeploymentRequest as patches (adm-Q14, adm-Q19).
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ constexpr const char* kAdd =
 constexpr const char* kReplace =
     R"([{"op":"replace","path":"/spec/image","value":"nvcr.io/nvidia/ai-dynamo/dynamo-frontend:1.2.3"}])";
 
-TEST_CASE("a service that is null reaches validation, which refuses it (adm-Q4)") {
+TEST_CASE("a null service reaches validation, which rejects it (adm-Q4)") {
   const std::string graph = R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment",)"
                             R"("metadata":{"name":"g","namespace":"ns"},)"
                             R"("spec":{"services":{"Worker":null,"Frontend":{"componentType":"frontend"}}}})";
@@ -24,21 +24,21 @@ TEST_CASE("a service that is null reaches validation, which refuses it (adm-Q4)"
   const std::string patch = patchOf(ask("/mutate" + path, review("CREATE", graph)));
   CHECK(patch.find("/spec/services/Frontend") != std::string::npos);
   CHECK(patch.find("/spec/services/Worker") == std::string::npos);
-  const std::string judged = ask("/validate" + path, review("CREATE", graph)).body;
-  CHECK(judged.find("spec.services[Worker]: Required value") != std::string::npos);
+  const std::string validated = ask("/validate" + path, review("CREATE", graph)).body;
+  CHECK(validated.find("spec.services[Worker]: Required value") != std::string::npos);
 }
 
-TEST_CASE("the image is defaulted on CREATE alone, by the smallest patch") {
+TEST_CASE("the image is only defaulted on CREATE, with a minimal patch") {
   struct Row {
     const char* name;
     std::string body;
-    const char* patch;  ///< "" when nothing is to be changed
+    const char* patch;  ///< "" when nothing changes
   };
   const Row rows[] = {
       {"no image", review("CREATE", dgdr(R"({"model":"m"})")), kAdd},
       {"empty spec", review("CREATE", dgdr("{}")), kAdd},
       {"empty image", review("CREATE", dgdr(R"({"image":"","model":"m"})")), kReplace},
-      // Server-side apply hands nulls through: adding a member that is there is a replace.
+      // Server-side apply keeps nulls, so the patch replaces the existing member.
       {"null image", review("CREATE", dgdr(R"({"image":null,"model":"m"})")), kReplace},
       {"image given", review("CREATE", dgdr(R"({"image":"mine:1"})")), ""},
       {"image of blanks", review("CREATE", dgdr(R"({"image":" "})")), ""},
@@ -65,7 +65,7 @@ TEST_CASE("the image is defaulted on CREATE alone, by the smallest patch") {
   }
 }
 
-TEST_CASE("a graph that is too large to be rendered is defaulted on updates as before") {
+TEST_CASE("a graph that is too large to be rendered is still defaulted on updates") {
   const auto graph = [](int variables) {
     std::string envs;
     for (int i = 0; i < variables; ++i) envs += fmt::format(R"({}{{"name":"A{}"}})", i == 0 ? "" : ",", i);
@@ -83,7 +83,7 @@ TEST_CASE("a graph that is too large to be rendered is defaulted on updates as b
   CHECK(patch.find(R"("path":"/spec/services/s0/replicas","value":1)") != std::string::npos);
 }
 
-TEST_CASE("the operator's stamp stays, and the operator is not warned (adm-Q2)") {
+TEST_CASE("the origin version stays, and the operator gets no warning (adm-Q2)") {
   const auto graph = [](std::string_view annotations) {
     return fmt::format(R"({{"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment","metadata":)"
                        R"({{"name":"g","namespace":"ns","annotations":{{{}}}}},"spec":{{"services":)"
@@ -104,17 +104,18 @@ TEST_CASE("the operator's stamp stays, and the operator is not warned (adm-Q2)")
   };
   const std::string path = "metadata.annotations[nvidia.com/dynamo-operator-origin-version]";
   const Reply someones = removal("someone");
-  CHECK(warningsOf(someones) == std::vector<std::string>{path + ": cannot be removed, kept"});
+  CHECK(warningsOf(someones) ==
+        std::vector<std::string>{path + ": cannot be removed; the stored value is kept"});
   CHECK(warningsOf(removal("system:serviceaccount:ns:hpa")) == warningsOf(someones));
   const Reply operators = removal("system:serviceaccount:ns:operator");
   CHECK(warningsOf(operators).empty());
   CHECK(patchOf(operators) == patchOf(someones));
 }
 
-TEST_CASE("the tag is the operator's version") {
+TEST_CASE("the tag of the default image is the operator's version") {
   struct Row {
     const char* version;
-    const char* image;  ///< "" when no image can be named
+    const char* image;  ///< "" when there is no default image
   };
   const Row rows[] = {
       {"1.0.0", "nvcr.io/nvidia/ai-dynamo/dynamo-frontend:1.0.0"},
@@ -137,8 +138,8 @@ TEST_CASE("the tag is the operator's version") {
   }
 }
 
-TEST_CASE("patches of every length are whole base64") {
-  // Version texts of 1 to 9 characters cover each remainder of three.
+TEST_CASE("patches of every length are valid base64") {
+  // Version texts of 1 to 9 characters cover every length modulo three.
   for (std::size_t length = 1; length < 10; ++length) {
     Policy policy;
     policy.operatorVersion = std::string(length, '9');
@@ -150,13 +151,13 @@ TEST_CASE("patches of every length are whole base64") {
   }
 }
 
-TEST_CASE("the defaulting webhook judges nothing") {
+TEST_CASE("the defaulting webhook does not validate") {
   const std::string bad = dgdr(R"({"model":"","backend":"auto","searchStrategy":"thorough","image":"i"})");
   CHECK(outcome(ask(kMutate, review("CREATE", bad))) == "allowed");
   CHECK(outcome(ask(kMutate, review("UPDATE", bad, goodDgdr()))) == "allowed");
 }
 
-TEST_CASE("a path answers for its own kind alone") {
+TEST_CASE("a path only accepts its own kind") {
   std::size_t asked = 0;
   for (const AdmissionRoute& route : admissionRoutes()) {
     INFO(route.path);
@@ -189,7 +190,7 @@ TEST_CASE("defaults of a graph, as patches") {
   CHECK(patch.find(R"("fsGroup":1000)") != std::string::npos);
 }
 
-TEST_CASE("only the paths of the table are answered") {
+TEST_CASE("only the paths of the table are served") {
   const Routes routes{usualPolicy(), {}};
   for (const AdmissionRoute& route : admissionRoutes()) {
     INFO(route.path);
@@ -208,7 +209,7 @@ TEST_CASE("only the paths of the table are answered") {
   }
 }
 
-TEST_CASE("observers learn what was decided") {
+TEST_CASE("observers are called with the decision") {
   std::string seen;
   Observers observers;
   observers.admission = [&](const AdmissionRoute& route, const AdmissionOutcome& outcome, double seconds) {
@@ -218,18 +219,18 @@ TEST_CASE("observers learn what was decided") {
     CHECK(seconds >= 0);
   };
   const Routes routes{usualPolicy(), observers};
-  const auto told = [&](std::string body) {
+  const auto observed = [&](std::string body) {
     seen.clear();
     Request request{std::move(body)};
     routes.find(kValidate)->handle(request);
     return seen;
   };
-  CHECK(told(review("CREATE", goodDgdr())) == "DynamoGraphDeploymentRequest CREATE allowed");
-  CHECK(told(review("CREATE", dgdr("{}"))) ==
+  CHECK(observed(review("CREATE", goodDgdr())) == "DynamoGraphDeploymentRequest CREATE allowed");
+  CHECK(observed(review("CREATE", dgdr("{}"))) ==
         "DynamoGraphDeploymentRequest CREATE denied dgdr-model-required");
-  // What cannot be read has not been judged.
-  CHECK(told(review("CREATE", "null")).empty());
-  CHECK(told("{}").empty());
+  // A review that cannot be read has no decision.
+  CHECK(observed(review("CREATE", "null")).empty());
+  CHECK(observed("{}").empty());
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 namespace dynamo::webhook {
 namespace {
 
-/// A configuration file that lives as long as this.
+/// A configuration file that is removed with this object.
 class ConfigFile {
  public:
   explicit ConfigFile(std::string_view fields)
@@ -36,7 +36,7 @@ class ConfigFile {
   std::filesystem::path path_;
 };
 
-/// The settings; where they are refused: why, each line ended by a bar.
+/// The settings, or the errors with each line ended by a bar.
 std::variant<Settings, std::string> made(std::string_view fields,
                                          const std::function<void(ServeOptions&)>& flags = {}) {
   const ConfigFile file{fields};
@@ -55,7 +55,7 @@ std::variant<Settings, std::string> made(std::string_view fields,
 
 }  // namespace
 
-TEST_CASE("flags win over the file") {
+TEST_CASE("flags override the file") {
   const auto result = made(
       "server: {webhook: {port: 1001, tlsMinVersion: '1.2', certDir: /a}}\n"
       "logging: {level: debug, format: text}",
@@ -74,7 +74,7 @@ TEST_CASE("flags win over the file") {
   CHECK(settings.log.format == log::Format::Json);
 }
 
-TEST_CASE("what no flag says is as in the file") {
+TEST_CASE("settings without a flag come from the file") {
   const auto result = made(
       "server: {webhook: {port: 1001, tlsMinVersion: '1.2', certDir: /a, threads: 3,\n"
       "  maxConnections: 7, maxInFlightBytes: 300000000}}\n"
@@ -90,7 +90,7 @@ TEST_CASE("what no flag says is as in the file") {
   CHECK(settings.log.format == log::Format::Text);
 }
 
-TEST_CASE("denials are logged unless the file or a flag says otherwise, and the flag wins") {
+TEST_CASE("denials are logged unless the file or a flag disables them, and the flag overrides the file") {
   const auto logs = [](const char* fields, std::optional<bool> flag) {
     return std::get<Settings>(made(fields, [&](ServeOptions& options) { options.logDenials = flag; }))
         .logDenials;
@@ -101,7 +101,7 @@ TEST_CASE("denials are logged unless the file or a flag says otherwise, and the 
   CHECK_FALSE(logs("logging: {denials: true}", false));
 }
 
-TEST_CASE("who may ask for admission") {
+TEST_CASE("clients that may send reviews") {
   const auto guards = [](const char* fields, const std::string& ca,
                          const std::vector<std::string>& names) -> std::string {
     const auto result = made(fields, [&](ServeOptions& options) {
@@ -117,7 +117,7 @@ TEST_CASE("who may ask for admission") {
   const char* const file = "server: {webhook: {clientCAFile: /a, clientNames: [b, c]}}";
   const char* const alone = "server: {webhook: {clientNames: [b]}}";
   const std::string nothing =
-      ": Forbidden: they guard nothing without server.webhook.clientCAFile (--client-ca-file)|";
+      ": Forbidden: has no effect without server.webhook.clientCAFile (--client-ca-file)|";
   CHECK(guards("", "", {}).empty());
   CHECK(guards(file, "", {}) == "/a b c");
   CHECK(guards(file, "/d", {"e"}) == "/d e");
@@ -138,27 +138,26 @@ TEST_CASE("addresses to listen on") {  // cfg-Q14
   CHECK(settings.health.address.empty());
 }
 
-TEST_CASE("each listener has a port of its own, flags included") {
+TEST_CASE("each listener needs its own port, also with flags") {
   const auto why = [](std::string_view fields, const std::function<void(ServeOptions&)>& flags = {}) {
     const auto result = made(fields, flags);
     return std::holds_alternative<std::string>(result) ? std::get<std::string>(result) : std::string{};
   };
   CHECK(why("server: {metrics: {port: 9443}}") ==
-        "server.metrics.port: Invalid value: 9443: is the port of server.webhook.port, too: each listener "
-        "needs "
-        "its own|");
+        "server.metrics.port: Invalid value: 9443: duplicates the port of server.webhook.port; each listener "
+        "must have its own port|");
   const auto moved = [](ServeOptions& options) { options.listen = "127.0.0.1:1002"; };
   CHECK(why("server: {metrics: {port: 9443}}", moved).empty());
-  CHECK(
-      why("server: {metrics: {port: 1002}}", moved) ==
-      "server.metrics.port: Invalid value: 1002: is the port of --listen, too: each listener needs its own|");
+  CHECK(why("server: {metrics: {port: 1002}}", moved) ==
+        "server.metrics.port: Invalid value: 1002: duplicates the port of --listen; each listener must have "
+        "its own port|");
   CHECK(why("", [](ServeOptions& options) { options.healthListen = options.metricsListen = ":1"; }) ==
-        "--health-listen: Invalid value: 1: is the port of --metrics-listen, too: each listener needs its "
-        "own|");
+        "--health-listen: Invalid value: 1: duplicates the port of --metrics-listen; each listener "
+        "must have its own port|");
   CHECK(why("", [](ServeOptions& options) { options.healthListen = options.metricsListen = ":0"; }).empty());
 }
 
-TEST_CASE("without a file the limits are those of the server") {
+TEST_CASE("without a file the limits are the server's defaults") {
   const auto result = makeSettings({});
   const Limits& limits = std::get<Settings>(result).server.limits;
   CHECK(limits.connections == Limits{}.connections);
@@ -166,7 +165,7 @@ TEST_CASE("without a file the limits are those of the server") {
   CHECK(limits.conversionBudget == kMaxConversionBody);
 }
 
-TEST_CASE("an unknown level or format of the file, which the reference ignores, is told and stops nothing") {
+TEST_CASE("an unknown level or format in the file, which the reference ignores, is a warning") {
   const auto result = made("logging: {level: loud, format: xml}");
   const auto& settings = std::get<Settings>(result);
   CHECK(settings.log.level == log::Level::Info);
@@ -176,7 +175,7 @@ TEST_CASE("an unknown level or format of the file, which the reference ignores, 
   CHECK(settings.warnings[1].find("logging.format: unknown format, \"json\" is used") != std::string::npos);
 }
 
-TEST_CASE("the reference's flags of logging") {  // cfg-Q1
+TEST_CASE("the reference's flags for logging") {  // cfg-Q1
   struct Row {
     const char* level;
     const char* encoder;
@@ -212,7 +211,7 @@ TEST_CASE("the reference's flags of logging") {  // cfg-Q1
   CHECK(std::get<std::string>(made(file, zap("0", ""))).starts_with("--zap-log-level: "));
 }
 
-TEST_CASE("what is wrong is told once, where it stands") {
+TEST_CASE("each error is reported once, at its source") {
   CHECK(std::get<std::string>(made("server: {webhook: {tlsMinVersion: '1.1'}}")) ==
         "FILE:3: error: server.webhook.tlsMinVersion: Unsupported value: \"1.1\": supported values: \"1.3\", "
         "\"1.2\"|");

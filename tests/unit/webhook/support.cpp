@@ -92,7 +92,7 @@ std::string patchOf(const Reply& reply) {
   const json::Document answer = parsed(reply);
   const Value* response = json::find(&answer, "response");
   const std::string_view encoded = json::findText(response, "patch");
-  // "both or none"
+  // patchType and patch are both present or both absent
   CHECK((json::findText(response, "patchType") == "JSONPatch") == !encoded.empty());
   CHECK(encoded.size() % 4 == 0);
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -1,5 +1,5 @@
 #pragma once
-// Asks the handlers behind the paths directly: what a body is answered, without a server.
+// Calls the handlers of the paths directly, without a server.
 
 #include <string>
 #include <string_view>
@@ -14,27 +14,28 @@ inline constexpr std::string_view kMutate = "/mutate-nvidia-com-v1beta1-dynamogr
 inline constexpr std::string_view kValidate = "/validate-nvidia-com-v1beta1-dynamographdeploymentrequest";
 inline constexpr std::string_view kConvert = "/convert";
 
-/// Version 1.2.3, discovery of GPUs possible, rules enforced.
+/// The policy with version 1.2.3, GPU discovery available and rules enforced.
 Policy usualPolicy();
 
-/// The reply of the handler behind `path`, which must exist.
+/// The reply of the handler of `path`, which must exist.
 Reply ask(std::string_view path, std::string body, const Policy& policy = usualPolicy());
 
 /// A v1beta1 request named "r" in namespace "ns" with `spec` (JSON) and further members, e.g. `,"status":{}`.
 std::string dgdr(std::string_view spec, std::string_view more = {});
 
-/// A valid one.
+/// A valid request.
 std::string goodDgdr();
 
-/// An AdmissionReview with uid "u", of a v1beta1 client. `old` empty: no oldObject.
+/// An AdmissionReview with uid "u" of a v1beta1 client. With an empty `old` it has no oldObject.
 std::string review(std::string_view operation, std::string_view object, std::string_view old = {},
                    std::string_view clientVersion = "v1beta1");
 
-/// One line for tables: `400 <message>`, `allowed`, `allowed [warning] [warning]`, `denied 422 Invalid:
-/// <message>` (warnings after a denial too). Fails the test when the answer lacks something every answer has.
+/// The answer as one line for tables: `400 <message>`, `allowed`, `allowed [warning] [warning]` or `denied
+/// 422 Invalid: <message>`, which may have warnings too. Fails the test when a required member of the answer
+/// is missing.
 std::string outcome(const Reply& reply, std::string_view uid = "u");
 
-/// The answer as JSON; fails the test when it is none.
+/// The answer as JSON; fails the test when it does not parse.
 json::Document parsed(const Reply& reply);
 
 /// The patch of an allowed answer, base64-decoded; empty when there is none.

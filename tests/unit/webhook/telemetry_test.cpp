@@ -1,4 +1,4 @@
-// What the metrics page says of requests.
+// Metrics about requests.
 
 #include "webhook/commands/telemetry.h"
 
@@ -16,7 +16,7 @@ std::string conversion(std::string_view uid, std::string_view objects) {
          std::string{objects} + "}}";
 }
 
-TEST_CASE("the page tells of every request once, and of our own canned ones nothing") {
+TEST_CASE("the page counts every request once, without those of the self check") {
   Telemetry telemetry{"1.0.0"};
   const Routes routes{usualPolicy(), telemetry.observers()};
   const auto post = [&](std::string_view path, std::string body) {
@@ -59,11 +59,11 @@ TEST_CASE("the page tells of every request once, and of our own canned ones noth
     INFO(line);
     CHECK(page.find("\n" + line + "\n") != std::string::npos);
   }
-  // What cannot be read is not counted as a denial.
+  // A review that cannot be read does not count as a denial.
   CHECK(page.find("reason=\"bad_request\"") == std::string::npos);
 }
 
-TEST_CASE("the page tells the server's totals, and what it holds now") {
+TEST_CASE("the page has the server's totals and current values") {
   Telemetry telemetry{"1.0.0"};
   telemetry.page({9, 1, 1, 1, 1, 1, 1, 1, 9, 9, 9});
   const std::string page = telemetry.page({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}).body;
@@ -86,7 +86,7 @@ TEST_CASE("the page tells the server's totals, and what it holds now") {
   }
 }
 
-TEST_CASE("an exception counts as the 500 that the server answers") {
+TEST_CASE("an exception counts as status 500") {
   Telemetry telemetry{"1.0.0"};
   const Observers observers = telemetry.observers();
   observers.started(kConvert);

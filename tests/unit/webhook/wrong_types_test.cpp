@@ -1,5 +1,5 @@
-// Every field of a DynamoGraphDeploymentRequest with every wrong JSON type: always a denial that names the
-// field, never anything worse. The fields come from the schema, so new ones are covered without a line here.
+// Every field of a DynamoGraphDeploymentRequest with every wrong JSON type is denied with the field path. The
+// fields come from the schema, so new fields are covered automatically.
 
 #include <fmt/format.h>
 
@@ -26,12 +26,12 @@ struct Step {
   enum class Kind { Field, Key, Item } kind;
 };
 
-/// One place of the schema and the way to it.
-struct Place {
+/// A field of the schema and the steps to it.
+struct SchemaField {
   std::vector<Step> way;
   const Node* node;
 
-  /// As the API server writes it.
+  /// The field path as the API server prints it.
   std::string path() const {
     std::string text;
     for (const Step& step : way) {
@@ -45,7 +45,7 @@ struct Place {
   }
 };
 
-void collect(const Node& node, std::vector<Step>& way, std::vector<Place>& places) {
+void collect(const Node& node, std::vector<Step>& way, std::vector<SchemaField>& places) {
   if (!way.empty()) places.push_back({way, &node});
   const auto below = [&](Step step, const Node& child) {
     way.push_back(step);
@@ -54,7 +54,7 @@ void collect(const Node& node, std::vector<Step>& way, std::vector<Place>& place
   };
   for (const schema::Property& property : node.properties) {
     const bool identity = property.name == "apiVersion" || property.name == "kind";
-    if (way.empty() && identity) continue;  // another kind: bad_review_test.cpp
+    if (way.empty() && identity) continue;  // tested in bad_review_test.cpp
     below({property.name, Step::Kind::Field}, *property.node);
   }
   if (node.items != nullptr) below({{}, Step::Kind::Item}, *node.items);
@@ -67,15 +67,15 @@ const Node& rootOf(std::string_view version) {
   return *root;
 }
 
-std::vector<Place> places(std::string_view version = "nvidia.com/v1beta1") {
+std::vector<SchemaField> places(std::string_view version = "nvidia.com/v1beta1") {
   const Node* root = &rootOf(version);
   std::vector<Step> way;
-  std::vector<Place> all;
+  std::vector<SchemaField> all;
   collect(*root, way, all);
   return all;
 }
 
-/// Puts `value` at the end of the way, making what is missing.
+/// Sets `value` at the end of the steps and creates missing parents.
 void put(Value& object, const std::vector<Step>& way, Value value, Allocator& allocator) {
   Value* at = &object;
   for (const Step& step : way) {
@@ -94,7 +94,7 @@ void put(Value& object, const std::vector<Step>& way, Value value, Allocator& al
 
 struct Sample {
   const char* json;
-  const char* type;  ///< as the API server calls it
+  const char* type;  ///< the API server's name of the type
   std::vector<Type> fits;
 };
 
@@ -134,7 +134,7 @@ const char* nameOf(Type type) {
   return "";
 }
 
-/// The causes of type errors in the answer, one a line.
+/// The causes of type errors in the answer, one per line.
 std::string typeCauses(const Reply& reply) {
   const json::Document answer = parsed(reply);
   const Value* response = json::find(&answer, "response");
@@ -150,7 +150,7 @@ std::string typeCauses(const Reply& reply) {
   return lines;
 }
 
-std::string bodyWith(const Place& place, const char* sample) {
+std::string bodyWith(const SchemaField& place, const char* sample) {
   json::Document object;
   REQUIRE_FALSE(json::parse(goodDgdr(), object).has_value());
   json::Document value{&object.GetAllocator()};
@@ -159,9 +159,9 @@ std::string bodyWith(const Place& place, const char* sample) {
   return review("CREATE", json::dump(object));
 }
 
-TEST_CASE("a wrong type anywhere is denied with its path and nothing else of its kind") {
+TEST_CASE("a wrong type in any field is denied with its path as the only type error") {
   std::size_t asked = 0;
-  for (const Place& place : places()) {
+  for (const SchemaField& place : places()) {
     const std::string path = place.path();
     for (const Sample& sample : samples()) {
       const Type type = place.node->type;
@@ -171,7 +171,7 @@ TEST_CASE("a wrong type anywhere is denied with its path and nothing else of its
                       sample.type, nameOf(type));
       INFO(path << " = " << sample.json);
       REQUIRE(typeCauses(ask(kValidate, bodyWith(place, sample.json))) == expected);
-      // The defaulting webhook meets the object first and must pass it on.
+      // The defaulting webhook runs first and must not deny the object.
       REQUIRE(outcome(ask(kMutate, bodyWith(place, sample.json))) == "allowed");
       ++asked;
     }
@@ -179,8 +179,8 @@ TEST_CASE("a wrong type anywhere is denied with its path and nothing else of its
   CHECK(asked > 5000);
 }
 
-/// A good request of v1alpha1 with `sample` at a place.
-json::Document alphaWith(const Place& place, const char* sample) {
+/// A valid request of v1alpha1 with `sample` at `place`.
+json::Document alphaWith(const SchemaField& place, const char* sample) {
   json::Document object;
   REQUIRE_FALSE(
       json::parse(R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeploymentRequest",)"
@@ -194,7 +194,7 @@ json::Document alphaWith(const Place& place, const char* sample) {
   return object;
 }
 
-/// The object in another version, by way of /convert, which must not fail.
+/// Converts the object with /convert, which must not fail.
 json::Document convertedTo(std::string_view version, const Value& object) {
   const std::string body = fmt::format(
       R"({{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{{"uid":"u",)"
@@ -208,14 +208,15 @@ json::Document convertedTo(std::string_view version, const Value& object) {
   return converted;
 }
 
-TEST_CASE("a wrong type anywhere in v1alpha1 comes back to its schema, which tells it with its path") {
+TEST_CASE(
+    "a wrong type in any v1alpha1 field survives the round trip, and the v1alpha1 schema reports its path") {
   constexpr std::string_view kAlpha = "nvidia.com/v1alpha1";
   const Node& root = rootOf(kAlpha);
   std::size_t asked = 0;
   std::string lost;
-  for (const Place& place : places(kAlpha)) {
-    // Metadata is decoded by the API server before anything else. Of a spec that is none, what it lacks is
-    // told; a status is dropped.
+  for (const SchemaField& place : places(kAlpha)) {
+    // The API server decodes metadata first. A spec of the wrong type is reported by its missing fields, and
+    // a status is dropped.
     if (place.way.front().name == "metadata" || place.way.size() == 1) continue;
     const std::string path = place.path();
     for (const Sample& sample : samples()) {
@@ -223,19 +224,21 @@ TEST_CASE("a wrong type anywhere in v1alpha1 comes back to its schema, which tel
       if (type == Type::Any || std::count(sample.fits.begin(), sample.fits.end(), type) != 0) continue;
       INFO(path << " = " << sample.json);
       const json::Document alpha = alphaWith(place, sample.json);
-      // The API server asks both webhooks before it looks at the schema of the version that was written.
+      // The API server calls both webhooks before it validates the schema of the written version.
       const json::Document hub = convertedTo("nvidia.com/v1beta1", alpha);
       const Reply mutated = ask(kMutate, review("CREATE", json::dump(hub), {}, "v1alpha1"));
       REQUIRE(outcome(mutated) == "allowed");
-      // A default would hide the mistake: what it takes the place of comes back no more.
+      // A default would replace the wrong value and hide the error.
       REQUIRE(patchOf(mutated).empty());
-      const std::string judged = outcome(ask(kValidate, review("CREATE", json::dump(hub), {}, "v1alpha1")));
-      REQUIRE((judged.starts_with("allowed") || judged.starts_with("denied 422 Invalid: ")));
+      const std::string outcomeOfReview =
+          outcome(ask(kValidate, review("CREATE", json::dump(hub), {}, "v1alpha1")));
+      REQUIRE(
+          (outcomeOfReview.starts_with("allowed") || outcomeOfReview.starts_with("denied 422 Invalid: ")));
       const json::Document back = convertedTo(kAlpha, hub);
       const auto errors = schema::wrongTypes(root, back);
-      const bool told = std::any_of(errors.begin(), errors.end(),
-                                    [&](const auto& error) { return error.field.text() == path; });
-      if (!told) lost += fmt::format("{} = {}\n", path, sample.json);
+      const bool found = std::any_of(errors.begin(), errors.end(),
+                                     [&](const auto& error) { return error.field.text() == path; });
+      if (!found) lost += fmt::format("{} = {}\n", path, sample.json);
       ++asked;
     }
   }
@@ -245,7 +248,7 @@ TEST_CASE("a wrong type anywhere in v1alpha1 comes back to its schema, which tel
 
 TEST_CASE("null counts as absent, except as an item of a list") {
   std::size_t asked = 0;
-  for (const Place& place : places()) {
+  for (const SchemaField& place : places()) {
     const std::string path = place.path();
     INFO(path);
     const Reply reply = ask(kValidate, bodyWith(place, "null"));
@@ -254,9 +257,9 @@ TEST_CASE("null counts as absent, except as an item of a list") {
               fmt::format("{0} | Invalid value: \"null\": {0} in body must be of type {1}: \"null\"\n", path,
                           nameOf(place.node->type)));
     } else if (path == "spec" || path == "spec.model") {
-      REQUIRE(outcome(reply).ends_with("is invalid: spec.model: Required value: name a model"));
+      REQUIRE(outcome(reply).ends_with("is invalid: spec.model: Required value: must name a model"));
     } else {
-      REQUIRE(typeCauses(reply).empty());  // other rules may speak
+      REQUIRE(typeCauses(reply).empty());  // other rules may have findings
     }
     ++asked;
   }
@@ -265,7 +268,7 @@ TEST_CASE("null counts as absent, except as an item of a list") {
 
 TEST_CASE("the fields of the schema include the ones of the API") {
   std::vector<std::string> paths;
-  for (const Place& place : places()) paths.push_back(place.path());
+  for (const SchemaField& place : places()) paths.push_back(place.path());
   for (const char* path :
        {"metadata.annotations.key", "spec.hardware.vramMb", "spec.features.mocker.enabled",
         "spec.overrides.profilingJob.template.spec.containers[0].resources.limits.key",
@@ -275,7 +278,7 @@ TEST_CASE("the fields of the schema include the ones of the API") {
   }
 }
 
-TEST_CASE("wrong types in what the schema does not describe by members") {
+TEST_CASE("wrong types in fields without described members") {
   struct Row {
     const char* spec;
     const char* causes;
@@ -301,7 +304,7 @@ TEST_CASE("wrong types in what the schema does not describe by members") {
   }
 }
 
-TEST_CASE("an UPDATE is not refused for a wrong type that it did not touch") {
+TEST_CASE("an UPDATE is not denied for an unchanged wrong type") {
   const std::string old = dgdr(R"({"model":"m","sla":{"ttft":"fast","itl":1}})");
   CHECK(outcome(
             ask(kValidate, review("UPDATE", dgdr(R"({"model":"n","sla":{"ttft":"fast","itl":1}})"), old))) ==

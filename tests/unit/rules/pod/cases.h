@@ -1,5 +1,5 @@
 #pragma once
-// The table tests/e2e/pod-rules-cases.json, which tests/e2e/test_pod_rules.py holds against a real API
+// The table tests/e2e/pod-rules-cases.json, which tests/e2e/test_pod_rules.py compares with a real API
 // server.
 
 #include <fstream>
@@ -11,7 +11,7 @@
 
 namespace dynamo::rules::pod::test {
 
-/// Every row of the table, those of Ingresses or all others.
+/// The rows about Ingresses, or all other rows.
 inline json::Document cases(bool ingresses = false) {
   const std::string path = dynamo::test::sourceFile("tests/e2e/pod-rules-cases.json");
   std::ifstream file{path};

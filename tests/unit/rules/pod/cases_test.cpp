@@ -1,4 +1,4 @@
-// Every row of the table: what the rules say, and that they refuse what a real API server refuses.
+// Every row of the table: the findings of the rules, which reject what a real API server rejects.
 
 #include "cases.h"
 #include "common/k8s/names.h"
@@ -16,10 +16,11 @@ TEST_CASE("pods and other objects") {
     if (const json::Value* says = json::find(row, "says")) {
       for (const json::Value& line : says->GetArray()) expected.emplace_back(json::text(line));
     }
-    const std::vector<std::string> said = lines(judged(row));
-    CHECK(joined(said) == joined(expected));
+    const std::vector<std::string> actual = lines(findingsOf(row));
+    CHECK(joined(actual) == joined(expected));
 
-    const bool error = std::any_of(said.begin(), said.end(), [](const auto& line) { return line[0] == 'E'; });
+    const bool error =
+        std::any_of(actual.begin(), actual.end(), [](const auto& line) { return line[0] == 'E'; });
     const bool stricter = json::find(row, "stricter") != nullptr;
     CHECK(error == (json::findBool(&row, "refused").value() || stricter));
   }
@@ -33,7 +34,7 @@ TEST_CASE("hosts of an Ingress") {
     const std::string_view host = json::findText(&rule, "host");
     INFO(host);
     const json::Value* says = json::find(row, "says");
-    // No host at all means every host.
+    // Without a host the Ingress serves every host.
     const std::string problem = host.empty() ? "" : k8s::hostProblem(host);
     CHECK(problem == (says == nullptr ? "" : json::text((*says)[0])));
     CHECK(problem.empty() != json::findBool(&row, "refused").value());
@@ -53,7 +54,7 @@ std::vector<json::Value*> allValues(json::Value& root) {
   return found;
 }
 
-TEST_CASE("values of other types are passed over") {
+TEST_CASE("values of wrong types are skipped") {
   const json::Document others =
       parsed(R"([null,true,-1,1.5,9223372036854775808,"","x",[],[null],{},{"a":{}}])");
   json::Document rows = cases();
@@ -68,7 +69,7 @@ TEST_CASE("values of other types are passed over") {
         json::Value kept{std::move(*at)};
         for (const json::Value& other : others.GetArray()) {
           at->CopyFrom(other, allocator);
-          lines(judged(row));
+          lines(findingsOf(row));
           ++runs;
         }
         *at = std::move(kept);
@@ -78,11 +79,11 @@ TEST_CASE("values of other types are passed over") {
   CHECK(runs > 10'000);
 }
 
-TEST_CASE("warnings leave room for their path") {
+TEST_CASE("warnings are short enough for their path") {
   constexpr std::size_t kMaxText = 75;
   const json::Document rows = cases();
   for (const json::Value& row : rows.GetArray()) {
-    for (const field::Warning& warning : judged(row).warnings) {
+    for (const field::Warning& warning : findingsOf(row).warnings) {
       INFO(warning.field.text() << " " << warning.text);
       CHECK(warning.text.size() <= kMaxText);
     }

@@ -1,5 +1,5 @@
-// Rows like those of tests/e2e/pod-rules-cases.json in, one a line; out, a line for each: what the pod rules
-// say of it. For tests/e2e/test_pod_rules_generated.py, which asks a real API server the same.
+// Reads rows like those of tests/e2e/pod-rules-cases.json, one per line, and prints the findings of the pod
+// rules for each. tests/e2e/test_pod_rules_generated.py compares them with a real API server.
 
 #include <iostream>
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace {
 
-/// "E <rule> <path>: <words>" and "W ...", as a JSON array.
+/// A JSON array of "E <rule> <path>: <message>" and "W ...".
 std::string answer(const dynamo::json::Value& row) {
-  dynamo::json::Document said{rapidjson::kArrayType};
-  auto& allocator = said.GetAllocator();
-  for (const std::string& line : dynamo::rules::pod::test::lines(dynamo::rules::pod::test::judged(row))) {
-    said.PushBack(dynamo::json::string(line, allocator), allocator);
+  dynamo::json::Document found{rapidjson::kArrayType};
+  auto& allocator = found.GetAllocator();
+  for (const std::string& line : dynamo::rules::pod::test::lines(dynamo::rules::pod::test::findingsOf(row))) {
+    found.PushBack(dynamo::json::string(line, allocator), allocator);
   }
-  return dynamo::json::dump(said);
+  return dynamo::json::dump(found);
 }
 
 }  // namespace

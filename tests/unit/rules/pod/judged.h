@@ -1,5 +1,5 @@
 #pragma once
-// What the pod rules say of a row of tests/e2e/pod-rules-cases.json.
+// The findings of the pod rules about a row of tests/e2e/pod-rules-cases.json.
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 
 namespace dynamo::rules::pod::test {
 
-/// Members of `over` in place of those of `object`.
+/// Replaces members of `object` by those of `over`.
 inline void overlay(json::Value& object, const json::Value* over, json::Allocator& allocator) {
   if (over == nullptr) return;
   for (const auto& member : over->GetObject()) {
@@ -45,8 +45,8 @@ inline json::Value podTemplateOf(const json::Value& row, json::Allocator& alloca
   return podTemplate;
 }
 
-/// The findings have the paths that objects of the row's kind have.
-inline field::Findings judged(const json::Value& row) {
+/// The findings about a row, with the field paths of the row's kind.
+inline field::Findings findingsOf(const json::Value& row) {
   json::Document scratch;
   auto& allocator = scratch.GetAllocator();
   field::Findings findings;
@@ -68,19 +68,19 @@ inline field::Findings judged(const json::Value& row) {
   return findings;
 }
 
-/// "E <rule> <message>" and "W <rule> <message>", errors first, in the order of their paths.
+/// Lines "E <rule> <message>" and "W <rule> <message>", errors first, sorted by path.
 inline std::vector<std::string> lines(field::Findings findings) {
   findings.sort();
-  std::vector<std::string> said;
+  std::vector<std::string> printed;
   for (const auto& error : findings.errors)
-    said.push_back(fmt::format("E {} {}", error.rule, error.message()));
+    printed.push_back(fmt::format("E {} {}", error.rule, error.message()));
   std::vector<std::string> warnings;
   for (const auto& warning : findings.warnings) {
     warnings.push_back(fmt::format("W {} {}: {}", warning.rule, warning.field.text(), warning.text));
   }
   std::sort(warnings.begin(), warnings.end());
-  said.insert(said.end(), warnings.begin(), warnings.end());
-  return said;
+  printed.insert(printed.end(), warnings.begin(), warnings.end());
+  return printed;
 }
 
 }  // namespace dynamo::rules::pod::test

@@ -1,4 +1,4 @@
-// Parts on their own, and what the table against the API server cannot hold.
+// Parts of pods, and cases that the table for the API server cannot contain.
 
 #include "common/rules/pod/parts.h"
 #include "support.h"
@@ -6,7 +6,7 @@
 namespace dynamo::rules::pod::test {
 namespace {
 
-/// What the rules say of a container, alone in its pod.
+/// The findings about a container that is alone in its pod.
 std::string ofContainer(std::string_view text, const char* list = "containers") {
   const json::Document container = parsed(text);
   json::Document spec{rapidjson::kObjectType};
@@ -22,76 +22,71 @@ TEST_CASE("containers") {
   struct Row {
     const char* name;
     const char* container;
-    const char* said;
+    const char* findingText;
   };
   const Row rows[] = {
       {"empty", "{}",
        "E pod.image containers[0].image: Required value\n"
        "E pod.container-name containers[0].name: Required value\n"},
-      {"mount of a volume elsewhere",
+      {"mount of a volume outside the part",
        R"({"name":"a","image":"i","volumeMounts":[{"name":"v","mountPath":"/a"}]})",
        "E pod.mount-volume containers[0].volumeMounts[0].name: Not found: \"v\": the pod has no volume of "
        "this name\n"},
-      {"claim elsewhere", R"({"name":"a","image":"i","resources":{"claims":[{"name":"gpu"}]}})",
+      {"claim outside the part", R"({"name":"a","image":"i","resources":{"claims":[{"name":"gpu"}]}})",
        "E pod.resource-claim containers[0].resources.claims[0].name: Not found: \"gpu\": must be one of the "
        "pod's resourceClaims\n"},
-      {"probe of the defaults' port",
-       R"({"name":"a","image":"i","livenessProbe":{"httpGet":{"port":"system"}}})",
+      {"probe of a default port", R"({"name":"a","image":"i","livenessProbe":{"httpGet":{"port":"system"}}})",
        "W pod.probe-port-unknown containers[0].livenessProbe.httpGet.port: the container has no port "
        "\"system\"\n"},
-      {"probe of a few numbers", R"({"name":"a","image":"i","livenessProbe":{"periodSeconds":5}})",
-       "E pod.handler containers[0].livenessProbe: Required value: a handler: one of exec, httpGet, "
+      {"probe with numbers only", R"({"name":"a","image":"i","livenessProbe":{"periodSeconds":5}})",
+       "E pod.handler containers[0].livenessProbe: Required value: must specify one of: exec, httpGet, "
        "tcpSocket, grpc\n"},
-      {"request whose limit is elsewhere", R"({"name":"a","image":"i","resources":{"requests":{"a/b":1}}})",
-       "E pod.resource-limit containers[0].resources.limits[a/b]: Required value: a limit equal to the "
-       "request: this "
-       "resource "
-       "cannot be overcommitted\n"},
+      {"request with a limit outside the part",
+       R"({"name":"a","image":"i","resources":{"requests":{"a/b":1}}})",
+       "E pod.resource-limit containers[0].resources.limits[a/b]: Required value: must equal the request "
+       "because this resource cannot be overcommitted\n"},
       {"two handlers",
        R"({"name":"a","image":"i","readinessProbe":{"exec":{"command":["a"]},"grpc":{"port":1}}})",
-       "E pod.handler containers[0].readinessProbe.grpc: Forbidden: only one handler may be given, and exec "
-       "is\n"},
-      {"image of white space", R"({"name":"a","image":"i\t"})",
-       "E pod.image containers[0].image: Invalid value: \"i \": must not have leading or trailing white "
-       "space\n"},
+       "E pod.handler containers[0].readinessProbe.grpc: Forbidden: may not be set together with exec\n"},
+      {"image of whitespace", R"({"name":"a","image":"i\t"})",
+       "E pod.image containers[0].image: Invalid value: \"i \": must not have leading or trailing "
+       "whitespace\n"},
       {"variable from a file",
        R"({"name":"a","image":"i","env":[{"name":"A","valueFrom":{"fileKeyRef":)"
        R"({"volumeName":"v","path":"p","key":"k"}}}]})",
        "E pod.env-file containers[0].env[0].valueFrom.fileKeyRef.volumeName: Not found: \"v\": the pod has "
        "no "
        "volume of this name\n"
-       "W pod.feature-gate containers[0].env[0].valueFrom.fileKeyRef: needs the feature gate EnvFiles, off "
-       "by "
-       "default\n"},
+       "W pod.feature-gate containers[0].env[0].valueFrom.fileKeyRef: needs feature gate EnvFiles, which "
+       "is off by default\n"},
       {"integers written as floats", R"({"name":"a","image":"i","ports":[{"containerPort":80.0}]})", ""},
       {"fractions", R"({"name":"a","image":"i","ports":[{"containerPort":80.5}]})", ""},
   };
   for (const Row& row : rows) {
     INFO(row.name);
-    CHECK(ofContainer(row.container) == row.said);
+    CHECK(ofContainer(row.container) == row.findingText);
   }
   CHECK(ofContainer(R"({"name":"a","image":"i","lifecycle":{}})", "initContainers") ==
         "E pod.containers containers: Required value\n"
-        "E pod.init-forbidden initContainers[0].lifecycle: Forbidden: may not be set in init containers "
-        "without restartPolicy "
-        "Always\n");
+        "E pod.init-forbidden initContainers[0].lifecycle: Forbidden: may not be set for init containers "
+        "without restartPolicy=Always\n");
 }
 
-TEST_CASE("annotations up to 256 KiB, keys and values together") {
-  const auto said = [](std::size_t bytes) {
+TEST_CASE("annotations are limited to 256 KiB for keys and values together") {
+  const auto findingText = [](std::size_t bytes) {
     const json::Document map = parsed(R"({"a":")" + std::string(bytes - 1, 'x') + "\"}");
     field::Findings findings;
     annotations(Reports{findings}, &map, At{"metadata.annotations"});
     return joined(lines(std::move(findings)));
   };
-  CHECK(said(262144) == "");
-  CHECK(said(262145) ==
-        "E pod.annotation metadata.annotations: Invalid value: may hold 262144 bytes at most (it has "
-        "262145)\n");
+  CHECK(findingText(262144) == "");
+  CHECK(findingText(262145) ==
+        "E pod.annotation metadata.annotations: Invalid value: may not be more than 262144 bytes in total "
+        "(they have 262145)\n");
 }
 
 TEST_CASE("a Job") {
-  const auto said = [](std::string_view text) {
+  const auto findingText = [](std::string_view text) {
     const json::Document job = parsed(text);
     field::Findings findings;
     checkJob(job, "spec.overrides.profilingJob", findings);
@@ -101,18 +96,18 @@ TEST_CASE("a Job") {
   const auto pod = [&](const std::string& members) {
     return R"({"template":{"spec":{)" + container + members + "}}}";
   };
-  CHECK(said(pod(R"(,"restartPolicy":"Never","tolerations":[{"key":"a"}])")) == "");
-  CHECK(said(pod(R"(,"restartPolicy":"Always")")) ==
+  CHECK(findingText(pod(R"(,"restartPolicy":"Never","tolerations":[{"key":"a"}])")) == "");
+  CHECK(findingText(pod(R"(,"restartPolicy":"Always")")) ==
         "E pod.restart-policy spec.overrides.profilingJob.template.spec.restartPolicy: Unsupported value: "
         "\"Always\": "
         "supported values: \"Never\", \"OnFailure\"\n");
-  CHECK(said("{}") ==
-        "E pod.containers spec.overrides.profilingJob.template.spec: Required value: a pod with at least one "
-        "container\n");
-  CHECK(said("7") == "");
+  CHECK(findingText("{}") ==
+        "E pod.containers spec.overrides.profilingJob.template.spec: Required value: must be a pod with at "
+        "least one container\n");
+  CHECK(findingText("7") == "");
 }
 
-TEST_CASE("images of a doubtful name") {
+TEST_CASE("doubtful image names") {
   struct Row {
     const char* image;
     const char* doubt;
@@ -130,11 +125,11 @@ TEST_CASE("images of a doubtful name") {
       {"a:", "has no tag after ':'"},
       {"reg:5000/a:", "has no tag after ':'"},
       {"a:1+2", "has '+' in its tag, which no registry allows"},
-      {"a\tb", "holds white space"},
+      {"a\tb", "contains whitespace"},
   };
   for (const Row& row : rows) {
     INFO(row.image);
-    CHECK(imageDoubt(row.image) == row.doubt);
+    CHECK(imageWarning(row.image) == row.doubt);
   }
 }
 

@@ -1,4 +1,4 @@
-// The list of the rules against what the table makes them say.
+// The list of rules, compared with the findings of the table.
 
 #include <map>
 #include <set>
@@ -10,7 +10,7 @@ namespace {
 
 using field::Severity;
 
-TEST_CASE("ids are kebab-case, and no two rules share one") {
+TEST_CASE("ids are kebab-case and unique") {
   std::set<std::string_view> ids;
   for (const field::Rule& rule : podRules()) {
     INFO(rule.id);
@@ -23,13 +23,13 @@ TEST_CASE("ids are kebab-case, and no two rules share one") {
   }
 }
 
-TEST_CASE("every finding is of a listed rule, every rule has a row") {
+TEST_CASE("every finding belongs to a listed rule, and every rule has a row") {
   std::map<std::string_view, Severity> listed;
   for (const field::Rule& rule : podRules()) listed[rule.id] = rule.severity;
   std::set<std::string> seen;
   const json::Document rows = cases();
   for (const json::Value& row : rows.GetArray()) {
-    const field::Findings findings = judged(row);
+    const field::Findings findings = findingsOf(row);
     for (const auto& error : findings.errors) {
       INFO(error.rule);
       CHECK((listed.contains(error.rule) && listed[error.rule] == Severity::Error));

@@ -1,5 +1,5 @@
 #pragma once
-// Values from JSON text, and lines as one text.
+// Values from JSON text, and joined lines.
 
 #include <catch2/catch.hpp>
 #include <string>
@@ -17,9 +17,9 @@ inline json::Document parsed(std::string_view text) {
   return document;
 }
 
-inline std::string joined(const std::vector<std::string>& said) {
+inline std::string joined(const std::vector<std::string>& lines) {
   std::string text;
-  for (const std::string& line : said) text += line + "\n";
+  for (const std::string& line : lines) text += line + "\n";
   return text;
 }
 

@@ -1,0 +1,99 @@
+#include "common/admission/implied.h"
+
+#include <algorithm>
+#include <array>
+
+#include "common/model/graph.h"
+#include "common/render/origin.h"
+
+namespace dynamo::admission {
+namespace {
+
+using field::FieldError;
+using field::Path;
+using field::PathView;
+using json::Value;
+
+using Where = Implication::Where;
+
+constexpr std::array kImplications = {
+    // Pods contain the names of the graph and the service in labels, ServiceAccounts and ConfigMaps.
+    Implication{"dgd.name-length", "pod.label", Where::Operator},
+    Implication{"dgd.service-name", "pod.name-field", Where::Operator},
+    Implication{"dgd.service-name", "pod.object-name", Where::Operator},
+    Implication{"dcd.graph-name-length", "pod.label", Where::Operator},
+    Implication{"dcd.name-length", "pod.label", Where::Operator},
+    Implication{"dcd.service-name", "pod.label", Where::Operator},
+    // The graph of a component deployment may come from a label.
+    Implication{"service.labels", "pod.label", Where::SameValue},
+    // The container's command is still that of the old framework.
+    Implication{"dgd.framework-immutable", "render.framework", Where::Object},
+    Implication{"dcd.framework-immutable", "render.framework", Where::Object},
+    Implication{"service.checkpoint-disabled", "render.checkpoint", Where::Component},
+    Implication{"service.checkpoint-source", "render.checkpoint", Where::Component},
+    Implication{"checkpoint.spec-required", "render.checkpoint-container", Where::Object},
+    Implication{"service.request-limit", "pod.resource-limit", Where::Resources},
+    Implication{"service.request-limit", "pod.hugepages", Where::Resources},
+    Implication{"service.hugepages", "pod.hugepages", Where::Resources},
+    Implication{"service.resource-name", "pod.resource-name", Where::Resources},
+    Implication{"service.container-name", "pod.container-unique", Where::SameValue},
+    Implication{"service.volume-taken", "pod.volume-unique", Where::SameValue},
+};
+
+const Path kDeployment{"spec"};
+
+/// The path of the component that contains `path`: "spec.services[a]" in a graph, "spec" in a component
+/// deployment.
+PathView componentOf(PathView path) {
+  if (model::serviceIn(path)) return path.before(path.rest().rest().rest());
+  return path.isWithin(kDeployment) ? kDeployment.view() : PathView{};
+}
+
+bool isInResources(PathView path) {
+  static const Path kOwn{"resources"};
+  static const Path kOfMain{"extraPodSpec.mainContainer.resources"};
+  const PathView component = componentOf(path);
+  if (component.empty()) return false;
+  const PathView below = path.below(component);
+  return below.isWithin(kOwn) || below.isWithin(kOfMain);
+}
+
+/// Whether the operator wrote the value that an error at `path` is about. Errors about generated values have
+/// the path of the component, and errors about defaults the path of the default.
+bool isWrittenByOperator(PathView path, const Value& object) {
+  return path == componentOf(path) || field::valueAt(object, path) == nullptr ||
+         render::originOf(object, path).source != render::Origin::Source::User;
+}
+
+bool holds(Where where, const FieldError& rendered, const FieldError& known, const Value& object) {
+  const bool sameComponent = componentOf(rendered.field) == componentOf(known.field);
+  switch (where) {
+    case Where::Object:
+      return true;
+    case Where::Component:
+      return sameComponent;
+    case Where::Resources:
+      return sameComponent && isInResources(rendered.field);
+    case Where::SameValue:
+      return sameComponent && rendered.badValue == known.badValue;
+    case Where::Operator:
+      return isWrittenByOperator(rendered.field, object);
+  }
+  return false;
+}
+
+}  // namespace
+
+std::span<const Implication> implications() {
+  return kImplications;
+}
+
+bool isImplied(const FieldError& rendered, const FieldError& known, const Value& object) {
+  if (rendered.field == known.field) return true;
+  return std::any_of(kImplications.begin(), kImplications.end(), [&](const Implication& each) {
+    return each.rule == known.rule && each.rendered == rendered.rule &&
+           holds(each.where, rendered, known, object);
+  });
+}
+
+}  // namespace dynamo::admission

@@ -1,0 +1,177 @@
+// Quirks child-Q23, ctl-Q1, ctl-Q31.
+#include "common/lifecycle/reconcile.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "common/api/dynamo.h"
+#include "common/api/kinds.h"
+#include "common/defaults/apply.h"
+#include "common/lifecycle/component_status.h"
+#include "common/lifecycle/deletion.h"
+#include "common/lifecycle/graph_status.h"
+#include "common/lifecycle/missing_references.h"
+#include "common/lifecycle/object.h"
+#include "common/lifecycle/pathway.h"
+#include "common/lifecycle/surplus.h"
+#include "common/lifecycle/worker_hash.h"
+#include "common/render/hash.h"
+
+namespace dynamo::lifecycle {
+namespace {
+
+using json::Allocator;
+using json::Value;
+using Objects = std::vector<const Value*>;
+
+Objects ofKind(Observed observed, std::string_view kind) {
+  Objects found;
+  std::copy_if(observed.begin(), observed.end(), std::back_inserter(found),
+               [&](const Value* object) { return json::findText(object, "kind") == kind; });
+  return found;
+}
+
+const Value* findControlled(Observed observed, std::string_view kind, const Value& owner) {
+  const auto found = std::find_if(observed.begin(), observed.end(), [&](const Value* object) {
+    return json::findText(object, "kind") == kind && isControlledBy(*object, owner);
+  });
+  return found == observed.end() ? nullptr : *found;
+}
+
+/// The observed objects by kind, for a view that borrows them.
+struct GraphChildren {
+  explicit GraphChildren(Observed observed, const Value& graph)
+      : components(ofKind(observed, api::kDynamoComponentDeployment)),
+        podCliqueSet(findControlled(observed, "PodCliqueSet", graph)),
+        podCliques(ofKind(observed, "PodClique")),
+        scalingGroups(ofKind(observed, "PodCliqueScalingGroup")),
+        pods(ofKind(observed, "Pod")) {}
+
+  GraphView view(const Value& graph, const GraphReconcile& reconcile, const render::FactsView& facts) const {
+    return {.graph = graph,
+            .grove = reconcile.grove,
+            .workerHash = reconcile.workerHash,
+            .facts = facts,
+            .components = components,
+            .podCliqueSet = podCliqueSet,
+            .podCliques = podCliques,
+            .scalingGroups = scalingGroups,
+            .pods = pods};
+  }
+
+  Objects components;
+  const Value* podCliqueSet;
+  Objects podCliques;
+  Objects scalingGroups;
+  Objects pods;
+};
+
+/// The first failures are those of rendering: they explain why children are missing.
+std::vector<Failure> allFailures(const render::Children& children, const std::vector<Failure>& others) {
+  std::vector<Failure> failures;
+  for (const field::FieldError& error : children.errors) failures.push_back({error.message(), false});
+  failures.insert(failures.end(), others.begin(), others.end());
+  return failures;
+}
+
+void deleteSurplus(const Value& owner, const render::Children& children, Observed observed, Outcome& outcome,
+                   Allocator& allocator) {
+  std::vector<Write> deletions = surplusChildren(owner, children.items, observed, allocator, outcome.writes);
+  outcome.writes.insert(outcome.writes.begin(), std::make_move_iterator(deletions.begin()),
+                        std::make_move_iterator(deletions.end()));
+}
+
+}  // namespace
+
+GraphReconcile planGraphReconcile(const Value& graph, Observed observed, const render::Context& context,
+                                  Time now, Allocator& allocator) {
+  const GraphChildren children{observed, graph};
+  GraphReconcile reconcile;
+  reconcile.grove = selectsGrove(graph, context, children.components, children.podCliqueSet);
+  reconcile.workerHash = render::workerHash(defaults::intent(graph, allocator));
+  render::Context decided{context};
+  decided.grove = reconcile.grove;
+  decided.online = true;
+
+  // Workers of another hash are compared with a rendering under that hash. It is the result, too, if the hash
+  // stays and nothing else is decided.
+  render::LifecycleInputs current;
+  std::optional<render::Children> rendered;
+  const std::string_view annotation =
+      json::findText(annotationsOf(graph), api::annotation::kCurrentWorkerHash);
+  if (!reconcile.grove && !annotation.empty() && annotation != reconcile.workerHash) {
+    current.workerHash = annotation;
+    rendered = render::renderGraph(graph, decided, current);
+    reconcile.workerHash =
+        effectiveWorkerHash(graph, reconcile.workerHash, rendered->items, children.components);
+  }
+  reconcile.plan = planGraph(children.view(graph, reconcile, context.facts), now, allocator);
+  reconcile.children = rendered && reconcile.plan.inputs == current
+                           ? std::move(*rendered)
+                           : render::renderGraph(graph, decided, reconcile.plan.inputs);
+  return reconcile;
+}
+
+Outcome finishGraphReconcile(const Value& graph, const GraphReconcile& reconcile, const Applied& applied,
+                             const render::Context& context, Time now, Allocator& allocator) {
+  const GraphChildren children{applied.objects, graph};
+  std::vector<Failure> failures =
+      missingReferences(graph, ofKind(applied.objects, "PersistentVolumeClaim"), context.facts);
+  const std::vector<Failure> others = allFailures(reconcile.children, applied.failures);
+  failures.insert(failures.end(), others.begin(), others.end());
+  const GraphView view = children.view(graph, reconcile, context.facts);
+  Outcome outcome = graphOutcome(view, reconcile.plan, failures, now, allocator);
+  if (failures.empty()) {
+    deleteSurplus(graph, reconcile.children, applied.objects, outcome, allocator);
+  } else if (reconcile.grove && children.podCliqueSet != nullptr) {
+    // A graph that has moved to Grove needs the Services that its components still control (child-Q23).
+    for (const Value* component : ownComponents(view)) outcome.writes.push_back(deletionOf(*component));
+  }
+  return outcome;
+}
+
+Reconciled reconcileGraph(const Value& graph, Observed observed, const render::Context& context, Time now,
+                          const ApplyChildren& apply, Allocator& allocator) {
+  if (auto deletion = deletionOutcome(graph, allocator)) return {{}, std::move(*deletion)};
+  GraphReconcile reconcile = planGraphReconcile(graph, observed, context, now, allocator);
+  const Applied applied = apply(reconcile.children);
+  Outcome outcome = finishGraphReconcile(graph, reconcile, applied, context, now, allocator);
+  return {std::move(reconcile.children), std::move(outcome)};
+}
+
+render::Children planComponentReconcile(const Value& deployment, const render::Context& context) {
+  render::Context online{context};
+  online.online = true;
+  return render::renderComponentDeployment(deployment, online);
+}
+
+Outcome finishComponentReconcile(const Value& deployment, const render::Children& children,
+                                 const Applied& applied, const render::Context& context, Time now,
+                                 Allocator& allocator) {
+  const std::vector<Failure> failures = allFailures(children, applied.failures);
+  const Objects sets = ofKind(applied.objects, "LeaderWorkerSet");
+  const Objects groups = ofKind(applied.objects, "PodGroup");
+  const Objects pods = ofKind(applied.objects, "Pod");
+  const ComponentView view{.deployment = deployment,
+                           .lwsEnabled = render::lwsEnabled(context),
+                           .workload = findControlled(applied.objects, "Deployment", deployment),
+                           .leaderWorkerSets = sets,
+                           .podGroups = groups,
+                           .pods = pods,
+                           .failures = failures};
+  Outcome outcome = componentOutcome(view, now, allocator);
+  if (failures.empty()) deleteSurplus(deployment, children, applied.objects, outcome, allocator);
+  return outcome;
+}
+
+Reconciled reconcileComponent(const Value& deployment, const render::Context& context, Time now,
+                              const ApplyChildren& apply, Allocator& allocator) {
+  if (auto deletion = deletionOutcome(deployment, allocator)) return {{}, std::move(*deletion)};
+  Reconciled result{planComponentReconcile(deployment, context), {}};
+  const Applied applied = apply(result.children);
+  result.outcome = finishComponentReconcile(deployment, result.children, applied, context, now, allocator);
+  return result;
+}
+
+}  // namespace dynamo::lifecycle

@@ -1,0 +1,86 @@
+#pragma once
+// The entry point for controllers: one call per reconcile returns the children, the status, and the time of
+// the next reconcile. The functions do no I/O; the caller passes a function that writes the children.
+//
+//   const auto apply = [&](const render::Children& children) { return client.apply(children); };
+//   lifecycle::Reconciled result =
+//       lifecycle::reconcileGraph(*graph, cache.objects(key), context, now, apply, memory);
+//   client.carryOut(*graph, result.outcome);  // writes, status, Events
+//   if (result.outcome.retry) {
+//     queue.addRateLimited(key);
+//   } else if (result.outcome.requeueAfter) {
+//     queue.addAfter(key, *result.outcome.requeueAfter);
+//   }
+//
+// A controller that writes children asynchronously calls planGraphReconcile, writes the children, and then
+// calls finishGraphReconcile. planComponentReconcile and finishComponentReconcile do the same for a
+// DynamoComponentDeployment.
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/json/value.h"
+#include "common/lifecycle/graph_plan.h"
+#include "common/lifecycle/outcome.h"
+#include "common/lifecycle/time.h"
+#include "common/render/children.h"
+
+namespace dynamo::lifecycle {
+
+/// Objects of the namespace of the reconciled object, in any order: its children of every kind, their pods,
+/// and PersistentVolumeClaims. Other objects are ignored.
+using Observed = std::span<const json::Value* const>;
+
+/// The result of writing children.
+struct Applied {
+  /// The observed objects after the writes: the answers of the API server replace the objects of the cache.
+  std::vector<const json::Value*> objects;
+  std::vector<Failure> failures;
+};
+
+/// Writes the children as render/adopt.h says, in the order of render::creationOrder.
+using ApplyChildren = std::function<Applied(const render::Children&)>;
+
+struct Reconciled {
+  render::Children children;  ///< empty for an object that is being deleted
+  Outcome outcome;
+};
+
+/// Reconciles a DynamoGraphDeployment. `graph` is the stored object. `graph`, the observed objects and
+/// `allocator` must outlive the result.
+Reconciled reconcileGraph(const json::Value& graph, Observed observed, const render::Context& context,
+                          Time now, const ApplyChildren& apply, json::Allocator& allocator);
+
+/// Reconciles a DynamoComponentDeployment. Its children do not depend on what is observed before the writes.
+Reconciled reconcileComponent(const json::Value& deployment, const render::Context& context, Time now,
+                              const ApplyChildren& apply, json::Allocator& allocator);
+
+/// The first half of reconcileGraph.
+struct GraphReconcile {
+  bool grove = false;
+  std::string workerHash;
+  GraphPlan plan;
+  render::Children children;
+};
+
+/// The first half of reconcileGraph. `graph` must not be being deleted.
+GraphReconcile planGraphReconcile(const json::Value& graph, Observed observed, const render::Context& context,
+                                  Time now, json::Allocator& allocator);
+
+/// The second half of reconcileGraph, after the children were written.
+Outcome finishGraphReconcile(const json::Value& graph, const GraphReconcile& reconcile,
+                             const Applied& applied, const render::Context& context, Time now,
+                             json::Allocator& allocator);
+
+/// The first half of reconcileComponent: the children. `deployment` must not be being deleted.
+render::Children planComponentReconcile(const json::Value& deployment, const render::Context& context);
+
+/// The second half of reconcileComponent, after the children were written.
+Outcome finishComponentReconcile(const json::Value& deployment, const render::Children& children,
+                                 const Applied& applied, const render::Context& context, Time now,
+                                 json::Allocator& allocator);
+
+}  // namespace dynamo::lifecycle

@@ -1,0 +1,124 @@
+#include "common/render/takeover.h"
+
+#include <algorithm>
+#include <array>
+
+#include "common/json/build.h"
+#include "common/k8s/managed_fields.h"
+
+namespace dynamo::render {
+namespace {
+
+using json::Allocator;
+using json::Value;
+
+// The reference operator writes them to each child: the hash of the spec, and the generation after its last
+// write.
+constexpr std::string_view kHash = "nvidia.com/last-applied-hash";
+constexpr std::array kMarks = {kHash, std::string_view{"nvidia.com/last-applied-generation"}};
+
+bool hasSpec(const Value& object) {
+  return json::find(object, "spec") != nullptr;
+}
+
+bool isMarked(const Value& object) {
+  const Value* annotations = json::find(json::find(object, "metadata"), "annotations");
+  return json::find(annotations, kHash) != nullptr;
+}
+
+bool isMain(const Value& entry, std::string_view operation) {
+  return json::findText(&entry, "operation") == operation && json::findText(&entry, "subresource").empty();
+}
+
+/// Whether the entry of managedFields belongs to the manager that wrote the annotation.
+bool isOfReference(const Value& entry) {
+  using k8s::managed::member;
+  const Value* metadata = member(json::findObject(&entry, "fieldsV1"), "metadata");
+  return isMain(entry, "Update") && member(member(metadata, "annotations"), kHash) != nullptr;
+}
+
+std::string field(std::string_view name) {
+  return std::string{k8s::managed::kField}.append(name);
+}
+
+void removeAt(Value& fields, std::initializer_list<std::string_view> parents, std::string_view name) {
+  Value* parent = &fields;
+  for (const std::string_view each : parents) {
+    parent = json::find(*parent, field(each));
+    if (parent == nullptr) return;
+  }
+  json::remove(*parent, field(name));
+}
+
+/// An entry that owns only the marks. Without an owner they would go with the annotations that an apply
+/// request removes.
+Value withMarksOnly(const Value& entry, const json::Maker& make) {
+  Value annotations = make.object();
+  for (const std::string_view mark : kMarks) make.set(annotations, field(mark), make.object());
+  Value left = make.value(entry);
+  make.set(left, "fieldsV1", make.object("f:metadata", make.object("f:annotations", std::move(annotations))));
+  return left;
+}
+
+/// Adds the fields of `more` to `fields`.
+void unite(Value& fields, const Value& more, Allocator& allocator) {
+  for (const auto& member : more.GetObject()) {
+    const std::string_view name = json::text(member.name);
+    if (Value* present = json::find(fields, name)) {
+      if (present->IsObject() && member.value.IsObject()) unite(*present, member.value, allocator);
+    } else {
+      json::set(fields, name, json::copy(member.value, allocator), allocator);
+    }
+  }
+}
+
+}  // namespace
+
+bool needsTakeover(const Value& live, bool applied) {
+  return isMarked(live) && (hasSpec(live) || !applied);
+}
+
+Value takeoverPatch(const Value& live, const Value& wanted, std::string_view manager, Allocator& allocator) {
+  const json::Maker make{allocator};
+  const Value* metadata = json::find(live, "metadata");
+  const Value* entries = json::find(metadata, "managedFields");
+  const bool removesMarks = hasSpec(live);
+  Value others = make.list();
+  Value mine = make.object();
+  if (entries != nullptr && entries->IsArray()) {
+    for (const Value& entry : entries->GetArray()) {
+      const bool own = isMain(entry, "Apply") && json::findText(&entry, "manager") == manager;
+      const Value* written = json::findObject(&entry, "fieldsV1");
+      if (written == nullptr || !(own || isOfReference(entry))) {
+        make.push(others, entry);
+        continue;
+      }
+      Value fields = make.value(*written);
+      if (!own) {
+        if (!removesMarks) make.push(others, withMarksOnly(entry, make));
+        for (const std::string_view mark : kMarks) removeAt(fields, {"metadata", "annotations"}, mark);
+        if (json::find(json::find(wanted, "spec"), "replicas") == nullptr)
+          removeAt(fields, {"spec"}, "replicas");
+      }
+      if (mine.ObjectEmpty()) {
+        mine = make.value(entry);
+        make.set(mine, "manager", manager);
+        make.set(mine, "operation", "Apply");
+        make.set(mine, "fieldsV1", std::move(fields));
+      } else {
+        unite(*json::find(mine, "fieldsV1"), fields, allocator);
+      }
+    }
+  }
+  if (!mine.ObjectEmpty()) make.push(others, std::move(mine));
+  Value changes = make.object("resourceVersion", json::findText(metadata, "resourceVersion"));
+  if (!others.Empty()) make.set(changes, "managedFields", std::move(others));
+  if (removesMarks) {
+    Value annotations = make.object();
+    for (const std::string_view mark : kMarks) make.set(annotations, mark, Value{});
+    make.set(changes, "annotations", std::move(annotations));
+  }
+  return make.object("metadata", std::move(changes));
+}
+
+}  // namespace dynamo::render

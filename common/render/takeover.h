@@ -1,0 +1,28 @@
+#pragma once
+// Takeover of children that the reference operator wrote (decision child-Q4). It writes whole objects with
+// update requests and owns all their fields. Server-side apply never removes a field that another manager
+// owns: a variable that the user removes from the graph would stay in the pods. Therefore the controller
+// becomes the owner of these fields before it applies a child.
+
+#include <optional>
+#include <string_view>
+
+#include "common/json/value.h"
+
+namespace dynamo::render {
+
+/// Whether `live` must be taken over before it is applied. `applied` tells whether this controller has
+/// applied it before.
+///
+/// The mark is the annotation of the reference operator with the hash of the spec. The takeover removes it,
+/// and the reference operator writes it again with its next update. It stays on kinds without a spec: the
+/// reference operator fails on such an object without the annotation, and it never updates them.
+bool needsTakeover(const json::Value& live, bool applied);
+
+/// The merge patch that makes `manager` the owner of all fields that the reference operator has written.
+/// `live` is the object with its managedFields, `wanted` the object that is applied next: spec.replicas keep
+/// their owner if they are not applied.
+json::Value takeoverPatch(const json::Value& live, const json::Value& wanted, std::string_view manager,
+                          json::Allocator& allocator);
+
+}  // namespace dynamo::render

@@ -1,0 +1,211 @@
+#include "controller/commands/diff.h"
+
+#include <fmt/format.h>
+
+#include <iostream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "common/api/kinds.h"
+#include "common/config/load.h"
+#include "common/field/finding.h"
+#include "common/k8s/kubectl_apply.h"
+#include "common/k8s/object.h"
+#include "common/model/component_defaults.h"
+#include "common/observability/log.h"
+#include "common/text/manifests.h"
+#include "controller/commands/cluster_flags.h"
+#include "controller/commands/dry_run.h"
+#include "controller/commands/facts.h"
+#include "controller/commands/screen.h"
+#include "controller/commands/snapshot.h"
+#include "controller/view/child_plan.h"
+
+namespace dynamo::controller {
+namespace {
+
+using kube::ApiError;
+using runtime::Task;
+
+/// The field manager of the children.
+constexpr std::string_view kFieldManager = "dynamo-controller";
+
+constexpr int kSame = 0;
+constexpr int kDiffers = 1;
+constexpr int kFailed = 2;
+
+void report(std::string_view message) {
+  std::cerr << "dynamo-controller: " << field::oneLine(message) << '\n';
+}
+
+int fail(std::string_view message) {
+  report(message);
+  return kFailed;
+}
+
+std::string_view nameOf(const json::Value& object) {
+  return json::findText(json::find(&object, "metadata"), "name");
+}
+
+std::string_view namespaceOf(const json::Value& object) {
+  return json::findText(json::find(&object, "metadata"), "namespace");
+}
+
+/// Returns the resource of a manifest, or nullopt if its kind is not supported.
+std::optional<kube::Resource> resourceOf(const json::Value& manifest) {
+  if (json::findText(&manifest, "apiVersion") != api::kV1alpha1) return std::nullopt;
+  const std::string kind{json::findText(&manifest, "kind")};
+  if (kind == api::kDynamoGraphDeployment) return selectGraphs({}).resource;
+  if (kind == api::kDynamoComponentDeployment)
+    return kube::Resource{std::string{api::kGroup}, "v1alpha1", "dynamocomponentdeployments", kind};
+  return std::nullopt;
+}
+
+class DiffCommand {
+ public:
+  DiffCommand(runtime::EventLoop& loop, kube::Client& client, const config::OperatorConfig& config,
+              view::Style style)
+      : loop_(loop), client_(client), config_(config), defaults_(config.defaults.get()), style_(style) {}
+
+  /// Prints the differences of one object. Returns the exit status.
+  Task<int> compare(const json::Value& manifest, kube::Resource resource) {
+    const std::string what = fmt::format("{} {}/{}", resource.kind, namespaceOf(manifest), nameOf(manifest));
+    auto sent = co_await dryRunApply(client_, resource, manifest);
+    if (const auto* error = std::get_if<ApiError>(&sent)) co_return fail(what + ": " + error->message);
+    const DryRun& dryRun = std::get<DryRun>(sent);
+    if (k8s::isBeingDeleted(dryRun.object)) co_return fail(what + ": is being deleted");
+    const std::string namespaceName{namespaceOf(manifest)};
+    const render::Facts* facts = co_await factsOf(namespaceName);
+    if (facts == nullptr) co_return kFailed;
+
+    const bool graph = resource.kind == api::kDynamoGraphDeployment;
+    Snapshot snapshot{loop_, client_, namespaceName,
+                      selectChildren(graph ? std::string{nameOf(manifest)} : std::string{})};
+    if (const auto error = co_await snapshot.load()) co_return fail(*error);
+    for (const std::string& note : snapshot.notes()) report(note);
+    LoadedObjects observed = snapshot.objects();
+    const render::Context context{config_, defaults_, *facts};
+    const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    const std::vector<view::OwnedChildren> plan =
+        view::planChildren(dryRun.object, observed.pointers, context, now);
+    int status = co_await addMissing(plan, observed);
+    for (const view::OwnedChildren& owned : plan) {
+      for (const field::FieldError& error : owned.children.errors)
+        status = fail(fmt::format("{}: {}", what, error.message()));
+    }
+    std::vector<view::ChildChange> changes = view::changesOf(plan, observed.pointers, kFieldManager);
+    for (view::ChildChange& change : changes) {
+      if (change.kind != view::ChangeKind::Created || snapshot.serves(change.key.kind) != false) continue;
+      change.kind = view::ChangeKind::Refused;
+      change.note = "the cluster does not serve its API";
+    }
+    std::cout << style_.paint(view::Color::Bold, what + (dryRun.exists ? "" : " (new)")) << '\n'
+              << view::toText(changes, style_) << view::summaryOf(changes) << '\n';
+    if (status == kSame && view::differs(changes)) status = kDiffers;
+    co_return status;
+  }
+
+ private:
+  /// Returns the facts for a namespace. Prints the error and returns nullptr if they cannot be read.
+  Task<const render::Facts*> factsOf(std::string namespaceName) {
+    const auto known = facts_.find(namespaceName);
+    if (known != facts_.end()) co_return &known->second;
+    auto found = co_await discoverFacts(client_, namespaceName);
+    if (const auto* error = std::get_if<std::string>(&found)) {
+      report(*error);
+      co_return nullptr;
+    }
+    DiscoveredFacts& discovered = std::get<DiscoveredFacts>(found);
+    for (const std::string& note : discovered.notes) report(note);
+    co_return &facts_.insert_or_assign(namespaceName, std::move(discovered.facts)).first->second;
+  }
+
+  /// Adds the live objects of planned children that are missing in `observed`, because their kind is not
+  /// listed or because they lack the labels by which the lists are restricted. Returns the exit status.
+  Task<int> addMissing(const std::vector<view::OwnedChildren>& plan, LoadedObjects& observed) {
+    std::map<k8s::ObjectKey, const json::Value*> known;
+    for (const json::Value* object : observed.pointers) known.emplace(k8s::keyOf(*object), object);
+    for (const view::OwnedChildren& owned : plan) {
+      for (const render::Child& child : owned.children.items) {
+        if (known.contains(child.key)) continue;
+        const std::optional<kube::Resource> resource = childResource(child.key);
+        if (!resource) co_return fail(fmt::format("{}: the kind is not known", k8s::toText(child.key)));
+        auto got = co_await client_.get(*resource, child.key.namespaceName, child.key.name);
+        if (const auto* error = std::get_if<ApiError>(&got)) {
+          if (error->reason == kube::Reason::NotFound) continue;
+          co_return fail(fmt::format("{}: {}", k8s::toText(child.key), error->message));
+        }
+        observed.documents.push_back(std::move(std::get<json::Document>(got)));
+        observed.pointers.push_back(&observed.documents.back());
+      }
+    }
+    co_return kSame;
+  }
+
+  runtime::EventLoop& loop_;
+  kube::Client& client_;
+  const config::OperatorConfig& config_;
+  model::ComponentDefaults defaults_;
+  view::Style style_;
+  std::map<std::string, render::Facts, std::less<>> facts_;
+};
+
+Task<void> compareAll(DiffCommand& command, std::vector<text::Manifest>& manifests, int& status) {
+  for (text::Manifest& manifest : manifests) {
+    const std::optional<kube::Resource> resource = resourceOf(manifest.object);
+    if (!resource) continue;
+    const int one = co_await command.compare(manifest.object, *resource);
+    status = std::max(status, one);
+  }
+}
+
+/// Sets the namespaces of the objects. Returns the exit status.
+int prepare(std::vector<text::Manifest>& manifests, const DiffOptions& options,
+            const std::string& namespaceName) {
+  bool any = false;
+  for (text::Manifest& manifest : manifests) {
+    const std::string what = fmt::format("{}: {} {}", manifest.file, manifest.kind(), manifest.name());
+    if (!resourceOf(manifest.object)) {
+      report(what + ": skipped, because it is no DynamoGraphDeployment or DynamoComponentDeployment of " +
+             std::string{api::kV1alpha1});
+      continue;
+    }
+    any = true;
+    if (manifest.name().empty()) return fail(what + ": metadata.name is required");
+    k8s::ensureNamespace(manifest.object, namespaceName, manifest.object.GetAllocator());
+    if (!options.namespaceName.empty() && namespaceOf(manifest.object) != options.namespaceName) {
+      return fail(fmt::format("{}: metadata.namespace is {}, but --namespace is {}", what,
+                              namespaceOf(manifest.object), options.namespaceName));
+    }
+  }
+  return any ? kSame : fail("there is nothing to compare");
+}
+
+}  // namespace
+
+int runDiff(const DiffOptions& options) {
+  log::configure({log::Level::Error, log::Format::Text});
+  const std::optional<config::OperatorConfig> config = config::loadForCommand(options.configFile, std::cerr);
+  if (!config) return kFailed;
+  text::Manifests manifests = text::readManifests(options.files);
+  for (const std::string& error : manifests.errors) report(error);
+  if (!manifests.errors.empty()) return kFailed;
+  runtime::EventLoop loop;
+  kube::ClientOptions client;
+  client.fieldManager = k8s::kClientSideApply;
+  auto made = makeCluster(loop, options.cluster, nullptr, client);
+  if (const auto* error = std::get_if<std::string>(&made)) return fail(*error);
+  Cluster& cluster = std::get<Cluster>(made);
+  const std::string namespaceName =
+      options.namespaceName.empty() ? cluster.namespaceName : options.namespaceName;
+  int status = prepare(manifests.objects, options, namespaceName);
+  if (status != kSame) return status;
+  DiffCommand command{loop, *cluster.client, *config, styleFor(options.color)};
+  loop.spawn(compareAll(command, manifests.objects, status));
+  loop.run();
+  return std::cout.flush() ? status : fail("cannot write to standard output");
+}
+
+}  // namespace dynamo::controller

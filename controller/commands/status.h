@@ -1,0 +1,31 @@
+#pragma once
+// `dynamo-controller status`: shows graphs and their objects.
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "controller/kube/rest_config.h"
+
+namespace dynamo::controller {
+
+struct StatusOptions {
+  std::string name;           ///< name of the DynamoGraphDeployment; empty: one line for each graph
+  std::string namespaceName;  ///< empty: that of the kubeconfig context
+  bool allNamespaces = false;
+  bool watch = false;
+  std::string timeout;  ///< a duration in Go syntax, only with `watch`; empty: no timeout
+  kube::RestConfigFlags cluster;
+  std::string output = "text";  ///< or "json"
+  std::string color = "auto";   ///< "always", "never"
+};
+
+/// Prints the status. With `watch`, prints it again whenever it changes, until a signal arrives. With
+/// `timeout`, the watch also ends when all shown graphs are ready or the time has passed.
+///
+/// Returns the exit status: 0 if all shown graphs are ready; 1 if a graph is not ready or no graph was found;
+/// 2 for usage errors and if the cluster cannot be read. Without a timeout, a watch that a signal ends
+/// returns 0.
+int runStatus(const StatusOptions& options);
+
+}  // namespace dynamo::controller

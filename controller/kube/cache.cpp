@@ -1,0 +1,209 @@
+#include "controller/kube/cache.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "common/json/value.h"
+
+namespace dynamo::kube {
+namespace {
+
+using json::Value;
+
+const Value* metadataOf(const Value& object) {
+  return json::find(object, "metadata");
+}
+std::string_view uidOf(const Value& object) {
+  return json::findText(metadataOf(object), "uid");
+}
+std::string_view versionOf(const Value& object) {
+  return json::findText(metadataOf(object), "resourceVersion");
+}
+
+bool isNumber(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+}  // namespace
+
+/// The objects of one reflector.
+struct Cache::Listing {
+  /// Records that all changes up to this version have been reported.
+  void reachedVersion(std::string_view resourceVersion) {
+    if (reached.empty() || isOlder(reached, resourceVersion)) reached = resourceVersion;
+  }
+
+  std::string apiVersion;
+  std::string kind;
+  std::string namespaceName;
+  LabelSelector selector;
+  bool listing = false;           ///< a list is in progress
+  std::set<k8s::ObjectKey> seen;  ///< the objects in the current list
+  std::string reached;
+};
+
+bool isOlder(std::string_view a, std::string_view b) {
+  if (!isNumber(a) || !isNumber(b)) return false;
+  a.remove_prefix(std::min(a.find_first_not_of('0'), a.size()));
+  b.remove_prefix(std::min(b.find_first_not_of('0'), b.size()));
+  return a.size() != b.size() ? a.size() < b.size() : a < b;
+}
+
+Sink Cache::sinkFor(const Resource& resource, std::string namespaceName, LabelSelector selector) {
+  auto listing = std::make_shared<Listing>();
+  listing->apiVersion = apiVersionOf(resource);
+  listing->kind = resource.kind;
+  listing->namespaceName = std::move(namespaceName);
+  listing->selector = std::move(selector);
+  listings_.push_back(listing);
+  Sink sink;
+  sink.listBegins = [listing] {
+    listing->seen.clear();
+    listing->listing = true;
+  };
+  sink.present = [this, listing](const Value& object) {
+    listing->seen.insert(k8s::keyOf(object));
+    // The objects in a list are not ordered by resourceVersion.
+    if (!listing->listing) listing->reachedVersion(versionOf(object));
+    present(object, {});
+  };
+  sink.deleted = [this, listing](const Value& object) {
+    const k8s::ObjectKey key = k8s::keyOf(object);
+    listing->seen.erase(key);
+    listing->reachedVersion(versionOf(object));
+    remove(key, uidOf(object), {});
+  };
+  sink.listEnds = [this, listing](std::string_view resourceVersion) {
+    removeUnlisted(*listing, resourceVersion);
+    listing->seen.clear();
+    listing->listing = false;
+    listing->reachedVersion(resourceVersion);
+  };
+  return sink;
+}
+
+void Cache::present(const Value& object, std::string_view writer) {
+  const k8s::ObjectKey key = k8s::keyOf(object);
+  const auto gone = gone_.find(key);
+  if (gone != gone_.end()) {
+    if (gone->second == uidOf(object)) return;
+    gone_.erase(gone);  // a new object with the same name
+  }
+  std::optional<Cached> before = find(key);
+  if (before && isOlder(versionOf(object), versionOf(before->object))) return;
+  using Stored = k8s::ObjectStore::Change;
+  const Stored stored = store_.put(object);
+  if (stored == Stored::Same || stored == Stored::UnknownKind) return;
+  const std::optional<Cached> now = find(key);
+  Change change;
+  change.kind = before ? Change::Kind::Changed : Change::Kind::Added;
+  change.key = key;
+  change.before = before ? &before->object : nullptr;
+  change.now = now ? &now->object : nullptr;
+  change.writer = writer;
+  notify(change);
+}
+
+void Cache::remove(const k8s::ObjectKey& key, std::string_view uid, std::string_view writer) {
+  const auto gone = gone_.find(key);
+  if (writer.empty() && gone != gone_.end() && gone->second == uid) gone_.erase(gone);
+  const std::optional<Cached> before = find(key);
+  // An object that was replaced by a new object with the same name is ignored.
+  if (!before || (!uid.empty() && uidOf(before->object) != uid)) return;
+  store_.remove(key);
+  Change change;
+  change.kind = Change::Kind::Deleted;
+  change.key = key;
+  change.before = &before->object;
+  change.writer = writer;
+  notify(change);
+}
+
+void Cache::removeUnlisted(const Listing& listing, std::string_view resourceVersion) {
+  for (const k8s::ObjectKey& key : keysOfKind(listing.apiVersion, listing.kind)) {
+    if (listing.seen.contains(key)) continue;
+    if (!listing.namespaceName.empty() && key.namespaceName != listing.namespaceName) continue;
+    const std::optional<Cached> stored = find(key);
+    if (!stored || !listing.selector.matches(stored->object)) continue;
+    // This process wrote the object after the list was made.
+    if (isOlder(resourceVersion, versionOf(stored->object))) continue;
+    remove(key, {}, {});
+  }
+  // The list is newer than the deletions that no watch has reported.
+  std::erase_if(gone_, [&](const auto& each) {
+    return each.first.kind == listing.kind && !listing.seen.contains(each.first);
+  });
+}
+
+void Cache::wrote(const Value& answer, std::string_view writer) {
+  if (!answer.IsObject() || metadataOf(answer) == nullptr) return;
+  if (!contains(k8s::keyOf(answer)) && isSuperseded(answer)) return;
+  present(answer, writer);
+}
+
+bool Cache::isSuperseded(const Value& answer) const {
+  const k8s::ObjectKey key = k8s::keyOf(answer);
+  const std::string_view apiVersion = json::findText(&answer, "apiVersion");
+  return std::any_of(listings_.begin(), listings_.end(), [&](const auto& each) {
+    return each->kind == key.kind && each->apiVersion == apiVersion &&
+           (each->namespaceName.empty() || each->namespaceName == key.namespaceName) &&
+           isNumber(each->reached) && !isOlder(each->reached, versionOf(answer)) &&
+           each->selector.matches(answer);
+  });
+}
+
+void Cache::deleted(const k8s::ObjectKey& key, std::string_view uid, std::string_view writer) {
+  if (uid.empty()) return;
+  const std::optional<Cached> stored = find(key);
+  // If a watch has already reported the deletion, no further event will remove an entry from gone_.
+  if (!stored || uidOf(stored->object) != uid) return;
+  gone_.insert_or_assign(key, std::string{uid});
+  remove(key, uid, writer);
+}
+
+void Cache::notify(const Change& change) const {
+  for (const auto& listener : listeners_) listener(change);
+}
+
+Cached Cache::cached(k8s::ObjectStore::Slot slot) const {
+  return {store_.object(slot), store_.ownedFields(slot), store_.replicasOwnedByOther(slot)};
+}
+
+std::optional<Cached> Cache::find(const k8s::ObjectKey& key) const {
+  const auto slot = store_.find(key);
+  return slot ? std::optional{cached(*slot)} : std::nullopt;
+}
+
+std::vector<Cached> Cache::ownedBy(std::string_view uid) const {
+  std::vector<Cached> found;
+  for (const auto slot : store_.ownedBy(uid)) found.push_back(cached(slot));
+  return found;
+}
+
+std::vector<Cached> Cache::labelled(std::string_view namespaceName, std::string_view key,
+                                    std::string_view value) const {
+  std::vector<Cached> found;
+  for (const auto slot : store_.labelled(namespaceName, key, value)) found.push_back(cached(slot));
+  return found;
+}
+
+std::vector<k8s::ObjectKey> Cache::keysOfKind(std::string_view apiVersion, std::string_view kind) const {
+  std::vector<k8s::ObjectKey> keys;
+  for (const auto slot : store_.ofKind(apiVersion, kind)) keys.push_back(store_.key(slot));
+  return keys;
+}
+
+std::vector<k8s::ObjectKey> Cache::keysOwnedBy(std::string_view uid) const {
+  std::vector<k8s::ObjectKey> keys;
+  for (const auto slot : store_.ownedBy(uid)) keys.push_back(store_.key(slot));
+  return keys;
+}
+
+std::vector<k8s::ObjectKey> Cache::keysLabelled(std::string_view namespaceName, std::string_view key,
+                                                std::string_view value) const {
+  std::vector<k8s::ObjectKey> keys;
+  for (const auto slot : store_.labelled(namespaceName, key, value)) keys.push_back(store_.key(slot));
+  return keys;
+}
+
+}  // namespace dynamo::kube

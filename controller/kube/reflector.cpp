@@ -1,0 +1,142 @@
+#include "controller/kube/reflector.h"
+
+#include "common/observability/log.h"
+
+namespace dynamo::kube {
+namespace {
+
+constexpr log::Logger kLog{"watch"};
+
+using runtime::Deadline;
+using runtime::Task;
+
+/// Adds apiVersion and kind, which the items in a list of a built-in resource lack.
+void ensureType(json::Value& object, const Resource& resource, json::Allocator& allocator) {
+  if (json::find(object, "kind") == nullptr)
+    json::set(object, "kind", json::string(resource.kind, allocator), allocator);
+  if (json::find(object, "apiVersion") == nullptr)
+    json::set(object, "apiVersion", json::string(apiVersionOf(resource), allocator), allocator);
+}
+
+Task<Result<Lines>> openWatch(Client& client, Resource resource, std::string namespaceName,
+                              WatchOptions options) {
+  auto opened = co_await client.watch(resource, namespaceName, options);
+  if (auto* error = std::get_if<ApiError>(&opened)) co_return std::move(*error);
+  std::shared_ptr<WatchStream> stream = std::move(std::get<std::unique_ptr<WatchStream>>(opened));
+  Lines lines = [stream](Deadline deadline) { return stream->next(deadline); };
+  co_return lines;
+}
+
+}  // namespace
+
+ListWatch listWatchOf(Client& client, const Resource& resource, const std::string& namespaceName) {
+  ListWatch source;
+  source.list = [&client, resource, namespaceName](const ListOptions& options) {
+    return client.list(resource, namespaceName, options);
+  };
+  source.watch = [&client, resource, namespaceName](WatchOptions options) {
+    return openWatch(client, resource, namespaceName, std::move(options));
+  };
+  return source;
+}
+
+Reflector::Reflector(runtime::EventLoop& loop, Resource resource, WatchedSet set, ListWatch source, Sink sink,
+                     Random random)
+    : loop_(loop),
+      resource_(std::move(resource)),
+      source_(std::move(source)),
+      sink_(std::move(sink)),
+      watcher_(std::move(set), std::move(random)) {}
+
+Task<void> Reflector::run() {
+  while (!stopped_ && !loop_.stopping()) {
+    Watcher::Action action = watcher_.next();
+    if (auto* sleep = std::get_if<Watcher::Sleep>(&action)) {
+      const Deadline until = std::chrono::steady_clock::now() + sleep->time;
+      co_await loop_.sleepUntil(until);
+    } else if (auto* page = std::get_if<Watcher::List>(&action)) {
+      co_await list(std::move(*page));
+    } else {
+      co_await watch(std::move(std::get<Watcher::Watch>(action)));
+    }
+  }
+}
+
+Task<void> Reflector::list(Watcher::List action) {
+  auto answer = co_await source_.list(std::move(action.options));
+  if (stopped_) co_return;
+  if (auto* error = std::get_if<ApiError>(&answer)) {
+    fail("list", *error);
+    watcher_.listFailed(*error);
+    co_return;
+  }
+  auto decoded = decodeList(std::move(std::get<json::Document>(answer)));
+  if (auto* error = std::get_if<ApiError>(&decoded)) {
+    fail("list", *error);
+    watcher_.listFailed(*error);
+    co_return;
+  }
+  problem_.clear();
+  ListPage& page = std::get<ListPage>(decoded);
+  if (action.first) sink_.listBegins();
+  if (json::Value* items = json::find(page.list, "items"); items != nullptr && items->IsArray()) {
+    for (json::Value& item : items->GetArray()) {
+      ensureType(item, resource_, page.list.GetAllocator());
+      sink_.present(item);
+    }
+  }
+  if (watcher_.listed(page)) sink_.listEnds(watcher_.resourceVersion());
+}
+
+Task<void> Reflector::watch(Watcher::Watch action) {
+  const Deadline dead = std::chrono::steady_clock::now() + action.idle;
+  auto opened = co_await source_.watch(std::move(action.options));
+  if (auto* error = std::get_if<ApiError>(&opened)) {
+    fail("watch", *error);
+    watcher_.watchFailed(*error);
+    co_return;
+  }
+  problem_.clear();
+  watcher_.watchOpened();
+  Lines lines = std::move(std::get<Lines>(opened));
+  while (!stopped_) {
+    auto line = co_await lines(dead);
+    if (stopped_) co_return;
+    if (auto* error = std::get_if<ApiError>(&line)) {
+      fail("watch", *error);
+      watcher_.watchFailed(*error);
+      co_return;
+    }
+    const auto& text = std::get<std::optional<std::string>>(line);
+    if (!text) {
+      watcher_.watchEnded();
+      co_return;
+    }
+    auto decoded = decodeEvent(*text);
+    if (auto* error = std::get_if<ApiError>(&decoded)) {
+      fail("watch", *error);
+      watcher_.watchFailed(*error);
+      co_return;
+    }
+    const WatchEvent& event = std::get<WatchEvent>(decoded);
+    if (!watcher_.received(event)) continue;
+    if (event.type == EventType::Deleted) {
+      sink_.deleted(event.object());
+    } else {
+      sink_.present(event.object());
+    }
+  }
+}
+
+void Reflector::fail(std::string_view what, const ApiError& error) {
+  problem_ = error.message;
+  // An expired resourceVersion is part of the protocol, and a stopping loop cancels all requests: neither is
+  // logged.
+  if (error.reason == Reason::Gone || loop_.stopping()) return;
+  kLog.warn("request failed", {{"verb", what},
+                               {"resource", resource_.plural},
+                               {"reason", nameOf(error.reason)},
+                               {"error", error.message}});
+}
+
+}  // namespace dynamo::kube

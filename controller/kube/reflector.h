@@ -1,0 +1,66 @@
+#pragma once
+// Runs a list and watch against an API server and passes the objects to a sink.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/runtime/event_loop.h"
+#include "controller/kube/client.h"
+#include "controller/kube/watcher.h"
+
+namespace dynamo::kube {
+
+/// Returns the next line of a watch. Only one call may be in progress.
+using Lines = std::function<runtime::Task<Result<std::optional<std::string>>>(runtime::Deadline)>;
+
+/// The requests of a reflector.
+struct ListWatch {
+  std::function<runtime::Task<Result<json::Document>>(ListOptions)> list;
+  std::function<runtime::Task<Result<Lines>>(WatchOptions)> watch;
+};
+
+/// Returns the requests of a client, which must outlive the calls.
+ListWatch listWatchOf(Client& client, const Resource& resource, const std::string& namespaceName);
+
+/// The functions that receive the objects. They are called on the thread of the loop and must not throw.
+struct Sink {
+  std::function<void()> listBegins;                 ///< starts a list, which replaces the known objects
+  std::function<void(const json::Value&)> present;  ///< the current object, with apiVersion and kind
+  std::function<void(const json::Value&)> deleted;  ///< the last state of a deleted object
+  /// Ends a list. The argument is the resourceVersion of the list.
+  std::function<void(std::string_view)> listEnds;
+};
+
+/// Not thread-safe. The event loop and everything that `source` and `sink` refer to must outlive the
+/// reflector.
+class Reflector {
+ public:
+  Reflector(runtime::EventLoop& loop, Resource resource, WatchedSet set, ListWatch source, Sink sink,
+            Random random = systemRandom());
+
+  /// Runs until the loop stops or `stop` is called.
+  runtime::Task<void> run();
+  /// Makes `run` return at its next step.
+  void stop() { stopped_ = true; }
+  bool synced() const { return watcher_.synced(); }
+  /// Returns the error of the last request, or an empty text if it succeeded.
+  const std::string& problem() const { return problem_; }
+  const Resource& resource() const { return resource_; }
+
+ private:
+  runtime::Task<void> list(Watcher::List action);
+  runtime::Task<void> watch(Watcher::Watch action);
+  void fail(std::string_view what, const ApiError& error);
+
+  runtime::EventLoop& loop_;
+  Resource resource_;
+  ListWatch source_;
+  Sink sink_;
+  Watcher watcher_;
+  std::string problem_;
+  bool stopped_ = false;
+};
+
+}  // namespace dynamo::kube

@@ -1,0 +1,87 @@
+#pragma once
+// Sends requests: credentials, kept connections, retries and the limit of concurrent requests. Internal to
+// Client.
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/runtime/client_session.h"
+#include "common/runtime/event_loop.h"
+#include "controller/kube/api_error.h"
+#include "controller/kube/client_metrics.h"
+#include "controller/kube/client_options.h"
+#include "controller/kube/connection_pool.h"
+#include "controller/kube/credentials.h"
+#include "controller/kube/rest_config.h"
+#include "controller/kube/turns.h"
+
+namespace dynamo::kube {
+
+/// Whether objects of the namespace may be written now.
+using WriteGate = std::function<bool(std::string_view namespaceName)>;
+
+struct Request {
+  Request(std::string method_, std::string path_) : method(std::move(method_)), path(std::move(path_)) {}
+
+  std::string method;
+  std::string path;  ///< with the query, without the base path
+  std::string contentType;
+  std::string body;
+  std::string namespaceName;  ///< namespace of the object; empty: cluster-scoped, or unknown
+  bool write = false;         ///< the request is subject to the write gate
+  bool repeatable = true;     ///< the request is idempotent
+  bool stream = false;        ///< the caller reads the body of the reply
+  MessagePolicy messagePolicy = MessagePolicy::Quote;
+  std::size_t maxBodyBytes = 0;
+  CallOptions call;
+};
+
+struct Answer {
+  std::string body;                              ///< the complete body; empty if the request is a stream
+  std::optional<runtime::ClientSession> stream;  ///< the connection, positioned after the response header
+};
+
+class Transport {
+ public:
+  Transport(runtime::EventLoop& loop, RestConfig config, ClientMetrics* metrics, ClientOptions options);
+
+  /// Sends the request and returns a reply with status 2xx. The task holds `at`, because it may outlive the
+  /// client.
+  static runtime::Task<Result<Answer>> send(std::shared_ptr<Transport> at, Request request);
+
+  const ClientOptions& options() const { return options_; }
+  void setWriteGate(WriteGate open) { gate_ = std::move(open); }
+  std::size_t idleConnections() const { return pool_.size(); }
+
+ private:
+  /// One request and its reply, with one retry if the server had closed the kept connection.
+  struct Exchange;
+  runtime::Task<Result<Answer>> exchange(Request request, Authentication who, runtime::Deadline deadline);
+  runtime::Task<Result<runtime::ReplyHead>> sendRequest(const Request& request, Exchange& on);
+  runtime::Task<Result<std::string>> readBody(Exchange& on, const runtime::ReplyHead& head, std::size_t max);
+  std::variant<runtime::ClientContext, ApiError> contextOf(const Authentication& who);
+  std::vector<runtime::Header> headersOf(const Request& request, const Authentication& who) const;
+  std::optional<ApiError> closedGate(const Request& request) const;
+  std::chrono::milliseconds pauseAfter(const ApiError& error);
+
+  runtime::EventLoop& loop_;
+  RestConfig config_;
+  ClientMetrics* metrics_;
+  ClientOptions options_;
+  WriteGate gate_;
+  Turns turns_;
+  ConnectionPool pool_;
+  runtime::ClientContext context_;
+  std::string trusted_;       ///< the CA certificates of context_
+  Authentication presented_;  ///< the client certificate of context_; the token is not compared
+  bool untrusted_ = false;    ///< a server certificate was rejected since the last read of the CA file
+  std::minstd_rand random_{std::random_device{}()};
+};
+
+}  // namespace dynamo::kube

@@ -1,0 +1,92 @@
+#include "controller/kube/watcher.h"
+
+#include <algorithm>
+
+namespace dynamo::kube {
+
+Watcher::Watcher(WatchedSet set, Random random)
+    : set_(std::move(set)), random_(random), backoff_(BackoffOptions{}, std::move(random)) {}
+
+Watcher::Action Watcher::next() {
+  if (sleep_) {
+    sleep_ = false;
+    const auto delay = std::max(backoff_.next(), atLeast_);
+    atLeast_ = std::chrono::milliseconds{0};
+    return Sleep{delay};
+  }
+  if (state_ == State::Watching) {
+    Watch watch;
+    watch.options.labelSelector = set_.labelSelector;
+    watch.options.fieldSelector = set_.fieldSelector;
+    watch.options.resourceVersion = resourceVersion_;
+    const double spread = random_() * static_cast<double>((kMaxWatchTime - kMinWatchTime).count());
+    watch.options.timeout = kMinWatchTime + std::chrono::seconds{static_cast<long long>(spread)};
+    watch.idle = watch.options.timeout + kWatchGrace;
+    return watch;
+  }
+  List list;
+  list.first = state_ == State::Listing;
+  list.options.labelSelector = set_.labelSelector;
+  list.options.fieldSelector = set_.fieldSelector;
+  list.options.limit = kPageLimit;
+  list.options.continueToken = continueToken_;
+  return list;
+}
+
+void Watcher::restart() {
+  state_ = State::Listing;
+  continueToken_.clear();
+}
+
+bool Watcher::listed(const ListPage& page) {
+  backoff_.reset();
+  continueToken_ = page.continueToken();
+  if (!continueToken_.empty()) {
+    state_ = State::Paging;
+    return false;
+  }
+  resourceVersion_ = page.resourceVersion();
+  state_ = State::Watching;
+  synced_ = true;
+  return true;
+}
+
+void Watcher::listFailed(const ApiError& error) {
+  // An expired continue token restarts the list immediately, because the server has not failed.
+  const bool expired = error.reason == Reason::Gone && state_ == State::Paging;
+  // After any other failure the page is requested again. The previous pages stay valid as long as the token.
+  if (error.reason == Reason::Gone) restart();
+  if (expired) return;
+  sleep_ = true;
+  if (error.retryAfter) atLeast_ = *error.retryAfter;
+}
+
+void Watcher::watchOpened() {
+  sawEvent_ = false;
+}
+
+void Watcher::watchFailed(const ApiError& error) {
+  if (error.reason == Reason::Gone) {
+    restart();
+    // The first relist is immediate. Further 410 replies lead to a delay.
+    sleep_ = emptyWatches_++ > 0;
+    return;
+  }
+  sleep_ = true;
+  if (error.retryAfter) atLeast_ = *error.retryAfter;
+}
+
+void Watcher::watchEnded() {
+  // A delay limits the requests to a server that ends every watch immediately.
+  sleep_ = !sawEvent_ && emptyWatches_++ > 0;
+}
+
+bool Watcher::received(const WatchEvent& event) {
+  sawEvent_ = true;
+  emptyWatches_ = 0;
+  backoff_.reset();
+  if (const std::string_view version = event.resourceVersion(); !version.empty()) resourceVersion_ = version;
+  return event.type != EventType::Bookmark;
+}
+
+}  // namespace dynamo::kube

@@ -1,0 +1,86 @@
+#pragma once
+// The protocol of list and watch as a state machine without I/O. It returns the next request and processes
+// the replies.
+
+#include <chrono>
+#include <string>
+#include <variant>
+
+#include "controller/kube/api_error.h"
+#include "controller/kube/backoff.h"
+#include "controller/kube/client_options.h"
+#include "controller/kube/decode.h"
+
+namespace dynamo::kube {
+
+/// The server ends a watch after a random time in this range, so that watches do not all restart together.
+inline constexpr std::chrono::seconds kMinWatchTime{240};
+inline constexpr std::chrono::seconds kMaxWatchTime{295};
+/// A watch that receives nothing for this time beyond its timeout is considered dead. A server sends
+/// bookmarks about once a minute and ends the watch after its timeout.
+inline constexpr std::chrono::seconds kWatchGrace{5};
+/// The maximum number of objects in a page of a list. A page is parsed as a whole, so this limits the memory.
+inline constexpr std::int64_t kPageLimit = 250;
+
+/// Selects the objects of a resource.
+struct WatchedSet {
+  std::string namespaceName;  ///< empty: all namespaces
+  std::string labelSelector;
+  std::string fieldSelector;
+};
+
+class Watcher {
+ public:
+  /// Request a page of a list.
+  struct List {
+    ListOptions options;
+    bool first = false;  ///< the first page of a new list, which replaces the known objects
+  };
+  struct Watch {
+    WatchOptions options;
+    std::chrono::seconds idle;  ///< the watch is dead after this time without an event
+  };
+  struct Sleep {
+    std::chrono::milliseconds time;
+  };
+  using Action = std::variant<List, Watch, Sleep>;
+
+  explicit Watcher(WatchedSet set, Random random);
+
+  /// Returns the next action. The functions below report its result.
+  Action next();
+
+  /// Processes a page. Returns true if it was the last page; objects that were not listed then do not exist.
+  bool listed(const ListPage& page);
+  void listFailed(const ApiError& error);
+  void watchOpened();
+  /// Reports a failed watch request, an ERROR event, or a broken stream.
+  void watchFailed(const ApiError& error);
+  /// Reports that the server ended the watch, which it does after the timeout.
+  void watchEnded();
+  /// Processes an event. Returns false for a bookmark, which contains no object.
+  bool received(const WatchEvent& event);
+
+  /// Returns true once a complete list has been received.
+  bool synced() const { return synced_; }
+  const std::string& resourceVersion() const { return resourceVersion_; }
+
+ private:
+  enum class State { Listing, Paging, Watching };
+
+  void restart();
+
+  WatchedSet set_;
+  Random random_;
+  Backoff backoff_;
+  State state_ = State::Listing;
+  std::string continueToken_;
+  std::string resourceVersion_;
+  bool synced_ = false;
+  bool sleep_ = false;
+  std::chrono::milliseconds atLeast_{0};  ///< the minimum delay that the server requested
+  unsigned emptyWatches_ = 0;             ///< number of consecutive watches that ended without an event
+  bool sawEvent_ = false;
+};
+
+}  // namespace dynamo::kube

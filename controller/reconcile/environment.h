@@ -1,0 +1,63 @@
+#pragma once
+// The objects that all reconcilers use.
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "common/config/operator_config.h"
+#include "common/lifecycle/time.h"
+#include "common/model/component_defaults.h"
+#include "common/render/context.h"
+#include "common/render/fact_index.h"
+#include "common/runtime/event_loop.h"
+#include "controller/kube/cache.h"
+#include "controller/kube/client.h"
+#include "controller/kube/event_recorder.h"
+#include "controller/reconcile/applied_contents.h"
+
+namespace dynamo::controller {
+
+class SshKeys;
+
+/// Digests of an applied child and of the live object, for a child that still differs after it was applied.
+/// The API server, a webhook or another controller changed the values. The child is not applied again until
+/// one of the digests changes; otherwise it would be written forever.
+struct Settled {
+  std::size_t applied = 0;
+  std::size_t live = 0;
+
+  bool operator==(const Settled&) const = default;
+};
+
+/// Must be used on the loop's thread. All referenced objects must outlive it.
+struct Environment {
+  runtime::EventLoop& loop;
+  kube::Client& client;
+  kube::Cache& cache;
+  kube::EventRecorder& events;
+  const config::OperatorConfig& config;
+  const model::ComponentDefaults& defaults;
+  const render::Facts& facts;
+  SshKeys& sshKeys;
+  std::function<lifecycle::Time()> now;
+  std::map<k8s::ObjectKey, Settled> settled = {};
+  AppliedContents applied = {};
+
+  /// Returns the context of one rendering. The facts that the rendering looks up are added to `lookedUp`.
+  render::Context context(render::FactKeys& lookedUp) const {
+    return {config, defaults, render::FactsView{facts, &lookedUp}};
+  }
+};
+
+/// The result of a reconcile.
+struct ReconcileResult {
+  std::optional<std::chrono::milliseconds> requeueAfter;
+  bool retry = false;         ///< the reconcile failed: requeue with back-off
+  std::string error = {};     ///< the error message; empty if it succeeded
+  render::FactKeys lookedUp;  ///< facts whose change requires another reconcile
+};
+
+}  // namespace dynamo::controller

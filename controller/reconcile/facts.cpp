@@ -1,0 +1,161 @@
+#include "controller/reconcile/facts.h"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <optional>
+
+#include "common/json/parse.h"
+#include "common/k8s/object_key.h"
+#include "common/lifecycle/object.h"
+#include "common/render/facts.h"
+#include "common/render/pull_secrets.h"
+#include "controller/kube/exec_credential.h"
+
+namespace dynamo::controller {
+namespace {
+
+using json::Value;
+using render::Api;
+using render::FactKeys;
+using render::FactKind;
+using Name = std::pair<std::string, std::string>;
+
+Name nameOf(const Value& object) {
+  const Value* metadata = lifecycle::metadataOf(object);
+  return {std::string{json::findText(metadata, "namespace")}, std::string{json::findText(metadata, "name")}};
+}
+
+/// Returns a sink that also reports the objects that a new list no longer contains.
+kube::Sink sinkOf(std::function<void(const Value&)> present, const std::function<void(const Name&)>& absent,
+                  std::function<std::set<Name>()> known) {
+  auto listed = std::make_shared<std::set<Name>>();
+  kube::Sink sink;
+  sink.listBegins = [listed] { listed->clear(); };
+  sink.present = [listed, present = std::move(present)](const Value& object) {
+    listed->insert(nameOf(object));
+    present(object);
+  };
+  sink.deleted = [listed, absent](const Value& object) {
+    listed->erase(nameOf(object));
+    absent(nameOf(object));
+  };
+  sink.listEnds = [listed, absent, known = std::move(known)](std::string_view) {
+    for (const Name& name : known()) {
+      if (!listed->contains(name)) absent(name);
+    }
+    listed->clear();
+  };
+  return sink;
+}
+
+}  // namespace
+
+std::set<std::string> registriesOf(const Value& secret) {
+  std::set<std::string> registries;
+  const auto text = kube::decodeBase64(json::findText(json::find(&secret, "data"), ".dockerconfigjson"));
+  json::Document config;
+  if (!text || json::parse(*text, config)) return registries;
+  const Value* auths = json::findObject(&config, "auths");
+  if (auths == nullptr) return registries;
+  for (const auto& entry : auths->GetObject())
+    registries.insert(render::registryOfAuth(json::text(entry.name)));
+  return registries;
+}
+
+bool isServed(Api api, const kube::ApiGroups& groups) {
+  const auto has = [&](std::string_view group) { return groups.find(group) != nullptr; };
+  switch (api) {
+    case Api::Grove:
+      return has("grove.io");
+    case Api::LeaderWorkerSet:
+      return has("leaderworkerset.x-k8s.io") && has("scheduling.volcano.sh");
+    case Api::KaiScheduler:
+      return has("scheduling.run.ai");
+    case Api::InferencePool:
+      return has("inference.networking.k8s.io");
+  }
+  return false;
+}
+
+kube::Sink ClusterFacts::pullSecretSink() {
+  return sinkOf([this](const Value& secret) { setSecret(nameOf(secret), registriesOf(secret)); },
+                [this](const Name& name) { setSecret(name, {}); },
+                [this] {
+                  std::set<Name> names;
+                  for (const auto& [name, registries] : secrets_) names.insert(name);
+                  return names;
+                });
+}
+
+kube::Sink ClusterFacts::componentAccountSink() {
+  return sinkOf([this](const Value& account) { setAccount(nameOf(account), true); },
+                [this](const Name& name) { setAccount(name, false); }, [this] { return accounts_; });
+}
+
+void ClusterFacts::setSecret(const Name& name, std::set<std::string> registries) {
+  std::set<std::string>& stored = secrets_[name];
+  FactKeys changed;
+  std::set<std::string> differing;
+  std::set_symmetric_difference(stored.begin(), stored.end(), registries.begin(), registries.end(),
+                                std::inserter(differing, differing.end()));
+  for (const std::string& registry : differing) changed.insert({FactKind::PullSecrets, name.first, registry});
+  if (!changed.empty()) {
+    facts_.removePullSecret(name.first, name.second);
+    for (const std::string& registry : registries) facts_.addPullSecrets(name.first, registry, {name.second});
+  }
+  stored = std::move(registries);
+  if (stored.empty()) secrets_.erase(name);
+  tell(changed);
+}
+
+void ClusterFacts::setAccount(const Name& name, bool present) {
+  const std::string before{facts_.componentAccount(name.first)};
+  if (present) {
+    if (!accounts_.insert(name).second) return;
+    facts_.addComponentAccount(name.first, name.second);
+  } else {
+    if (accounts_.erase(name) == 0) return;
+    facts_.removeComponentAccount(name.first, name.second);
+  }
+  if (facts_.componentAccount(name.first) != before) tell({{FactKind::ComponentAccount, name.first, ""}});
+}
+
+void ClusterFacts::checkpointChanged(const kube::Change& change) {
+  std::optional<render::CheckpointFact> before;
+  if (const auto* stored = facts_.checkpointNamed(change.key.namespaceName, change.key.name))
+    before = *stored;
+  std::optional<render::CheckpointFact> after;
+  if (change.now != nullptr) after = render::checkpointFact(*change.now);
+  if (before == after) return;
+  FactKeys changed = {{FactKind::CheckpointByName, change.key.namespaceName, change.key.name}};
+  for (const auto& fact : {before, after}) {
+    if (fact && !fact->labelHash.empty())
+      changed.insert({FactKind::CheckpointByHash, change.key.namespaceName, fact->labelHash});
+  }
+  if (after) {
+    facts_.setCheckpoint(*after);
+  } else {
+    facts_.removeCheckpoint(change.key.namespaceName, change.key.name);
+  }
+  tell(changed);
+}
+
+void ClusterFacts::discovered(const kube::ApiGroups& groups) {
+  FactKeys changed;
+  for (std::size_t i = 0; i < render::kApiNames.size(); ++i) {
+    const auto api = static_cast<Api>(i);
+    const bool present = isServed(api, groups);
+    if (facts_.discovered() && facts_.api(api) == present) continue;
+    facts_.setApi(api, present);
+    changed.insert({FactKind::Api, "", std::string{render::nameOf(api)}});
+  }
+  facts_.setDiscovered();
+  tell(changed);
+}
+
+void ClusterFacts::tell(const FactKeys& keys) const {
+  if (listener_ && !keys.empty()) listener_(keys);
+}
+
+}  // namespace dynamo::controller

@@ -1,0 +1,56 @@
+#pragma once
+// The facts of the cluster (common/render/fact_index.h). Watches and discovery keep them up to date.
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "common/json/value.h"
+#include "common/render/fact_index.h"
+#include "controller/kube/cache.h"
+#include "controller/kube/discovery.h"
+#include "controller/kube/reflector.h"
+
+namespace dynamo::controller {
+
+/// Returns the registries of a Secret of type kubernetes.io/dockerconfigjson, or an empty set if its data is
+/// malformed.
+std::set<std::string> registriesOf(const json::Value& secret);
+
+/// Returns true if the API server serves all groups of an API.
+bool isServed(render::Api api, const kube::ApiGroups& groups);
+
+/// Must be used on the loop's thread.
+class ClusterFacts {
+ public:
+  const render::Facts& facts() const { return facts_; }
+
+  /// Returns a sink for Secrets of type kubernetes.io/dockerconfigjson. Only the names of registries are
+  /// stored.
+  kube::Sink pullSecretSink();
+  /// Returns a sink for ServiceAccounts with the label nvidia.com/dynamo-component-pod.
+  kube::Sink componentAccountSink();
+  /// Updates the facts after a change of a DynamoCheckpoint.
+  void checkpointChanged(const kube::Change& change);
+  /// Updates the facts after a discovery.
+  void discovered(const kube::ApiGroups& groups);
+
+  /// Sets the listener that is called with the keys of changed facts.
+  void onChange(std::function<void(const render::FactKeys&)> listener) { listener_ = std::move(listener); }
+
+ private:
+  using Name = std::pair<std::string, std::string>;  ///< namespace, name
+
+  void setSecret(const Name& name, std::set<std::string> registries);
+  void setAccount(const Name& name, bool present);
+  void tell(const render::FactKeys& keys) const;
+
+  render::Facts facts_;
+  std::map<Name, std::set<std::string>> secrets_;
+  std::set<Name> accounts_;
+  std::function<void(const render::FactKeys&)> listener_;
+};
+
+}  // namespace dynamo::controller

@@ -1,0 +1,47 @@
+#include "common/api/kinds.h"
+#include "common/lifecycle/deletion.h"
+#include "common/lifecycle/reconcile.h"
+#include "controller/reconcile/apply.h"
+#include "controller/reconcile/observed.h"
+#include "controller/reconcile/outcome.h"
+#include "controller/reconcile/owner.h"
+#include "controller/reconcile/reconcilers.h"
+#include "controller/reconcile/result.h"
+#include "controller/reconcile/ssh_key.h"
+
+namespace dynamo::controller {
+
+runtime::Task<ReconcileResult> reconcileGraph(Environment& environment, k8s::ObjectKey key) {
+  const Writer writer{std::string{api::kDynamoGraphDeployment}, "dynamographdeployment"};
+  std::optional<kube::Cached> cached = environment.cache.find(key);
+  if (!cached) co_return ReconcileResult{};
+  const json::Document graph = std::move(cached->object);
+  json::Document memory;
+  render::FactKeys lookedUp;
+
+  if (const auto deletion = lifecycle::deletionOutcome(graph, memory.GetAllocator())) {
+    const auto failure = co_await carryOut(environment, graph, *deletion, writer);
+    co_return resultOf(*deletion, failure, {});
+  }
+  const render::Context context = environment.context(lookedUp);
+  Observed observed = observeGraph(environment.cache, graph);
+  const lifecycle::GraphReconcile plan = lifecycle::planGraphReconcile(
+      graph, observed.values(), context, environment.now(), memory.GetAllocator());
+  std::optional<ReconcileResult> stale = co_await checkOwner(environment, graph, plan.children, observed);
+  if (stale) co_return std::move(*stale);
+  std::vector<lifecycle::Failure> failures =
+      co_await applyChildren(environment, plan.children, observed, writer.name);
+  if (needsSecret(plan.children, environment.sshKeys.name())) {
+    std::optional<lifecycle::Failure> missing = co_await environment.sshKeys.ensure(key.namespaceName);
+    if (missing) failures.push_back(std::move(*missing));
+  }
+  const lifecycle::Applied applied{observed.values(), std::move(failures)};
+  const lifecycle::Outcome outcome = lifecycle::finishGraphReconcile(
+      graph, plan, applied, context, environment.now(), memory.GetAllocator());
+  const auto failure = co_await carryOut(environment, graph, outcome, writer);
+  ReconcileResult result = resultOf(outcome, failure, std::move(lookedUp));
+  addFailures(applied.failures, result);
+  co_return result;
+}
+
+}  // namespace dynamo::controller

@@ -1,0 +1,112 @@
+#include "controller/reconcile/kinds.h"
+
+#include <algorithm>
+
+#include "common/api/dynamo.h"
+#include "common/api/kinds.h"
+
+namespace dynamo::controller {
+namespace {
+
+using kube::hasLabel;
+using kube::LabelSelector;
+using kube::lacksLabel;
+using kube::Resource;
+
+std::string text(std::string_view view) {
+  return std::string{view};
+}
+
+LabelSelector with(std::string_view label) {
+  return {{hasLabel(text(label))}};
+}
+
+Resource ours(std::string_view plural, std::string_view kind) {
+  return {text(api::kGroup), "v1alpha1", text(plural), text(kind)};
+}
+
+const std::vector<LabelSelector> kAll = {LabelSelector{}};
+
+std::vector<WatchedKind> makeKinds() {
+  const std::vector<std::string> graph = {text(api::label::kGraph)};
+  const std::vector<std::string> graphAndComponent = {text(api::label::kGraph), text(api::label::kComponent)};
+  const std::vector<LabelSelector> ofComponents = {with(api::label::kComponent)};
+  const std::vector<LabelSelector> ofGraphs = {with(api::label::kGraph)};
+  // Services of components; Services of components on Grove, which have only the discovery labels; Services
+  // of models.
+  const std::vector<LabelSelector> services = {
+      with(api::label::kComponent),
+      {{hasLabel(text(api::label::kDiscoveryEnabled)), lacksLabel(text(api::label::kComponent))}},
+      {{hasLabel(text(api::label::kBaseModelHash)), lacksLabel(text(api::label::kComponent)),
+        lacksLabel(text(api::label::kDiscoveryEnabled))}}};
+  // Pods of a DynamoComponentDeployment without a graph do not have the graph label.
+  const std::vector<LabelSelector> podsOfComponents = {
+      with(api::label::kGraph),
+      {{hasLabel(text(api::label::kComponent)), lacksLabel(text(api::label::kGraph))}}};
+  const std::vector<LabelSelector> access = {
+      {{{text(api::label::kAppManagedBy), kube::LabelRequirement::Operator::Equals, "dynamo-operator"}}}};
+  const k8s::KeptFields all;
+  k8s::KeptFields intent;  // managedFields distinguish fields of users from defaults
+  intent.managedFields = true;
+  intent.lastApplied = true;
+  const k8s::KeptFields pods{{"metadata.labels", "metadata.creationTimestamp", "spec.nodeName",
+                              "status.phase", "status.reason", "status.message", "status.conditions",
+                              "status.containerStatuses", "status.initContainerStatuses"}};
+  const k8s::KeptFields claims{{"metadata.labels", "status.phase"}};
+  return {
+      {ours("dynamographdeployments", api::kDynamoGraphDeployment), kAll, intent, {}, false},
+      {ours("dynamocomponentdeployments", api::kDynamoComponentDeployment), kAll, all, graph},
+      {ours("dynamographdeploymentscalingadapters", api::kDynamoGraphDeploymentScalingAdapter), kAll, all,
+       graph},
+      {ours("dynamocheckpoints", api::kDynamoCheckpoint), kAll, all, {}},
+      {{"apps", "v1", "deployments", "Deployment"}, ofComponents, all, {}},
+      {{"leaderworkerset.x-k8s.io", "v1", "leaderworkersets", "LeaderWorkerSet"}, ofComponents, all, {}},
+      {{"scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup"}, kAll, all, {}},
+      {{"grove.io", "v1alpha1", "podcliquesets", "PodCliqueSet"}, kAll, all, {}},
+      {{"grove.io", "v1alpha1", "podcliques", "PodClique"}, ofGraphs, all, graph, false},
+      {{"grove.io", "v1alpha1", "podcliquescalinggroups", "PodCliqueScalingGroup"}, kAll, all, graph, false},
+      {{"", "v1", "services", "Service"}, services, all, {}},
+      {{"", "v1", "configmaps", "ConfigMap"}, ofGraphs, all, {}},
+      {{"", "v1", "serviceaccounts", "ServiceAccount"}, access, all, {}},
+      {{"rbac.authorization.k8s.io", "v1", "roles", "Role"}, access, all, {}},
+      {{"rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding"}, access, all, {}},
+      {{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"}, kAll, claims, {}, false},
+      {{"networking.k8s.io", "v1", "ingresses", "Ingress"}, kAll, all, {}},
+      {{"networking.istio.io", "v1beta1", "virtualservices", "VirtualService"}, kAll, all, {}},
+      {{"autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler"}, ofGraphs, all, {}},
+      {{"inference.networking.k8s.io", "v1", "inferencepools", "InferencePool"}, ofGraphs, all, {}},
+      {{"batch", "v1", "jobs", "Job"}, {with(api::label::kCheckpointHash)}, all, {}},
+      {{"", "v1", "pods", "Pod"}, podsOfComponents, pods, graphAndComponent, false},
+  };
+}
+
+}  // namespace
+
+std::span<const WatchedKind> watchedKinds() {
+  static const std::vector<WatchedKind> kKinds = makeKinds();
+  return kKinds;
+}
+
+const WatchedKind* findWatchedKind(const k8s::ObjectKey& key) {
+  const auto kinds = watchedKinds();
+  const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const WatchedKind& each) {
+    return each.resource.kind == key.kind && each.resource.group == key.group;
+  });
+  return found == kinds.end() ? nullptr : &*found;
+}
+
+std::vector<k8s::StoredKind> storedKinds() {
+  std::vector<k8s::StoredKind> stored;
+  for (const WatchedKind& each : watchedKinds()) {
+    stored.push_back({kube::apiVersionOf(each.resource), each.resource.kind, each.kept, each.labels,
+                      each.applied ? text(kFieldManager) : std::string{}});
+  }
+  return stored;
+}
+
+bool isWatched(const WatchedKind& kind, const json::Value& object) {
+  return std::any_of(kind.selectors.begin(), kind.selectors.end(),
+                     [&](const LabelSelector& selector) { return selector.matches(object); });
+}
+
+}  // namespace dynamo::controller

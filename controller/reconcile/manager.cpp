@@ -1,0 +1,282 @@
+#include "controller/reconcile/manager.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <utility>
+#include <variant>
+
+#include "common/api/kinds.h"
+#include "common/observability/log.h"
+#include "controller/reconcile/kinds.h"
+#include "controller/reconcile/triggers.h"
+
+namespace dynamo::controller {
+namespace {
+
+using namespace std::chrono_literals;
+using runtime::Task;
+
+constexpr log::Logger kLog{"manager"};
+
+/// The interval between discoveries, which find CRDs that are installed later. A discovery is one request to
+/// /apis.
+constexpr std::chrono::seconds kDiscoveryInterval{10};
+constexpr std::chrono::milliseconds kSyncPoll{20};
+/// The reference fails if its caches are not in sync after this time. This process logs an error, continues
+/// to wait, and is not ready.
+constexpr std::chrono::seconds kSyncWarning{120};
+constexpr std::chrono::seconds kMetricsInterval{1};
+/// The name of the Secret in the reference's chart.
+constexpr std::string_view kDefaultSshSecret = "mpi-run-ssh-secret";
+
+runtime::Deadline after(std::chrono::milliseconds time) {
+  return std::chrono::steady_clock::now() + time;
+}
+
+lifecycle::Time wallTime() {
+  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+}
+
+const kube::Resource& secrets() {
+  static const kube::Resource kSecrets{"", "v1", "secrets", "Secret"};
+  return kSecrets;
+}
+const kube::Resource& serviceAccounts() {
+  static const kube::Resource kAccounts{"", "v1", "serviceaccounts", "ServiceAccount"};
+  return kAccounts;
+}
+
+}  // namespace
+
+Manager::Manager(runtime::EventLoop& loop, kube::Client& client, const config::OperatorConfig& config,
+                 observability::Registry& metrics, ManagerOptions options)
+    : loop_(loop),
+      client_(client),
+      config_(config),
+      options_(std::move(options)),
+      defaults_(config.defaults.get()),
+      cache_(storedKinds()),
+      events_(loop, client, &metrics),
+      mode_(loop, client, config, options_.own, &metrics),
+      sshKeys_(
+          client,
+          config.mpi.sshSecretName.empty() ? std::string{kDefaultSshSecret} : config.mpi.sshSecretName,
+          config.mpi.sshSecretNamespace.empty() ? options_.own.namespaceName : config.mpi.sshSecretNamespace),
+      watches_(loop, client, mode_.watchedNamespace()),
+      environment_{loop, client, cache_, events_, config, defaults_, facts_.facts(), sshKeys_, &wallTime},
+      stopped_(loop) {
+  const auto handles = [this](std::string_view namespaceName) {
+    return mode_.handles(namespaceName) && kube::inShard(namespaceName, options_.shard);
+  };
+  for (const Reconciler& reconciler : reconcilers())
+    loops_.push_back(std::make_unique<ReconcileLoop>(environment_, reconciler, metrics, handles));
+  addWatches();
+  cache_.onChange([this](const kube::Change& change) { changed(change); });
+  if (!options_.own.namespaceName.empty())
+    factsWriter_.emplace(loop, client, facts_.facts(), options_.own.namespaceName);
+  facts_.onChange([this](const render::FactKeys& keys) {
+    for (const auto& each : loops_) each->factsChanged(keys);
+    if (factsWriter_) factsWriter_->factsChanged();
+  });
+  mode_.onHandedBack([this](const std::string& namespaceName) { reconcileNamespace(namespaceName); });
+  mode_.onFailure([this](const std::string& reason) { fail(reason); });
+  sshKeys_.onDeleted([this](const std::string& namespaceName) { reconcileNamespace(namespaceName); });
+  if (config.leaderElection.enabled) {
+    kube::LeaseOptions lease;
+    lease.namespaceName = options_.leaseNamespace;
+    lease.name = kube::shardLeaseName(config.leaderElection.id, options_.shard);
+    lease.identity = options_.identity;
+    elector_.emplace(loop, lease, kube::leaseAccess(client, lease), &metrics);
+  }
+  client.setWriteGate([this](std::string_view namespaceName) {
+    return (!elector_ || elector_->leading()) && mode_.mayWrite(namespaceName);
+  });
+}
+
+ReconcileLoop* Manager::loopOf(std::string_view kind) {
+  const auto found =
+      std::find_if(loops_.begin(), loops_.end(), [&](const auto& each) { return each->kind() == kind; });
+  return found == loops_.end() ? nullptr : found->get();
+}
+
+void Manager::reconcileNamespace(const std::string& namespaceName) {
+  for (const auto& each : loops_) {
+    for (const k8s::ObjectKey& key : cache_.keysOfKind(api::kV1alpha1, each->kind())) {
+      if (key.namespaceName == namespaceName) each->add(key);
+    }
+  }
+}
+
+void Manager::changed(const kube::Change& change) {
+  if (change.key.kind == api::kDynamoCheckpoint) facts_.checkpointChanged(change);
+  if (change.kind == kube::Change::Kind::Deleted) {
+    environment_.settled.erase(change.key);
+    environment_.applied.forget(change.key);
+  }
+  ReconcileLoop* own = loopOf(change.key.kind);
+  if (own != nullptr && change.kind == kube::Change::Kind::Deleted) own->forget(change.key);
+  // Until the cache is complete, owners and dependents may be missing in it, so all objects are queued.
+  if (!synced_) {
+    if (own != nullptr) own->add(change.key);
+    return;
+  }
+  for (const k8s::ObjectKey& key : triggeredBy(change, cache_)) {
+    ReconcileLoop* loop = loopOf(key.kind);
+    if (loop == nullptr) continue;
+    if (key.kind == change.key.kind || change.kind == kube::Change::Kind::Deleted) {
+      loop->add(key);
+    } else {
+      loop->addForChild(key);
+    }
+  }
+}
+
+Task<std::string> Manager::run() {
+  setProblem("API discovery has not succeeded yet");
+  co_await waitForDiscovery();
+  if (std::string error = missingApi(); !error.empty() || stopping_) co_return error;
+  loop_.spawn(rediscover());
+  loop_.spawn(events_.run());
+  loop_.spawn(refreshMetrics());
+  if (std::string error = co_await mode_.start(); !error.empty() || stopping_) co_return error;
+  co_await waitForSync();
+  if (stopping_) co_return failure_;
+  // A standby is ready, because its caches are in sync.
+  setProblem("");
+  if (elector_) {
+    kLog.info("waiting for the lease",
+              {{"namespace", options_.leaseNamespace},
+               {"name", kube::shardLeaseName(config_.leaderElection.id, options_.shard)},
+               {"identity", options_.identity}});
+    if (!co_await elector_->acquire() || stopping_) co_return failure_;
+    loop_.spawn(hold());
+  }
+  kLog.info("reconciling", {{"objects", cache_.size()}});
+  for (const auto& each : loops_) each->start();
+  mode_.lead();
+  if (factsWriter_) loop_.spawn(factsWriter_->run());
+  while (!stopping_) co_await stopped_.wait();
+  co_return failure_;
+}
+
+Task<std::string> Manager::discover() {
+  auto found = co_await kube::discover(client_);
+  if (const auto* error = std::get_if<kube::ApiError>(&found))
+    co_return "API discovery failed: " + error->message;
+  const kube::ApiGroups& groups = std::get<kube::ApiGroups>(found);
+  if (groups.find(api::kGroup) == nullptr)
+    co_return "the CustomResourceDefinitions of nvidia.com are not installed";
+  // The watches start first, because reconciles that new facts trigger read the caches of these kinds.
+  const std::optional<kube::ApiError> error = co_await watches_.start(groups);
+  if (error) co_return "API discovery failed: " + error->message;
+  facts_.discovered(groups);
+  co_return "";
+}
+
+Task<void> Manager::waitForDiscovery() {
+  for (std::chrono::milliseconds pause = 500ms; !stopping_ && !loop_.stopping();
+       pause = std::min<std::chrono::milliseconds>(pause * 2, 10s)) {
+    std::string problem = co_await discover();
+    if (problem.empty() || loop_.stopping()) co_return;
+    kLog.warn("waiting for the API server", {{"reason", problem}});
+    setProblem(std::move(problem));
+    co_await loop_.sleepUntil(after(pause));
+  }
+}
+
+Task<void> Manager::rediscover() {
+  while (!stopping_ && !loop_.stopping()) {
+    co_await loop_.sleepUntil(after(kDiscoveryInterval));
+    if (stopping_ || loop_.stopping()) break;
+    const std::string problem = co_await discover();
+    if (!problem.empty() && !loop_.stopping()) kLog.warn("discovery failed", {{"reason", problem}});
+  }
+}
+
+std::string Manager::missingApi() const {
+  const auto required = [&](std::optional<bool> enabled, render::Api api, std::string_view field) {
+    if (!enabled.value_or(false) || facts_.facts().api(api).value_or(false)) return std::string{};
+    return fmt::format("orchestrators.{}.enabled is true, but the API server does not serve its API", field);
+  };
+  for (const auto& [enabled, api, field] :
+       {std::tuple{config_.orchestrators.grove.enabled, render::Api::Grove, "grove"},
+        std::tuple{config_.orchestrators.lwsEnabled, render::Api::LeaderWorkerSet, "lws"},
+        std::tuple{config_.orchestrators.kaiSchedulerEnabled, render::Api::KaiScheduler, "kaiScheduler"}}) {
+    if (std::string error = required(enabled, api, field); !error.empty()) return error;
+  }
+  return "";
+}
+
+void Manager::addWatches() {
+  for (const WatchedKind& kind : watchedKinds()) {
+    for (const kube::LabelSelector& selector : kind.selectors)
+      watches_.add(kind.resource, selector.text(), "",
+                   cache_.sinkFor(kind.resource, mode_.watchedNamespace(), selector));
+  }
+  watches_.add(secrets(), "", "type=kubernetes.io/dockerconfigjson", facts_.pullSecretSink());
+  watches_.add(secrets(), "", "metadata.name=" + sshKeys_.name(), sshKeys_.sink());
+  watches_.add(serviceAccounts(), "nvidia.com/dynamo-component-pod=true", "", facts_.componentAccountSink());
+}
+
+Task<void> Manager::waitForSync() {
+  const auto start = std::chrono::steady_clock::now();
+  bool warned = false;
+  for (std::string problem = watches_.unsynced(); !problem.empty(); problem = watches_.unsynced()) {
+    if (!warned && std::chrono::steady_clock::now() - start > kSyncWarning) {
+      kLog.error("caches are still not in sync", {{"reason", problem}});
+      warned = true;
+    }
+    setProblem(std::move(problem));
+    co_await loop_.sleepUntil(after(kSyncPoll));
+    if (stopping_ || loop_.stopping()) co_return;
+  }
+  synced_ = true;
+}
+
+Task<void> Manager::hold() {
+  co_await elector_->hold();
+  if (stopping_ || loop_.stopping() || elector_->released()) co_return;
+  // Another process may lead now, so this process must not write. A restart discards its state.
+  fail("leadership was lost");
+}
+
+void Manager::fail(const std::string& reason) {
+  if (stopping_) return;
+  failure_ = reason;
+  stopping_ = true;
+  stopped_.notify();
+}
+
+Task<void> Manager::refreshMetrics() {
+  while (!stopping_ && !loop_.stopping()) {
+    for (const auto& each : loops_) each->updateMetrics();
+    co_await loop_.sleepUntil(after(kMetricsInterval));
+  }
+}
+
+Task<void> Manager::stop() {
+  setProblem("stopping");
+  if (factsWriter_) factsWriter_->stop();
+  for (const auto& each : loops_) co_await each->stop();
+  events_.stop();
+  for (int i = 0; i < 100 && events_.queued() != 0; ++i) co_await loop_.sleepUntil(after(10ms));
+  co_await mode_.release();
+  if (elector_) co_await elector_->release();
+  stopping_ = true;
+  stopped_.notify();
+}
+
+void Manager::setProblem(std::string problem) {
+  const std::lock_guard lock{mutex_};
+  problem_ = std::move(problem);
+}
+
+std::string Manager::problem() const {
+  const std::lock_guard lock{mutex_};
+  return problem_;
+}
+
+}  // namespace dynamo::controller

@@ -1,0 +1,92 @@
+#pragma once
+// Runs the controllers: discovery, watches, leader election, then the reconcile loops.
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/config/operator_config.h"
+#include "common/model/component_defaults.h"
+#include "common/observability/metrics.h"
+#include "common/runtime/event_loop.h"
+#include "controller/kube/cache.h"
+#include "controller/kube/client.h"
+#include "controller/kube/event_recorder.h"
+#include "controller/kube/lease.h"
+#include "controller/kube/reflector.h"
+#include "controller/kube/shard.h"
+#include "controller/reconcile/environment.h"
+#include "controller/reconcile/facts.h"
+#include "controller/reconcile/facts_writer.h"
+#include "controller/reconcile/reconcile_loop.h"
+#include "controller/reconcile/ssh_key.h"
+#include "controller/reconcile/watches.h"
+#include "controller/scope/operating_mode.h"
+
+namespace dynamo::controller {
+
+struct ManagerOptions {
+  OperatorIdentity own;
+  std::string leaseNamespace;  ///< namespace of the Lease for the leader election
+  std::string identity;        ///< identity of this process in the leader election
+  kube::Shard shard;           ///< only namespaces of this shard are reconciled
+};
+
+/// All functions except `problem` must be called on the loop's thread. The loop, the client, the
+/// configuration and the registry must outlive the manager.
+class Manager {
+ public:
+  Manager(runtime::EventLoop& loop, kube::Client& client, const config::OperatorConfig& config,
+          observability::Registry& metrics, ManagerOptions options);
+
+  /// Runs until `stop` is called or leadership is lost. Returns the error, or an empty text after `stop`.
+  runtime::Task<std::string> run();
+  /// Waits for the current reconciles, writes the queued Events, releases the lease and ends `run`.
+  runtime::Task<void> stop();
+  /// Returns why the process is not ready, or an empty text if it is ready. May be called from any thread.
+  std::string problem() const;
+
+ private:
+  /// Starts watches and updates the facts. Returns an error message, or an empty text after success.
+  runtime::Task<std::string> discover();
+  runtime::Task<void> waitForDiscovery();
+  runtime::Task<void> rediscover();
+  std::string missingApi() const;
+  void addWatches();
+  runtime::Task<void> waitForSync();
+  runtime::Task<void> hold();
+  runtime::Task<void> refreshMetrics();
+  void changed(const kube::Change& change);
+  void reconcileNamespace(const std::string& namespaceName);
+  ReconcileLoop* loopOf(std::string_view kind);
+  void fail(const std::string& reason);
+  void setProblem(std::string problem);
+
+  runtime::EventLoop& loop_;
+  kube::Client& client_;
+  const config::OperatorConfig& config_;
+  ManagerOptions options_;
+  model::ComponentDefaults defaults_;
+  kube::Cache cache_;
+  ClusterFacts facts_;
+  kube::EventRecorder events_;
+  OperatingMode mode_;
+  SshKeys sshKeys_;
+  std::optional<FactsWriter> factsWriter_;
+  Watches watches_;
+  Environment environment_;
+  std::vector<std::unique_ptr<ReconcileLoop>> loops_;
+  std::optional<kube::LeaderElector> elector_;
+  runtime::Notification stopped_;
+  bool synced_ = false;
+  bool stopping_ = false;
+  std::string failure_;
+  mutable std::mutex mutex_;
+  std::string problem_ = "starting";  ///< guarded by mutex_
+};
+
+}  // namespace dynamo::controller

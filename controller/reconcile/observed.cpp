@@ -1,0 +1,86 @@
+#include "controller/reconcile/observed.h"
+
+#include <string>
+#include <utility>
+
+#include "common/api/dynamo.h"
+#include "common/lifecycle/component_status.h"
+#include "common/lifecycle/object.h"
+
+namespace dynamo::controller {
+namespace {
+
+using json::Value;
+
+void addAll(Observed& observed, std::vector<kube::Cached> objects) {
+  for (kube::Cached& object : objects) observed.put(std::move(object));
+}
+
+std::string_view namespaceOf(const Value& object) {
+  return json::findText(lifecycle::metadataOf(object), "namespace");
+}
+
+/// Returns all pods of the graph. For a deployment without a graph, returns all pods of components with its
+/// name.
+std::vector<kube::Cached> podCandidates(const kube::Cache& cache, const Value& deployment) {
+  std::string_view graph = lifecycle::labelOf(deployment, api::label::kGraph);
+  const Value* spec = lifecycle::specOf(deployment);
+  if (graph.empty()) graph = json::findText(json::findObject(spec, "labels"), api::label::kGraph);
+  if (!graph.empty()) return cache.labelled(namespaceOf(deployment), api::label::kGraph, graph);
+  std::string_view service = json::findText(spec, "serviceName");
+  if (service.empty()) service = lifecycle::nameOf(deployment);
+  return cache.labelled(namespaceOf(deployment), api::label::kComponent, service);
+}
+
+}  // namespace
+
+void Observed::put(kube::Cached object) {
+  k8s::ObjectKey key = k8s::keyOf(object.object);
+  objects_.push_back(std::move(object));
+  index_.insert_or_assign(std::move(key), &objects_.back());
+}
+
+const kube::Cached* Observed::find(const k8s::ObjectKey& key) const {
+  const auto found = index_.find(key);
+  return found == index_.end() ? nullptr : found->second;
+}
+
+std::vector<const Value*> Observed::values() const {
+  std::vector<const Value*> values;
+  values.reserve(index_.size());
+  for (const auto& [key, object] : index_) values.push_back(&object->object);
+  return values;
+}
+
+Observed observeGraph(const kube::Cache& cache, const Value& graph) {
+  Observed observed;
+  std::vector<std::string> setUids;
+  for (kube::Cached& child : cache.ownedBy(lifecycle::uidOf(graph))) {
+    if (json::findText(&child.object, "kind") == "PodCliqueSet")
+      setUids.emplace_back(lifecycle::uidOf(child.object));
+    observed.put(std::move(child));
+  }
+  // Grove creates PodCliques and scaling groups for the set.
+  for (const std::string& uid : setUids) addAll(observed, cache.ownedBy(uid));
+  addAll(observed, cache.labelled(namespaceOf(graph), api::label::kGraph, lifecycle::nameOf(graph)));
+  const Value* claims = json::find(lifecycle::specOf(graph), "pvcs");
+  if (claims == nullptr || !claims->IsArray()) return observed;
+  for (const Value& claim : claims->GetArray()) {
+    const k8s::ObjectKey key{"", "v1", "PersistentVolumeClaim", std::string{namespaceOf(graph)},
+                             std::string{json::findText(&claim, "name")}};
+    if (auto found = cache.find(key)) observed.put(std::move(*found));
+  }
+  return observed;
+}
+
+Observed observeComponent(const kube::Cache& cache, const Value& deployment) {
+  Observed observed;
+  addAll(observed, cache.ownedBy(lifecycle::uidOf(deployment)));
+  for (kube::Cached& object : podCandidates(cache, deployment)) {
+    if (json::findText(&object.object, "kind") == "Pod" && lifecycle::isPodOf(object.object, deployment))
+      observed.put(std::move(object));
+  }
+  return observed;
+}
+
+}  // namespace dynamo::controller

@@ -1,0 +1,35 @@
+#pragma once
+// The objects that one reconcile reads from the cache, and the replies to its writes.
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "common/json/value.h"
+#include "controller/kube/cache.h"
+
+namespace dynamo::controller {
+
+class Observed {
+ public:
+  /// Adds an object or replaces the object with the same key.
+  void put(kube::Cached object);
+  void remove(const k8s::ObjectKey& key) { index_.erase(key); }
+  /// Returns the object, or nullptr if it does not exist.
+  const kube::Cached* find(const k8s::ObjectKey& key) const;
+  std::vector<const json::Value*> values() const;
+
+ private:
+  std::deque<kube::Cached> objects_;  ///< includes replaced objects, because callers may refer to them
+  std::map<k8s::ObjectKey, const kube::Cached*> index_;
+};
+
+/// Returns the objects for lifecycle::planGraphReconcile: the children of the graph, the children of its
+/// PodCliqueSet, its pods, and the claims in its spec.
+Observed observeGraph(const kube::Cache& cache, const json::Value& graph);
+
+/// Returns the objects for lifecycle::finishComponentReconcile: the children of the deployment and its pods.
+Observed observeComponent(const kube::Cache& cache, const json::Value& deployment);
+
+}  // namespace dynamo::controller

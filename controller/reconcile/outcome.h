@@ -1,0 +1,25 @@
+#pragma once
+// Applies the outcome of a reconcile: writes, then the status, then Events.
+
+#include <optional>
+#include <string>
+
+#include "common/lifecycle/outcome.h"
+#include "common/runtime/task.h"
+#include "controller/reconcile/environment.h"
+
+namespace dynamo::controller {
+
+/// Identifies the writes of a reconciler.
+struct Writer {
+  std::string name;       ///< Change::writer; the kind of the reconciler
+  std::string component;  ///< the source of its Events, as in the reference
+};
+
+/// Applies `outcome` to `object`. Returns the failure of the first write that failed; the later writes, the
+/// status and the Events are then omitted. Deleting an object that does not exist succeeds. The arguments
+/// must outlive the task.
+runtime::Task<std::optional<lifecycle::Failure>> carryOut(Environment& environment, const json::Value& object,
+                                                          const lifecycle::Outcome& outcome, Writer writer);
+
+}  // namespace dynamo::controller

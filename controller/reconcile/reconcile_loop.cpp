@@ -1,0 +1,163 @@
+#include "controller/reconcile/reconcile_loop.h"
+
+#include <array>
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "common/api/kinds.h"
+#include "common/observability/log.h"
+#include "common/runtime/exception_type.h"
+
+namespace dynamo::controller {
+namespace {
+
+constexpr log::Logger kLog{"reconcile"};
+
+using render::FactKeys;
+using runtime::Task;
+
+// The buckets of the reference and of controller-runtime.
+constexpr std::array kReferenceBuckets = {.005, .01, .025, .05, .1, .25, .5, 1., 2.5, 5., 10., 30., 60.};
+constexpr std::array kRuntimeBuckets = {
+    .005, .01, .025, .05, .1,  .15, .2,  .25, .3, .35, .4, .45, .5,  .6,  .7,  .8,  .9,  1.,  1.25, 1.5,
+    1.75, 2.,  2.5,  3.,  3.5, 4.,  4.5, 5.,  6., 7.,  8., 9.,  10., 15., 20., 25., 30., 40., 50.,  60.};
+
+std::string textOf(const k8s::ObjectKey& key) {
+  return key.namespaceName + "/" + key.name;
+}
+
+}  // namespace
+
+ReconcileLoop::ReconcileLoop(Environment& environment, const Reconciler& reconciler,
+                             observability::Registry& metrics, std::function<bool(std::string_view)> handles)
+    : environment_(environment),
+      reconciler_(reconciler),
+      metrics_(metrics),
+      handles_(std::move(handles)),
+      queue_(environment.loop, std::string{reconciler.kind}, &metrics),
+      workers_(environment.loop),
+      activeWorkers_(metrics.gauge("controller_runtime_active_workers", "Workers that reconcile an object.",
+                                   {{"controller", reconciler.kind}})) {
+  metrics
+      .gauge("controller_runtime_max_concurrent_reconciles", "Workers of the controller.",
+             {{"controller", reconciler.kind}})
+      .set(static_cast<double>(kWorkers));
+}
+
+void ReconcileLoop::add(const k8s::ObjectKey& key) {
+  if (handles_(key.namespaceName)) queue_.add(textOf(key));
+}
+
+void ReconcileLoop::addForChild(const k8s::ObjectKey& key) {
+  if (handles_(key.namespaceName)) queue_.addAfter(textOf(key), kChildDelay);
+}
+
+void ReconcileLoop::factsChanged(const FactKeys& keys) {
+  for (const auto& [name, facts] : lookedUp_) {
+    if (render::intersect(*facts, keys)) queue_.add(name);
+  }
+}
+
+void ReconcileLoop::forget(const k8s::ObjectKey& key) {
+  setLookedUp(textOf(key), {});
+}
+
+void ReconcileLoop::setLookedUp(const std::string& name, FactKeys keys) {
+  const auto stored = lookedUp_.find(name);
+  if (stored != lookedUp_.end()) {
+    if (*stored->second == keys) return;
+    const auto set = factSets_.find(*stored->second);
+    if (--set->second == 0) factSets_.erase(set);
+    lookedUp_.erase(stored);
+  }
+  if (keys.empty()) return;
+  const auto set = factSets_.try_emplace(std::move(keys), 0).first;
+  ++set->second;
+  lookedUp_.emplace(name, &set->first);
+}
+
+void ReconcileLoop::start() {
+  for (std::size_t i = 0; i < kWorkers; ++i) workers_.spawn(work());
+}
+
+Task<void> ReconcileLoop::stop() {
+  queue_.shutDown();
+  co_await workers_.join();
+}
+
+Task<void> ReconcileLoop::work() {
+  while (std::optional<std::string> name = co_await queue_.next()) {
+    activeWorkers_.add(1);
+    co_await reconcile(*name);
+    activeWorkers_.add(-1);
+    queue_.done(*name);
+  }
+}
+
+Task<void> ReconcileLoop::reconcile(std::string name) {
+  const std::size_t slash = name.find('/');
+  const k8s::ObjectKey key{std::string{api::kGroup}, "v1alpha1", std::string{reconciler_.kind},
+                           name.substr(0, slash), name.substr(slash + 1)};
+  // Another operator may have taken over the namespace while the key was queued.
+  if (!handles_(key.namespaceName)) {
+    queue_.forget(name);
+    setLookedUp(name, {});
+    co_return;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  ReconcileResult result;
+  try {
+    result = co_await reconciler_.reconcile(environment_, key);
+  } catch (const std::exception&) {
+    // Only this object is retried. Other objects are not affected.
+    result = ReconcileResult{};
+    result.retry = true;
+    result.error = std::string{"unexpected "} + runtime::currentExceptionType();
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  finish(name, key, result, took.count());
+}
+
+void ReconcileLoop::finish(const std::string& name, const k8s::ObjectKey& key, const ReconcileResult& result,
+                           double seconds) {
+  setLookedUp(name, result.lookedUp);
+  std::string_view ended = result.retry ? "error" : "success";
+  if (result.retry) {
+    queue_.addRateLimited(name);
+  } else {
+    queue_.forget(name);
+    if (result.requeueAfter) {
+      queue_.addAfter(name, *result.requeueAfter);
+      ended = "requeue";
+    }
+  }
+  if (!result.error.empty()) {
+    kLog.warn(result.retry ? "reconcile failed, retrying" : "reconcile failed",
+              {{"object", k8s::toText(key)}, {"error", result.error}});
+  }
+  const std::string_view kind = reconciler_.kind;
+  metrics_
+      .histogram("dynamo_operator_reconcile_duration_seconds", "Duration of reconciles.", kReferenceBuckets,
+                 {{"resource_type", kind}, {"namespace", key.namespaceName}, {"result", ended}})
+      .observe(seconds);
+  metrics_
+      .counter("dynamo_operator_reconcile_total", "Reconciles.",
+               {{"resource_type", kind}, {"namespace", key.namespaceName}, {"result", ended}})
+      .increment();
+  metrics_
+      .histogram("controller_runtime_reconcile_time_seconds", "Duration of reconciles.", kRuntimeBuckets,
+                 {{"controller", kind}})
+      .observe(seconds);
+  metrics_
+      .counter("controller_runtime_reconcile_total", "Reconciles.",
+               {{"controller", kind}, {"result", ended == "requeue" ? "requeue_after" : ended}})
+      .increment();
+  if (result.retry)
+    metrics_
+        .counter("controller_runtime_reconcile_errors_total", "Failed reconciles.", {{"controller", kind}})
+        .increment();
+}
+
+}  // namespace dynamo::controller

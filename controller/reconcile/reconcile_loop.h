@@ -1,0 +1,72 @@
+#pragma once
+// The queue and the workers of one reconciler.
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "common/observability/metrics.h"
+#include "common/runtime/task_group.h"
+#include "controller/kube/work_queue.h"
+#include "controller/reconcile/environment.h"
+#include "controller/reconcile/reconcilers.h"
+
+namespace dynamo::controller {
+
+/// The number of concurrent reconciles of one kind. Reconciles mostly wait for the API server, which serves
+/// the requests of a client concurrently.
+inline constexpr std::size_t kWorkers = 16;
+
+/// The delay of a reconcile after a change of a child. Children change in bursts when they are created and
+/// when their pods start, and one reconcile per burst saves writes of the status.
+inline constexpr std::chrono::milliseconds kChildDelay{100};
+
+/// All functions must be called on the loop's thread. The environment must outlive the loop.
+class ReconcileLoop {
+ public:
+  /// `handles` returns whether this process manages a namespace. It is called before each reconcile.
+  ReconcileLoop(Environment& environment, const Reconciler& reconciler, observability::Registry& metrics,
+                std::function<bool(std::string_view)> handles);
+
+  std::string_view kind() const { return reconciler_.kind; }
+  void add(const k8s::ObjectKey& key);
+  /// Queues an object after a change of one of its children. The delay is kChildDelay, unless the object is
+  /// already queued for an earlier time.
+  void addForChild(const k8s::ObjectKey& key);
+  /// Queues the objects whose last reconcile looked up one of these facts.
+  void factsChanged(const render::FactKeys& keys);
+  /// Removes the data stored for a deleted object.
+  void forget(const k8s::ObjectKey& key);
+
+  /// Starts the workers.
+  void start();
+  /// Waits for the current reconciles and ends the workers.
+  runtime::Task<void> stop();
+  bool idle() const { return queue_.idle(); }
+  /// Updates the gauges that depend on the time.
+  void updateMetrics() { queue_.updateMetrics(); }
+
+ private:
+  runtime::Task<void> work();
+  runtime::Task<void> reconcile(std::string name);
+  void finish(const std::string& name, const k8s::ObjectKey& key, const ReconcileResult& result,
+              double seconds);
+  void setLookedUp(const std::string& name, render::FactKeys keys);
+
+  Environment& environment_;
+  const Reconciler& reconciler_;
+  observability::Registry& metrics_;
+  std::function<bool(std::string_view)> handles_;
+  kube::WorkQueue queue_;
+  runtime::TaskGroup workers_;
+  /// Most objects of a namespace look up the same facts, so each set is stored once, with its number of uses.
+  std::map<render::FactKeys, std::size_t> factSets_;
+  std::unordered_map<std::string, const render::FactKeys*> lookedUp_;
+  observability::Gauge activeWorkers_;
+};
+
+}  // namespace dynamo::controller

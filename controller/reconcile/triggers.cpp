@@ -1,0 +1,158 @@
+// Decisions child-Q23, child-Q27, ctl-Q15, ctl-Q22.
+#include "controller/reconcile/triggers.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "common/api/dynamo.h"
+#include "common/api/kinds.h"
+#include "common/lifecycle/component_status.h"
+#include "common/lifecycle/object.h"
+
+namespace dynamo::controller {
+namespace {
+
+using json::Value;
+using k8s::ObjectKey;
+using kube::Change;
+
+constexpr std::string_view kGraph = api::kDynamoGraphDeployment;
+constexpr std::string_view kComponent = api::kDynamoComponentDeployment;
+constexpr std::string_view kAdapter = api::kDynamoGraphDeploymentScalingAdapter;
+
+ObjectKey ourKey(std::string_view kind, std::string_view namespaceName, std::string_view name) {
+  return {std::string{api::kGroup}, "v1alpha1", std::string{kind}, std::string{namespaceName},
+          std::string{name}};
+}
+
+class Triggers {
+ public:
+  Triggers(const Change& change, const kube::Cache& cache)
+      : change_(change), cache_(cache), object_(change.now != nullptr ? *change.now : *change.before) {}
+
+  std::vector<ObjectKey> all() {
+    const std::string_view kind = change_.key.kind;
+    if (kind == kGraph || kind == kComponent || kind == kAdapter) add(kind, change_.key.name);
+    if (kind == kGraph) {
+      if (onlyStatusChanged()) return std::move(keys_);
+      addLabelled(kAdapter, change_.key.name);
+    } else if (kind == "Pod") {
+      addPodOwners();
+    } else if (kind == "PersistentVolumeClaim") {
+      addClaimUsers();
+    } else {
+      addOwners(change_.now);
+      // A user may have removed the owner reference. The owner adopts the object again or reports the
+      // conflict.
+      addOwners(change_.before);
+      // PodCliques and scaling groups belong to a PodCliqueSet, whose name is that of the graph.
+      if (change_.key.group == "grove.io") add(kGraph, lifecycle::labelOf(object_, api::label::kGraph));
+    }
+    return std::move(keys_);
+  }
+
+ private:
+  /// Returns true if only the status has changed. A write of the status also changes resourceVersion and
+  /// managedFields.
+  bool onlyStatusChanged() const {
+    if (change_.kind != Change::Kind::Changed) return false;
+    const Value* before = lifecycle::metadataOf(*change_.before);
+    const Value* now = lifecycle::metadataOf(*change_.now);
+    return lifecycle::generationOf(*change_.before) == lifecycle::generationOf(*change_.now) &&
+           same(before, now, "annotations") && same(before, now, "labels");
+  }
+
+  static bool same(const Value* a, const Value* b, std::string_view member) {
+    const Value* left = json::find(a, member);
+    const Value* right = json::find(b, member);
+    if (left == nullptr || right == nullptr) return left == right;
+    return json::equal(*left, *right);
+  }
+
+  void add(std::string_view kind, std::string_view name) {
+    if (name.empty() || change_.writer == kind) return;
+    ObjectKey key = ourKey(kind, change_.key.namespaceName, name);
+    if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) keys_.push_back(std::move(key));
+  }
+
+  void addLabelled(std::string_view kind, std::string_view graph) {
+    for (const ObjectKey& key : cache_.keysLabelled(change_.key.namespaceName, api::label::kGraph, graph)) {
+      if (key.kind == kind) add(kind, key.name);
+    }
+  }
+
+  void addOwners(const Value* object) {
+    if (object == nullptr) return;
+    for (const Value& owner : lifecycle::ownersOf(*object)) {
+      const std::string_view kind = json::findText(&owner, "kind");
+      const std::string_view name = json::findText(&owner, "name");
+      if (kind == kGraph || kind == kComponent || kind == kAdapter) add(kind, name);
+      if (kind == "PodCliqueSet") add(kGraph, name);
+    }
+  }
+
+  /// A pod triggers its DynamoComponentDeployment, whose status then triggers the graph. Pods of Grove have
+  /// no DynamoComponentDeployment. A rolling update with the strategy Recreate waits for the end of pods,
+  /// which the status does not contain.
+  void addPodOwners() {
+    const std::string_view phase = json::findText(lifecycle::statusOf(object_), "phase");
+    if (change_.kind == Change::Kind::Deleted || phase == "Succeeded" || phase == "Failed")
+      add(kGraph, lifecycle::labelOf(object_, api::label::kGraph));
+    // A label of the pods of a Deployment contains the name of the DynamoComponentDeployment.
+    const std::string_view selector = lifecycle::labelOf(object_, api::label::kSelector);
+    if (cache_.contains(ourKey(kComponent, change_.key.namespaceName, selector))) {
+      add(kComponent, selector);
+      return;
+    }
+    const std::string_view graph = lifecycle::labelOf(object_, api::label::kGraph);
+    bool found = false;
+    for (const kube::Cached& each : podCandidates(graph)) {
+      if (json::findText(&each.object, "kind") != kComponent) continue;
+      if (!lifecycle::isPodOf(object_, each.object)) continue;
+      add(kComponent, lifecycle::nameOf(each.object));
+      found = true;
+    }
+    if (!found) add(kGraph, graph);
+  }
+
+  /// Returns the objects that may own the pod. A DynamoComponentDeployment without a graph does not have the
+  /// graph label, and the graph label of its pods contains its own name.
+  std::vector<kube::Cached> podCandidates(std::string_view graph) const {
+    std::vector<kube::Cached> found;
+    if (!graph.empty()) found = cache_.labelled(change_.key.namespaceName, api::label::kGraph, graph);
+    const std::string_view name = graph.empty() ? lifecycle::labelOf(object_, api::label::kComponent) : graph;
+    if (auto alone = cache_.find(ourKey(kComponent, change_.key.namespaceName, name)))
+      found.push_back(std::move(*alone));
+    return found;
+  }
+
+  void addClaimUsers() {
+    addOwners(change_.now);
+    addOwners(change_.before);
+    if (change_.kind == Change::Kind::Changed) return;
+    for (const ObjectKey& key : cache_.keysOfKind(api::kV1alpha1, kGraph)) {
+      if (key.namespaceName != change_.key.namespaceName) continue;
+      const std::optional<kube::Cached> graph = cache_.find(key);
+      const Value* claims = graph ? json::find(lifecycle::specOf(graph->object), "pvcs") : nullptr;
+      if (claims == nullptr || !claims->IsArray()) continue;
+      const bool named = std::any_of(claims->Begin(), claims->End(), [&](const Value& claim) {
+        return json::findText(&claim, "name") == change_.key.name;
+      });
+      if (named) add(kGraph, key.name);
+    }
+  }
+
+  const Change& change_;
+  const kube::Cache& cache_;
+  const Value& object_;
+  std::vector<ObjectKey> keys_;
+};
+
+}  // namespace
+
+std::vector<ObjectKey> triggeredBy(const Change& change, const kube::Cache& cache) {
+  return Triggers{change, cache}.all();
+}
+
+}  // namespace dynamo::controller

@@ -1,0 +1,51 @@
+#pragma once
+// The watches of the controller. Each starts when the API server serves its resource.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/runtime/event_loop.h"
+#include "controller/kube/client.h"
+#include "controller/kube/discovery.h"
+#include "controller/kube/reflector.h"
+
+namespace dynamo::controller {
+
+/// All functions must be called on the loop's thread. The loop and the client must outlive the watches, and
+/// the watches must outlive the run of the loop.
+class Watches {
+ public:
+  Watches(runtime::EventLoop& loop, kube::Client& client, std::string namespaceName)
+      : loop_(loop), client_(client), namespace_(std::move(namespaceName)) {}
+
+  /// Adds a watch. The sink must outlive the run of the loop.
+  void add(const kube::Resource& resource, std::string labelSelector, std::string fieldSelector,
+           kube::Sink sink);
+
+  /// Starts the watches that do not run yet and whose resources are served. If a request fails, the watches
+  /// that depend on it are not started, and its error is returned.
+  runtime::Task<std::optional<kube::ApiError>> start(kube::ApiGroups groups);
+
+  /// Returns the first running watch that has not received its complete list yet, or an empty text.
+  std::string unsynced() const;
+
+ private:
+  struct Watch {
+    kube::Resource resource;
+    std::string labelSelector;
+    std::string fieldSelector;
+    kube::Sink sink;
+    std::unique_ptr<kube::Reflector> reflector;  ///< nullptr: not started
+  };
+
+  void run(Watch& watch);
+
+  runtime::EventLoop& loop_;
+  kube::Client& client_;
+  std::string namespace_;
+  std::vector<Watch> watches_;
+};
+
+}  // namespace dynamo::controller

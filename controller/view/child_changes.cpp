@@ -1,0 +1,168 @@
+#include "controller/view/child_changes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "common/k8s/drift.h"
+#include "common/k8s/drift_sides.h"
+#include "common/render/adopt.h"
+#include "common/text/yaml_writer.h"
+#include "controller/view/line_diff.h"
+
+namespace dynamo::view {
+namespace {
+
+using json::Value;
+
+std::string yamlOf(const Value& object) {
+  return foldStrings(text::toYaml(object));
+}
+
+k8s::DriftSides sidesOf(const Value& wanted, const Value& live, std::string_view manager,
+                        json::Allocator& allocator) {
+  return k8s::driftSides(wanted, live, k8s::ownedFields(live, manager), allocator);
+}
+
+void setLines(ChildChange& change, const k8s::DriftSides& sides) {
+  change.before = yamlOf(sides.live);
+  change.after = yamlOf(sides.applied);
+}
+
+/// Returns `object` without spec.replicas if another manager sets them, such as an autoscaler.
+Value applied(const Value& object, const Value& live, std::string_view manager, json::Allocator& allocator) {
+  Value wanted = json::copy(object, allocator);
+  Value* spec = json::find(wanted, "spec");
+  if (spec != nullptr && k8s::replicasOwnedByOther(live, manager)) json::remove(*spec, "replicas");
+  return wanted;
+}
+
+/// Replaces `from` in all strings of `value`.
+void replaceAll(Value& value, std::string_view from, std::string_view to, json::Allocator& allocator) {
+  if (value.IsObject()) {
+    for (auto& member : value.GetObject()) replaceAll(member.value, from, to, allocator);
+  } else if (value.IsArray()) {
+    for (Value& item : value.GetArray()) replaceAll(item, from, to, allocator);
+  } else if (value.IsString() && json::text(value).find(from) != std::string_view::npos) {
+    std::string text{json::text(value)};
+    for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
+    value = json::string(text, allocator);
+  }
+}
+
+struct Mark {
+  ChangeKind kind;
+  char mark;
+  Color color;
+  std::string_view count;  ///< the word in the summary
+};
+constexpr std::array<Mark, 6> kMarks = {{{ChangeKind::Created, '+', Color::Green, "created"},
+                                         {ChangeKind::Changed, '~', Color::Yellow, "changed"},
+                                         {ChangeKind::Replaced, '~', Color::Yellow, "replaced"},
+                                         {ChangeKind::Deleted, '-', Color::Red, "deleted"},
+                                         {ChangeKind::Refused, '!', Color::Red, "refused"},
+                                         {ChangeKind::Unchanged, ' ', Color::Plain, "unchanged"}}};
+
+std::string nameOf(const k8s::ObjectKey& key) {
+  return key.namespaceName.empty() ? fmt::format("{} {}", key.kind, key.name)
+                                   : fmt::format("{} {}/{}", key.kind, key.namespaceName, key.name);
+}
+
+}  // namespace
+
+ChildChange changeOf(const render::Child& child, const Value* live, std::string_view manager) {
+  ChildChange change;
+  change.key = child.key;
+  json::Document memory;
+  const render::Step step = render::stepFor(child, live, memory.GetAllocator());
+  switch (step.action) {
+    case render::Action::Create:
+      change.kind = ChangeKind::Created;
+      return change;
+    case render::Action::Leave:
+      return change;
+    case render::Action::Wait:
+      change.kind = ChangeKind::Created;
+      change.note = "the live object is being deleted";
+      return change;
+    case render::Action::Refuse:
+      change.kind = ChangeKind::Refused;
+      change.note = step.reason;
+      return change;
+    case render::Action::Replace:
+      change.kind = ChangeKind::Replaced;
+      change.note = "deleted and created again";
+      setLines(change, sidesOf(*step.object, *live, manager, memory.GetAllocator()));
+      return change;
+    case render::Action::Apply:
+      break;
+  }
+  if (live == nullptr) {
+    change.kind = ChangeKind::Created;
+    return change;
+  }
+  const Value wanted = applied(*step.object, *live, manager, memory.GetAllocator());
+  if (!k8s::findDrift(wanted, *live, k8s::ownedFields(*live, manager))) return change;
+  setLines(change, sidesOf(wanted, *live, manager, memory.GetAllocator()));
+  // If the texts are equal, only the ownership changes.
+  if (change.before != change.after) change.kind = ChangeKind::Changed;
+  return change;
+}
+
+ChildChange successorOf(const render::Child& child, const Value& earlier, std::string_view earlierHash,
+                        std::string_view hash, std::string_view manager) {
+  ChildChange change;
+  change.kind = ChangeKind::Created;
+  change.key = child.key;
+  change.note = fmt::format("in place of {}", json::findText(json::find(earlier, "metadata"), "name"));
+  json::Document memory;
+  auto& allocator = memory.GetAllocator();
+  k8s::DriftSides sides = sidesOf(child.object, earlier, manager, allocator);
+  for (Value* side : {&sides.live, &sides.applied}) {
+    if (Value* metadata = json::find(*side, "metadata")) json::remove(*metadata, "ownerReferences");
+  }
+  if (!earlierHash.empty()) replaceAll(sides.live, earlierHash, hash, allocator);
+  setLines(change, sides);
+  return change;
+}
+
+ChildChange deletionOf(const Value& live, std::string note) {
+  ChildChange change;
+  change.kind = ChangeKind::Deleted;
+  change.key = k8s::keyOf(live);
+  change.note = std::move(note);
+  return change;
+}
+
+bool differs(const std::vector<ChildChange>& changes) {
+  return std::any_of(changes.begin(), changes.end(),
+                     [](const ChildChange& change) { return change.kind != ChangeKind::Unchanged; });
+}
+
+std::string toText(const std::vector<ChildChange>& changes, const Style& style) {
+  std::string out;
+  for (const ChildChange& change : changes) {
+    if (change.kind == ChangeKind::Unchanged) continue;
+    const auto mark = std::find_if(kMarks.begin(), kMarks.end(),
+                                   [&](const Mark& each) { return each.kind == change.kind; });
+    std::string line = fmt::format("{} {}", mark->mark, nameOf(change.key));
+    if (!change.note.empty()) line += fmt::format(" ({})", change.note);
+    out += style.paint(mark->color, line) + '\n';
+    out += unifiedDiff(change.before, change.after, style);
+  }
+  return out;
+}
+
+std::string summaryOf(const std::vector<ChildChange>& changes) {
+  std::string out;
+  for (const Mark& mark : kMarks) {
+    const auto count = std::count_if(changes.begin(), changes.end(),
+                                     [&](const ChildChange& change) { return change.kind == mark.kind; });
+    if (count > 0) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", count, mark.count);
+  }
+  return out.empty() ? "no children" : out;
+}
+
+}  // namespace dynamo::view

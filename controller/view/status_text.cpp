@@ -1,0 +1,145 @@
+#include "controller/view/status_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "common/field/show.h"
+#include "controller/view/age.h"
+#include "controller/view/table.h"
+
+namespace dynamo::view {
+namespace {
+
+std::string joined(const std::vector<std::string>& texts) {
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::string ageOf(std::optional<Time> since, const TextOptions& options) {
+  return since && options.ages ? formatAge(options.now - *since) : "";
+}
+
+Cell countsOf(const std::optional<Counts>& counts) {
+  if (!counts) return {};
+  const Color color = counts->ready < counts->desired ? Color::Yellow : Color::Plain;
+  return {fmt::format("{}/{}", counts->ready, counts->desired), color};
+}
+
+Cell stateOf(const Node& node) {
+  std::string text = node.state;
+  if (!node.message.empty()) text += (text.empty() ? "" : ": ") + node.message;
+  return {field::oneLine(text), node.ready ? Color::Green : Color::Red};
+}
+
+class TreeTable {
+ public:
+  TreeTable(const TextOptions& options, Table& table) : options_(options), table_(table) {}
+
+  void add(const std::vector<Node>& nodes, const std::string& indent) {
+    std::vector<const Node*> shown;
+    std::size_t ready = 0;
+    for (const Node& node : nodes) {
+      if (node.kind == "Pod" && node.ready && ++ready > kMaxReadyPods) continue;
+      shown.push_back(&node);
+    }
+    const std::size_t hidden = ready > kMaxReadyPods ? ready - kMaxReadyPods : 0;
+    for (const Node* node : shown) {
+      const bool last = node == shown.back() && hidden == 0;
+      table_.add({{fmt::format("{}{} {} {}", indent, last ? "└─" : "├─", node->kind, node->name)},
+                  countsOf(node->replicas),
+                  {ageOf(node->created, options_)},
+                  stateOf(*node)});
+      add(node->children, indent + (last ? "   " : "│  "));
+    }
+    if (hidden > 0) table_.add({{fmt::format("{}└─ {} more ready pods", indent, hidden)}, {}, {}, {}});
+  }
+
+ private:
+  const TextOptions& options_;
+  Table& table_;
+};
+
+/// Returns a text such as ", started 5m ago".
+std::string agoText(std::string_view verb, std::optional<Time> time, const TextOptions& options) {
+  const std::string age = ageOf(time, options);
+  return age.empty() ? "" : fmt::format(", {} {} ago", verb, age);
+}
+
+std::string rollingUpdateText(const RollingUpdateStatus& rolling, const TextOptions& options) {
+  std::string text = rolling.phase;
+  text +=
+      rolling.ended ? agoText("ended", rolling.ended, options) : agoText("started", rolling.started, options);
+  if (!rolling.updatedServices.empty()) text += ", updated: " + joined(rolling.updatedServices);
+  return text;
+}
+
+std::string restartText(const RestartStatus& restart) {
+  std::string text = fmt::format("{}, id {}", restart.phase, restart.id);
+  if (!restart.inProgress.empty()) text += ", in progress: " + joined(restart.inProgress);
+  return text;
+}
+
+/// Returns the condition Ready, or why it is not current.
+std::string readyText(const GraphSummary& graph) {
+  std::string text = graph.ready || graph.status != "True" ? graph.status : "";
+  for (const std::string* part : {&graph.reason, &graph.message}) {
+    if (!part->empty()) text += (text.empty() ? "" : part == &graph.reason ? ", " : ": ") + *part;
+  }
+  return text;
+}
+
+Cell label(std::string_view text) {
+  return {"  " + std::string{text}, Color::Dim};
+}
+
+std::string summaryText(const GraphSummary& graph, const TextOptions& options) {
+  const Color color = graph.ready ? Color::Green : Color::Red;
+  Table table{options.style};
+  table.add({label("state"), {graph.state.empty() ? "none" : graph.state, color}});
+  table.add({label("ready"), {field::oneLine(readyText(graph)), color}});
+  table.add({label("replicas"), countsOf(graph.replicas)});
+  if (graph.rollingUpdate)
+    table.add({label("rolling update"), {field::oneLine(rollingUpdateText(*graph.rollingUpdate, options))}});
+  if (graph.restart) table.add({label("restart"), {field::oneLine(restartText(*graph.restart))}});
+  if (options.ages) table.add({label("age"), {ageOf(graph.created, options)}});
+  return options.style.paint(Color::Bold,
+                             fmt::format("DynamoGraphDeployment {}/{}", graph.namespaceName, graph.name)) +
+         '\n' + table.text();
+}
+
+}  // namespace
+
+std::string toText(const GraphTree& tree, const TextOptions& options) {
+  Table table{options.style};
+  table.add({{"OBJECT", Color::Dim}, {"READY", Color::Dim}, {"AGE", Color::Dim}, {"STATUS", Color::Dim}});
+  TreeTable{options, table}.add(tree.nodes, "");
+  return summaryText(tree.summary, options) + '\n' + table.text();
+}
+
+std::string toText(std::span<const GraphSummary> graphs, bool allNamespaces, const TextOptions& options) {
+  Table table{options.style};
+  std::vector<Cell> head;
+  if (allNamespaces) head.push_back({"NAMESPACE"});
+  for (const char* name :
+       {"NAME", "READY", "REPLICAS", "STATE", "ROLLING UPDATE", "RESTART", "AGE", "MESSAGE"})
+    head.push_back({name});
+  for (Cell& cell : head) cell.color = Color::Dim;
+  table.add(std::move(head));
+  for (const GraphSummary& graph : graphs) {
+    std::vector<Cell> row;
+    if (allNamespaces) row.push_back({graph.namespaceName});
+    row.push_back({graph.name});
+    row.push_back({graph.ready ? "True" : "False", graph.ready ? Color::Green : Color::Red});
+    row.push_back(countsOf(graph.replicas));
+    row.push_back({graph.state.empty() ? "none" : graph.state});
+    row.push_back({graph.rollingUpdate ? graph.rollingUpdate->phase : "-"});
+    row.push_back({graph.restart ? graph.restart->phase : "-"});
+    row.push_back({ageOf(graph.created, options)});
+    row.push_back({graph.ready ? "" : field::oneLine(graph.message)});
+    table.add(std::move(row));
+  }
+  return table.text();
+}
+
+}  // namespace dynamo::view

@@ -1,0 +1,31 @@
+#pragma once
+// Formats the status of graphs as text for terminals and as JSON for scripts.
+
+#include <span>
+#include <string>
+
+#include "controller/view/status_tree.h"
+#include "controller/view/style.h"
+
+namespace dynamo::view {
+
+struct TextOptions {
+  Style style;
+  Time now;
+  bool ages = true;  ///< false: ages are omitted, to detect whether anything else has changed
+};
+
+/// The maximum number of ready pods of one parent that are shown. Pods that are not ready are always shown.
+inline constexpr std::size_t kMaxReadyPods = 8;
+
+/// Returns the summary of the graph, followed by its tree with one object per line.
+std::string toText(const GraphTree& tree, const TextOptions& options);
+
+/// Returns one line per graph.
+std::string toText(std::span<const GraphSummary> graphs, bool allNamespaces, const TextOptions& options);
+
+/// Returns one line of JSON. All pods are included.
+std::string toJson(const GraphTree& tree);
+std::string toJson(std::span<const GraphSummary> graphs);
+
+}  // namespace dynamo::view

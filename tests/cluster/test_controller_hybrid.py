@@ -1,0 +1,327 @@
+#!/usr/bin/env python3
+"""A cluster-wide controller and one that is restricted to a namespace. Run: python3 tests/cluster/test_controller_hybrid.py
+
+Both run as in deploy/kustomize (base and overlays/restricted), each with its own webhook, account and configuration. Graphs
+exist in the restricted namespace and in another one, and change all the time. The restricted controller starts, stops and is
+killed. According to the audit log, the two never write objects of one namespace at the same time, and the namespace changes
+hands within the lease time.
+At the end both graphs have the same children.
+
+Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
+
+import contextlib
+import datetime
+import json
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from operator_plane import (  # noqa: E402
+    AuditLog,
+    described,
+    difference,
+    graph,
+    is_ready,
+    objects_of,
+    path_of,
+    received,
+    snapshot,
+    unfinished,
+)
+
+import install as installation  # noqa: E402
+from control_plane import ApiError, ControlPlane  # noqa: E402
+
+TEAM, OTHER, CENTRAL = "team-a", "other-a", "dynamo-system"
+ACCOUNT = "dynamo-operator-controller-manager"
+RESTRICTED = installation.BASE.parent / "overlays/restricted"
+WEBHOOKS = "/apis/admissionregistration.k8s.io/v1"
+LEASE = "dynamo-operator-namespace-scope"
+LEASE_SECONDS, RENEW_SECONDS = 4, 1
+CHURN_SECONDS = 0.4  # between two changes of a graph
+# A watch event and a reconcile on a busy machine.
+SLACK_SECONDS = 5
+
+plane = None
+
+
+def setUpModule():
+    global plane
+    plane = HybridPlane()
+    unittest.addModuleCleanup(plane.close)
+
+
+def user_of(namespace):
+    return f"system:serviceaccount:{namespace}:{ACCOUNT}"
+
+
+class HybridPlane:
+    """A control plane with both installations. Attributes: cluster, audit, central and restricted (controllers)."""
+
+    def __init__(self):
+        self._running = contextlib.ExitStack()
+        try:
+            self.audit = AuditLog(self._running.enter_context(tempfile.TemporaryDirectory()))
+            self.cluster = self._running.enter_context(ControlPlane(apiserver_flags=self.audit.flags))
+            self.cluster.add_nodes(4, gpus=64, cpu=512)
+            for name in (TEAM, OTHER):
+                self.cluster.create_namespace(name)
+            webhook = self._webhook(CENTRAL)
+            installation.install(self.cluster, webhook)
+            installation.apply(self.cluster, self._webhook(TEAM), RESTRICTED)
+            self._leave_out_team()
+            self.cluster.wait_for_garbage_collector()
+            self.central = self._controller(CENTRAL, "")
+            scope = f"scope: {{leaseDuration: {LEASE_SECONDS}s, leaseRenewInterval: {RENEW_SECONDS}s}}"
+            self.restricted = self._controller(TEAM, scope)
+        except BaseException:
+            self._running.close()
+            raise
+
+    def close(self):
+        self._running.close()
+
+    def _webhook(self, namespace):
+        directory = self.cluster.directory / f"webhook-{namespace}"
+        directory.mkdir()
+        made = installation.Webhook(directory, account=f"{namespace}/{ACCOUNT}")
+        self._running.callback(made.stop)
+        made.start()
+        return made
+
+    def _controller(self, namespace, scope):
+        config = installation.installed_config(self.cluster, namespace)
+        if scope:
+            before = f"namespace: {{restricted: {TEAM}}}"
+            if before not in config:
+                raise AssertionError(f"the overlay has no {before}")
+            config = config.replace(before, f"namespace: {{restricted: {TEAM}, {scope}}}")
+        account = f"{namespace}/{ACCOUNT}"
+        made = installation.Controller(self.cluster, config, name=f"controller-{namespace}", account=account)
+        self._running.callback(made.stop)
+        return made
+
+    def _leave_out_team(self):
+        """The controller writes these selectors only to webhooks with a Service; here they have URLs."""
+        expression = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [TEAM]}
+        for kind in ("mutating", "validating"):
+            path = f"{WEBHOOKS}/{kind}webhookconfigurations/dynamo-operator-{kind}"
+            found = self.cluster.api("GET", path)
+            for webhook in found["webhooks"]:
+                webhook["namespaceSelector"] = {"matchExpressions": [expression]}
+            self.cluster.api("PUT", path, found)
+
+    def writes(self, namespace, user=None):
+        """The writes of the controllers in the namespace, without those of their own Secret and ConfigMap."""
+        users = [user] if user else [user_of(CENTRAL), user_of(TEAM)]
+        found = [one for one in self.audit.entries() if one["user"]["username"] in users]
+        found = [one for one in found if not one["objectRef"].get("name", "").startswith("dynamo-operator-")]
+        return [one for one in found if one["objectRef"].get("namespace") == namespace and 200 <= status_of(one) < 300]
+
+    def lease(self):
+        try:
+            return self.cluster.api("GET", f"/apis/coordination.k8s.io/v1/namespaces/{TEAM}/leases/{LEASE}")
+        except ApiError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def graph(self, namespace):
+        return self.cluster.api("GET", path_of("DynamoGraphDeployment", namespace, "g"))
+
+
+def status_of(entry):
+    return entry["responseStatus"]["code"]
+
+
+def began(entry):
+    return received(entry).timestamp()
+
+
+def ended(entry):
+    return datetime.datetime.fromisoformat(entry["stageTimestamp"].replace("Z", "+00:00")).timestamp()
+
+
+def manifest(namespace, image):
+    """A graph without an adapter: the other operator's webhook would treat its writes as those of a stranger."""
+    made = graph("g", namespace, image)
+    del made["spec"]["services"]["Processor"]["scalingAdapter"]
+    return made
+
+
+def family(namespace):
+    """The graph and everything that it owns. The restricted operator's own objects are in its namespace, too."""
+    left, kin = objects_of(plane.cluster, namespace), []
+    while True:
+        uids = {one["metadata"]["uid"] for one in kin}
+        found = [
+            one
+            for one in left
+            if one["kind"] == "DynamoGraphDeployment"
+            or any(owner["uid"] in uids for owner in one["metadata"].get("ownerReferences", []))
+        ]
+        if not found:
+            return kin
+        kin += found
+        left = [one for one in left if one not in found]
+
+
+class Churn:
+    """While it is active, the images of the graphs in both namespaces change. Attribute: image, the last one."""
+
+    number = 0
+
+    def __enter__(self):
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._error = None
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._end.set()
+        self._thread.join(30)
+        if self._error:
+            raise self._error
+
+    def _run(self):
+        try:
+            while True:
+                Churn.number += 1
+                for namespace in (TEAM, OTHER):
+                    apply(namespace, f"runtime:{Churn.number}")
+                if self._end.wait(CHURN_SECONDS):
+                    return
+        except Exception as error:  # noqa: BLE001  (raised in the main thread)
+            self._error = error
+
+
+def apply(namespace, image):
+    path = path_of("DynamoGraphDeployment", namespace, "g") + "?fieldManager=user&force=true"
+    plane.cluster.api("PATCH", path, manifest(namespace, image), "application/apply-patch+yaml")
+
+
+class Hybrid(unittest.TestCase):
+    def test_a_namespace_changes_hands_and_back(self):
+        plane.central.start()
+        plane.central.wait_until_ready()
+        for namespace in (TEAM, OTHER):
+            apply(namespace, "runtime:0")
+        self.converge(0)
+
+        with self.subTest("the restricted controller starts"):
+            with Churn():
+                time.sleep(1)
+                started = time.time()
+                plane.restricted.start()
+                first = self.wait_for_writes(TEAM, started, "the restricted controller writes")
+                time.sleep(1)
+            self.assertLess(began(first) - started, LEASE_SECONDS + SLACK_SECONDS)
+            self.converge(Churn.number)
+            self.say("start", began(first) - started)
+
+        with self.subTest("it stops"):
+            with Churn():
+                time.sleep(0.5)
+                self.assertEqual(plane.restricted.stop(), 0, plane.restricted.log_tail())
+                stopped = time.time()
+                self.assertIsNone(plane.lease())
+                first = self.wait_for_writes(CENTRAL, stopped - 1, "the cluster-wide controller writes")
+                time.sleep(0.5)
+            # At once, that is without waiting for the end of the lease.
+            self.assertLess(began(first) - stopped, LEASE_SECONDS / 2)
+            took = began(first) - max(map(ended, plane.writes(TEAM, user_of(TEAM))))
+            self.converge(Churn.number)
+            self.say("stop", took)
+
+        with self.subTest("it starts again and is killed"):
+            restarted = time.time()
+            plane.restricted.start()
+            with Churn():
+                self.wait_for_writes(TEAM, restarted, "the restricted controller writes again")
+                plane.restricted.kill()
+                killed = time.time()
+                first = self.wait_for_writes(CENTRAL, killed, "the cluster-wide controller writes again")
+                time.sleep(0.5)
+            took = began(first) - killed
+            self.assertLess(took, LEASE_SECONDS + SLACK_SECONDS)
+            # The lease was renewed at most one interval before.
+            self.assertGreater(took, LEASE_SECONDS - RENEW_SECONDS - 0.5)
+            self.converge(Churn.number)
+            self.say("kill", took)
+
+        self.check_owners()
+        self.check_children()
+
+    @staticmethod
+    def say(about, seconds):
+        print(f"  {about}: the other controller writes after {seconds:.1f} s", file=sys.stderr)
+
+    def wait_for_writes(self, namespace, since, what):
+        """The first write in TEAM by the controller of `namespace` after `since`."""
+
+        def found():
+            return next((one for one in plane.writes(TEAM, user_of(namespace)) if began(one) > since), None)
+
+        return plane.cluster.wait(found, 60, what)
+
+    def converge(self, number):
+        """Waits until both graphs run the image, and nothing of an earlier one is left."""
+
+        def late():
+            reasons = []
+            for namespace in (TEAM, OTHER):
+                found = plane.graph(namespace)
+                if not is_ready(found) or found["status"].get("rollingUpdate", {}).get("phase") not in (None, "Completed"):
+                    reasons.append(f"{namespace}: {json.dumps(found.get('status'))}")
+                reasons += unfinished(family(namespace))
+                for one in (one for one in family(namespace) if one["kind"] == "Deployment"):
+                    images = {each["image"] for each in one["spec"]["template"]["spec"]["containers"]}
+                    if images != {f"runtime:{number}"}:
+                        reasons.append(f"{namespace}/{one['metadata']['name']}: {images}")
+            return reasons
+
+        deadline = time.monotonic() + 90
+        while reasons := late():
+            if time.monotonic() > deadline:
+                logs = "\n".join(one.log_tail(8) for one in (plane.central, plane.restricted))
+                self.fail("no convergence:\n" + "\n".join(reasons) + "\n" + logs)
+            time.sleep(0.2)
+
+    def check_owners(self):
+        """The namespace had one writer at a time."""
+        writes = sorted(plane.writes(TEAM), key=began)
+        turns = []
+        for one in writes:
+            user = one["user"]["username"].split(":")[2]
+            if not turns or turns[-1][0] != user:
+                turns.append((user, []))
+            turns[-1][1].append(one)
+        shown = "\n".join(f"{user}: {described(each[0])} .. {described(each[-1])}" for user, each in turns)
+        self.assertEqual([user for user, _ in turns], [CENTRAL, TEAM, CENTRAL, TEAM, CENTRAL], shown)
+        for (_, before), (_, after) in zip(turns, turns[1:]):
+            self.assertLess(max(map(ended, before)), min(map(began, after)), shown)
+        print("  writes per turn: " + ", ".join(f"{user} {len(each)}" for user, each in turns), file=sys.stderr)
+        self.assertEqual(plane.writes(OTHER, user_of(TEAM)), [], "writes of the restricted controller in another namespace")
+
+    def check_children(self):
+        """No duplicate and no orphan: both namespaces have the same objects, up to their names."""
+        seen = {}
+        for namespace in (TEAM, OTHER):
+            plane.cluster.wait(lambda: not unfinished(objects_of(plane.cluster, namespace)), 60, "no orphan is left")
+            owned = [one for one in family(namespace) if one["kind"] not in ("DynamoGraphDeployment", "ReplicaSet")]
+            for one in owned:
+                if one["kind"] == "Deployment":
+                    del one["status"]  # names ReplicaSets, whose names depend on the namespace
+            seen[namespace] = json.loads(json.dumps(snapshot(owned)).replace(namespace, "NAMESPACE"))
+        self.assertGreater(len(seen[TEAM]), 8)
+        self.assertEqual(seen[TEAM].keys(), seen[OTHER].keys())
+        self.assertEqual(difference(seen[OTHER], seen[TEAM]), "")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

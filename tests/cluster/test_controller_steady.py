@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""The controller at rest, and its repairs. Run: python3 tests/cluster/test_controller_steady.py
+
+30 graphs are ready; then the controller writes nothing, according to the audit log of the API server, whatever its age. Edits of
+its children are undone within 5 s. DYNAMO_FULL=1: 100 graphs, 10 minutes.
+
+Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
+
+import copy
+import os
+import sys
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import operator_plane  # noqa: E402
+from operator_plane import (  # noqa: E402
+    CONTROLLER_USER,
+    OperatorPlane,
+    described,
+    difference,
+    graph,
+    is_ready,
+    normalised,
+    path_of,
+)
+
+FULL = os.environ.get("DYNAMO_FULL") == "1"
+GRAPHS = 100 if FULL else 30
+REST_SECONDS = 600 if FULL else 30
+RESTART_REST_SECONDS = 60 if FULL else 8
+REPAIR_SECONDS = 5
+WRITES_PER_REPAIR = 8  # the repair, and statuses while the pods of the child are replaced
+NAMESPACES = ("steady-0", "steady-1", "steady-2")
+NAMESPACE = NAMESPACES[0]
+
+PICKER = {
+    "apiVersion": "nvidia.com/v1alpha1",
+    "kind": "DynamoGraphDeployment",
+    "metadata": {"name": "pick", "namespace": NAMESPACE},
+    "spec": {
+        "services": {
+            "Epp": {
+                "componentType": "epp",
+                "eppConfig": {
+                    "config": {
+                        "plugins": [{"type": "kv-aware-scorer"}],
+                        "schedulingProfiles": [{"name": "default", "plugins": [{"pluginRef": "kv-aware-scorer"}]}],
+                    }
+                },
+                "extraPodSpec": {"mainContainer": {"image": "epp:1"}},
+            },
+            "Worker": {
+                "componentType": "worker",
+                "frontendSidecar": {"image": "runtime:1"},
+                "resources": {"limits": {"gpu": "1"}},
+                "extraPodSpec": {"mainContainer": {"image": "runtime:1", "command": ["python3", "-m", "dynamo.vllm"]}},
+            },
+        }
+    },
+}
+
+plane = controller = None
+
+
+def setUpModule():
+    global plane, controller
+    plane = OperatorPlane(nodes=8, child_crds=True)
+    unittest.addModuleCleanup(plane.close)
+    for name in NAMESPACES:
+        plane.cluster.create_namespace(name)
+    controller = plane.controller()
+    controller.start()
+    controller.wait_until_ready()
+    began = time.monotonic()
+    for number in range(GRAPHS):
+        plane.apply(graph(f"g{number}", NAMESPACES[number % len(NAMESPACES)]))
+    plane.apply(PICKER)
+    plane.cluster.wait(lambda: len(unready()) == 0, 600, "all graphs are ready")
+    took = time.monotonic() - began
+    wait_for_rest()
+    print(f"{GRAPHS + 1} graphs are ready after {took:.1f} s, {len(writes())} writes", file=sys.stderr)
+
+
+def unready():
+    graphs = [one for space in NAMESPACES for one in plane.cluster.api("GET", path_of("DynamoGraphDeployment", space))["items"]]
+    return [one["metadata"]["name"] for one in graphs if not is_ready(one)]
+
+
+def writes():
+    return plane.audit.entries(CONTROLLER_USER)
+
+
+def accepted(entries):
+    """Without those that the API server refused. A retry tries to create its child by an apply request without force."""
+    return [one for one in entries if one["responseStatus"]["code"] < 300]
+
+
+def wait_for_rest(seconds=3.0):
+    return operator_plane.wait_for_rest(writes, seconds)
+
+
+class Steady(unittest.TestCase):
+    def assert_no_writes(self, before, about):
+        new = writes()[before:]
+        self.assertEqual(new, [], f"{about}:\n" + "\n".join(map(described, new[:20])))
+
+    def test_a_controller_at_rest_writes_nothing(self):
+        before = wait_for_rest()
+        time.sleep(REST_SECONDS)
+        self.assert_no_writes(before, f"{REST_SECONDS} s of rest")
+
+    def test_a_restarted_controller_writes_nothing(self):
+        for how in ("stop", "kill"):
+            with self.subTest(how):
+                before = wait_for_rest()
+                getattr(controller, how)()
+                controller.start()
+                controller.wait_until_ready()
+                time.sleep(RESTART_REST_SECONDS)
+                self.assert_no_writes(before, f"after {how} and start")
+
+    def test_a_changed_status_of_a_pod_is_not_written_twice(self):
+        """A pod that somebody labels changes nothing in any status."""
+        before = wait_for_rest()
+        pod = plane.cluster.api("GET", path_of("Pod", NAMESPACE))["items"][0]["metadata"]["name"]
+        plane.patch("Pod", NAMESPACE, pod, {"metadata": {"annotations": {"example.com/a": "b"}}})
+        time.sleep(1)
+        self.assert_no_writes(before, "after an annotation of a pod")
+
+
+# What somebody does to a child: kind, name, then a patch; None deletes the object.
+IMAGE = [{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "stranger:1"}]
+EDITS = {
+    "image": ("Deployment", "g0-frontend", IMAGE),
+    "replicas of the object": ("Deployment", "g0-frontend", {"spec": {"replicas": 5}}),
+    "label changed": ("Deployment", "g0-frontend", {"metadata": {"labels": {"nvidia.com/dynamo-component": "x"}}}),
+    "label removed": ("Deployment", "g0-frontend", {"metadata": {"labels": {"nvidia.com/dynamo-component": None}}}),
+    "label of the pod template": (
+        "Deployment",
+        "g0-frontend",
+        {"spec": {"template": {"metadata": {"labels": {"nvidia.com/metrics-enabled": "no"}}}}},
+    ),
+    "owner removed": ("Deployment", "g0-frontend", {"metadata": {"ownerReferences": None}}),
+    "Deployment deleted": ("Deployment", "g0-frontend", None),
+    "port": ("Service", "g0-frontend", [{"op": "replace", "path": "/spec/ports/0/port", "value": 1234}]),
+    "selector": ("Service", "g0-frontend", {"spec": {"selector": {"nvidia.com/dynamo-component": "x"}}}),
+    "Service deleted": ("Service", "g0-frontend", None),
+    "rules emptied": ("Role", "g0-k8s-service-discovery-role", {"rules": []}),
+    "Role deleted": ("Role", "g0-k8s-service-discovery-role", None),
+    "subjects emptied": ("RoleBinding", "g0-k8s-service-discovery-binding", {"subjects": []}),
+    "RoleBinding deleted": ("RoleBinding", "g0-k8s-service-discovery-binding", None),
+    "ServiceAccount deleted": ("ServiceAccount", "g0-k8s-service-discovery", None),
+    "ServiceAccount without its label": (
+        "ServiceAccount",
+        "g0-k8s-service-discovery",
+        {"metadata": {"labels": {"app.kubernetes.io/managed-by": None}}},
+    ),
+    "spec of a component deployment": ("DynamoComponentDeployment", "g0-frontend", {"spec": {"replicas": 4}}),
+    "component deployment deleted": ("DynamoComponentDeployment", "g0-frontend", None),
+    "adapter deleted": ("DynamoGraphDeploymentScalingAdapter", "g0-processor", None),
+    "data": ("ConfigMap", "pick-epp-config", {"data": {"epp-config-dynamo.yaml": "x"}}),
+    "ConfigMap deleted": ("ConfigMap", "pick-epp-config", None),
+}
+
+
+def content(kind, name):
+    """The parts of an object that the controller writes; None if there is no object."""
+    found = plane.get(kind, NAMESPACE, name)
+    if found is None or "deletionTimestamp" in found["metadata"]:
+        return None
+    found = normalised(found)
+    found.pop("status", None)
+    found["metadata"].pop("annotations", None)
+    return found
+
+
+class Repairs(unittest.TestCase):
+    def test_edits_of_children_are_undone(self):
+        for about, (kind, name, patch) in EDITS.items():
+            with self.subTest(about):
+                count = wait_for_rest(1.0)
+                plane.cluster.wait(lambda: not unready(), 60, "all graphs are ready")
+                wanted = content(kind, name)
+                self.assertIsNotNone(wanted)
+                if patch is None:
+                    plane.delete(kind, NAMESPACE, name)
+                else:
+                    plane.patch(kind, NAMESPACE, name, patch)
+                began = time.monotonic()
+                while (found := content(kind, name)) != wanted:
+                    took = time.monotonic() - began
+                    self.assertLess(took, REPAIR_SECONDS, difference(wanted, found))
+                    time.sleep(0.02)
+                took = time.monotonic() - began
+                wait_for_rest(1.0)
+                plane.cluster.wait(lambda: not unready(), 60, "all graphs are ready again")
+                new = writes()[count:]
+                print(f"  {about}: {took:.2f} s, {len(new)} writes", file=sys.stderr)
+                limit = WRITES_PER_REPAIR * (4 if "component deployment" in about else 1)
+                self.assertLessEqual(len(new), limit, "\n".join(map(described, new)))
+                self.assertEqual(content(kind, name), wanted)
+
+    def test_replicas_set_through_the_scale_subresource_are_kept(self):
+        name = "g3-frontend"
+        wait_for_rest(1.0)
+        plane.patch("Deployment", NAMESPACE, name, {"spec": {"replicas": 3}}, "scale")
+        plane.cluster.wait(lambda: self.replicas(name, "readyReplicas", "status") == 3, 30, "three replicas")
+        # Another edit of the same object is undone without them.
+        plane.patch("Deployment", NAMESPACE, name, IMAGE)
+        plane.cluster.wait(lambda: self.image(name) == "runtime:1", REPAIR_SECONDS, "the image is restored")
+        wait_for_rest(2.0)
+        self.assertEqual(self.replicas(name), 3)
+        controller.stop()
+        controller.start()
+        controller.wait_until_ready()
+        wait_for_rest(2.0)
+        self.assertEqual(self.replicas(name), 3)
+
+    @staticmethod
+    def replicas(name, member="replicas", part="spec"):
+        return plane.get("Deployment", NAMESPACE, name)[part].get(member)
+
+    @staticmethod
+    def image(name):
+        return plane.get("Deployment", NAMESPACE, name)["spec"]["template"]["spec"]["containers"][0]["image"]
+
+    def test_a_stranger_s_deployment_is_never_touched(self):
+        boss = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "boss", "namespace": NAMESPACE}}
+        uid = plane.apply(boss)["metadata"]["uid"]
+        stranger = {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {
+                "name": "late-frontend",
+                "namespace": NAMESPACE,
+                "ownerReferences": [
+                    {"apiVersion": "v1", "kind": "ConfigMap", "name": "boss", "uid": uid, "controller": True}
+                ],
+            },
+            "spec": {
+                "replicas": 1,
+                "selector": {"matchLabels": {"app": "x"}},
+                "template": {
+                    "metadata": {"labels": {"app": "x"}},
+                    "spec": {"containers": [{"name": "c", "image": "stranger:1"}]},
+                },
+            },
+        }
+        plane.apply(stranger)
+        plane.apply(graph("late", NAMESPACE))
+        self.addCleanup(plane.delete, "DynamoGraphDeployment", NAMESPACE, "late")
+        message = "Deployment.apps steady-0/late-frontend is controlled by ConfigMap boss"
+        plane.cluster.wait(lambda: message in self.condition("DynamoComponentDeployment", "late-frontend", "Available"), 20, "a condition")
+        plane.cluster.wait(lambda: self.events("late-frontend", message), 20, "an Event")
+        plane.cluster.wait(lambda: message in self.condition("DynamoGraphDeployment", "late", "Ready"), 20, "the graph names the cause")
+        count = wait_for_rest(3.0)
+        time.sleep(5)
+        self.assertEqual([described(one) for one in accepted(writes()[count:])], [], "failing retries write nothing")
+        touched = [one for one in accepted(writes()) if one["objectRef"].get("name") == "late-frontend"]
+        touched = [one for one in touched if one["objectRef"]["resource"] == "deployments"]
+        self.assertEqual([described(one) for one in touched], [])
+        # The stranger leaves: the next retry creates the child.
+        plane.delete("Deployment", NAMESPACE, "late-frontend")
+        plane.cluster.wait(lambda: not unready(), 60, "the graph is ready")
+
+    @staticmethod
+    def condition(kind, name, condition_type):
+        found = copy.copy(plane.get(kind, NAMESPACE, name)) or {}
+        conditions = found.get("status", {}).get("conditions", [])
+        return next((one["message"] for one in conditions if one["type"] == condition_type), "")
+
+    @staticmethod
+    def events(name, message):
+        found = plane.cluster.api("GET", f"/api/v1/namespaces/{NAMESPACE}/events?fieldSelector=involvedObject.name={name}")
+        return [one for one in found["items"] if one["type"] == "Warning" and message in one["message"]]
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,169 @@
+// Leader election: acquiring, renewing, losing and releasing a lease.
+#include "controller/kube/lease.h"
+
+#include <catch2/catch.hpp>
+
+#include "common/json/parse.h"
+
+namespace dynamo::kube::test {
+namespace {
+
+using runtime::Task;
+using std::chrono::milliseconds;
+
+/// One Lease of an API server, which answers outdated updates with Conflict.
+struct Store {
+  std::string body;  ///< empty: the Lease does not exist
+  int version = 0;
+  bool down = false;
+
+  ApiError unavailable() const { return ApiError{Reason::Unavailable, 503, "down"}; }
+  json::Document document() const {
+    json::Document lease;
+    REQUIRE_FALSE(json::parse(body, lease));
+    json::set(*json::find(lease, "metadata"), "resourceVersion",
+              json::string(std::to_string(version), lease.GetAllocator()), lease.GetAllocator());
+    return lease;
+  }
+  LeaseRecord record() const { return readLease(document()); }
+
+  static Client::ObjectTask get(Store* self) {
+    if (self->down) co_return self->unavailable();
+    if (self->body.empty()) co_return ApiError{Reason::NotFound, 404, "no"};
+    co_return self->document();
+  }
+  static Client::ObjectTask create(Store* self, std::string text) {
+    if (self->down) co_return self->unavailable();
+    if (!self->body.empty()) co_return ApiError{Reason::AlreadyExists, 409, "exists"};
+    self->body = std::move(text);
+    ++self->version;
+    co_return self->document();
+  }
+  static Client::ObjectTask replace(Store* self, std::string text) {
+    if (self->down) co_return self->unavailable();
+    json::Document lease;
+    REQUIRE_FALSE(json::parse(text, lease));
+    if (json::findText(json::find(lease, "metadata"), "resourceVersion") != std::to_string(self->version))
+      co_return ApiError{Reason::Conflict, 409, "modified"};
+    self->body = std::move(text);
+    ++self->version;
+    co_return self->document();
+  }
+};
+
+struct Fixture {
+  LeaderElector elector(const std::string& identity) {
+    LeaseOptions options;
+    options.namespaceName = "n";
+    options.name = "lease";
+    options.identity = identity;
+    options.duration = milliseconds{1000};
+    options.renewTime = milliseconds{60};
+    options.retry = milliseconds{5};
+    LeaseAccess access;
+    access.get = [this] { return Store::get(&store); };
+    access.create = [this](std::string text) { return Store::create(&store, std::move(text)); };
+    access.replace = [this](std::string text) { return Store::replace(&store, std::move(text)); };
+    LeaderElector::Clocks clocks;
+    clocks.steady = [this] { return std::chrono::steady_clock::now() + ahead; };
+    return LeaderElector{loop, options, access, nullptr, clocks};
+  }
+
+  runtime::EventLoop loop;
+  Store store;
+  milliseconds ahead{0};
+};
+
+TEST_CASE("the first process acquires the lease") {
+  Fixture f;
+  LeaderElector elector = f.elector("a");
+  CHECK_FALSE(elector.leading());
+  CHECK(runtime::runTask(f.loop, elector.acquire()));
+  CHECK(elector.leading());
+  const LeaseRecord record = f.store.record();
+  CHECK(record.holder == "a");
+  CHECK(record.duration == std::chrono::seconds{1});
+  CHECK(record.transitions == 0);
+  CHECK(record.acquireTime == record.renewTime);
+}
+
+TEST_CASE("a leader stops leading after the renew time, even if its requests hang") {
+  Fixture f;
+  LeaderElector elector = f.elector("a");
+  CHECK(runtime::runTask(f.loop, elector.acquire()));
+  f.ahead += milliseconds{61};
+  CHECK_FALSE(elector.leading());
+}
+
+TEST_CASE("a second process waits until the lease has not changed for its duration") {
+  Fixture f;
+  LeaderElector first = f.elector("a");
+  LeaderElector second = f.elector("b");
+  CHECK(runtime::runTask(f.loop, first.acquire()));
+  bool got = false;
+  const auto other = [](LeaderElector& elector, bool& result) -> Task<void> {
+    result = co_await elector.acquire();
+  };
+  const auto time = [](Fixture& fixture, bool& result) -> Task<void> {
+    const auto soon = std::chrono::steady_clock::now() + milliseconds{30};
+    co_await fixture.loop.sleepUntil(soon);
+    CHECK_FALSE(result);
+    fixture.ahead += milliseconds{1001};
+  };
+  f.loop.spawn(other(second, got));
+  f.loop.spawn(time(f, got));
+  f.loop.run();
+  CHECK(got);
+  CHECK(second.leading());
+  CHECK_FALSE(first.leading());
+  CHECK(f.store.record().holder == "b");
+  CHECK(f.store.record().transitions == 1);
+}
+
+TEST_CASE("a released lease can be acquired immediately") {
+  Fixture f;
+  LeaderElector first = f.elector("a");
+  LeaderElector second = f.elector("b");
+  CHECK(runtime::runTask(f.loop, first.acquire()));
+  const auto release = [](LeaderElector& elector) -> Task<bool> {
+    co_await elector.release();
+    co_return elector.leading();
+  };
+  CHECK_FALSE(runtime::runTask(f.loop, release(first)));
+  CHECK(f.store.record().holder.empty());
+  CHECK(runtime::runTask(f.loop, second.acquire()));
+  CHECK(f.store.record().holder == "b");
+}
+
+TEST_CASE("a leader renews the lease, and stops leading if it cannot") {
+  Fixture f;
+  LeaderElector elector = f.elector("a");
+  CHECK(runtime::runTask(f.loop, elector.acquire()));
+  const int before = f.store.version;
+  const auto disturb = [](Fixture& fixture) -> Task<void> {
+    const auto soon = std::chrono::steady_clock::now() + milliseconds{30};
+    co_await fixture.loop.sleepUntil(soon);
+    fixture.store.down = true;
+  };
+  f.loop.spawn(elector.hold());
+  f.loop.spawn(disturb(f));
+  f.loop.run();  // ends because hold() does
+  CHECK(f.store.version > before);
+  CHECK(f.store.record().transitions == 0);
+  CHECK_FALSE(elector.leading());
+}
+
+TEST_CASE("a leader stops immediately if another process holds its lease") {
+  Fixture f;
+  LeaderElector elector = f.elector("a");
+  CHECK(runtime::runTask(f.loop, elector.acquire()));
+  const std::size_t at = f.store.body.find("\"a\"");
+  f.store.body.replace(at, 3, "\"b\"");
+  ++f.store.version;
+  f.loop.spawn(elector.hold());
+  f.loop.run();
+  CHECK(elector.holder() == "b");
+}
+
+}  // namespace
+}  // namespace dynamo::kube::test

@@ -1,0 +1,143 @@
+// A reflector against a scripted server.
+#include "controller/kube/reflector.h"
+
+#include <catch2/catch.hpp>
+#include <deque>
+
+#include "common/json/parse.h"
+
+namespace dynamo::kube::test {
+namespace {
+
+using runtime::Task;
+
+json::Document parsed(const std::string& text) {
+  json::Document document;
+  INFO(text);
+  REQUIRE_FALSE(json::parse(text, document));
+  return document;
+}
+
+std::string object(std::string_view name, std::string_view version) {
+  return R"({"metadata":{"name":")" + std::string{name} + R"(","resourceVersion":")" + std::string{version} +
+         R"("}})";
+}
+
+/// Returns the scripted replies in order and records the requests.
+struct Server {
+  std::deque<std::string> pages;                ///< "!REASON": an error
+  std::deque<std::deque<std::string>> watches;  ///< the lines of each watch; "!...": an error
+  std::string requests;
+
+  static ApiError error(const std::string& text) {
+    return text == "!Gone" ? ApiError{Reason::Gone, 410, "too old"} : ApiError{Reason::Forbidden, 403, "no"};
+  }
+  static Task<Result<json::Document>> page(Server* self, ListOptions options) {
+    self->requests += "list " + options.continueToken + ";";
+    if (self->pages.empty()) co_return error("!Forbidden");
+    const std::string text = self->pages.front();
+    self->pages.pop_front();
+    if (text.starts_with('!')) co_return error(text);
+    co_return parsed(text);
+  }
+  static Task<Result<std::optional<std::string>>> line(std::shared_ptr<std::deque<std::string>> lines) {
+    if (lines->empty()) co_return std::optional<std::string>{};
+    const std::string text = lines->front();
+    lines->pop_front();
+    if (text.starts_with('!')) co_return error(text);
+    co_return std::optional<std::string>{text};
+  }
+  static Task<Result<Lines>> open(Server* self, Reflector** reflector, WatchOptions options) {
+    self->requests += "watch " + options.resourceVersion + ";";
+    if (self->watches.empty()) {
+      (*reflector)->stop();
+      co_return error("!Forbidden");
+    }
+    auto lines = std::make_shared<std::deque<std::string>>(self->watches.front());
+    self->watches.pop_front();
+    Lines read = [lines](runtime::Deadline) { return line(lines); };
+    co_return read;
+  }
+};
+
+struct Run {
+  std::string requests;
+  std::string seen;
+};
+
+Run run(Server server) {
+  runtime::EventLoop loop;
+  Reflector* self = nullptr;
+  ListWatch source;
+  source.list = [&](ListOptions options) { return Server::page(&server, std::move(options)); };
+  source.watch = [&](WatchOptions options) { return Server::open(&server, &self, std::move(options)); };
+  std::string seen;
+  const auto nameOf = [](const json::Value& value) {
+    return std::string{json::findText(json::find(value, "metadata"), "name")};
+  };
+  Sink sink;
+  sink.listBegins = [&] { seen += "["; };
+  sink.listEnds = [&](std::string_view version) { seen += "]" + std::string{version}; };
+  sink.present = [&](const json::Value& value) {
+    CHECK(json::findText(&value, "kind") == "Pod");
+    CHECK(json::findText(&value, "apiVersion") == "v1");
+    seen += "+" + nameOf(value);
+  };
+  sink.deleted = [&](const json::Value& value) { seen += "-" + nameOf(value); };
+  Reflector reflector{
+      loop, Resource{"", "v1", "pods", "Pod"}, WatchedSet{}, source, sink, [] { return 0.0; }};
+  self = &reflector;
+  loop.spawn(reflector.run());
+  loop.run();
+  return {server.requests, seen};
+}
+
+std::string listOf(std::string_view version, std::string_view token, const std::string& items) {
+  return R"({"metadata":{"resourceVersion":")" + std::string{version} + R"(","continue":")" +
+         std::string{token} + R"("},"items":[)" + items + "]}";
+}
+
+std::string eventOf(std::string_view type, std::string_view name, std::string_view version) {
+  return R"({"type":")" + std::string{type} +
+         R"(","object":{"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + std::string{name} +
+         R"(","resourceVersion":")" + std::string{version} + R"("}}})";
+}
+
+TEST_CASE("a list with several pages is followed by a watch that is resumed") {
+  Server server;
+  server.pages = {listOf("10", "t", object("a", "1")), listOf("10", "", object("b", "2"))};
+  server.watches = {{eventOf("ADDED", "c", "11"), eventOf("BOOKMARK", "", "15")},
+                    {eventOf("DELETED", "a", "16"), eventOf("MODIFIED", "b", "17")}};
+  const Run result = run(server);
+  CHECK(result.requests == "list ;list t;watch 10;watch 15;watch 17;");
+  CHECK(result.seen == "[+a+b]10+c-a+b");
+}
+
+TEST_CASE("a watch with an expired version leads to a new list") {
+  Server server;
+  server.pages = {listOf("10", "", object("a", "1")), listOf("20", "", object("b", "2"))};
+  server.watches = {
+      {R"({"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","code":410,"reason":"Expired"}})"}};
+  const Run result = run(server);
+  CHECK(result.requests == "list ;watch 10;list ;watch 20;");
+  CHECK(result.seen == "[+a]10[+b]20");
+}
+
+TEST_CASE("a list that expires between its pages is restarted") {
+  Server server;
+  server.pages = {listOf("10", "t", object("a", "1")), "!Gone", listOf("20", "", object("b", "2"))};
+  const Run result = run(server);
+  CHECK(result.requests == "list ;list t;list ;watch 20;");
+  CHECK(result.seen == "[+a[+b]20");
+}
+
+TEST_CASE("an invalid event ends the watch and not the reflector") {
+  Server server;
+  server.pages = {listOf("10", "", "")};
+  server.watches = {{"{nonsense"}};
+  const Run result = run(server);
+  CHECK(result.requests == "list ;watch 10;watch 10;");
+}
+
+}  // namespace
+}  // namespace dynamo::kube::test

@@ -1,0 +1,143 @@
+// The protocol of list and watch.
+#include "controller/kube/watcher.h"
+
+#include <catch2/catch.hpp>
+
+#include "common/json/parse.h"
+
+namespace dynamo::kube::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+ListPage page(std::string_view version, std::string_view token) {
+  json::Document list;
+  const std::string text = R"({"metadata":{"resourceVersion":")" + std::string{version} +
+                           R"(","continue":")" + std::string{token} + R"("},"items":[]})";
+  REQUIRE_FALSE(json::parse(text, list));
+  return ListPage{std::move(list)};
+}
+
+WatchEvent event(EventType type, std::string_view version) {
+  json::Document document;
+  const std::string text = R"({"object":{"metadata":{"resourceVersion":")" + std::string{version} + R"("}}})";
+  REQUIRE_FALSE(json::parse(text, document));
+  return WatchEvent{type, std::move(document)};
+}
+
+Watcher watcher() {
+  return Watcher{WatchedSet{"", "a=b", ""}, [] { return 0.0; }};
+}
+
+/// Returns the next action as text: "list", "list first", "list token=T", "watch V", "sleep 800".
+std::string next(Watcher& watcher) {
+  const Watcher::Action action = watcher.next();
+  if (const auto* sleep = std::get_if<Watcher::Sleep>(&action)) {
+    return "sleep " + std::to_string(sleep->time.count());
+  }
+  if (const auto* watch = std::get_if<Watcher::Watch>(&action)) {
+    CHECK(watch->options.labelSelector == "a=b");
+    CHECK(watch->options.timeout == kMinWatchTime);
+    CHECK(watch->idle == kMinWatchTime + kWatchGrace);
+    return "watch " + watch->options.resourceVersion;
+  }
+  const auto& list = std::get<Watcher::List>(action);
+  CHECK(list.options.labelSelector == "a=b");
+  CHECK(list.options.limit == kPageLimit);
+  CHECK(list.options.resourceVersion.empty());
+  return std::string{list.first ? "list first" : "list"} +
+         (list.options.continueToken.empty() ? "" : " token=" + list.options.continueToken);
+}
+
+TEST_CASE("all pages are listed, then a watch starts at the version of the list") {
+  Watcher watch = watcher();
+  CHECK(next(watch) == "list first");
+  CHECK_FALSE(watch.listed(page("10", "t1")));
+  CHECK_FALSE(watch.synced());
+  CHECK(next(watch) == "list token=t1");
+  CHECK(watch.listed(page("10", "")));
+  CHECK(watch.synced());
+  CHECK(next(watch) == "watch 10");
+}
+
+TEST_CASE("a watch resumes at the version of its last event or bookmark") {
+  Watcher watch = watcher();
+  watch.listed(page("10", ""));
+  watch.watchOpened();
+  CHECK(watch.received(event(EventType::Added, "11")));
+  CHECK_FALSE(watch.received(event(EventType::Bookmark, "20")));
+  watch.watchEnded();
+  CHECK(next(watch) == "watch 20");
+}
+
+TEST_CASE("an expired version restarts the list") {
+  Watcher watch = watcher();
+  watch.listed(page("10", ""));
+  watch.watchFailed(ApiError{Reason::Gone, 410, "too old"});
+  CHECK(next(watch) == "list first");
+  watch.listed(page("30", ""));
+  CHECK(next(watch) == "watch 30");
+
+  SECTION("with a delay if it expires again") {
+    watch.watchFailed(ApiError{Reason::Gone, 410, "too old"});
+    CHECK(next(watch) == "sleep 800");
+    CHECK(next(watch) == "list first");
+  }
+}
+
+TEST_CASE("an expired continue token restarts the list immediately") {
+  Watcher watch = watcher();
+  watch.listed(page("10", "t1"));
+  watch.listFailed(ApiError{Reason::Gone, 410, "expired"});
+  CHECK(next(watch) == "list first");
+}
+
+TEST_CASE("failed requests are retried with exponential backoff") {
+  Watcher watch = watcher();
+  const ApiError error{Reason::Unavailable, 503, "no"};
+  for (const char* delay : {"sleep 800", "sleep 1600", "sleep 3200", "sleep 6400", "sleep 12800",
+                            "sleep 25600", "sleep 30000", "sleep 30000"}) {
+    watch.listFailed(error);
+    CHECK(next(watch) == delay);
+    CHECK(next(watch) == "list first");
+  }
+  watch.listed(page("10", ""));
+  watch.watchFailed(error);
+  CHECK(next(watch) == "sleep 800");
+  CHECK(next(watch) == "watch 10");
+}
+
+TEST_CASE("a failed page is requested again with its token") {
+  Watcher watch = watcher();
+  watch.listed(page("10", "t1"));
+  watch.listFailed(ApiError{Reason::Timeout, 504, "slow"});
+  CHECK(next(watch) == "sleep 800");
+  CHECK(next(watch) == "list token=t1");
+}
+
+TEST_CASE("Retry-After is the minimum delay") {
+  Watcher watch = watcher();
+  ApiError error{Reason::TooManyRequests, 429, "busy"};
+  error.retryAfter = std::chrono::seconds{7};
+  watch.listFailed(error);
+  CHECK(next(watch) == "sleep 7000");
+}
+
+TEST_CASE("requests are delayed if the server ends watches immediately") {
+  Watcher watch = watcher();
+  watch.listed(page("10", ""));
+  watch.watchOpened();
+  watch.watchEnded();
+  CHECK(next(watch) == "watch 10");
+  watch.watchOpened();
+  watch.watchEnded();
+  CHECK(next(watch) == "sleep 800");
+  CHECK(next(watch) == "watch 10");
+  watch.watchOpened();
+  watch.received(event(EventType::Bookmark, "12"));
+  watch.watchEnded();
+  CHECK(next(watch) == "watch 12");
+}
+
+}  // namespace
+}  // namespace dynamo::kube::test

@@ -1,0 +1,270 @@
+// Which children are written, and how.
+#include "apply_support.h"
+
+namespace dynamo::controller::test {
+
+TEST_CASE("a child is created, and then left alone") {
+  FakeApi api;
+  withApplier(api, [&](Applier& applier) -> Task<void> {
+    std::string failed = co_await applier.apply(deployment("{'replicas':1}"));
+    CHECK(failed.empty());
+    CHECK(api.lines() == lines({"PATCH " + kPath}));
+    CHECK(applier.changes == "d by DynamoComponentDeployment;");
+    CHECK(applier.observed.find(keyOf(deployment("{}"))) != nullptr);
+    for (int i = 0; i < 3; ++i) failed += co_await applier.apply(deployment("{'replicas':1}"));
+    CHECK(failed.empty());
+  });
+  CHECK(api.requests().size() == 1);
+  const std::string sent = api.requests().back();
+  // The watch of Deployments has a selector, so the object may exist without being cached. Without force,
+  // its values are not overwritten.
+  CHECK(kube::test::lineOf(sent) == "PATCH " + kPath + "?fieldManager=dynamo-controller");
+  CHECK(kube::test::headerOf(sent, "Content-Type").starts_with("application/apply-patch+yaml"));
+}
+
+TEST_CASE("a kind whose objects are all watched is not read before it is created") {
+  FakeApi api;
+  withApplier(api, [&](Applier& applier) -> Task<void> {
+    const std::string failed = co_await applier.apply(claim("data"));
+    CHECK(failed.empty());
+  });
+  CHECK(api.lines() == lines({"POST /api/v1/namespaces/n/persistentvolumeclaims"}));
+}
+
+TEST_CASE("a child is applied again if the live object or the rendered one differs") {
+  FakeApi api;
+  withApplier(api, [&](Applier& applier) -> Task<void> {
+    std::string failed = co_await applier.apply(deployment("{'replicas':1,'paused':true}"));
+    // Somebody edits a field.
+    api.store(kPath, [&] {
+      std::string text = api.at(kPath);
+      text.replace(text.find(R"("paused":true)"), 13, R"("paused":false)");
+      return text;
+    }());
+    watchSees(api, applier, kPath);
+    failed += co_await applier.apply(deployment("{'replicas':1,'paused':true}"));
+    CHECK(api.bodies("PATCH " + kPath).size() == 2);
+    CHECK(api.at(kPath).find(R"("paused":true)") != std::string::npos);
+    // The status changes, which is not a reason.
+    api.store(kPath, [&] {
+      std::string text = api.at(kPath);
+      return text.insert(text.size() - 1, R"(,"status":{"replicas":1})");
+    }());
+    watchSees(api, applier, kPath);
+    failed += co_await applier.apply(deployment("{'replicas':1,'paused':true}"));
+    CHECK(api.bodies("PATCH " + kPath).size() == 2);
+    // A field is no longer rendered: the request without it removes it.
+    failed += co_await applier.apply(deployment("{'replicas':1}"));
+    CHECK(api.bodies("PATCH " + kPath).size() == 3);
+    CHECK(failed.empty());
+  });
+}
+
+TEST_CASE("a child that the server changes is applied once, until one of the two sides changes") {
+  FakeApi api{{}, [](json::Document& object) {
+                auto& allocator = object.GetAllocator();
+                json::Value* spec = json::find(object, "spec");
+                if (spec != nullptr) json::set(*spec, "paused", json::Value{false}, allocator);
+              }};
+  const std::string line = "PATCH " + kPath;
+  withApplier(api, [&](Applier& applier) -> Task<void> {
+    std::string failed = co_await applier.apply(deployment("{'paused':true}"));
+    failed += co_await applier.apply(deployment("{'paused':true}"));
+    watchSees(api, applier, kPath);
+    failed += co_await applier.apply(deployment("{'paused':true}"));
+    CHECK(api.bodies(line).size() == 1);
+    // The rendered object changes.
+    failed += co_await applier.apply(deployment("{'paused':true,'replicas':2}"));
+    failed += co_await applier.apply(deployment("{'paused':true,'replicas':2}"));
+    CHECK(api.bodies(line).size() == 2);
+    // The live object changes.
+    api.store(kPath, [&] {
+      std::string text = api.at(kPath);
+      text.replace(text.find(R"("replicas":2)"), 12, R"("replicas":9)");
+      return text;
+    }());
+    watchSees(api, applier, kPath);
+    failed += co_await applier.apply(deployment("{'paused':true,'replicas':2}"));
+    failed += co_await applier.apply(deployment("{'paused':true,'replicas':2}"));
+    CHECK(api.bodies(line).size() == 3);
+    CHECK(failed.empty());
+    CHECK(applier.f.environment.settled.size() == 1);
+  });
+}
+
+TEST_CASE("replicas that were set through the scale subresource are kept") {
+  FakeApi api;
+  withApplier(api, [&](Applier& applier) -> Task<void> {
+    api.store(kPath, [&] {
+      std::string text = deployment("{'replicas':5,'paused':true}");
+      const std::string fields =
+          "'managedFields':[{'manager':'dynamo-controller','operation':'Apply','fieldsV1':{'f:metadata':{'f:"
+          "labels':"
+          "{'f:nvidia.com/dynamo-component':{}},'f:ownerReferences':{}},'f:spec':{'f:paused':{}}}},"
+          "{'manager':'kubectl','operation':'Update','subresource':'scale','fieldsV1':{'f:spec':{'f:replicas'"
+          ":{}}}}],";
+      return text.insert(text.find("'namespace'"), fields);
+    }());
+    watchSees(api, applier, kPath);
+    std::string failed = co_await applier.apply(deployment("{'replicas':1,'paused':true}"));
+    CHECK(api.requests().empty());
+    // Another field differs: the request has no replicas.
+    failed += co_await applier.apply(deployment("{'replicas':1,'paused':false}"));
+    CHECK(failed.empty());
+  });
+  const auto bodies = api.bodies("PATCH " + kPath);
+  REQUIRE(bodies.size() == 1);
+  CHECK(bodies[0].find("replicas") == std::string::npos);
+  CHECK(bodies[0].find(R"("paused":false)") != std::string::npos);
+}
+
+TEST_CASE("a port whose number was edited: the list is replaced, then applied") {
+  const std::string duplicate = kube::test::reply(
+      422,
+      R"({"kind":"Status","apiVersion":"v1","status":"Failure","message":"duplicate","reason":"Invalid","code":422,)"
+      R"("details":{"causes":[{"reason":"FieldValueDuplicate","message":"d","field":"spec.ports[1].name"}]}})");
+  const std::string line = "PATCH " + kServicePath;
+  int refused = 1;
+  FakeApi api{[&](const std::string& requested, int) -> std::optional<std::string> {
+    if (requested != line || refused == 0) return std::nullopt;
+    --refused;
+    return duplicate;
+  }};
+
+  SECTION("of an existing object") {
+    withApplier(api, [&](Applier& applier) -> Task<void> {
+      api.store(kServicePath, service("s", 81));
+      watchSees(api, applier, kServicePath);
+      const std::string failed = co_await applier.apply(service("s", 80));
+      CHECK(failed.empty());
+    });
+    REQUIRE(api.lines() == lines({line, line, line}));
+    const auto requests = api.requests();
+    CHECK(kube::test::headerOf(requests[0], "Content-Type").starts_with("application/apply-patch"));
+    CHECK(kube::test::headerOf(requests[1], "Content-Type").starts_with("application/merge-patch"));
+    CHECK(kube::test::headerOf(requests[2], "Content-Type").starts_with("application/apply-patch"));
+    CHECK(api.at(kServicePath).find("81") == std::string::npos);
+  }
+  SECTION("a new object is not patched") {
+    refused = 2;
+    withApplier(api, [&](Applier& applier) -> Task<void> {
+      const std::string failed = co_await applier.apply(service("s", 80));
+      CHECK(failed == "Service n/s: duplicate\n");
+    });
+    CHECK(api.lines() == lines({line, "GET " + kServicePath, line}));
+  }
+  SECTION("the replacement fails, too: the first answer is reported") {
+    refused = 2;
+    withApplier(api, [&](Applier& applier) -> Task<void> {
+      api.store(kServicePath, service("s", 81));
+      watchSees(api, applier, kServicePath);
+      const std::string failed = co_await applier.apply(service("s", 80));
+      CHECK(failed == "Service n/s: duplicate\n");
+    });
+    CHECK(api.requests().size() == 2);
+  }
+}
+
+TEST_CASE("an object that is emptied: its members are removed by a merge patch, then it is applied") {
+  const std::string invalid = kube::test::reply(
+      422,
+      R"({"kind":"Status","apiVersion":"v1","status":"Failure","message":"null","reason":"Invalid","code":422,)"
+      R"("details":{"causes":[{"reason":"FieldValueTypeInvalid","message":"null","field":"spec.ingress.labels"}]}})");
+  const std::string line = "PATCH " + kPath;
+  int refused = 1;
+  FakeApi api{[&](const std::string& requested, int) -> std::optional<std::string> {
+    if (requested != line || refused == 0) return std::nullopt;
+    --refused;
+    return invalid;
+  }};
+  withApplier(api, [&](Applier& applier) -> Task<void> {
+    api.store(kPath, deployment("{'paused':true,'ingress':{'labels':{'a':'b'},'host':'h'}}"));
+    watchSees(api, applier, kPath);
+    const std::string failed =
+        co_await applier.apply(deployment("{'paused':false,'ingress':{'labels':{},'host':'h'},'list':[{}]}"));
+    CHECK(failed.empty());
+  });
+  REQUIRE(api.lines() == lines({line, line, line}));
+  const auto bodies = api.bodies(line);
+  CHECK(bodies[0].find(R"("ingress":{"labels":{},"host":"h"},"list":[{}])") != std::string::npos);
+  CHECK(bodies[1].find(R"("ingress":{"labels":null,"host":"h"},"list":[{}])") != std::string::npos);
+  CHECK(bodies[2] == bodies[0]);
+}
+
+TEST_CASE("other content is applied even if no difference to the live object is visible") {
+  FakeApi api;
+  const std::string tolerated = deployment("{'tolerations':[{'key':'k','effect':'NoSchedule'}]}");
+  withApplier(api, [&](Applier& applier) -> Task<void> {
+    std::string failed = co_await applier.apply(tolerated);
+    const std::size_t created = api.requests().size();
+    failed += co_await applier.apply(tolerated);
+    CHECK(api.requests().size() == created);
+    failed += co_await applier.apply(deployment("{'tolerations':[{'key':'k'}]}"));
+    CHECK(api.requests().size() == created + 1);
+    failed += co_await applier.apply(deployment("{'tolerations':[{'key':'k'}]}"));
+    CHECK(api.requests().size() == created + 1);
+    CHECK(failed.empty());
+  });
+}
+
+TEST_CASE("a failed child does not stop the others, and all failures are returned") {
+  struct Row {
+    int status;
+    const char* reason;
+    bool transient;
+  };
+  for (const Row& row :
+       {Row{409, "Conflict", true}, Row{429, "TooManyRequests", true}, Row{500, "InternalError", true},
+        Row{503, "ServiceUnavailable", true}, Row{504, "Timeout", true}, Row{403, "Forbidden", false},
+        Row{422, "Invalid", false}}) {
+    CAPTURE(row.status);
+    FakeApi api{[&](const std::string& line, int) -> std::optional<std::string> {
+      if (line == "PATCH " + kServicePath || line == "PATCH /api/v1/namespaces/n/services/t")
+        return failure(row.status, row.reason);
+      return std::nullopt;
+    }};
+    withApplier(api, [&](Applier& applier) -> Task<void> {
+      const std::string failed = co_await applier.apply(service("s", 80), service("t", 80), deployment("{}"));
+      const std::string prefix = row.transient ? "transient: " : "";
+      const bool either = failed == prefix + "Service n/s: no\n" + prefix + "Service n/t: no\n" ||
+                          failed == prefix + "Service n/t: no\n" + prefix + "Service n/s: no\n";
+      CAPTURE(failed);
+      CHECK(either);
+    });
+    CHECK_FALSE(api.at(kPath).empty());
+    CHECK(api.at(kServicePath).empty());
+  }
+}
+
+TEST_CASE("children are written stage by stage") {
+  FakeApi api;
+  withApplier(api, [&](Applier& applier) -> Task<void> {
+    const std::string failed =
+        co_await applier.apply(deployment("{}"), service("s", 80), claim("data"), binding("r"));
+    CHECK(failed.empty());
+  });
+  CHECK(api.lines() == lines({"PATCH " + kBindingPath, "POST /api/v1/namespaces/n/persistentvolumeclaims",
+                              "PATCH " + kServicePath, "PATCH " + kPath}));
+}
+
+TEST_CASE("a child of an unknown kind is a failure") {
+  FakeApi api;
+  withApplier(api, [&](Applier& applier) -> Task<void> {
+    const std::string failed = co_await applier.apply(
+        "{'apiVersion':'example.com/v1','kind':'Widget','metadata':{'namespace':'n','name':'w'}}");
+    CHECK(failed == "Widget.example.com n/w: unknown kind\n");
+  });
+  CHECK(api.requests().empty());
+}
+
+TEST_CASE("an answer without the labels of the watch is not cached") {
+  FakeApi api{{}, [](json::Document& object) { json::remove(*json::find(object, "metadata"), "labels"); }};
+  withApplier(api, [&](Applier& applier) -> Task<void> {
+    const std::string failed = co_await applier.apply(deployment("{}"));
+    CHECK(failed.empty());
+    CHECK(applier.f.cache.size() == 0);
+    CHECK(applier.observed.values().size() == 1);
+  });
+}
+
+}  // namespace dynamo::controller::test

@@ -1,0 +1,184 @@
+// Children that exist already: of others, of a deleted owner, or with fields that do not change.
+#include "apply_support.h"
+
+namespace dynamo::controller::test {
+
+TEST_CASE("an object of another controller is not touched") {
+  std::string stranger = deployment("{'replicas':7}", "stranger");
+  stranger.replace(stranger.find("'name':'c'"), 10, "'name':'x'");
+  for (const bool cached : {true, false}) {
+    CAPTURE(cached);
+    FakeApi api;
+    withApplier(api, [&](Applier& applier) -> Task<void> {
+      api.store(kPath, stranger);
+      if (cached) watchSees(api, applier, kPath);
+      const std::string failed = co_await applier.apply(deployment("{'replicas':1}"));
+      CHECK(failed == "Deployment.apps n/d is controlled by DynamoComponentDeployment x\n");
+    });
+    CHECK(api.lines() == (cached ? "" : lines({"PATCH " + kPath, "GET " + kPath})));
+  }
+}
+
+TEST_CASE("a child of a deleted owner with the same name is not touched until it is deleted, too") {
+  FakeApi api;
+  withApplier(api, [&](Applier& applier) -> Task<void> {
+    api.store(kPath, deployment("{'replicas':7}", "before"));
+    watchSees(api, applier, kPath);
+    std::string failed = co_await applier.apply(deployment("{'replicas':1}"));
+    CHECK(failed == "transient: Deployment.apps n/d belongs to a deleted DynamoComponentDeployment c\n");
+    CHECK(api.requests().empty());
+    applier.f.seeDeleted(api.at(kPath));
+    api.remove(kPath);
+    failed = co_await applier.apply(deployment("{'replicas':1}"));
+    CHECK(failed.empty());
+  });
+}
+
+TEST_CASE("an object that is being deleted is not written") {
+  FakeApi api;
+  withApplier(api, [&](Applier& applier) -> Task<void> {
+    api.store(kPath, [&] {
+      std::string text = deployment("{'replicas':7}");
+      return text.insert(text.find("'namespace'"), "'deletionTimestamp':'2026-01-02T03:04:05Z',");
+    }());
+    watchSees(api, applier, kPath);
+    const std::string failed = co_await applier.apply(deployment("{'replicas':1}"));
+    CHECK(failed == "transient: Deployment.apps n/d is being deleted\n");
+  });
+  CHECK(api.requests().empty());
+}
+
+TEST_CASE("objects that are created once are never written again") {
+  FakeApi api;
+  withApplier(api, [&](Applier& applier) -> Task<void> {
+    std::string failed = co_await applier.apply(claim("data"));
+    failed += co_await applier.apply(claim("data"));
+    CHECK(api.requests().size() == 1);
+    // The cache is late: the object exists.
+    api.store("/api/v1/namespaces/n/persistentvolumeclaims/late", claim("late"));
+    failed += co_await applier.apply(claim("late"));
+    CHECK(failed.empty());
+  });
+  CHECK(api.lines() == lines({"POST /api/v1/namespaces/n/persistentvolumeclaims",
+                              "POST /api/v1/namespaces/n/persistentvolumeclaims"}));
+}
+
+TEST_CASE("the replicas of an adapter are written at its creation only") {
+  FakeApi api;
+  withApplier(api, [&](Applier& applier) -> Task<void> {
+    std::string failed = co_await applier.apply(adapter(2));
+    failed += co_await applier.apply(adapter(5));
+    CHECK(failed.empty());
+  });
+  const std::string path = "/apis/nvidia.com/v1alpha1/namespaces/n/dynamographdeploymentscalingadapters";
+  REQUIRE(api.lines() == lines({"POST " + path, "PATCH " + path + "/a"}));
+  // The second request takes ownership of the other fields.
+  CHECK(api.bodies("PATCH " + path + "/a")[0].find("replicas") == std::string::npos);
+  CHECK(api.at(path + "/a").find(R"("replicas":2)") != std::string::npos);
+}
+
+TEST_CASE("a changed roleRef deletes the object with its uid as precondition, and applies the new one") {
+  FakeApi api;
+  SECTION("it is replaced") {
+    withApplier(api, [&](Applier& applier) -> Task<void> {
+      api.store(kBindingPath, binding("old"));
+      watchSees(api, applier, kBindingPath);
+      const std::string failed = co_await applier.apply(binding("new"));
+      CHECK(failed.empty());
+      CHECK(applier.changes == "b;b by DynamoComponentDeployment;b by DynamoComponentDeployment;");
+    });
+    CHECK(api.lines() == lines({"DELETE " + kBindingPath, "PATCH " + kBindingPath}));
+    CHECK(api.bodies("DELETE " + kBindingPath)[0].find(R"("uid":"uid-101")") != std::string::npos);
+    CHECK(api.at(kBindingPath).find("new") != std::string::npos);
+  }
+  SECTION("another object has its name now") {
+    withApplier(api, [&](Applier& applier) -> Task<void> {
+      api.store(kBindingPath, binding("old"));
+      watchSees(api, applier, kBindingPath);
+      api.store(kBindingPath, binding("other", ",'uid':'other'"));
+      const std::string failed = co_await applier.apply(binding("new"));
+      CHECK(failed == "transient: RoleBinding.rbac.authorization.k8s.io n/b: no\n");
+    });
+    CHECK(api.lines() == lines({"DELETE " + kBindingPath}));
+  }
+  SECTION("it is gone already") {
+    withApplier(api, [&](Applier& applier) -> Task<void> {
+      applier.f.see(binding("old", ",'uid':'gone','resourceVersion':'7'"));
+      const std::string failed = co_await applier.apply(binding("new"));
+      CHECK(failed.empty());
+    });
+    CHECK(api.lines() == lines({"DELETE " + kBindingPath, "PATCH " + kBindingPath}));
+  }
+  SECTION("a finalizer keeps it: the end of the deletion triggers the next attempt") {
+    withApplier(api, [&](Applier& applier) -> Task<void> {
+      api.store(kBindingPath, binding("old", ",'finalizers':['example.com/x']"));
+      watchSees(api, applier, kBindingPath);
+      std::string failed = co_await applier.apply(binding("new"));
+      CHECK(failed == "transient: RoleBinding.rbac.authorization.k8s.io n/b is being deleted\n");
+      CHECK(api.lines() == lines({"DELETE " + kBindingPath}));
+      applier.changes.clear();
+      applier.f.seeDeleted(api.at(kBindingPath));
+      CHECK(applier.changes == "b;");
+    });
+  }
+}
+
+TEST_CASE("a child that no watch reports is read in each reconcile, and written only if it differs") {
+  std::string unlabeled = service("s", 80);
+  const std::string labels = "'labels':{'nvidia.com/dynamo-component':'web'},";
+  unlabeled.erase(unlabeled.find(labels), labels.size());
+  FakeApi api;
+  withApplier(api, [&](Applier& applier) -> Task<void> {
+    std::string failed = co_await applier.apply(unlabeled);
+    failed += co_await applier.apply(unlabeled);
+    CHECK(failed.empty());
+  });
+  CHECK(api.lines() == lines({"GET " + kServicePath, "PATCH " + kServicePath, "GET " + kServicePath}));
+}
+
+TEST_CASE("a child of the reference operator is taken over before it is applied") {
+  const std::string annotations = "'annotations':{'nvidia.com/last-applied-hash':'h'},";
+  const std::string managed =
+      "'managedFields':[{'manager':'manager','operation':'Update','fieldsV1':{"
+      "'f:metadata':{'f:annotations':{'f:nvidia.com/last-applied-hash':{}}},"
+      "'f:spec':{'f:replicas':{},'f:paused':{}}}}],";
+  const auto written = [&] {
+    std::string text = deployment("{'replicas':1,'paused':true}");
+    return text.insert(text.find("'namespace'"), annotations + managed);
+  };
+  FakeApi api;
+  withApplier(api, [&](Applier& applier) -> Task<void> {
+    api.store(kPath, written());
+    watchSees(api, applier, kPath);
+    std::string failed = co_await applier.apply(deployment("{'replicas':1}"));
+    failed += co_await applier.apply(deployment("{'replicas':1}"));
+    CHECK(failed.empty());
+  });
+  // The field that is not applied is removed by the second patch.
+  CHECK(api.lines() ==
+        lines({"GET " + kPath.substr(0, kPath.rfind('/')), "PATCH " + kPath, "PATCH " + kPath}));
+  const std::string first = api.bodies("PATCH " + kPath)[0];
+  CHECK(first.find(R"("manager":"dynamo-controller","operation":"Apply")") != std::string::npos);
+  CHECK(api.at(kPath).find("last-applied-hash") == std::string::npos);
+}
+
+TEST_CASE("a takeover is repeated when another controller writes the object meanwhile") {
+  for (const int conflicts : {2, 3}) {
+    CAPTURE(conflicts);
+    int patches = 0;
+    FakeApi api{[&](const std::string& line, int) -> std::optional<std::string> {
+      if (line != "PATCH " + kPath || ++patches > conflicts) return std::nullopt;
+      return failure(409, "Conflict");
+    }};
+    withApplier(api, [&](Applier& applier) -> Task<void> {
+      std::string text = deployment("{'replicas':1}");
+      api.store(kPath,
+                text.insert(text.find("'namespace'"), "'annotations':{'nvidia.com/last-applied-hash':'h'},"));
+      watchSees(api, applier, kPath);
+      const std::string failed = co_await applier.apply(deployment("{'replicas':1}"));
+      CHECK(failed == (conflicts == 2 ? "" : "transient: Deployment.apps n/d: no\n"));
+    });
+  }
+}
+
+}  // namespace dynamo::controller::test
