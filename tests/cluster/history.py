@@ -49,6 +49,7 @@ class History:
         self._live = collections.defaultdict(dict)
         self._changes = collections.defaultdict(list)
         self._counts = collections.Counter()
+        self._deleted = set()  # uids
         self._stopped = False
         self._connections, self._threads = [], []
         for kind in EVERY_KIND:
@@ -106,6 +107,10 @@ class History:
         with self.changed:
             if what is not None:
                 self._changes[namespace].append(Change(version_of(item), what, kind, item))
+            elif item["metadata"]["uid"] in self._deleted:
+                return  # the object was deleted before the answer arrived
+            if what == "DELETED":
+                self._deleted.add(item["metadata"]["uid"])
             live = self._live[namespace, kind]
             if name not in live or version_of(live[name]) <= version_of(item):
                 if what == "DELETED":
@@ -183,3 +188,20 @@ def replay(changes):
         else:
             live[key] = change.object
         yield change, live
+
+
+def orphans(changes):
+    """The uids of pods that were created after an object that owns them was deleted. Garbage collection deletes these pods."""
+    owners, ended, found = {}, set(), set()
+
+    def has_ended(uid):
+        return uid in ended or any(map(has_ended, owners.get(uid, ())))
+
+    for change in changes:
+        uid = change.object["metadata"]["uid"]
+        owners[uid] = [one["uid"] for one in change.object["metadata"].get("ownerReferences", ())]
+        if change.kind == "Pod" and change.type == "ADDED" and any(map(has_ended, owners[uid])):
+            found.add(uid)
+        if change.type == "DELETED" or is_deleting(change.object):
+            ended.add(uid)
+    return found
