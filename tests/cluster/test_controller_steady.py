@@ -31,7 +31,9 @@ GRAPHS = 100 if FULL else 30
 REST_SECONDS = 600 if FULL else 30
 RESTART_REST_SECONDS = 60 if FULL else 8
 REPAIR_SECONDS = 5
-WRITES_PER_REPAIR = 8  # the repair, and statuses while the pods of the child are replaced
+# The repair, and the statuses of the component and its graph while pods are replaced. Each has four steps at most: the child is
+# missing, it is not observed, it has no available pod, it is ready. Two changes of the child may come within one step.
+WRITES_PER_REPAIR = 12
 NAMESPACES = ("steady-0", "steady-1", "steady-2")
 NAMESPACE = NAMESPACES[0]
 
