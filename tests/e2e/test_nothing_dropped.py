@@ -5,6 +5,7 @@ DYNAMO_REQUESTS is the number of requests of each test.
 """
 
 import concurrent.futures
+import contextlib
 import itertools
 import json
 import os
@@ -40,6 +41,22 @@ WRITERS = 6
 CALLED = re.compile(r"^apiserver_(?:admission_webhook_admission|crd_conversion_webhook)_duration_seconds_count\{(.*)\} (\d+)$", re.M)
 BROKEN = re.compile(r'^(?:apiserver_admission_webhook_(?:fail_open|rejection)_count\{.*error_type="calling_webhook_error".*|'
                     r'apiserver_crd_conversion_webhook_duration_seconds_count\{.*failure_type="(?!").*) (\d+)$', re.M)
+
+
+MIGRATE = pathlib.Path("/proc/sys/net/ipv4/tcp_migrate_req")
+
+
+@contextlib.contextmanager
+def migrated_connections():
+    """A listener that closes passes its connections that no process has accepted to another listener of the port. Without this
+    setting of the kernel, they are reset: no server can prevent that. In a cluster, a Service sends no new connections to a pod
+    that is stopping, so no two processes share a port."""
+    before = MIGRATE.read_text(encoding="ascii")
+    MIGRATE.write_text("1", encoding="ascii")
+    try:
+        yield
+    finally:
+        MIGRATE.write_text(before, encoding="ascii")
 
 
 class Fleet:
@@ -92,7 +109,7 @@ def load(port, body, path, connections, fresh, requests, rate):
 
 class OnTheWire(unittest.TestCase):
     def test_nothing_dropped(self):
-        with tempfile.TemporaryDirectory() as name:
+        with migrated_connections(), tempfile.TemporaryDirectory() as name:
             directory = pathlib.Path(name)
             first = Webhook(directory, shutdown_delay=SHUTDOWN_DELAY)
             first.start()
@@ -177,6 +194,9 @@ class Applier(threading.Thread):
 
 
 class ThroughTheApiServer(unittest.TestCase):
+    def setUp(self):
+        self.enterContext(migrated_connections())
+
     def test_nothing_dropped(self):
         cluster = Cluster(components=("etcd", "apiserver"))
         cluster.start()
