@@ -1,4 +1,4 @@
-// Quirks ctl-Q17, ctl-Q18, ctl-Q43, child-Q33.
+// Quirks ctl-Q17, ctl-Q18, ctl-Q43, ctl-Q44, child-Q33.
 #include "common/lifecycle/component_status.h"
 
 #include <fmt/format.h>
@@ -99,7 +99,8 @@ Workload observeSets(const ComponentView& view, Time now, Allocator& allocator) 
     if (!readiness.ready && ++missing <= kMaxNamed) {
       made.notReady += fmt::format("{}{}: {}", made.notReady.empty() ? "" : "; ", name, readiness.message);
     }
-    const Value* status = set == nullptr ? nullptr : statusOf(*set);
+    // The pods of a set that is being deleted are ending.
+    const Value* status = set == nullptr || isBeingDeleted(*set) ? nullptr : statusOf(*set);
     total += countAt(status, "replicas");
     updated += countAt(status, "updatedReplicas");
     ready += countAt(status, "readyReplicas");

@@ -18,6 +18,10 @@ Readiness readyNow() {
   return {true, std::string{reason::kReady}, ""};
 }
 
+Readiness notObserved() {
+  return notReady(reason::kNotObserved, "its controller has not observed the latest spec");
+}
+
 /// nullopt: the object exists and is not being deleted.
 std::optional<Readiness> checkExists(const Value* object) {
   if (object == nullptr) return notReady(reason::kMissing, "does not exist yet");
@@ -28,8 +32,7 @@ std::optional<Readiness> checkExists(const Value* object) {
 /// nullopt: the object exists, and its status describes its current spec.
 std::optional<Readiness> checkObserved(const Value* object) {
   if (auto missing = checkExists(object)) return missing;
-  if (!isObserved(*object))
-    return notReady(reason::kNotObserved, "its controller has not observed the latest spec");
+  if (!isObserved(*object)) return notObserved();
   return std::nullopt;
 }
 
@@ -142,16 +145,18 @@ bool lacksObservedGeneration(const Value& set) {
 
 Readiness componentDeploymentReadiness(const Value* deployment) {
   if (auto missing = checkExists(deployment)) return *missing;
+  if (!isComponentObserved(*deployment)) return notObserved();
   const Value* available = findCondition(statusOf(*deployment), "Available");
-  // A failed reconcile does not set status.observedGeneration, but its condition has the generation.
-  const bool failed =
-      isFalse(available) && numberAt(available, "observedGeneration", -1) >= generationOf(*deployment);
-  if (!failed) {
-    if (auto old = checkObserved(deployment)) return *old;
-  }
   if (isTrue(available)) return readyNow();
   const std::string_view why = json::findText(available, "message");
   return notReady(reason::kUnavailable, why.empty() ? "is not available yet" : std::string{why});
+}
+
+bool isComponentObserved(const Value& deployment) {
+  const Value* available = findCondition(statusOf(deployment), "Available");
+  const bool failed =
+      isFalse(available) && numberAt(available, "observedGeneration", -1) >= generationOf(deployment);
+  return failed || isObserved(deployment);
 }
 
 Readiness podCliqueSetReadiness(const Value* set) {

@@ -46,6 +46,10 @@ Readiness leaderWorkerSetReadiness(const json::Value* set, const json::Value* po
 bool lacksObservedGeneration(const json::Value& set);
 Readiness componentDeploymentReadiness(const json::Value* deployment);
 
+/// Whether the status of a DynamoComponentDeployment describes its current spec. A failed reconcile does not
+/// set status.observedGeneration, but its condition Available has the generation.
+bool isComponentObserved(const json::Value& deployment);
+
 /// Whether Grove has observed the latest spec of the set (quirk ctl-Q35).
 Readiness podCliqueSetReadiness(const json::Value* set);
 /// `set` is the PodCliqueSet. `desired` has the replicas of the service in the graph; nullopt: the graph does

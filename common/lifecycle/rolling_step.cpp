@@ -6,6 +6,7 @@
 
 #include "common/api/dynamo.h"
 #include "common/lifecycle/object.h"
+#include "common/lifecycle/readiness.h"
 #include "common/render/deployment_config.h"
 
 namespace dynamo::lifecycle {
@@ -30,16 +31,31 @@ long long readLimit(const Value* annotations, std::string_view key, long long de
   return (percent * desired + (roundUp ? 99 : 0)) / 100;
 }
 
+/// A status of a larger spec does not count more pods than the spec has.
+long long availableOf(const WorkerGeneration& generation) {
+  return std::min(generation.available, generation.replicas);
+}
+
 /// The generations of one service.
 struct Generations {
   std::vector<const WorkerGeneration*> older;  ///< newest first
   long long newReplicas = 0;
   long long newAvailable = 0;
-  long long newReady = 0;
+  bool newShrinks = false;  ///< the status of the new generation counts pods that are ending
+  bool observed = true;     ///< no status is of an older spec
 
-  long long sum(long long WorkerGeneration::*field) const {
+  long long oldReplicas() const {
+    return sum([](const WorkerGeneration& generation) { return generation.replicas; });
+  }
+  long long oldAvailable() const { return sum(availableOf); }
+  long long oldReady() const {
+    return sum([](const WorkerGeneration& generation) { return generation.ready; });
+  }
+
+ private:
+  long long sum(long long (*count)(const WorkerGeneration&)) const {
     long long total = 0;
-    for (const WorkerGeneration* generation : older) total += generation->*field;
+    for (const WorkerGeneration* generation : older) total += count(*generation);
     return total;
   }
 };
@@ -49,10 +65,11 @@ Generations generationsOf(std::string_view service, std::string_view hash,
   Generations all;
   for (const WorkerGeneration& generation : observed) {
     if (generation.service != service) continue;
+    all.observed = all.observed && generation.observed;
     if (generation.hash == hash) {
       all.newReplicas = generation.replicas;
-      all.newAvailable = generation.available;
-      all.newReady = generation.ready;
+      all.newAvailable = availableOf(generation);
+      all.newShrinks = std::max(generation.present, generation.available) > generation.replicas;
     } else {
       all.older.push_back(&generation);
     }
@@ -72,23 +89,24 @@ void distribute(const Generations& all, long long budget, RollingStep& step) {
     replicas[to.name] += more;
     budget -= more;
   };
-  for (const WorkerGeneration* generation : all.older)
-    give(*generation, std::min(generation->available, generation->replicas));
+  for (const WorkerGeneration* generation : all.older) give(*generation, availableOf(*generation));
   for (const WorkerGeneration* generation : all.older) give(*generation, generation->replicas);
 }
 
 /// Moves replicas of one service by availability, as Deployments do. Unavailable replicas are removed first.
 void moveReplicas(std::string_view service, long long desired, const RollingLimits& limits,
                   const Generations& all, RollingStep& step) {
-  const long long oldReplicas = all.sum(&WorkerGeneration::replicas);
-  const long long oldAvailable = all.sum(&WorkerGeneration::available);
+  const long long oldReplicas = all.oldReplicas();
+  const long long oldAvailable = all.oldAvailable();
   const long long minAvailable = desired - limits.unavailable;
   const long long newUnavailable = std::max(0LL, all.newReplicas - all.newAvailable);
   const long long maxDown = std::max(0LL, oldReplicas + all.newReplicas - minAvailable - newUnavailable);
   const long long unhealthy = std::max(0LL, oldReplicas - oldAvailable);
   const long long surplus = std::max(0LL, oldAvailable + all.newAvailable - minAvailable);
-  distribute(all, std::max(0LL, oldReplicas - std::min(maxDown, unhealthy + surplus)), step);
-  const long long room = std::max(0LL, desired + limits.surge - oldReplicas - all.newReplicas);
+  const long long down = all.observed ? std::min(maxDown, unhealthy + surplus) : 0;
+  distribute(all, std::max(0LL, oldReplicas - down), step);
+  const long long room =
+      all.newShrinks ? 0 : std::max(0LL, desired + limits.surge - oldReplicas - all.newReplicas);
   step.newReplicas[std::string{service}] = std::min(desired, all.newReplicas + room);
 }
 
@@ -103,8 +121,10 @@ WorkerGeneration workerGeneration(const Value& deployment) {
   made.hash = labelOf(deployment, api::label::kWorkerHash);
   made.created = json::findText(metadataOf(deployment), "creationTimestamp");
   made.replicas = countAt(spec, "replicas", 1);
+  made.present = countAt(counts, "replicas");
   made.ready = countAt(counts, "readyReplicas");
   made.available = countAt(counts, "availableReplicas", made.ready);
+  made.observed = isComponentObserved(deployment);
   return made;
 }
 
@@ -132,7 +152,7 @@ RollingStep rollingStep(const Value& graph, std::string_view hash, std::string_v
     const long long desired = render::componentReplicas(name, entry.value, envs);
     const Generations all = generationsOf(name, hash, observed);
     moveReplicas(name, desired, rollingLimits(entry.value, desired), all, step);
-    if (all.newReady >= desired && all.sum(&WorkerGeneration::ready) == 0) {
+    if (all.newAvailable >= desired && all.oldReady() == 0) {
       step.updatedServices.emplace_back(name);
     } else {
       step.complete = false;

@@ -1,6 +1,6 @@
 #pragma once
 // One step of a managed rolling update of workers: how many replicas each worker generation gets next (quirks
-// child-Q5, ctl-Q8, ctl-Q20).
+// child-Q5, ctl-Q8, ctl-Q20, ctl-Q44).
 
 #include <map>
 #include <string>
@@ -18,8 +18,10 @@ struct WorkerGeneration {
   std::string hash;     ///< label nvidia.com/dynamo-worker-hash; empty: no label
   std::string created;  ///< metadata.creationTimestamp, RFC 3339
   long long replicas = 1;
+  long long present = 0;    ///< status.service.replicas
   long long available = 0;  ///< status.service.availableReplicas; without it, readyReplicas
   long long ready = 0;
+  bool observed = true;  ///< isComponentObserved
 };
 
 WorkerGeneration workerGeneration(const json::Value& deployment);
@@ -51,6 +53,10 @@ struct RollingStep {
 
 /// The next step from the generation `current` towards the generation `hash`. No update is in progress if
 /// `current` is empty or equals `hash`. `observed` has all worker generations of the graph.
+///
+/// Statuses may be late. No generation is scaled down while the status of any generation of its service is of
+/// an older spec. The new generation does not grow while its status still counts more pods than its spec has
+/// replicas: after a scale-down, those pods are ending.
 RollingStep rollingStep(const json::Value& graph, std::string_view hash, std::string_view current,
                         const std::vector<WorkerGeneration>& observed);
 

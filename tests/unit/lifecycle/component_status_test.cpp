@@ -126,6 +126,21 @@ TEST_CASE("a multinode component sums the counts of its LeaderWorkerSets") {
       R"("g-worker-h-1","g-worker-h-2"],"replicas":2,"updatedReplicas":2,"readyReplicas":2})");
 }
 
+TEST_CASE("a LeaderWorkerSet that is being deleted counts for nothing (quirk ctl-Q44)") {
+  const json::Document object = parsed(deployment("'replicas':1,'multinode':{'nodeCount':2}", "{}"));
+  const Objects sets{
+      {"{'metadata':{'name':'g-worker-h-0','deletionTimestamp':'2026-01-01T00:00:00Z'},'spec':{"
+       "'replicas':1},'status':{'replicas':1,'readyReplicas':1,'updatedReplicas':1}}"}};
+  json::Document memory;
+  const Outcome outcome =
+      componentOutcome({.deployment = object, .leaderWorkerSets = sets.view()}, kNow, memory.GetAllocator());
+  const json::Value* service = json::find(*outcome.status, "service");
+  for (const char* count : {"replicas", "updatedReplicas", "readyReplicas"}) {
+    INFO(count);
+    CHECK(json::find(service, count)->GetInt64() == 0);
+  }
+}
+
 TEST_CASE(
     "a LeaderWorkerSet without observedGeneration is not ready for ten seconds after a change (quirk "
     "ctl-Q43)") {

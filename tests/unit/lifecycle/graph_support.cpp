@@ -20,6 +20,7 @@ std::string Component::name() const {
 std::string Component::text() const {
   const bool worker = service == "Worker";
   const std::string count = std::to_string(replicas);
+  const std::string pods = std::to_string(present < 0 ? replicas : present);
   const std::string good = std::to_string(ready);
   const std::string label = worker && !hash.empty() ? "'nvidia.com/dynamo-worker-hash':'" + hash + "'" : "";
   return "{'apiVersion':'nvidia.com/v1alpha1','kind':'DynamoComponentDeployment','metadata':{'name':'" +
@@ -31,7 +32,7 @@ std::string Component::text() const {
          ",'conditions':[{'type':'Available','status':'" + (ready >= replicas ? "True" : "False") +
          "','message':'" + (ready >= replicas ? "" : "Deployment is not ready") +
          "'}],'service':{'componentKind':'Deployment','componentName':'" + name() + "','componentNames':['" +
-         name() + "'],'replicas':" + count + ",'updatedReplicas':" + count + ",'readyReplicas':" + good +
+         name() + "'],'replicas':" + pods + ",'updatedReplicas':" + pods + ",'readyReplicas':" + good +
          ",'availableReplicas':" + good + "}}}";
 }
 

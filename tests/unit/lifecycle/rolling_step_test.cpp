@@ -1,4 +1,4 @@
-// Steps of managed rolling updates (quirk ctl-Q8).
+// Steps of managed rolling updates (quirks ctl-Q8, ctl-Q44).
 #include <catch2/catch.hpp>
 
 #include "common/lifecycle/rolling_step.h"
@@ -41,7 +41,13 @@ std::string text(const std::map<std::string, long long, std::less<>>& counts) {
 
 WorkerGeneration generation(const char* name, const char* hash, const char* created, long long replicas,
                             long long available) {
-  return {name, "w", hash, created, replicas, available, available};
+  return {name, "w", hash, created, replicas, available, available, available};
+}
+
+/// A generation whose status counts `present` pods, all available. `observed`: the status is of its spec.
+WorkerGeneration lateGeneration(const char* name, const char* hash, const char* created, long long replicas,
+                                long long present, bool observed) {
+  return {name, "w", hash, created, replicas, present, present, present, observed};
 }
 
 TEST_CASE("a step sets the replicas of old and new generations (quirk ctl-Q8)") {
@@ -105,6 +111,36 @@ TEST_CASE("a step sets the replicas of old and new generations (quirk ctl-Q8)") 
        "a=3 b=0",
        false},
       {"no replicas desired", R"("replicas":0)", {generation("a", "old", "1", 2, 2)}, "w=0", "a=0", false},
+      {"the status of the new generation is of an older spec: nothing is scaled down (quirk ctl-Q44)",
+       R"("replicas":4)",
+       {generation("a", "old", "1", 4, 4), lateGeneration("n", "new", "2", 1, 1, false)},
+       "w=1",
+       "a=4",
+       false},
+      {"the status of the old generation is of an older spec: nothing is scaled down",
+       R"("replicas":4)",
+       {lateGeneration("a", "old", "1", 3, 4, false), generation("n", "new", "2", 2, 2)},
+       "w=2",
+       "a=3",
+       false},
+      {"going back to a generation whose pods are ending: it does not grow yet",
+       "",
+       {generation("a", "old", "1", 1, 1), lateGeneration("n", "new", "2", 0, 1, true)},
+       "w=0",
+       "a=1",
+       false},
+      {"going back to a generation whose pods are gone: it grows",
+       "",
+       {generation("a", "old", "1", 1, 1), lateGeneration("n", "new", "2", 0, 0, true)},
+       "w=1",
+       "a=1",
+       false},
+      {"available pods count up to the replicas of the spec",
+       R"("replicas":4)",
+       {generation("a", "old", "1", 3, 3), lateGeneration("n", "new", "2", 1, 4, true)},
+       "w=1",
+       "a=2",
+       false},
       {"a migrated generation", "", {generation("a", "legacy", "1", 1, 1)}, "w=1", "a=1", false},
   };
   for (const Row& row : rows) {
