@@ -65,13 +65,12 @@ Sink Cache::sinkFor(const Resource& resource, std::string namespaceName, LabelSe
     listing->seen.insert(k8s::keyOf(object));
     // The objects in a list are not ordered by resourceVersion.
     if (!listing->listing) listing->reachedVersion(versionOf(object));
-    present(object, {});
+    reported(object, false);
   };
   sink.deleted = [this, listing](const Value& object) {
-    const k8s::ObjectKey key = k8s::keyOf(object);
-    listing->seen.erase(key);
+    listing->seen.erase(k8s::keyOf(object));
     listing->reachedVersion(versionOf(object));
-    remove(key, uidOf(object), {});
+    reported(object, true);
   };
   sink.listEnds = [this, listing](std::string_view resourceVersion) {
     removeUnlisted(*listing, resourceVersion);
@@ -80,6 +79,42 @@ Sink Cache::sinkFor(const Resource& resource, std::string namespaceName, LabelSe
     listing->reachedVersion(resourceVersion);
   };
   return sink;
+}
+
+void Cache::reported(const Value& object, bool deleted) {
+  const auto written = written_.find(k8s::keyOf(object));
+  if (written == written_.end()) {
+    store(object, deleted);
+    return;
+  }
+  Waiting change;
+  change.deleted = deleted;
+  change.object.CopyFrom(object, change.object.GetAllocator());
+  written->second.changes.push_back(std::move(change));
+}
+
+void Cache::store(const Value& object, bool deleted) {
+  if (deleted) {
+    remove(k8s::keyOf(object), uidOf(object), {});
+  } else {
+    present(object, {});
+  }
+}
+
+Cache::Writing::Writing(Cache& cache, const k8s::ObjectKey& key) : cache_(cache), key_(key) {
+  ++cache_.written_[key_].writes;
+}
+
+Cache::Writing::~Writing() {
+  cache_.ended(key_);
+}
+
+void Cache::ended(const k8s::ObjectKey& key) {
+  const auto written = written_.find(key);
+  if (--written->second.writes > 0) return;
+  const std::vector<Waiting> changes = std::move(written->second.changes);
+  written_.erase(written);
+  for (const Waiting& change : changes) store(change.object, change.deleted);
 }
 
 void Cache::present(const Value& object, std::string_view writer) {
@@ -129,6 +164,13 @@ void Cache::removeUnlisted(const Listing& listing, std::string_view resourceVers
     if (isOlder(resourceVersion, versionOf(stored->object))) continue;
     remove(key, {}, {});
   }
+  // The list is newer than the changes that wait.
+  for (auto& [key, written] : written_) {
+    if (key.kind != listing.kind || listing.seen.contains(key)) continue;
+    std::erase_if(written.changes, [&](const Waiting& change) {
+      return listing.selector.matches(change.object) && !isOlder(resourceVersion, versionOf(change.object));
+    });
+  }
   // The list is newer than the deletions that no watch has reported.
   std::erase_if(gone_, [&](const auto& each) {
     return each.first.kind == listing.kind && !listing.seen.contains(each.first);
@@ -137,7 +179,11 @@ void Cache::removeUnlisted(const Listing& listing, std::string_view resourceVers
 
 void Cache::wrote(const Value& answer, std::string_view writer) {
   if (!answer.IsObject() || metadataOf(answer) == nullptr) return;
-  if (!contains(k8s::keyOf(answer)) && isSuperseded(answer)) return;
+  const k8s::ObjectKey key = k8s::keyOf(answer);
+  // A deletion that waits is stored after the answer.
+  const auto written = written_.find(key);
+  const bool waiting = written != written_.end() && !written->second.changes.empty();
+  if (!waiting && !contains(key) && isSuperseded(answer)) return;
   present(answer, writer);
 }
 

@@ -69,12 +69,41 @@ class Cache {
   /// events for the object with that uid are ignored.
   void deleted(const k8s::ObjectKey& key, std::string_view uid, std::string_view writer);
 
+  /// While it exists, this process writes an object, and changes that watches report of the object wait. They
+  /// are stored when the Writing ends, after the reply. Otherwise the watch event of the write, which often
+  /// arrives before the reply, would be a change by an unknown writer, and would trigger the writer again.
+  /// The cache must outlive it.
+  class Writing {
+   public:
+    Writing(Cache& cache, const k8s::ObjectKey& key);
+    ~Writing();
+    Writing(const Writing&) = delete;
+    Writing& operator=(const Writing&) = delete;
+
+   private:
+    Cache& cache_;
+    k8s::ObjectKey key_;
+  };
+
   std::size_t size() const { return store_.size(); }
   const k8s::ObjectStore& store() const { return store_; }
 
  private:
   struct Listing;
+  /// A change that waits for the reply to a write.
+  struct Waiting {
+    bool deleted = false;
+    json::Document object;
+  };
+  struct WrittenObject {
+    int writes = 0;  ///< whose replies have not arrived
+    std::vector<Waiting> changes;
+  };
 
+  /// Stores the change of a watch, or keeps it while the object is written.
+  void reported(const json::Value& object, bool deleted);
+  void store(const json::Value& object, bool deleted);
+  void ended(const k8s::ObjectKey& key);
   void present(const json::Value& object, std::string_view writer);
   void remove(const k8s::ObjectKey& key, std::string_view uid, std::string_view writer);
   void removeUnlisted(const Listing& listing, std::string_view resourceVersion);
@@ -87,6 +116,7 @@ class Cache {
   std::vector<std::shared_ptr<Listing>> listings_;
   /// Objects that this process deleted and whose deletion no watch has reported yet: key -> uid.
   std::map<k8s::ObjectKey, std::string> gone_;
+  std::map<k8s::ObjectKey, WrittenObject> written_;
 };
 
 /// Returns true if resourceVersion `a` is older than `b`. Returns false if either is not a decimal number.

@@ -149,6 +149,7 @@ class Run {
     Document memory;
     const render::Step step = render::stepFor(child, nullptr, memory.GetAllocator());
     if (step.action != render::Action::Apply) co_return false;
+    const kube::Cache::Writing writing{environment_.cache, child.key};
     auto answer =
         co_await send(kind.resource, child.key, kube::PatchType::Apply, json::dump(*step.object), false);
     if (auto* error = std::get_if<ApiError>(&answer)) {
@@ -163,6 +164,7 @@ class Run {
   Task<void> applyIfDifferent(const WatchedKind& kind, const k8s::ObjectKey& key, const Value& wanted,
                               const kube::Cached* live, json::Allocator& allocator) {
     if (live != nullptr && render::needsTakeover(live->object, !live->ownedFields.empty())) {
+      const kube::Cache::Writing writing{environment_.cache, key};
       auto taken = co_await takeOver(environment_.client, kind.resource, key, wanted);
       if (auto* error = std::get_if<ApiError>(&taken)) {
         failures.push_back(failureOf(key, *error));
@@ -198,6 +200,7 @@ class Run {
   }
 
   Task<void> patch(const WatchedKind& kind, const k8s::ObjectKey& key, const Value& wanted, bool exists) {
+    const kube::Cache::Writing writing{environment_.cache, key};
     auto answer = co_await send(kind.resource, key, kube::PatchType::Apply, json::dump(wanted));
     const auto* refused = std::get_if<ApiError>(&answer);
     if (exists && refused != nullptr && isMergeError(*refused)) {
@@ -246,6 +249,7 @@ class Run {
   }
 
   Task<void> create(const kube::Resource& resource, const k8s::ObjectKey& key, std::string body) {
+    const kube::Cache::Writing writing{environment_.cache, key};
     auto answer = co_await environment_.client.create(resource, key.namespaceName, std::move(body));
     if (auto* error = std::get_if<ApiError>(&answer)) {
       if (error->reason != kube::Reason::AlreadyExists) failures.push_back(failureOf(key, *error));

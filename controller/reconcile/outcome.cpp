@@ -91,6 +91,7 @@ class Execution {
     const bool scale = write.verb == lifecycle::Write::Verb::Scale;
     if (scale) options.subresource = "scale";
     std::string body = scale ? scaleBody(write) : patchBody(write.patch, write.target);
+    const kube::Cache::Writing writing{environment_.cache, key};
     auto answer = co_await environment_.client.patch(kind->resource, key.namespaceName, key.name,
                                                      kube::PatchType::Merge, std::move(body), options);
     if (auto* error = std::get_if<ApiError>(&answer)) co_return failureOf(key, *error);
@@ -114,6 +115,7 @@ class Execution {
     options.subresource = "status";
     options.fieldManager = kStatusManager;
     std::string body = statusBody(status, resourceVersion_);
+    const kube::Cache::Writing writing{environment_.cache, key_};
     auto answer = co_await environment_.client.patch(kind->resource, key_.namespaceName, key_.name,
                                                      kube::PatchType::Json, std::move(body), options);
     if (auto* error = std::get_if<ApiError>(&answer)) {

@@ -14,6 +14,7 @@ lifecycle::Failure failureOf(const k8s::ObjectKey& key, const kube::ApiError& er
 
 runtime::Task<Removal> removeObject(Environment& environment, const kube::Resource& resource,
                                     k8s::ObjectKey key, kube::Preconditions same, std::string writer) {
+  const kube::Cache::Writing writing{environment.cache, key};
   auto answer = co_await environment.client.remove(resource, key.namespaceName, key.name, same, "Background");
   Removal removal;
   if (auto* error = std::get_if<kube::ApiError>(&answer)) {

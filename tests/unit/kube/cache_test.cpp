@@ -2,6 +2,7 @@
 #include "controller/kube/cache.h"
 
 #include <catch2/catch.hpp>
+#include <memory>
 
 #include "common/json/parse.h"
 
@@ -196,6 +197,86 @@ TEST_CASE("the reply to a write arrives after the event of the deletion") {
     f.cache.wrote(pod("a", "ua", "10"), "w");
     CHECK(f.take() == "added a by w;");
   }
+}
+
+TEST_CASE("changes of an object that is being written wait for the reply") {
+  Fixture f;
+  f.sink.present(pod("a", "ua", "5"));
+  f.take();
+  auto writing = std::make_unique<Cache::Writing>(f.cache, keyOf("a"));
+
+  SECTION("the event of the write is not a change by somebody else") {
+    f.sink.present(pod("a", "ua", "6", "2"));
+    CHECK(f.take().empty());
+    CHECK(f.version("a") == "5");
+    f.cache.wrote(pod("a", "ua", "6", "2"), "w");
+    CHECK(f.take() == "changed a by w;");
+    writing.reset();
+    CHECK(f.take().empty());
+  }
+  SECTION("changes by others follow, also if the write fails") {
+    f.sink.present(pod("a", "ua", "6", "2"));
+    f.sink.present(pod("a", "ua", "7", "3"));
+    f.sink.present(pod("b", "ub", "8"));
+    CHECK(f.take() == "added b;");
+    writing.reset();
+    CHECK(f.take() == "changed a;changed a;");
+    CHECK(f.version("a") == "7");
+  }
+  SECTION("a change by somebody else before the reply is not lost") {
+    f.sink.present(pod("a", "ua", "6", "2"));
+    f.sink.present(pod("a", "ua", "7", "3"));
+    f.cache.wrote(pod("a", "ua", "6", "2"), "w");
+    CHECK(f.take() == "changed a by w;");
+    writing.reset();
+    CHECK(f.take() == "changed a;");
+    CHECK(f.version("a") == "7");
+  }
+  SECTION("the deletion of the object before the reply is not lost") {
+    f.sink.present(pod("a", "ua", "6", "2"));
+    f.sink.deleted(pod("a", "ua", "7", "2"));
+    f.cache.wrote(pod("a", "ua", "6", "2"), "w");
+    writing.reset();
+    CHECK(f.take() == "changed a by w;deleted a;");
+  }
+  SECTION("a list without the object is newer than the changes that wait and the reply") {
+    f.sink.present(pod("a", "ua", "6", "2"));
+    f.sink.listBegins();
+    f.sink.listEnds("8");
+    CHECK(f.take() == "deleted a;");
+    f.cache.wrote(pod("a", "ua", "6", "2"), "w");
+    writing.reset();
+    CHECK(f.take().empty());
+    CHECK(f.cache.size() == 0);
+  }
+  SECTION("the event of an own deletion is not a change by somebody else") {
+    f.sink.deleted(pod("a", "ua", "6"));
+    f.cache.deleted(keyOf("a"), "ua", "w");
+    CHECK(f.take() == "deleted a by w;");
+    writing.reset();
+    CHECK(f.take().empty());
+    f.sink.present(pod("a", "ub", "9"));
+    CHECK(f.take() == "added a;");
+  }
+  SECTION("two writes at once end with the later one") {
+    auto other = std::make_unique<Cache::Writing>(f.cache, keyOf("a"));
+    f.sink.present(pod("a", "ua", "6", "2"));
+    writing.reset();
+    CHECK(f.take().empty());
+    other.reset();
+    CHECK(f.take() == "changed a;");
+  }
+}
+
+TEST_CASE("the event of a creation arrives before the reply") {
+  Fixture f;
+  {
+    const Cache::Writing writing{f.cache, keyOf("a")};
+    f.sink.present(pod("a", "ua", "5"));
+    f.cache.wrote(pod("a", "ua", "5"), "w");
+    CHECK(f.take() == "added a by w;");
+  }
+  CHECK(f.take().empty());
 }
 
 TEST_CASE("resource versions are compared as numbers") {
