@@ -17,9 +17,10 @@
 
 namespace dynamo::controller {
 
-/// The number of concurrent reconciles of one kind. Reconciles mostly wait for the API server, which serves
-/// the requests of a client concurrently.
-inline constexpr std::size_t kWorkers = 16;
+/// The number of concurrent reconciles of one kind. Reconciles mostly wait for the API server, and six keep
+/// it busy: with 16, tests/bench/controller creates no more children per second, but needs more memory and
+/// writes more statuses, because bursts of changes take longer.
+inline constexpr std::size_t kWorkers = 6;
 
 /// The delay of a reconcile after a change of a child. Children change in bursts when they are created and
 /// when their pods start, and one reconcile per burst saves writes of the status.
