@@ -67,6 +67,9 @@ LeaderElector::LeaderElector(runtime::EventLoop& loop, LeaseOptions options, Lea
   status_ = metrics->gauge("leader_election_master_status", "1 if this process is the leader.",
                            {{"name", options_.name}});
   status_.set(0);
+  slowPath_ = metrics->counter("leader_election_slowpath_total",
+                               "Renewals that had to read the Lease, because another process had changed it.",
+                               {{"name", options_.name}});
 }
 
 bool LeaderElector::leading() const {
@@ -101,7 +104,28 @@ std::string LeaderElector::leaseBody(const LeaseRecord* old, bool released) cons
                                 std::move(metadata), "spec", std::move(spec)));
 }
 
+Task<LeaderElector::Written> LeaderElector::write() {
+  const auto started = clocks_.steady();
+  // The resourceVersion makes the update fail if another process has changed the Lease.
+  std::string body = leaseBody(&seen_, false);
+  auto replaced = co_await access_.replace(std::move(body));
+  if (released_) co_return Written::No;
+  if (auto* error = std::get_if<ApiError>(&replaced)) {
+    if (error->reason == Reason::Conflict || error->reason == Reason::NotFound) co_return Written::Outdated;
+    kLog.warn("cannot write the lease", {{"name", options_.name}, {"error", error->message}});
+    co_return Written::No;
+  }
+  observe(readLease(std::get<json::Document>(replaced)));
+  renewedAt_ = started;
+  co_return Written::Yes;
+}
+
 Task<bool> LeaderElector::tryOnce() {
+  if (leading() && seen_.holder == options_.identity) {
+    const Written renewed = co_await write();
+    if (renewed != Written::Outdated) co_return renewed == Written::Yes;
+    slowPath_.increment();
+  }
   const auto started = clocks_.steady();
   auto got = co_await access_.get();
   if (released_) co_return false;
@@ -122,18 +146,8 @@ Task<bool> LeaderElector::tryOnce() {
   const bool expired =
       clocks_.steady() >= seenAt_ + std::max<std::chrono::milliseconds>(seen_.duration, options_.retry);
   if (!ours && !seen_.holder.empty() && !expired) co_return false;
-  // The resourceVersion makes the update fail if another process has changed the Lease.
-  std::string body = leaseBody(&seen_, false);
-  auto replaced = co_await access_.replace(std::move(body));
-  if (auto* error = std::get_if<ApiError>(&replaced)) {
-    if (error->reason != Reason::Conflict)
-      kLog.warn("cannot write the lease", {{"name", options_.name}, {"error", error->message}});
-    co_return false;
-  }
-  if (released_) co_return false;
-  observe(readLease(std::get<json::Document>(replaced)));
-  renewedAt_ = started;
-  co_return true;
+  const Written written = co_await write();
+  co_return written == Written::Yes;
 }
 
 Task<bool> LeaderElector::acquire() {

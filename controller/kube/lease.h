@@ -79,7 +79,11 @@ class LeaderElector {
   const std::string& holder() const { return seen_.holder; }
 
  private:
+  enum class Written { Yes, No, Outdated };  // Outdated: another process has changed or deleted the Lease
+
   runtime::Task<bool> tryOnce();
+  /// Writes the Lease on the basis of seen_.
+  runtime::Task<Written> write();
   std::string leaseBody(const LeaseRecord* old, bool released) const;
   void observe(LeaseRecord record);
   void setLeading(bool leading);
@@ -94,6 +98,7 @@ class LeaderElector {
   std::optional<std::chrono::steady_clock::time_point> renewedAt_;
   bool released_ = false;
   observability::Gauge status_;
+  observability::Counter slowPath_;
 };
 
 }  // namespace dynamo::kube

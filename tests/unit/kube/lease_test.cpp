@@ -15,6 +15,7 @@ using std::chrono::milliseconds;
 struct Store {
   std::string body;  ///< empty: the Lease does not exist
   int version = 0;
+  int reads = 0;
   bool down = false;
 
   ApiError unavailable() const { return ApiError{Reason::Unavailable, 503, "down"}; }
@@ -29,6 +30,7 @@ struct Store {
 
   static Client::ObjectTask get(Store* self) {
     if (self->down) co_return self->unavailable();
+    ++self->reads;
     if (self->body.empty()) co_return ApiError{Reason::NotFound, 404, "no"};
     co_return self->document();
   }
@@ -43,6 +45,7 @@ struct Store {
     if (self->down) co_return self->unavailable();
     json::Document lease;
     REQUIRE_FALSE(json::parse(text, lease));
+    if (self->body.empty()) co_return ApiError{Reason::NotFound, 404, "no"};
     if (json::findText(json::find(lease, "metadata"), "resourceVersion") != std::to_string(self->version))
       co_return ApiError{Reason::Conflict, 409, "modified"};
     self->body = std::move(text);
@@ -66,10 +69,24 @@ struct Fixture {
     access.replace = [this](std::string text) { return Store::replace(&store, std::move(text)); };
     LeaderElector::Clocks clocks;
     clocks.steady = [this] { return std::chrono::steady_clock::now() + ahead; };
-    return LeaderElector{loop, options, access, nullptr, clocks};
+    return LeaderElector{loop, options, access, &metrics, clocks};
   }
 
+  /// Renews for a moment, then makes the API server fail, which ends hold().
+  void hold(LeaderElector& elector) {
+    const auto disturb = [](Fixture& fixture) -> Task<void> {
+      const auto soon = std::chrono::steady_clock::now() + milliseconds{30};
+      co_await fixture.loop.sleepUntil(soon);
+      fixture.store.down = true;
+    };
+    loop.spawn(elector.hold());
+    loop.spawn(disturb(*this));
+    loop.run();
+  }
+  bool shows(const char* line) const { return metrics.render().find(line) != std::string::npos; }
+
   runtime::EventLoop loop;
+  observability::Registry metrics;
   Store store;
   milliseconds ahead{0};
 };
@@ -140,17 +157,31 @@ TEST_CASE("a leader renews the lease, and stops leading if it cannot") {
   LeaderElector elector = f.elector("a");
   CHECK(runtime::runTask(f.loop, elector.acquire()));
   const int before = f.store.version;
-  const auto disturb = [](Fixture& fixture) -> Task<void> {
-    const auto soon = std::chrono::steady_clock::now() + milliseconds{30};
-    co_await fixture.loop.sleepUntil(soon);
-    fixture.store.down = true;
-  };
-  f.loop.spawn(elector.hold());
-  f.loop.spawn(disturb(f));
-  f.loop.run();  // ends because hold() does
+  const int reads = f.store.reads;
+  f.hold(elector);
   CHECK(f.store.version > before);
+  CHECK(f.store.reads == reads);  // a renewal does not read the Lease
+  CHECK(f.shows(R"(leader_election_slowpath_total{name="lease"} 0)"));
   CHECK(f.store.record().transitions == 0);
   CHECK_FALSE(elector.leading());
+}
+
+TEST_CASE("a leader reads a Lease that another process has changed or deleted, and renews it") {
+  Fixture f;
+  LeaderElector elector = f.elector("a");
+  CHECK(runtime::runTask(f.loop, elector.acquire()));
+  SECTION("changed") {
+    ++f.store.version;
+  }
+  SECTION("deleted") {
+    f.store.body.clear();
+  }
+  const int before = f.store.version;
+  f.hold(elector);
+  CHECK(f.store.version > before + 1);
+  CHECK(f.store.record().holder == "a");
+  CHECK(f.store.record().transitions == 0);
+  CHECK(f.shows(R"(leader_election_slowpath_total{name="lease"} 1)"));
 }
 
 TEST_CASE("a leader stops immediately if another process holds its lease") {
