@@ -47,6 +47,18 @@ struct Event {
 /// The longest message that the API server accepts in an Event.
 inline constexpr std::size_t kMaxEventMessage = 1024;
 
+/// The type of errors that have no other type, as in the metrics of the reference.
+inline constexpr std::string_view kInternalError = "internal";
+
+/// An error of a reconcile: an answer of the API server, or a child that cannot be rendered.
+struct Failure {
+  std::string message;
+  /// Conflicts, timeouts and throttling. A retry resolves them, so no condition reports them (quirk ctl-Q18).
+  bool transient = false;
+  /// The label error_type of dynamo_operator_reconcile_errors_total, such as "not_found".
+  std::string_view type = kInternalError;
+};
+
 /// The controller carries out the members in this order and stops at the first write that fails, because each
 /// write relies on the writes before it. If the object of a deletion does not exist, the deletion has
 /// succeeded.
@@ -57,14 +69,8 @@ struct Outcome {
   /// The outcome changes after this time even if no object changes; nullopt: only events of objects change
   /// it.
   std::optional<std::chrono::milliseconds> requeueAfter;
-  bool retry = false;  ///< the reconcile failed: requeue with back-off
-};
-
-/// An error of a reconcile: an answer of the API server, or a child that cannot be rendered.
-struct Failure {
-  std::string message;
-  /// Conflicts, timeouts and throttling. A retry resolves them, so no condition reports them (quirk ctl-Q18).
-  bool transient = false;
+  bool retry = false;                  ///< the reconcile failed: requeue with back-off
+  std::vector<Failure> failures = {};  ///< what failed before the outcome, for the log and for metrics
 };
 
 /// A reference to `object` by its uid, with `atThisVersion` also by its resourceVersion.

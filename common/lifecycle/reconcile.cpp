@@ -128,6 +128,7 @@ Outcome finishGraphReconcile(const Value& graph, const GraphReconcile& reconcile
     // A graph that has moved to Grove needs the Services that its components still control (child-Q23).
     for (const Value* component : ownComponents(view)) outcome.writes.push_back(deletionOf(*component));
   }
+  outcome.failures = std::move(failures);
   return outcome;
 }
 
@@ -149,7 +150,7 @@ render::Children planComponentReconcile(const Value& deployment, const render::C
 Outcome finishComponentReconcile(const Value& deployment, const render::Children& children,
                                  const Applied& applied, const render::Context& context, Time now,
                                  Allocator& allocator) {
-  const std::vector<Failure> failures = allFailures(children, applied.failures);
+  std::vector<Failure> failures = allFailures(children, applied.failures);
   const Objects sets = ofKind(applied.objects, "LeaderWorkerSet");
   const Objects groups = ofKind(applied.objects, "PodGroup");
   const Objects pods = ofKind(applied.objects, "Pod");
@@ -162,6 +163,7 @@ Outcome finishComponentReconcile(const Value& deployment, const render::Children
                            .failures = failures};
   Outcome outcome = componentOutcome(view, now, allocator);
   if (failures.empty()) deleteSurplus(deployment, children, applied.objects, outcome, allocator);
+  outcome.failures = std::move(failures);
   return outcome;
 }
 

@@ -38,9 +38,7 @@ runtime::Task<ReconcileResult> reconcileComponent(Environment& environment, k8s:
   const lifecycle::Outcome outcome = lifecycle::finishComponentReconcile(
       deployment, children, applied, context, environment.now(), memory.GetAllocator());
   const auto failure = co_await carryOut(environment, deployment, outcome, writer);
-  ReconcileResult result = resultOf(outcome, failure, std::move(lookedUp));
-  addFailures(applied.failures, result);
-  co_return result;
+  co_return resultOf(outcome, failure, std::move(lookedUp));
 }
 
 }  // namespace dynamo::controller

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/config/operator_config.h"
+#include "common/lifecycle/outcome.h"
 #include "common/lifecycle/time.h"
 #include "common/model/component_defaults.h"
 #include "common/render/context.h"
@@ -55,9 +56,10 @@ struct Environment {
 /// The result of a reconcile.
 struct ReconcileResult {
   std::optional<std::chrono::milliseconds> requeueAfter;
-  bool retry = false;         ///< the reconcile failed: requeue with back-off
-  std::string error = {};     ///< the error message; empty if it succeeded
-  render::FactKeys lookedUp;  ///< facts whose change requires another reconcile
+  bool retry = false;                                      ///< the reconcile failed: requeue with back-off
+  std::string error = {};                                  ///< the error message; empty if it succeeded
+  std::string_view errorType = lifecycle::kInternalError;  ///< lifecycle::Failure::type of the error
+  render::FactKeys lookedUp;                               ///< facts whose change requires another reconcile
 };
 
 }  // namespace dynamo::controller

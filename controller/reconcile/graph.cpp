@@ -39,9 +39,7 @@ runtime::Task<ReconcileResult> reconcileGraph(Environment& environment, k8s::Obj
   const lifecycle::Outcome outcome = lifecycle::finishGraphReconcile(
       graph, plan, applied, context, environment.now(), memory.GetAllocator());
   const auto failure = co_await carryOut(environment, graph, outcome, writer);
-  ReconcileResult result = resultOf(outcome, failure, std::move(lookedUp));
-  addFailures(applied.failures, result);
-  co_return result;
+  co_return resultOf(outcome, failure, std::move(lookedUp));
 }
 
 }  // namespace dynamo::controller

@@ -67,12 +67,11 @@ Manager::Manager(runtime::EventLoop& loop, kube::Client& client, const config::O
           config.mpi.sshSecretNamespace.empty() ? options_.own.namespaceName : config.mpi.sshSecretNamespace),
       watches_(loop, client, mode_.watchedNamespace()),
       environment_{loop, client, cache_, events_, config, defaults_, facts_.facts(), sshKeys_, &wallTime},
+      counts_(metrics),
       stopped_(loop) {
-  const auto handles = [this](std::string_view namespaceName) {
-    return mode_.handles(namespaceName) && kube::inShard(namespaceName, options_.shard);
-  };
   for (const Reconciler& reconciler : reconcilers())
-    loops_.push_back(std::make_unique<ReconcileLoop>(environment_, reconciler, metrics, handles));
+    loops_.push_back(std::make_unique<ReconcileLoop>(
+        environment_, reconciler, metrics, [this](std::string_view name) { return handles(name); }));
   addWatches();
   cache_.onChange([this](const kube::Change& change) { changed(change); });
   if (!options_.own.namespaceName.empty())
@@ -96,6 +95,10 @@ Manager::Manager(runtime::EventLoop& loop, kube::Client& client, const config::O
   });
 }
 
+bool Manager::handles(std::string_view namespaceName) const {
+  return mode_.handles(namespaceName) && kube::inShard(namespaceName, options_.shard);
+}
+
 ReconcileLoop* Manager::loopOf(std::string_view kind) {
   const auto found =
       std::find_if(loops_.begin(), loops_.end(), [&](const auto& each) { return each->kind() == kind; });
@@ -111,6 +114,7 @@ void Manager::reconcileNamespace(const std::string& namespaceName) {
 }
 
 void Manager::changed(const kube::Change& change) {
+  counts_.changed(change);
   if (change.key.kind == api::kDynamoCheckpoint) facts_.checkpointChanged(change);
   if (change.kind == kube::Change::Kind::Deleted) {
     environment_.settled.erase(change.key);
@@ -253,6 +257,8 @@ void Manager::fail(const std::string& reason) {
 Task<void> Manager::refreshMetrics() {
   while (!stopping_ && !loop_.stopping()) {
     for (const auto& each : loops_) each->updateMetrics();
+    // The counts are complete once the caches are.
+    if (synced_) counts_.publish([this](std::string_view name) { return handles(name); });
     co_await loop_.sleepUntil(after(kMetricsInterval));
   }
 }

@@ -23,6 +23,7 @@
 #include "controller/reconcile/facts.h"
 #include "controller/reconcile/facts_writer.h"
 #include "controller/reconcile/reconcile_loop.h"
+#include "controller/reconcile/resource_counts.h"
 #include "controller/reconcile/ssh_key.h"
 #include "controller/reconcile/watches.h"
 #include "controller/scope/operating_mode.h"
@@ -60,6 +61,8 @@ class Manager {
   runtime::Task<void> waitForSync();
   runtime::Task<void> hold();
   runtime::Task<void> refreshMetrics();
+  /// Whether this process reconciles the objects of a namespace.
+  bool handles(std::string_view namespaceName) const;
   void changed(const kube::Change& change);
   void reconcileNamespace(const std::string& namespaceName);
   ReconcileLoop* loopOf(std::string_view kind);
@@ -80,6 +83,7 @@ class Manager {
   Watches watches_;
   Environment environment_;
   std::vector<std::unique_ptr<ReconcileLoop>> loops_;
+  ResourceCounts counts_;
   std::optional<kube::LeaderElector> elector_;
   runtime::Notification stopped_;
   bool synced_ = false;

@@ -49,7 +49,9 @@ runtime::Task<std::optional<ReconcileResult>> checkOwner(Environment& environmen
     }
     ReconcileResult failed;
     failed.retry = true;
-    failed.error = failureOf(key, *error).message;
+    const lifecycle::Failure failure = failureOf(key, *error);
+    failed.error = failure.message;
+    failed.errorType = failure.type;
     co_return failed;
   }
   const json::Document live = std::move(std::get<json::Document>(got));

@@ -9,6 +9,7 @@
 #include "common/api/kinds.h"
 #include "common/observability/log.h"
 #include "common/runtime/exception_type.h"
+#include "controller/reconcile/removal.h"
 
 namespace dynamo::controller {
 namespace {
@@ -39,7 +40,14 @@ ReconcileLoop::ReconcileLoop(Environment& environment, const Reconciler& reconci
       queue_(environment.loop, std::string{reconciler.kind}, &metrics),
       workers_(environment.loop),
       activeWorkers_(metrics.gauge("controller_runtime_active_workers", "Workers that reconcile an object.",
-                                   {{"controller", reconciler.kind}})) {
+                                   {{"controller", reconciler.kind}})),
+      errors_(metrics.counter("controller_runtime_reconcile_errors_total", "Failed reconciles.",
+                              {{"controller", reconciler.kind}})),
+      terminalErrors_(metrics.counter("controller_runtime_terminal_reconcile_errors_total",
+                                      "Failed reconciles that are not retried.",
+                                      {{"controller", reconciler.kind}})),
+      panics_(metrics.counter("controller_runtime_reconcile_panics_total",
+                              "Reconciles that threw an exception.", {{"controller", reconciler.kind}})) {
   metrics
       .gauge("controller_runtime_max_concurrent_reconciles", "Workers of the controller.",
              {{"controller", reconciler.kind}})
@@ -112,6 +120,7 @@ Task<void> ReconcileLoop::reconcile(std::string name) {
     result = co_await reconciler_.reconcile(environment_, key);
   } catch (const std::exception&) {
     // Only this object is retried. Other objects are not affected.
+    panics_.increment();
     result = ReconcileResult{};
     result.retry = true;
     result.error = std::string{"unexpected "} + runtime::currentExceptionType();
@@ -123,17 +132,20 @@ Task<void> ReconcileLoop::reconcile(std::string name) {
 void ReconcileLoop::finish(const std::string& name, const k8s::ObjectKey& key, const ReconcileResult& result,
                            double seconds) {
   setLookedUp(name, result.lookedUp);
-  std::string_view ended = result.retry ? "error" : "success";
+  // A conflict is resolved by a reconcile of the later version, so it is no error.
+  const bool conflict = result.retry && result.errorType == kConflictError;
+  const bool failed = !conflict && (result.retry || !result.error.empty());
+  const bool requeued = !result.retry && result.requeueAfter.has_value();
   if (result.retry) {
     queue_.addRateLimited(name);
   } else {
     queue_.forget(name);
-    if (result.requeueAfter) {
-      queue_.addAfter(name, *result.requeueAfter);
-      ended = "requeue";
-    }
+    if (requeued) queue_.addAfter(name, *result.requeueAfter);
   }
-  if (!result.error.empty()) {
+  const std::string_view ended = failed ? "error" : conflict || requeued ? "requeue" : "success";
+  if (conflict) {
+    kLog.debug("conflict, retrying", {{"object", k8s::toText(key)}, {"error", result.error}});
+  } else if (failed) {
     kLog.warn(result.retry ? "reconcile failed, retrying" : "reconcile failed",
               {{"object", k8s::toText(key)}, {"error", result.error}});
   }
@@ -152,12 +164,15 @@ void ReconcileLoop::finish(const std::string& name, const k8s::ObjectKey& key, c
       .observe(seconds);
   metrics_
       .counter("controller_runtime_reconcile_total", "Reconciles.",
-               {{"controller", kind}, {"result", ended == "requeue" ? "requeue_after" : ended}})
+               {{"controller", kind}, {"result", requeued && !failed ? "requeue_after" : ended}})
       .increment();
-  if (result.retry)
-    metrics_
-        .counter("controller_runtime_reconcile_errors_total", "Failed reconciles.", {{"controller", kind}})
-        .increment();
+  if (!failed) return;
+  errors_.increment();
+  if (!result.retry) terminalErrors_.increment();
+  metrics_
+      .counter("dynamo_operator_reconcile_errors_total", "Failed reconciles by type of the error.",
+               {{"resource_type", kind}, {"namespace", key.namespaceName}, {"error_type", result.errorType}})
+      .increment();
 }
 
 }  // namespace dynamo::controller

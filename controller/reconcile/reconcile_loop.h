@@ -68,6 +68,9 @@ class ReconcileLoop {
   std::map<render::FactKeys, std::size_t> factSets_;
   std::unordered_map<std::string, const render::FactKeys*> lookedUp_;
   observability::Gauge activeWorkers_;
+  observability::Counter errors_;
+  observability::Counter terminalErrors_;
+  observability::Counter panics_;
 };
 
 }  // namespace dynamo::controller

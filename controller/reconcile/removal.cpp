@@ -7,9 +7,41 @@
 #include "common/lifecycle/object.h"
 
 namespace dynamo::controller {
+namespace {
+
+/// The words of the reference for the label error_type.
+std::string_view errorType(const kube::ApiError& error) {
+  constexpr int kServerTimeout = 500;  // the HTTP status of the reason ServerTimeout; Timeout has 504
+  switch (error.reason) {
+    case kube::Reason::NotFound:
+      return "not_found";
+    case kube::Reason::AlreadyExists:
+      return "already_exists";
+    case kube::Reason::Conflict:
+      return kConflictError;
+    case kube::Reason::Invalid:
+      return "validation";
+    case kube::Reason::BadRequest:
+      return "bad_request";
+    case kube::Reason::Unauthorized:
+      return "unauthorized";
+    case kube::Reason::Forbidden:
+      return "forbidden";
+    case kube::Reason::Timeout:
+      return error.status == kServerTimeout ? "server_timeout" : "timeout";
+    case kube::Reason::Unavailable:
+      return "unavailable";
+    case kube::Reason::TooManyRequests:
+      return "rate_limited";
+    default:
+      return lifecycle::kInternalError;
+  }
+}
+
+}  // namespace
 
 lifecycle::Failure failureOf(const k8s::ObjectKey& key, const kube::ApiError& error) {
-  return {fmt::format("{}: {}", k8s::toText(key), error.message), error.transient()};
+  return {fmt::format("{}: {}", k8s::toText(key), error.message), error.transient(), errorType(error)};
 }
 
 runtime::Task<Removal> removeObject(Environment& environment, const kube::Resource& resource,

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "common/lifecycle/outcome.h"
 #include "common/runtime/task.h"
@@ -12,6 +13,9 @@
 #include "controller/reconcile/environment.h"
 
 namespace dynamo::controller {
+
+/// The type of the failure of a write that was based on an old version of an object.
+inline constexpr std::string_view kConflictError = "conflict";
 
 /// Returns the failure of a request for the object `key`.
 lifecycle::Failure failureOf(const k8s::ObjectKey& key, const kube::ApiError& error);

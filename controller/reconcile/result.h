@@ -1,32 +1,38 @@
 #pragma once
 // Converts the outcome of a reconcile to a ReconcileResult.
 
+#include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "common/lifecycle/outcome.h"
 #include "controller/reconcile/environment.h"
+#include "controller/reconcile/removal.h"
 
 namespace dynamo::controller {
 
-/// Returns the result of a reconcile. `failure` is the failed write of the outcome, if any.
+/// Returns the failure to report. A conflict is no error, so another failure is preferred.
+inline const lifecycle::Failure* reportedFailure(const std::vector<lifecycle::Failure>& failures) {
+  const auto found = std::find_if(failures.begin(), failures.end(),
+                                  [](const auto& each) { return each.type != kConflictError; });
+  if (found != failures.end()) return &*found;
+  return failures.empty() ? nullptr : &failures.front();
+}
+
+/// Returns the result of a reconcile. `failure` is the failed write of the outcome, if any. A failed child is
+/// an error of the reconcile even if a condition reports it and it is not retried.
 inline ReconcileResult resultOf(const lifecycle::Outcome& outcome,
                                 const std::optional<lifecycle::Failure>& failure, render::FactKeys lookedUp) {
   ReconcileResult result;
   result.requeueAfter = outcome.requeueAfter;
   result.retry = outcome.retry || failure.has_value();
-  if (failure) result.error = failure->message;
   result.lookedUp = std::move(lookedUp);
+  const lifecycle::Failure* reported = failure ? &*failure : reportedFailure(outcome.failures);
+  if (reported == nullptr) return result;
+  result.error = reported->message;
+  result.errorType = reported->type;
   return result;
-}
-
-/// Adds the failures of children to the result. A failed child is an error of the reconcile even if a
-/// condition reports it and it is not retried.
-inline void addFailures(const std::vector<lifecycle::Failure>& failures, ReconcileResult& result) {
-  for (const lifecycle::Failure& failure : failures) {
-    if (!result.error.empty()) return;
-    result.error = failure.message;
-  }
 }
 
 }  // namespace dynamo::controller

@@ -297,9 +297,18 @@ TEST_CASE("results of reconciles") {
   CHECK_FALSE(result.retry);
   CHECK(result.requeueAfter == std::chrono::milliseconds{30});
   CHECK(result.lookedUp.size() == 1);
-  addFailures({{"first", true}, {"second", false}}, result);
-  CHECK(result.error == "first");
+  CHECK(result.error.empty());
+  outcome.failures = {{"first", true, "conflict"}, {"second", false, "forbidden"}, {"third", false}};
+  result = resultOf(outcome, std::nullopt, {});
+  CHECK(result.error == "second");
+  CHECK(result.errorType == "forbidden");
   CHECK_FALSE(result.retry);
+  result = resultOf(outcome, lifecycle::Failure{"the status", true, "conflict"}, {});
+  CHECK(result.error == "the status");
+  CHECK(result.errorType == "conflict");
+  CHECK(result.retry);
+  outcome.failures = {{"first", true, "conflict"}};
+  CHECK(resultOf(outcome, std::nullopt, {}).errorType == "conflict");
   outcome.retry = true;
   CHECK(resultOf(outcome, std::nullopt, {}).retry);
 }

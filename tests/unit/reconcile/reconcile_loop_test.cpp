@@ -1,6 +1,7 @@
 // Retries, requeues and triggers of a reconcile loop.
 #include "controller/reconcile/reconcile_loop.h"
 
+#include <initializer_list>
 #include <map>
 #include <stdexcept>
 
@@ -69,6 +70,13 @@ struct Scene {
     co_return true;
   }
   Task<void> pause(std::chrono::milliseconds time) { co_await loop.sleepUntil(in(time)); }
+  void expect(std::initializer_list<const char*> lines) const {
+    const std::string text = metrics.render();
+    for (const char* line : lines) {
+      CAPTURE(line, text);
+      CHECK(text.find(line) != std::string::npos);
+    }
+  }
 
   EventLoop& loop;
   EnvironmentFixture f;
@@ -89,10 +97,11 @@ void withLoop(Script& used, Use use) {
 ReconcileResult done() {
   return {};
 }
-ReconcileResult retried() {
+ReconcileResult retried(std::string_view type = "unavailable") {
   ReconcileResult result;
   result.retry = true;
-  result.error = "conflict";
+  result.error = "refused";
+  result.errorType = type;
   return result;
 }
 ReconcileResult lookedUp(const char* registry) {
@@ -134,13 +143,43 @@ TEST_CASE("a failed reconcile is retried until it succeeds, and other objects go
     const bool ended1 = co_await scene.settled("bad", 5);
     CHECK(ended1);
     CHECK(used.calls["good"] == 1);
-    const std::string metrics = scene.metrics.render();
-    for (const char* line :
-         {R"(controller_runtime_reconcile_errors_total{controller="DynamoGraphDeployment"} 4)",
-          R"(controller_runtime_reconcile_total{controller="DynamoGraphDeployment",result="success"} 2)"}) {
-      CAPTURE(line);
-      CHECK(metrics.find(line) != std::string::npos);
-    }
+    scene.expect(
+        {R"(controller_runtime_reconcile_errors_total{controller="DynamoGraphDeployment"} 4)",
+         R"(controller_runtime_terminal_reconcile_errors_total{controller="DynamoGraphDeployment"} 0)",
+         R"(controller_runtime_reconcile_total{controller="DynamoGraphDeployment",result="success"} 2)",
+         R"(controller_runtime_reconcile_total{controller="DynamoGraphDeployment",result="error"} 4)",
+         R"(dynamo_operator_reconcile_errors_total{error_type="unavailable",namespace="n",resource_type="DynamoGraphDeployment"} 4)"});
+  });
+}
+
+TEST_CASE("a conflict is retried, and is no error") {
+  Script used{[](const std::string&, int number) { return number == 0 ? retried("conflict") : done(); }};
+  withLoop(used, [&](Scene& scene) -> Task<void> {
+    scene.reconciles.start();
+    scene.reconciles.add(graphKey("a"));
+    const bool ended = co_await scene.settled("a", 2);
+    CHECK(ended);
+    scene.expect(
+        {R"(controller_runtime_reconcile_errors_total{controller="DynamoGraphDeployment"} 0)",
+         R"(controller_runtime_reconcile_total{controller="DynamoGraphDeployment",result="requeue"} 1)"});
+  });
+}
+
+TEST_CASE("an error that a retry cannot resolve is a terminal error") {
+  Script used{[](const std::string&, int) {
+    ReconcileResult result = retried("forbidden");
+    result.retry = false;
+    return result;
+  }};
+  withLoop(used, [&](Scene& scene) -> Task<void> {
+    scene.reconciles.start();
+    scene.reconciles.add(graphKey("a"));
+    const bool ended = co_await scene.settled("a", 1);
+    CHECK(ended);
+    scene.expect(
+        {R"(controller_runtime_terminal_reconcile_errors_total{controller="DynamoGraphDeployment"} 1)",
+         R"(controller_runtime_reconcile_errors_total{controller="DynamoGraphDeployment"} 1)",
+         R"(dynamo_operator_reconcile_errors_total{error_type="forbidden",namespace="n",resource_type="DynamoGraphDeployment"} 1)"});
   });
 }
 
@@ -154,6 +193,9 @@ TEST_CASE("an exception is a failed reconcile") {
     scene.reconciles.add(graphKey("a"));
     const bool ended1 = co_await scene.settled("a", 2);
     CHECK(ended1);
+    scene.expect(
+        {R"(controller_runtime_reconcile_panics_total{controller="DynamoGraphDeployment"} 1)",
+         R"(dynamo_operator_reconcile_errors_total{error_type="internal",namespace="n",resource_type="DynamoGraphDeployment"} 1)"});
   });
 }
 

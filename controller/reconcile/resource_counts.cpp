@@ -1,0 +1,74 @@
+#include "controller/reconcile/resource_counts.h"
+
+#include <iterator>
+
+#include "common/api/dynamo.h"
+#include "common/api/kinds.h"
+#include "common/lifecycle/component_status.h"
+#include "common/lifecycle/conditions.h"
+#include "common/lifecycle/object.h"
+
+namespace dynamo::controller {
+namespace {
+
+using json::Value;
+
+constexpr std::string_view kMetric = "dynamo_operator_resources_total";
+constexpr std::string_view kHelp = "Custom resources by status.";
+
+std::string_view readiness(bool ready) {
+  return ready ? "ready" : "not_ready";
+}
+
+bool isCounted(const k8s::ObjectKey& key) {
+  return key.kind == api::kDynamoGraphDeployment || key.kind == api::kDynamoComponentDeployment ||
+         key.kind == api::kDynamoGraphDeploymentScalingAdapter || key.kind == api::kDynamoCheckpoint;
+}
+
+}  // namespace
+
+std::string_view countedStatus(const Value& object) {
+  const std::string_view kind = json::findText(&object, "kind");
+  const Value* status = lifecycle::statusOf(object);
+  if (kind == api::kDynamoGraphDeployment) return json::findText(status, "state");
+  if (kind == api::kDynamoComponentDeployment)
+    return readiness(lifecycle::isTrue(lifecycle::findCondition(status, lifecycle::condition::kAvailable)));
+  if (kind == api::kDynamoGraphDeploymentScalingAdapter)
+    return readiness(!json::findText(status, "selector").empty() &&
+                     lifecycle::countAt(status, "replicas") > 0);
+  return json::findText(status, "phase");
+}
+
+void ResourceCounts::changed(const kube::Change& change) {
+  if (!isCounted(change.key)) return;
+  if (change.before != nullptr)
+    subtract(change.key.kind, change.key.namespaceName, countedStatus(*change.before));
+  if (change.now != nullptr) add(change.key.kind, change.key.namespaceName, countedStatus(*change.now));
+}
+
+void ResourceCounts::add(const std::string& kind, const std::string& namespaceName, std::string_view status) {
+  ++series_[Key{kind, namespaceName, std::string{status}}].objects;
+}
+
+void ResourceCounts::subtract(const std::string& kind, const std::string& namespaceName,
+                              std::string_view status) {
+  const auto found = series_.find(Key{kind, namespaceName, std::string{status}});
+  if (found != series_.end() && found->second.objects > 0) --found->second.objects;
+}
+
+void ResourceCounts::publish(const std::function<bool(std::string_view)>& handles) {
+  for (auto each = series_.begin(); each != series_.end();) {
+    const auto& [kind, namespaceName, status] = each->first;
+    Series& series = each->second;
+    const bool wanted = series.objects > 0 && handles(namespaceName);
+    if (wanted && !series.published)
+      series.gauge = metrics_.gauge(
+          kMetric, kHelp, {{"resource_type", kind}, {"namespace", namespaceName}, {"status", status}});
+    if (wanted) series.gauge.set(static_cast<double>(series.objects));
+    if (!wanted && series.published) metrics_.removeGauge(kMetric, series.gauge);
+    series.published = wanted;
+    each = series.objects == 0 ? series_.erase(each) : std::next(each);
+  }
+}
+
+}  // namespace dynamo::controller

@@ -1,0 +1,50 @@
+#pragma once
+// The gauge dynamo_operator_resources_total: the number of custom resources by kind, namespace and status.
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "common/json/value.h"
+#include "common/observability/metrics.h"
+#include "controller/kube/cache.h"
+
+namespace dynamo::controller {
+
+/// Returns the status that an object is counted under: the state of a graph, "ready" or "not_ready" of a
+/// component deployment or scaling adapter, the phase of a checkpoint. Returns an empty text if the object
+/// has no status yet.
+std::string_view countedStatus(const json::Value& object);
+
+/// Counts objects from changes of the cache, so that a count costs the same with any number of objects.
+class ResourceCounts {
+ public:
+  /// The registry must outlive the counts.
+  explicit ResourceCounts(observability::Registry& metrics) : metrics_(metrics) {}
+
+  /// Changes of other kinds are ignored.
+  void changed(const kube::Change& change);
+
+  /// Updates the gauges. A series without objects is removed, and so are those of namespaces that this
+  /// process does not manage (quirk ctl-Q25).
+  void publish(const std::function<bool(std::string_view)>& handles);
+
+ private:
+  struct Series {
+    std::size_t objects = 0;
+    bool published = false;
+    observability::Gauge gauge = {};
+  };
+  using Key = std::tuple<std::string, std::string, std::string>;  // kind, namespace, status
+
+  void add(const std::string& kind, const std::string& namespaceName, std::string_view status);
+  void subtract(const std::string& kind, const std::string& namespaceName, std::string_view status);
+
+  observability::Registry& metrics_;
+  std::map<Key, Series> series_;
+};
+
+}  // namespace dynamo::controller
