@@ -32,6 +32,7 @@ class Actor:
 
     def __init__(self, history):
         self.history = history
+        self._paused = set()  # namespaces
         self._stopped = False
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -42,13 +43,21 @@ class Actor:
             self.history.changed.notify_all()
         self._thread.join(10)
 
+    def pause(self, namespace):
+        """Does nothing in the namespace until `resume` is called."""
+        self._paused.add(namespace)
+
+    def resume(self, namespace):
+        self._paused.discard(namespace)
+        self.history.touch(namespace)
+
     def _run(self):
         seen = {}
         while not self._stopped:
             now = self.history.counts()
             changed = [name for name, count in now.items() if name and seen.get(name) != count]
             seen = now
-            for namespace in changed:
+            for namespace in set(changed) - self._paused:
                 try:
                     self.reconcile(namespace)
                 except (OSError, KeyError):

@@ -120,6 +120,12 @@ class History:
             self._counts[namespace] += 1
             self.changed.notify_all()
 
+    def touch(self, namespace):
+        """Makes those who follow `counts` look at the namespace again."""
+        with self.changed:
+            self._counts[namespace] += 1
+            self.changed.notify_all()
+
     def counts(self):
         """namespace -> number of its changes so far."""
         with self.changed:

@@ -32,10 +32,12 @@ CHANGES = 40 if FULL else 6  # of a random sequence
 SEED = int(os.environ.get("DYNAMO_SEED") or random.SystemRandom().randrange(1 << 30))
 
 plays = Plays()
+leader_worker_sets = None  # the stand-in for their operator
 on = plays.on
 
 
 def setUpModule():
+    global leader_worker_sets
     print(f"DYNAMO_SEED={SEED}", file=sys.stderr)
     plane = OperatorPlane(child_crds=True, grove=True, config=CONFIG, kwok_config=HERE / "pods.kwok.yaml")
     unittest.addModuleCleanup(plane.close)
@@ -44,7 +46,8 @@ def setUpModule():
     controller.wait_until_ready()
     history = History(plane.cluster.kubeconfig)
     unittest.addModuleCleanup(history.stop)
-    for actor in (GroveActor(history), LeaderWorkerSetActor(history)):
+    leader_worker_sets = LeaderWorkerSetActor(history)
+    for actor in (GroveActor(history), leader_worker_sets):
         unittest.addModuleCleanup(actor.stop)
     plays.start(lambda number, pathway: Play(plane, history, pathway, f"play-{number}-{pathway.lower()}"))
 
@@ -170,8 +173,11 @@ class Lifecycles(unittest.TestCase):
         play.wait_until_ready(play.apply())
         lost, kept = play.all("LeaderWorkerSet")
         since = play.now()
+        # The pods of the new set start only after the graph has reported the loss, which a slow API server could delay.
+        leader_worker_sets.pause(play.namespace)
         play.delete("LeaderWorkerSet", lost["metadata"]["name"])
         play.wait(lambda: not play.is_successful(), "the graph is not successful")
+        leader_worker_sets.resume(play.namespace)
         play.wait_until_ready()
         names = [one["metadata"]["name"] for one in play.all("LeaderWorkerSet")]
         self.assertEqual(names, [lost["metadata"]["name"], kept["metadata"]["name"]])
