@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""APIs that are installed while the controller runs. Run: python3 tests/cluster/test_controller_discovery.py
+
+Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
+
+import copy
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from operator_plane import OperatorPlane, graph, is_ready, path_of  # noqa: E402
+from child_crds import install_child_crds  # noqa: E402
+from operator_config import wait_until_served  # noqa: E402
+
+NAMESPACE = "discovery"
+NOTICED_SECONDS = 30  # a discovery takes place every 10 s
+NO_GROVE = {"nvidia.com/enable-grove": "false"}
+
+plane = controller = None
+
+
+def setUpModule():
+    global plane, controller
+    plane = OperatorPlane()
+    unittest.addModuleCleanup(plane.close)
+    plane.cluster.create_namespace(NAMESPACE)
+    controller = plane.controller()
+    controller.config = controller.config.replace("grove: {enabled: false, ", "grove: {")
+    controller.start()
+    controller.wait_until_ready()
+
+
+def multinode(name):
+    made = graph(name, NAMESPACE)
+    made["metadata"]["annotations"] = copy.copy(NO_GROVE)
+    worker = made["spec"]["services"]["Worker"]
+    worker["multinode"] = {"nodeCount": 2}
+    worker["extraPodSpec"]["mainContainer"]["args"] += ["--tensor-parallel-size", "2"]
+    made["spec"]["backendFramework"] = "vllm"
+    return made
+
+
+def ready_condition(name):
+    conditions = plane.get("DynamoGraphDeployment", NAMESPACE, name).get("status", {}).get("conditions", [])
+    return next((one for one in conditions if one["type"] == "Ready"), {"message": ""})
+
+
+def listed(path):
+    return [one["metadata"]["name"] for one in plane.cluster.api("GET", path)["items"]]
+
+
+def facts():
+    return plane.cluster.api("GET", "/api/v1/namespaces/dynamo-system/configmaps/dynamo-operator-facts")["data"]["facts.yaml"]
+
+
+class Discovery(unittest.TestCase):
+    def test_an_api_that_is_installed_later_is_used_without_a_restart(self):
+        self.assertNotIn("grove: {enabled", controller.config)
+        plane.apply(graph("single", NAMESPACE))
+        plane.cluster.wait(lambda: is_ready(plane.get("DynamoGraphDeployment", NAMESPACE, "single")), 60, "a graph is ready")
+        plane.apply(multinode("multi"))
+        plane.cluster.wait(lambda: "needs Grove or LeaderWorkerSet" in ready_condition("multi")["message"], 20, "the missing API is reported")
+        self.assertEqual(ready_condition("multi")["status"], "False")
+        self.assertEqual(plane.get("DynamoGraphDeployment", NAMESPACE, "multi")["status"]["state"], "failed")
+        self.assertIn("grove: false", facts())
+        pid = controller.pid
+
+        install_child_crds(plane.cluster)
+        wait_until_served(plane.cluster)
+        sets = f"/apis/leaderworkerset.x-k8s.io/v1/namespaces/{NAMESPACE}/leaderworkersets"
+        plane.cluster.wait(lambda: len(listed(sets)) == 2, NOTICED_SECONDS, "the workers have LeaderWorkerSets")
+        plane.cluster.wait(lambda: "needs Grove" not in ready_condition("multi")["message"], 20, "the failure is gone")
+        plane.cluster.wait(lambda: "grove: true" in facts(), 20, "the webhook is told")
+
+        # A graph keeps its pathway, and new graphs use Grove.
+        plane.apply(graph("later", NAMESPACE))
+        clique_sets = f"/apis/grove.io/v1alpha1/namespaces/{NAMESPACE}/podcliquesets"
+        plane.cluster.wait(lambda: listed(clique_sets) == ["later"], 20, "the new graph runs on Grove")
+        self.assertTrue(is_ready(plane.get("DynamoGraphDeployment", NAMESPACE, "single")))
+        deployments = listed(path_of("Deployment", NAMESPACE))
+        self.assertIn("single-frontend", deployments)
+        self.assertNotIn("later-frontend", deployments)
+        self.assertIsNone(controller.exit_status())
+        self.assertEqual(controller.pid, pid)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
