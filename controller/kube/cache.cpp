@@ -62,13 +62,14 @@ Sink Cache::sinkFor(const Resource& resource, std::string namespaceName, LabelSe
     listing->listing = true;
   };
   sink.present = [this, listing](const Value& object) {
-    listing->seen.insert(k8s::keyOf(object));
-    // The objects in a list are not ordered by resourceVersion.
-    if (!listing->listing) listing->reachedVersion(versionOf(object));
+    if (listing->listing) {
+      listing->seen.insert(k8s::keyOf(object));
+    } else {  // the objects in a list are not ordered by resourceVersion
+      listing->reachedVersion(versionOf(object));
+    }
     reported(object, false);
   };
   sink.deleted = [this, listing](const Value& object) {
-    listing->seen.erase(k8s::keyOf(object));
     listing->reachedVersion(versionOf(object));
     reported(object, true);
   };
@@ -95,6 +96,15 @@ void Cache::reported(const Value& object, bool deleted) {
 
 void Cache::store(const Value& object, bool deleted) {
   if (deleted) {
+    // An object that leaves the selector of a watch is reported as deleted, with the version of the change.
+    // Another watch, or the answer to a write, may have stored that version or a later one.
+    const std::optional<Cached> stored = find(k8s::keyOf(object));
+    const std::string_view version = versionOf(object);
+    if (stored && isNumber(version) && isNumber(versionOf(stored->object)) &&
+        !isOlder(versionOf(stored->object), version)) {
+      forgetGone(k8s::keyOf(object), uidOf(object));
+      return;
+    }
     remove(k8s::keyOf(object), uidOf(object), {});
   } else {
     present(object, {});
@@ -140,8 +150,7 @@ void Cache::present(const Value& object, std::string_view writer) {
 }
 
 void Cache::remove(const k8s::ObjectKey& key, std::string_view uid, std::string_view writer) {
-  const auto gone = gone_.find(key);
-  if (writer.empty() && gone != gone_.end() && gone->second == uid) gone_.erase(gone);
+  if (writer.empty()) forgetGone(key, uid);
   const std::optional<Cached> before = find(key);
   // An object that was replaced by a new object with the same name is ignored.
   if (!before || (!uid.empty() && uidOf(before->object) != uid)) return;
@@ -152,6 +161,11 @@ void Cache::remove(const k8s::ObjectKey& key, std::string_view uid, std::string_
   change.before = &before->object;
   change.writer = writer;
   notify(change);
+}
+
+void Cache::forgetGone(const k8s::ObjectKey& key, std::string_view uid) {
+  const auto gone = gone_.find(key);
+  if (gone != gone_.end() && gone->second == uid) gone_.erase(gone);
 }
 
 void Cache::removeUnlisted(const Listing& listing, std::string_view resourceVersion) {

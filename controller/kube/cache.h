@@ -106,6 +106,8 @@ class Cache {
   void ended(const k8s::ObjectKey& key);
   void present(const json::Value& object, std::string_view writer);
   void remove(const k8s::ObjectKey& key, std::string_view uid, std::string_view writer);
+  /// A watch has reported the deletion of an object by this process.
+  void forgetGone(const k8s::ObjectKey& key, std::string_view uid);
   void removeUnlisted(const Listing& listing, std::string_view resourceVersion);
   bool isSuperseded(const json::Value& answer) const;
   void notify(const Change& change) const;

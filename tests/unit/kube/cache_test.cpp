@@ -155,6 +155,32 @@ TEST_CASE("the deletion of an object that has been recreated is ignored") {
   CHECK(f.version("a") == "9");
 }
 
+TEST_CASE("an object that moves from one watch to another stays in the cache") {
+  Cache cache{{{"v1", "Pod", {{"metadata.labels"}}, {"l"}}}};
+  const Sink first = cache.sinkFor(kPods, "", {{hasLabel("a")}});
+  const Sink second = cache.sinkFor(kPods, "", {{lacksLabel("a")}});
+  first.present(pod("a", "ua", "99"));
+  // The API server reports that the object has left the first selector as a deletion, with the version of the
+  // change.
+  SECTION("the second watch reports it first") {
+    second.present(pod("a", "ua", "100"));
+    first.deleted(pod("a", "ua", "100"));
+    CHECK(cache.contains(keyOf("a")));
+    second.deleted(pod("a", "ua", "101"));
+    CHECK_FALSE(cache.contains(keyOf("a")));
+  }
+  SECTION("the first watch reports it first") {
+    first.deleted(pod("a", "ua", "100"));
+    second.present(pod("a", "ua", "100"));
+    CHECK(cache.contains(keyOf("a")));
+  }
+  SECTION("this process has written a later version") {
+    cache.wrote(pod("a", "ua", "102"), "w");
+    first.deleted(pod("a", "ua", "100"));
+    CHECK(cache.contains(keyOf("a")));
+  }
+}
+
 TEST_CASE("the reply to a write arrives after the event of the deletion") {
   Fixture f;
   f.sink.listBegins();

@@ -34,8 +34,15 @@ void CacheFixture::see(const std::string& object) {
 }
 
 void CacheFixture::seeDeleted(const std::string& object) {
-  const json::Document document = parsed(object);
+  json::Document document = parsed(object);
   const WatchedKind& kind = kindOf(k8s::keyOf(document));
+  // A deletion has a version of its own.
+  json::Value& metadata = *json::find(document, "metadata");
+  const std::string version{json::findText(&metadata, "resourceVersion")};
+  if (!version.empty())
+    json::set(metadata, "resourceVersion",
+              json::string(std::to_string(std::stoll(version) + 1), document.GetAllocator()),
+              document.GetAllocator());
   cache.sinkFor(kind.resource, "", kind.selectors.front()).deleted(document);
 }
 
