@@ -170,9 +170,10 @@ ApiError statusError(int httpStatus, const json::Value& status, MessagePolicy me
 }  // namespace
 
 std::string_view nameOf(Reason reason) {
-  constexpr std::array<std::string_view, 14> kNames{
-      "NotFound", "AlreadyExists", "Conflict", "Gone",        "TooManyRequests", "Unauthorized", "Forbidden",
-      "Invalid",  "BadRequest",    "Timeout",  "Unavailable", "Internal",        "Transport",    "Other"};
+  constexpr std::array<std::string_view, 15> kNames{
+      "NotFound",     "AlreadyExists", "Conflict", "Gone",       "TooManyRequests",
+      "Unauthorized", "Forbidden",     "Invalid",  "BadRequest", "Timeout",
+      "Unavailable",  "Internal",      "TooLarge", "Transport",  "Other"};
   return kNames[static_cast<std::size_t>(reason)];
 }
 

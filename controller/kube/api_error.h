@@ -29,6 +29,7 @@ enum class Reason {
   Timeout,      ///< the server timed out (504, ServerTimeout), or the client did (status 0)
   Unavailable,  ///< 502, 503
   Internal,     ///< any other status from 500 on
+  TooLarge,     ///< the reply is longer than the caller allows
   Transport,    ///< no complete reply: transport or parse error, closed write gate, stopping loop
   Other         ///< any other status below 500
 };

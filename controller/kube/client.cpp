@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "common/json/build.h"
+#include "common/observability/log.h"
 #include "controller/kube/decode.h"
 #include "controller/kube/transport.h"
 #include "controller/kube/url.h"
@@ -14,6 +15,8 @@ namespace dynamo::kube {
 using runtime::Task;
 
 namespace {
+
+constexpr log::Logger kLog{"client"};
 
 constexpr const char* kJson = "application/json";
 
@@ -66,6 +69,17 @@ Client::ObjectTask object(std::shared_ptr<Transport> transport, Request request)
   co_return decodeObject(body);
 }
 
+Client::ObjectTask listed(std::shared_ptr<Transport> transport, Request request, std::string plural) {
+  auto sent = co_await Transport::send(std::move(transport), std::move(request));
+  if (auto* error = std::get_if<ApiError>(&sent)) co_return std::move(*error);
+  auto decoded = decodeListReply(std::get<Answer>(sent).body);
+  if (auto* error = std::get_if<ApiError>(&decoded)) co_return std::move(*error);
+  auto& reply = std::get<ListReply>(decoded);
+  if (reply.omitted > 0)
+    kLog.error("objects of a list cannot be decoded", {{"resource", plural}, {"number", reply.omitted}});
+  co_return std::move(reply.list);
+}
+
 std::string deleteOptions(const Preconditions& preconditions, const std::string& propagationPolicy) {
   json::Document document;
   const json::Maker make{document.GetAllocator()};
@@ -110,7 +124,7 @@ Client::ObjectTask Client::list(const Resource& resource, const std::string& nam
       .add("resourceVersionMatch", options.resourceVersionMatch);
   Request request = requestFor("GET", resource, pathOf(resource, namespaceName) + query.text(), call);
   request.maxBodyBytes = kMaxListBytes;
-  return object(transport_, std::move(request));
+  return listed(transport_, std::move(request), resource.plural);
 }
 
 Client::ObjectTask Client::create(const Resource& resource, const std::string& namespaceName,

@@ -2,6 +2,7 @@
 // Decodes replies of an API server: objects, pages of lists, watch events. Pure. Errors do not quote the
 // reply.
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,15 @@ namespace dynamo::kube {
 /// Returns the JSON object in a reply. The error is transient, because an API server always sends an object:
 /// another body comes from a proxy or is damaged.
 Result<json::Document> decodeObject(std::string_view body);
+
+struct ListReply {
+  json::Document list;
+  std::size_t omitted = 0;  ///< items that are not JSON as json::parse accepts it
+};
+
+/// Returns the List in a reply. An item that cannot be decoded, for example because it is nested too deeply,
+/// is omitted: one object must not hide all others.
+Result<ListReply> decodeListReply(std::string_view body);
 
 /// A List object as received. Its items may lack apiVersion and kind; items of built-in resources always do.
 struct ListPage {
@@ -49,7 +59,7 @@ struct WatchEvent {
 };
 
 /// Decodes one line of a watch. For an ERROR event, returns the error of its Status; the reason is Gone if
-/// the resourceVersion is too old.
+/// the resourceVersion is too old. For a line that cannot be decoded, returns an error with status 0.
 Result<WatchEvent> decodeEvent(std::string_view line);
 
 }  // namespace dynamo::kube

@@ -89,7 +89,6 @@ Task<void> Reflector::list(Watcher::List action) {
 }
 
 Task<void> Reflector::watch(Watcher::Watch action) {
-  const Deadline dead = std::chrono::steady_clock::now() + action.idle;
   auto opened = co_await source_.watch(std::move(action.options));
   if (auto* error = std::get_if<ApiError>(&opened)) {
     fail("watch", *error);
@@ -98,6 +97,7 @@ Task<void> Reflector::watch(Watcher::Watch action) {
   }
   problem_.clear();
   watcher_.watchOpened();
+  const Deadline dead = std::chrono::steady_clock::now() + action.idle;
   Lines lines = std::move(std::get<Lines>(opened));
   while (!stopped_) {
     auto line = co_await lines(dead);
@@ -115,6 +115,9 @@ Task<void> Reflector::watch(Watcher::Watch action) {
     auto decoded = decodeEvent(*text);
     if (auto* error = std::get_if<ApiError>(&decoded)) {
       fail("watch", *error);
+      // An event that cannot be decoded must not hide the events after it. A new watch would begin with it
+      // again.
+      if (error->status == 0) continue;
       watcher_.watchFailed(*error);
       co_return;
     }

@@ -4,6 +4,8 @@
 #include <utility>
 #include <variant>
 
+#include "common/observability/log.h"
+
 namespace dynamo::kube {
 
 using runtime::ClientContext;
@@ -18,6 +20,8 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 namespace {
+
+constexpr log::Logger kLog{"client"};
 
 // The maximum size of the body of an error. A Status usually has a few KiB, but it may quote a whole object.
 constexpr std::size_t kMaxErrorBody = std::size_t{4} << 20;
@@ -71,7 +75,12 @@ std::variant<ClientContext, ApiError> Transport::contextOf(const Authentication&
   }
   auto made = runtime::makeClientContext(
       {.authorities = trusted, .verify = config_.verify, .certificate = who.certificate, .key = who.key});
-  if (auto* error = std::get_if<std::string>(&made)) return ApiError{Reason::Transport, 0, *error};
+  if (auto* error = std::get_if<std::string>(&made)) {
+    if (!context_) return ApiError{Reason::Transport, 0, *error};
+    // The files may be in the middle of a rotation. They are read again.
+    kLog.warn("new credentials cannot be used, the earlier ones stay in use", {{"error", *error}});
+    return context_;
+  }
   context_ = std::get<ClientContext>(std::move(made));
   trusted_ = trusted;
   presented_ = who;
@@ -88,7 +97,9 @@ std::vector<runtime::Header> Transport::headersOf(const Request& request, const 
 }
 
 std::optional<ApiError> Transport::closedGate(const Request& request) const {
-  if (!request.write || request.call.ungated || !gate_ || gate_(request.namespaceName)) return std::nullopt;
+  if (!request.write || request.call.ungated) return std::nullopt;
+  if (loop_.stopping()) return ApiError{Reason::Transport, 0, "writes are stopped: this process ends"};
+  if (!gate_ || gate_(request.namespaceName)) return std::nullopt;
   return ApiError{
       Reason::Transport, 0,
       "writes are stopped: this process is not the leader, or another operator manages the namespace"};
@@ -122,7 +133,7 @@ Task<Result<ReplyHead>> Transport::sendRequest(const Request& request, Exchange&
 }
 
 Task<Result<std::string>> Transport::readBody(Exchange& on, const ReplyHead& head, std::size_t max) {
-  const ApiError tooLarge{Reason::Other, 0, "the reply has more than " + std::to_string(max) + " bytes"};
+  const ApiError tooLarge{Reason::TooLarge, 0, "the reply has more than " + std::to_string(max) + " bytes"};
   if (head.length.value_or(0) > max) co_return tooLarge;
   std::string body;
   for (;;) {

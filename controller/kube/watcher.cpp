@@ -28,7 +28,7 @@ Watcher::Action Watcher::next() {
   list.first = state_ == State::Listing;
   list.options.labelSelector = set_.labelSelector;
   list.options.fieldSelector = set_.fieldSelector;
-  list.options.limit = kPageLimit;
+  list.options.limit = pageLimit_;
   list.options.continueToken = continueToken_;
   return list;
 }
@@ -52,10 +52,15 @@ bool Watcher::listed(const ListPage& page) {
 }
 
 void Watcher::listFailed(const ApiError& error) {
+  if (error.reason == Reason::TooLarge && pageLimit_ > 1) {
+    pageLimit_ /= 2;
+    return;
+  }
   // An expired continue token restarts the list immediately, because the server has not failed.
   const bool expired = error.reason == Reason::Gone && state_ == State::Paging;
-  // After any other failure the page is requested again. The previous pages stay valid as long as the token.
-  if (error.reason == Reason::Gone) restart();
+  // After a transient failure the page is requested again. The previous pages stay valid as long as the
+  // token.
+  if (!error.transient()) restart();
   if (expired) return;
   sleep_ = true;
   if (error.retryAfter) atLeast_ = *error.retryAfter;

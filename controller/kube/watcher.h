@@ -20,6 +20,7 @@ inline constexpr std::chrono::seconds kMaxWatchTime{295};
 /// bookmarks about once a minute and ends the watch after its timeout.
 inline constexpr std::chrono::seconds kWatchGrace{5};
 /// The maximum number of objects in a page of a list. A page is parsed as a whole, so this limits the memory.
+/// Pages of large objects, which exceed the limit of a reply, are made smaller.
 inline constexpr std::int64_t kPageLimit = 250;
 
 /// Selects the objects of a resource.
@@ -75,6 +76,7 @@ class Watcher {
   Backoff backoff_;
   State state_ = State::Listing;
   std::string continueToken_;
+  std::int64_t pageLimit_ = kPageLimit;
   std::string resourceVersion_;
   bool synced_ = false;
   bool sleep_ = false;

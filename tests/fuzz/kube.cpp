@@ -1,14 +1,17 @@
 // What an API server, or whoever stands in its place, may send: bodies of errors, lines of watches, pages of
-// lists, discovery documents. Any bytes give a value or an error that is safe to log.
+// lists, discovery documents. Any bytes give a value or an error that is safe to log, and the cache of a
+// watch stays consistent.
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "common/json/parse.h"
 #include "controller/kube/api_error.h"
+#include "controller/kube/cache.h"
 #include "controller/kube/decode.h"
 #include "controller/kube/discovery.h"
 #include "controller/kube/exec_credential.h"
@@ -85,6 +88,48 @@ std::vector<std::string> linesOf(std::string_view text, std::size_t piece) {
   return out;
 }
 
+void checkList(std::string_view text) {
+  auto decoded = kube::decodeListReply(text);
+  if (const auto* error = std::get_if<kube::ApiError>(&decoded)) return checkError(*error, text);
+  auto& reply = std::get<kube::ListReply>(decoded);
+  const bool whole = std::holds_alternative<json::Document>(kube::decodeObject(text));
+  require(!whole || reply.omitted == 0, "only items that cannot be decoded are omitted", text);
+  const json::Value* items = json::find(reply.list, "items");
+  require(reply.omitted == 0 || (items != nullptr && items->IsArray()), "a list that was cut has items",
+          text);
+}
+
+/// Events in any order never make an object of the cache older.
+void checkCache(std::string_view text) {
+  kube::Cache cache{{{"v1", "Pod", {{"metadata.labels"}}, {"l"}}}};
+  const kube::Sink sink = cache.sinkFor(kube::Resource{"", "v1", "pods", "Pod"}, "", {});
+  const auto read = [&](const k8s::ObjectKey& key) -> std::pair<std::string, std::string> {
+    const auto found = cache.find(key);
+    if (!found) return {};
+    const json::Value* metadata = json::find(found->object, "metadata");
+    return {std::string{json::findText(metadata, "uid")},
+            std::string{json::findText(metadata, "resourceVersion")}};
+  };
+  for (const std::string& line : linesOf(text, text.size() + 1)) {
+    const auto decoded = kube::decodeEvent(line);
+    const auto* event = std::get_if<kube::WatchEvent>(&decoded);
+    if (event == nullptr) continue;
+    const k8s::ObjectKey key = k8s::keyOf(event->object());
+    const auto before = read(key);
+    if (event->type == kube::EventType::Deleted) {
+      sink.deleted(event->object());
+    } else {
+      sink.present(event->object());
+    }
+    const auto after = read(key);
+    if (!before.first.empty() && before.first == after.first)
+      require(!kube::isOlder(after.second, before.second), "an object does not become older", text);
+  }
+  sink.listBegins();
+  sink.listEnds("");
+  require(cache.size() == 0, "an empty list empties the cache", text);
+}
+
 void checkWatch(std::string_view text) {
   const std::vector<std::string> lines = linesOf(text, text.size() + 1);
   require(lines == linesOf(text, 1), "lines are the same wherever they are cut", text);
@@ -126,6 +171,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text{reinterpret_cast<const char*>(data), size};
   dynamo::checkStatus(text);
   dynamo::checkObject(text);
+  dynamo::checkList(text);
+  dynamo::checkCache(text);
   dynamo::checkWatch(text);
   dynamo::checkCredential(text);
   return 0;

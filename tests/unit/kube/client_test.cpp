@@ -223,7 +223,7 @@ TEST_CASE("an object or a list that is too large is rejected") {
   ScriptedPeer peer{runtime::test::goodPair(), runtime::test::answers(text)};
   withClient(configFor(peer), [](EventLoop&, Client& client) -> Task<void> {
     auto result = co_await client.get(configMaps(), "a", "b");
-    CHECK(textOf(result) == "Other: the reply has more than 16777216 bytes");
+    CHECK(textOf(result) == "TooLarge: the reply has more than 16777216 bytes");
     CHECK(client.idleConnections() == 0);
   });
 }

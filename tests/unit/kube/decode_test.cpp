@@ -51,6 +51,28 @@ TEST_CASE("a page of a list") {
   CHECK(std::get<ListPage>(page).continueToken() == "abc");
 }
 
+TEST_CASE("an item that cannot be decoded is omitted from its list") {
+  const std::string deep = R"({"a":)" + std::string(300, '[') + std::string(300, ']') + "}";
+  const std::string text = R"({"kind":"PodList","items":[{"n":"]}"},)" + deep +
+                           R"(,{"n":"\\\"","items":[1]}],"metadata":{"resourceVersion":"7","continue":"t"}})";
+  auto decoded = decodeListReply(text);
+  REQUIRE(std::holds_alternative<ListReply>(decoded));
+  auto& reply = std::get<ListReply>(decoded);
+  CHECK(reply.omitted == 1);
+  const auto page = decodeList(std::move(reply.list));
+  REQUIRE(std::holds_alternative<ListPage>(page));
+  const auto& list = std::get<ListPage>(page);
+  CHECK(list.continueToken() == "t");
+  CHECK(list.resourceVersion() == "7");
+  REQUIRE(list.items().Size() == 2);
+  CHECK(json::findText(&list.items()[0], "n") == "]}");
+  CHECK(json::findText(&list.items()[1], "n") == "\\\"");
+  for (const char* broken : {"", "{", "[]", R"({"items":[)", R"({"items":["a)", R"({"items":[1]}})", "}"}) {
+    CAPTURE(broken);
+    CHECK(std::holds_alternative<ApiError>(decodeListReply(broken)));
+  }
+}
+
 TEST_CASE("a list may be empty, and items that are not objects are rejected") {
   const auto empty = listOf(R"({"items":null})");
   REQUIRE(std::holds_alternative<ListPage>(empty));

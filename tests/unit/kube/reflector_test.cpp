@@ -131,12 +131,15 @@ TEST_CASE("a list that expires between its pages is restarted") {
   CHECK(result.seen == "[+a[+b]20");
 }
 
-TEST_CASE("an invalid event ends the watch and not the reflector") {
+TEST_CASE("an event that cannot be decoded does not hide the events after it") {
   Server server;
   server.pages = {listOf("10", "", "")};
-  server.watches = {{"{nonsense"}};
+  const std::string deep =
+      R"({"type":"ADDED","object":{"a":)" + std::string(300, '[') + std::string(300, ']') + "}}";
+  server.watches = {{"{nonsense", eventOf("ADDED", "a", "11"), deep, eventOf("ADDED", "b", "13")}};
   const Run result = run(server);
-  CHECK(result.requests == "list ;watch 10;watch 10;");
+  CHECK(result.requests == "list ;watch 10;watch 13;");
+  CHECK(result.seen == "[]10+a+b");
 }
 
 }  // namespace

@@ -43,10 +43,10 @@ std::string next(Watcher& watcher) {
   }
   const auto& list = std::get<Watcher::List>(action);
   CHECK(list.options.labelSelector == "a=b");
-  CHECK(list.options.limit == kPageLimit);
   CHECK(list.options.resourceVersion.empty());
   return std::string{list.first ? "list first" : "list"} +
-         (list.options.continueToken.empty() ? "" : " token=" + list.options.continueToken);
+         (list.options.continueToken.empty() ? "" : " token=" + list.options.continueToken) +
+         (list.options.limit == kPageLimit ? "" : " limit=" + std::to_string(list.options.limit));
 }
 
 TEST_CASE("all pages are listed, then a watch starts at the version of the list") {
@@ -113,6 +113,27 @@ TEST_CASE("a failed page is requested again with its token") {
   watch.listFailed(ApiError{Reason::Timeout, 504, "slow"});
   CHECK(next(watch) == "sleep 800");
   CHECK(next(watch) == "list token=t1");
+}
+
+TEST_CASE("a page that the server refuses for good restarts the list") {
+  Watcher watch = watcher();
+  watch.listed(page("10", "t1"));
+  watch.listFailed(ApiError{Reason::BadRequest, 400, "invalid continue token"});
+  CHECK(next(watch) == "sleep 800");
+  CHECK(next(watch) == "list first");
+}
+
+TEST_CASE("pages that are too large are made smaller until they fit") {
+  Watcher watch = watcher();
+  watch.listed(page("10", "t1"));
+  const ApiError tooLarge{Reason::TooLarge, 0, "large"};
+  watch.listFailed(tooLarge);
+  CHECK(next(watch) == "list token=t1 limit=125");
+  for (int i = 0; i < 6; ++i) watch.listFailed(tooLarge);
+  CHECK(next(watch) == "list token=t1 limit=1");
+  // A single object that is too large is an error of the server.
+  watch.listFailed(tooLarge);
+  CHECK(next(watch) == "sleep 800");
 }
 
 TEST_CASE("Retry-After is the minimum delay") {
