@@ -1,6 +1,9 @@
 #include "controller/kube/lease.h"
 
+#include <utility>
+
 #include "common/json/build.h"
+#include "common/json/parse.h"
 #include "common/observability/log.h"
 
 namespace dynamo::kube {
@@ -49,6 +52,12 @@ LeaseRecord readLease(const Value& lease) {
   record.acquireTime = json::findText(spec, "acquireTime");
   record.renewTime = json::findText(spec, "renewTime");
   record.transitions = numberOf(spec, "leaseTransitions");
+  const auto textOf = [&](std::string_view member) {
+    const Value* value = json::findObject(json::find(lease, "metadata"), member);
+    return value == nullptr ? std::string{} : json::dump(*value);
+  };
+  record.labels = textOf("labels");
+  record.annotations = textOf("annotations");
   return record;
 }
 
@@ -73,7 +82,8 @@ LeaderElector::LeaderElector(runtime::EventLoop& loop, LeaseOptions options, Lea
 }
 
 bool LeaderElector::leading() const {
-  return !released_ && renewedAt_ && clocks_.steady() < *renewedAt_ + options_.renewTime;
+  return !released_ && renewedAt_ && seen_.holder == options_.identity &&
+         clocks_.steady() < *renewedAt_ + options_.renewTime;
 }
 
 void LeaderElector::setLeading(bool leading) {
@@ -94,7 +104,14 @@ std::string LeaderElector::leaseBody(const LeaseRecord* old, bool released) cons
   const std::string now = k8s::formatMicroTime(clocks_.wall());
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(options_.duration).count();
   Value metadata = make.object("name", options_.name, "namespace", options_.namespaceName);
-  if (old != nullptr) make.set(metadata, "resourceVersion", old->resourceVersion);
+  if (old != nullptr) {
+    make.set(metadata, "resourceVersion", old->resourceVersion);
+    for (const auto& [member, text] :
+         {std::pair{"labels", &old->labels}, std::pair{"annotations", &old->annotations}}) {
+      json::Document value;
+      if (!text->empty() && !json::parse(*text, value)) make.set(metadata, member, make.value(value));
+    }
+  }
   Value spec =
       make.object("holderIdentity", released ? std::string{} : options_.identity, "leaseDurationSeconds",
                   released ? 1 : seconds, "acquireTime",
@@ -136,7 +153,12 @@ Task<bool> LeaderElector::tryOnce() {
     }
     std::string body = leaseBody(nullptr, false);
     auto created = co_await access_.create(std::move(body));
-    if (std::holds_alternative<ApiError>(created)) co_return false;
+    if (released_) co_return false;
+    if (const auto* refused = std::get_if<ApiError>(&created)) {
+      if (refused->reason != Reason::AlreadyExists)
+        kLog.warn("cannot create the lease", {{"name", options_.name}, {"error", refused->message}});
+      co_return false;
+    }
     observe(readLease(std::get<json::Document>(created)));
     renewedAt_ = started;
     co_return true;

@@ -40,6 +40,8 @@ struct LeaseRecord {
   std::string acquireTime;
   std::string renewTime;
   std::int64_t transitions = 0;
+  std::string labels;       ///< as JSON; kept by updates
+  std::string annotations;  ///< as JSON; kept by updates
 };
 LeaseRecord readLease(const json::Value& lease);
 

@@ -194,6 +194,33 @@ TEST_CASE("a leader stops immediately if another process holds its lease") {
   f.loop.spawn(elector.hold());
   f.loop.run();
   CHECK(elector.holder() == "b");
+  CHECK_FALSE(elector.leading());
+}
+
+TEST_CASE("labels and annotations of a Lease are kept") {
+  Fixture f;
+  LeaderElector elector = f.elector("a");
+  CHECK(runtime::runTask(f.loop, elector.acquire()));
+  const std::string_view name = "\"name\":\"lease\"";
+  f.store.body.replace(f.store.body.find(name), name.size(),
+                       R"("name":"lease","labels":{"team":"x"},"annotations":{"note":"y"})");
+  ++f.store.version;
+  f.hold(elector);
+  json::Document lease;
+  REQUIRE_FALSE(json::parse(f.store.body, lease));
+  const json::Value* metadata = json::find(lease, "metadata");
+  CHECK(json::findText(json::find(metadata, "labels"), "team") == "x");
+  CHECK(json::findText(json::find(metadata, "annotations"), "note") == "y");
+}
+
+TEST_CASE("a process that is released while it creates the Lease does not lead") {
+  Fixture f;
+  LeaderElector elector = f.elector("a");
+  CHECK(runtime::runTask(f.loop, [](LeaderElector& one) -> Task<bool> {
+    co_await one.release();
+    const bool got = co_await one.acquire();
+    co_return !got && !one.leading();
+  }(elector)));
 }
 
 }  // namespace
