@@ -57,6 +57,7 @@ struct Failure {
   bool transient = false;
   /// The label error_type of dynamo_operator_reconcile_errors_total, such as "not_found".
   std::string_view type = kInternalError;
+  std::chrono::seconds retryAfter{0};  ///< the delay before a retry that the API server requested
 };
 
 /// The controller carries out the members in this order and stops at the first write that fails, because each

@@ -69,13 +69,13 @@ void WorkQueue::addAfter(const std::string& key, std::chrono::milliseconds delay
   changed_.notify();
 }
 
-void WorkQueue::addRateLimited(const std::string& key) {
+void WorkQueue::addRateLimited(const std::string& key, std::chrono::milliseconds atLeast) {
   const unsigned failures = failures_[key]++;
   retries_.increment();
   // With this exponent the delay exceeds the default of maxRetry.
   constexpr unsigned kMaxExponent = 30;
   const auto delay = options_.firstRetry * (1LL << std::min(failures, kMaxExponent));
-  addAfter(key, std::min<std::chrono::milliseconds>(delay, options_.maxRetry));
+  addAfter(key, std::max(atLeast, std::min<std::chrono::milliseconds>(delay, options_.maxRetry)));
 }
 
 void WorkQueue::moveDue() {
@@ -127,6 +127,7 @@ void WorkQueue::shutDown() {
 }
 
 void WorkQueue::updateMetrics() {
+  moveDue();  // keys that are due wait for a worker
   double sum = 0;
   double longest = 0;
   for (const auto& [key, since] : processing_) {

@@ -44,8 +44,9 @@ class WorkQueue {
   void add(const std::string& key);
   /// Queues the key after `delay`. If the key already has a delay, the shorter one applies.
   void addAfter(const std::string& key, std::chrono::milliseconds delay);
-  /// Queues the key after a delay that doubles with each call since the last `forget`.
-  void addRateLimited(const std::string& key);
+  /// Queues the key after a delay that doubles with each call since the last `forget`, and is not shorter
+  /// than `atLeast`.
+  void addRateLimited(const std::string& key, std::chrono::milliseconds atLeast = {});
   /// Resets the retry delay of the key. Call it after a success.
   void forget(const std::string& key) { failures_.erase(key); }
 

@@ -52,6 +52,7 @@ runtime::Task<std::optional<ReconcileResult>> checkOwner(Environment& environmen
     const lifecycle::Failure failure = failureOf(key, *error);
     failed.error = failure.message;
     failed.errorType = failure.type;
+    failed.retryAfter = failure.retryAfter;
     co_return failed;
   }
   const json::Document live = std::move(std::get<json::Document>(got));

@@ -137,7 +137,7 @@ void ReconcileLoop::finish(const std::string& name, const k8s::ObjectKey& key, c
   const bool failed = !conflict && (result.retry || !result.error.empty());
   const bool requeued = !result.retry && result.requeueAfter.has_value();
   if (result.retry) {
-    queue_.addRateLimited(name);
+    queue_.addRateLimited(name, result.retryAfter);
   } else {
     queue_.forget(name);
     if (requeued) queue_.addAfter(name, *result.requeueAfter);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <variant>
 
 #include "common/lifecycle/object.h"
@@ -41,7 +42,8 @@ std::string_view errorType(const kube::ApiError& error) {
 }  // namespace
 
 lifecycle::Failure failureOf(const k8s::ObjectKey& key, const kube::ApiError& error) {
-  return {fmt::format("{}: {}", k8s::toText(key), error.message), error.transient(), errorType(error)};
+  return {fmt::format("{}: {}", k8s::toText(key), error.message), error.transient(), errorType(error),
+          error.retryAfter.value_or(std::chrono::seconds{0})};
 }
 
 runtime::Task<Removal> removeObject(Environment& environment, const kube::Resource& resource,

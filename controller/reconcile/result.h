@@ -32,6 +32,7 @@ inline ReconcileResult resultOf(const lifecycle::Outcome& outcome,
   if (reported == nullptr) return result;
   result.error = reported->message;
   result.errorType = reported->type;
+  result.retryAfter = reported->retryAfter;
   return result;
 }
 

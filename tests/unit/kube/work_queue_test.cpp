@@ -92,6 +92,15 @@ TEST_CASE("the retry delay doubles until the key succeeds") {
   CHECK(f.next() == "a");
 }
 
+TEST_CASE("a retry is not earlier than the API server allows") {
+  Fixture f;
+  f.queue.addRateLimited("a", milliseconds{120'000});
+  f.now += milliseconds{119'999};
+  CHECK(f.next() == "-");
+  f.now += milliseconds{1};
+  CHECK(f.next() == "a");
+}
+
 TEST_CASE("a worker waits for keys, for delays and for the shutdown") {
   runtime::EventLoop loop;
   WorkQueue queue{loop, "q", nullptr};
