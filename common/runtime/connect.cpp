@@ -20,6 +20,10 @@ namespace {
 constexpr int kProbeAfterSeconds = 30;
 constexpr int kProbeEverySeconds = 10;
 constexpr int kProbes = 3;
+/// A connection whose peer does not acknowledge sent bytes for this time is closed. A request on a kept
+/// connection to a server that has lost its power is then sent again on another connection, before the
+/// renewal of a Lease times out.
+constexpr int kUnacknowledgedMs = 4000;
 
 void setOption(int fd, int level, int option, int value) {
   // Best effort: without these options a lost peer is only detected later.
@@ -32,6 +36,7 @@ void keepAlive(int fd) {
   setOption(fd, IPPROTO_TCP, TCP_KEEPIDLE, kProbeAfterSeconds);
   setOption(fd, IPPROTO_TCP, TCP_KEEPINTVL, kProbeEverySeconds);
   setOption(fd, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
+  setOption(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, kUnacknowledgedMs);
 }
 
 /// Replaces a wildcard address (empty, 0.0.0.0 or ::) with the loopback address.

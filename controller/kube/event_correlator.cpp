@@ -69,7 +69,9 @@ void EventCorrelator::Recent<T>::erase(const std::string& key) {
 bool EventCorrelator::allowed(const std::string& key, k8s::Timestamp now) {
   Tokens& tokens = tokens_[key];
   if (tokens.since != k8s::Timestamp{}) {
-    const std::chrono::duration<double> passed = now - tokens.since;
+    // The clock may have been set back.
+    const std::chrono::duration<double> passed =
+        std::max(now - tokens.since, k8s::Timestamp::duration::zero());
     tokens.left = std::min(kEventBurst, tokens.left + passed / std::chrono::duration<double>(kEventPeriod));
   }
   tokens.since = now;

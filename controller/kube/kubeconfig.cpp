@@ -11,6 +11,7 @@
 #include "common/runtime/tls_client.h"
 #include "common/text/yaml.h"
 #include "controller/kube/exec_credential.h"
+#include "controller/kube/url.h"
 
 namespace dynamo::kube {
 namespace {
@@ -205,7 +206,7 @@ std::vector<runtime::Header> readImpersonation(const Node& user) {
   if (extra.given()) {
     for (const auto& member : extra.value()->GetObject()) {
       const std::string name{json::text(member.name)};
-      for (const Node& value : extra.at(name).items()) add("Impersonate-Extra-" + name, value);
+      for (const Node& value : extra.at(name).items()) add("Impersonate-Extra-" + escapeSegment(name), value);
     }
   }
   if (!out.empty() && user.at("as").text().empty())

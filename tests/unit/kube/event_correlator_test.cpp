@@ -78,6 +78,10 @@ TEST_CASE("the events of an object are limited to a burst, then one per period")
   f.now += seconds{2};
   CHECK(f.record("X", "m").kind == Kind::Create);
   CHECK(f.record("Y", "m").kind == Kind::Drop);
+  f.now -= seconds{86'400};  // the clock is set back
+  CHECK(f.record("Y", "m").kind == Kind::Drop);
+  f.now += seconds{301};
+  CHECK(f.record("Y", "m").kind == Kind::Create);
 }
 
 TEST_CASE("the JSON of an event") {

@@ -110,14 +110,17 @@ TEST_CASE("the first file with an entry takes precedence") {
 }
 
 TEST_CASE("impersonation becomes headers") {
-  const RestConfig config = must(readText(configWith(
-      kServer, "token: abc, as: jane, as-uid: '7', as-groups: [dev, ops], as-user-extra: {scopes: [a, b]}")));
+  const RestConfig config =
+      must(readText(configWith(kServer,
+                               "token: abc, as: jane, as-uid: '7', as-groups: [dev, ops], as-user-extra: "
+                               "{scopes: [a], example.com/x: [b]}")));
   std::vector<std::string> headers;
   for (const auto& each : config.credentials->impersonation())
     headers.push_back(each.name + ": " + each.value);
   CHECK(headers == std::vector<std::string>{"Impersonate-User: jane", "Impersonate-Uid: 7",
                                             "Impersonate-Group: dev", "Impersonate-Group: ops",
-                                            "Impersonate-Extra-scopes: a", "Impersonate-Extra-scopes: b"});
+                                            "Impersonate-Extra-scopes: a",
+                                            "Impersonate-Extra-example.com%2Fx: b"});
 }
 
 TEST_CASE("a kubeconfig file may be JSON") {
