@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "common/api/kinds.h"
+#include "common/lifecycle/object.h"
 #include "common/observability/log.h"
 #include "controller/reconcile/kinds.h"
 #include "controller/reconcile/triggers.h"
@@ -47,6 +48,21 @@ const kube::Resource& secrets() {
 const kube::Resource& serviceAccounts() {
   static const kube::Resource kAccounts{"", "v1", "serviceaccounts", "ServiceAccount"};
   return kAccounts;
+}
+
+/// A sink that ignores the objects of other shards, so that the shards divide the memory of the caches, too.
+kube::Sink ofShard(kube::Sink sink, kube::Shard shard) {
+  if (shard.count == 1) return sink;
+  const auto ours = [shard](const json::Value& object) {
+    return kube::inShard(json::findText(lifecycle::metadataOf(object), "namespace"), shard);
+  };
+  sink.present = [ours, present = std::move(sink.present)](const json::Value& object) {
+    if (ours(object)) present(object);
+  };
+  sink.deleted = [ours, deleted = std::move(sink.deleted)](const json::Value& object) {
+    if (ours(object)) deleted(object);
+  };
+  return sink;
 }
 
 }  // namespace
@@ -218,11 +234,13 @@ void Manager::addWatches() {
   for (const WatchedKind& kind : watchedKinds()) {
     for (const kube::LabelSelector& selector : kind.selectors)
       watches_.add(kind.resource, selector.text(), "",
-                   cache_.sinkFor(kind.resource, mode_.watchedNamespace(), selector));
+                   ofShard(cache_.sinkFor(kind.resource, mode_.watchedNamespace(), selector), options_.shard));
   }
-  watches_.add(secrets(), "", "type=kubernetes.io/dockerconfigjson", facts_.pullSecretSink());
+  watches_.add(secrets(), "", "type=kubernetes.io/dockerconfigjson",
+               ofShard(facts_.pullSecretSink(), options_.shard));
   watches_.add(secrets(), "", "metadata.name=" + sshKeys_.name(), sshKeys_.sink());
-  watches_.add(serviceAccounts(), "nvidia.com/dynamo-component-pod=true", "", facts_.componentAccountSink());
+  watches_.add(serviceAccounts(), "nvidia.com/dynamo-component-pod=true", "",
+               ofShard(facts_.componentAccountSink(), options_.shard));
 }
 
 Task<void> Manager::waitForSync() {

@@ -13,6 +13,7 @@ from operator_plane import CONTROLLER_USER, KINDS, PROVIDED, described, differen
 QUIET_SECONDS = 1.0  # without a write in the namespace, to be at rest
 TIMEOUT = 180  # some pods are only removed by the garbage collector of pods, after a minute
 MAX_REFUSALS = 40  # refused writes of children while a change is held: retries back off
+IDLE_SECONDS = 30  # the API server closes a connection that is idle for 90 s
 PODS = 20  # the quota of a namespace: replicas may be huge
 MORE_KINDS = {
     "Secret": ("/api/v1", "secrets"),
@@ -48,6 +49,9 @@ class Requests:
             connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=120, context=self._tls)
             self._of_thread.connection = connection
             self._opened.append(connection)
+        elif time.monotonic() - self._of_thread.used > IDLE_SECONDS:
+            connection.close()  # the next request opens it again
+        self._of_thread.used = time.monotonic()
         headers = {"Authorization": f"Bearer {self._cluster.admin_token}", "Content-Type": content_type}
         connection.request(method, path, None if body is None else json.dumps(body), headers)
         answer = connection.getresponse()

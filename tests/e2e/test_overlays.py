@@ -100,9 +100,35 @@ class Restricted(unittest.TestCase):
         plane.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", "-", input=text)
 
 
+class Sharded(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.base, cls.overlay = built("base"), built("overlays/sharded")
+
+    def test_only_the_controller_its_leases_and_its_budget_change(self):
+        name = "dynamo-operator-controller-manager"
+        self.assertEqual(self.base.keys() - self.overlay.keys(), {("Deployment", name)})
+        self.assertEqual(self.overlay.keys() - self.base.keys(), {("StatefulSet", name)})
+        changed = {key for key in self.base.keys() & self.overlay.keys() if self.base[key] != self.overlay[key]}
+        self.assertEqual(changed, {("Role", "dynamo-operator-leader-election-role"), ("PodDisruptionBudget", name)})
+
+    def test_there_is_a_lease_for_each_shard(self):
+        spec = self.overlay["StatefulSet", "dynamo-operator-controller-manager"]["spec"]
+        count = spec["replicas"]
+        self.assertIn(f"--shard=$(SHARD)/{count}", spec["template"]["spec"]["containers"][0]["args"])
+        rule = self.overlay["Role", "dynamo-operator-leader-election-role"]["rules"][0]
+        self.assertEqual(rule["resourceNames"], [f"dynamo.nvidia.com-shard-{i}-of-{count}" for i in range(count)])
+
+    def test_the_api_server_accepts_it(self):
+        plane.create_namespace("dynamo-system")
+        items = [self.overlay[key] for key in self.overlay if key not in self.base]
+        text = yaml.safe_dump_all(items)
+        plane.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", "-", input=text)
+
+
 class NoWildcard(unittest.TestCase):
     def test_no_role_has_a_wildcard(self):
-        for folder in ("base", "overlays/restricted"):
+        for folder in ("base", "overlays/restricted", "overlays/sharded"):
             for (kind, name), item in built(folder).items():
                 with self.subTest(folder=folder, kind=kind, name=name):
                     for rule in item.get("rules", []) if kind in ("Role", "ClusterRole") else []:
