@@ -8,9 +8,11 @@ Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`.""
 
 import copy
 import os
+import re
 import sys
 import time
 import unittest
+import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -18,6 +20,7 @@ import operator_plane  # noqa: E402
 from operator_plane import (  # noqa: E402
     CONTROLLER_USER,
     OperatorPlane,
+    ROOT,
     described,
     difference,
     graph,
@@ -130,6 +133,47 @@ class Steady(unittest.TestCase):
         plane.patch("Pod", NAMESPACE, pod, {"metadata": {"annotations": {"example.com/a": "b"}}})
         time.sleep(1)
         self.assert_no_writes(before, "after an annotation of a pod")
+
+
+class Metrics(unittest.TestCase):
+    def test_all_documented_metrics_are_served(self):
+        readme = (ROOT / "controller/README.md").read_text(encoding="utf-8")
+        rows = readme.split("## Metrics", 1)[1].split("## Dependencies", 1)[0]
+        names = set()
+        for row in rows.splitlines():
+            prefix = ""
+            for name in re.findall(r"`([a-z_]+)`", row.split("|")[1]) if row.startswith("| `") else []:
+                if name.startswith("_"):
+                    name = prefix + name
+                else:
+                    prefix = re.match(r"workqueue|controller_runtime|dynamo_operator", name)
+                    prefix = prefix[0] if prefix else ""
+                names.add(name)
+        self.assertGreater(len(names), 20)
+        text = metrics()
+        # Series that exist only after such an event, or with leader election.
+        rare = {"dynamo_operator_excluded_namespaces", "dynamo_operator_reconcile_errors_total"}
+        rare |= {"leader_election_master_status", "leader_election_slowpath_total"}
+        served = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE ")}
+        self.assertEqual(names - rare - served, set())
+
+    def test_graphs_are_counted_by_status(self):
+        plane.cluster.wait(lambda: not unready(), 60, "all graphs are ready")
+
+        def counted():
+            total = 0
+            for line in metrics().splitlines():
+                if line.startswith("dynamo_operator_resources_total{") and 'resource_type="DynamoGraphDeployment"' in line:
+                    if 'status="successful"' not in line:
+                        return None
+                    total += int(float(line.rsplit(" ", 1)[1]))
+            return total
+
+        plane.cluster.wait(lambda: counted() == GRAPHS + 1, 10, "all graphs are counted as successful")
+
+
+def metrics():
+    return urllib.request.urlopen(f"http://127.0.0.1:{controller.metrics_port}/metrics", timeout=30).read().decode()
 
 
 # What somebody does to a child: kind, name, then a patch; None deletes the object.
