@@ -195,7 +195,9 @@ constexpr std::chrono::seconds kFirstStatus{5};
 /// each of them would cause another status of the graph that only repeats that nothing is ready yet.
 void deferFirstStatus(const GraphView& view, Time now, Outcome& outcome) {
   const Value* stored = statusOf(view.graph);
-  if (view.grove || !outcome.status || (stored != nullptr && !stored->ObjectEmpty())) return;
+  if (view.grove || !outcome.status || json::find(*outcome.status, "restart") != nullptr ||
+      (stored != nullptr && !stored->ObjectEmpty()))
+    return;
   const bool waits = std::any_of(view.components.begin(), view.components.end(), [&](const Value* component) {
     const auto created = parseTime(json::findText(metadataOf(*component), "creationTimestamp"));
     return statusOf(*component) == nullptr && created && now < *created + kFirstStatus;

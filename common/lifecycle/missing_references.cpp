@@ -20,7 +20,9 @@ void addMissingClaims(const Value& graph, std::span<const Value* const> claims,
     if (name.empty() || json::findBool(&claim, "create").value_or(false)) continue;
     const bool exists =
         std::any_of(claims.begin(), claims.end(), [&](const Value* c) { return nameOf(*c) == name; });
-    if (!exists) missing.push_back({fmt::format("PersistentVolumeClaim \"{}\" does not exist", name), false});
+    if (!exists)
+      missing.push_back(
+          {fmt::format("PersistentVolumeClaim \"{}\" does not exist", name), false, kNotFoundError});
   }
 }
 
@@ -32,7 +34,7 @@ void addMissingCheckpoint(std::string_view namespaceName, std::string_view servi
   if (facts.checkpointNamed(namespaceName, name) != nullptr) return;
   missing.push_back(
       {fmt::format("service {} refers to DynamoCheckpoint \"{}\", which does not exist", service, name),
-       false});
+       false, kNotFoundError});
 }
 
 }  // namespace

@@ -49,6 +49,7 @@ inline constexpr std::size_t kMaxEventMessage = 1024;
 
 /// The type of errors that have no other type, as in the metrics of the reference.
 inline constexpr std::string_view kInternalError = "internal";
+inline constexpr std::string_view kNotFoundError = "not_found";
 
 /// An error of a reconcile: an answer of the API server, or a child that cannot be rendered.
 struct Failure {
@@ -58,6 +59,9 @@ struct Failure {
   /// The label error_type of dynamo_operator_reconcile_errors_total, such as "not_found".
   std::string_view type = kInternalError;
   std::chrono::seconds retryAfter{0};  ///< the delay before a retry that the API server requested
+  /// A child cannot be written until an object has been deleted. The status describes what there is
+  /// meanwhile.
+  bool waits = false;
 };
 
 /// The controller carries out the members in this order and stops at the first write that fails, because each

@@ -7,6 +7,7 @@
 #include "common/api/dynamo.h"
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/readiness.h"
+#include "common/lifecycle/worker_hash.h"
 #include "common/render/deployment_config.h"
 
 namespace dynamo::lifecycle {
@@ -118,7 +119,7 @@ WorkerGeneration workerGeneration(const Value& deployment) {
   const Value* counts = json::findObject(statusOf(deployment), "service");
   made.name = nameOf(deployment);
   made.service = json::findText(spec, "serviceName");
-  made.hash = labelOf(deployment, api::label::kWorkerHash);
+  made.hash = generationHash(deployment);
   made.created = json::findText(metadataOf(deployment), "creationTimestamp");
   made.replicas = countAt(spec, "replicas", 1);
   made.present = countAt(counts, "replicas");

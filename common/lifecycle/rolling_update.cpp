@@ -10,6 +10,7 @@
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/restart.h"
 #include "common/lifecycle/rolling_step.h"
+#include "common/lifecycle/worker_hash.h"
 #include "common/render/deployment_config.h"
 
 namespace dynamo::lifecycle {
@@ -18,12 +19,9 @@ namespace {
 using json::Allocator;
 using json::Value;
 
-/// The hash of workers that were created by a release without hashes.
-constexpr std::string_view kLegacy = "legacy";
-
 bool isWorker(const Value& component) {
   return api::isWorkerType(json::findText(specOf(component), "componentType")) ||
-         !labelOf(component, api::label::kWorkerHash).empty();
+         !generationHash(component).empty();
 }
 
 bool isActive(std::string_view phase) {
@@ -43,7 +41,7 @@ class Updater {
       if (!isWorker(*component)) continue;
       objects_.push_back(component);
       generations_.push_back(workerGeneration(*component));
-      if (generations_.back().hash.empty()) generations_.back().hash = kLegacy;
+      if (generations_.back().hash.empty()) generations_.back().hash = kLegacyHash;
     }
   }
 
@@ -75,16 +73,16 @@ class Updater {
     if (!annotation_.empty()) return std::string{annotation_};
     bool legacy = false;
     for (const Value* component : objects_) {
-      if (!labelOf(*component, api::label::kWorkerHash).empty()) continue;
+      if (!generationHash(*component).empty()) continue;
       legacy = true;
-      Value labels = make_.object(api::label::kWorkerHash, kLegacy);
+      Value labels = make_.object(api::label::kWorkerHash, kLegacyHash);
       result_.writes.push_back(
           patchOf(*component, make_.object("metadata", make_.object("labels", std::move(labels)))));
     }
     if (legacy) {
       result_.events.push_back(
           normal("LegacyMigrationStarted", "a rolling update replaces workers that have no hash"));
-      return std::string{kLegacy};
+      return std::string{kLegacyHash};
     }
     const WorkerGeneration* newest = nullptr;
     for (const WorkerGeneration& generation : generations_) {
@@ -256,7 +254,7 @@ std::vector<const Value*> oldGenerations(const std::vector<const Value*>& compon
                                          std::string_view service, std::string_view hash) {
   std::vector<const Value*> old;
   std::copy_if(components.begin(), components.end(), std::back_inserter(old), [&](const Value* component) {
-    return isWorker(*component) && labelOf(*component, api::label::kWorkerHash) != hash &&
+    return isWorker(*component) && generationHash(*component) != hash &&
            json::findText(specOf(*component), "serviceName") == service;
   });
   return old;

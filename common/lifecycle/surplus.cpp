@@ -10,6 +10,7 @@
 #include "common/api/kinds.h"
 #include "common/json/build.h"
 #include "common/lifecycle/object.h"
+#include "common/lifecycle/worker_hash.h"
 #include "common/model/graph.h"
 #include "common/render/hash.h"
 
@@ -18,11 +19,13 @@ namespace {
 
 using json::Value;
 
-/// Whether the rolling update of the workers deletes the child.
-bool isWorkerGeneration(const Value& child) {
+bool isWorker(const Value& child) {
   if (json::findText(&child, "kind") != api::kDynamoComponentDeployment) return false;
-  return api::isWorkerType(json::findText(specOf(child), "componentType")) ||
-         !labelOf(child, api::label::kWorkerHash).empty();
+  return api::isWorkerType(json::findText(specOf(child), "componentType")) || !generationHash(child).empty();
+}
+
+std::string_view serviceOf(const Value& component) {
+  return json::findText(specOf(component), "serviceName");
 }
 
 bool isModelService(const render::ChildKind& kind) {
@@ -68,10 +71,10 @@ std::vector<Write> surplusChildren(const Value& owner, const std::vector<render:
                                    std::span<const Value* const> observed, json::Allocator& allocator,
                                    std::span<const Write> earlier) {
   std::set<k8s::ObjectKey> desired;
-  bool rendersComponents = false;
+  std::set<std::string_view> workers;  // services
   for (const render::Child& child : rendered) {
     desired.insert(child.key);
-    rendersComponents = rendersComponents || child.key.kind == api::kDynamoComponentDeployment;
+    if (isWorker(child.object)) workers.insert(serviceOf(child.object));
   }
   const std::set<std::string> models = servedModels(observed, earlier);
   // The graph of a component decides about the Services of models. The reference operator made its components
@@ -88,7 +91,8 @@ std::vector<Write> surplusChildren(const Value& owner, const std::vector<render:
         deletions.push_back(std::move(*write));
     }
     if (kind.policy != render::Policy::Applied || !isControlledBy(*child, owner)) continue;
-    if (rendersComponents && isWorkerGeneration(*child)) continue;
+    // The rolling update deletes the earlier generations of workers (quirk ctl-Q48).
+    if (isWorker(*child) && workers.contains(serviceOf(*child))) continue;
     deletions.push_back(deletionOf(*child));
   }
   return deletions;

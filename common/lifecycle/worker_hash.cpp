@@ -7,6 +7,7 @@
 #include "common/api/kinds.h"
 #include "common/json/build.h"
 #include "common/lifecycle/object.h"
+#include "common/model/names.h"
 
 namespace dynamo::lifecycle {
 namespace {
@@ -40,7 +41,7 @@ bool isRunning(const Value& desired, const Value& graph, std::string_view hash,
   return std::any_of(components.begin(), components.end(), [&](const Value* live) {
     const Value* own = specOf(*live);
     return own != nullptr && !isBeingDeleted(*live) && isControlledBy(*live, graph) &&
-           labelOf(*live, api::label::kWorkerHash) == hash &&
+           generationHash(*live) == hash &&
            json::findText(own, "serviceName") == json::findText(spec, "serviceName") &&
            includes(*spec, *own) && includes(*own, *spec);
   });
@@ -48,11 +49,28 @@ bool isRunning(const Value& desired, const Value& graph, std::string_view hash,
 
 }  // namespace
 
+std::string_view generationHash(const Value& component) {
+  constexpr std::size_t kHashLength = 8;
+  const auto owners = ownersOf(component);
+  const std::string_view name = nameOf(component);
+  for (const Value& owner : owners) {
+    if (json::findText(&owner, "kind") != api::kDynamoGraphDeployment) continue;
+    const std::string base = model::componentName(json::findText(&owner, "name"),
+                                                  json::findText(specOf(component), "serviceName")) +
+                             "-";
+    if (name.size() != base.size() + kHashLength || !name.starts_with(base)) continue;
+    const std::string_view hash = name.substr(base.size());
+    if (hash.find_first_not_of("0123456789abcdef") == std::string_view::npos) return hash;
+  }
+  return labelOf(component, api::label::kWorkerHash);
+}
+
 std::string effectiveWorkerHash(const Value& graph, std::string_view computed,
                                 const std::vector<render::Child>& rendered,
                                 std::span<const Value* const> components) {
   const std::string_view current = json::findText(annotationsOf(graph), api::annotation::kCurrentWorkerHash);
-  if (current.empty() || current == computed) return std::string{computed};
+  // Workers without hashes are replaced, because their names have none.
+  if (current.empty() || current == computed || current == kLegacyHash) return std::string{computed};
   bool any = false;
   for (const render::Child& child : rendered) {
     if (json::findText(&child.object, "kind") != api::kDynamoComponentDeployment) continue;

@@ -10,6 +10,14 @@
 
 namespace dynamo::lifecycle {
 
+/// The hash of workers that were created by a release without hashes.
+inline constexpr std::string_view kLegacyHash = "legacy";
+
+/// The worker generation of a DynamoComponentDeployment (quirk ctl-Q46). It is part of the name,
+/// GRAPH-SERVICE-HASH; the label, which anybody can edit, counts only for components whose name has no hash,
+/// such as those of releases without hashes. Empty: none.
+std::string_view generationHash(const json::Value& component);
+
 /// The hash of the graph's annotation if the live workers of that hash equal the workers in `rendered`, else
 /// `computed`. The input of the hash may differ between releases, but a new release must not roll workers
 /// whose spec the user has not changed. The comparison covers the fields of the hash and the graph's envs.

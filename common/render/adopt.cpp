@@ -76,18 +76,14 @@ Step stepFor(const Child& child, const Value* live, Allocator& allocator) {
   const bool once = child.policy == Policy::CreatedOnce;
   const bool adapter = child.key.kind == api::kDynamoGraphDeploymentScalingAdapter;
   if (live == nullptr) return {once || adapter ? Action::Create : Action::Apply, &child.object, {}};
+  // A claim that is being deleted stays as long as pods use it.
+  if (once) return {Action::Leave, nullptr, {}};
   if (k8s::isBeingDeleted(*live))
     return {Action::Wait, nullptr, fmt::format("{} is being deleted", k8s::toText(child.key))};
-  if (once) return {Action::Leave, nullptr, {}};
-  if (!json::equal(json::find(child.object, "roleRef"), json::find(*live, "roleRef"))) {
-    return {Action::Replace, &child.object, {}};
-  }
-  if (child.policy == Policy::Shared) {
-    return {Action::Apply, keep(withOwnersOf(child.object, *live, allocator), allocator), {}};
-  }
   const Value* controller = controllerOf(*live);
   const Value* wanted = controllerOf(child.object);
-  if (controller != nullptr && (wanted == nullptr || !sameUid(*controller, *wanted))) {
+  if (child.policy != Policy::Shared && controller != nullptr &&
+      (wanted == nullptr || !sameUid(*controller, *wanted))) {
     if (isPredecessor(*controller, wanted)) {
       return {Action::Wait, nullptr,
               fmt::format("{} belongs to a deleted {} {}", k8s::toText(child.key),
@@ -96,6 +92,12 @@ Step stepFor(const Child& child, const Value* live, Allocator& allocator) {
     return {Action::Refuse, nullptr,
             fmt::format("{} is controlled by {} {}", k8s::toText(child.key),
                         json::findText(controller, "kind"), json::findText(controller, "name"))};
+  }
+  if (!json::equal(json::find(child.object, "roleRef"), json::find(*live, "roleRef"))) {
+    return {Action::Replace, &child.object, {}};
+  }
+  if (child.policy == Policy::Shared) {
+    return {Action::Apply, keep(withOwnersOf(child.object, *live, allocator), allocator), {}};
   }
   if (adapter) return {Action::Apply, keep(withoutReplicas(child.object, allocator), allocator), {}};
   return {Action::Apply, &child.object, {}};

@@ -10,6 +10,7 @@
 #include "common/api/kinds.h"
 #include "common/runtime/notification.h"
 #include "controller/kube/decode.h"
+#include "controller/reconcile/kinds.h"
 
 namespace dynamo::controller {
 namespace {
@@ -77,23 +78,14 @@ std::vector<Selection> selectChildren(const std::string& graph) {
       {{"networking.k8s.io", "v1", "ingresses", "Ingress"}},
       {{"networking.istio.io", "v1beta1", "virtualservices", "VirtualService"}},
       {{"inference.networking.k8s.io", "v1", "inferencepools", "InferencePool"}},
+      {{"autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler"}, ofGraph},
       {{"", "v1", "pods", "Pod"}, ofGraph},
   };
 }
 
 std::optional<Resource> childResource(const k8s::ObjectKey& key) {
-  static const std::vector<Resource> kUnlisted = {
-      {"", "v1", "serviceaccounts", "ServiceAccount"},
-      {"rbac.authorization.k8s.io", "v1", "roles", "Role"},
-      {"rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding"},
-      {"batch", "v1", "jobs", "Job"},
-  };
-  const auto is = [&](const Resource& each) { return each.kind == key.kind && each.group == key.group; };
-  for (const Selection& each : selectChildren({})) {
-    if (is(each.resource)) return each.resource;
-  }
-  const auto found = std::find_if(kUnlisted.begin(), kUnlisted.end(), is);
-  return found == kUnlisted.end() ? std::nullopt : std::optional{*found};
+  const WatchedKind* kind = findWatchedKind(key);
+  return kind == nullptr ? std::nullopt : std::optional{kind->resource};
 }
 
 struct Snapshot::Loading {

@@ -1,4 +1,4 @@
-// Decisions child-Q1, child-Q4, child-Q12.
+// Decisions child-Q1, child-Q4, child-Q12, ctl-Q45.
 #include "controller/reconcile/apply.h"
 
 #include <fmt/format.h>
@@ -73,7 +73,7 @@ bool isMergeError(const ApiError& refused) {
 /// Returns the failure for an object that is being deleted. The watch event at the end of the deletion
 /// triggers the next attempt.
 lifecycle::Failure beingDeleted(const k8s::ObjectKey& key) {
-  return {fmt::format("{} is being deleted", k8s::toText(key)), true};
+  return {.message = fmt::format("{} is being deleted", k8s::toText(key)), .transient = true, .waits = true};
 }
 
 class Run {
@@ -107,7 +107,7 @@ class Run {
       case render::Action::Leave:
         break;
       case render::Action::Wait:
-        failures.push_back({step.reason, true});
+        failures.push_back({.message = step.reason, .transient = true, .waits = true});
         break;
       case render::Action::Refuse:
         failures.push_back({step.reason, false});
@@ -178,7 +178,12 @@ class Run {
     }
     Value object = json::copy(wanted, allocator);
     if (live != nullptr && live->replicasOwnedByOther) {
-      if (Value* spec = json::find(object, "spec")) json::remove(*spec, "replicas");
+      // 0 is applied: it ends an earlier generation of workers, which would otherwise keep its pods.
+      // Autoscalers do not scale from 0.
+      Value* spec = json::find(object, "spec");
+      const Value* replicas = spec == nullptr ? nullptr : json::find(*spec, "replicas");
+      if (replicas != nullptr && !(replicas->IsInt64() && replicas->GetInt64() == 0))
+        json::remove(*spec, "replicas");
     }
     if (live != nullptr) {
       Document owned;

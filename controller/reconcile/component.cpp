@@ -34,10 +34,18 @@ runtime::Task<ReconcileResult> reconcileComponent(Environment& environment, k8s:
     std::optional<lifecycle::Failure> missing = co_await environment.sshKeys.ensure(key.namespaceName);
     if (missing) failures.push_back(std::move(*missing));
   }
-  const lifecycle::Applied applied{observed.values(), std::move(failures)};
+  reportPersistent(environment, key, failures);
+  lifecycle::Applied applied{observed.values(), std::move(failures)};
   const lifecycle::Outcome outcome = lifecycle::finishComponentReconcile(
       deployment, children, applied, context, environment.now(), memory.GetAllocator());
   const auto failure = co_await carryOut(environment, deployment, outcome, writer);
+  if (failure && !failure->transient) {
+    applied.failures.push_back(*failure);
+    lifecycle::Outcome report = lifecycle::finishComponentReconcile(deployment, children, applied, context,
+                                                                    environment.now(), memory.GetAllocator());
+    report.writes.clear();
+    co_await carryOut(environment, deployment, report, writer);
+  }
   co_return resultOf(outcome, failure, std::move(lookedUp));
 }
 

@@ -46,6 +46,8 @@ struct Environment {
   std::function<lifecycle::Time()> now;
   std::map<k8s::ObjectKey, Settled> settled = {};
   AppliedContents applied = {};
+  /// Since when the reconciles of an object have failed without a break.
+  std::map<k8s::ObjectKey, std::chrono::steady_clock::time_point> failingSince = {};
 
   /// Returns the context of one rendering. The facts that the rendering looks up are added to `lookedUp`.
   render::Context context(render::FactKeys& lookedUp) const {

@@ -35,10 +35,18 @@ runtime::Task<ReconcileResult> reconcileGraph(Environment& environment, k8s::Obj
     std::optional<lifecycle::Failure> missing = co_await environment.sshKeys.ensure(key.namespaceName);
     if (missing) failures.push_back(std::move(*missing));
   }
-  const lifecycle::Applied applied{observed.values(), std::move(failures)};
+  reportPersistent(environment, key, failures);
+  lifecycle::Applied applied{observed.values(), std::move(failures)};
   const lifecycle::Outcome outcome = lifecycle::finishGraphReconcile(
       graph, plan, applied, context, environment.now(), memory.GetAllocator());
   const auto failure = co_await carryOut(environment, graph, outcome, writer);
+  if (failure && !failure->transient) {
+    applied.failures.push_back(*failure);
+    lifecycle::Outcome report = lifecycle::finishGraphReconcile(graph, plan, applied, context,
+                                                                environment.now(), memory.GetAllocator());
+    report.writes.clear();
+    co_await carryOut(environment, graph, report, writer);
+  }
   co_return resultOf(outcome, failure, std::move(lookedUp));
 }
 

@@ -135,6 +135,7 @@ void Manager::changed(const kube::Change& change) {
   if (change.kind == kube::Change::Kind::Deleted) {
     environment_.settled.erase(change.key);
     environment_.applied.forget(change.key);
+    environment_.failingSince.erase(change.key);
   }
   ReconcileLoop* own = loopOf(change.key.kind);
   if (own != nullptr && change.kind == kube::Change::Kind::Deleted) own->forget(change.key);
@@ -233,8 +234,9 @@ std::string Manager::missingApi() const {
 void Manager::addWatches() {
   for (const WatchedKind& kind : watchedKinds()) {
     for (const kube::LabelSelector& selector : kind.selectors)
-      watches_.add(kind.resource, selector.text(), "",
-                   ofShard(cache_.sinkFor(kind.resource, mode_.watchedNamespace(), selector), options_.shard));
+      watches_.add(
+          kind.resource, selector.text(), "",
+          ofShard(cache_.sinkFor(kind.resource, mode_.watchedNamespace(), selector), options_.shard));
   }
   watches_.add(secrets(), "", "type=kubernetes.io/dockerconfigjson",
                ofShard(facts_.pullSecretSink(), options_.shard));
@@ -275,8 +277,9 @@ void Manager::fail(const std::string& reason) {
 Task<void> Manager::refreshMetrics() {
   while (!stopping_ && !loop_.stopping()) {
     for (const auto& each : loops_) each->updateMetrics();
-    // The counts are complete once the caches are.
-    if (synced_) counts_.publish([this](std::string_view name) { return handles(name); });
+    // A standby would count every object a second time.
+    if (synced_ && (!elector_ || elector_->leading()))
+      counts_.publish([this](std::string_view name) { return handles(name); });
     co_await loop_.sleepUntil(after(kMetricsInterval));
   }
 }

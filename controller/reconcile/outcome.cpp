@@ -94,7 +94,11 @@ class Execution {
     const kube::Cache::Writing writing{environment_.cache, key};
     auto answer = co_await environment_.client.patch(kind->resource, key.namespaceName, key.name,
                                                      kube::PatchType::Merge, std::move(body), options);
-    if (auto* error = std::get_if<ApiError>(&answer)) co_return failureOf(key, *error);
+    if (auto* error = std::get_if<ApiError>(&answer)) {
+      // Grove has not created the object yet, or has deleted it. Its next event triggers the graph.
+      if (scale && error->reason == kube::Reason::NotFound) co_return std::nullopt;
+      co_return failureOf(key, *error);
+    }
     // The reply of the scale subresource is a Scale.
     if (!scale) took(key, std::get<Document>(answer));
     co_return std::nullopt;

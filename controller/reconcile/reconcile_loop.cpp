@@ -48,6 +48,9 @@ ReconcileLoop::ReconcileLoop(Environment& environment, const Reconciler& reconci
                                       {{"controller", reconciler.kind}})),
       panics_(metrics.counter("controller_runtime_reconcile_panics_total",
                               "Reconciles that threw an exception.", {{"controller", reconciler.kind}})) {
+  // Reconciles have no deadline; each of their requests has one. The series exists for dashboards.
+  metrics.counter("controller_runtime_reconcile_timeouts_total", "Reconciles that exceeded their deadline.",
+                  {{"controller", reconciler.kind}});
   metrics
       .gauge("controller_runtime_max_concurrent_reconciles", "Workers of the controller.",
              {{"controller", reconciler.kind}})
@@ -135,6 +138,11 @@ void ReconcileLoop::finish(const std::string& name, const k8s::ObjectKey& key, c
   // A conflict is resolved by a reconcile of the later version, so it is no error.
   const bool conflict = result.retry && result.errorType == kConflictError;
   const bool failed = !conflict && (result.retry || !result.error.empty());
+  if (failed) {
+    environment_.failingSince.try_emplace(key, std::chrono::steady_clock::now());
+  } else if (!conflict) {
+    environment_.failingSince.erase(key);
+  }
   const bool requeued = !result.retry && result.requeueAfter.has_value();
   if (result.retry) {
     queue_.addRateLimited(name, result.retryAfter);

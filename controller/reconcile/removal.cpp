@@ -15,7 +15,7 @@ std::string_view errorType(const kube::ApiError& error) {
   constexpr int kServerTimeout = 500;  // the HTTP status of the reason ServerTimeout; Timeout has 504
   switch (error.reason) {
     case kube::Reason::NotFound:
-      return "not_found";
+      return lifecycle::kNotFoundError;
     case kube::Reason::AlreadyExists:
       return "already_exists";
     case kube::Reason::Conflict:

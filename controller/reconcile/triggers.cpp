@@ -36,7 +36,7 @@ class Triggers {
     if (kind == kGraph || kind == kComponent || kind == kAdapter) add(kind, change_.key.name);
     if (kind == kGraph) {
       if (onlyStatusChanged()) return std::move(keys_);
-      addLabelled(kAdapter, change_.key.name);
+      addAdapters(change_.key.name);
     } else if (kind == "Pod") {
       addPodOwners();
     } else if (kind == "PersistentVolumeClaim") {
@@ -46,6 +46,9 @@ class Triggers {
       // A user may have removed the owner reference. The owner adopts the object again or reports the
       // conflict.
       addOwners(change_.before);
+      const bool account = kind == "ServiceAccount" || kind == "RoleBinding";
+      if (account && change_.kind != Change::Kind::Added && lifecycle::ownersOf(object_).empty())
+        addAllGraphs();
       // PodCliques and scaling groups belong to a PodCliqueSet, whose name is that of the graph.
       if (change_.key.group == "grove.io") add(kGraph, lifecycle::labelOf(object_, api::label::kGraph));
     }
@@ -88,7 +91,39 @@ class Triggers {
       const std::string_view kind = json::findText(&owner, "kind");
       const std::string_view name = json::findText(&owner, "name");
       if (kind == kGraph || kind == kComponent || kind == kAdapter) add(kind, name);
-      if (kind == "PodCliqueSet") add(kGraph, name);
+      if (kind == "PodCliqueSet") addOwnerOfSet(name);
+    }
+  }
+
+  /// The name of a PodCliqueSet has "-" for each "." of the graph's name.
+  void addOwnerOfSet(std::string_view name) {
+    const auto set =
+        cache_.find({"grove.io", "v1alpha1", "PodCliqueSet", change_.key.namespaceName, std::string{name}});
+    if (!set) {
+      add(kGraph, name);
+      return;
+    }
+    for (const Value& owner : lifecycle::ownersOf(set->object)) {
+      if (json::findText(&owner, "kind") == kGraph) add(kGraph, json::findText(&owner, "name"));
+    }
+  }
+
+  /// An adapter that a user has made may lack the label of its graph.
+  void addAdapters(std::string_view graph) {
+    addLabelled(kAdapter, graph);
+    for (const ObjectKey& key : cache_.keysOfKind(api::kV1alpha1, kAdapter)) {
+      if (key.namespaceName != change_.key.namespaceName) continue;
+      const std::optional<kube::Cached> adapter = cache_.find(key);
+      if (!adapter || !lifecycle::labelOf(adapter->object, api::label::kGraph).empty()) continue;
+      const Value* reference = json::findObject(lifecycle::specOf(adapter->object), "dgdRef");
+      if (json::findText(reference, "name") == graph) add(kAdapter, key.name);
+    }
+  }
+
+  /// Accounts of planners and endpoint pickers, and their bindings, belong to all graphs of the namespace.
+  void addAllGraphs() {
+    for (const ObjectKey& key : cache_.keysOfKind(api::kV1alpha1, kGraph)) {
+      if (key.namespaceName == change_.key.namespaceName) add(kGraph, key.name);
     }
   }
 

@@ -53,12 +53,14 @@ std::string child(const std::string& kind, const std::string& name, const std::s
 }
 
 TEST_CASE("children that are no longer rendered are surplus (quirk child-Q24)") {
-  const std::string worker = ",'spec':{'componentType':'worker'}";
+  const std::string worker = ",'spec':{'componentType':'worker','serviceName':'Worker'}";
+  const std::string vanished = ",'spec':{'componentType':'worker','serviceName':'Vanished'}";
   const std::string frontend = ",'spec':{'componentType':'frontend'}";
   const Objects observed{{child("Ingress", "g-frontend"), child("Service", "g-frontend"),
                           child("Service", "foreign", "", "v"), child("PersistentVolumeClaim", "data"),
                           child("ServiceAccount", "g-k8s-service-discovery"),
                           child("DynamoComponentDeployment", "g-worker-old", worker),
+                          child("DynamoComponentDeployment", "g-vanished-old", vanished),
                           child("DynamoComponentDeployment", "g-gone", frontend), child("PodCliqueSet", "g"),
                           child("LeaderWorkerSet", "g-worker-2"),
                           "{'apiVersion':'v1','kind':'Service','metadata':{'name':'going','deletionTimestamp'"
@@ -75,16 +77,18 @@ TEST_CASE("children that are no longer rendered are surplus (quirk child-Q24)") 
     }
     return children;
   };
-  CHECK(writesOf(surplusChildren(
-            owner,
-            rendered({child("Service", "g-frontend"), child("DynamoComponentDeployment", "g-worker-new")}),
-            observed.view(), memory.GetAllocator())) ==
-        "delete Ingress/g-frontend\ndelete DynamoComponentDeployment/g-gone\ndelete PodCliqueSet/g\n"
+  CHECK(writesOf(surplusChildren(owner,
+                                 rendered({child("Service", "g-frontend"),
+                                           child("DynamoComponentDeployment", "g-worker-new", worker)}),
+                                 observed.view(), memory.GetAllocator())) ==
+        "delete Ingress/g-frontend\ndelete DynamoComponentDeployment/g-vanished-old\n"
+        "delete DynamoComponentDeployment/g-gone\ndelete PodCliqueSet/g\n"
         "delete LeaderWorkerSet/g-worker-2\n");
   CHECK(
       writesOf(surplusChildren(owner, rendered({child("Service", "g-frontend"), child("PodCliqueSet", "g")}),
                                observed.view(), memory.GetAllocator())) ==
       "delete Ingress/g-frontend\ndelete DynamoComponentDeployment/g-worker-old\n"
+      "delete DynamoComponentDeployment/g-vanished-old\n"
       "delete DynamoComponentDeployment/g-gone\ndelete LeaderWorkerSet/g-worker-2\n");
 }
 
@@ -110,9 +114,12 @@ TEST_CASE("the Service of a model goes with the last owner that uses the model (
                             child("DynamoComponentDeployment", "g-worker-old",
                                   ",'spec':{'componentType':'worker','modelRef':{'name':'" +
                                       std::string{row.generation} + "'}}")}};
-    std::vector<render::Child> rendered(1);
-    rendered.front().key.kind = "DynamoComponentDeployment";
     json::Document memory;
+    std::vector<render::Child> rendered(1);
+    rendered.front().object = json::copy(
+        parsed(child("DynamoComponentDeployment", "g-worker-new", ",'spec':{'componentType':'worker'}")),
+        memory.GetAllocator());
+    rendered.front().key = k8s::keyOf(rendered.front().object);
     std::string writes = row.writes;
     if (const auto at = writes.find("NAME"); at != std::string::npos) writes.replace(at, 4, name);
     CHECK(writesOf(surplusChildren(owner, rendered, observed.view(), memory.GetAllocator())) == writes);

@@ -40,6 +40,41 @@ TEST_CASE("a rolling update starts only when the user changes a worker") {
   }
 }
 
+TEST_CASE("the generation of a worker is part of its name, whatever its label") {
+  struct Row {
+    const char* name;
+    const char* service;
+    const char* labels;
+    const char* generation;
+  };
+  for (const Row& row : {
+           Row{"g-worker-0123abcd", "Worker", "{'nvidia.com/dynamo-worker-hash':'0123abcd'}", "0123abcd"},
+           Row{"g-worker-0123abcd", "Worker", "{'nvidia.com/dynamo-worker-hash':'edited'}", "0123abcd"},
+           Row{"g-worker-0123abcd", "Worker", "{}", "0123abcd"},
+           Row{"g-worker", "Worker", "{}", ""},
+           Row{"g-worker", "Worker", "{'nvidia.com/dynamo-worker-hash':'legacy'}", "legacy"},
+           Row{"g-worker-0123abcd", "Worker-0123abcd", "{}", ""},
+           Row{"g-worker-0123abcx", "Worker", "{}", ""},
+           Row{"other-worker-0123abcd", "Worker", "{}", ""},
+       }) {
+    CAPTURE(row.name, row.service, row.labels);
+    const json::Document component =
+        parsed("{'metadata':{'name':'" + std::string{row.name} + "','labels':" + row.labels +
+               ",'ownerReferences':[{'kind':'DynamoGraphDeployment','name':'g','controller':true}]},'spec':{'"
+               "serviceName':'" +
+               row.service + "'}}");
+    CHECK(generationHash(component) == row.generation);
+  }
+}
+
+TEST_CASE("workers of a release without hashes are replaced, even if their content is the same") {
+  const json::Document graph = parsed(graphText("{'Worker':{}}", "legacy"));
+  render::Children rendered;
+  rendered.add(json::copy(parsed(Component{.hash = "new"}.text()), rendered.memory()), "Worker");
+  const Objects live{{Component{.hash = "legacy"}.text()}};
+  CHECK(effectiveWorkerHash(graph, "new", rendered.items, live.view()) == "new");
+}
+
 TEST_CASE("the hash stays only if all workers exist and belong to the graph") {
   const json::Document graph = parsed(graphText("{'Worker':{}}", "old"));
   render::Children rendered;

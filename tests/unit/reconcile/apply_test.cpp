@@ -110,12 +110,15 @@ TEST_CASE("replicas that were set through the scale subresource are kept") {
     CHECK(api.requests().empty());
     // Another field differs: the request has no replicas.
     failed += co_await applier.apply(deployment("{'replicas':1,'paused':false}"));
+    // 0 ends an earlier generation of workers.
+    failed += co_await applier.apply(deployment("{'replicas':0,'paused':false}"));
     CHECK(failed.empty());
   });
   const auto bodies = api.bodies("PATCH " + kPath);
-  REQUIRE(bodies.size() == 1);
+  REQUIRE(bodies.size() == 2);
   CHECK(bodies[0].find("replicas") == std::string::npos);
   CHECK(bodies[0].find(R"("paused":false)") != std::string::npos);
+  CHECK(bodies[1].find(R"("replicas":0)") != std::string::npos);
 }
 
 TEST_CASE("a port whose number was edited: the list is replaced, then applied") {
