@@ -71,8 +71,6 @@ class LeaderElector {
   runtime::Task<void> release();
   /// Returns true after a call of `release`.
   bool released() const { return released_; }
-  /// Tries again now instead of after the retry interval. Call it when the lease may have changed.
-  void lookNow() { changed_.notify(); }
 
   /// Returns true while this process is the leader. The result becomes false before another process may take
   /// over, even if requests hang, because the time counts from the start of the last successful renewal.

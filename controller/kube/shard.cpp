@@ -20,9 +20,9 @@ std::variant<Shard, std::string> parseShard(std::string_view text) {
   if (slash != std::string_view::npos) {
     const auto index = parseNumber(text.substr(0, slash));
     const auto count = parseNumber(text.substr(slash + 1));
-    if (index && count && *index < *count && *count <= kMaxShards) return Shard{*index, *count};
+    if (index && count && *count >= 1 && *count <= kMaxShards) return Shard{*index % *count, *count};
   }
-  return "must be I/N with 0 <= I < N <= " + std::to_string(kMaxShards) + ", for example 0/3";
+  return "must be I/N with 0 <= I and 1 <= N <= " + std::to_string(kMaxShards) + ", for example 0/3";
 }
 
 std::uint64_t shardHash(std::string_view namespaceName) {

@@ -18,7 +18,8 @@ struct Shard {
   bool operator==(const Shard&) const = default;
 };
 
-/// Parses "I/N" with 0 <= I < N, such as "0/3". The string is an error message.
+/// Parses "I/N", such as "0/3". I is taken modulo N, so that the pods of a StatefulSet with 2 N replicas are
+/// N leaders and N standbys. The string is an error message.
 std::variant<Shard, std::string> parseShard(std::string_view text);
 
 /// Returns the 64-bit FNV-1a hash: offset basis 0xcbf29ce484222325, prime 0x100000001b3. The hash of a name

@@ -75,15 +75,11 @@ TEST_CASE("values of --shard") {
     Shard shard = {};
   };
   const Row rows[] = {
-      {"0/1", true, {0, 1}}, {"0/3", true, {0, 3}},
-      {"2/3", true, {2, 3}}, {"255/256", true, {255, 256}},
-      {"", false},           {"1", false},
-      {"3/3", false},        {"0/0", false},
-      {"-1/3", false},       {"1/", false},
-      {"/3", false},         {"1/3/5", false},
-      {" 1/3", false},       {"1/3 ", false},
-      {"+1/3", false},       {"0/257", false},
-      {"a/b", false},        {"0/4294967297", false},
+      {"0/1", true, {0, 1}}, {"0/3", true, {0, 3}}, {"2/3", true, {2, 3}}, {"255/256", true, {255, 256}},
+      {"3/3", true, {0, 3}}, {"7/3", true, {1, 3}}, {"", false},           {"1", false},
+      {"1/0", false},        {"0/0", false},        {"-1/3", false},       {"1/", false},
+      {"/3", false},         {"1/3/5", false},      {" 1/3", false},       {"1/3 ", false},
+      {"+1/3", false},       {"0/257", false},      {"a/b", false},        {"0/4294967297", false},
   };
   for (const Row& row : rows) {
     CAPTURE(row.text);
@@ -92,7 +88,7 @@ TEST_CASE("values of --shard") {
     CHECK((shard != nullptr) == row.valid);
     if (shard != nullptr) CHECK(*shard == row.shard);
     if (shard == nullptr)
-      CHECK(std::get<std::string>(parsed) == "must be I/N with 0 <= I < N <= 256, for example 0/3");
+      CHECK(std::get<std::string>(parsed) == "must be I/N with 0 <= I and 1 <= N <= 256, for example 0/3");
   }
 }
 
