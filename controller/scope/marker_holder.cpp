@@ -72,7 +72,8 @@ kube::CallOptions MarkerLeaseHolder::callUntil(Deadline deadline) const {
 void MarkerLeaseHolder::observe(const MarkerLease& lease) {
   const bool foreign = !lease.holder.empty() && lease.holder != identity_;
   sharedLease_ = foreign && renewedAt_.has_value();
-  if (!foreign || reportedHolders_.size() >= kMaxReportedHolders) return;
+  if (!foreign || isReplicaOf(lease.holder, identity_) || reportedHolders_.size() >= kMaxReportedHolders)
+    return;
   const Now now = clock_();
   if (!isHeld(seeLease(nullptr, lease, now), now) || !reportedHolders_.insert(lease.holder).second) return;
   // cfg-Q9

@@ -50,6 +50,17 @@ std::string markerHolderIdentity(std::string_view operatorVersion, std::string_v
   return identity;
 }
 
+bool isReplicaOf(std::string_view holder, std::string_view identity) {
+  // The name of a pod ends with the hash of its ReplicaSet and a random text.
+  const auto deploymentOf = [](std::string_view text) {
+    if (text.find('_') == std::string_view::npos) return std::string_view{};
+    for (int i = 0; i < 2; ++i) text = text.substr(0, std::min(text.rfind('-'), text.size()));
+    return text;
+  };
+  const std::string_view deployment = deploymentOf(identity);
+  return !deployment.empty() && deploymentOf(holder) == deployment;
+}
+
 unsigned maxRenewalFailures(const MarkerTimes& times) {
   const auto attempts = times.duration / times.renewInterval;
   return static_cast<unsigned>(std::max<std::int64_t>(attempts - 1, 1));

@@ -36,6 +36,9 @@ MarkerLease readMarkerLease(const json::Value& lease);
 /// does not contain the pod (scope-S7).
 std::string markerHolderIdentity(std::string_view operatorVersion, std::string_view podName);
 
+/// Returns true if the holder is a pod of the Deployment of `identity`. Both are of markerHolderIdentity.
+bool isReplicaOf(std::string_view holder, std::string_view identity);
+
 struct MarkerTimes {
   MarkerTimes() = default;
   MarkerTimes(std::chrono::milliseconds duration_, std::chrono::milliseconds renewInterval_)

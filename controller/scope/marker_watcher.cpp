@@ -55,9 +55,10 @@ kube::WatchedSet labelledNamespaces(const std::map<std::string, std::string>& la
   return set;
 }
 
-/// Returns the holder as a label value. A tenant may write arbitrary text into a Lease.
+/// Returns the holder as a label value, without the name of the pod: the replicas of an operator renew the
+/// Lease in turn. A tenant may write arbitrary text into a Lease.
 std::string holderLabel(std::string_view holder) {
-  std::string out{holder.substr(0, kMaxHolderLabel)};
+  std::string out{holder.substr(0, std::min(holder.find('_'), kMaxHolderLabel))};
   std::replace_if(
       out.begin(), out.end(), [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
   return out;

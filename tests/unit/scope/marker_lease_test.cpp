@@ -72,6 +72,12 @@ TEST_CASE("the time of the last renewal, and the duration") {
 TEST_CASE("the identity has the prefix and the version of the reference") {
   CHECK(markerHolderIdentity("1.0.0", "pod-1") == "namespace-restricted-operator-1.0.0_pod-1");
   CHECK(markerHolderIdentity("1.0.0", "") == "namespace-restricted-operator-1.0.0");
+  const std::string own = markerHolderIdentity("1.0.0", "manager-7d9c5-x2kfp");
+  CHECK(isReplicaOf(markerHolderIdentity("1.0.0", "manager-66f8b-9qzml"), own));
+  CHECK_FALSE(isReplicaOf(markerHolderIdentity("1.0.0", "other-7d9c5-x2kfp"), own));
+  CHECK_FALSE(isReplicaOf(markerHolderIdentity("1.1.0", "manager-7d9c5-x2kfp"), own));
+  CHECK_FALSE(isReplicaOf(markerHolderIdentity("1.0.0", ""), own));
+  CHECK_FALSE(isReplicaOf(own, markerHolderIdentity("1.0.0", "")));
 }
 
 TEST_CASE("failures in a row that are allowed, and how long the operator may act") {
