@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -36,6 +37,7 @@ constexpr log::Logger kLog{"controller"};
 
 /// Kubernetes kills the pod 30 s after SIGTERM.
 constexpr std::chrono::seconds kStopDeadline{20};
+constexpr std::chrono::milliseconds kCertificatePoll{250};
 
 struct Settings {
   config::OperatorConfig config;
@@ -63,14 +65,10 @@ runtime::Endpoint endpointOf(const char* flag, const std::string& text,
 std::variant<Settings, Errors> makeSettings(const RunOptions& options) {
   Settings settings;
   Errors errors;
-  if (options.configFile.empty()) {
-    settings.config = config::defaultConfig();
-  } else {
-    config::LoadResult loaded = config::loadConfigFile(options.configFile, config::Purpose::Controller);
-    for (std::string& line : loaded.report())
-      (loaded.ok() ? settings.warnings : errors).push_back(std::move(line));
-    settings.config = std::move(loaded.config);
-  }
+  config::LoadResult loaded = config::loadConfigFile(options.configFile, config::Purpose::Controller);
+  for (std::string& line : loaded.report())
+    (loaded.ok() ? settings.warnings : errors).push_back(std::move(line));
+  settings.config = std::move(loaded.config);
   if (std::string problem = config::operatorVersionProblem(options.operatorVersion); !problem.empty())
     errors.push_back(std::move(problem));
   const config::ServerConfig& server = settings.config.server;
@@ -85,6 +83,8 @@ std::variant<Settings, Errors> makeSettings(const RunOptions& options) {
       errors.push_back("--shard: " + *error);
     } else {
       settings.shard = std::get<kube::Shard>(shard);
+      if (settings.shard.count > 1 && !settings.config.leaderElection.enabled)
+        errors.emplace_back("--shard: needs leaderElection.enabled, because a shard may have a standby");
     }
   }
   if (!errors.empty()) return errors;
@@ -130,17 +130,32 @@ class Process {
         signalDescriptor_(loop, runtime::UniqueFd{::dup(signals.descriptor())}),
         client_(std::move(cluster.client)),
         manager_(loop, *client_, settings.config, metrics, managerOptions(settings, cluster.namespaceName)) {
-    if (const std::string own = operatorNamespace(); !own.empty())
-      certificates_.emplace(loop, *client_, settings.config, own, &metrics);
+    const std::string own = operatorNamespace();
+    if (own.empty()) {
+      kLog.warn(
+          "POD_NAMESPACE is not set: certificates, facts and selectors of the webhook are not maintained");
+      return;
+    }
+    certificates_.emplace(loop, *client_, settings.config, own, &metrics);
+    provisions_ = settings.config.server.webhook.certProvisionMode == "auto";
+    if (provisions_) certificateProblem_ = certificates_->problem();
   }
 
-  std::string problem() const { return manager_.problem(); }
+  /// Returns why the process is not ready, or an empty text. May be called from any thread.
+  std::string problem() const {
+    if (std::string problem = manager_.problem(); !problem.empty()) return problem;
+    const std::lock_guard lock{mutex_};
+    return certificateProblem_;
+  }
 
   /// Returns the error that ended the process, or an empty text after a signal.
   std::string run() {
     std::string failure;
     loop_.spawn(runManager(failure));
-    if (certificates_) loop_.spawn(certificates_->run());
+    if (certificates_) {
+      loop_.spawn(certificates_->run());
+      if (provisions_) loop_.spawn(publishCertificateProblem());
+    }
     loop_.spawn(waitForSignal());
     loop_.run();
     return failure;
@@ -160,6 +175,18 @@ class Process {
   runtime::Task<void> runManager(std::string& failure) {
     failure = co_await manager_.run();
     loop_.stop();
+  }
+
+  /// Copies the problem of the certificates, which may be read on the loop's thread only (cert-Q15).
+  runtime::Task<void> publishCertificateProblem() {
+    while (!loop_.stopping()) {
+      {
+        std::string problem = certificates_->problem();
+        const std::lock_guard lock{mutex_};
+        certificateProblem_ = std::move(problem);
+      }
+      co_await loop_.sleepUntil(std::chrono::steady_clock::now() + kCertificatePoll);
+    }
   }
 
   runtime::Task<void> waitForSignal() {
@@ -185,6 +212,10 @@ class Process {
   std::unique_ptr<kube::Client> client_;
   Manager manager_;
   std::optional<provisioning::CertificateManager> certificates_;
+  bool provisions_ =
+      false;  ///< not ready before certificates exist and are trusted; in manual mode others create them
+  mutable std::mutex mutex_;
+  std::string certificateProblem_;  ///< guarded by mutex_
 };
 
 int run(const RunOptions& options, const Settings& settings, const runtime::Signals& signals) {
@@ -228,13 +259,13 @@ int run(const RunOptions& options, const Settings& settings, const runtime::Sign
 
 void addRun(CLI::App& app, std::function<int()>& run, RunOptions& options) {
   CLI::App* command = app.add_subcommand("run", "reconcile the resources of a cluster");
-  command->add_option("--config", options.configFile, "OperatorConfiguration file");
+  command->add_option("--config", options.configFile, "OperatorConfiguration file")->required();
   command->add_option("--operator-version", options.operatorVersion, "Dynamo platform version")
       ->capture_default_str();
   addClusterFlags(*command, options.cluster);
-  command->add_option(
-      "--shard", options.shard,
-      "I/N: reconcile only the namespaces of shard I of N, for example 0/4; each shard has a Lease");
+  command->add_option("--shard", options.shard,
+                      "I/N: reconcile only the namespaces of shard I of N, for example 0/4; each shard has a "
+                      "Lease; I is taken modulo N");
   command->add_option("--health-listen", options.healthListen, "address of /healthz and /readyz");
   command->add_option("--metrics-listen", options.metricsListen, "address of /metrics");
   command->add_option("--log-level", options.log.level, "debug, info, warn or error");

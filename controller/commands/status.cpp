@@ -202,6 +202,11 @@ class StatusCommand {
       return;
     }
     if (picture.content == shown) return;
+    if (!picture.found && options_.output == "json") {
+      std::cerr << picture.text << std::flush;
+      shown = picture.content;
+      return;
+    }
     if (!shown.empty() && options_.output != "json") std::cout << '\n';
     std::cout << picture.text << std::flush;
     shown = picture.content;

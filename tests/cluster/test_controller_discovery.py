@@ -6,6 +6,8 @@ Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`.""
 import copy
 import sys
 import unittest
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -83,6 +85,36 @@ class Discovery(unittest.TestCase):
         self.assertNotIn("later-frontend", deployments)
         self.assertIsNone(controller.exit_status())
         self.assertEqual(controller.pid, pid)
+
+
+class Readiness(unittest.TestCase):
+    def test_a_controller_that_provisions_certificates_is_ready_when_they_are(self):
+        """In mode auto. Its role allows only the Secret of the manifests, so another name is a problem that readiness reports."""
+        config = plane.config().replace("certProvisionMode: manual", "certProvisionMode: auto, secretName: {}")
+        for secret, ready in (("dynamo-operator-webhook-cert", True), ("other-cert", False)):
+            with self.subTest(secret):
+                one = plane.controller(f"auto-{secret}")
+                one.config = config.replace("secretName: {}", f"secretName: {secret}")
+                one.start()
+                try:
+                    if ready:
+                        one.wait_until_ready()
+                        path = f"/api/v1/namespaces/dynamo-system/secrets/{secret}"
+                        self.assertIn("tls.crt", plane.cluster.api("GET", path)["data"])
+                    else:
+                        plane.cluster.wait(lambda one=one: "reconciling" in one.log_tail(50), 30, "the controller reconciles")
+                        self.assertIn("secret", problem(one).lower())
+                finally:
+                    one.stop()
+
+
+def problem(one):
+    """What the probe says of a controller that is not ready."""
+    try:
+        urllib.request.urlopen(f"http://127.0.0.1:{one.health_port}/readyz", timeout=5).close()
+        return ""
+    except urllib.error.HTTPError as error:
+        return error.read().decode()
 
 
 if __name__ == "__main__":
