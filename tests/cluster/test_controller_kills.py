@@ -93,6 +93,8 @@ class Killer:
             self._ended = True
         self._called.set()
         self._thread.join()
+        if self._dead:
+            controller.start()
 
     def _revive(self):
         while not self._ended:
@@ -203,7 +205,18 @@ class Kills(unittest.TestCase):
                 pathway: pool.submit(Lifecycle(play, expected and expected[pathway]).live)
                 for pathway, play in self.plays.items()
             }
+        errors = [f"{pathway}: {one.exception()}" for pathway, one in played.items() if one.exception()]
+        if errors:
+            raise AssertionError("\n".join(errors))
         return {pathway: one.result() for pathway, one in played.items()}
+
+    def remove_all(self):
+        """What a run has left that failed, so that the next run begins with empty namespaces."""
+        for play in self.plays.values():
+            if play.get() is not None:
+                play.delete("DynamoGraphDeployment", "g")
+        for play in self.plays.values():
+            play.wait_until_gone()
 
     def test_a_controller_that_is_killed_after_its_writes_ends_where_an_undisturbed_one_does(self):
         proxy = controller.proxy
@@ -226,9 +239,13 @@ class Kills(unittest.TestCase):
         began = time.monotonic()
         try:
             self.run_all(expected)
+        except AssertionError as error:
+            print(f"  {about}, {killer.kills} kills: {error}", file=sys.stderr)
+            raise
         finally:
             proxy.on_write = {}
             killer.end()
+            self.remove_all()
         writes = len(proxy.writes())
         print(f"  {about}: {killer.kills} kills, {writes} writes, {time.monotonic() - began:.1f} s", file=sys.stderr)
         self.assertGreater(killer.kills, writes // stride // 4)  # up to six writes of a kind are on their way at once
