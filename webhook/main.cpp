@@ -38,7 +38,7 @@ void addServe(CLI::App& app, std::function<int()>& run, webhook::ServeOptions& o
   command->add_option("--controller-service-account", options.controllerAccount,
                       "namespace/name of the controller's account, which may always set replicas");
   command->add_option("--facts", options.factsFile,
-                      "file with the facts of the cluster; it may be simulateCreate later");
+                      "file with the facts of the cluster; it may be created later");
   command->add_option("--listen", options.listen, "HTTPS address, e.g. :9443");
   command->add_option("--health-listen", options.healthListen, "address of /healthz and /readyz");
   command->add_option("--metrics-listen", options.metricsListen, "address of /metrics");
