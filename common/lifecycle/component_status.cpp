@@ -45,6 +45,7 @@ struct Workload {
   std::string notReady;  ///< empty: ready
   Value service;         ///< status.service; null: none
   std::optional<std::chrono::milliseconds> requeueAfter = std::nullopt;
+  std::vector<PodFailure> causes = {};
   bool ready() const { return notReady.empty(); }
 };
 
@@ -53,6 +54,7 @@ Workload observeDeployment(const ComponentView& view, Allocator& allocator) {
   const Readiness readiness = deploymentReadiness(view.workload);
   if (!readiness.ready) made.notReady = readiness.message;
   if (view.workload == nullptr) return made;
+  if (auto refused = replicaFailure(view.workload)) made.causes.push_back(std::move(*refused));
   const json::Maker make{allocator};
   const std::string_view name = nameOf(*view.workload);
   made.service =
@@ -95,6 +97,9 @@ Workload observeSets(const ComponentView& view, Time now, Allocator& allocator) 
         readiness = {false, std::string{reason::kNotObserved},
                      "its controller may not have observed the latest spec"};
       }
+    }
+    if (readiness.reason == reason::kUnscheduled) {
+      made.causes.push_back({std::string{reason::kUnschedulable}, name + " cannot be gang-scheduled", ""});
     }
     if (!readiness.ready && ++missing <= kMaxNamed) {
       made.notReady += fmt::format("{}{}: {}", made.notReady.empty() ? "" : "; ", name, readiness.message);
@@ -192,9 +197,8 @@ Outcome componentOutcome(const ComponentView& view, Time now, Allocator& allocat
       usesLeaderWorkerSets(view) ? observeSets(view, now, allocator) : observeDeployment(view, allocator);
   const std::vector<const Value*> pods = podsOf(view);
   PodFailures failures = podFailures(pods, now);
-  if (auto refused = replicaFailure(view.workload)) {
-    failures.causes.insert(failures.causes.begin(), std::move(*refused));
-  }
+  std::move(workload.causes.begin(), workload.causes.end(), std::back_inserter(failures.causes));
+  sortCauses(failures.causes);
   outcome.requeueAfter = failures.requeueAfter;
   if (workload.requeueAfter) {
     outcome.requeueAfter =

@@ -20,9 +20,11 @@ namespace {
 using json::Allocator;
 using json::Value;
 
+constexpr std::string_view kSet = "PodCliqueSet";
+
 /// A reason why pods of a service do not run.
 struct Cause {
-  std::string_view service;
+  std::string_view service;  ///< kSet: all services
   std::string reason;
   std::string summary;
   std::string text;
@@ -119,8 +121,16 @@ class GraphStatus {
         outcome_.requeueAfter =
             std::min(outcome_.requeueAfter.value_or(*found.requeueAfter), *found.requeueAfter);
       }
+      if (auto failure = groveFailure(service.child)) found.causes.push_back(std::move(*failure));
       for (const PodFailure& failure : found.causes)
         causes_.push_back({service.name, failure.reason, failure.summary, failure.text()});
+    }
+    const bool allReady = podCliqueSetReadiness(view_.podCliqueSet).ready &&
+                          std::all_of(services_.begin(), services_.end(),
+                                      [](const ServiceState& service) { return service.readiness.ready; });
+    if (!view_.grove || allReady) return;
+    if (auto failure = groveFailure(view_.podCliqueSet)) {
+      causes_.push_back({kSet, failure->reason, failure->summary, failure->text()});
     }
   }
 
@@ -145,7 +155,11 @@ class GraphStatus {
     };
     if (view_.grove) {
       const Readiness set = podCliqueSetReadiness(view_.podCliqueSet);
-      if (!set.ready) add("PodCliqueSet", set.message);
+      std::string why = set.message;
+      for (const Cause& cause : causes_) {
+        if (cause.service == kSet) why += (why.empty() ? "" : "; ") + cause.text;
+      }
+      if (!why.empty()) add(kSet, why);
     }
     for (const ServiceState& service : services_) {
       if (service.readiness.ready) continue;
@@ -159,6 +173,32 @@ class GraphStatus {
     return text;
   }
 
+  /// The reason of Ready tells a lack of capacity and the update of a child by its own controller from pods
+  /// that do not become ready (quirk ctl-Q49).
+  std::string_view whyNotReady() const {
+    if (!causes_.empty()) {
+      const bool capacity = std::all_of(causes_.begin(), causes_.end(),
+                                        [](const Cause& cause) { return isLackOfCapacity(cause.reason); });
+      return capacity ? reason::kNoCapacity : reason::kSomeNotReady;
+    }
+    bool updates = false;
+    if (plan_.restart.restarting()) return reason::kSomeNotReady;  // pods are replaced, but not updated
+    for (const ServiceState& service : services_) {
+      if (service.readiness.ready) continue;
+      if (!hasOldPods(service)) return reason::kSomeNotReady;
+      updates = true;
+    }
+    return updates ? reason::kRolling : reason::kSomeNotReady;
+  }
+
+  /// Whether pods of an older spec exist.
+  bool hasOldPods(const ServiceState& service) const {
+    if (service.child == nullptr) return false;
+    const Value* status = statusOf(*service.child);
+    const Value* counts = view_.grove ? status : json::findObject(status, "service");
+    return countAt(counts, "updatedReplicas") < countAt(counts, "replicas");
+  }
+
   void decideReady() {
     const std::string missing = notReady();
     if (plan_.rollingUpdate.inProgress) {
@@ -167,7 +207,7 @@ class GraphStatus {
       return finish(state::kPending, ConditionStatus::False, reason::kRolling, text);
     }
     if (!missing.empty()) {
-      return finish(state::kPending, ConditionStatus::False, reason::kSomeNotReady,
+      return finish(state::kPending, ConditionStatus::False, whyNotReady(),
                     "Resources not ready: " + missing);
     }
     if (plan_.restart.restarting()) {

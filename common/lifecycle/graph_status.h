@@ -24,6 +24,7 @@ inline constexpr std::string_view kFailed = "failed";
 namespace reason {
 inline constexpr std::string_view kAllReady = "all_resources_are_ready";
 inline constexpr std::string_view kSomeNotReady = "some_resources_are_not_ready";
+inline constexpr std::string_view kNoCapacity = "insufficient_capacity";
 inline constexpr std::string_view kRolling = "rolling_update_in_progress";
 inline constexpr std::string_view kRestarting = "restart_in_progress";
 inline constexpr std::string_view kNotReconciled = "failed_to_reconcile_the_resources";

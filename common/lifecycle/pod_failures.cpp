@@ -29,6 +29,11 @@ std::string_view pullError(std::string_view message) {
   return message.starts_with("Back-off pulling image") ? std::string_view{} : message;
 }
 
+/// The text with which the admission plugin ResourceQuota refuses an object.
+bool isQuota(std::string_view message) {
+  return message.find("exceeded quota: ") != std::string_view::npos;
+}
+
 std::string detail(std::string_view text) {
   return shortened(text, kMaxDetail);
 }
@@ -53,19 +58,12 @@ class Collector {
     for (const std::string_view list : {"initContainerStatuses", "containerStatuses"}) {
       const Value* containers = json::find(status, list);
       if (containers == nullptr || !containers->IsArray()) continue;
-      for (const Value& container : containers->GetArray()) addWaiting(container);
+      for (const Value& container : containers->GetArray()) addContainer(container);
     }
   }
 
   PodFailures take() {
-    auto& causes = found_.causes;
-    const auto key = [](const PodFailure& f) { return std::tie(f.reason, f.summary, f.detail); };
-    std::sort(causes.begin(), causes.end(),
-              [&](const PodFailure& a, const PodFailure& b) { return key(a) < key(b); });
-    const auto same = [](const PodFailure& a, const PodFailure& b) {
-      return a.reason == b.reason && a.summary == b.summary;
-    };
-    causes.erase(std::unique(causes.begin(), causes.end(), same), causes.end());
+    sortCauses(found_.causes);
     return std::move(found_);
   }
 
@@ -74,8 +72,7 @@ class Collector {
     if (!isFalse(condition) || json::findText(condition, "reason") != "Unschedulable") return;
     const auto since = parseTime(json::findText(condition, "lastTransitionTime"));
     if (since && now_ < *since + kSchedulingGrace) {
-      const std::chrono::milliseconds left = *since + kSchedulingGrace - now_;
-      found_.requeueAfter = std::min(found_.requeueAfter.value_or(left), left);
+      requeueAfter(*since + kSchedulingGrace - now_);
       return;
     }
     // The scheduler's text about preemption changes often and names no nodes.
@@ -84,7 +81,7 @@ class Collector {
                              detail(message.substr(0, message.find(" preemption:")))});
   }
 
-  void addWaiting(const Value& container) {
+  void addContainer(const Value& container) {
     const Value* state = json::findObject(json::findObject(&container, "state"), "waiting");
     const std::string_view why = json::findText(state, "reason");
     const std::string_view message = json::findText(state, "message");
@@ -94,7 +91,7 @@ class Collector {
       found_.causes.push_back({std::string{reason::kImagePull},
                                fmt::format("cannot pull image \"{}\"", json::findText(&container, "image")),
                                detail(pullError(message))});
-    } else if (why == "CrashLoopBackOff") {
+    } else if (why == "CrashLoopBackOff" || isCrashLoop(container)) {
       const Value* last = json::findObject(json::findObject(&container, "lastState"), "terminated");
       found_.causes.push_back({std::string{reason::kCrashLoop},
                                fmt::format("container \"{}\" keeps terminating", name),
@@ -104,6 +101,24 @@ class Collector {
       found_.causes.push_back({std::string{reason::kContainer},
                                fmt::format("container \"{}\" cannot be started", name), detail(message)});
     }
+  }
+
+  /// A container that crashes runs for a while between two back-offs. The cause stays the same meanwhile. The
+  /// kubelet forgets the crashes of a container that has run for ten minutes.
+  bool isCrashLoop(const Value& container) {
+    constexpr std::int64_t kManyRestarts = 2;
+    constexpr std::chrono::minutes kForgotten{10};
+    const Value* running = json::findObject(json::findObject(&container, "state"), "running");
+    const auto since = parseTime(json::findText(running, "startedAt"));
+    if (!since || now_ >= *since + kForgotten || json::findBool(&container, "ready").value_or(false) ||
+        countAt(&container, "restartCount") < kManyRestarts)
+      return false;
+    requeueAfter(*since + kForgotten - now_);
+    return true;
+  }
+
+  void requeueAfter(std::chrono::milliseconds left) {
+    found_.requeueAfter = std::min(found_.requeueAfter.value_or(left), left);
   }
 
   Time now_;
@@ -122,8 +137,38 @@ std::optional<PodFailure> replicaFailure(const Value* deployment) {
   if (deployment == nullptr) return std::nullopt;
   const Value* condition = findCondition(statusOf(*deployment), "ReplicaFailure");
   if (!isTrue(condition)) return std::nullopt;
-  return PodFailure{std::string{reason::kPodsRefused}, "pods cannot be created",
-                    detail(json::findText(condition, "message"))};
+  const std::string_view message = json::findText(condition, "message");
+  return PodFailure{std::string{isQuota(message) ? reason::kQuotaExceeded : reason::kPodsRefused},
+                    "pods cannot be created", detail(message)};
+}
+
+std::optional<PodFailure> groveFailure(const Value* object) {
+  const Value* errors = object == nullptr ? nullptr : json::find(statusOf(*object), "lastErrors");
+  if (errors == nullptr || !errors->IsArray() || errors->Empty()) return std::nullopt;
+  const Value* newest =
+      &*std::max_element(errors->Begin(), errors->End(), [](const Value& a, const Value& b) {
+        return json::findText(&a, "observedAt") < json::findText(&b, "observedAt");
+      });
+  const std::string_view text = json::findText(newest, "description");
+  return PodFailure{std::string{isQuota(text) ? reason::kQuotaExceeded : reason::kGroveError},
+                    "Grove reports an error", detail(text)};
+}
+
+bool isLackOfCapacity(std::string_view reason) {
+  return isOneOf(reason, {reason::kUnschedulable, reason::kQuotaExceeded});
+}
+
+void sortCauses(std::vector<PodFailure>& causes) {
+  const auto key = [](const PodFailure& f) {
+    return std::tuple{isLackOfCapacity(f.reason), std::string_view{f.reason}, std::string_view{f.summary},
+                      std::string_view{f.detail}};
+  };
+  std::sort(causes.begin(), causes.end(),
+            [&](const PodFailure& a, const PodFailure& b) { return key(a) < key(b); });
+  const auto same = [](const PodFailure& a, const PodFailure& b) {
+    return a.reason == b.reason && a.summary == b.summary;
+  };
+  causes.erase(std::unique(causes.begin(), causes.end(), same), causes.end());
 }
 
 std::string textOf(const std::vector<PodFailure>& causes) {

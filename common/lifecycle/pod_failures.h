@@ -19,6 +19,8 @@ inline constexpr std::string_view kUnschedulable = "PodUnschedulable";
 inline constexpr std::string_view kCrashLoop = "CrashLoop";
 inline constexpr std::string_view kContainer = "ContainerNotCreated";
 inline constexpr std::string_view kPodsRefused = "PodsRefused";
+inline constexpr std::string_view kQuotaExceeded = "QuotaExceeded";
+inline constexpr std::string_view kGroveError = "GroveError";
 }  // namespace reason
 
 /// One cause, which may affect many pods.
@@ -31,7 +33,7 @@ struct PodFailure {
 };
 
 struct PodFailures {
-  std::vector<PodFailure> causes;  ///< sorted by reason and text, without duplicates
+  std::vector<PodFailure> causes;  ///< in the order of sortCauses
   std::optional<std::chrono::milliseconds> requeueAfter;
 };
 
@@ -47,6 +49,17 @@ PodFailures podFailures(std::span<const json::Value* const> pods, Time now);
 
 /// The condition ReplicaFailure of a Deployment: quota or admission rejects its pods. nullopt: not the case.
 std::optional<PodFailure> replicaFailure(const json::Value* deployment);
+
+/// The newest of the errors that Grove reports in the status of a PodCliqueSet, PodClique or scaling group.
+/// nullopt: it reports none.
+std::optional<PodFailure> groveFailure(const json::Value* object);
+
+/// Whether pods with this failure run as soon as the cluster or the quota has room for them.
+bool isLackOfCapacity(std::string_view reason);
+
+/// Sorts by reason and text and removes duplicates. Lack of capacity comes last, because it ends without a
+/// change of the object.
+void sortCauses(std::vector<PodFailure>& causes);
 
 /// All causes in one line; empty when there are none.
 std::string textOf(const std::vector<PodFailure>& causes);

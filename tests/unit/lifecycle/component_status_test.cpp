@@ -69,7 +69,7 @@ TEST_CASE("a component that is not ready reports what is missing and why (quirk 
   const json::Document workload = parsed(
       "{'metadata':{'name':'g-worker-h','generation':1},'spec':{'replicas':1},'status':{'observedGeneration':"
       "1,"
-      "'conditions':[{'type':'ReplicaFailure','status':'True','message':'exceeded quota'}]}}");
+      "'conditions':[{'type':'ReplicaFailure','status':'True','message':'exceeded quota: q'}]}}");
   Objects pods{{kBrokenPod}};
   std::string other = kBrokenPod;
   other.replace(other.find("'Worker'"), 8, "'Other'");
@@ -81,15 +81,15 @@ TEST_CASE("a component that is not ready reports what is missing and why (quirk 
   json::Document memory;
   const ComponentView view{.deployment = object, .workload = &workload, .pods = pods.view()};
   const Outcome outcome = componentOutcome(view, kNow, memory.GetAllocator());
-  const std::string why = "pods cannot be created: exceeded quota; cannot pull image \"i\"";
+  const std::string why = "cannot pull image \"i\"; pods cannot be created: exceeded quota: q";
   CHECK(conditionsOf(*outcome.status) ==
         "Available=False DeploymentNotReady: Deployment is not ready: 0 of 1 replicas available; " + why +
             "\nDynamoComponentReady=False ComponentNotReady: DynamoComponent is not ready\n"
-            "PodFailure=True PodsRefused: " +
+            "PodFailure=True ImagePullFailed: " +
             why + '\n');
   CHECK(eventsOf(outcome.events) ==
-        "Warning PodsRefused: pods cannot be created: exceeded quota\n"
-        "Warning ImagePullFailed: cannot pull image \"i\"\n");
+        "Warning ImagePullFailed: cannot pull image \"i\"\n"
+        "Warning QuotaExceeded: pods cannot be created: exceeded quota: q\n");
 
   json::Document later = parsed(deployment("'replicas':1", "{}"));
   json::set(later, "status", json::copy(*outcome.status, later.GetAllocator()), later.GetAllocator());

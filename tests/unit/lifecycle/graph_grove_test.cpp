@@ -96,5 +96,31 @@ TEST_CASE("a graph on Grove reports why its pods do not run") {
   CHECK(world.pass().events.empty());
 }
 
+TEST_CASE("a graph on Grove reports errors of Grove while a service is not ready") {
+  World world{graphText("{'Frontend':{}}")};
+  world.grove = true;
+  world.set = setOf(2);
+  json::Document errors = parsed("[{'code':'E','description':'pods is forbidden: exceeded quota: gpus'}]");
+  json::set(*json::find(world.set, "status"), "lastErrors", json::copy(errors, world.set.GetAllocator()),
+            world.set.GetAllocator());
+  world.cliques.add(clique("g-0-frontend", 1, 0));
+  const Outcome outcome = world.pass();
+  REQUIRE(outcome.status);
+  CHECK(
+      conditionsOf(*outcome.status) ==
+      "Ready=False insufficient_capacity: Resources not ready: PodCliqueSet: Grove reports an error: pods is "
+      "forbidden: exceeded quota: gpus; g-0-frontend: 0 of 1 replicas ready\n");
+  CHECK(eventsOf(outcome.events) ==
+        "Warning QuotaExceeded: PodCliqueSet: Grove reports an error: pods is forbidden: exceeded quota: "
+        "gpus\n");
+
+  World ready{graphText("{'Frontend':{}}")};
+  ready.grove = true;
+  ready.set = json::Document{};
+  ready.set.CopyFrom(world.set, ready.set.GetAllocator());
+  ready.cliques.add(clique("g-0-frontend", 1, 1));
+  CHECK(ready.pass().events.empty());
+}
+
 }  // namespace
 }  // namespace dynamo::lifecycle::test

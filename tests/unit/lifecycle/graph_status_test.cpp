@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "common/lifecycle/conditions.h"
 #include "graph_support.h"
 
 namespace dynamo::lifecycle::test {
@@ -194,6 +195,47 @@ TEST_CASE("a graph reports once why pods of a component do not run (quirk ctl-Q3
         "Ready=False some_resources_are_not_ready: Resources not ready: g-worker-new: " + text + '\n');
   world.keep(first);
   CHECK(world.pass().events.empty());
+}
+
+TEST_CASE("the reason of Ready tells capacity, updates and other causes apart (quirk ctl-Q49)") {
+  struct Row {
+    const char* name;
+    std::vector<const char*> failures;  // reasons of PodFailure, of one component each
+    int updated;                        // pods of the latest spec, of 2
+    const char* reason;
+  };
+  const Row rows[] = {
+      {"nothing is known", {""}, 2, "some_resources_are_not_ready"},
+      {"no node has room", {"PodUnschedulable"}, 2, "insufficient_capacity"},
+      {"the quota has no room", {"QuotaExceeded"}, 2, "insufficient_capacity"},
+      {"no room for the pods of an update", {"PodUnschedulable"}, 1, "insufficient_capacity"},
+      {"another cause as well", {"PodUnschedulable", "CrashLoop"}, 2, "some_resources_are_not_ready"},
+      {"old pods are being replaced", {""}, 1, "rolling_update_in_progress"},
+      {"the new pods of an update crash", {"CrashLoop"}, 1, "some_resources_are_not_ready"}};
+  for (const Row& row : rows) {
+    INFO(row.name);
+    World world{
+        graphText("{'Frontend':{'componentType':'frontend'},'Worker':{'componentType':'worker'}}", "new")};
+    for (std::size_t i = 0; i < 2; ++i) {
+      const bool broken = i < row.failures.size();
+      std::string text =
+          Component{.service = i == 0 ? "Frontend" : "Worker", .replicas = 2, .ready = broken ? 0 : 2}.text();
+      if (broken) {
+        const std::string count = "'updatedReplicas':";
+        text.replace(text.find(count + '2'), count.size() + 1, count + std::to_string(row.updated));
+        const std::string list = "'conditions':[";
+        if (*row.failures[i] != '\0')
+          text.insert(text.find(list) + list.size(),
+                      std::string{"{'type':'PodFailure','status':'True','message':'m','reason':'"} +
+                          row.failures[i] + "'},");
+      }
+      world.components.add(text);
+    }
+    const Outcome outcome = world.pass();
+    REQUIRE(outcome.status);
+    CHECK(json::findText(findCondition(&*outcome.status, "Ready"), "reason") == row.reason);
+    CHECK(json::findText(&*outcome.status, "state") == "pending");
+  }
 }
 
 TEST_CASE("an Event of the graph reports a component whose children are rejected") {

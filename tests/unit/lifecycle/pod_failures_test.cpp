@@ -15,6 +15,14 @@ std::string waiting(const char* reason, const char* message, const char* last = 
          reason + "','message':'" + message + "'}},'lastState':" + last + "}]}}";
 }
 
+std::string running(const char* since, int restarts) {
+  return std::string{
+             "{'status':{'phase':'Running','containerStatuses':[{'name':'main','image':'img:1','ready':false,"
+             "'state':{'running':{'startedAt':'"} +
+         since + "'}},'lastState':{'terminated':{'exitCode':1}},'restartCount':" + std::to_string(restarts) +
+         "}]}}";
+}
+
 std::string unschedulable(const char* since, const char* message) {
   return std::string{
              "{'status':{'phase':'Pending','conditions':[{'type':'PodScheduled','status':'False','reason':"
@@ -48,6 +56,7 @@ TEST_CASE("the summary of a cause does not change while the cause lasts") {
       {"killed for memory",
        waiting("CrashLoopBackOff", "", "{'terminated':{'exitCode':137,'reason':'OOMKilled'}}"),
        "CrashLoop container \"main\" keeps terminating: exceeded its memory limit"},
+      {"it ran long after a crash", running("2026-01-02T02:54:05Z", 9), ""},
       {"it ends, nobody knows how", waiting("CrashLoopBackOff", ""),
        "CrashLoop container \"main\" keeps terminating"},
       {"a secret is missing", waiting("CreateContainerConfigError", "secret hf not found"),
@@ -78,6 +87,39 @@ TEST_CASE("an unscheduled pod is a failure after half a minute") {
   CHECK(found.requeueAfter == std::chrono::milliseconds{1000});
 }
 
+TEST_CASE("a crash loop is one cause while the container runs between two crashes") {
+  const PodFailures found = podFailures(Objects{{running("2026-01-02T03:00:05Z", 2)}}.view(), kNow);
+  REQUIRE(found.causes.size() == 1);
+  CHECK(found.causes[0].text() == "container \"main\" keeps terminating: exit code 1");
+  CHECK(found.requeueAfter == std::chrono::minutes{6});
+  CHECK(podFailures(Objects{{running("2026-01-02T03:00:05Z", 1)}}.view(), kNow).causes.empty());
+}
+
+TEST_CASE("lack of capacity is named after causes that need a change") {
+  std::vector<PodFailure> causes = {{"QuotaExceeded", "q", ""},
+                                    {"PodsRefused", "r", ""},
+                                    {"CrashLoop", "c", ""},
+                                    {"PodUnschedulable", "u", ""},
+                                    {"CrashLoop", "c", "again"}};
+  sortCauses(causes);
+  CHECK(textOf(causes) == "c; r; u; q");
+}
+
+TEST_CASE("the newest error of Grove is a cause") {
+  const json::Document object = parsed(
+      "{'status':{'lastErrors':[{'code':'B','description':'pods is forbidden: exceeded quota: gpus, used: 8',"
+      "'observedAt':'2026-01-02T03:00:00Z'},{'code':'A','description':'old','observedAt':'2026-01-02T02:00:"
+      "00Z'}"
+      "]}}");
+  const std::optional<PodFailure> failure = groveFailure(&object);
+  REQUIRE(failure);
+  CHECK(failure->reason == "QuotaExceeded");
+  CHECK(failure->text() == "Grove reports an error: pods is forbidden: exceeded quota: gpus, used: 8");
+  const json::Document fine = parsed("{'status':{'lastErrors':[]}}");
+  CHECK_FALSE(groveFailure(&fine));
+  CHECK_FALSE(groveFailure(nullptr));
+}
+
 TEST_CASE("pods with the same cause are one failure, and further causes are counted") {
   Objects pods;
   for (int i = 0; i < 3; ++i) pods.add(waiting("ErrImagePull", i == 0 ? "a" : "b"));
@@ -96,14 +138,23 @@ TEST_CASE("failures of init containers are reported") {
 }
 
 TEST_CASE("a Deployment reports pods that quota or admission rejects") {
-  const json::Document refused = parsed(
-      "{'status':{'conditions':[{'type':'ReplicaFailure','status':'True','reason':'FailedCreate','message':'"
-      "pods x "
-      "is forbidden: exceeded quota'}]}}");
+  struct Row {
+    const char* message;
+    const char* reason;
+  };
+  for (const auto& [message, reason] :
+       {Row{"pods x is forbidden: exceeded quota: gpus, used: 8", "QuotaExceeded"},
+        Row{"pods x is forbidden: violates PodSecurity", "PodsRefused"}}) {
+    const json::Document refused = parsed(
+        std::string{
+            "{'status':{'conditions':[{'type':'ReplicaFailure','status':'True','reason':'FailedCreate',"
+            "'message':'"} +
+        message + "'}]}}");
+    REQUIRE(replicaFailure(&refused));
+    CHECK(replicaFailure(&refused)->reason == reason);
+    CHECK(replicaFailure(&refused)->text() == std::string{"pods cannot be created: "} + message);
+  }
   const json::Document fine = parsed("{'status':{}}");
-  REQUIRE(replicaFailure(&refused));
-  CHECK(replicaFailure(&refused)->reason == "PodsRefused");
-  CHECK(replicaFailure(&refused)->text() == "pods cannot be created: pods x is forbidden: exceeded quota");
   CHECK_FALSE(replicaFailure(&fine));
   CHECK_FALSE(replicaFailure(nullptr));
 }
