@@ -12,7 +12,9 @@ GraphPlan planGraph(const GraphView& view, Time now, json::Allocator& allocator)
   const std::vector<ServiceState> services = serviceStates(view);
   plan.restart = restartStep(view, services, workersRoll);
   RestartAnnotations present;
-  for (const ServiceState& service : services) present.emplace(service.name, restartOf(view, service));
+  for (const ServiceState& service : services) {
+    if (service.child != nullptr) present.emplace(service.name, restartOf(view, service));
+  }
   plan.inputs.restartAnnotations = restartAnnotations(view.graph, plan.restart, workersRoll, present);
   plan.inputs.workerReplicas = plan.rollingUpdate.newReplicas;
   plan.inputs.workerHash = view.workerHash;

@@ -28,6 +28,10 @@ Names sortedServiceNames(const Value& graph) {
   return names;
 }
 
+bool contains(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 bool isFinal(std::string_view phase) {
   return phase == phase::kCompleted || phase == phase::kFailed || phase == phase::kSuperseded;
 }
@@ -50,16 +54,33 @@ class Restart {
   Restart(const GraphView& view, std::span<const ServiceState> services, std::string_view id)
       : view_(view), services_(services), id_(id) {}
 
-  RestartStep parallel(Names running) const {
-    std::erase_if(running, [&](const std::string& name) { return isDone(name); });
-    return step(std::move(running));
+  /// `running`: the services in progress; empty: the restart begins. The strategy may have been sequential so
+  /// far, so services that have not started yet start too.
+  RestartStep parallel(const Names& all, const Names& running) const {
+    Names names;
+    for (const std::string& name : all) {
+      if (!isDone(name) && (running.empty() || contains(running, name) || !hasStarted(name)))
+        names.push_back(name);
+    }
+    return step(std::move(names));
   }
 
-  /// Continues at `current`; empty: starts at the beginning of `order`.
-  RestartStep sequential(const Names& order, std::string_view current) const {
-    auto at = current.empty() ? order.begin() : std::find(order.begin(), order.end(), current);
-    while (at != order.end() && isDone(*at)) ++at;
-    return step(at == order.end() ? Names{} : Names{*at});
+  /// The next service starts when those in progress are done; there are several if the strategy was parallel
+  /// so far. The order may have been edited, so the next service may precede the one that is done. A service
+  /// that has restarted does not become part of the restart again when it is not ready for a moment.
+  RestartStep sequential(const Names& order, const Names& running) const {
+    Names open;
+    std::ptrdiff_t reached = -1;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (!contains(running, order[i])) continue;
+      reached = static_cast<std::ptrdiff_t>(i);
+      if (!isDone(order[i])) open.push_back(order[i]);
+    }
+    for (std::size_t i = 0; open.empty() && i < order.size(); ++i) {
+      const bool restarted = static_cast<std::ptrdiff_t>(i) < reached && hasStarted(order[i]);
+      if (!restarted && !isDone(order[i])) open.push_back(order[i]);
+    }
+    return step(std::move(open));
   }
 
  private:
@@ -71,11 +92,22 @@ class Restart {
   /// A service is done when its child carries the id and is ready. A service that the graph no longer has
   /// counts as done.
   bool isDone(std::string_view name) const {
+    const ServiceState* service = find(name);
+    if (service == nullptr) return true;
+    if (view_.grove && !podCliqueSetReadiness(view_.podCliqueSet).ready) return false;
+    return service->readiness.ready && restartOf(view_, *service) == id_;
+  }
+
+  /// Whether the child of the service carries the id.
+  bool hasStarted(std::string_view name) const {
+    const ServiceState* service = find(name);
+    return service != nullptr && restartOf(view_, *service) == id_;
+  }
+
+  const ServiceState* find(std::string_view name) const {
     const auto found =
         std::find_if(services_.begin(), services_.end(), [&](const auto& s) { return s.name == name; });
-    if (found == services_.end()) return true;
-    if (view_.grove && !podCliqueSetReadiness(view_.podCliqueSet).ready) return false;
-    return found->readiness.ready && restartOf(view_, *found) == id_;
+    return found == services_.end() ? nullptr : &*found;
   }
 
   const GraphView& view_;
@@ -83,14 +115,13 @@ class Restart {
   std::string id_;
 };
 
-/// The services of a sequential restart that have restarted or restart now.
+/// The services of a sequential restart that have restarted or restart now, if nobody has edited the order.
 Names startedServices(Names order, const RestartStep& step) {
   std::size_t count = 1;
   if (step.phase != phase::kPending && !step.inProgress.empty()) {
     count = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
-      const auto& running = step.inProgress;
-      if (std::find(running.begin(), running.end(), order[i]) != running.end()) count = i + 1;
+      if (contains(step.inProgress, order[i])) count = i + 1;
     }
   }
   order.resize(std::min(count, order.size()));
@@ -121,9 +152,10 @@ RestartStep restartStep(const GraphView& view, std::span<const ServiceState> ser
   const Value* strategy = json::findObject(request, "strategy");
   const Names& running = stored.inProgress;
   const bool begins = id != stored.observedId || running.empty();
-  if (json::findText(strategy, "type") == "Parallel") return restart.parallel(begins ? all : running);
+  const Names none;
+  if (json::findText(strategy, "type") == "Parallel") return restart.parallel(all, begins ? none : running);
   const Names order = textsOf(json::find(strategy, "order"));
-  return restart.sequential(order.empty() ? all : order, begins ? std::string_view{} : running.front());
+  return restart.sequential(order.empty() ? all : order, begins ? none : running);
 }
 
 RestartAnnotations restartAnnotations(const Value& graph, const RestartStep& step, bool workersRoll,
@@ -149,6 +181,12 @@ RestartAnnotations restartAnnotations(const Value& graph, const RestartStep& ste
   if (!completed && json::findText(strategy, "type") != "Parallel") {
     const Names order = textsOf(json::find(strategy, "order"));
     restarted = startedServices(order.empty() ? all : order, current);
+    // A service that precedes the current one only since the order was edited restarts later.
+    std::erase_if(restarted, [&](const std::string& name) {
+      const auto found = present.find(name);
+      return !current.inProgress.empty() && !contains(current.inProgress, name) && found != present.end() &&
+             found->second != id;
+    });
   }
   for (const std::string& service : restarted) result[service] = id;
   return result;

@@ -1,6 +1,6 @@
 #pragma once
 // The restart of a graph: which services restart next, which annotation their children carry, and when the
-// restart is complete (quirks ctl-Q19, ctl-Q41).
+// restart is complete (quirks ctl-Q19, ctl-Q41, ctl-Q50).
 
 #include <map>
 #include <span>

@@ -85,6 +85,17 @@ TEST_CASE("a service that is not restarted yet keeps the annotation of its child
   CHECK(reached.at("b") == "1");
 }
 
+TEST_CASE("services that precede the current one since the order was edited restart later") {
+  const auto graph = parsed(
+      R"({"spec":{"services":{"a":{},"b":{},"c":{}},"restart":{"id":"2","strategy":{"order":["c","b","a"]}}}})");
+  const RestartStep step{"2", "Restarting", {"b"}, {}};
+  const RestartAnnotations reached =
+      restartAnnotations(graph, step, false, {{"a", "2"}, {"b", "1"}, {"c", "1"}});
+  CHECK(reached == RestartAnnotations{{"a", "2"}, {"b", "2"}, {"c", "1"}});
+  // A child that was lost and is created again need not restart later.
+  CHECK(restartAnnotations(graph, step, false, {{"a", "2"}, {"b", "1"}}).at("c") == "2");
+}
+
 TEST_CASE("a running restart whose order lacks the current service sets no annotation") {
   const auto graph = parsed(
       R"({"metadata":{"name":"g"},"spec":{"restart":{"id":"r","strategy":{"type":"Sequential","order":["a","b"]}},

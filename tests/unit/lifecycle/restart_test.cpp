@@ -1,4 +1,4 @@
-// The steps of a restart (quirks ctl-Q19, ctl-Q41).
+// The steps of a restart (quirks ctl-Q19, ctl-Q41, ctl-Q50).
 #include "common/lifecycle/restart.h"
 
 #include <catch2/catch.hpp>
@@ -108,6 +108,30 @@ TEST_CASE("the next step of a restart follows from its services") {
        {"A:r1", "B:r1", "C:r1"},
        false,
        "r1 Completed"},
+      {"the strategy becomes parallel: services that have not started yet start",
+       parallel.c_str(),
+       "{'observedID':'r1','phase':'Restarting','inProgress':['B']}",
+       {"A:r1!", "B:r1!", "C"},
+       false,
+       "r1 Restarting B C"},
+      {"the strategy becomes sequential: what has started goes on",
+       ordered.c_str(),
+       "{'observedID':'r1','phase':'Restarting','inProgress':['A','B','C']}",
+       {"A:r1", "B:r1!", "C:r1!"},
+       false,
+       "r1 Restarting C B"},
+      {"the order is edited: services before the current one follow",
+       ordered.c_str(),
+       "{'observedID':'r1','phase':'Restarting','inProgress':['A']}",
+       {"A:r1", "B", "C"},
+       false,
+       "r1 Restarting C"},
+      {"a restarted service that is not ready for a moment does not restart again",
+       ordered.c_str(),
+       "{'observedID':'r1','phase':'Restarting','inProgress':['A']}",
+       {"A:r1", "B", "C:r1!"},
+       false,
+       "r1 Restarting B"},
       {"completed stays",
        "{'id':'r1'}",
        "{'observedID':'r1','phase':'Completed'}",
