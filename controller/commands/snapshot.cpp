@@ -152,13 +152,14 @@ Task<void> Snapshot::loadPart(Part& part, std::shared_ptr<Loading> loading) {
   loading->ended.notify();
 }
 
-Task<std::optional<std::string>> Snapshot::load() {
+Task<std::optional<std::string>> Snapshot::load(runtime::Deadline end) {
   const auto loading = std::make_shared<Loading>(loop_);
   loading->left = parts_.size();
   for (Part& part : parts_) loop_.spawn(loadPart(part, loading));
   while (loading->left > 0) {
     if (loop_.stopping()) co_return "interrupted";
-    co_await loading->ended.wait();
+    if (std::chrono::steady_clock::now() >= end) co_return "the cluster has not answered within the timeout";
+    co_await loading->ended.wait(end);
   }
   co_return loading->error;
 }

@@ -49,8 +49,8 @@ class Snapshot {
            std::vector<Selection> selections);
 
   /// Lists all objects. Resources that the cluster does not serve have no objects. If the user may not list a
-  /// resource, a note is added. Any other failure is returned as one line.
-  runtime::Task<std::optional<std::string>> load();
+  /// resource, a note is added. Any other failure is returned as one line, also the end of the time.
+  runtime::Task<std::optional<std::string>> load(runtime::Deadline end = runtime::kNoDeadline);
 
   /// Starts the watches, which run until the loop stops. Must be called after load(). `changed` is called
   /// after each change.

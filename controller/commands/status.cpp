@@ -54,6 +54,7 @@ lifecycle::Time now() {
 struct Picture {
   std::string text;
   std::string content;  ///< the text without ages
+  std::string notes;    ///< for the standard error, next to JSON
   bool found = false;
   bool ready = false;
 };
@@ -76,6 +77,7 @@ class StatusCommand {
     }
     const Picture picture = draw();
     status = picture.ready ? kReady : kNotReady;
+    std::cerr << picture.notes;
     if (picture.found) {
       std::cout << picture.text;
     } else {
@@ -85,7 +87,7 @@ class StatusCommand {
   }
 
   Task<void> watch(int& status, std::optional<Deadline> end) {
-    if (const auto error = co_await snapshot_.load()) {
+    if (const auto error = co_await snapshot_.load(end.value_or(runtime::kNoDeadline))) {
       if (!loop_.stopping()) status = fail(*error);
       loop_.stop();
       co_return;
@@ -116,8 +118,11 @@ class StatusCommand {
  private:
   Picture draw() const {
     Picture picture = options_.name.empty() ? drawList() : drawTree();
-    if (options_.output == "json") return picture;
     for (const std::string& note : snapshot_.notes()) {
+      if (options_.output == "json") {
+        picture.notes += note + '\n';
+        continue;
+      }
       const std::string line = style_.paint(view::Color::Yellow, note) + '\n';
       picture.text += line;
       picture.content += line;
@@ -196,7 +201,11 @@ class StatusCommand {
 
   /// A terminal shows only the newest output. Otherwise the output is appended if anything except ages has
   /// changed.
-  void show(const Picture& picture, std::string& shown) const {
+  void show(const Picture& picture, std::string& shown) {
+    if (picture.notes != shownNotes_) {
+      std::cerr << picture.notes << std::flush;
+      shownNotes_ = picture.notes;
+    }
     if (isTerminal() && options_.output != "json") {
       redraw(picture.text);
       return;
@@ -221,6 +230,7 @@ class StatusCommand {
   model::ComponentDefaults defaults_;
   runtime::Notification changed_;
   bool dirty_ = false;
+  std::string shownNotes_;
 };
 
 /// Stops the loop at the first signal.

@@ -12,9 +12,11 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -240,6 +242,9 @@ class Status(Cluster):
         self.assertEqual(ran.returncode, 1, ran.stderr)
         self.assertIn("DynamoComponentDeployment llama-frontend", ran.stdout)
         self.assertIn("cannot list deployments.apps: ", ran.stdout)
+        ran = self.run_command("status", "llama", "-n", "demo", "-o", "json", kubeconfig=user)
+        self.assertEqual(json.loads(ran.stdout)["ready"], False)
+        self.assertIn("cannot list deployments.apps: ", ran.stderr)
         ran = self.run_command("status", "llama", "-n", "default", kubeconfig=user)
         self.assertEqual(ran.returncode, 2)
         self.assertIn("cannot list dynamographdeployments.nvidia.com", ran.stderr)
@@ -288,6 +293,20 @@ class Status(Cluster):
         out, errors = process.communicate(timeout=30)
         self.assertEqual((process.returncode, errors), (1, ""))
         self.assertEqual(out.count("DynamoGraphDeployment demo/llama"), 1, "the same picture is printed once")
+
+    def test_a_watch_ends_at_its_timeout_if_the_api_server_does_not_answer(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            cluster = {"server": f"https://127.0.0.1:{silent.getsockname()[1]}"}
+            config = {
+                "clusters": [{"name": "c", "cluster": cluster}], "users": [{"name": "u", "user": {"token": "t"}}],
+                "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}], "current-context": "x"}
+            file = self.facts_file.parent / "silent.kubeconfig"
+            file.write_text(json.dumps(config))
+            began = time.monotonic()
+            ran = self.run_command("status", "llama", "-n", "demo", "-w", "--timeout", "1s", kubeconfig=file)
+        self.assertEqual((ran.returncode, ran.stdout), (2, ""))
+        self.assertIn("the cluster has not answered within the timeout", ran.stderr)
+        self.assertLess(time.monotonic() - began, 5)
 
     def test_ctrl_c_ends_a_watch(self):
         self.make()
