@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Why a graph is not ready: the reason of its condition Ready, and the Events. Run: python3 tests/cluster/test_controller_causes.py
+
+A quota, a cluster without room, an image that cannot be pulled, and an update that waits for its pods (ctl-Q36, ctl-Q49).
+Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
+
+import copy
+import sys
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from operator_plane import OperatorPlane, is_ready  # noqa: E402
+
+NAMESPACE = "causes"
+
+plane = None
+
+
+def setUpModule():
+    global plane
+    plane = OperatorPlane(nodes=1, gpus=8, kwok_config=HERE / "pods.kwok.yaml")
+    unittest.addModuleCleanup(plane.close)
+    plane.cluster.create_namespace(NAMESPACE)
+    controller = plane.controller()
+    controller.start()
+    controller.wait_until_ready()
+
+
+def graph(name, **pod):
+    """A graph with one frontend; `pod`: fields of its extraPodSpec."""
+    frontend = {"componentType": "frontend", "extraPodSpec": {"mainContainer": {"image": "runtime:1"}, **pod}}
+    return {
+        "apiVersion": "nvidia.com/v1alpha1",
+        "kind": "DynamoGraphDeployment",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {"services": {"Frontend": frontend}},
+    }
+
+
+def ready_condition(name):
+    status = plane.get("DynamoGraphDeployment", NAMESPACE, name).get("status", {})
+    return next((one for one in status.get("conditions", []) if one["type"] == "Ready"), {})
+
+
+def wait_for(name, reason, text, timeout=60):
+    """Waits for a reason and a part of the message."""
+
+    def found():
+        condition = ready_condition(name)
+        return condition.get("reason") == reason and text in condition["message"]
+
+    try:
+        plane.cluster.wait(found, timeout, f"{name}: {reason}")
+    except Exception as error:
+        raise AssertionError(f"{name} has {ready_condition(name)}") from error
+
+
+def wait_until_ready(name):
+    plane.cluster.wait(lambda: is_ready(plane.get("DynamoGraphDeployment", NAMESPACE, name)), 60, f"{name} is ready")
+
+
+def reasons_of_warnings(name):
+    """The reasons of warnings, by the kind of the object."""
+    events = plane.cluster.api("GET", f"/api/v1/namespaces/{NAMESPACE}/events")["items"]
+    return {
+        (one["involvedObject"]["kind"], one["reason"])
+        for one in events
+        if one["type"] == "Warning" and one["involvedObject"]["name"].startswith(name)
+        and one["involvedObject"]["kind"].startswith("Dynamo")
+    }
+
+
+class Causes(unittest.TestCase):
+    def apply(self, manifest):
+        name = manifest["metadata"]["name"]
+        plane.apply(manifest)
+        self.addCleanup(plane.delete, "DynamoGraphDeployment", NAMESPACE, name)
+        return name
+
+    def assert_warns(self, name, reason):
+        wanted = {("DynamoGraphDeployment", reason), ("DynamoComponentDeployment", reason)}
+        plane.cluster.wait(lambda: wanted <= reasons_of_warnings(name), 30, f"Events {reason}")
+        self.assertEqual(reasons_of_warnings(name), wanted)
+
+    def test_a_quota(self):
+        quotas = f"/api/v1/namespaces/{NAMESPACE}/resourcequotas"
+        plane.cluster.api("POST", quotas, {"metadata": {"name": "pods"}, "spec": {"hard": {"pods": "0"}}})
+        plane.cluster.wait(lambda: "hard" in plane.cluster.api("GET", quotas + "/pods").get("status", {}), 30, "the quota")
+        try:
+            name = self.apply(graph("quota"))
+            wait_for(name, "insufficient_capacity", "exceeded quota: pods")
+            self.assert_warns(name, "QuotaExceeded")
+        finally:
+            plane.cluster.api("DELETE", quotas + "/pods")
+        wait_until_ready(name)
+
+    def test_no_node_has_room(self):
+        manifest = graph("room")
+        manifest["spec"]["services"]["Frontend"]["resources"] = {"limits": {"gpu": "100"}}
+        name = self.apply(manifest)
+        wait_for(name, "some_resources_are_not_ready", "0 of 1 replicas available")
+        wait_for(name, "insufficient_capacity", "Insufficient nvidia.com/gpu")
+        self.assert_warns(name, "PodUnschedulable")
+        smaller = copy.deepcopy(manifest)
+        smaller["spec"]["services"]["Frontend"]["resources"]["limits"]["gpu"] = "1"
+        plane.apply(smaller)
+        wait_until_ready(name)
+
+    def test_an_image_that_cannot_be_pulled(self):
+        name = self.apply(graph("image", mainContainer={"image": "runtime:missing"}))
+        wait_for(name, "some_resources_are_not_ready", 'cannot pull image "runtime:missing"')
+        self.assert_warns(name, "ImagePullFailed")
+
+    def test_an_update_that_waits_for_its_pods(self):
+        name = self.apply(graph("update"))
+        wait_until_ready(name)
+        plane.apply(graph("update", schedulingGates=[{"name": "example.com/later"}]))
+        wait_for(name, "rolling_update_in_progress", "2 replicas, 1 desired")
+        self.assertEqual(ready_condition(name)["status"], "False")
+        plane.apply(graph("update"))
+        wait_until_ready(name)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
