@@ -1,5 +1,6 @@
 """The overlays of deploy/kustomize: each builds, makes only the documented changes, and is accepted by the API server."""
 
+import copy
 import pathlib
 import sys
 import unittest
@@ -123,6 +124,45 @@ class Sharded(unittest.TestCase):
         items = [self.overlay[key] for key in self.overlay if key not in self.base]
         text = yaml.safe_dump_all(items)
         plane.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", "-", input=text)
+
+
+class CertManager(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.base, cls.overlay = built("base"), built("overlays/cert-manager")
+
+    def test_only_the_mode_and_annotations_change(self):
+        config = ("ConfigMap", "dynamo-operator-config")
+        texts = [each[config]["data"]["config.yaml"] for each in (self.base, self.overlay)]
+        self.assertEqual(texts[0].replace("certProvisionMode: auto", "certProvisionMode: manual"), texts[1])
+        annotated = {
+            ("MutatingWebhookConfiguration", "dynamo-operator-mutating"),
+            ("ValidatingWebhookConfiguration", "dynamo-operator-validating"),
+            ("CustomResourceDefinition", "dynamographdeploymentrequests.nvidia.com"),
+        }
+        self.assertEqual({key for key in self.base if self.base[key] != self.overlay[key]}, {config, *annotated})
+        for key in annotated:
+            made = copy.deepcopy(self.overlay[key])
+            source = made["metadata"]["annotations"].pop("cert-manager.io/inject-ca-from")
+            self.assertEqual(source, "dynamo-system/dynamo-operator-serving-cert")
+            before = self.base[key]["metadata"]
+            self.assertEqual(made["metadata"], {**before, "annotations": before.get("annotations", {})})
+
+    def test_the_certificate_is_the_one_that_the_webhook_serves(self):
+        serving = self.overlay["Certificate", "dynamo-operator-serving-cert"]["spec"]
+        pod = self.base["Deployment", "dynamo-operator-webhook"]["spec"]["template"]["spec"]
+        self.assertIn(serving["secretName"], [one["secret"]["secretName"] for one in pod["volumes"] if "secret" in one])
+        hooks = self.base["ValidatingWebhookConfiguration", "dynamo-operator-validating"]["webhooks"]
+        service = hooks[0]["clientConfig"]["service"]
+        self.assertIn(f"{service['name']}.{service['namespace']}.svc", serving["dnsNames"])
+        issuer = self.overlay["Issuer", serving["issuerRef"]["name"]]["spec"]
+        root = self.overlay["Certificate", "dynamo-operator-root-ca"]["spec"]
+        self.assertEqual((issuer["ca"]["secretName"], root["isCA"]), (root["secretName"], True))
+
+    def test_the_api_server_accepts_it(self):
+        changed = [each for key, each in self.overlay.items() if key in self.base and each != self.base[key]]
+        text = yaml.safe_dump_all(changed)
+        plane.kubectl("apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-", input=text)
 
 
 class NoWildcard(unittest.TestCase):
