@@ -18,15 +18,17 @@ enum class Policy : std::uint8_t {
 
 /// Children are created stage by stage.
 enum class Stage : std::uint8_t {
-  Access,     ///< ServiceAccounts and Roles; pods need them to start
-  Bindings,   ///< RoleBindings; RBAC refuses them before their Role exists, except to administrators
-  Storage,    ///< claims and ConfigMaps; pods mount them
-  Records,    ///< nvidia.com objects that do not create pods
-  Services,   ///< pods use them for discovery at startup; routes refer to them
-  Groups,     ///< PodGroups; the scheduler needs them for pods of a LeaderWorkerSet
-  Workloads,  ///< objects that create pods
-  Routes,     ///< Ingress, VirtualService, InferencePool; they refer to Services
-  Scaling     ///< HorizontalPodAutoscalers; they read metrics of pods
+  Access,    ///< ServiceAccounts and Roles; pods need them to start
+  Storage,   ///< claims and ConfigMaps; pods mount them
+  Records,   ///< nvidia.com objects that do not create pods
+  Services,  ///< pods use them for discovery at startup; routes refer to them
+  Groups,    ///< PodGroups; the scheduler needs them for pods of a LeaderWorkerSet
+  /// Objects that create pods, and RoleBindings. RBAC refuses a binding before its Role exists, except to
+  /// administrators. And it takes the API server about 100 ms to admit one: it lists bindings from its cache
+  /// and waits until etcd confirms that the cache is current. Pods need longer to start.
+  Workloads,
+  Routes,  ///< Ingress, VirtualService, InferencePool; they refer to Services
+  Scaling  ///< HorizontalPodAutoscalers; they read metrics of pods
 };
 
 struct RenderedKind {

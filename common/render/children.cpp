@@ -22,7 +22,7 @@ constexpr std::array<Row, 18> kRows = {{
     // Shared: pods of an earlier configuration, other graphs and other subjects may use them.
     {"", "ServiceAccount", {Policy::Shared, Stage::Access}},
     {kRbac, "Role", {Policy::Shared, Stage::Access}},
-    {kRbac, "RoleBinding", {Policy::Shared, Stage::Bindings}},
+    {kRbac, "RoleBinding", {Policy::Shared, Stage::Workloads}},
     {"", "ConfigMap", {Policy::Applied, Stage::Storage}},
     {"", "PersistentVolumeClaim", {Policy::CreatedOnce, Stage::Storage}},
     {api::kGroup, api::kDynamoCheckpoint, {Policy::CreatedOnce, Stage::Records}},

@@ -246,8 +246,8 @@ TEST_CASE("children are written stage by stage") {
         co_await applier.apply(deployment("{}"), service("s", 80), claim("data"), binding("r"));
     CHECK(failed.empty());
   });
-  CHECK(api.lines() == lines({"PATCH " + kBindingPath, "POST /api/v1/namespaces/n/persistentvolumeclaims",
-                              "PATCH " + kServicePath, "PATCH " + kPath}));
+  CHECK(api.lines() == lines({"POST /api/v1/namespaces/n/persistentvolumeclaims", "PATCH " + kServicePath,
+                              "PATCH " + kPath, "PATCH " + kBindingPath}));
 }
 
 TEST_CASE("a child of an unknown kind is a failure") {

@@ -160,15 +160,15 @@ TEST_CASE("children are created in the order of their dependencies") {
   const std::string access =
       "ServiceAccount planner-serviceaccount\nServiceAccount epp-serviceaccount\n"
       "ServiceAccount g-k8s-service-discovery\nRole g-k8s-service-discovery-role\n"
-      "RoleBinding planner-serviceaccount-binding\nRoleBinding epp-serviceaccount-binding\n"
-      "RoleBinding g-k8s-service-discovery-binding\n"
       "PersistentVolumeClaim c\nConfigMap g-epp-config\n";
   const std::string got = order(grove);
   CHECK(got.starts_with(access + "DynamoCheckpoint "));
   CHECK(
       got.ends_with("DynamoGraphDeploymentScalingAdapter g-work\n"
                     "Service dynamo-model-62c66a7a\nService g-epp\nService g-front\nService g-plan\n"
-                    "Service g-work\nPodCliqueSet g\nInferencePool g-pool\nIngress g-front\n"
+                    "Service g-work\nRoleBinding planner-serviceaccount-binding\nRoleBinding "
+                    "epp-serviceaccount-binding\nRoleBinding g-k8s-service-discovery-binding\nPodCliqueSet "
+                    "g\nInferencePool g-pool\nIngress g-front\n"
                     "VirtualService g-front\n"));
   const json::Document component = parsed(
       R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoComponentDeployment","metadata":{"name":"w",)"
@@ -179,8 +179,8 @@ TEST_CASE("children are created in the order of their dependencies") {
   CHECK(errorsOf(sets).empty());
   CHECK(order(sets) ==
         "ServiceAccount w-k8s-service-discovery\nRole w-k8s-service-discovery-role\n"
-        "RoleBinding w-k8s-service-discovery-binding\nService w\nService dynamo-model-62c66a7a\n"
-        "PodGroup w-0\nPodGroup w-1\nLeaderWorkerSet w-0\nLeaderWorkerSet w-1\nIngress w\n");
+        "Service w\nService dynamo-model-62c66a7a\nPodGroup w-0\nPodGroup w-1\n"
+        "RoleBinding w-k8s-service-discovery-binding\nLeaderWorkerSet w-0\nLeaderWorkerSet w-1\nIngress w\n");
 }
 
 TEST_CASE("children to create have owners with the uids of stored objects") {
@@ -220,7 +220,7 @@ TEST_CASE("component deployments that are not stored yet have no children in a c
   online.online = true;
   const Children children = renderAll(graphOfAll(), online, {});
   CHECK(std::none_of(children.items.begin(), children.items.end(), [](const Child& child) {
-    return child.stage == Stage::Workloads && child.key.kind != api::kDynamoComponentDeployment;
+    return child.key.kind == "Deployment" || child.key.kind == "LeaderWorkerSet";
   }));
   CHECK(errorsOf(children).find("spec.services[Front]: Required value: the owner must have a uid") !=
         std::string::npos);
