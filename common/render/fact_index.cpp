@@ -126,6 +126,14 @@ void Facts::removeCheckpoint(std::string_view namespaceName, std::string_view na
   if (named->second.empty()) checkpoints_.erase(named);
 }
 
+std::optional<bool> Facts::queue(std::string_view name) const {
+  return queuesKnown_ ? std::optional{queues_.contains(name)} : std::nullopt;
+}
+
+void Facts::removeQueue(std::string_view name) {
+  if (const auto found = queues_.find(name); found != queues_.end()) queues_.erase(found);
+}
+
 FactKeys changed(const Facts& before, const Facts& after) {
   FactKeys keys;
   for (std::size_t i = 0; i < kApiNames.size(); ++i) {
@@ -141,6 +149,9 @@ FactKeys changed(const Facts& before, const Facts& after) {
     for (const auto& [namespaceName, names] : facts->accounts_) {
       if (before.componentAccount(namespaceName) != after.componentAccount(namespaceName))
         keys.insert({FactKind::ComponentAccount, namespaceName, ""});
+    }
+    for (const std::string& name : facts->queues_) {
+      if (before.queue(name) != after.queue(name)) keys.insert({FactKind::Queue, "", name});
     }
     collect(facts->checkpoints_, FactKind::CheckpointByName, keys,
             [&](const auto& namespaceName, const auto& name) {
@@ -186,6 +197,11 @@ const CheckpointFact* FactsView::checkpointWithHash(std::string_view namespaceNa
                                                     std::string_view hash) const {
   record(FactKind::CheckpointByHash, namespaceName, hash);
   return facts_->checkpointWithHash(namespaceName, hash);
+}
+
+std::optional<bool> FactsView::queue(std::string_view name) const {
+  record(FactKind::Queue, "", name);
+  return facts_->queue(name);
 }
 
 }  // namespace dynamo::render

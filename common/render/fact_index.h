@@ -56,6 +56,7 @@ enum class FactKind : std::uint8_t {
   ComponentAccount,  ///< no name
   CheckpointByName,  ///< name: the DynamoCheckpoint
   CheckpointByHash,  ///< name: the value of its hash label
+  Queue,             ///< name: the queue of the KAI scheduler
 };
 
 struct FactKey {
@@ -107,6 +108,12 @@ class Facts {
   void setCheckpoint(const CheckpointFact& fact);
   void removeCheckpoint(std::string_view namespaceName, std::string_view name);
 
+  /// Whether a queue of the KAI scheduler exists; nullopt if the queues are unknown.
+  std::optional<bool> queue(std::string_view name) const;
+  void setQueuesKnown() { queuesKnown_ = true; }
+  void addQueue(std::string_view name) { queues_.emplace(name); }
+  void removeQueue(std::string_view name);
+
   /// The keys of the facts that differ.
   friend FactKeys changed(const Facts& before, const Facts& after);
 
@@ -125,6 +132,8 @@ class Facts {
   std::optional<HardwareFact> hardware_;
   ByNamespace<CheckpointFact> checkpoints_;
   ByNamespace<Names> checkpointHashes_;  ///< label -> names
+  bool queuesKnown_ = false;
+  Names queues_;
 };
 
 FactKeys changed(const Facts& before, const Facts& after);
@@ -144,6 +153,7 @@ class FactsView {
   const std::optional<HardwareFact>& hardware() const { return facts_->hardware(); }
   const CheckpointFact* checkpointNamed(std::string_view namespaceName, std::string_view name) const;
   const CheckpointFact* checkpointWithHash(std::string_view namespaceName, std::string_view hash) const;
+  std::optional<bool> queue(std::string_view name) const;
 
  private:
   void record(FactKind kind, std::string_view namespaceName, std::string_view name) const;

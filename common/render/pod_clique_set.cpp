@@ -104,15 +104,27 @@ class Cliques {
     const std::string_view scheduler = json::findText(&podSpec, "schedulerName");
     if ((!scheduler.empty() && scheduler != "kai-scheduler") || !kaiEnabled(context_)) return;
     make_.set(podSpec, "schedulerName", "kai-scheduler");
-    make_.set(labels, api::label::kKaiQueue, model::kaiQueue(annotationsOf(graph_)));
+    const std::string_view queue = model::kaiQueue(annotationsOf(graph_));
+    make_.set(labels, api::label::kKaiQueue, queue);
+    reportMissingQueue(queue);
     if (!pod.origins) return;
     pod.origins->byOperator(field::Path{"spec.schedulerName"});
     pod.origins->byOperator(field::Path{"metadata.labels"}.key(api::label::kKaiQueue));
   }
 
+  /// Pods of a queue that does not exist are never scheduled (decision dec-7).
+  void reportMissingQueue(std::string_view queue) {
+    if (!context_.online || queueReported_ || context_.facts.queue(queue).value_or(true)) return;
+    queueReported_ = true;
+    children_.errors.push_back(
+        {field::ErrorType::NotFound, field::Path{"metadata.annotations"}.key(api::annotation::kKaiQueue),
+         field::showValue(queue), "the queue of the KAI scheduler does not exist", "render.kai-queue"});
+  }
+
   const Value& graph_;
   const Context& context_;
   Children& children_;
+  bool queueReported_ = false;
   json::Maker make_;
   Value cliques_;
   Value groups_;

@@ -7,7 +7,7 @@ namespace {
 
 using field::Severity;
 
-constexpr std::array<field::Rule, 15> kRules = {{
+constexpr std::array<field::Rule, 16> kRules = {{
     {"render.autoscaling", Severity::Error, "enabled autoscaling has maxReplicas"},
     {"render.checkpoint", Severity::Error,
      "the operator configuration enables checkpointing if a component uses it"},
@@ -15,6 +15,8 @@ constexpr std::array<field::Rule, 15> kRules = {{
     {"render.deployment-config", Severity::Error, "DYN_DEPLOYMENT_CONFIG has valid types and quantities"},
     {"render.epp-config", Severity::Error, "an endpoint picker has a configuration"},
     {"render.framework", Severity::Error, "the command and backendFramework agree on one engine"},
+    {"render.kai-queue", Severity::Error,
+     "the queue of the KAI scheduler exists; only a controller checks it"},
     {"render.lws-command", Severity::Error, "a component in a LeaderWorkerSet has a command and arguments"},
     {"render.lws-replicas", Severity::Error, "replicas that are LeaderWorkerSets do not exceed the limit"},
     {"render.mount-name", Severity::Error, "a volume mount names a claim"},

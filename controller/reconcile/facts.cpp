@@ -4,6 +4,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "common/json/parse.h"
 #include "common/k8s/object_key.h"
@@ -91,6 +92,30 @@ kube::Sink ClusterFacts::pullSecretSink() {
 kube::Sink ClusterFacts::componentAccountSink() {
   return sinkOf([this](const Value& account) { setAccount(nameOf(account), true); },
                 [this](const Name& name) { setAccount(name, false); }, [this] { return accounts_; });
+}
+
+kube::Sink ClusterFacts::queueSink() {
+  kube::Sink sink = sinkOf([this](const Value& queue) { setQueue(nameOf(queue), true); },
+                           [this](const Name& name) { setQueue(name, false); }, [this] { return queues_; });
+  sink.listEnds = [this, listEnds = std::move(sink.listEnds),
+                   known = false](std::string_view version) mutable {
+    listEnds(version);
+    if (std::exchange(known, true)) return;
+    facts_.setQueuesKnown();
+    // Graphs may have looked up queues that turn out to be missing.
+    tell({{FactKind::Api, "", std::string{render::nameOf(Api::KaiScheduler)}}});
+  };
+  return sink;
+}
+
+void ClusterFacts::setQueue(const Name& name, bool present) {
+  if (present ? !queues_.insert(name).second : queues_.erase(name) == 0) return;
+  if (present) {
+    facts_.addQueue(name.second);
+  } else {
+    facts_.removeQueue(name.second);
+  }
+  tell({{FactKind::Queue, "", name.second}});
 }
 
 void ClusterFacts::setSecret(const Name& name, std::set<std::string> registries) {

@@ -32,6 +32,8 @@ class ClusterFacts {
   kube::Sink pullSecretSink();
   /// Returns a sink for ServiceAccounts with the label nvidia.com/dynamo-component-pod.
   kube::Sink componentAccountSink();
+  /// Returns a sink for the queues of the KAI scheduler.
+  kube::Sink queueSink();
   /// Updates the facts after a change of a DynamoCheckpoint.
   void checkpointChanged(const kube::Change& change);
   /// Updates the facts after a discovery.
@@ -45,11 +47,13 @@ class ClusterFacts {
 
   void setSecret(const Name& name, std::set<std::string> registries);
   void setAccount(const Name& name, bool present);
+  void setQueue(const Name& name, bool present);
   void tell(const render::FactKeys& keys) const;
 
   render::Facts facts_;
   std::map<Name, std::set<std::string>> secrets_;
   std::set<Name> accounts_;
+  std::set<Name> queues_;  ///< without a namespace
   std::function<void(const render::FactKeys&)> listener_;
 };
 

@@ -50,6 +50,11 @@ const kube::Resource& serviceAccounts() {
   return kAccounts;
 }
 
+const kube::Resource& queues() {
+  static const kube::Resource kQueues{"scheduling.run.ai", "v2", "queues", "Queue", false};
+  return kQueues;
+}
+
 /// A sink that ignores the objects of other shards, so that the shards divide the memory of the caches, too.
 kube::Sink ofShard(kube::Sink sink, kube::Shard shard) {
   if (shard.count == 1) return sink;
@@ -243,6 +248,8 @@ void Manager::addWatches() {
   watches_.add(secrets(), "", "metadata.name=" + sshKeys_.name(), sshKeys_.sink());
   watches_.add(serviceAccounts(), "nvidia.com/dynamo-component-pod=true", "",
                ofShard(facts_.componentAccountSink(), options_.shard));
+  if (config_.orchestrators.kaiSchedulerEnabled.value_or(true))
+    watches_.add(queues(), "", "", facts_.queueSink());
 }
 
 Task<void> Manager::waitForSync() {

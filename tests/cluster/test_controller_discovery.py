@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from operator_plane import OperatorPlane, graph, is_ready, path_of  # noqa: E402
-from child_crds import install_child_crds  # noqa: E402
+from child_crds import install_child_crds, install_queues  # noqa: E402
 from operator_config import wait_until_served  # noqa: E402
 
 NAMESPACE = "discovery"
@@ -29,6 +29,7 @@ def setUpModule():
     plane.cluster.create_namespace(NAMESPACE)
     controller = plane.controller()
     controller.config = controller.config.replace("grove: {enabled: false, ", "grove: {")
+    controller.config = controller.config.replace("kaiScheduler: {enabled: false}, ", "")
     controller.start()
     controller.wait_until_ready()
 
@@ -59,6 +60,7 @@ def facts():
 class Discovery(unittest.TestCase):
     def test_an_api_that_is_installed_later_is_used_without_a_restart(self):
         self.assertNotIn("grove: {enabled", controller.config)
+        self.assertNotIn("kaiScheduler", controller.config)
         plane.apply(graph("single", NAMESPACE))
         plane.cluster.wait(lambda: is_ready(plane.get("DynamoGraphDeployment", NAMESPACE, "single")), 60, "a graph is ready")
         plane.apply(multinode("multi"))
@@ -83,6 +85,25 @@ class Discovery(unittest.TestCase):
         deployments = listed(path_of("Deployment", NAMESPACE))
         self.assertIn("single-frontend", deployments)
         self.assertNotIn("later-frontend", deployments)
+
+        # With the KAI scheduler, a PodCliqueSet is written only if its queue exists (dec-7).
+        install_queues(plane.cluster, "another")
+        plane.cluster.wait(lambda: "kaiScheduler: true" in facts(), NOTICED_SECONDS, "the scheduler is noticed")
+        queued = graph("queued", NAMESPACE)
+        queued["metadata"]["annotations"] = {"nvidia.com/kai-scheduler-queue": "team"}
+        plane.apply(queued)
+        missing = 'metadata.annotations[nvidia.com/kai-scheduler-queue]: Not found: "team"'
+        plane.cluster.wait(lambda: missing in ready_condition("queued")["message"], 20, "the missing queue is reported")
+        self.assertEqual(ready_condition("queued")["reason"], "failed_to_reconcile_the_resources")
+        self.assertNotIn("queued", listed(clique_sets))
+        team = {"apiVersion": "scheduling.run.ai/v2", "kind": "Queue", "metadata": {"name": "team"}}
+        plane.cluster.api("POST", "/apis/scheduling.run.ai/v2/queues", team)
+        plane.cluster.wait(lambda: "queued" in listed(clique_sets), 20, "the graph runs in its queue")
+        cliques = plane.cluster.api("GET", f"{clique_sets}/queued")["spec"]["template"]["cliques"]
+        self.assertEqual({each["labels"]["kai.scheduler/queue"] for each in cliques}, {"team"})
+        plane.cluster.api("DELETE", "/apis/scheduling.run.ai/v2/queues/team")
+        plane.cluster.wait(lambda: missing in ready_condition("queued")["message"], 20, "the lost queue is reported")
+        self.assertIn("queued", listed(clique_sets))
         self.assertIsNone(controller.exit_status())
         self.assertEqual(controller.pid, pid)
 

@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "deploy/lib")]
 
 import install  # noqa: E402
-from child_crds import install_child_crds  # noqa: E402
+from child_crds import install_child_crds, install_queues  # noqa: E402
 from control_plane import ApiError, ControlPlane  # noqa: E402
 from every_child import Player  # noqa: E402
 from permissions import audit_flags, covers, permissions_of, requests_of  # noqa: E402
@@ -117,6 +117,7 @@ class Mode:
         try:
             webhook.start()
             install_child_crds(cls.cluster)
+            install_queues(cls.cluster, "dynamo")
             install.apply(cls.cluster, webhook, install.CRDS)
             install.apply(cls.cluster, webhook, cls.folder)
             controller.start()

@@ -9,8 +9,8 @@ namespace {
 using render::Api;
 
 std::string shown(const render::FactKeys& keys) {
-  static constexpr const char* kKinds[] = {"api", "pullSecrets", "account", "checkpointByName",
-                                           "checkpointByHash"};
+  static constexpr const char* kKinds[] = {
+      "api", "pullSecrets", "account", "checkpointByName", "checkpointByHash", "queue"};
   std::string text;
   for (const render::FactKey& key : keys)
     text += std::string{kKinds[static_cast<int>(key.kind)]} + " " + key.namespaceName + "/" + key.name + ";";
@@ -61,6 +61,33 @@ json::Document account(const std::string& name) {
 }
 
 }  // namespace
+
+TEST_CASE("queues are known after their first list, and each change of one is reported") {
+  Fixture f;
+  const auto queue = [](const std::string& name) {
+    return parsed("{'apiVersion':'scheduling.run.ai/v2','kind':'Queue','metadata':{'name':'" + name + "'}}");
+  };
+  kube::Sink sink = f.facts.queueSink();
+  sink.listBegins();
+  sink.present(queue("a"));
+  sink.present(queue("b"));
+  CHECK_FALSE(f.facts.facts().queue("a").has_value());
+  f.take();
+  sink.listEnds("1");
+  CHECK(f.take() == "api /kaiScheduler;");
+  CHECK(f.facts.facts().queue("a") == true);
+  CHECK(f.facts.facts().queue("c") == false);
+  sink.present(queue("a"));
+  CHECK(f.take().empty());
+  sink.present(queue("c"));
+  sink.deleted(queue("a"));
+  CHECK(f.take() == "queue /c;queue /a;");
+  CHECK(f.facts.facts().queue("a") == false);
+  sink.listBegins();
+  sink.present(queue("b"));
+  sink.listEnds("2");
+  CHECK(f.take() == "queue /c;");
+}
 
 TEST_CASE("registries of a pull secret") {
   struct Row {

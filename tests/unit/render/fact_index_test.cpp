@@ -17,7 +17,7 @@ namespace {
 using json::Value;
 
 std::string textOf(const FactKeys& keys) {
-  constexpr const char* kKinds[] = {"api", "pullSecrets", "account", "checkpoint", "checkpointHash"};
+  constexpr const char* kKinds[] = {"api", "pullSecrets", "account", "checkpoint", "checkpointHash", "queue"};
   std::string text;
   for (const FactKey& key : keys) {
     text += std::string{kKinds[static_cast<std::size_t>(key.kind)]} + ' ' + key.namespaceName + '/' +
@@ -40,6 +40,61 @@ TEST_CASE("an API is unknown before discovery and absent if discovery has not fo
   facts.setDiscovered();
   CHECK(facts.api(Api::Grove) == false);
   CHECK(facts.api(Api::LeaderWorkerSet) == true);
+}
+
+TEST_CASE("queues are unknown until they are listed") {
+  Facts facts;
+  facts.addQueue("q");
+  CHECK_FALSE(facts.queue("q").has_value());
+  facts.setQueuesKnown();
+  CHECK(facts.queue("q") == true);
+  CHECK(facts.queue("other") == false);
+  facts.removeQueue("q");
+  facts.removeQueue("q");
+  CHECK(facts.queue("q") == false);
+}
+
+TEST_CASE("without its queue a graph has no PodCliqueSet in a cluster (decision dec-7)") {
+  struct Row {
+    const char* name;
+    const char* service;
+    const char* queue;
+    bool online;
+    bool known;
+    const char* error;
+  };
+  const std::string missing =
+      "metadata.annotations[nvidia.com/kai-scheduler-queue]: Not found: \"dynamo\": the queue of the KAI "
+      "scheduler does not exist";
+  const Row rows[] = {{"the default queue is missing", "{}", "team", true, true, missing.c_str()},
+                      {"the default queue exists", "{}", "dynamo", true, true, ""},
+                      {"the queues are unknown", "{}", "team", true, false, ""},
+                      {"without a cluster", "{}", "team", false, true, ""},
+                      {"the user's scheduler has no such queue",
+                       R"({"extraPodSpec":{"schedulerName":"mine"}})", "team", true, true, ""}};
+  for (const Row& row : rows) {
+    INFO(row.name);
+    Setup setup;
+    setup.config.orchestrators.grove.enabled = true;
+    setup.config.orchestrators.kaiSchedulerEnabled = true;
+    if (row.known) setup.facts.setQueuesKnown();
+    setup.facts.addQueue(row.queue);
+    json::Document graph = graphOf(row.service, "{}");
+    json::set(*json::find(graph, "metadata"), "uid", json::string("u", graph.GetAllocator()),
+              graph.GetAllocator());
+    FactKeys keys;
+    Context context{setup.config, setup.defaults, {setup.facts, &keys}};
+    context.online = row.online;
+    const Children children = renderGraph(graph, context, {});
+    std::string errors;
+    for (const field::FieldError& error : children.errors) errors += error.message();
+    CHECK(errors == row.error);
+    const bool set = std::any_of(children.items.begin(), children.items.end(),
+                                 [](const Child& child) { return child.key.kind == "PodCliqueSet"; });
+    CHECK(set == errors.empty());
+    CHECK(keys.contains({FactKind::Queue, "", "dynamo"}) ==
+          (row.online && *row.service == '{' && row.service[1] == '}'));
+  }
 }
 
 TEST_CASE("pathways before and after discovery") {
@@ -139,10 +194,13 @@ TEST_CASE("changed keys of facts") {
     after.addPullSecrets("other", "new.io", {"b"});
     after.addComponentAccount("ns", "a");
     after.setCheckpoint({"ns", "c", "h", "h", true});
+    after.addQueue("q");
+    after.setQueuesKnown();
+    before.setQueuesKnown();
     const std::string keys =
         "api /kaiScheduler\npullSecrets ns/gone.io\npullSecrets ns/r.io\npullSecrets other/new.io\naccount "
         "ns/\n"
-        "checkpoint ns/c\ncheckpointHash ns/h\n";
+        "checkpoint ns/c\ncheckpointHash ns/h\nqueue /q\n";
     CHECK(textOf(changed(before, after)) == keys);
     CHECK(textOf(changed(after, before)) == keys);
   }
@@ -228,7 +286,7 @@ void change(Facts& facts, const FactKeys& lookedUp, std::mt19937_64& random) {
   } else {
     constexpr const char* kNames[] = {"docker.io", "nvcr.io", "quay.io", "c", "ckpt", "96429b2725761a09"};
     constexpr const char* kNamespaces[] = {"demo", "ns", "default", "other", ""};
-    key = {static_cast<FactKind>(below(5)), kNamespaces[below(5)], kNames[below(6)]};
+    key = {static_cast<FactKind>(below(6)), kNamespaces[below(5)], kNames[below(6)]};
   }
   const bool on = below(3) != 0;
   switch (key.kind) {
@@ -254,6 +312,10 @@ void change(Facts& facts, const FactKeys& lookedUp, std::mt19937_64& random) {
         facts.setCheckpoint(
             {key.namespaceName, below(2) == 0 ? "one" : "two", key.name, key.name, below(2) == 0});
       if (!on) facts.removeCheckpoint(key.namespaceName, below(2) == 0 ? "one" : "two");
+      break;
+    case FactKind::Queue:
+      if (on) facts.addQueue(key.name);
+      if (!on) facts.removeQueue(key.name);
       break;
   }
 }
@@ -285,6 +347,13 @@ Facts withOtherValue(Facts facts, const FactKey& key) {
     case FactKind::CheckpointByHash:
       facts.setCheckpoint({key.namespaceName, "a-new-one", key.name, key.name, true});
       break;
+    case FactKind::Queue:
+      if (facts.queue(key.name).value_or(false)) {
+        facts.removeQueue(key.name);
+      } else {
+        facts.addQueue(key.name);
+      }
+      break;
   }
   return facts;
 }
@@ -295,16 +364,24 @@ struct Tally {
   int moved = 0;        ///< changes with different children
 };
 
-void checkLaws(const Value& object, std::uint64_t seed, Tally& tally) {
+void checkLaws(const Value& original, std::uint64_t seed, Tally& tally) {
   std::mt19937_64 random{seed};
+  // Only objects with a uid have children in a cluster.
+  json::Document object;
+  object.CopyFrom(original, object.GetAllocator());
+  json::set(json::ensureObject(object, "metadata", object.GetAllocator()), "uid",
+            json::string("u", object.GetAllocator()), object.GetAllocator());
   Setup setup;
   setup.config.checkpoint.enabled = true;
   if (seed % 3 != 0) setup.config.orchestrators = {};  // the facts select the orchestrators
   FactKeys lookedUp;
   const auto rendered = [&](const Facts& facts, FactKeys* keys) {
-    return textOf(childrenOf(object, {setup.config, setup.defaults, {facts, keys}}));
+    Context context{setup.config, setup.defaults, {facts, keys}};
+    context.online = seed % 2 == 0;
+    return textOf(childrenOf(object, context));
   };
   Facts facts;
+  facts.setQueuesKnown();
   std::string wanted = rendered(facts, &lookedUp);
   for (int step = 0; step < 8; ++step) {
     Facts after = facts;
