@@ -8,6 +8,7 @@
 Writes are counted without those of Events and Leases, whose number depends on the time. Python standard library only.
 """
 
+import contextlib
 import dataclasses
 import http.client
 import json
@@ -160,16 +161,25 @@ class FaultProxy:
                     self._connections.add(tls)
                 reader = tls.makefile("rb")
                 upstream = http.client.HTTPSConnection(*self._upstream, timeout=None, context=self._client_context)
-                while self._exchange(tls, reader, upstream):
-                    pass
+                with reader:  # the socket stays open as long as its reader
+                    while self._exchange(tls, reader, upstream):
+                        pass
         except (OSError, http.client.HTTPException, ValueError):
             pass  # one of the two sides has closed; the other side is closed too
         finally:
             with self._mutex:
                 self._connections = {one for one in self._connections if one.fileno() != -1}
             if upstream is not None:
-                upstream.close()
+                self._end(upstream)
             connection.close()
+
+    @staticmethod
+    def _end(upstream):
+        """Ends a read of the other thread first. close() would wait for it, until the next event of a watch."""
+        if upstream.sock is not None:
+            with contextlib.suppress(OSError):
+                upstream.sock.shutdown(socket.SHUT_RDWR)
+        upstream.close()
 
     def _exchange(self, tls, reader, upstream):
         """Serves one request. Returns whether the connection may be used for another one."""
