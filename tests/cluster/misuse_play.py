@@ -312,10 +312,20 @@ class Slot:
             found += [{**one, "kind": kind} for one in items if (kind, one["metadata"]["name"]) not in PROVIDED]
         return found
 
+    @staticmethod
+    def forget_binding(claim):
+        """The volume controller binds a claim at any time."""
+        claim["spec"].pop("volumeName", None)
+        annotations = claim["metadata"].get("annotations", {})
+        for name in [name for name in annotations if name.startswith("pv.kubernetes.io/")]:
+            del annotations[name]
+
     def children(self):
         """The content of all objects without statuses; pods as numbers."""
         found = snapshot(one for one in self.objects() if one["kind"] != "ReplicaSet")
         for one in found.values():
             if isinstance(one, dict):
                 one.pop("status", None)
+            if isinstance(one, dict) and one.get("kind") == "PersistentVolumeClaim":
+                self.forget_binding(one)
         return significant(normalised(found))
