@@ -1,6 +1,8 @@
 // Facts of the cluster: lookups by renderings, the record of lookups, and changes.
 #include "common/render/fact_index.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <random>
@@ -63,10 +65,10 @@ TEST_CASE("without its queue a graph has no PodCliqueSet in a cluster (decision 
     bool known;
     const char* error;
   };
-  const std::string missing =
-      "metadata.annotations[nvidia.com/kai-scheduler-queue]: Not found: \"dynamo\": the queue of the KAI "
-      "scheduler does not exist";
-  const Row rows[] = {{"the default queue is missing", "{}", "team", true, true, missing.c_str()},
+  const char* const missing =
+      "E render.kai-queue metadata.annotations[nvidia.com/kai-scheduler-queue]: Not found: \"dynamo\": the "
+      "queue of the KAI scheduler does not exist";
+  const Row rows[] = {{"the default queue is missing", "{}", "team", true, true, missing},
                       {"the default queue exists", "{}", "dynamo", true, true, ""},
                       {"the queues are unknown", "{}", "team", true, false, ""},
                       {"without a cluster", "{}", "team", false, true, ""},
@@ -87,7 +89,9 @@ TEST_CASE("without its queue a graph has no PodCliqueSet in a cluster (decision 
     context.online = row.online;
     const Children children = renderGraph(graph, context, {});
     std::string errors;
-    for (const field::FieldError& error : children.errors) errors += error.message();
+    for (const field::FieldError& error : children.errors) {
+      errors += fmt::format("E {} {}", error.rule, error.message());
+    }
     CHECK(errors == row.error);
     const bool set = std::any_of(children.items.begin(), children.items.end(),
                                  [](const Child& child) { return child.key.kind == "PodCliqueSet"; });
