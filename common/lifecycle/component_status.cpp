@@ -200,10 +200,7 @@ Outcome componentOutcome(const ComponentView& view, Time now, Allocator& allocat
   std::move(workload.causes.begin(), workload.causes.end(), std::back_inserter(failures.causes));
   sortCauses(failures.causes);
   outcome.requeueAfter = failures.requeueAfter;
-  if (workload.requeueAfter) {
-    outcome.requeueAfter =
-        std::min(outcome.requeueAfter.value_or(*workload.requeueAfter), *workload.requeueAfter);
-  }
+  requeueWithin(outcome.requeueAfter, workload.requeueAfter);
 
   const Value* stored = statusOf(view.deployment);
   const std::int64_t generation = generationOf(view.deployment);

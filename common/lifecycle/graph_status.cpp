@@ -117,18 +117,16 @@ class GraphStatus {
                labelOf(*pod, api::label::kComponent) == service.name;
       });
       PodFailures found = podFailures(pods, now_);
-      if (found.requeueAfter) {
-        outcome_.requeueAfter =
-            std::min(outcome_.requeueAfter.value_or(*found.requeueAfter), *found.requeueAfter);
-      }
+      requeueWithin(outcome_.requeueAfter, found.requeueAfter);
       if (auto failure = groveFailure(service.child)) found.causes.push_back(std::move(*failure));
       for (const PodFailure& failure : found.causes)
         causes_.push_back({service.name, failure.reason, failure.summary, failure.text()});
     }
+    if (!view_.grove) return;
     const bool allReady = podCliqueSetReadiness(view_.podCliqueSet).ready &&
                           std::all_of(services_.begin(), services_.end(),
                                       [](const ServiceState& service) { return service.readiness.ready; });
-    if (!view_.grove || allReady) return;
+    if (allReady) return;
     if (auto failure = groveFailure(view_.podCliqueSet)) {
       causes_.push_back({kSet, failure->reason, failure->summary, failure->text()});
     }
@@ -154,21 +152,21 @@ class GraphStatus {
       text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", name, why);
     };
     if (view_.grove) {
-      const Readiness set = podCliqueSetReadiness(view_.podCliqueSet);
-      std::string why = set.message;
-      for (const Cause& cause : causes_) {
-        if (cause.service == kSet) why += (why.empty() ? "" : "; ") + cause.text;
-      }
+      const std::string why = withCauses(podCliqueSetReadiness(view_.podCliqueSet).message, kSet);
       if (!why.empty()) add(kSet, why);
     }
     for (const ServiceState& service : services_) {
       if (service.readiness.ready) continue;
-      std::string why = service.readiness.message;
       // On the component pathway, the message of the readiness already names the causes.
-      for (const Cause& cause : causes_) {
-        if (view_.grove && cause.service == service.name) why += "; " + cause.text;
-      }
-      add(service.childName, why);
+      const std::string& why = service.readiness.message;
+      add(service.childName, view_.grove ? withCauses(why, service.name) : why);
+    }
+    return text;
+  }
+
+  std::string withCauses(std::string text, std::string_view service) const {
+    for (const Cause& cause : causes_) {
+      if (cause.service == service) text.append(text.empty() ? "" : "; ").append(cause.text);
     }
     return text;
   }
@@ -181,8 +179,8 @@ class GraphStatus {
                                         [](const Cause& cause) { return isLackOfCapacity(cause.reason); });
       return capacity ? reason::kNoCapacity : reason::kSomeNotReady;
     }
-    bool updates = false;
     if (plan_.restart.restarting()) return reason::kSomeNotReady;  // pods are replaced, but not updated
+    bool updates = false;
     for (const ServiceState& service : services_) {
       if (service.readiness.ready) continue;
       if (!hasOldPods(service)) return reason::kSomeNotReady;
@@ -245,8 +243,7 @@ void deferFirstStatus(const GraphView& view, Time now, Outcome& outcome) {
   if (!waits) return;
   outcome.status.reset();
   outcome.events.clear();
-  outcome.requeueAfter =
-      std::min<std::chrono::milliseconds>(outcome.requeueAfter.value_or(kFirstStatus), kFirstStatus);
+  requeueWithin(outcome.requeueAfter, kFirstStatus);
 }
 
 Write copyOf(const Write& write, Allocator& allocator) {

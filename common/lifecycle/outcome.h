@@ -1,6 +1,7 @@
 #pragma once
 // The result of a reconcile: writes, a status, Events, and the time of the next reconcile.
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -77,6 +78,12 @@ struct Outcome {
   bool retry = false;                  ///< the reconcile failed: requeue with back-off
   std::vector<Failure> failures = {};  ///< what failed before the outcome, for the log and for metrics
 };
+
+/// Reconciles again after this time, or earlier if `requeueAfter` already has an earlier time.
+inline void requeueWithin(std::optional<std::chrono::milliseconds>& requeueAfter,
+                          std::optional<std::chrono::milliseconds> time) {
+  if (time) requeueAfter = std::min(requeueAfter.value_or(*time), *time);
+}
 
 /// A reference to `object` by its uid, with `atThisVersion` also by its resourceVersion.
 Reference referenceTo(const json::Value& object, bool atThisVersion = false);

@@ -7,6 +7,7 @@
 
 #include "common/lifecycle/conditions.h"
 #include "common/lifecycle/object.h"
+#include "common/lifecycle/outcome.h"
 
 namespace dynamo::lifecycle {
 namespace {
@@ -72,7 +73,7 @@ class Collector {
     if (!isFalse(condition) || json::findText(condition, "reason") != "Unschedulable") return;
     const auto since = parseTime(json::findText(condition, "lastTransitionTime"));
     if (since && now_ < *since + kSchedulingGrace) {
-      requeueAfter(*since + kSchedulingGrace - now_);
+      requeueWithin(found_.requeueAfter, *since + kSchedulingGrace - now_);
       return;
     }
     // The scheduler's text about preemption changes often and names no nodes.
@@ -113,12 +114,8 @@ class Collector {
     if (!since || now_ >= *since + kForgotten || json::findBool(&container, "ready").value_or(false) ||
         countAt(&container, "restartCount") < kManyRestarts)
       return false;
-    requeueAfter(*since + kForgotten - now_);
+    requeueWithin(found_.requeueAfter, *since + kForgotten - now_);
     return true;
-  }
-
-  void requeueAfter(std::chrono::milliseconds left) {
-    found_.requeueAfter = std::min(found_.requeueAfter.value_or(left), left);
   }
 
   Time now_;

@@ -32,6 +32,15 @@ bool contains(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// The number of services in `order` up to the last one that is in progress.
+std::size_t reachedCount(const Names& order, const Names& inProgress) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (contains(inProgress, order[i])) count = i + 1;
+  }
+  return count;
+}
+
 bool isFinal(std::string_view phase) {
   return phase == phase::kCompleted || phase == phase::kFailed || phase == phase::kSuperseded;
 }
@@ -70,14 +79,12 @@ class Restart {
   /// that has restarted does not become part of the restart again when it is not ready for a moment.
   RestartStep sequential(const Names& order, const Names& running) const {
     Names open;
-    std::ptrdiff_t reached = -1;
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      if (!contains(running, order[i])) continue;
-      reached = static_cast<std::ptrdiff_t>(i);
-      if (!isDone(order[i])) open.push_back(order[i]);
+    for (const std::string& name : order) {
+      if (contains(running, name) && !isDone(name)) open.push_back(name);
     }
+    const std::size_t reached = reachedCount(order, running);
     for (std::size_t i = 0; open.empty() && i < order.size(); ++i) {
-      const bool restarted = static_cast<std::ptrdiff_t>(i) < reached && hasStarted(order[i]);
+      const bool restarted = i < reached && hasStarted(order[i]);
       if (!restarted && !isDone(order[i])) open.push_back(order[i]);
     }
     return step(std::move(open));
@@ -117,13 +124,8 @@ class Restart {
 
 /// The services of a sequential restart that have restarted or restart now, if nobody has edited the order.
 Names startedServices(Names order, const RestartStep& step) {
-  std::size_t count = 1;
-  if (step.phase != phase::kPending && !step.inProgress.empty()) {
-    count = 0;
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      if (contains(step.inProgress, order[i])) count = i + 1;
-    }
-  }
+  const bool begins = step.phase == phase::kPending || step.inProgress.empty();
+  const std::size_t count = begins ? 1 : reachedCount(order, step.inProgress);
   order.resize(std::min(count, order.size()));
   return order;
 }
