@@ -1,13 +1,12 @@
 #include "common/api/kinds.h"
 #include "common/lifecycle/deletion.h"
 #include "common/lifecycle/reconcile.h"
-#include "controller/reconcile/apply.h"
+#include "controller/reconcile/finish.h"
 #include "controller/reconcile/observed.h"
 #include "controller/reconcile/outcome.h"
 #include "controller/reconcile/owner.h"
 #include "controller/reconcile/reconcilers.h"
 #include "controller/reconcile/result.h"
-#include "controller/reconcile/ssh_key.h"
 
 namespace dynamo::controller {
 
@@ -28,25 +27,11 @@ runtime::Task<ReconcileResult> reconcileComponent(Environment& environment, k8s:
   const render::Children children = lifecycle::planComponentReconcile(deployment, context);
   std::optional<ReconcileResult> stale = co_await checkOwner(environment, deployment, children, observed);
   if (stale) co_return std::move(*stale);
-  std::vector<lifecycle::Failure> failures =
-      co_await applyChildren(environment, children, observed, writer.name);
-  if (needsSecret(children, environment.sshKeys.name())) {
-    std::optional<lifecycle::Failure> missing = co_await environment.sshKeys.ensure(key.namespaceName);
-    if (missing) failures.push_back(std::move(*missing));
-  }
-  reportPersistent(environment, key, failures);
-  lifecycle::Applied applied{observed.values(), std::move(failures)};
-  const lifecycle::Outcome outcome = lifecycle::finishComponentReconcile(
-      deployment, children, applied, context, environment.now(), memory.GetAllocator());
-  const auto failure = co_await carryOut(environment, deployment, outcome, writer);
-  if (failure && !failure->transient) {
-    applied.failures.push_back(*failure);
-    lifecycle::Outcome report = lifecycle::finishComponentReconcile(deployment, children, applied, context,
-                                                                    environment.now(), memory.GetAllocator());
-    report.writes.clear();
-    co_await carryOut(environment, deployment, report, writer);
-  }
-  co_return resultOf(outcome, failure, std::move(lookedUp));
+  const Finish finish = [&](const lifecycle::Applied& applied) {
+    return lifecycle::finishComponentReconcile(deployment, children, applied, context, environment.now(),
+                                               memory.GetAllocator());
+  };
+  co_return co_await applyAndFinish(environment, deployment, children, observed, finish, writer, lookedUp);
 }
 
 }  // namespace dynamo::controller

@@ -1,13 +1,12 @@
 #include "common/api/kinds.h"
 #include "common/lifecycle/deletion.h"
 #include "common/lifecycle/reconcile.h"
-#include "controller/reconcile/apply.h"
+#include "controller/reconcile/finish.h"
 #include "controller/reconcile/observed.h"
 #include "controller/reconcile/outcome.h"
 #include "controller/reconcile/owner.h"
 #include "controller/reconcile/reconcilers.h"
 #include "controller/reconcile/result.h"
-#include "controller/reconcile/ssh_key.h"
 
 namespace dynamo::controller {
 
@@ -29,25 +28,11 @@ runtime::Task<ReconcileResult> reconcileGraph(Environment& environment, k8s::Obj
       graph, observed.values(), context, environment.now(), memory.GetAllocator());
   std::optional<ReconcileResult> stale = co_await checkOwner(environment, graph, plan.children, observed);
   if (stale) co_return std::move(*stale);
-  std::vector<lifecycle::Failure> failures =
-      co_await applyChildren(environment, plan.children, observed, writer.name);
-  if (needsSecret(plan.children, environment.sshKeys.name())) {
-    std::optional<lifecycle::Failure> missing = co_await environment.sshKeys.ensure(key.namespaceName);
-    if (missing) failures.push_back(std::move(*missing));
-  }
-  reportPersistent(environment, key, failures);
-  lifecycle::Applied applied{observed.values(), std::move(failures)};
-  const lifecycle::Outcome outcome = lifecycle::finishGraphReconcile(
-      graph, plan, applied, context, environment.now(), memory.GetAllocator());
-  const auto failure = co_await carryOut(environment, graph, outcome, writer);
-  if (failure && !failure->transient) {
-    applied.failures.push_back(*failure);
-    lifecycle::Outcome report = lifecycle::finishGraphReconcile(graph, plan, applied, context,
-                                                                environment.now(), memory.GetAllocator());
-    report.writes.clear();
-    co_await carryOut(environment, graph, report, writer);
-  }
-  co_return resultOf(outcome, failure, std::move(lookedUp));
+  const Finish finish = [&](const lifecycle::Applied& applied) {
+    return lifecycle::finishGraphReconcile(graph, plan, applied, context, environment.now(),
+                                           memory.GetAllocator());
+  };
+  co_return co_await applyAndFinish(environment, graph, plan.children, observed, finish, writer, lookedUp);
 }
 
 }  // namespace dynamo::controller

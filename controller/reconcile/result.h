@@ -2,7 +2,6 @@
 // Converts the outcome of a reconcile to a ReconcileResult.
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -12,23 +11,6 @@
 #include "controller/reconcile/removal.h"
 
 namespace dynamo::controller {
-
-/// A failure that may be transient is reported by the status after this time, for example a webhook of a
-/// child's kind that does not answer.
-inline constexpr std::chrono::seconds kTransientTime{30};
-
-/// Makes failures of an object that has failed for kTransientTime permanent, so that its status reports them.
-/// Conflicts and waits never are.
-inline void reportPersistent(const Environment& environment, const k8s::ObjectKey& key,
-                             std::vector<lifecycle::Failure>& failures) {
-  const auto since = environment.failingSince.find(key);
-  if (since == environment.failingSince.end() ||
-      std::chrono::steady_clock::now() < since->second + kTransientTime)
-    return;
-  for (lifecycle::Failure& failure : failures) {
-    if (!failure.waits && failure.type != kConflictError) failure.transient = false;
-  }
-}
 
 /// Returns the failure to report. A conflict is no error, so another failure is preferred.
 inline const lifecycle::Failure* reportedFailure(const std::vector<lifecycle::Failure>& failures) {

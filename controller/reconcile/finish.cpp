@@ -1,0 +1,61 @@
+// Decision ctl-Q47.
+#include "controller/reconcile/finish.h"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "common/k8s/object_key.h"
+#include "controller/reconcile/apply.h"
+#include "controller/reconcile/result.h"
+#include "controller/reconcile/ssh_key.h"
+
+namespace dynamo::controller {
+namespace {
+
+using lifecycle::Failure;
+using runtime::Task;
+
+/// A failure that may be transient is reported by the status after this time, for example a webhook of a
+/// child's kind that does not answer.
+constexpr std::chrono::seconds kTransientTime{30};
+
+/// Makes failures of an object that has failed for kTransientTime permanent, so that its status reports them.
+/// Conflicts and waits never are.
+void reportPersistent(const Environment& environment, const k8s::ObjectKey& key,
+                      std::vector<Failure>& failures) {
+  const auto since = environment.failingSince.find(key);
+  if (since == environment.failingSince.end() ||
+      std::chrono::steady_clock::now() < since->second + kTransientTime)
+    return;
+  for (Failure& failure : failures) {
+    if (!failure.waits && failure.type != kConflictError) failure.transient = false;
+  }
+}
+
+}  // namespace
+
+Task<ReconcileResult> applyAndFinish(Environment& environment, const json::Value& object,
+                                     const render::Children& children, Observed& observed,
+                                     const Finish& finish, Writer writer, render::FactKeys& lookedUp) {
+  const k8s::ObjectKey key = k8s::keyOf(object);
+  std::vector<Failure> failures = co_await applyChildren(environment, children, observed, writer.name);
+  if (needsSecret(children, environment.sshKeys.name())) {
+    std::optional<Failure> missing = co_await environment.sshKeys.ensure(key.namespaceName);
+    if (missing) failures.push_back(std::move(*missing));
+  }
+  reportPersistent(environment, key, failures);
+  lifecycle::Applied applied{observed.values(), std::move(failures)};
+  const lifecycle::Outcome outcome = finish(applied);
+  const std::optional<Failure> failure = co_await carryOut(environment, object, outcome, writer);
+  if (failure && !failure->transient) {
+    applied.failures.push_back(*failure);
+    lifecycle::Outcome report = finish(applied);
+    report.writes.clear();
+    co_await carryOut(environment, object, report, writer);
+  }
+  co_return resultOf(outcome, failure, std::move(lookedUp));
+}
+
+}  // namespace dynamo::controller
