@@ -253,6 +253,15 @@ std::vector<k8s::ObjectKey> Cache::keysOfKind(std::string_view apiVersion, std::
   return keys;
 }
 
+std::vector<k8s::ObjectKey> Cache::keysOfKind(std::string_view apiVersion, std::string_view kind,
+                                              std::string_view namespaceName) const {
+  std::vector<k8s::ObjectKey> keys;
+  for (const auto slot : store_.ofKind(apiVersion, kind)) {
+    if (store_.key(slot).namespaceName == namespaceName) keys.push_back(store_.key(slot));
+  }
+  return keys;
+}
+
 std::vector<k8s::ObjectKey> Cache::keysOwnedBy(std::string_view uid) const {
   std::vector<k8s::ObjectKey> keys;
   for (const auto slot : store_.ownedBy(uid)) keys.push_back(store_.key(slot));

@@ -128,9 +128,8 @@ ReconcileLoop* Manager::loopOf(std::string_view kind) {
 
 void Manager::reconcileNamespace(const std::string& namespaceName) {
   for (const auto& each : loops_) {
-    for (const k8s::ObjectKey& key : cache_.keysOfKind(api::kV1alpha1, each->kind())) {
-      if (key.namespaceName == namespaceName) each->add(key);
-    }
+    for (const k8s::ObjectKey& key : cache_.keysOfKind(api::kV1alpha1, each->kind(), namespaceName))
+      each->add(key);
   }
 }
 

@@ -79,6 +79,11 @@ class Triggers {
     if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) keys_.push_back(std::move(key));
   }
 
+  /// Returns the objects of one of our kinds in the namespace of the change.
+  std::vector<ObjectKey> keysOf(std::string_view kind) const {
+    return cache_.keysOfKind(api::kV1alpha1, kind, change_.key.namespaceName);
+  }
+
   void addLabelled(std::string_view kind, std::string_view graph) {
     for (const ObjectKey& key : cache_.keysLabelled(change_.key.namespaceName, api::label::kGraph, graph)) {
       if (key.kind == kind) add(kind, key.name);
@@ -111,8 +116,7 @@ class Triggers {
   /// An adapter that a user has made may lack the label of its graph.
   void addAdapters(std::string_view graph) {
     addLabelled(kAdapter, graph);
-    for (const ObjectKey& key : cache_.keysOfKind(api::kV1alpha1, kAdapter)) {
-      if (key.namespaceName != change_.key.namespaceName) continue;
+    for (const ObjectKey& key : keysOf(kAdapter)) {
       const std::optional<kube::Cached> adapter = cache_.find(key);
       if (!adapter || !lifecycle::labelOf(adapter->object, api::label::kGraph).empty()) continue;
       const Value* reference = json::findObject(lifecycle::specOf(adapter->object), "dgdRef");
@@ -122,9 +126,7 @@ class Triggers {
 
   /// Accounts of planners and endpoint pickers, and their bindings, belong to all graphs of the namespace.
   void addAllGraphs() {
-    for (const ObjectKey& key : cache_.keysOfKind(api::kV1alpha1, kGraph)) {
-      if (key.namespaceName == change_.key.namespaceName) add(kGraph, key.name);
-    }
+    for (const ObjectKey& key : keysOf(kGraph)) add(kGraph, key.name);
   }
 
   /// A pod triggers its DynamoComponentDeployment, whose status then triggers the graph. Pods of Grove have
@@ -166,8 +168,7 @@ class Triggers {
     addOwners(change_.now);
     addOwners(change_.before);
     if (change_.kind == Change::Kind::Changed) return;
-    for (const ObjectKey& key : cache_.keysOfKind(api::kV1alpha1, kGraph)) {
-      if (key.namespaceName != change_.key.namespaceName) continue;
+    for (const ObjectKey& key : keysOf(kGraph)) {
       const std::optional<kube::Cached> graph = cache_.find(key);
       const Value* claims = graph ? json::find(lifecycle::specOf(graph->object), "pvcs") : nullptr;
       if (claims == nullptr || !claims->IsArray()) continue;
