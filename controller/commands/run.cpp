@@ -212,8 +212,8 @@ class Process {
   std::unique_ptr<kube::Client> client_;
   Manager manager_;
   std::optional<provisioning::CertificateManager> certificates_;
-  bool provisions_ =
-      false;  ///< not ready before certificates exist and are trusted; in manual mode others create them
+  /// Whether this process creates the certificates. It is then not ready before they exist and are trusted.
+  bool provisions_ = false;
   mutable std::mutex mutex_;
   std::string certificateProblem_;  ///< guarded by mutex_
 };
