@@ -164,9 +164,10 @@ class ControlPlane:
         path = "/api/v1/namespaces/default/configmaps"
         metadata = {"generateName": "orphan-", "ownerReferences": [owner]}
         name = self.api("POST", path, {"metadata": metadata})["metadata"]["name"]
-        self.wait(lambda: not self._exists(f"{path}/{name}"), 120, "the garbage collector runs")
+        self.wait(lambda: not self.exists(f"{path}/{name}"), 120, "the garbage collector runs")
 
-    def _exists(self, path):
+    def exists(self, path):
+        """Whether a GET of the path finds an object."""
         try:
             return bool(self.api("GET", path))
         except ApiError as error:
@@ -352,16 +353,9 @@ class ControlPlane:
         self._spawn(component, argv)
 
     def _wait_for_service_account(self, namespace, deadline):
-        def exists():
-            try:
-                return self.api("GET", f"/api/v1/namespaces/{namespace}/serviceaccounts/default")
-            except ApiError as error:
-                if error.status != 404:
-                    raise
-                return None
-
+        path = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"
         remaining = max(deadline - time.monotonic(), 1)
-        self.wait(exists, remaining, f"default service account of namespace {namespace}")
+        self.wait(lambda: self.exists(path), remaining, f"default service account of namespace {namespace}")
 
     def _node_is_usable(self, name):
         found = self.api("GET", f"/api/v1/nodes/{name}")

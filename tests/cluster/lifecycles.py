@@ -6,7 +6,7 @@ import functools
 import os
 
 from history import is_deleting, is_pod_ready, path_of, replay
-from operator_plane import is_ready
+from operator_plane import condition_of, is_ready
 
 FULL = os.environ.get("DYNAMO_FULL") == "1"
 COMPONENT, RESTART_AT = "nvidia.com/dynamo-component", "nvidia.com/restartAt"
@@ -105,8 +105,7 @@ class Play:
 
     def message(self):
         """Message of the graph's condition Ready."""
-        conditions = (self.get() or {}).get("status", {}).get("conditions", [])
-        return next((one["message"] for one in conditions if one["type"] == "Ready"), "")
+        return condition_of(self.get() or {}, "Ready").get("message", "")
 
     def events(self, reason):
         """Messages of the Events about the graph with this reason."""

@@ -8,7 +8,7 @@ import threading
 import time
 
 from misuse_bases import NAME, claims
-from operator_plane import CONTROLLER_USER, KINDS, PROVIDED, described, difference, normalised, path_of, snapshot
+from operator_plane import CONTROLLER_USER, KINDS, PROVIDED, condition_of, described, difference, normalised, path_of, snapshot
 
 QUIET_SECONDS = 1.0  # without a write in the namespace, to be at rest
 TIMEOUT = 180  # some pods are only removed by the garbage collector of pods, after a minute
@@ -125,9 +125,7 @@ def failed(entry):
 
 
 def ready_condition(found):
-    conditions = found.get("status", {}).get("conditions", [])
-    kind = "Ready" if found["kind"] == "DynamoGraphDeployment" else "Available"
-    return next((one for one in conditions if one["type"] == kind), None)
+    return condition_of(found, "Ready" if found["kind"] == "DynamoGraphDeployment" else "Available") or None
 
 
 def is_observed(found):
@@ -324,8 +322,8 @@ class Slot:
         """The content of all objects without statuses; pods as numbers."""
         found = snapshot(one for one in self.objects() if one["kind"] != "ReplicaSet")
         for one in found.values():
-            if isinstance(one, dict):
+            if isinstance(one, dict):  # pods are numbers
                 one.pop("status", None)
-            if isinstance(one, dict) and one.get("kind") == "PersistentVolumeClaim":
-                self.forget_binding(one)
+                if one["kind"] == "PersistentVolumeClaim":
+                    self.forget_binding(one)
         return significant(normalised(found))

@@ -91,6 +91,12 @@ def is_ready(found):
     return status.get("state") == "successful" and status.get("observedGeneration") == found["metadata"]["generation"]
 
 
+def condition_of(found, kind):
+    """The condition of this type in the status of an object; an empty one if there is none."""
+    conditions = found.get("status", {}).get("conditions", [])
+    return next((one for one in conditions if one["type"] == kind), {})
+
+
 def normalised(value):
     """The value without volatile members; lists of conditions sorted by type."""
     if isinstance(value, dict):

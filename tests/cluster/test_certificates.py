@@ -268,12 +268,7 @@ class Certificates(unittest.TestCase):
         return self.cluster.api("GET", f"{self.secret_path}/{SECRET}")
 
     def secret_exists(self):
-        try:
-            return bool(self.secret())
-        except ApiError as error:
-            if error.status != 404:
-                raise
-            return False
+        return self.cluster.exists(f"{self.secret_path}/{SECRET}")
 
     def delete_secret(self):
         self.cluster.api("DELETE", f"{self.secret_path}/{SECRET}")

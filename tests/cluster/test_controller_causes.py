@@ -11,7 +11,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-from operator_plane import OperatorPlane, is_ready  # noqa: E402
+from operator_plane import OperatorPlane, condition_of, is_ready  # noqa: E402
 
 NAMESPACE = "causes"
 
@@ -40,8 +40,7 @@ def graph(name, **pod):
 
 
 def ready_condition(name):
-    status = plane.get("DynamoGraphDeployment", NAMESPACE, name).get("status", {})
-    return next((one for one in status.get("conditions", []) if one["type"] == "Ready"), {})
+    return condition_of(plane.get("DynamoGraphDeployment", NAMESPACE, name), "Ready")
 
 
 def wait_for(name, reason, text, timeout=60):

@@ -11,7 +11,7 @@ import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from operator_plane import OperatorPlane, graph, is_ready, path_of  # noqa: E402
+from operator_plane import OperatorPlane, condition_of, graph, is_ready, path_of  # noqa: E402
 from child_crds import install_child_crds, install_queues  # noqa: E402
 from operator_config import wait_until_served  # noqa: E402
 
@@ -45,8 +45,7 @@ def multinode(name):
 
 
 def ready_condition(name):
-    conditions = plane.get("DynamoGraphDeployment", NAMESPACE, name).get("status", {}).get("conditions", [])
-    return next((one for one in conditions if one["type"] == "Ready"), {"message": ""})
+    return condition_of(plane.get("DynamoGraphDeployment", NAMESPACE, name), "Ready") or {"message": ""}
 
 
 def listed(path):

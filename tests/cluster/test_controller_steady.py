@@ -6,7 +6,6 @@ its children are undone within 5 s. DYNAMO_FULL=1: 100 graphs, 10 minutes.
 
 Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 
-import copy
 import os
 import re
 import sys
@@ -21,6 +20,7 @@ from operator_plane import (  # noqa: E402
     CONTROLLER_USER,
     OperatorPlane,
     ROOT,
+    condition_of,
     described,
     difference,
     graph,
@@ -313,9 +313,7 @@ class Repairs(unittest.TestCase):
 
     @staticmethod
     def condition(kind, name, condition_type):
-        found = copy.copy(plane.get(kind, NAMESPACE, name)) or {}
-        conditions = found.get("status", {}).get("conditions", [])
-        return next((one["message"] for one in conditions if one["type"] == condition_type), "")
+        return condition_of(plane.get(kind, NAMESPACE, name) or {}, condition_type).get("message", "")
 
     @staticmethod
     def events(name, message):
