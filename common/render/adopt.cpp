@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/api/dynamo.h"
 #include "common/api/kinds.h"
 #include "common/k8s/object.h"
 #include "common/render/object.h"
@@ -13,6 +14,7 @@ namespace {
 
 using json::Allocator;
 using json::Value;
+using k8s::annotationsOf;
 using k8s::ownersOf;
 
 bool controls(const Value& reference) {
@@ -35,6 +37,24 @@ bool isPredecessor(const Value& live, const Value* wanted) {
   return wanted != nullptr && json::findText(&live, "kind") == json::findText(wanted, "kind") &&
          json::findText(&live, "name") == json::findText(wanted, "name") &&
          json::findText(&live, "apiVersion") == json::findText(wanted, "apiVersion");
+}
+
+/// Whether a key is one that this operator or the reference operator gives to children.
+bool hasMark(const Value* members) {
+  if (members == nullptr || !members->IsObject()) return false;
+  return std::any_of(members->MemberBegin(), members->MemberEnd(), [](const auto& member) {
+    const std::string_view key = json::text(member.name);
+    return key.starts_with("nvidia.com/dynamo-") || key.starts_with("nvidia.com/last-applied-");
+  });
+}
+
+/// Whether this operator or the reference operator made `live`, which has no controller: its graph may have
+/// been deleted with --cascade=orphan, or a backup without owners was restored.
+bool isOrphan(const Value& live, const Value& child, bool applied) {
+  const std::string_view graph = json::findText(labelsOf(live), api::label::kGraph);
+  const std::string_view wanted = json::findText(labelsOf(child), api::label::kGraph);
+  if (!graph.empty() && !wanted.empty()) return graph == wanted;
+  return applied || hasMark(labelsOf(live)) || hasMark(annotationsOf(live));
 }
 
 /// `child` with the owner references of the shared object `live` followed by its own. An object has at most
@@ -72,7 +92,7 @@ Value withoutReplicas(const Value& child, Allocator& allocator) {
 
 }  // namespace
 
-Step stepFor(const Child& child, const Value* live, Allocator& allocator) {
+Step stepFor(const Child& child, const Value* live, bool applied, Allocator& allocator) {
   const bool once = child.policy == Policy::CreatedOnce;
   const bool adapter = child.key.kind == api::kDynamoGraphDeploymentScalingAdapter;
   if (live == nullptr) return {once || adapter ? Action::Create : Action::Apply, &child.object, {}};
@@ -92,6 +112,10 @@ Step stepFor(const Child& child, const Value* live, Allocator& allocator) {
     return {Action::Refuse, nullptr,
             fmt::format("{} is controlled by {} {}", k8s::toText(child.key),
                         json::findText(controller, "kind"), json::findText(controller, "name"))};
+  }
+  if (child.policy != Policy::Shared && controller == nullptr && !isOrphan(*live, child.object, applied)) {
+    return {Action::Refuse, nullptr,
+            fmt::format("{} exists, but this operator did not create it", k8s::toText(child.key))};
   }
   if (!json::equal(json::find(child.object, "roleRef"), json::find(*live, "roleRef"))) {
     return {Action::Replace, &child.object, {}};

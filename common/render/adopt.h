@@ -1,6 +1,6 @@
 #pragma once
 // How a controller brings a rendered child into the cluster: whether it creates, applies, adopts or replaces
-// the object (see child_kinds.h). Decisions child-Q1, child-Q6, child-Q12, child-Q40, dec-11.
+// the object (see child_kinds.h). Decisions child-Q1, child-Q6, child-Q12, child-Q40, ctl-Q51, dec-11.
 
 #include <cstdint>
 #include <string>
@@ -17,7 +17,7 @@ enum class Action : std::uint8_t {
   /// The live object is being deleted, or the garbage collector will delete it because its owner is gone. The
   /// watch event of its deletion triggers the next attempt.
   Wait,
-  Refuse  ///< another object, named in `reason`, is the controller of the live object
+  Refuse  ///< the live object is not this operator's, as `reason` says
 };
 
 struct Step {
@@ -28,10 +28,11 @@ struct Step {
 };
 
 /// The action for `child`. `live` is the object in the cluster with the same key, or nullptr. Only its
-/// deletionTimestamp, ownerReferences and roleRef are read. The child must outlive the result.
+/// metadata and roleRef are read. `applied` tells whether this controller has applied it before. The child
+/// must outlive the result.
 ///
 /// The replicas of a scaling adapter are written at its creation only (child-Q12). Therefore it is created
 /// and not applied: if it were applied, a later apply without replicas would remove the field.
-Step stepFor(const Child& child, const json::Value* live, json::Allocator& allocator);
+Step stepFor(const Child& child, const json::Value* live, bool applied, json::Allocator& allocator);
 
 }  // namespace dynamo::render

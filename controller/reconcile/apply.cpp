@@ -90,8 +90,9 @@ class Run {
     readCached(child.key);
     if (observed_.find(child.key) == nullptr && !kind->complete()) {
       // An object of that name without the labels of the watches may exist. A child that itself lacks them is
-      // never in the cache, so it is always read: an apply request would be a write in each reconcile.
-      const bool watched = isWatched(*kind, child.object);
+      // never in the cache, so it is always read: an apply request would be a write in each reconcile. So is
+      // a ConfigMap: an apply request with other keys would not conflict.
+      const bool watched = isWatched(*kind, child.object) && child.key.kind != "ConfigMap";
       if (watched && child.policy != render::Policy::CreatedOnce && co_await createByApply(*kind, child))
         co_return;
       if (std::optional<ApiError> error = co_await read(*kind, child.key)) {
@@ -101,8 +102,9 @@ class Run {
     }
     const kube::Cached* live = observed_.find(child.key);
     Document memory;
+    const bool applied = live != nullptr && !live->ownedFields.empty();
     const render::Step step =
-        render::stepFor(child, live == nullptr ? nullptr : &live->object, memory.GetAllocator());
+        render::stepFor(child, live == nullptr ? nullptr : &live->object, applied, memory.GetAllocator());
     switch (step.action) {
       case render::Action::Leave:
         break;
@@ -147,7 +149,7 @@ class Run {
   /// exist: its values conflict, or it has another controller.
   Task<bool> createByApply(const WatchedKind& kind, const render::Child& child) {
     Document memory;
-    const render::Step step = render::stepFor(child, nullptr, memory.GetAllocator());
+    const render::Step step = render::stepFor(child, nullptr, false, memory.GetAllocator());
     if (step.action != render::Action::Apply) co_return false;
     const kube::Cache::Writing writing{environment_.cache, child.key};
     auto answer =

@@ -76,7 +76,8 @@ ChildChange changeOf(const render::Child& child, const Value* live, std::string_
   ChildChange change;
   change.key = child.key;
   json::Document memory;
-  const render::Step step = render::stepFor(child, live, memory.GetAllocator());
+  const bool known = live != nullptr && k8s::ownedFields(*live, manager) != nullptr;
+  const render::Step step = render::stepFor(child, live, known, memory.GetAllocator());
   switch (step.action) {
     case render::Action::Create:
       change.kind = ChangeKind::Created;

@@ -311,6 +311,29 @@ class Repairs(unittest.TestCase):
         plane.delete("Deployment", NAMESPACE, "late-frontend")
         plane.cluster.wait(lambda: not unready(), 60, "the graph is ready")
 
+    def test_an_object_without_owner_is_adopted_only_if_the_operator_made_it(self):
+        """Quirk ctl-Q51: an object of somebody else, and the children of a graph that was deleted without them."""
+        spec = {"selector": {"app": "x"}, "ports": [{"name": "other", "port": 1}]}
+        plane.apply({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "alone-frontend", "namespace": NAMESPACE}, "spec": spec})
+        plane.apply(graph("alone", NAMESPACE))
+        self.addCleanup(plane.delete, "DynamoGraphDeployment", NAMESPACE, "alone")
+        message = "Service steady-0/alone-frontend exists, but this operator did not create it"
+        plane.cluster.wait(lambda: message in self.condition("DynamoGraphDeployment", "alone", "Ready"), 20, "a condition")
+        plane.cluster.wait(lambda: self.events("alone-frontend", message), 20, "an Event")
+        self.assertEqual(plane.get("Service", NAMESPACE, "alone-frontend")["spec"]["selector"], {"app": "x"})
+        plane.delete("Service", NAMESPACE, "alone-frontend")
+        plane.cluster.wait(lambda: not unready(), 60, "the graph is ready")
+
+        path = path_of("DynamoGraphDeployment", NAMESPACE, "alone")
+        plane.cluster.api("DELETE", path, {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Orphan"})
+        plane.cluster.wait(lambda: not plane.cluster.exists(path), 30, "the graph is gone")
+        before = plane.get("DynamoComponentDeployment", NAMESPACE, "alone-frontend")["metadata"]
+        self.assertEqual(before.get("ownerReferences", []), [])
+        uid = plane.apply(graph("alone", NAMESPACE))["metadata"]["uid"]
+        plane.cluster.wait(lambda: not unready(), 60, "the graph is ready again")
+        after = plane.get("DynamoComponentDeployment", NAMESPACE, "alone-frontend")["metadata"]
+        self.assertEqual((after["uid"], [one["uid"] for one in after["ownerReferences"]]), (before["uid"], [uid]))
+
     @staticmethod
     def condition(kind, name, condition_type):
         return condition_of(plane.get(kind, NAMESPACE, name) or {}, condition_type).get("message", "")

@@ -9,8 +9,6 @@
 namespace dynamo::render::test {
 namespace {
 
-using json::Value;
-
 constexpr const char* kActions[] = {"apply", "create", "leave", "replace", "wait", "refuse"};
 
 /// A child from the text of an object.
@@ -20,11 +18,12 @@ Children oneOf(std::string_view text) {
   return children;
 }
 
-std::string stepText(std::string_view child, std::string_view live) {
+std::string stepText(std::string_view child, std::string_view live, bool applied = false) {
   json::Document memory;
   const Children children = oneOf(child);
   const json::Document there = parsed(live);
-  const Step step = stepFor(children.items[0], there.IsNull() ? nullptr : &there, memory.GetAllocator());
+  const Step step =
+      stepFor(children.items[0], there.IsNull() ? nullptr : &there, applied, memory.GetAllocator());
   std::string text = kActions[static_cast<std::size_t>(step.action)];
   if (!step.reason.empty()) text += ": " + step.reason;
   if (step.object != nullptr) text += ' ' + json::dump(*step.object);
@@ -62,8 +61,6 @@ TEST_CASE("existing children are adopted, left alone, replaced or rejected, depe
       {"a missing claim is created", object(claim, mine), "null", "create " + object(claim, mine)},
       {"an owned child is applied", object(deployment, mine), object(deployment, mine),
        "apply " + object(deployment, mine)},
-      {"a child without owner is adopted", object(deployment, mine), object(deployment, "[]"),
-       "apply " + object(deployment, mine)},
       {"a child of another owner is rejected", object(deployment, mine), object(deployment, others),
        "refuse: Deployment.apps n/a is controlled by G h"},
       {"a child of a deleted owner with the same name is waited for", object(deployment, mine),
@@ -99,6 +96,40 @@ TEST_CASE("existing children are adopted, left alone, replaced or rejected, depe
     INFO(row.what);
     CHECK(stepText(row.child, row.live) == row.step);
   }
+}
+
+TEST_CASE("an object without controller is adopted only if the operator made it (quirk ctl-Q51)") {
+  const char* const refused = "refuse: Service n/a exists, but this operator did not create it";
+  const auto service = [](std::string_view members) {
+    return R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"a","namespace":"n")" +
+           std::string{members} + "}}";
+  };
+  const std::string child = service(R"(,"labels":{"nvidia.com/dynamo-graph-deployment-name":"g"})");
+  struct Row {
+    const char* what;
+    std::string live;
+    bool applied;
+    bool adopted;
+  };
+  const Row rows[] = {
+      {"no metadata of ours", service(""), false, false},
+      {"labels and annotations of others",
+       service(R"(,"labels":{"app":"a","nvidia.com/gpu":"x"},"annotations":{"dynamo":"x"})"), false, false},
+      {"owners that are no controllers", service(R"(,"ownerReferences":[{"kind":"G","name":"g","uid":"1"}])"),
+       false, false},
+      {"fields that this controller applied", service(""), true, true},
+      {"the graph's label", child, false, true},
+      {"the label of another graph", service(R"(,"labels":{"nvidia.com/dynamo-graph-deployment-name":"h"})"),
+       true, false},
+      {"another label of ours", service(R"(,"labels":{"nvidia.com/dynamo-component":"x"})"), false, true},
+      {"an annotation of the reference operator",
+       service(R"(,"annotations":{"nvidia.com/last-applied-hash":"x"})"), false, true},
+  };
+  for (const Row& row : rows) {
+    INFO(row.what);
+    CHECK(stepText(child, row.live, row.applied) == (row.adopted ? "apply " + child : refused));
+  }
+  CHECK(stepText(service(""), child) == "apply " + service(""));
 }
 
 }  // namespace
