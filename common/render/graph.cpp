@@ -25,7 +25,6 @@
 namespace dynamo::render {
 namespace {
 
-using json::Allocator;
 using json::Value;
 
 /// Enough for graphs of a few services on either pathway.

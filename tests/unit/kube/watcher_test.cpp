@@ -8,8 +8,6 @@
 namespace dynamo::kube::test {
 namespace {
 
-using std::chrono::milliseconds;
-
 ListPage page(std::string_view version, std::string_view token) {
   json::Document list;
   const std::string text = R"({"metadata":{"resourceVersion":")" + std::string{version} +

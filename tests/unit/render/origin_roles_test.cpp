@@ -12,7 +12,6 @@ namespace {
 using test::check;
 using test::kSvc;
 using test::parsed;
-using test::pathIn;
 using test::Pathway;
 using test::Recorded;
 using test::recorded;

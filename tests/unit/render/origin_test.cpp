@@ -18,7 +18,6 @@ using test::Pathway;
 using test::Recorded;
 using test::recorded;
 using test::Setup;
-using test::Template;
 
 constexpr Pathway kPathways[] = {Pathway::Deployment, Pathway::Grove};
 TEST_CASE("origins: the pod and its containers") {

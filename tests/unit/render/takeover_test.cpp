@@ -9,8 +9,6 @@
 namespace dynamo::render::test {
 namespace {
 
-using json::Value;
-
 constexpr std::string_view kMarked =
     R"("annotations":{"nvidia.com/last-applied-hash":"h","nvidia.com/last-applied-generation":"1"})";
 
