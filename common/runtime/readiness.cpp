@@ -1,5 +1,7 @@
 #include "common/runtime/readiness.h"
 
+#include <fmt/format.h>
+
 namespace dynamo::runtime {
 namespace {
 
@@ -18,16 +20,25 @@ std::string Readiness::problem() {
   return lastProblem_;
 }
 
+std::string Heartbeat::problem() const {
+  const auto silent = std::chrono::duration_cast<std::chrono::seconds>(clock_() - last_.load());
+  return silent <= kLimit ? std::string{}
+                          : fmt::format("the event loop has not run for {} s", silent.count());
+}
+
 Page textPage(int status, std::string body) {
   return {status, "text/plain; charset=utf-8", std::move(body)};
 }
 
-PlainListener probeListener(Endpoint listen, Readiness::Check problem) {
-  const auto ready = [ask = std::move(problem)] {
-    const std::string why = ask();
-    return why.empty() ? textPage(200, "ok\n") : textPage(500, why + "\n");
+PlainListener probeListener(Endpoint listen, Readiness::Check ready, Readiness::Check live) {
+  const auto pageOf = [](Readiness::Check check) {
+    return [check = std::move(check)] {
+      const std::string why = check();
+      return why.empty() ? textPage(200, "ok\n") : textPage(500, why + "\n");
+    };
   };
-  return {std::move(listen), {{"/healthz", [] { return textPage(200, "ok\n"); }}}, {{"/readyz", ready}}};
+  return {
+      std::move(listen), {{"/healthz", pageOf(std::move(live))}}, {{"/readyz", pageOf(std::move(ready))}}};
 }
 
 }  // namespace dynamo::runtime

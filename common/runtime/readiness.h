@@ -39,11 +39,32 @@ class Readiness {
   std::string lastProblem_;                                       ///< guarded by mutex_
 };
 
+/// Notices that a thread no longer comes back to its loop. A restart is then the only remedy.
+class Heartbeat {
+ public:
+  using Clock = Readiness::Clock;
+  /// Much longer than any work of a loop, because a restart loses all caches.
+  static constexpr std::chrono::seconds kLimit{60};
+
+  explicit Heartbeat(Clock clock = [] { return std::chrono::steady_clock::now(); })
+      : clock_(std::move(clock)), last_(clock_()) {}
+
+  /// Must be called by the thread several times within kLimit.
+  void beat() { last_ = clock_(); }
+  /// Returns an error if the last beat is older than kLimit, or an empty text. May be called from any thread.
+  std::string problem() const;
+
+ private:
+  Clock clock_;
+  std::atomic<std::chrono::steady_clock::time_point> last_;
+};
+
 /// Returns a page with plain text.
 Page textPage(int status, std::string body);
 
-/// Returns a listener for /healthz, which always succeeds, and /readyz, which reports the result of
-/// `problem`.
-PlainListener probeListener(Endpoint listen, Readiness::Check problem);
+/// Returns a listener for /readyz, which reports the result of `ready`, and /healthz, which reports that of
+/// `live` and must answer at once.
+PlainListener probeListener(
+    Endpoint listen, Readiness::Check ready, Readiness::Check live = [] { return std::string{}; });
 
 }  // namespace dynamo::runtime

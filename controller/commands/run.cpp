@@ -38,6 +38,7 @@ constexpr log::Logger kLog{"controller"};
 /// Kubernetes kills the pod 30 s after SIGTERM.
 constexpr std::chrono::seconds kStopDeadline{20};
 constexpr std::chrono::milliseconds kCertificatePoll{250};
+constexpr std::chrono::seconds kBeat{5};
 
 struct Settings {
   config::OperatorConfig config;
@@ -148,6 +149,9 @@ class Process {
     return certificateProblem_;
   }
 
+  /// Returns why the process must be restarted, or an empty text. May be called from any thread.
+  std::string hang() const { return heartbeat_.problem(); }
+
   /// Returns the error that ended the process, or an empty text after a signal.
   std::string run() {
     std::string failure;
@@ -157,6 +161,7 @@ class Process {
       if (provisions_) loop_.spawn(publishCertificateProblem());
     }
     loop_.spawn(waitForSignal());
+    loop_.spawn(beat());
     loop_.run();
     return failure;
   }
@@ -189,6 +194,13 @@ class Process {
     }
   }
 
+  runtime::Task<void> beat() {
+    while (!loop_.stopping()) {
+      heartbeat_.beat();
+      co_await loop_.sleepUntil(std::chrono::steady_clock::now() + kBeat);
+    }
+  }
+
   runtime::Task<void> waitForSignal() {
     int number = 0;
     while (number == 0 || number == SIGHUP) {
@@ -209,6 +221,7 @@ class Process {
   runtime::EventLoop& loop_;
   const runtime::Signals& signals_;
   runtime::Descriptor signalDescriptor_;
+  runtime::Heartbeat heartbeat_;
   std::unique_ptr<kube::Client> client_;
   Manager manager_;
   std::optional<provisioning::CertificateManager> certificates_;
@@ -231,7 +244,8 @@ int run(const RunOptions& options, const Settings& settings, const runtime::Sign
   }
   Process process{settings, signals, std::move(std::get<Cluster>(made)), loop, metrics};
   auto started = runtime::PlainServer::start(
-      {runtime::probeListener(settings.health, [&] { return process.problem(); }),
+      {runtime::probeListener(
+           settings.health, [&] { return process.problem(); }, [&] { return process.hang(); }),
        {settings.metrics,
         {{"/metrics", [&] {
             return runtime::Page{200, std::string{observability::kTextFormat}, metrics.render()};

@@ -37,9 +37,23 @@ TEST_CASE("the slow check runs at most once a second, and only after the quick c
   CHECK(readiness.problem() == "shutting down");
 }
 
+TEST_CASE("a thread that does not come back to its loop is reported after a minute") {
+  std::chrono::steady_clock::time_point now{1h};
+  Heartbeat heartbeat{[&] { return now; }};
+  now += 60s;
+  CHECK(heartbeat.problem().empty());
+  now += 1s;
+  CHECK(heartbeat.problem() == "the event loop has not run for 61 s");
+  heartbeat.beat();
+  CHECK(heartbeat.problem().empty());
+}
+
 TEST_CASE("the listener of probes answers 200 or 500") {
   Noted problem;
-  auto started = PlainServer::start({probeListener({"127.0.0.1", 0}, [&] { return problem.get(); })});
+  Noted hang;
+  const auto ready = [&] { return problem.get(); };
+  const auto live = [&] { return hang.get(); };
+  auto started = PlainServer::start({probeListener({"127.0.0.1", 0}, ready, live)});
   const PlainServer& server = std::get<PlainServer>(started);
   const auto get = [&](const std::string& path) {
     const std::string reply = PlainClient{server.port(0)}.ask("GET " + path + " HTTP/1.1\r\nHost: h\r\n\r\n");
@@ -50,6 +64,10 @@ TEST_CASE("the listener of probes answers 200 or 500") {
   problem.set("shutting down");
   CHECK(get("/healthz") == "200 ok\n");
   CHECK(get("/readyz") == "500 shutting down\n");
+  problem.set("");
+  hang.set("blocked");
+  CHECK(get("/healthz") == "500 blocked\n");
+  CHECK(get("/readyz") == "200 ok\n");
 }
 
 }  // namespace dynamo::runtime::test
