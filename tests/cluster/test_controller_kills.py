@@ -93,8 +93,9 @@ class Killer:
             self._ended = True
         self._called.set()
         self._thread.join()
-        if self._dead:
-            controller.start()
+        # The kernel ends a program whose starting thread has ended (PR_SET_PDEATHSIG).
+        controller.stop()
+        controller.start()
 
     def _revive(self):
         while not self._ended:
