@@ -38,7 +38,8 @@ std::string labelTerm(std::string_view namespaceName, std::string_view key, std:
 ObjectStore::ObjectStore(const std::vector<StoredKind>& kinds)
     : table_(kFirstTable, kNone), packer_(kinds.size()) {
   for (const StoredKind& kind : kinds) {
-    kinds_.push_back({kind.apiVersion, kind.kind, Trimmer{kind.kept}, kind.labels, kind.fieldManager});
+    kinds_.push_back({kind.apiVersion, kind.kind, Trimmer{kind.kept}, kind.labels, kind.fieldManager,
+                      kind.listed ? kind.apiVersion + '/' + kind.kind : std::string{}});
   }
 }
 
@@ -105,10 +106,12 @@ std::vector<ObjectStore::Term> ObjectStore::termsOf(const Value& object, const K
   for (const Value& owner : ownersOf(object)) {
     if (const std::string_view uid = json::findText(&owner, "uid"); !uid.empty()) add(uid);
   }
+  const std::string_view namespaceName = json::findText(metadata, "namespace");
+  if (!kind.listTerm.empty()) add(labelTerm(namespaceName, "", kind.listTerm));
   const Value* labels = json::findObject(metadata, "labels");
   for (const std::string& key : kind.labels) {
     const Value* value = json::find(labels, key);
-    if (value != nullptr) add(labelTerm(json::findText(metadata, "namespace"), key, json::text(*value)));
+    if (value != nullptr) add(labelTerm(namespaceName, key, json::text(*value)));
   }
   return terms;
 }
@@ -236,6 +239,13 @@ std::vector<ObjectStore::Slot> ObjectStore::ofKind(std::string_view apiVersion, 
       slots.push_back(static_cast<Slot>(slot));
   }
   return slots;
+}
+
+std::vector<ObjectStore::Slot> ObjectStore::ofKind(std::string_view apiVersion, std::string_view kind,
+                                                   std::string_view namespaceName) const {
+  const auto wanted = kindOf(apiVersion, kind);
+  if (!wanted || kinds_[*wanted].listTerm.empty()) return {};
+  return sorted(labelTerm(namespaceName, "", kinds_[*wanted].listTerm));  // no label has an empty key
 }
 
 ObjectKey ObjectStore::key(Slot slot) const {

@@ -29,6 +29,7 @@ struct StoredKind {
   std::vector<std::string> labels;  ///< keys of the indexed labels
   /// The field manager whose ownership is stored (drift.h); empty: none is.
   std::string fieldManager = {};
+  bool listed = false;  ///< whether its objects are indexed by namespace
 };
 
 class ObjectStore {
@@ -54,6 +55,9 @@ class ObjectStore {
                              std::string_view value) const;
   /// All objects of a kind, in no particular order.
   std::vector<Slot> ofKind(std::string_view apiVersion, std::string_view kind) const;
+  /// The objects of a kind in a namespace, sorted by key. StoredKind::listed must be set.
+  std::vector<Slot> ofKind(std::string_view apiVersion, std::string_view kind,
+                           std::string_view namespaceName) const;
 
   ObjectKey key(Slot slot) const;
   /// The kept fields as JSON text, without apiVersion and kind.
@@ -80,6 +84,7 @@ class ObjectStore {
     Trimmer trimmer;
     std::vector<std::string> labels;
     std::string fieldManager;
+    std::string listTerm;  ///< the name of the kind in the index; empty: not listed
   };
   struct Entry {
     std::unique_ptr<char[]> block;  ///< the terms, the name, the packed text; nullptr: a free slot

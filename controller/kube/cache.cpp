@@ -256,9 +256,7 @@ std::vector<k8s::ObjectKey> Cache::keysOfKind(std::string_view apiVersion, std::
 std::vector<k8s::ObjectKey> Cache::keysOfKind(std::string_view apiVersion, std::string_view kind,
                                               std::string_view namespaceName) const {
   std::vector<k8s::ObjectKey> keys;
-  for (const auto slot : store_.ofKind(apiVersion, kind)) {
-    if (store_.key(slot).namespaceName == namespaceName) keys.push_back(store_.key(slot));
-  }
+  for (const auto slot : store_.ofKind(apiVersion, kind, namespaceName)) keys.push_back(store_.key(slot));
   return keys;
 }
 

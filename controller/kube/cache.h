@@ -57,6 +57,7 @@ class Cache {
   std::vector<Cached> labelled(std::string_view namespaceName, std::string_view key,
                                std::string_view value) const;
   std::vector<k8s::ObjectKey> keysOfKind(std::string_view apiVersion, std::string_view kind) const;
+  /// The kind must be listed (k8s::StoredKind).
   std::vector<k8s::ObjectKey> keysOfKind(std::string_view apiVersion, std::string_view kind,
                                          std::string_view namespaceName) const;
   std::vector<k8s::ObjectKey> keysOwnedBy(std::string_view uid) const;

@@ -99,7 +99,8 @@ std::vector<k8s::StoredKind> storedKinds() {
   std::vector<k8s::StoredKind> stored;
   for (const WatchedKind& each : watchedKinds()) {
     stored.push_back({kube::apiVersionOf(each.resource), each.resource.kind, each.kept, each.labels,
-                      each.applied ? text(kFieldManager) : std::string{}});
+                      each.applied ? text(kFieldManager) : std::string{},
+                      each.resource.group == api::kGroup});
   }
   return stored;
 }

@@ -75,7 +75,7 @@ TEST_CASE("objects of unexpected types are kept as they are") {
 }
 
 const std::vector<StoredKind> kKinds = {{"apps/v1", "Deployment", {{"spec.replicas"}}, {"graph"}},
-                                        {"v1", "Service", {{"spec.type"}}, {"graph", "part"}}};
+                                        {"v1", "Service", {{"spec.type"}}, {"graph", "part"}, {}, true}};
 
 json::Document objectOf(std::string_view apiVersion, std::string_view kind, std::string_view nameSpace,
                         std::string_view name, std::string_view owners, std::string_view labels,
@@ -116,6 +116,9 @@ TEST_CASE("objects are found by key, owner and label") {
         "Service n/a; ");  // Deployments have no index by this label
   CHECK(names(store, store.ofKind("v1", "Service")) == "Service n/a; Service m/a; ");
   CHECK(store.ofKind("v1", "Secret").empty());
+  CHECK(names(store, store.ofKind("v1", "Service", "n")) == "Service n/a; ");
+  CHECK(store.ofKind("v1", "Service", "o").empty());
+  CHECK(store.ofKind("apps/v1", "Deployment", "n").empty());  // not listed
 
   CHECK((put("apps/v1", "Deployment", "n", "b", "y", R"("graph":"h")", 2) == Change::Changed));
   CHECK(names(store, store.ownedBy("x")) == "Deployment.apps n/a; Service n/a; ");
@@ -189,6 +192,13 @@ TEST_CASE("the store agrees with a plain map after any changes") {
       for (const auto slot : store.ownedBy(std::string(1, owner))) got.push_back(store.key(slot));
       REQUIRE((got == wanted));
     }
+    std::vector<ObjectKey> listed;
+    for (const char* name : {"n0", "n1", "n2"}) {
+      for (const auto slot : store.ofKind("v1", "Service", name)) listed.push_back(store.key(slot));
+    }
+    REQUIRE(listed.size() == model.size());
+    REQUIRE(std::equal(listed.begin(), listed.end(), model.begin(),
+                       [](const ObjectKey& one, const auto& item) { return one == item.first; }));
   }
   CHECK(model.size() > 100);
   for (const auto& [each, kept] : model) REQUIRE(store.remove(each));
