@@ -57,6 +57,17 @@ bool isOrphan(const Value& live, const Value& child, bool applied) {
   return applied || hasMark(labelsOf(live)) || hasMark(annotationsOf(live));
 }
 
+/// Whether a graph owns what one of its components should own, or the other way round. The name of a
+/// component begins with that of its graph.
+bool changesPathway(const Value& live, const Value& wanted) {
+  const auto isGraphOf = [](const Value& graph, const Value& component) {
+    return json::findText(&graph, "kind") == api::kDynamoGraphDeployment &&
+           json::findText(&component, "kind") == api::kDynamoComponentDeployment &&
+           json::findText(&component, "name").starts_with(std::string{json::findText(&graph, "name")} + '-');
+  };
+  return isGraphOf(live, wanted) || isGraphOf(wanted, live);
+}
+
 /// `child` with the owner references of the shared object `live` followed by its own. An object has at most
 /// one controller, so additional owners are not controllers. The references of `live` must be included,
 /// because server-side apply removes those that the field manager no longer applies.
@@ -111,7 +122,8 @@ Step stepFor(const Child& child, const Value* live, bool applied, Allocator& all
     }
     return {Action::Refuse, nullptr,
             fmt::format("{} is controlled by {} {}", k8s::toText(child.key),
-                        json::findText(controller, "kind"), json::findText(controller, "name"))};
+                        json::findText(controller, "kind"), json::findText(controller, "name")),
+            wanted != nullptr && changesPathway(*controller, *wanted)};
   }
   if (child.policy != Policy::Shared && controller == nullptr && !isOrphan(*live, child.object, applied)) {
     return {Action::Refuse, nullptr,

@@ -1,6 +1,7 @@
 #pragma once
 // How a controller brings a rendered child into the cluster: whether it creates, applies, adopts or replaces
-// the object (see child_kinds.h). Decisions child-Q1, child-Q6, child-Q12, child-Q40, ctl-Q51, dec-11.
+// the object (see child_kinds.h). Decisions child-Q1, child-Q6, child-Q12, child-Q40, ctl-Q51, ctl-Q52,
+// dec-11.
 
 #include <cstdint>
 #include <string>
@@ -25,6 +26,8 @@ struct Step {
   /// The object of the child, or a changed copy in `allocator`; nullptr if nothing is written.
   const json::Value* object = nullptr;
   std::string reason;  ///< of Wait and Refuse
+  /// Of Refuse: the graph has changed its pathway, and the operator is about to delete the live object.
+  bool passing = false;
 };
 
 /// The action for `child`. `live` is the object in the cluster with the same key, or nullptr. Only its

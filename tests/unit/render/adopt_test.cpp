@@ -98,6 +98,37 @@ TEST_CASE("existing children are adopted, left alone, replaced or rejected, depe
   }
 }
 
+TEST_CASE("the children of another pathway of the same graph are about to be deleted (quirk ctl-Q52)") {
+  const auto ownedBy = [](const std::string& kind, const std::string& name, const std::string& uid) {
+    return object(R"("v1","kind":"Service")", R"([{"kind":")" + kind + R"(","name":")" + name +
+                                                  R"(","uid":")" + uid + R"(","controller":true}])");
+  };
+  const std::string graph = "DynamoGraphDeployment";
+  const std::string component = "DynamoComponentDeployment";
+  struct Row {
+    std::string wanted;
+    std::string live;
+    bool passing;
+  };
+  const Row rows[] = {
+      {ownedBy(component, "g-web", "1"), ownedBy(graph, "g", "2"), true},
+      {ownedBy(graph, "g", "1"), ownedBy(component, "g-web", "2"), true},
+      {ownedBy(component, "g-web", "1"), ownedBy(graph, "h", "2"), false},
+      {ownedBy(graph, "g", "1"), ownedBy(component, "gweb", "2"), false},
+      {ownedBy(component, "g-web", "1"), ownedBy("ConfigMap", "g", "2"), false},
+      {ownedBy(graph, "g-web", "1"), ownedBy(graph, "g", "2"), false},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.wanted, row.live);
+    json::Document memory;
+    const Children children = oneOf(row.wanted);
+    const json::Document live = parsed(row.live);
+    const Step step = stepFor(children.items[0], &live, false, memory.GetAllocator());
+    CHECK(step.action == Action::Refuse);
+    CHECK(step.passing == row.passing);
+  }
+}
+
 TEST_CASE("an object without controller is adopted only if the operator made it (quirk ctl-Q51)") {
   const char* const refused = "refuse: Service n/a exists, but this operator did not create it";
   const auto service = [](std::string_view members) {
