@@ -32,7 +32,7 @@ from operator_plane import (  # noqa: E402
 
 NAMESPACE = "faults"
 FULL = os.environ.get("DYNAMO_FULL") == "1"
-SAMPLE_SECONDS = 120
+SAMPLE_SECONDS = 60
 STEP_SECONDS = 60
 SLOW_SECONDS = 10  # a step that takes longer is explained in the output
 QUIET_SECONDS = 0.6
