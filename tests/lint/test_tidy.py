@@ -41,6 +41,11 @@ MISTAKES = {
 }
 
 
+def checks_in(done):
+    """The checks that a run of clang-tidy reports."""
+    return set(re.findall(r"\[([\w-]+)[\],]", done.stdout))
+
+
 class Batches(unittest.TestCase):
     def setUp(self):
         self.root = pathlib.Path(tempfile.mkdtemp())
@@ -58,9 +63,9 @@ class Batches(unittest.TestCase):
         return name
 
     def found(self, files):
-        """The checks that a run over these files reports."""
+        """The exit status of a run over these files, and the checks that it reports."""
         done = tidy.run_together("-clang-analyzer-*", files, self.commands)
-        return done.returncode, set(re.findall(r"\[([\w-]+)[\],]", done.stdout))
+        return done.returncode, checks_in(done)
 
     def test_each_mistake_is_found_between_other_files(self):
         good = [self.write(f"common/good{i}.cpp", f"namespace good{i} {{ int f() {{ return {i}; }} }}\n") for i in range(2)]
@@ -69,7 +74,7 @@ class Batches(unittest.TestCase):
             with self.subTest(check):
                 name = self.write(f"common/bad{number}.cpp", f"{PRELUDE}namespace bad {{\n{text}\n}}\n")
                 alone = tidy.run("-clang-analyzer-*", self.root / name, "--", "-std=c++20", "-Wall", "-Wextra")
-                self.assertIn(check, set(re.findall(r"\[([\w-]+)[\],]", alone.stdout)))
+                self.assertIn(check, checks_in(alone))
                 status, checks = self.found([good[0], name, good[1]])
                 self.assertNotEqual(status, 0)
                 self.assertIn(check, checks)
