@@ -191,7 +191,7 @@ bool isPodOf(const Value& pod, const Value& deployment) {
 
 Outcome componentOutcome(const ComponentView& view, Time now, Allocator& allocator) {
   if (isBeingDeleted(view.deployment)) return {};
-  if (!view.failures.empty()) return failed(view, now, allocator);
+  if (!onlyWaits(view.failures)) return failed(view, now, allocator);
   Outcome outcome;
   Workload workload =
       usesLeaderWorkerSets(view) ? observeSets(view, now, allocator) : observeDeployment(view, allocator);
@@ -207,19 +207,22 @@ Outcome componentOutcome(const ComponentView& view, Time now, Allocator& allocat
   Value status = stored == nullptr ? Value{rapidjson::kObjectType} : json::copy(*stored, allocator);
   const std::string causes = textOf(failures.causes);
   const Texts& texts = workload.texts;
-  const ConditionStatus ready = workload.ready() ? ConditionStatus::True : ConditionStatus::False;
-  std::string message{workload.ready() ? texts.readyText : texts.notReadyText};
+  std::string message{texts.readyText};
+  std::string waits = waitsOf(view.failures);
+  const bool isReady = workload.ready() && waits.empty();
   if (!workload.ready()) {
-    message += ": " + workload.notReady;
+    message = fmt::format("{}: {}", texts.notReadyText, workload.notReady);
     if (!causes.empty()) message += "; " + causes;
+  } else if (!isReady) {
+    message = std::move(waits);
   }
-  setCondition(
-      status,
-      {condition::kAvailable, ready, workload.ready() ? texts.ready : texts.notReady, std::move(message)},
-      generation, now, allocator);
+  const ConditionStatus ready = isReady ? ConditionStatus::True : ConditionStatus::False;
   setCondition(status,
-               {condition::kComponentReady, ready, workload.ready() ? "ComponentReady" : "ComponentNotReady",
-                workload.ready() ? "DynamoComponent is ready" : "DynamoComponent is not ready"},
+               {condition::kAvailable, ready, isReady ? texts.ready : texts.notReady, std::move(message)},
+               generation, now, allocator);
+  setCondition(status,
+               {condition::kComponentReady, ready, isReady ? "ComponentReady" : "ComponentNotReady",
+                isReady ? "DynamoComponent is ready" : "DynamoComponent is not ready"},
                generation, now, allocator);
   if (causes.empty()) {
     removeCondition(status, condition::kPodFailure);

@@ -1,6 +1,7 @@
 #pragma once
 // How conditions and Events report the failures of a reconcile.
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,21 @@ inline std::string permanentFailures(std::span<const Failure> failures) {
   std::string text;
   for (const Failure& failure : failures) {
     if (!failure.transient) text.append(text.empty() ? "" : "; ").append(failure.message);
+  }
+  return text;
+}
+
+/// Whether nothing failed, except that children may wait for deletions. The status then describes what there
+/// is (Failure::waits).
+inline bool onlyWaits(std::span<const Failure> failures) {
+  return std::all_of(failures.begin(), failures.end(), [](const Failure& failure) { return failure.waits; });
+}
+
+/// What the children wait for, in one line; empty when none waits.
+inline std::string waitsOf(std::span<const Failure> failures) {
+  std::string text;
+  for (const Failure& failure : failures) {
+    if (failure.waits) text.append(text.empty() ? "" : "; ").append(failure.message);
   }
   return text;
 }

@@ -52,7 +52,8 @@ class GraphStatus {
     return std::move(outcome_);
   }
 
-  Outcome reconciled() {
+  /// `waits`: what children wait for, or empty.
+  Outcome reconciled(std::string_view waits) {
     copyStored();
     const json::Maker make{allocator_};
     make.set(status_, "observedGeneration", generationOf(view_.graph));
@@ -62,7 +63,7 @@ class GraphStatus {
     setOrRemove("checkpoints", checkpointsStatus(view_, services_, allocator_));
     scaleGrove();
     collectCauses();
-    decideReady();
+    decideReady(waits);
     return std::move(outcome_);
   }
 
@@ -197,8 +198,9 @@ class GraphStatus {
     return countAt(counts, "updatedReplicas") < countAt(counts, "replicas");
   }
 
-  void decideReady() {
-    const std::string missing = notReady();
+  void decideReady(std::string_view waits) {
+    std::string missing = notReady();
+    if (missing.empty()) missing = waits;
     if (plan_.rollingUpdate.inProgress) {
       std::string text = "Rolling update in progress";
       if (!missing.empty()) text += ": " + missing;
@@ -256,8 +258,8 @@ Outcome graphOutcome(const GraphView& view, const GraphPlan& plan, std::span<con
                      Time now, Allocator& allocator) {
   if (isBeingDeleted(view.graph)) return {};
   GraphStatus status{view, plan, now, allocator};
-  if (!failures.empty()) return status.failed(failures);
-  Outcome outcome = status.reconciled();
+  if (!onlyWaits(failures)) return status.failed(failures);
+  Outcome outcome = status.reconciled(waitsOf(failures));
   deferFirstStatus(view, now, outcome);
   for (const Write& write : plan.rollingUpdate.writes) outcome.writes.push_back(copyOf(write, allocator));
   for (const std::vector<Event>* events : {&plan.rollingUpdate.events, &plan.restart.events})

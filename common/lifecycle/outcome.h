@@ -61,8 +61,11 @@ struct Failure {
   std::string_view type = kInternalError;
   std::chrono::seconds retryAfter{0};  ///< the delay before a retry that the API server requested
   /// A child cannot be written until an object has been deleted. The status describes what there is
-  /// meanwhile.
+  /// meanwhile, and does not report readiness.
   bool waits = false;
+  /// Of a failure that waits: it should end within seconds, so it becomes a permanent one if it lasts (quirk
+  /// ctl-Q52).
+  bool passing = false;
 };
 
 /// The controller carries out the members in this order and stops at the first write that fails, because each

@@ -75,12 +75,6 @@ std::vector<Failure> allFailures(const render::Children& children, const std::ve
   return failures;
 }
 
-/// The failures that a status reports: a child that waits is not ready, which is no failure.
-std::vector<Failure> withoutWaits(std::vector<Failure> failures) {
-  std::erase_if(failures, [](const Failure& failure) { return failure.waits; });
-  return failures;
-}
-
 void deleteSurplus(const Value& owner, const render::Children& children, Observed observed, Outcome& outcome,
                    Allocator& allocator) {
   std::vector<Write> deletions = surplusChildren(owner, children.items, observed, allocator, outcome.writes);
@@ -127,7 +121,7 @@ Outcome finishGraphReconcile(const Value& graph, const GraphReconcile& reconcile
   const std::vector<Failure> others = allFailures(reconcile.children, applied.failures);
   failures.insert(failures.end(), others.begin(), others.end());
   const GraphView view = children.view(graph, reconcile, context.facts);
-  Outcome outcome = graphOutcome(view, reconcile.plan, withoutWaits(failures), now, allocator);
+  Outcome outcome = graphOutcome(view, reconcile.plan, failures, now, allocator);
   outcome.retry = outcome.retry || !failures.empty();
   if (failures.empty()) {
     deleteSurplus(graph, reconcile.children, applied.objects, outcome, allocator);
@@ -161,14 +155,13 @@ Outcome finishComponentReconcile(const Value& deployment, const render::Children
   const Objects sets = ofKind(applied.objects, "LeaderWorkerSet");
   const Objects groups = ofKind(applied.objects, "PodGroup");
   const Objects pods = ofKind(applied.objects, "Pod");
-  const std::vector<Failure> reported = withoutWaits(failures);
   const ComponentView view{.deployment = deployment,
                            .lwsEnabled = render::lwsEnabled(context),
                            .workload = findControlled(applied.objects, "Deployment", deployment),
                            .leaderWorkerSets = sets,
                            .podGroups = groups,
                            .pods = pods,
-                           .failures = reported};
+                           .failures = failures};
   Outcome outcome = componentOutcome(view, now, allocator);
   outcome.retry = outcome.retry || !failures.empty();
   if (failures.empty()) deleteSurplus(deployment, children, applied.objects, outcome, allocator);

@@ -112,7 +112,10 @@ class Run {
         failures.push_back({.message = step.reason, .transient = true, .waits = true});
         break;
       case render::Action::Refuse:
-        failures.push_back({step.reason, step.passing});
+        failures.push_back({.message = step.reason,
+                            .transient = step.passing,
+                            .waits = step.passing,
+                            .passing = step.passing});
         break;
       case render::Action::Create:
         co_await create(kind->resource, child.key, json::dump(*step.object));

@@ -22,7 +22,7 @@ using runtime::Task;
 constexpr std::chrono::seconds kTransientTime{30};
 
 /// Makes failures of an object that has failed for kTransientTime permanent, so that its status reports them.
-/// Conflicts and waits never are.
+/// Conflicts never are, and of the waits only those that should have passed.
 void reportPersistent(const Environment& environment, const k8s::ObjectKey& key,
                       std::vector<Failure>& failures) {
   const auto since = environment.failingSince.find(key);
@@ -30,7 +30,9 @@ void reportPersistent(const Environment& environment, const k8s::ObjectKey& key,
       std::chrono::steady_clock::now() < since->second + kTransientTime)
     return;
   for (Failure& failure : failures) {
-    if (!failure.waits && failure.type != kConflictError) failure.transient = false;
+    if ((failure.waits && !failure.passing) || failure.type == kConflictError) continue;
+    failure.transient = false;
+    failure.waits = false;
   }
 }
 

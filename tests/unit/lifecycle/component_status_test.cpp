@@ -270,5 +270,35 @@ TEST_CASE("permanent failures are reported once, transient failures never (quirk
   CHECK(outcome.events.empty());
 }
 
+TEST_CASE("a component is not ready while a child waits for a deletion") {
+  struct Row {
+    const char* name;
+    const char* available;  ///< the replicas of the Deployment that are available
+    const char* conditions;
+  };
+  const Row rows[] = {
+      {"the Deployment is ready", "1",
+       "Available=False DeploymentNotReady: Service n/g is being deleted\n"
+       "DynamoComponentReady=False ComponentNotReady: DynamoComponent is not ready\n"},
+      {"the Deployment is not ready", "0",
+       "Available=False DeploymentNotReady: Deployment is not ready: 0 of 1 replicas available\n"
+       "DynamoComponentReady=False ComponentNotReady: DynamoComponent is not ready\n"}};
+  const Failure waits{.message = "Service n/g is being deleted", .transient = true, .waits = true};
+  const json::Document object = parsed(deployment("'replicas':1", "{}"));
+  for (const Row& row : rows) {
+    INFO(row.name);
+    json::Document memory;
+    const json::Document workload = parsed(
+        "{'metadata':{'name':'g','generation':1},'spec':{'replicas':1},'status':{'observedGeneration':1,"
+        "'replicas':1,'updatedReplicas':1,'readyReplicas':" +
+        std::string{row.available} + ",'availableReplicas':" + row.available +
+        ",'conditions':[{'type':'Available','status':'True'}]}}");
+    const Outcome outcome = componentOutcome(
+        {.deployment = object, .workload = &workload, .failures = {&waits, 1}}, kNow, memory.GetAllocator());
+    REQUIRE(outcome.status);
+    CHECK(conditionsOf(*outcome.status) == row.conditions);
+  }
+}
+
 }  // namespace
 }  // namespace dynamo::lifecycle::test

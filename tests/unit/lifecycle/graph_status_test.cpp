@@ -179,6 +179,55 @@ TEST_CASE("failures keep the rest of the status (quirks ctl-Q3, ctl-Q18)") {
   CHECK(outcome.events.empty());
 }
 
+TEST_CASE("a graph is not ready while a child waits for a deletion (quirk ctl-Q52)") {
+  struct Row {
+    const char* name;
+    long long ready;  ///< replicas of the worker
+    std::vector<Failure> failures;
+    const char* state;  ///< empty: the status does not change
+    const char* condition;
+  };
+  const Failure waits{.message = "Service n/g is being deleted", .transient = true, .waits = true};
+  const Row rows[] = {
+      {"all services are ready",
+       1,
+       {waits},
+       "pending",
+       "Ready=False some_resources_are_not_ready: Resources not ready: Service n/g is being deleted\n"},
+      {"two children wait",
+       1,
+       {waits, {.message = "Role n/r is being deleted", .transient = true, .waits = true}},
+       "pending",
+       "Ready=False some_resources_are_not_ready: Resources not ready: Service n/g is being deleted; Role "
+       "n/r "
+       "is being deleted\n"},
+      {"a service is not ready",
+       0,
+       {waits},
+       "pending",
+       "Ready=False some_resources_are_not_ready: Resources not ready: g-worker-new: Deployment is not "
+       "ready\n"},
+      {"a write has failed, too", 1, {waits, {"conflict", true}}, "", ""},
+      {"a write was refused, too",
+       1,
+       {waits, {"denied", false}},
+       "failed",
+       "Ready=False failed_to_reconcile_the_resources: denied\n"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    World world{graphText(kServices, "new", "{'state':'successful','observedGeneration':1}")};
+    world.components.add(Component{.ready = row.ready}.text());
+    world.components.add(frontend().text());
+    const Outcome outcome = world.pass(row.failures);
+    CHECK(outcome.status.has_value() == (*row.state != '\0'));
+    if (!outcome.status) continue;
+    const ReadyStatus made = readyStatus(outcome);
+    CHECK(made.state == row.state);
+    CHECK(made.conditions == row.condition);
+  }
+}
+
 TEST_CASE("a graph reports once why pods of a component do not run (quirk ctl-Q36)") {
   World world{graphText("{'Worker':{'componentType':'worker'}}", "new")};
   std::string component = Component{}.text();
