@@ -1,4 +1,4 @@
-"""Tests of the runner of steps, of the totals of modules and of the closure of includes."""
+"""Tests of the runner of steps, of the totals of modules, of the closure of includes and of the batches of sources."""
 
 import contextlib
 import io
@@ -12,6 +12,7 @@ from unittest import mock
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import batches  # noqa: E402
 import includes  # noqa: E402
 import modules  # noqa: E402
 
@@ -126,6 +127,49 @@ class Includes(unittest.TestCase):
         ours, _ = includes.closure(root / "tests/unit/admission/request_test.cpp")
         self.assertIn(root / "tests/unit/rules/support.h", ours, "found in an include folder of the target")
         self.assertTrue(any(header.startswith("rapidjson/") for header in others), "included by another header only")
+
+
+def unnamed(*lines):
+    return "\n".join(["namespace {", *lines, "}  // namespace", ""])
+
+
+class Batches(unittest.TestCase):
+    def test_names_that_a_file_declares_for_itself(self):
+        table = [
+            (unnamed("bool isWorker(const Value& service) {", "  return isOld(service);", "}"), {"isWorker": None}),
+            (unnamed("constexpr std::array<Rule, sizeof(kOther)> kRules = {"), {"kRules": None}),
+            (unnamed("struct Row {", "  int number = 0;", "};"), {"Row": None}),
+            (unnamed("void one() {", "}", "void two() {", "}"), {"one": None, "two": None}),
+            ("static int count = 0;\nconstexpr int kMost{8};\n", {"count": None, "kMost": None}),
+            ("int shared() {\n}\nvoid Reader::read() {\n}\n", {}),
+            ("using json::Value;\nusing Rows = std::vector<Row>;\nusing namespace std::chrono;\n",
+             {"Value": "using json::Value;", "Rows": "using Rows = std::vector<Row>;"}),
+            (unnamed('TEST_CASE("kRules(1)") {', "static_assert(sizeof(int) == 4);", "// note(1)"), {}),
+        ]
+        for text, names in table:
+            with self.subTest(text):
+                self.assertEqual(batches.Source(text).local, names)
+
+    def test_files_that_do_not_fit_are_apart(self):
+        local = unnamed("int number() {", "}")
+        table = [
+            ("both declare it", local, local, False),
+            ("the other one uses it", local, "int twice() {\n  return number() * 2;\n}\n", False),
+            ("a member of this name is another", local, "int twice(const A& a) {\n  return a.number() + A::number();\n}\n", True),
+            ("a comment and a string do not use it", local, '// number\nconst char* kText = "number";\n', True),
+            ("the same using-declaration", "using json::Value;\nValue a();\n", "using json::Value;\nValue b();\n", True),
+            ("another using-declaration", "using json::Value;\nValue a();\n", "using yaml::Value;\nValue b();\n", False),
+            ("a using-declaration that the other one does not have", "using json::Value;\n", "Value b();\n", False),
+        ]
+        for title, one, other, together in table:
+            with self.subTest(title):
+                for first, second in ((one, other), (other, one)):
+                    sources = {"a": batches.Source(first), "b": batches.Source(second)}
+                    self.assertEqual(batches.batches(sources, 8), [["a", "b"]] if together else [["a"], ["b"]])
+
+    def test_a_batch_has_at_most_the_given_number_of_files(self):
+        sources = {str(number): batches.Source("") for number in range(5)}
+        self.assertEqual(batches.batches(sources, 2), [["0", "1"], ["2", "3"], ["4"]])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Groups of C++ sources that compile together, as one source file that includes them.
+
+usage: batches.py SIZE FILE...
+
+Prints the number of the batch of each file, separated by semicolons. A name that a file declares for itself would hide
+another meaning of it in the other files, so no other file of its batch may use that name.
+"""
+
+import pathlib
+import re
+import sys
+
+NOISE = re.compile(r'//.*|"(?:[^"\\\n]|\\.)*"')
+ANGLES = re.compile(r"<[^<>]*>")
+USED = re.compile(r"(?<![\w:.>])[A-Za-z_]\w*")
+USING = re.compile(r"^using (?:[\w:]+::)?(\w+)(?: = [^;]+)?;")
+DECLARED = re.compile(r"(?<![\w:~])(\w+)\s*[({=;\[]")
+NO_NAME = re.compile(r"namespace|static_assert|noexcept|requires|decltype|alignas|[A-Z0-9_]+")
+LOCAL = re.compile(r"(?:static|const|constexpr|inline)\b")
+
+
+class Source:
+    """The names that a file declares for itself, with their using-declarations, and the names that it uses."""
+
+    def __init__(self, text):
+        self.used = set(USED.findall(NOISE.sub("", text)))
+        self.local = {}
+        unnamed = False
+        for line in text.splitlines():
+            if line in ("namespace {", "}  // namespace"):
+                unnamed = line == "namespace {"
+            elif using := USING.match(line):
+                self.local[using[1]] = using[0]
+            elif line[:1].isalpha() and (unnamed or LOCAL.match(line)):
+                self.declare(NOISE.sub("", line))
+
+    def declare(self, line):
+        before = None
+        while line != before:
+            before, line = line, ANGLES.sub("", line)
+        for name in DECLARED.findall(line)[:1]:
+            if not NO_NAME.fullmatch(name):
+                self.local[name] = None
+
+    def hides_from(self, other):
+        """Whether a name of this file would hide another meaning in the other file. Equal using-declarations do not."""
+        return any(meaning is None or meaning != other.local.get(name)
+                   for name, meaning in self.local.items() if name in other.used)
+
+
+def batches(sources, size):
+    """Groups of at most `size` names of files. `sources` has the Source of each name."""
+    made = []
+    for name, source in sources.items():
+        for group in made:
+            others = [sources[each] for each in group]
+            if len(group) < size and not any(source.hides_from(other) or other.hides_from(source) for other in others):
+                group.append(name)
+                break
+        else:
+            made.append([name])
+    return made
+
+
+def main():
+    size, files = int(sys.argv[1]), sys.argv[2:]
+    sources = {file: Source(pathlib.Path(file).read_text(encoding="utf-8")) for file in files}
+    numbers = {file: number for number, group in enumerate(batches(sources, size)) for file in group}
+    print(";".join(str(numbers[file]) for file in files), end="")
+
+
+if __name__ == "__main__":
+    main()
