@@ -123,7 +123,8 @@ class Readiness(unittest.TestCase):
                         self.assertIn("tls.crt", plane.cluster.api("GET", path)["data"])
                     else:
                         plane.cluster.wait(lambda one=one: "reconciling" in one.log_tail(50), 30, "the controller reconciles")
-                        self.assertIn("secret", problem(one).lower())
+                        # It begins to reconcile before the certificates have been checked for the first time.
+                        plane.cluster.wait(lambda one=one: "secret" in problem(one).lower(), 30, "readiness reports the Secret")
                 finally:
                     one.stop()
 
