@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Groups of C++ sources that compile together, as one source file that includes them.
 
-usage: batches.py SIZE FILE...
+usage: batches.py SIZE FOLDER FILE...
 
-Prints the number of the batch of each file, separated by semicolons. A name that a file declares for itself would hide
-another meaning of it in the other files, so no other file of its batch may use that name.
+Writes the source file of each group into the folder, unless it exists with that content, and prints what to compile, separated
+by semicolons. Run it in the root of the repository. A name that a file declares for itself would hide another meaning of it in
+the other files, so no other file of its batch may use that name.
 """
 
+import os
 import pathlib
 import re
 import sys
@@ -63,11 +65,24 @@ def batches(sources, size):
     return made
 
 
+def write(path, text):
+    """Writes a file if its content changes, so that it is only compiled again then."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
 def main():
-    size, files = int(sys.argv[1]), sys.argv[2:]
-    sources = {file: Source(pathlib.Path(file).read_text(encoding="utf-8")) for file in files}
-    numbers = {file: number for number, group in enumerate(batches(sources, size)) for file in group}
-    print(";".join(str(numbers[file]) for file in files), end="")
+    size, folder = int(sys.argv[1]), pathlib.Path(sys.argv[2])
+    sources = {file: Source(pathlib.Path(file).read_text(encoding="utf-8")) for file in sys.argv[3:]}
+    compiled = []
+    for number, files in enumerate(batches(sources, size)):
+        if len(files) > 1:
+            path = folder / f"{number}.cpp"
+            write(path, "".join(f'#include "{os.path.relpath(file)}"\n' for file in files))
+            files = [str(path)]
+        compiled += files
+    print(";".join(compiled), end="")
 
 
 if __name__ == "__main__":
