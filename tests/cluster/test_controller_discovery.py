@@ -109,8 +109,11 @@ class Discovery(unittest.TestCase):
 
 class Readiness(unittest.TestCase):
     def test_a_controller_that_provisions_certificates_is_ready_when_they_are(self):
-        """In mode auto. Its role allows only the Secret of the manifests, so another name is a problem that readiness reports."""
+        """In mode auto. The role of the manifests allows changes of their Secret alone. So another Secret without certificates
+        stays as it is, and readiness reports it."""
         config = plane.config().replace("certProvisionMode: manual", "certProvisionMode: auto, secretName: {}")
+        secrets = "/api/v1/namespaces/dynamo-system/secrets"
+        plane.cluster.api("POST", secrets, {"metadata": {"name": "other-cert"}})
         for secret, ready in (("dynamo-operator-webhook-cert", True), ("other-cert", False)):
             with self.subTest(secret):
                 one = plane.controller(f"auto-{secret}")
@@ -119,12 +122,12 @@ class Readiness(unittest.TestCase):
                 try:
                     if ready:
                         one.wait_until_ready()
-                        path = f"/api/v1/namespaces/dynamo-system/secrets/{secret}"
-                        self.assertIn("tls.crt", plane.cluster.api("GET", path)["data"])
+                        self.assertIn("tls.crt", plane.cluster.api("GET", f"{secrets}/{secret}")["data"])
                     else:
-                        plane.cluster.wait(lambda one=one: "reconciling" in one.log_tail(50), 30, "the controller reconciles")
-                        # It begins to reconcile before the certificates have been checked for the first time.
-                        plane.cluster.wait(lambda one=one: "secret" in problem(one).lower(), 30, "readiness reports the Secret")
+                        plane.cluster.wait(lambda one=one: "write failed" in one.log_tail(50), 30, "the API server refuses the write")
+                        reported = "Secret dynamo-system/other-cert: "
+                        plane.cluster.wait(lambda one=one: problem(one).startswith(reported), 10, "readiness reports the Secret")
+                        self.assertNotIn("data", plane.cluster.api("GET", f"{secrets}/{secret}"))
                 finally:
                     one.stop()
 
