@@ -17,6 +17,10 @@ function(batch_target target directory)
       list(APPEND batched ${path})
     endif()
   endforeach()
+  list(LENGTH batched count)
+  if(count LESS 2)
+    return()
+  endif()
   execute_process(
     COMMAND python3 -B ${BATCHES_SCRIPT} ${DYNAMO_BATCH} ${CMAKE_BINARY_DIR}/batches/${target} ${batched}
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} OUTPUT_VARIABLE batches COMMAND_ERROR_IS_FATAL ANY)

@@ -51,18 +51,25 @@ class Source:
                    for name, meaning in self.local.items() if name in other.used)
 
 
-def batches(sources, size):
-    """Groups of at most `size` names of files. `sources` has the Source of each name."""
+def grouped(files, apart, size):
+    """Groups of at most `size` files. apart(one, other) says whether two files must not be in the same group."""
     made = []
-    for name, source in sources.items():
+    for file in files:
         for group in made:
-            others = [sources[each] for each in group]
-            if len(group) < size and not any(source.hides_from(other) or other.hides_from(source) for other in others):
-                group.append(name)
+            if len(group) < size and not any(apart(file, other) for other in group):
+                group.append(file)
                 break
         else:
-            made.append([name])
+            made.append([file])
     return made
+
+
+def batches(sources, size):
+    """Groups of at most `size` names of files. `sources` has the Source of each name."""
+    def apart(one, other):
+        return sources[one].hides_from(sources[other]) or sources[other].hides_from(sources[one])
+
+    return grouped(sources, apart, size)
 
 
 def write(path, text):
