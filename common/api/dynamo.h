@@ -65,8 +65,6 @@ inline constexpr std::string_view kGroupName = "scheduling.k8s.io/group-name";
 // (common/defaults/record.h).
 inline constexpr std::string_view kDefaulted = "nvidia.com/dynamo-defaulted";
 inline constexpr std::string_view kRedefault = "nvidia.com/dynamo-redefault";
-// Written by kubectl: the manifest of the last client-side apply.
-inline constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 }  // namespace annotation
 
 /// Annotations of a DynamoGraphDeployment that are copied to components without the same key.

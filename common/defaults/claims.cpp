@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "common/api/dynamo.h"
 #include "common/json/parse.h"
+#include "common/k8s/object.h"
 
 namespace dynamo::defaults {
 namespace {
@@ -75,7 +75,7 @@ Claims::Claims(const Value& object) {
     }
   }
   const std::string_view applied =
-      json::findText(json::findObject(metadata, "annotations"), api::annotation::kLastApplied);
+      json::findText(json::findObject(metadata, "annotations"), k8s::kLastApplied);
   if (!applied.empty() && !json::parse(applied, applied_)) root_.applied_ = &applied_;
 }
 

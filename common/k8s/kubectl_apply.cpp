@@ -9,8 +9,6 @@ namespace {
 
 using json::Value;
 
-constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
-
 /// `lastApplied` may be nullptr.
 Value patchOf(const Value* lastApplied, const Value& manifest, const Value& live, const json::Maker& make) {
   Value patch = make.object();

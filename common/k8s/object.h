@@ -8,6 +8,9 @@
 
 namespace dynamo::k8s {
 
+/// The annotation of kubectl with the manifest of the last client-side apply.
+inline constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+
 inline const json::Value* specOf(const json::Value& object) {
   return json::findObject(&object, "spec");
 }

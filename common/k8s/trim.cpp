@@ -3,13 +3,12 @@
 #include <array>
 
 #include "common/json/text_writer.h"
+#include "common/k8s/object.h"
 
 namespace dynamo::k8s {
 namespace {
 
 using json::Value;
-
-constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 // Needed for every kind to find, order and compare objects and to follow owner references.
 constexpr std::array<std::string_view, 8> kAlways = {"metadata.name",

@@ -10,6 +10,7 @@
 #include "common/conversion/dgdr.h"
 #include "common/field/finding.h"
 #include "common/json/parse.h"
+#include "common/k8s/object.h"
 #include "webhook/review/admission.h"
 #include "webhook/review/arena.h"
 #include "webhook/review/envelope.h"
@@ -56,7 +57,7 @@ class ConversionResponse {
       text.empty() ? plain(view) : writer_.raw(text);
     };
     const auto annotation = [&](std::string_view name, View view) {
-      name == kLastApplied ? textOr(copiedMembers[kLastAppliedText], view) : plain(view);
+      name == k8s::kLastApplied ? textOr(copiedMembers[kLastAppliedText], view) : plain(view);
     };
     const auto metadata = [&](std::string_view name, View view) {
       if (name == "managedFields") return textOr(copiedMembers[kManagedFields], view);

@@ -9,6 +9,7 @@
 #include "common/field/finding.h"
 #include "common/json/parse.h"
 #include "common/json/take.h"
+#include "common/k8s/object.h"
 
 namespace dynamo::webhook {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 constexpr unsigned kFlags = rapidjson::kParseFullPrecisionFlag | rapidjson::kParseStopWhenDoneFlag;
 
 constexpr std::array<std::string_view, 2> kManagedFieldsPath{"metadata", "managedFields"};
-constexpr std::array<std::string_view, 3> kLastAppliedPath{"metadata", "annotations", kLastApplied};
+constexpr std::array<std::string_view, 3> kLastAppliedPath{"metadata", "annotations", k8s::kLastApplied};
 constexpr std::array<json::MemberPath, 2> kCopiedPaths{kManagedFieldsPath, kLastAppliedPath};
 
 // Conversion limits the size of all annotations. For objects up to this size it counts the last-applied

@@ -26,7 +26,6 @@ using CopiedMembers = std::array<std::string, 2>;
 inline constexpr std::size_t kManagedFields = 0;  ///< metadata.managedFields; empty: absent
 inline constexpr std::size_t kLastAppliedText =
     1;  ///< the annotation of kubectl apply; empty: absent, or parsed with the object
-inline constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 class ConversionReader {
  public:

@@ -9,6 +9,7 @@
 #include "common/api/dynamo.h"
 #include "common/field/judge.h"
 #include "common/json/parse.h"
+#include "common/k8s/object.h"
 #include "common/rules/graph/graph.h"
 #include "common/rules/graph/locks.h"
 
@@ -35,7 +36,7 @@ void servicesNotNull(const Graph& graph, const Report& report) {
 
 std::string_view appliedManifest(const Value* object) {
   const Value* metadata = json::findObject(object, "metadata");
-  return json::findText(json::findObject(metadata, "annotations"), api::annotation::kLastApplied);
+  return json::findText(json::findObject(metadata, "annotations"), k8s::kLastApplied);
 }
 
 /// `kubectl apply` does not send null members. Only its annotation shows that the manifest has one.

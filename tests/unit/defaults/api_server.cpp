@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "common/api/dynamo.h"
 #include "common/json/build.h"
+#include "common/k8s/object.h"
 #include "common/model/component_defaults.h"
 #include "common/schema/defaults.h"
 #include "common/schema/registry.h"
@@ -119,7 +119,7 @@ void setManagedFields(Value& object, const Value& written, Allocator& allocator)
 void setLastApplied(Value& object, const Value& written, Allocator& allocator) {
   const std::string text = json::dump(written) + "\n";
   Value& metadata = json::ensureObject(object, "metadata", allocator);
-  json::set(json::ensureObject(metadata, "annotations", allocator), api::annotation::kLastApplied,
+  json::set(json::ensureObject(metadata, "annotations", allocator), k8s::kLastApplied,
             json::string(text, allocator), allocator);
 }
 
