@@ -8,6 +8,7 @@
 #include "common/api/kinds.h"
 #include "common/k8s/object.h"
 #include "common/render/object.h"
+#include "common/render/takeover.h"
 
 namespace dynamo::render {
 namespace {
@@ -44,7 +45,7 @@ bool hasMark(const Value* members) {
   if (members == nullptr || !members->IsObject()) return false;
   return std::any_of(members->MemberBegin(), members->MemberEnd(), [](const auto& member) {
     const std::string_view key = json::text(member.name);
-    return key.starts_with("nvidia.com/dynamo-") || key.starts_with("nvidia.com/last-applied-");
+    return key.starts_with("nvidia.com/dynamo-") || isReferenceMark(key);
   });
 }
 

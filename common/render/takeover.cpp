@@ -12,8 +12,6 @@ namespace {
 using json::Allocator;
 using json::Value;
 
-// The reference operator writes them to each child: the hash of the spec, and the generation after its last
-// write.
 constexpr std::string_view kHash = "nvidia.com/last-applied-hash";
 constexpr std::array kMarks = {kHash, std::string_view{"nvidia.com/last-applied-generation"}};
 
@@ -73,6 +71,10 @@ void unite(Value& fields, const Value& more, Allocator& allocator) {
 }
 
 }  // namespace
+
+bool isReferenceMark(std::string_view annotation) {
+  return std::find(kMarks.begin(), kMarks.end(), annotation) != kMarks.end();
+}
 
 bool needsTakeover(const Value& live, bool applied) {
   return isMarked(live) && (hasSpec(live) || !applied);

@@ -11,6 +11,10 @@
 
 namespace dynamo::render {
 
+/// Whether the reference operator writes the annotation to each child: the hash of the spec, and the
+/// generation after its last write.
+bool isReferenceMark(std::string_view annotation);
+
 /// Whether `live` must be taken over before it is applied. `applied` tells whether this controller has
 /// applied it before.
 ///
