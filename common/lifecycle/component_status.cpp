@@ -9,6 +9,7 @@
 #include "common/api/dynamo.h"
 #include "common/json/build.h"
 #include "common/lifecycle/conditions.h"
+#include "common/lifecycle/failed_create.h"
 #include "common/lifecycle/failures.h"
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/pod_failures.h"
@@ -75,6 +76,13 @@ std::optional<std::chrono::milliseconds> untrustedFor(const Value& deployment, T
   return *since + kUnobservedGrace - now;
 }
 
+/// Since when the component is unavailable; nullopt: it has no status yet.
+std::optional<Time> unavailableSince(const Value& deployment, Time now) {
+  const Value* available = findCondition(statusOf(deployment), condition::kAvailable);
+  if (available == nullptr) return std::nullopt;
+  return isFalse(available) ? parseTime(json::findText(available, "lastTransitionTime")) : now;
+}
+
 Workload observeSets(const ComponentView& view, Time now, Allocator& allocator) {
   constexpr std::int64_t kMaxNamed = 3;  // a few sets are enough to find the cause
   Workload made{kSetTexts, "", Value{}};
@@ -100,6 +108,11 @@ Workload observeSets(const ComponentView& view, Time now, Allocator& allocator) 
     }
     if (readiness.reason == reason::kUnscheduled) {
       made.causes.push_back({std::string{reason::kUnschedulable}, name + " cannot be gang-scheduled", ""});
+    }
+    if (!readiness.ready && set != nullptr && !isBeingDeleted(*set)) {
+      std::vector<PodFailure> refused =
+          failedCreates(view.events, *set, view.pods, unavailableSince(view.deployment, now));
+      std::move(refused.begin(), refused.end(), std::back_inserter(made.causes));
     }
     if (!readiness.ready && ++missing <= kMaxNamed) {
       made.notReady += fmt::format("{}{}: {}", made.notReady.empty() ? "" : "; ", name, readiness.message);

@@ -34,6 +34,7 @@ struct ComponentView {
   const json::Value* workload = nullptr;  ///< its Deployment
   std::span<const json::Value* const> leaderWorkerSets{};
   std::span<const json::Value* const> podGroups{};
+  std::span<const json::Value* const> events{};  ///< about pods of its sets (failed_create.h)
   /// Pods of the namespace. Pods of other components are ignored.
   std::span<const json::Value* const> pods{};
   std::span<const Failure> failures{};  ///< of the writes of this reconcile

@@ -130,13 +130,16 @@ PodFailures podFailures(std::span<const Value* const> pods, Time now) {
   return collector.take();
 }
 
+PodFailure refusedPods(std::string_view message) {
+  return {std::string{isQuota(message) ? reason::kQuotaExceeded : reason::kPodsRefused},
+          "pods cannot be created", detail(message)};
+}
+
 std::optional<PodFailure> replicaFailure(const Value* deployment) {
   if (deployment == nullptr) return std::nullopt;
   const Value* condition = findCondition(statusOf(*deployment), "ReplicaFailure");
   if (!isTrue(condition)) return std::nullopt;
-  const std::string_view message = json::findText(condition, "message");
-  return PodFailure{std::string{isQuota(message) ? reason::kQuotaExceeded : reason::kPodsRefused},
-                    "pods cannot be created", detail(message)};
+  return refusedPods(json::findText(condition, "message"));
 }
 
 std::optional<PodFailure> groveFailure(const Value* object) {

@@ -47,6 +47,9 @@ inline constexpr std::size_t kMaxPodFailures = 4;
 /// Ignores pods that have finished or are being deleted.
 PodFailures podFailures(std::span<const json::Value* const> pods, Time now);
 
+/// Quota or admission rejects pods. `message`: of the API server.
+PodFailure refusedPods(std::string_view message);
+
 /// The condition ReplicaFailure of a Deployment: quota or admission rejects its pods. nullopt: not the case.
 std::optional<PodFailure> replicaFailure(const json::Value* deployment);
 

@@ -154,12 +154,14 @@ Outcome finishComponentReconcile(const Value& deployment, const render::Children
   std::vector<Failure> failures = allFailures(children, applied.failures);
   const Objects sets = ofKind(applied.objects, "LeaderWorkerSet");
   const Objects groups = ofKind(applied.objects, "PodGroup");
+  const Objects events = ofKind(applied.objects, "Event");
   const Objects pods = ofKind(applied.objects, "Pod");
   const ComponentView view{.deployment = deployment,
                            .lwsEnabled = render::lwsEnabled(context),
                            .workload = findControlled(applied.objects, "Deployment", deployment),
                            .leaderWorkerSets = sets,
                            .podGroups = groups,
+                           .events = events,
                            .pods = pods,
                            .failures = failures};
   Outcome outcome = componentOutcome(view, now, allocator);

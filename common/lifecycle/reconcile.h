@@ -31,7 +31,7 @@
 namespace dynamo::lifecycle {
 
 /// Objects of the namespace of the reconciled object, in any order: its children of every kind, their pods,
-/// and PersistentVolumeClaims. Other objects are ignored.
+/// PersistentVolumeClaims, and the Events of failed_create.h. Other objects are ignored.
 using Observed = std::span<const json::Value* const>;
 
 /// The result of writing children.

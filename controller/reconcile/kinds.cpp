@@ -4,6 +4,7 @@
 
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
+#include "common/lifecycle/failed_create.h"
 
 namespace dynamo::controller {
 namespace {
@@ -53,6 +54,9 @@ std::vector<WatchedKind> makeKinds() {
                               "status.phase", "status.reason", "status.message", "status.conditions",
                               "status.containerStatuses", "status.initContainerStatuses"}};
   const k8s::KeptFields claims{{"metadata.labels", "status.phase"}};
+  const k8s::KeptFields events{
+      {"metadata.creationTimestamp", "lastTimestamp", "involvedObject.name", "message"}};
+  const Resource leaderWorkerSets{"leaderworkerset.x-k8s.io", "v1", "leaderworkersets", "LeaderWorkerSet"};
   return {
       {ours("dynamographdeployments", api::kDynamoGraphDeployment), kAll, intent, {}, false},
       {ours("dynamocomponentdeployments", api::kDynamoComponentDeployment), kAll, all, graph},
@@ -60,7 +64,16 @@ std::vector<WatchedKind> makeKinds() {
        graph},
       {ours("dynamocheckpoints", api::kDynamoCheckpoint), kAll, all, {}},
       {{"apps", "v1", "deployments", "Deployment"}, ofComponents, all, {}},
-      {{"leaderworkerset.x-k8s.io", "v1", "leaderworkersets", "LeaderWorkerSet"}, ofComponents, all, {}},
+      {leaderWorkerSets, ofComponents, all, {}},
+      // The API server caches no Events: each list reads all of the cluster from etcd.
+      {.resource = {"", "v1", "events", "Event"},
+       .selectors = kAll,
+       .kept = events,
+       .labels = {},
+       .applied = false,
+       .fieldSelector = text(lifecycle::kFailedCreateSelector),
+       .with = leaderWorkerSets,
+       .listed = true},
       {{"scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup"}, kAll, all, {}},
       {{"grove.io", "v1alpha1", "podcliquesets", "PodCliqueSet"}, kAll, all, {}},
       {{"grove.io", "v1alpha1", "podcliques", "PodClique"}, ofGraphs, all, graph, false},
@@ -100,7 +113,7 @@ std::vector<k8s::StoredKind> storedKinds() {
   for (const WatchedKind& each : watchedKinds()) {
     stored.push_back({kube::apiVersionOf(each.resource), each.resource.kind, each.kept, each.labels,
                       each.applied ? text(kFieldManager) : std::string{},
-                      each.resource.group == api::kGroup});
+                      each.listed || each.resource.group == api::kGroup});
   }
   return stored;
 }

@@ -1,6 +1,7 @@
 #pragma once
 // The kinds that the controller reads and writes: the objects that it watches and the fields that it caches.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,9 +28,15 @@ struct WatchedKind {
   std::vector<std::string> labels;  ///< labels that the cache indexes
   /// True if the controller applies objects of the kind. The cache then stores the fields that it owns.
   bool applied = true;
+  std::string fieldSelector = {};  ///< of each of its watches
+  /// The kind is watched only if this resource is served; nullopt: if `resource` is.
+  std::optional<kube::Resource> with = {};
+  bool listed = false;  ///< k8s::StoredKind::listed
 
   /// Returns true if the watches report every object of the kind.
-  bool complete() const { return selectors.size() == 1 && selectors.front().requirements.empty(); }
+  bool complete() const {
+    return selectors.size() == 1 && selectors.front().requirements.empty() && fieldSelector.empty();
+  }
 };
 
 /// Returns all kinds. A kind is watched as long as the API server serves its API.

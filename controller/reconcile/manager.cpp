@@ -238,9 +238,9 @@ std::string Manager::missingApi() const {
 void Manager::addWatches() {
   for (const WatchedKind& kind : watchedKinds()) {
     for (const kube::LabelSelector& selector : kind.selectors)
-      watches_.add(
-          kind.resource, selector.text(), "",
-          ofShard(cache_.sinkFor(kind.resource, mode_.watchedNamespace(), selector), options_.shard));
+      watches_.add(kind.resource, selector.text(), kind.fieldSelector,
+                   ofShard(cache_.sinkFor(kind.resource, mode_.watchedNamespace(), selector), options_.shard),
+                   kind.with);
   }
   watches_.add(secrets(), "", "type=kubernetes.io/dockerconfigjson",
                ofShard(facts_.pullSecretSink(), options_.shard));

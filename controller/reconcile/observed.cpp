@@ -1,10 +1,13 @@
 #include "controller/reconcile/observed.h"
 
+#include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "common/api/dynamo.h"
 #include "common/lifecycle/component_status.h"
+#include "common/lifecycle/failed_create.h"
 #include "common/lifecycle/object.h"
 
 namespace dynamo::controller {
@@ -30,6 +33,22 @@ std::vector<kube::Cached> podCandidates(const kube::Cache& cache, const Value& d
   std::string_view service = json::findText(spec, "serviceName");
   if (service.empty()) service = lifecycle::nameOf(deployment);
   return cache.labelled(namespaceOf(deployment), api::label::kComponent, service);
+}
+
+/// Adds the Events about pods of the component's LeaderWorkerSets.
+void addEvents(const kube::Cache& cache, const Value& deployment, Observed& observed) {
+  std::set<std::string, std::less<>> sets;
+  for (const Value* object : observed.values()) {
+    if (json::findText(object, "kind") == "LeaderWorkerSet") sets.emplace(lifecycle::nameOf(*object));
+  }
+  if (sets.empty()) return;
+  for (const k8s::ObjectKey& key : cache.keysOfKind("v1", "Event", namespaceOf(deployment))) {
+    std::optional<kube::Cached> event = cache.find(key);
+    if (!event) continue;
+    const std::vector<std::string_view> names = lifecycle::leaderWorkerSetsOf(event->object);
+    if (std::any_of(names.begin(), names.end(), [&](std::string_view name) { return sets.contains(name); }))
+      observed.put(std::move(*event));
+  }
 }
 
 }  // namespace
@@ -80,6 +99,7 @@ Observed observeComponent(const kube::Cache& cache, const Value& deployment) {
     if (json::findText(&object.object, "kind") == "Pod" && lifecycle::isPodOf(object.object, deployment))
       observed.put(std::move(object));
   }
+  addEvents(cache, deployment, observed);
   return observed;
 }
 

@@ -29,7 +29,8 @@ class Observed {
 /// PodCliqueSet, its pods, and the claims in its spec.
 Observed observeGraph(const kube::Cache& cache, const json::Value& graph);
 
-/// Returns the objects for lifecycle::finishComponentReconcile: the children of the deployment and its pods.
+/// Returns the objects for lifecycle::finishComponentReconcile: the children of the deployment, its pods, and
+/// the Events about pods of its LeaderWorkerSets.
 Observed observeComponent(const kube::Cache& cache, const json::Value& deployment);
 
 }  // namespace dynamo::controller

@@ -8,6 +8,7 @@
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
 #include "common/lifecycle/component_status.h"
+#include "common/lifecycle/failed_create.h"
 #include "common/lifecycle/object.h"
 
 namespace dynamo::controller {
@@ -41,6 +42,8 @@ class Triggers {
       addPodOwners();
     } else if (kind == "PersistentVolumeClaim") {
       addClaimUsers();
+    } else if (kind == "Event") {
+      addOwnersOfSets();
     } else {
       addOwners(change_.now);
       // A user may have removed the owner reference. The owner adopts the object again or reports the
@@ -162,6 +165,15 @@ class Triggers {
     if (auto alone = cache_.find(ourKey(kComponent, change_.key.namespaceName, name)))
       found.push_back(std::move(*alone));
     return found;
+  }
+
+  /// An Event about a pod that cannot be created.
+  void addOwnersOfSets() {
+    for (const std::string_view name : lifecycle::leaderWorkerSetsOf(object_)) {
+      const auto set = cache_.find({"leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet",
+                                    change_.key.namespaceName, std::string{name}});
+      if (set) addOwners(&set->object);
+    }
   }
 
   void addClaimUsers() {

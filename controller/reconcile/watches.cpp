@@ -12,9 +12,9 @@ namespace dynamo::controller {
 using runtime::Task;
 
 void Watches::add(const kube::Resource& resource, std::string labelSelector, std::string fieldSelector,
-                  kube::Sink sink) {
-  watches_.push_back(
-      {resource, std::move(labelSelector), std::move(fieldSelector), std::move(sink), nullptr});
+                  kube::Sink sink, const std::optional<kube::Resource>& with) {
+  watches_.push_back({resource, with.value_or(resource), std::move(labelSelector), std::move(fieldSelector),
+                      std::move(sink), nullptr});
 }
 
 Task<std::optional<kube::ApiError>> Watches::start(kube::ApiGroups groups) {
@@ -22,7 +22,7 @@ Task<std::optional<kube::ApiError>> Watches::start(kube::ApiGroups groups) {
   std::optional<kube::ApiError> failure;
   for (Watch& watch : watches_) {
     if (watch.reflector) continue;
-    const kube::Resource& resource = watch.resource;
+    const kube::Resource& resource = watch.needed;
     if (!resource.group.empty()) {
       if (!groups.serves(resource.group, resource.version)) continue;
       // A group may be served without some of its kinds, for example by an older release of the operator.

@@ -20,9 +20,10 @@ class Watches {
   Watches(runtime::EventLoop& loop, kube::Client& client, std::string namespaceName)
       : loop_(loop), client_(client), namespace_(std::move(namespaceName)) {}
 
-  /// Adds a watch. The sink must outlive the run of the loop.
+  /// Adds a watch. The sink must outlive the run of the loop. The watch starts when `with` is served;
+  /// nullopt: when `resource` is.
   void add(const kube::Resource& resource, std::string labelSelector, std::string fieldSelector,
-           kube::Sink sink);
+           kube::Sink sink, const std::optional<kube::Resource>& with = {});
 
   /// Starts the watches that do not run yet and whose resources are served. If a request fails, the watches
   /// that depend on it are not started, and its error is returned.
@@ -34,6 +35,7 @@ class Watches {
  private:
   struct Watch {
     kube::Resource resource;
+    kube::Resource needed;  ///< the resource that must be served
     std::string labelSelector;
     std::string fieldSelector;
     kube::Sink sink;

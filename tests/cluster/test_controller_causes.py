@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
 """Why a graph is not ready: the reason of its condition Ready, and the Events. Run: python3 tests/cluster/test_controller_causes.py
 
-A quota, a cluster without room, an image that cannot be pulled, and an update that waits for its pods (ctl-Q36, ctl-Q49).
+A quota, also for the pods of a LeaderWorkerSet, a cluster without room, an image that cannot be pulled, and an update that
+waits for its pods (ctl-Q36, ctl-Q49).
 Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 
+import contextlib
 import copy
 import sys
 import unittest
 from pathlib import Path
 
+import yaml
+
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+from every_child import MERGE, NODES  # noqa: E402
 from operator_plane import OperatorPlane, condition_of, is_ready  # noqa: E402
 
 NAMESPACE = "causes"
@@ -20,7 +25,7 @@ plane = None
 
 def setUpModule():
     global plane
-    plane = OperatorPlane(nodes=1, gpus=8, kwok_config=HERE / "pods.kwok.yaml")
+    plane = OperatorPlane(nodes=1, gpus=8, kwok_config=HERE / "pods.kwok.yaml", child_crds=True)
     unittest.addModuleCleanup(plane.close)
     plane.cluster.create_namespace(NAMESPACE)
     controller = plane.controller()
@@ -71,6 +76,31 @@ def reasons_of_warnings(name):
     }
 
 
+def two_nodes(name):
+    """A graph with one worker on two nodes, which runs as a LeaderWorkerSet."""
+    made = graph(name)
+    worker = {**yaml.safe_load(NODES), "replicas": 1}
+    made["spec"]["services"] = {"Worker": worker}
+    return made
+
+
+def leader_worker_sets(name):
+    path = f"/apis/leaderworkerset.x-k8s.io/v1/namespaces/{NAMESPACE}/leaderworkersets"
+    return [one for one in plane.cluster.api("GET", path)["items"] if one["metadata"]["name"].startswith(name)]
+
+
+@contextlib.contextmanager
+def quota_of_no_pods():
+    """A quota that allows no pods in the namespace."""
+    quotas = f"/api/v1/namespaces/{NAMESPACE}/resourcequotas"
+    plane.cluster.api("POST", quotas, {"metadata": {"name": "pods"}, "spec": {"hard": {"pods": "0"}}})
+    try:
+        plane.cluster.wait(lambda: "hard" in plane.cluster.api("GET", quotas + "/pods").get("status", {}), 30, "the quota")
+        yield
+    finally:
+        plane.cluster.api("DELETE", quotas + "/pods")
+
+
 class Causes(unittest.TestCase):
     def apply(self, manifest):
         name = manifest["metadata"]["name"]
@@ -84,16 +114,37 @@ class Causes(unittest.TestCase):
         self.assertEqual(reasons_of_warnings(name), wanted)
 
     def test_a_quota(self):
-        quotas = f"/api/v1/namespaces/{NAMESPACE}/resourcequotas"
-        plane.cluster.api("POST", quotas, {"metadata": {"name": "pods"}, "spec": {"hard": {"pods": "0"}}})
-        plane.cluster.wait(lambda: "hard" in plane.cluster.api("GET", quotas + "/pods").get("status", {}), 30, "the quota")
-        try:
+        with quota_of_no_pods():
             name = self.apply(graph("quota"))
             wait_for(name, "insufficient_capacity", "exceeded quota: pods")
             self.assert_warns(name, "QuotaExceeded")
-        finally:
-            plane.cluster.api("DELETE", quotas + "/pods")
         wait_until_ready(name)
+
+    def test_a_quota_for_the_pods_of_a_leader_worker_set(self):
+        """The operator of LeaderWorkerSets is not there. The test creates the StatefulSet that it would create."""
+        with quota_of_no_pods():
+            name = self.apply(two_nodes("sets"))
+            plane.cluster.wait(lambda: leader_worker_sets(name), 60, "a LeaderWorkerSet")
+            stateful_set = self.run_leaders(leader_worker_sets(name)[0])
+            wait_for(name, "insufficient_capacity", "pods cannot be created: exceeded quota: pods")
+            self.assert_warns(name, "QuotaExceeded")
+        # Kubernetes tries again after a change at once.
+        plane.cluster.api("PATCH", stateful_set, {"metadata": {"annotations": {"try": "again"}}}, MERGE)
+        wait_for(name, "some_resources_are_not_ready", "")
+        self.assertNotIn("quota", ready_condition(name)["message"])
+
+    def run_leaders(self, leader_worker_set):
+        """Creates the StatefulSet of the leaders. Returns its path."""
+        name = leader_worker_set["metadata"]["name"]
+        labels = {"leaders-of": name}
+        template = copy.deepcopy(leader_worker_set["spec"]["leaderWorkerTemplate"]["leaderTemplate"])
+        template["metadata"]["labels"].update(labels)
+        template["spec"]["nodeName"] = "gpu-node-0"
+        spec = {"replicas": 1, "serviceName": name, "selector": {"matchLabels": labels}, "template": template}
+        path = f"/apis/apps/v1/namespaces/{NAMESPACE}/statefulsets"
+        plane.cluster.api("POST", path, {"metadata": {"name": name}, "spec": spec})
+        self.addCleanup(plane.cluster.api, "DELETE", f"{path}/{name}")
+        return f"{path}/{name}"
 
     def test_no_node_has_room(self):
         manifest = graph("room")

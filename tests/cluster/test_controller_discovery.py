@@ -4,6 +4,7 @@
 Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 
 import copy
+import datetime
 import sys
 import unittest
 import urllib.error
@@ -56,6 +57,22 @@ def facts():
     return plane.cluster.api("GET", "/api/v1/namespaces/dynamo-system/configmaps/dynamo-operator-facts")["data"]["facts.yaml"]
 
 
+def report_refused_pod(leader_worker_set):
+    """The Event of kube-controller-manager about a leader that it cannot create."""
+    now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    message = f"create Pod {leader_worker_set}-0 in StatefulSet {leader_worker_set} failed error: denied by a policy"
+    event = {
+        "metadata": {"name": f"{leader_worker_set}.refused"},
+        "involvedObject": {"apiVersion": "apps/v1", "kind": "StatefulSet", "namespace": NAMESPACE, "name": leader_worker_set},
+        "reason": "FailedCreate",
+        "message": message,
+        "type": "Warning",
+        "firstTimestamp": now,
+        "lastTimestamp": now,
+    }
+    plane.cluster.api("POST", f"/api/v1/namespaces/{NAMESPACE}/events", event)
+
+
 class Discovery(unittest.TestCase):
     def test_an_api_that_is_installed_later_is_used_without_a_restart(self):
         self.assertNotIn("grove: {enabled", controller.config)
@@ -75,6 +92,8 @@ class Discovery(unittest.TestCase):
         plane.cluster.wait(lambda: len(listed(sets)) == 2, NOTICED_SECONDS, "the workers have LeaderWorkerSets")
         plane.cluster.wait(lambda: "needs Grove" not in ready_condition("multi")["message"], 20, "the failure is gone")
         plane.cluster.wait(lambda: "grove: true" in facts(), 20, "the webhook is told")
+        report_refused_pod(listed(sets)[0])
+        plane.cluster.wait(lambda: "denied by a policy" in ready_condition("multi")["message"], 20, "the Event is seen")
 
         # A graph keeps its pathway, and new graphs use Grove.
         plane.apply(graph("later", NAMESPACE))

@@ -126,6 +126,68 @@ TEST_CASE("a multinode component sums the counts of its LeaderWorkerSets") {
       R"("g-worker-h-1","g-worker-h-2"],"replicas":2,"updatedReplicas":2,"readyReplicas":2})");
 }
 
+TEST_CASE("a component reports why pods of its LeaderWorkerSets cannot be created (decision ctl-Q36)") {
+  const json::Document object = parsed(deployment("'replicas':1,'multinode':{'nodeCount':2}", "{}"));
+  const std::string set =
+      "{'metadata':{'name':'g-worker-h-0','generation':1},'spec':{'replicas':1},'status':{'replicas':1,";
+  const Objects events{
+      {"{'lastTimestamp':'2026-01-02T03:04:05Z','involvedObject':{'name':'g-worker-h-0'},'message':'create "
+       "Pod g-worker-h-0-0 in StatefulSet "
+       "g-worker-h-0 failed error: pods is forbidden: exceeded quota: gpus'}"}};
+  json::Document memory;
+  const Objects waiting{{set + "'readyReplicas':0}}"}};
+  const Outcome outcome =
+      componentOutcome({.deployment = object, .leaderWorkerSets = waiting.view(), .events = events.view()},
+                       kNow, memory.GetAllocator());
+  const std::string why = "pods cannot be created: pods is forbidden: exceeded quota: gpus";
+  const std::string conditions = conditionsOf(*outcome.status);
+  CHECK(conditions.find("PodFailure=True QuotaExceeded: " + why + '\n') != std::string::npos);
+  CHECK(conditions.find("; " + why + "\nDynamoComponentReady=False") != std::string::npos);
+  CHECK(eventsOf(outcome.events) == "Warning QuotaExceeded: " + why + '\n');
+
+  json::Document later = parsed(deployment("'replicas':1,'multinode':{'nodeCount':2}", "{}"));
+  json::set(later, "status", json::copy(*outcome.status, later.GetAllocator()), later.GetAllocator());
+  const Outcome again =
+      componentOutcome({.deployment = later, .leaderWorkerSets = waiting.view(), .events = events.view()},
+                       kNow, memory.GetAllocator());
+  CHECK_FALSE(again.status);
+  CHECK(again.events.empty());
+
+  const Objects ready{
+      {set + "'readyReplicas':1,'updatedReplicas':1,'conditions':[{'type':'Available','status':'True'}]}}"}};
+  const Outcome healed =
+      componentOutcome({.deployment = object, .leaderWorkerSets = ready.view(), .events = events.view()},
+                       kNow, memory.GetAllocator());
+  CHECK(conditionsOf(*healed.status).find("PodFailure") == std::string::npos);
+  CHECK(healed.events.empty());
+}
+
+TEST_CASE("an Event from before a component became unavailable is no cause") {
+  const std::string spec = "'replicas':1,'multinode':{'nodeCount':2}";
+  const Objects sets{
+      {"{'metadata':{'name':'g-worker-h-0','generation':1},'spec':{'replicas':1},'status':{}}"}};
+  const Objects events{
+      {"{'lastTimestamp':'2026-01-02T03:00:00Z','involvedObject':{'name':'g-worker-h-0'},'message':'create "
+       "Pod g-worker-h-0-0 in StatefulSet g-worker-h-0 failed error: exceeded quota: gpus'}"}};
+  struct Row {
+    const char* available;
+    bool isCause;
+  };
+  const Row rows[] = {{"'status':'True','lastTransitionTime':'2026-01-02T02:00:00Z'", false},
+                      {"'status':'False','lastTransitionTime':'2026-01-02T03:00:01Z'", false},
+                      {"'status':'False','lastTransitionTime':'2026-01-02T03:00:00Z'", true}};
+  for (const Row& row : rows) {
+    CAPTURE(row.available);
+    const json::Document object =
+        parsed(deployment(spec, "{'conditions':[{'type':'Available'," + std::string{row.available} + "}]}"));
+    json::Document memory;
+    const Outcome outcome =
+        componentOutcome({.deployment = object, .leaderWorkerSets = sets.view(), .events = events.view()},
+                         kNow, memory.GetAllocator());
+    CHECK((conditionsOf(*outcome.status).find("PodFailure") != std::string::npos) == row.isCause);
+  }
+}
+
 TEST_CASE("a LeaderWorkerSet that is being deleted counts for nothing (quirk ctl-Q44)") {
   const json::Document object = parsed(deployment("'replicas':1,'multinode':{'nodeCount':2}", "{}"));
   const Objects sets{

@@ -102,6 +102,16 @@ TEST_CASE("selectors of one kind exclude each other, whatever labels an object h
   }
 }
 
+TEST_CASE("of Events only those about pods of LeaderWorkerSets are watched") {
+  const WatchedKind* events = findWatchedKind({"", "v1", "Event", "n", "e"});
+  REQUIRE(events != nullptr);
+  CHECK(events->fieldSelector == "involvedObject.kind=StatefulSet,reason=FailedCreate");
+  REQUIRE(events->with);
+  CHECK(events->with->kind == "LeaderWorkerSet");
+  CHECK_FALSE(events->complete());
+  for (const WatchedKind& kind : watchedKinds()) CHECK(kind.with.has_value() == (&kind == events));
+}
+
 TEST_CASE("pods and claims are stored without their specs") {
   CacheFixture f;
   f.see(

@@ -63,6 +63,24 @@ TEST_CASE("a graph reads its children, those of its PodCliqueSet, its pods and t
         "PodCliqueScalingGroup/g-0-sg PodCliqueSet/g");
 }
 
+TEST_CASE("a component deployment reads the Events about pods of its LeaderWorkerSets") {
+  CacheFixture f;
+  const std::string deployment = object(kOurs, "DynamoComponentDeployment", "c");
+  const std::string set = object("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "c-0",
+                                 owned("uid-DynamoComponentDeployment-c", kOfG + "," + kWeb));
+  const auto event = [](const char* name, const std::string& about, const char* space) {
+    return object("v1", "Event", name, "", ",'involvedObject':{'name':'" + about + "'}", space);
+  };
+  for (const std::string& stored :
+       {event("leader", "c-0", "n"), event("worker", "c-0-0", "n"), event("other-set", "c-1", "n"),
+        event("other-namespace", "c-0", "elsewhere")})
+    f.see(stored);
+  CHECK(shown(observeComponent(f.cache, parsed(deployment))).empty());
+  f.see(set);
+  CHECK(shown(observeComponent(f.cache, parsed(deployment))) ==
+        "Event/leader Event/worker LeaderWorkerSet/c-0");
+}
+
 TEST_CASE("a component deployment reads its children and its pods") {
   CacheFixture f;
   const std::string uid = "uid-DynamoComponentDeployment-c";

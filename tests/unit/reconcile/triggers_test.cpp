@@ -69,6 +69,14 @@ std::string claim(const std::string& name, const std::string& phase, const char*
   return object("v1", "PersistentVolumeClaim", name, "", ",'status':{'phase':'" + phase + "'}", revision);
 }
 
+std::string setOf(const std::string& owner) {
+  return object("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", owner + "-0",
+                labelled(ofComponent("web")) + ownedBy(kComponentKind, owner));
+}
+std::string failedCreate(const std::string& statefulSet) {
+  return object("v1", "Event", "e", "", ",'involvedObject':{'name':'" + statefulSet + "'}");
+}
+
 std::vector<Row> rows() {
   const std::string withClaim = graph("g", ",'spec':{'pvcs':[{'name':'data'}]}");
   const std::string fromComponent = ownedBy(kComponentKind, "g-web");
@@ -289,6 +297,31 @@ std::vector<Row> rows() {
        claim("data", "Bound", "9"),
        "",
        "DynamoGraphDeployment/g"},
+
+      {"the pod of a leader cannot be created",
+       {setOf("g-web"), setOf("g-db")},
+       How::Seen,
+       failedCreate("g-web-0"),
+       "",
+       "DynamoComponentDeployment/g-web"},
+      {"the pod of a worker cannot be created",
+       {setOf("g-web"), setOf("g-db")},
+       How::Seen,
+       failedCreate("g-web-0-0"),
+       "",
+       "DynamoComponentDeployment/g-web"},
+      {"such an Event has expired",
+       {setOf("g-web"), failedCreate("g-web-0")},
+       How::SeenDeleted,
+       failedCreate("g-web-0"),
+       "",
+       "DynamoComponentDeployment/g-web"},
+      {"the pod of somebody else's StatefulSet cannot be created",
+       {setOf("g-web")},
+       How::Seen,
+       failedCreate("g-web"),
+       "",
+       ""},
 
       {"a checkpoint triggers through facts",
        {graph("g")},
