@@ -94,6 +94,7 @@ std::vector<PodFailure> failedCreates(std::span<const Value* const> events, cons
   }
   for (const Value* pod : pods) byPod.erase(nameOf(*pod));
   std::vector<PodFailure> causes;
+  causes.reserve(byPod.size());
   for (const auto& [pod, latest] : byPod) causes.push_back(refusedPods(latest.cause));
   return causes;
 }
