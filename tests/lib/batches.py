@@ -50,6 +50,9 @@ class Source:
         return any(meaning is None or meaning != other.local.get(name)
                    for name, meaning in self.local.items() if name in other.used)
 
+    def conflicts(self, other):
+        return self.hides_from(other) or other.hides_from(self)
+
 
 def grouped(files, apart, size):
     """Groups of at most `size` files. apart(one, other) says whether two files must not be in the same group."""
@@ -66,10 +69,7 @@ def grouped(files, apart, size):
 
 def batches(sources, size):
     """Groups of at most `size` names of files. `sources` has the Source of each name."""
-    def apart(one, other):
-        return sources[one].hides_from(sources[other]) or sources[other].hides_from(sources[one])
-
-    return grouped(sources, apart, size)
+    return grouped(sources, lambda one, other: sources[one].conflicts(sources[other]), size)
 
 
 def write(path, text):

@@ -84,9 +84,10 @@ class Batches(unittest.TestCase):
         name = self.write("common/user.cpp", f'#include "{self.root}/common/header.h"\nnamespace user {{ int f(); }}\n')
         self.assertEqual(self.found([name]), (1, {"misc-definitions-in-headers"}))
 
-    def test_files_of_one_namespace_are_apart(self):
-        texts = {"a": "namespace one {", "b": "namespace two::three {", "c": "namespace one {", "d": "int main() {", "e": "int f() {"}
-        names = [self.write(f"common/{name}.cpp", text + "}\n") for name, text in texts.items()]
+    def test_files_with_the_same_local_names_and_files_without_a_namespace_are_apart(self):
+        local = "namespace one {\nnamespace {\nint local() { return 1; }\n}  // namespace\n}\n"
+        texts = {"a": local, "b": "namespace one {}\n", "c": local, "d": "int main() {}\n", "e": "int f() {}\n"}
+        names = [self.write(f"common/{name}.cpp", text) for name, text in texts.items()]
         self.assertEqual(tidy.batches(names), [names[:2], names[2:3], names[3:4], names[4:]])
         many = [self.write(f"common/m{i}.cpp", f"namespace m{i} {{}}\n") for i in range(tidy.BATCH + 1)]
         self.assertEqual([len(files) for files in tidy.batches(many)], [tidy.BATCH, 1])
