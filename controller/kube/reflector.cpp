@@ -97,18 +97,24 @@ Task<void> Reflector::watch(Watcher::Watch action) {
   }
   problem_.clear();
   watcher_.watchOpened();
-  const Deadline dead = std::chrono::steady_clock::now() + action.idle;
+  const auto opening = std::chrono::steady_clock::now();
+  const Deadline dead = opening + action.idle;
+  const auto lasted = [&] {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - opening);
+  };
   Lines lines = std::move(std::get<Lines>(opened));
   while (!stopped_) {
     auto line = co_await lines(dead);
     if (stopped_) co_return;
     if (auto* error = std::get_if<ApiError>(&line)) {
       fail("watch", *error);
+      watcher_.watchLasted(lasted());
       watcher_.watchFailed(*error);
       co_return;
     }
     const auto& text = std::get<std::optional<std::string>>(line);
     if (!text) {
+      watcher_.watchLasted(lasted());
       watcher_.watchEnded();
       co_return;
     }

@@ -70,6 +70,12 @@ void Watcher::watchOpened() {
   sawEvent_ = false;
 }
 
+void Watcher::watchLasted(std::chrono::milliseconds time) {
+  if (time < kLongWatch) return;
+  emptyWatches_ = 0;
+  backoff_.reset();
+}
+
 void Watcher::watchFailed(const ApiError& error) {
   if (error.reason == Reason::Gone) {
     restart();

@@ -19,6 +19,8 @@ inline constexpr std::chrono::seconds kMaxWatchTime{295};
 /// A watch that receives nothing for this time beyond its timeout is considered dead. A server sends
 /// bookmarks about once a minute and ends the watch after its timeout.
 inline constexpr std::chrono::seconds kWatchGrace{5};
+/// A watch that lasted this long was no failure of the server.
+inline constexpr std::chrono::seconds kLongWatch{10};
 /// The maximum number of objects in a page of a list. A page is parsed as a whole, so this limits the memory.
 /// Pages of large objects, which exceed the limit of a reply, are made smaller.
 inline constexpr std::int64_t kPageLimit = 250;
@@ -55,6 +57,9 @@ class Watcher {
   bool listed(const ListPage& page);
   void listFailed(const ApiError& error);
   void watchOpened();
+  /// Reports how long a watch lasted, before the function that reports its end. A delay is only for watches
+  /// that end early: a proxy may cut a quiet watch again and again.
+  void watchLasted(std::chrono::milliseconds time);
   /// Reports a failed watch request, an ERROR event, or a broken stream.
   void watchFailed(const ApiError& error);
   /// Reports that the server ended the watch, which it does after the timeout.

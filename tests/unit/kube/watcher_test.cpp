@@ -158,5 +158,26 @@ TEST_CASE("requests are delayed if the server ends watches immediately") {
   CHECK(next(watch) == "watch 12");
 }
 
+TEST_CASE("a proxy that cuts quiet watches again and again causes no growing delay") {
+  const ApiError cut{Reason::Transport, 0, "cut"};
+  struct Row {
+    std::chrono::milliseconds lasted;
+    const char* third;
+  };
+  for (const Row& row : {Row{kLongWatch, "sleep 800"}, Row{std::chrono::milliseconds{9'999}, "sleep 3200"}}) {
+    Watcher watch = watcher();
+    watch.listed(page("10", ""));
+    std::string delay;
+    for (int i = 0; i < 3; ++i) {
+      watch.watchOpened();
+      watch.watchLasted(row.lasted);
+      watch.watchFailed(cut);
+      delay = next(watch);
+      CHECK(next(watch) == "watch 10");
+    }
+    CHECK(delay == row.third);
+  }
+}
+
 }  // namespace
 }  // namespace dynamo::kube::test
