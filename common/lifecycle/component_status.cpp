@@ -11,6 +11,7 @@
 #include "common/lifecycle/conditions.h"
 #include "common/lifecycle/failed_create.h"
 #include "common/lifecycle/failures.h"
+#include "common/lifecycle/leader_worker_sets.h"
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/pod_failures.h"
 #include "common/lifecycle/readiness.h"
@@ -87,16 +88,16 @@ Workload observeSets(const ComponentView& view, Time now, Allocator& allocator) 
   constexpr std::int64_t kMaxNamed = 3;  // a few sets are enough to find the cause
   Workload made{kSetTexts, "", Value{}};
   const json::Maker make{allocator};
-  const std::int64_t replicas = countAt(specOf(view.deployment), "replicas", 1);
-  if (replicas == 0) return made;
+  const std::vector<long long> numbers = setNumbers(view.deployment, view.leaderWorkerSets);
+  if (numbers.empty()) return made;
   const std::string base = model::dashed(nameOf(view.deployment));
   std::int64_t missing = 0;
   std::int64_t total = 0;
   std::int64_t updated = 0;
   std::int64_t ready = 0;
   std::vector<std::string> names;
-  for (std::int64_t i = 0; i < replicas; ++i) {
-    std::string name = fmt::format("{}-{}", base, i);
+  for (const long long number : numbers) {
+    std::string name = fmt::format("{}-{}", base, number);
     const Value* set = findByName(view.leaderWorkerSets, name);
     Readiness readiness = leaderWorkerSetReadiness(set, findByName(view.podGroups, name));
     if (readiness.ready && lacksObservedGeneration(*set)) {

@@ -33,9 +33,14 @@ void observeClique(const GraphView& view, ServiceState& service) {
   const bool group = service.spec != nullptr && model::nodeCount(*service.spec) > 1;
   service.kind = group ? "PodCliqueScalingGroup" : "PodClique";
   service.childName = model::componentName(model::dashed(nameOf(view.graph)) + "-0", service.name);
-  service.child = findByName(group ? view.scalingGroups : view.podCliques, service.childName);
-  const auto& readiness = group ? scalingGroupReadiness : podCliqueReadiness;
-  service.readiness = readiness(service.child, view.podCliqueSet, service.desired);
+  if (group) {
+    service.child = findByName(view.scalingGroups, service.childName);
+    service.readiness =
+        scalingGroupReadiness(service.child, view.podCliqueSet, service.desired, view.podCliques);
+  } else {
+    service.child = findByName(view.podCliques, service.childName);
+    service.readiness = podCliqueReadiness(service.child, view.podCliqueSet, service.desired);
+  }
 }
 
 }  // namespace

@@ -167,8 +167,19 @@ Readiness podCliqueReadiness(const Value* clique, const Value* set, std::optiona
   return cliqueReadiness(clique, set, desired, "readyReplicas", "ready");
 }
 
-Readiness scalingGroupReadiness(const Value* group, const Value* set, std::optional<std::int64_t> desired) {
-  return cliqueReadiness(group, set, desired, "availableReplicas", "available");
+Readiness scalingGroupReadiness(const Value* group, const Value* set, std::optional<std::int64_t> desired,
+                                std::span<const Value* const> cliques) {
+  Readiness readiness = cliqueReadiness(group, set, desired, "availableReplicas", "available");
+  if (!readiness.ready) return readiness;
+  for (const Value* clique : cliques) {
+    if (!isControlledBy(*clique, *group) || isBeingDeleted(*clique)) continue;
+    const std::int64_t pods = countAt(specOf(*clique), "replicas", 1);
+    const std::int64_t ready = countAt(statusOf(*clique), "readyReplicas");
+    if (ready < pods)
+      return notReady(reason::kUnavailable,
+                      fmt::format("{}: {}", nameOf(*clique), countOf(ready, pods, "ready")));
+  }
+  return readiness;
 }
 
 }  // namespace dynamo::lifecycle

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "common/json/value.h"
@@ -56,7 +57,10 @@ Readiness podCliqueSetReadiness(const json::Value* set);
 /// not set them.
 Readiness podCliqueReadiness(const json::Value* clique, const json::Value* set,
                              std::optional<std::int64_t> desired);
+/// Of `cliques`, the PodCliques of the group must be ready with all pods: Grove takes a replica of the group
+/// for available when minAvailable pods of each clique are ready (decision ctl-Q53).
 Readiness scalingGroupReadiness(const json::Value* group, const json::Value* set,
-                                std::optional<std::int64_t> desired);
+                                std::optional<std::int64_t> desired,
+                                std::span<const json::Value* const> cliques);
 
 }  // namespace dynamo::lifecycle

@@ -1,4 +1,4 @@
-// Quirks child-Q23, ctl-Q1, ctl-Q31.
+// Quirks child-Q23, ctl-Q1, ctl-Q31, ctl-Q54, dec-21.
 #include "common/lifecycle/reconcile.h"
 
 #include <algorithm>
@@ -11,11 +11,13 @@
 #include "common/lifecycle/component_status.h"
 #include "common/lifecycle/deletion.h"
 #include "common/lifecycle/graph_status.h"
+#include "common/lifecycle/leader_worker_sets.h"
 #include "common/lifecycle/missing_references.h"
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/pathway.h"
 #include "common/lifecycle/surplus.h"
 #include "common/lifecycle/worker_hash.h"
+#include "common/model/graph.h"
 #include "common/render/hash.h"
 
 namespace dynamo::lifecycle {
@@ -73,6 +75,29 @@ std::vector<Failure> allFailures(const render::Children& children, const std::ve
   for (const field::FieldError& error : children.errors) failures.push_back({error.message(), false});
   failures.insert(failures.end(), others.begin(), others.end());
   return failures;
+}
+
+/// The LeaderWorkerSets that exist and are rendered. The others are about to be deleted.
+Objects renderedSets(Observed observed, const render::Children& children) {
+  Objects sets = ofKind(observed, "LeaderWorkerSet");
+  std::erase_if(sets, [&](const Value* set) {
+    return std::none_of(children.items.begin(), children.items.end(), [&](const render::Child& child) {
+      return child.key.kind == "LeaderWorkerSet" && child.key.name == nameOf(*set);
+    });
+  });
+  return sets;
+}
+
+/// Whether the component runs as LeaderWorkerSets whose APIs the cluster does not serve any more. Its pods
+/// still run, so they are not replaced by those of a Deployment (decision dec-21).
+bool lostLeaderWorkerSets(const Value& deployment, Observed observed, const render::Context& context) {
+  const Value* spec = specOf(deployment);
+  if (spec == nullptr || model::nodeCount(*spec) <= 1) return false;
+  if (!context.config.orchestrators.lwsEnabled.value_or(true) || render::lwsEnabled(context)) return false;
+  return std::any_of(observed.begin(), observed.end(), [&](const Value* object) {
+    return json::findText(object, "kind") == "LeaderWorkerSet" && isControlledBy(*object, deployment) &&
+           !isBeingDeleted(*object);
+  });
 }
 
 void deleteSurplus(const Value& owner, const render::Children& children, Observed observed, Outcome& outcome,
@@ -142,17 +167,26 @@ Reconciled reconcileGraph(const Value& graph, Observed observed, const render::C
   return {std::move(reconcile.children), std::move(outcome)};
 }
 
-render::Children planComponentReconcile(const Value& deployment, const render::Context& context) {
+render::Children planComponentReconcile(const Value& deployment, Observed observed,
+                                        const render::Context& context) {
+  if (lostLeaderWorkerSets(deployment, observed, context)) {
+    render::Children none;
+    none.errors.push_back({field::ErrorType::Invalid, field::Path{"spec.multinode"}, "",
+                           "needs LeaderWorkerSet and Volcano, which the cluster no longer serves; the "
+                           "LeaderWorkerSets that exist are left alone",
+                           "dgd.multinode-orchestrator"});
+    return none;
+  }
   render::Context online{context};
   online.online = true;
-  return render::renderComponentDeployment(deployment, online);
+  return render::renderComponentDeployment(deployment, online, setNumbers(deployment, observed));
 }
 
 Outcome finishComponentReconcile(const Value& deployment, const render::Children& children,
                                  const Applied& applied, const render::Context& context, Time now,
                                  Allocator& allocator) {
   std::vector<Failure> failures = allFailures(children, applied.failures);
-  const Objects sets = ofKind(applied.objects, "LeaderWorkerSet");
+  const Objects sets = renderedSets(applied.objects, children);
   const Objects groups = ofKind(applied.objects, "PodGroup");
   const Objects events = ofKind(applied.objects, "Event");
   const Objects pods = ofKind(applied.objects, "Pod");
@@ -171,10 +205,10 @@ Outcome finishComponentReconcile(const Value& deployment, const render::Children
   return outcome;
 }
 
-Reconciled reconcileComponent(const Value& deployment, const render::Context& context, Time now,
-                              const ApplyChildren& apply, Allocator& allocator) {
+Reconciled reconcileComponent(const Value& deployment, Observed observed, const render::Context& context,
+                              Time now, const ApplyChildren& apply, Allocator& allocator) {
   if (auto deletion = deletionOutcome(deployment, allocator)) return {{}, std::move(*deletion)};
-  Reconciled result{planComponentReconcile(deployment, context), {}};
+  Reconciled result{planComponentReconcile(deployment, observed, context), {}};
   const Applied applied = apply(result.children);
   result.outcome = finishComponentReconcile(deployment, result.children, applied, context, now, allocator);
   return result;

@@ -54,9 +54,10 @@ struct Reconciled {
 Reconciled reconcileGraph(const json::Value& graph, Observed observed, const render::Context& context,
                           Time now, const ApplyChildren& apply, json::Allocator& allocator);
 
-/// Reconciles a DynamoComponentDeployment. Its children do not depend on what is observed before the writes.
-Reconciled reconcileComponent(const json::Value& deployment, const render::Context& context, Time now,
-                              const ApplyChildren& apply, json::Allocator& allocator);
+/// Reconciles a DynamoComponentDeployment.
+Reconciled reconcileComponent(const json::Value& deployment, Observed observed,
+                              const render::Context& context, Time now, const ApplyChildren& apply,
+                              json::Allocator& allocator);
 
 /// The first half of reconcileGraph.
 struct GraphReconcile {
@@ -76,7 +77,8 @@ Outcome finishGraphReconcile(const json::Value& graph, const GraphReconcile& rec
                              json::Allocator& allocator);
 
 /// The first half of reconcileComponent: the children. `deployment` must not be being deleted.
-render::Children planComponentReconcile(const json::Value& deployment, const render::Context& context);
+render::Children planComponentReconcile(const json::Value& deployment, Observed observed,
+                                        const render::Context& context);
 
 /// The second half of reconcileComponent, after the children were written.
 Outcome finishComponentReconcile(const json::Value& deployment, const render::Children& children,

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,8 +63,10 @@ struct LifecycleInputs {
 /// `graph` must have schema defaults and a namespace.
 Children renderGraph(const json::Value& graph, const Context& context, const LifecycleInputs& inputs);
 
-/// The children of a DynamoComponentDeployment, standalone or of a graph.
-Children renderComponentDeployment(const json::Value& deployment, const Context& context);
+/// The children of a DynamoComponentDeployment, standalone or of a graph. `setNumbers` are the numbers in the
+/// names of its LeaderWorkerSets, if it has any; empty: from 0 on.
+Children renderComponentDeployment(const json::Value& deployment, const Context& context,
+                                   std::span<const long long> setNumbers = {});
 
 /// The Job of a DynamoCheckpoint.
 Children renderCheckpoint(const json::Value& checkpoint, const Context& context);

@@ -106,7 +106,7 @@ Value componentDeployment(const Value& graph, const Component& component, std::s
 }
 
 void renderComponent(const Value& deployment, const field::Path& path, const Context& context,
-                     const Origins* origins, Children& children) {
+                     const Origins* origins, std::span<const long long> setNumbers, Children& children) {
   const std::size_t before = children.errors.size();
   const auto failed = [&] { return children.errors.size() != before; };
   Allocator& allocator = children.memory();
@@ -118,7 +118,7 @@ void renderComponent(const Value& deployment, const field::Path& path, const Con
     renderDiscoveryAccess(deployment, component.graph, component.namespaceName, children);
   }
   if (component.multinode() && lwsEnabled(context)) {
-    renderLeaderWorkerSets(deployment, component, context, children);
+    renderLeaderWorkerSets(deployment, component, context, setNumbers, children);
   } else {
     renderDeployment(deployment, component, context, children);
   }
@@ -131,10 +131,11 @@ void renderComponent(const Value& deployment, const field::Path& path, const Con
   renderRoutes(deployment, component, name, context, children);
 }
 
-Children renderComponentDeployment(const Value& deployment, const Context& context) {
+Children renderComponentDeployment(const Value& deployment, const Context& context,
+                                   std::span<const long long> setNumbers) {
   Children children;
   if (!canOwn(deployment, context, kUidField, children.errors)) return children;
-  renderComponent(deployment, field::Path{"spec"}, context, nullptr, children);
+  renderComponent(deployment, field::Path{"spec"}, context, nullptr, setNumbers, children);
   return children;
 }
 

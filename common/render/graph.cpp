@@ -232,7 +232,7 @@ Children renderAll(const Value& graph, const Context& context, const LifecycleIn
     const field::Path path = field::Path{"spec.services"}.key(service);
     const std::vector<Origins> origins = std::move(all.items[i].origins);
     if (canOwn(deployment, context, path, all.errors)) {
-      renderComponent(deployment, path, context, origins.empty() ? nullptr : &origins[0], all);
+      renderComponent(deployment, path, context, origins.empty() ? nullptr : &origins[0], {}, all);
     }
     for (std::size_t item = before; item < all.items.size(); ++item) all.items[item].service = service;
     all.items[i].object = std::move(deployment);

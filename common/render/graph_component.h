@@ -1,6 +1,7 @@
 #pragma once
 // Components of a graph: services with the settings that they inherit from the graph.
 
+#include <span>
 #include <vector>
 
 #include "common/render/children.h"
@@ -27,8 +28,8 @@ json::Value componentDeployment(const json::Value& graph, const Component& compo
 
 /// Adds the children of a DynamoComponentDeployment. The field paths of errors start with `path`, for example
 /// "spec.services[a]" if the deployment is rendered from a service. `origins` are those of the spec of a
-/// deployment that a graph made; else nullptr.
+/// deployment that a graph made; else nullptr. `setNumbers`: see renderComponentDeployment.
 void renderComponent(const json::Value& deployment, const field::Path& path, const Context& context,
-                     const Origins* origins, Children& children);
+                     const Origins* origins, std::span<const long long> setNumbers, Children& children);
 
 }  // namespace dynamo::render

@@ -17,9 +17,6 @@ namespace {
 using json::Allocator;
 using json::Value;
 
-/// Each replica is a LeaderWorkerSet, so the number is limited. Real components have far fewer.
-constexpr long long kMaxReplicas = 1000;
-
 /// Pods of a LeaderWorkerSet need command and args, because the roles differ in the command.
 bool hasCommand(const Component& component, const Pod& pod, Errors& errors) {
   for (const std::string_view field : {"command", "args"}) {
@@ -98,7 +95,8 @@ void renderOne(const Value& owner, const Component& component, const Templates& 
 }  // namespace
 
 void renderLeaderWorkerSets(const Value& owner, const Component& component, const Context& context,
-                            Children& children) {
+                            std::span<const long long> numbers, Children& children) {
+  constexpr auto kMaxReplicas = static_cast<long long>(kMaxLeaderWorkerSets);
   Allocator& allocator = children.memory();
   const Value* given = json::find(component.spec, "replicas");
   long long replicas = given != nullptr && given->IsInt64() ? given->GetInt64() : 1;
@@ -120,6 +118,10 @@ void renderLeaderWorkerSets(const Value& owner, const Component& component, cons
   if (!hasCommand(component, pods.worker, children.errors)) return;
   ensureServiceAccount(component, context.facts, pods.leader, allocator);
   ensureServiceAccount(component, context.facts, pods.worker, allocator);
+  if (!numbers.empty()) {
+    for (const long long number : numbers) renderOne(owner, component, pods, number, children);
+    return;
+  }
   // The last one has the longest name.
   for (long long i = context.trial() ? replicas - 1 : 0; i < replicas; ++i)
     renderOne(owner, component, pods, i, children);

@@ -1,6 +1,9 @@
 #pragma once
 // Renders the workloads of components. Each kind of workload has a file.
 
+#include <cstddef>
+#include <span>
+
 #include "common/render/children.h"
 #include "common/render/pod.h"
 
@@ -14,9 +17,12 @@ void ensureServiceAccount(const Component& component, const FactsView& facts, Po
 void renderDeployment(const json::Value& owner, const Component& component, const Context& context,
                       Children& children);
 
-/// One LeaderWorkerSet and one PodGroup per replica.
+/// Each replica is a LeaderWorkerSet, so the number is limited. Real components have far fewer.
+inline constexpr std::size_t kMaxLeaderWorkerSets = 1000;
+
+/// One LeaderWorkerSet and one PodGroup per replica. `numbers` are those in their names; empty: from 0 on.
 void renderLeaderWorkerSets(const json::Value& owner, const Component& component, const Context& context,
-                            Children& children);
+                            std::span<const long long> numbers, Children& children);
 
 /// The PodCliqueSet of a graph. If a pod cannot be rendered, there is an error and no PodCliqueSet.
 void renderPodCliqueSet(const json::Value& graph, const std::vector<Component>& components,

@@ -24,7 +24,7 @@ runtime::Task<ReconcileResult> reconcileComponent(Environment& environment, k8s:
   }
   const render::Context context = environment.context(lookedUp);
   Observed observed = observeComponent(environment.cache, deployment);
-  const render::Children children = lifecycle::planComponentReconcile(deployment, context);
+  const render::Children children = lifecycle::planComponentReconcile(deployment, observed.values(), context);
   std::optional<ReconcileResult> stale = co_await checkOwner(environment, deployment, children, observed);
   if (stale) co_return std::move(*stale);
   const Finish finish = [&](const lifecycle::Applied& applied) {

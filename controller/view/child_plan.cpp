@@ -176,13 +176,11 @@ class Comparison {
 
 std::vector<OwnedChildren> planChildren(const Value& root, Observed observed, const render::Context& context,
                                         lifecycle::Time now) {
-  render::Context online{context};
-  online.online = true;
   std::vector<OwnedChildren> plan(1);
   plan.front().owner = copyOf(root);
   const Value& owner = plan.front().owner;
   if (isComponent(root)) {
-    plan.front().children = render::renderComponentDeployment(owner, online);
+    plan.front().children = lifecycle::planComponentReconcile(owner, observed, context);
     return plan;
   }
   json::Document memory;
@@ -194,7 +192,7 @@ std::vector<OwnedChildren> planChildren(const Value& root, Observed observed, co
     if (!isComponent(child.object)) continue;
     OwnedChildren component;
     component.owner = stored(child.object, find(live, child.key));
-    component.children = render::renderComponentDeployment(component.owner, online);
+    component.children = lifecycle::planComponentReconcile(component.owner, observed, context);
     below.push_back(std::move(component));
   }
   std::move(below.begin(), below.end(), std::back_inserter(plan));

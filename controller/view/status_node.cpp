@@ -105,7 +105,7 @@ Node nodeOf(const Value& object, const Related& related, Time now) {
     setReadiness(node, lifecycle::podCliqueReadiness(&object, related.podCliqueSet, related.desired));
   } else if (node.kind == "PodCliqueScalingGroup") {
     node.replicas = replicasOf(object, status, "availableReplicas");
-    setReadiness(node, lifecycle::scalingGroupReadiness(&object, related.podCliqueSet, related.desired));
+    setReadiness(node, lifecycle::scalingGroupReadiness(&object, related.podCliqueSet, related.desired, {}));
   } else if (node.kind == api::kDynamoGraphDeploymentScalingAdapter) {
     fillPhase(node, object);
     if (node.ready && specOf(object) != nullptr)

@@ -4,6 +4,7 @@ operators do, one small step at a time, so that readiness progresses. The test c
 LeaderWorkerSet 0.6: the operator replaces a group whose template has changed as a whole. The status has no
 observedGeneration."""
 
+import copy
 import hashlib
 import json
 import sys
@@ -144,6 +145,12 @@ def split(pods, revision):
 
 
 class LeaderWorkerSetActor(Actor):
+    """`broken`: (namespace, image) for which the pods of sets with the number 0 cannot pull their image."""
+
+    def __init__(self, history):
+        self.broken = set()
+        super().__init__(history)
+
     def reconcile(self, namespace):
         for found in self.history.all(namespace, "LeaderWorkerSet"):
             if not is_deleting(found):
@@ -169,6 +176,14 @@ class LeaderWorkerSetActor(Actor):
         counts = {"replicas": present, "readyReplicas": ready, "updatedReplicas": updated}
         self.report("LeaderWorkerSet", found, {**counts, "conditions": [condition]})
 
+    def templates(self, found):
+        templates, metadata = copy.deepcopy(found["spec"]["leaderWorkerTemplate"]), found["metadata"]
+        for template in (templates.get("leaderTemplate"), templates["workerTemplate"]):
+            for container in template["spec"]["containers"] if template else ():
+                if metadata["name"].endswith("-0") and (metadata["namespace"], container["image"]) in self.broken:
+                    container["image"] = "runtime:missing"
+        return templates
+
     def sync_group(self, found, name, index, group, revision):
         """The workers start when the leader exists. A changed template ends the whole group before the next begins."""
         old = [pod for pod in group if label(pod, REVISION) != revision]
@@ -176,7 +191,7 @@ class LeaderWorkerSetActor(Actor):
             for pod in old:
                 self.delete("Pod", pod)
             return
-        templates = found["spec"]["leaderWorkerTemplate"]
+        templates = self.templates(found)
         present = {pod["metadata"]["name"] for pod in group}
         if name not in present:
             self.create_pod(found, name, templates.get("leaderTemplate") or templates["workerTemplate"], revision, index)

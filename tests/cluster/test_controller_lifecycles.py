@@ -196,6 +196,18 @@ class Lifecycles(unittest.TestCase):
         self.assertIn(("successful", 2), said)
         self.assertNotIn(("successful", 1), said)
 
+    @on("LeaderWorkerSet")
+    def test_an_update_first_ends_the_sets_that_do_not_serve(self, play):
+        """Decision ctl-Q54: whatever their numbers are."""
+        leader_worker_sets.broken.add((play.namespace, "runtime:1"))
+        play.apply()
+        play.wait(lambda: len(play.ready_pods("runtime:1")) == 2 and len(play.pods()) == 4, "one of two sets serves")
+        generation = play.apply(image="runtime:2")
+        play.wait(lambda: len(play.ready_pods("runtime:2")) == 2, "one new set serves")
+        since = play.now()
+        play.wait_until_ready(generation)
+        play.check_pods(since, 2, 3)
+
     @on(*ROLLED)
     def test_with_the_strategy_recreate_old_pods_end_before_new_pods_start(self, play):
         recreate = {"annotations": {STRATEGY: "Recreate"}}

@@ -1,6 +1,7 @@
 // The status of a graph on Grove.
 #include <catch2/catch.hpp>
 
+#include "common/lifecycle/conditions.h"
 #include "graph_support.h"
 
 namespace dynamo::lifecycle::test {
@@ -44,6 +45,44 @@ TEST_CASE(
     REQUIRE(outcome.status);
     CHECK(conditionsOf(*outcome.status) == row.condition);
     CHECK(outcome.writes.empty());
+  }
+}
+
+TEST_CASE("a service with several nodes is ready when all pods of its cliques are (decision ctl-Q53)") {
+  const auto cliqueOf = [](const std::string& name, const char* group, int replicas, int ready,
+                           const char* more = "") {
+    std::string text = clique(name, replicas, ready);
+    text.insert(text.find(",'generation'"),
+                ",'ownerReferences':[{'uid':'" + std::string{group} + "','controller':true}]" + more);
+    return text;
+  };
+  struct Row {
+    const char* name;
+    std::string clique;
+    const char* message;
+  };
+  const Row rows[] = {
+      {"all workers", cliqueOf("g-0-worker-0-worker-wkr", "sg", 3, 3), "All resources are ready"},
+      {"a worker is missing", cliqueOf("g-0-worker-0-worker-wkr", "sg", 3, 2),
+       "Resources not ready: g-0-worker: g-0-worker-0-worker-wkr: 2 of 3 replicas ready"},
+      {"a clique of another group", cliqueOf("h-0-worker-0-worker-wkr", "other", 3, 2),
+       "All resources are ready"},
+      {"a clique that is being deleted",
+       cliqueOf("g-0-worker-1-worker-wkr", "sg", 3, 0, ",'deletionTimestamp':'2026-01-01T00:00:00Z'"),
+       "All resources are ready"}};
+  for (const Row& row : rows) {
+    INFO(row.name);
+    World world{graphText("{'Worker':{'replicas':1,'multinode':{'nodeCount':4}}}")};
+    world.grove = true;
+    world.set = setOf(2);
+    world.groups.add(
+        "{'apiVersion':'grove.io/v1alpha1','kind':'PodCliqueScalingGroup','metadata':{'name':'g-0-worker',"
+        "'uid':'sg','generation':1},'spec':{'replicas':1},'status':{'observedGeneration':1,'replicas':1,"
+        "'availableReplicas':1,'updatedReplicas':1}}");
+    world.cliques.add(row.clique);
+    const Outcome outcome = world.pass();
+    REQUIRE(outcome.status);
+    CHECK(json::findText(findCondition(&*outcome.status, "Ready"), "message") == row.message);
   }
 }
 

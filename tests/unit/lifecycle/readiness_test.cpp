@@ -31,7 +31,7 @@ TEST_CASE("a child that does not exist or is being deleted is not ready") {
   CHECK(leaderWorkerSetReadiness(nullptr, nullptr).reason == reason::kMissing);
   CHECK(leaderWorkerSetReadiness(&object, nullptr).reason == reason::kDeleted);
   CHECK(podCliqueReadiness(nullptr, nullptr, {}).reason == reason::kMissing);
-  CHECK(scalingGroupReadiness(&object, nullptr, {}).reason == reason::kDeleted);
+  CHECK(scalingGroupReadiness(&object, nullptr, {}, {}).reason == reason::kDeleted);
   const json::Document there = parsed("{}");
   CHECK(existenceReadiness(&there).ready);
 }
@@ -207,8 +207,8 @@ TEST_CASE("a PodCliqueScalingGroup counts available replicas") {
   const json::Document bad = parsed(
       "{'metadata':{'generation':1},'spec':{'replicas':2},'status':{'observedGeneration':1,'replicas':2,"
       "'readyReplicas':2,'availableReplicas':1,'updatedReplicas':2}}");
-  CHECK(scalingGroupReadiness(&good, nullptr, 2).ready);
-  CHECK(scalingGroupReadiness(&bad, nullptr, 2).message == "1 of 2 replicas available");
+  CHECK(scalingGroupReadiness(&good, nullptr, 2, {}).ready);
+  CHECK(scalingGroupReadiness(&bad, nullptr, 2, {}).message == "1 of 2 replicas available");
 }
 
 TEST_CASE("a pod is ready when its condition Ready is True") {

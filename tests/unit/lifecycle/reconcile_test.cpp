@@ -303,7 +303,7 @@ TEST_CASE("a component is reconciled in one call, too") {
   std::vector<Failure> failures;
   const auto reconcile = [&] {
     return reconcileComponent(
-        deployment, {config, defaults, facts}, kNow,
+        deployment, observed.view(), {config, defaults, facts}, kNow,
         [&](const render::Children&) {
           return Applied{{observed.view().begin(), observed.view().end()}, failures};
         },
@@ -318,6 +318,76 @@ TEST_CASE("a component is reconciled in one call, too") {
   const Reconciled failed = reconcile();
   CHECK(failed.outcome.retry);
   CHECK(failed.outcome.writes.empty());
+}
+
+/// Reconciles a component of two nodes, whose LeaderWorkerSets are `sets`. Returns its children.
+std::string multinodeChildren(int replicas, const std::vector<std::string>& sets, const render::Facts& facts,
+                              const config::OperatorConfig& config, Reconciled& result,
+                              json::Document& memory) {
+  const json::Document deployment = parsed(
+      "{'apiVersion':'nvidia.com/v1alpha1','kind':'DynamoComponentDeployment','metadata':{'name':'c',"
+      "'namespace':'ns','uid':'u','generation':1},'spec':{'componentType':'worker','multinode':{'nodeCount':"
+      "2},"
+      "'replicas':" +
+      std::to_string(replicas) +
+      ",'extraPodSpec':{'mainContainer':{'image':'i','command':['python3','-m','dynamo.vllm'],'args':['--"
+      "model',"
+      "'m']}}}}");
+  const model::ComponentDefaults defaults{};
+  const Objects observed{sets};
+  result = reconcileComponent(
+      deployment, observed.view(), {config, defaults, facts}, kNow,
+      [&](const render::Children&) {
+        return Applied{{observed.view().begin(), observed.view().end()}, {}};
+      },
+      memory.GetAllocator());
+  std::string names;
+  for (const render::Child& child : result.children.items) {
+    if (child.key.kind == "LeaderWorkerSet" || child.key.kind == "Deployment" || child.key.kind == "PodGroup")
+      names += (names.empty() ? "" : " ") + child.key.kind + "/" + child.key.name;
+  }
+  return names;
+}
+
+std::string setOfComponent(int number, int ready) {
+  return "{'apiVersion':'leaderworkerset.x-k8s.io/v1','kind':'LeaderWorkerSet','metadata':{'name':'c-" +
+         std::to_string(number) +
+         "','namespace':'ns','uid':'s','generation':1,'ownerReferences':[{'uid':'u','controller':true}]},"
+         "'spec':{'replicas':1},'status':{'replicas':1,'updatedReplicas':" +
+         std::to_string(ready) + ",'readyReplicas':" + std::to_string(ready) +
+         ",'conditions':[{'type':'Available','status':'True'}]}}";
+}
+
+TEST_CASE("a component with fewer replicas keeps the LeaderWorkerSets that serve (decision ctl-Q54)") {
+  const config::OperatorConfig config = config::defaultConfig();
+  const render::Facts facts;
+  json::Document memory;
+  Reconciled result;
+  const std::vector<std::string> sets = {setOfComponent(0, 0), setOfComponent(1, 0), setOfComponent(2, 1)};
+  CHECK(multinodeChildren(1, sets, facts, config, result, memory) == "PodGroup/c-2 LeaderWorkerSet/c-2");
+  CHECK(writesOf(result.outcome.writes) == "delete LeaderWorkerSet/c-0\ndelete LeaderWorkerSet/c-1\n");
+  REQUIRE(result.outcome.status);
+  CHECK(conditionsOf(*result.outcome.status).find("Available=True") == 0);
+  CHECK(json::findText(json::find(*result.outcome.status, "service"), "componentName") == "c-2");
+}
+
+TEST_CASE("a component keeps its LeaderWorkerSets if their API is gone (decision dec-21)") {
+  config::OperatorConfig config = config::defaultConfig();
+  render::Facts facts;
+  facts.setApi(render::Api::LeaderWorkerSet, false);
+  facts.setDiscovered();
+  json::Document memory;
+  Reconciled result;
+  CHECK(multinodeChildren(1, {setOfComponent(0, 1)}, facts, config, result, memory).empty());
+  CHECK(result.outcome.writes.empty());
+  CHECK(result.outcome.retry);
+  REQUIRE(result.outcome.status);
+  CHECK(conditionsOf(*result.outcome.status).find("needs LeaderWorkerSet and Volcano") != std::string::npos);
+  // Without sets, or if the configuration turns them off, it runs as a Deployment.
+  CHECK(multinodeChildren(1, {}, facts, config, result, memory) == "Deployment/c");
+  config.orchestrators.lwsEnabled = false;
+  CHECK(multinodeChildren(1, {setOfComponent(0, 1)}, facts, config, result, memory) == "Deployment/c");
+  CHECK(writesOf(result.outcome.writes) == "delete LeaderWorkerSet/c-0\n");
 }
 
 }  // namespace
