@@ -9,6 +9,7 @@
 #include "common/json/parse.h"
 #include "common/k8s/object_key.h"
 #include "common/lifecycle/object.h"
+#include "common/observability/log.h"
 #include "common/render/facts.h"
 #include "common/render/pull_secrets.h"
 #include "controller/kube/exec_credential.h"
@@ -21,6 +22,8 @@ using render::Api;
 using render::FactKeys;
 using render::FactKind;
 using Name = std::pair<std::string, std::string>;
+
+constexpr log::Logger kLog{"facts"};
 
 Name nameOf(const Value& object) {
   const Value* metadata = lifecycle::metadataOf(object);
@@ -56,9 +59,14 @@ std::set<std::string> registriesOf(const Value& secret) {
   std::set<std::string> registries;
   const auto text = kube::decodeBase64(json::findText(json::find(&secret, "data"), ".dockerconfigjson"));
   json::Document config;
-  if (!text || json::parse(*text, config)) return registries;
-  const Value* auths = json::findObject(&config, "auths");
-  if (auths == nullptr) return registries;
+  const Value* auths = nullptr;
+  if (text && !json::parse(*text, config)) auths = json::findObject(&config, "auths");
+  if (auths == nullptr) {
+    // No more than this: the text has credentials.
+    kLog.warn("image pull secret is ignored, because .dockerconfigjson has no object \"auths\"",
+              {{"namespace", nameOf(secret).first}, {"name", nameOf(secret).second}});
+    return registries;
+  }
   for (const auto& entry : auths->GetObject())
     registries.insert(render::registryOfAuth(json::text(entry.name)));
   return registries;
@@ -166,12 +174,18 @@ void ClusterFacts::checkpointChanged(const kube::Change& change) {
   tell(changed);
 }
 
-void ClusterFacts::discovered(const kube::ApiGroups& groups) {
+void ClusterFacts::discovered(const kube::ApiGroups& groups, std::chrono::steady_clock::time_point now) {
   FactKeys changed;
   for (std::size_t i = 0; i < render::kApiNames.size(); ++i) {
     const auto api = static_cast<Api>(i);
     const bool present = isServed(api, groups);
+    if (present) absentSince_.erase(api);
     if (facts_.discovered() && facts_.api(api) == present) continue;
+    if (!present && facts_.api(api).value_or(false)) {
+      const auto [since, first] = absentSince_.try_emplace(api, now);
+      if (first) kLog.warn("an API is no longer served", {{"api", render::nameOf(api)}});
+      if (now < since->second + kAbsentTime) continue;
+    }
     facts_.setApi(api, present);
     changed.insert({FactKind::Api, "", std::string{render::nameOf(api)}});
   }

@@ -1,6 +1,7 @@
 #pragma once
 // The facts of the cluster (common/render/fact_index.h). Watches and discovery keep them up to date.
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <set>
@@ -22,6 +23,8 @@ std::set<std::string> registriesOf(const json::Value& secret);
 /// Returns true if the API server serves all groups of an API.
 bool isServed(render::Api api, const kube::ApiGroups& groups);
 
+inline constexpr std::chrono::minutes kAbsentTime{5};
+
 /// Must be used on the loop's thread.
 class ClusterFacts {
  public:
@@ -36,8 +39,11 @@ class ClusterFacts {
   kube::Sink queueSink();
   /// Updates the facts after a change of a DynamoCheckpoint.
   void checkpointChanged(const kube::Change& change);
-  /// Updates the facts after a discovery.
-  void discovered(const kube::ApiGroups& groups);
+  /// Updates the facts after a discovery at `now`. An API that was served is taken for absent only when it
+  /// has been absent for kAbsentTime: while it is installed again, or the API server's list is incomplete,
+  /// workloads stay as they are.
+  void discovered(const kube::ApiGroups& groups,
+                  std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now());
 
   /// Sets the listener that is called with the keys of changed facts.
   void onChange(std::function<void(const render::FactKeys&)> listener) { listener_ = std::move(listener); }
@@ -53,7 +59,8 @@ class ClusterFacts {
   render::Facts facts_;
   std::map<Name, std::set<std::string>> secrets_;
   std::set<Name> accounts_;
-  std::set<Name> queues_;  ///< without a namespace
+  std::set<Name> queues_;                                                     ///< without a namespace
+  std::map<render::Api, std::chrono::steady_clock::time_point> absentSince_;  ///< of APIs that were served
   std::function<void(const render::FactKeys&)> listener_;
 };
 

@@ -6,6 +6,8 @@ its children are undone within 5 s. DYNAMO_FULL=1: 100 graphs, 10 minutes.
 
 Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 
+import base64
+import json
 import os
 import re
 import sys
@@ -75,6 +77,8 @@ def setUpModule():
     unittest.addModuleCleanup(plane.close)
     for name in NAMESPACES:
         plane.cluster.create_namespace(name)
+        create_pull_secret(name, "registry", {"auths": {"https://index.docker.io/v1/": {}}})
+        create_pull_secret(name, "malformed", {"auths": 3})
     controller = plane.controller()
     controller.start()
     controller.wait_until_ready()
@@ -86,6 +90,17 @@ def setUpModule():
     took = time.monotonic() - began
     wait_for_rest()
     print(f"{GRAPHS + 1} graphs are ready after {took:.1f} s, {len(writes())} writes", file=sys.stderr)
+
+
+def create_pull_secret(namespace, name, config):
+    data = {".dockerconfigjson": base64.b64encode(json.dumps(config).encode()).decode()}
+    secret = {"metadata": {"name": name}, "type": "kubernetes.io/dockerconfigjson", "data": data}
+    plane.cluster.api("POST", f"/api/v1/namespaces/{namespace}/secrets", secret)
+
+
+def pull_secrets(namespace, deployment):
+    spec = plane.get("Deployment", namespace, deployment)["spec"]["template"]["spec"]
+    return [each["name"] for each in spec.get("imagePullSecrets", [])]
 
 
 def unready():
@@ -125,6 +140,18 @@ class Steady(unittest.TestCase):
                 controller.wait_until_ready()
                 time.sleep(RESTART_REST_SECONDS)
                 self.assert_no_writes(before, f"after {how} and start")
+
+    def test_a_pull_secret_reaches_the_pods_and_leaves_them(self):
+        """Decision pod-Q28. The other tests show that a restart does not change the pull secrets of pods."""
+        self.assertEqual(pull_secrets(NAMESPACE, "g0-frontend"), ["registry"])
+        create_pull_secret(NAMESPACE, "later", {"auths": {"docker.io": {}}})
+        plane.cluster.wait(lambda: pull_secrets(NAMESPACE, "g0-frontend") == ["later", "registry"], 30, "pods have the secret")
+        plane.cluster.api("DELETE", f"/api/v1/namespaces/{NAMESPACE}/secrets/later")
+        plane.cluster.wait(lambda: pull_secrets(NAMESPACE, "g0-frontend") == ["registry"], 30, "pods no longer have it")
+        plane.cluster.wait(lambda: not unready(), 120, "all graphs are ready")
+        log = controller.log.read_text(encoding="utf-8")
+        ignored = [json.loads(line)["name"] for line in log.splitlines() if "image pull secret is ignored" in line]
+        self.assertEqual(set(ignored), {"malformed"})
 
     def test_a_changed_status_of_a_pod_is_not_written_twice(self):
         """A pod that somebody labels changes nothing in any status."""

@@ -237,12 +237,13 @@ TEST_CASE("checkpoints: the facts by name, by the old hash and by the new one ar
   CHECK(report(nullptr).empty());
 }
 
-TEST_CASE("discovery: APIs that appear or disappear are reported") {
+TEST_CASE("discovery: APIs that appear or stay away are reported (decision dec-21)") {
   Fixture f;
+  std::chrono::steady_clock::time_point now{};
   const auto discover = [&](const std::vector<std::string>& names) {
     kube::ApiGroups groups;
     for (const std::string& name : names) groups.groups.push_back({name, {"v1"}});
-    f.facts.discovered(groups);
+    f.facts.discovered(groups, now);
     return f.take();
   };
   CHECK_FALSE(f.facts.facts().api(Api::Grove).has_value());
@@ -255,7 +256,19 @@ TEST_CASE("discovery: APIs that appear or disappear are reported") {
   CHECK(discover({"grove.io", "leaderworkerset.x-k8s.io"}).empty());
   CHECK(discover({"grove.io", "leaderworkerset.x-k8s.io", "scheduling.volcano.sh"}) ==
         "api /leaderWorkerSet;");
-  CHECK(discover({}) == "api /grove;api /leaderWorkerSet;");
+  CHECK(discover({"grove.io"}).empty());
+  now += kAbsentTime - std::chrono::seconds{1};
+  CHECK(discover({}).empty());
+  CHECK(f.facts.facts().api(Api::LeaderWorkerSet) == true);
+  now += std::chrono::seconds{1};
+  CHECK(discover({}) == "api /leaderWorkerSet;");
+  // It came back in time.
+  CHECK(discover({"grove.io"}).empty());
+  now += kAbsentTime;
+  CHECK(discover({}).empty());
+  CHECK(f.facts.facts().api(Api::Grove) == true);
+  now += kAbsentTime;
+  CHECK(discover({}) == "api /grove;");
   CHECK(f.facts.facts().api(Api::Grove) == false);
 }
 
