@@ -127,6 +127,7 @@ ReconcileLoop* Manager::loopOf(std::string_view kind) {
 }
 
 void Manager::reconcileNamespace(const std::string& namespaceName) {
+  if (!reconciling_) return;
   for (const auto& each : loops_) {
     for (const k8s::ObjectKey& key : cache_.keysOfKind(api::kV1alpha1, each->kind(), namespaceName))
       each->add(key);
@@ -143,11 +144,8 @@ void Manager::changed(const kube::Change& change) {
   }
   ReconcileLoop* own = loopOf(change.key.kind);
   if (own != nullptr && change.kind == kube::Change::Kind::Deleted) own->forget(change.key);
-  // Until the cache is complete, owners and dependents may be missing in it, so all objects are queued.
-  if (!synced_) {
-    if (own != nullptr) own->add(change.key);
-    return;
-  }
+  // Nothing takes keys out of the queues before this process leads. Then all objects are queued.
+  if (!reconciling_) return;
   for (const k8s::ObjectKey& key : triggeredBy(change, cache_)) {
     ReconcileLoop* loop = loopOf(key.kind);
     if (loop == nullptr) continue;
@@ -176,15 +174,29 @@ Task<std::string> Manager::run() {
               {{"namespace", options_.leaseNamespace},
                {"name", kube::shardLeaseName(config_.leaderElection.id, options_.shard)},
                {"identity", options_.identity}});
-    if (!co_await elector_->acquire() || stopping_) co_return failure_;
+    const bool acquired = co_await elector_->acquire();
+    if (!acquired || stopping_) {
+      co_await elector_->release();
+      co_return failure_;
+    }
     loop_.spawn(hold());
   }
   kLog.info("reconciling", {{"objects", cache_.size()}});
-  for (const auto& each : loops_) each->start();
+  startLoops();
   mode_.lead();
   if (factsWriter_) loop_.spawn(factsWriter_->run());
   while (!stopping_) co_await stopped_.wait();
+  // After a failure another process can lead at once. After `stop` the lease has been released.
+  if (elector_) co_await elector_->release();
   co_return failure_;
+}
+
+void Manager::startLoops() {
+  reconciling_ = true;
+  for (const auto& each : loops_) {
+    each->start();
+    for (const k8s::ObjectKey& key : cache_.keysOfKind(api::kV1alpha1, each->kind())) each->add(key);
+  }
 }
 
 Task<std::string> Manager::discover() {
@@ -276,8 +288,11 @@ Task<void> Manager::hold() {
 void Manager::fail(const std::string& reason) {
   if (stopping_) return;
   failure_ = reason;
+  setProblem(reason);
   stopping_ = true;
   stopped_.notify();
+  // A standby waits for the lease.
+  if (elector_ && !elector_->leading()) loop_.spawn(elector_->release());
 }
 
 Task<void> Manager::refreshMetrics() {

@@ -64,6 +64,8 @@ class Manager {
   /// Whether this process reconciles the objects of a namespace.
   bool handles(std::string_view namespaceName) const;
   void changed(const kube::Change& change);
+  /// Starts the reconcile loops with all objects.
+  void startLoops();
   void reconcileNamespace(const std::string& namespaceName);
   ReconcileLoop* loopOf(std::string_view kind);
   void fail(const std::string& reason);
@@ -87,6 +89,7 @@ class Manager {
   std::optional<kube::LeaderElector> elector_;
   runtime::Notification stopped_;
   bool synced_ = false;
+  bool reconciling_ = false;  ///< the loops run
   bool stopping_ = false;
   std::string failure_;
   mutable std::mutex mutex_;

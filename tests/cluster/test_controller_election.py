@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import unittest
+import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -41,6 +42,13 @@ def leads(controller):
     """Whether the controller reports that it leads."""
     log = controller.log.read_text(encoding="utf-8", errors="replace")
     return '"msg":"acquired the lease"' in log
+
+
+def queued(controller):
+    """The number of keys that the controller has put into its queues."""
+    url = f"http://127.0.0.1:{controller.metrics_port}/metrics"
+    text = urllib.request.urlopen(url, timeout=30).read().decode()
+    return sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith("workqueue_adds_total{"))
 
 
 class Changes:
@@ -76,6 +84,9 @@ class Election(unittest.TestCase):
         self.addCleanup(plane.delete, "DynamoGraphDeployment", NAMESPACE, "g")
         plane.cluster.wait(self.is_ready, 60, "the graph is ready")
         self.assertFalse(leads(self.second))
+        # Nothing takes keys out of the queues of a standby.
+        self.assertEqual(queued(self.second), 0)
+        self.assertGreater(queued(self.first), 0)
 
     @staticmethod
     def is_ready():

@@ -60,7 +60,8 @@ def user_of(namespace):
 
 
 class HybridPlane:
-    """A control plane with both installations. Attributes: cluster, audit, central and restricted (controllers)."""
+    """A control plane with both installations. Attributes: cluster, audit, central, restricted and standby
+    (controllers; the last two are two replicas)."""
 
     def __init__(self):
         self._running = contextlib.ExitStack()
@@ -78,6 +79,7 @@ class HybridPlane:
             self.central = self._controller(CENTRAL, "")
             scope = f"scope: {{leaseDuration: {LEASE_SECONDS}s, leaseRenewInterval: {RENEW_SECONDS}s}}"
             self.restricted = self._controller(TEAM, scope)
+            self.standby = self._controller(TEAM, scope, "standby")
         except BaseException:
             self._running.close()
             raise
@@ -93,7 +95,7 @@ class HybridPlane:
         made.start()
         return made
 
-    def _controller(self, namespace, scope):
+    def _controller(self, namespace, scope, name="controller"):
         config = installation.installed_config(self.cluster, namespace)
         if scope:
             before = f"namespace: {{restricted: {TEAM}}}"
@@ -101,7 +103,7 @@ class HybridPlane:
                 raise AssertionError(f"the overlay has no {before}")
             config = config.replace(before, f"namespace: {{restricted: {TEAM}, {scope}}}")
         account = f"{namespace}/{ACCOUNT}"
-        made = installation.Controller(self.cluster, config, name=f"controller-{namespace}", account=account)
+        made = installation.Controller(self.cluster, config, name=f"{name}-{namespace}", account=account)
         self._running.callback(made.stop)
         return made
 
@@ -256,6 +258,20 @@ class Hybrid(unittest.TestCase):
 
         self.check_owners()
         self.check_children()
+
+    def test_replicas_that_lose_the_marker_lease_end(self):
+        """A standby must not go on without the marker and later take the place of the leader."""
+        for one in (plane.restricted, plane.standby):
+            one.start()
+            one.wait_until_ready()
+        plane.cluster.wait(lambda: "waiting for the lease" in plane.standby.log_tail(50), 20, "the second replica waits")
+        plane.cluster.kill_apiserver()
+        try:
+            for one in (plane.restricted, plane.standby):
+                plane.cluster.wait(lambda one=one: one.exit_status() is not None, 60, f"{one.name} ends")
+                self.assertEqual(one.exit_status(), 1, one.log_tail())
+        finally:
+            plane.cluster.restart_apiserver()
 
     @staticmethod
     def say(about, seconds):
