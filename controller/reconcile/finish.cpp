@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -24,7 +25,7 @@ constexpr std::chrono::seconds kTransientTime{30};
 /// Makes failures of an object that has failed for kTransientTime permanent, so that its status reports them.
 /// Conflicts never are, and of the waits only those that should have passed.
 void reportPersistent(const Environment& environment, const k8s::ObjectKey& key,
-                      std::vector<Failure>& failures) {
+                      std::span<Failure> failures) {
   const auto since = environment.failingSince.find(key);
   if (since == environment.failingSince.end() ||
       std::chrono::steady_clock::now() < since->second + kTransientTime)
@@ -50,7 +51,8 @@ Task<ReconcileResult> applyAndFinish(Environment& environment, const json::Value
   reportPersistent(environment, key, failures);
   lifecycle::Applied applied{observed.values(), std::move(failures)};
   const lifecycle::Outcome outcome = finish(applied);
-  const std::optional<Failure> failure = co_await carryOut(environment, object, outcome, writer);
+  std::optional<Failure> failure = co_await carryOut(environment, object, outcome, writer);
+  if (failure) reportPersistent(environment, key, {&*failure, 1});
   if (failure && !failure->transient) {
     applied.failures.push_back(*failure);
     lifecycle::Outcome report = finish(applied);

@@ -25,6 +25,10 @@ constexpr std::array kRuntimeBuckets = {
     .005, .01, .025, .05, .1,  .15, .2,  .25, .3, .35, .4, .45, .5,  .6,  .7,  .8,  .9,  1.,  1.25, 1.5,
     1.75, 2.,  2.5,  3.,  3.5, 4.,  4.5, 5.,  6., 7.,  8., 9.,  10., 15., 20., 25., 30., 40., 50.,  60.};
 
+/// The end of some failures causes no event, for example when an object of somebody else that had the name of
+/// a child is renamed. A retry is little work, so it is not delayed for a quarter of an hour as in client-go.
+constexpr std::chrono::minutes kMaxRetry{2};
+
 std::string textOf(const k8s::ObjectKey& key) {
   return key.namespaceName + "/" + key.name;
 }
@@ -37,7 +41,7 @@ ReconcileLoop::ReconcileLoop(Environment& environment, const Reconciler& reconci
       reconciler_(reconciler),
       metrics_(metrics),
       handles_(std::move(handles)),
-      queue_(environment.loop, std::string{reconciler.kind}, &metrics),
+      queue_(environment.loop, std::string{reconciler.kind}, &metrics, {.maxRetry = kMaxRetry}),
       workers_(environment.loop),
       activeWorkers_(metrics.gauge("controller_runtime_active_workers", "Workers that reconcile an object.",
                                    {{"controller", reconciler.kind}})),
@@ -115,6 +119,7 @@ Task<void> ReconcileLoop::reconcile(std::string name) {
   if (!handles_(key.namespaceName)) {
     queue_.forget(name);
     setLookedUp(name, {});
+    environment_.failingSince.erase(key);
     co_return;
   }
   const auto start = std::chrono::steady_clock::now();
@@ -137,7 +142,7 @@ void ReconcileLoop::finish(const std::string& name, const k8s::ObjectKey& key, c
   setLookedUp(name, result.lookedUp);
   // A conflict is resolved by a reconcile of the later version, so it is no error.
   const bool conflict = result.retry && result.errorType == kConflictError;
-  const bool failed = !conflict && (result.retry || !result.error.empty());
+  const bool failed = !conflict && !result.waits && (result.retry || !result.error.empty());
   if (failed) {
     environment_.failingSince.try_emplace(key, std::chrono::steady_clock::now());
   } else if (!conflict) {
@@ -150,9 +155,11 @@ void ReconcileLoop::finish(const std::string& name, const k8s::ObjectKey& key, c
     queue_.forget(name);
     if (requeued) queue_.addAfter(name, *result.requeueAfter);
   }
-  const std::string_view ended = failed ? "error" : conflict || requeued ? "requeue" : "success";
-  if (conflict) {
-    kLog.debug("conflict, retrying", {{"object", k8s::toText(key)}, {"error", result.error}});
+  const bool again = conflict || result.waits || requeued;
+  const std::string_view ended = failed ? "error" : again ? "requeue" : "success";
+  if (conflict || result.waits) {
+    kLog.debug(conflict ? "conflict, retrying" : "waiting",
+               {{"object", k8s::toText(key)}, {"error", result.error}});
   } else if (failed) {
     kLog.warn(result.retry ? "reconcile failed, retrying" : "reconcile failed",
               {{"object", k8s::toText(key)}, {"error", result.error}});

@@ -28,6 +28,9 @@ inline ReconcileResult resultOf(const lifecycle::Outcome& outcome,
   result.requeueAfter = outcome.requeueAfter;
   result.retry = outcome.retry || failure.has_value();
   result.lookedUp = std::move(lookedUp);
+  result.waits = !failure && !outcome.failures.empty() &&
+                 std::all_of(outcome.failures.begin(), outcome.failures.end(),
+                             [](const auto& each) { return each.waits && !each.passing; });
   const lifecycle::Failure* reported = failure ? &*failure : reportedFailure(outcome.failures);
   if (reported == nullptr) return result;
   result.error = reported->message;

@@ -51,7 +51,8 @@ void Watches::run(Watch& watch) {
 
 std::string Watches::unsynced() const {
   const auto found = std::find_if(watches_.begin(), watches_.end(), [](const Watch& each) {
-    return each.reflector && !each.reflector->synced();
+    if (!each.reflector || each.reflector->synced()) return false;
+    return each.resource == each.needed || each.reflector->problem().empty();
   });
   if (found == watches_.end()) return "";
   const std::string& problem = found->reflector->problem();

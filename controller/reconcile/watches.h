@@ -20,8 +20,9 @@ class Watches {
   Watches(runtime::EventLoop& loop, kube::Client& client, std::string namespaceName)
       : loop_(loop), client_(client), namespace_(std::move(namespaceName)) {}
 
-  /// Adds a watch. The sink must outlive the run of the loop. The watch starts when `with` is served;
-  /// nullopt: when `resource` is.
+  /// Adds a watch. The sink must outlive the run of the loop. The watch starts when `resource` is served. If
+  /// `with` is given, it starts when that resource is served, and nothing depends on it: `unsynced` ignores
+  /// it if it fails.
   void add(const kube::Resource& resource, std::string labelSelector, std::string fieldSelector,
            kube::Sink sink, const std::optional<kube::Resource>& with = {});
 

@@ -82,4 +82,30 @@ TEST_CASE("failures that may pass are permanent after 30 s, except waits for del
   }
 }
 
+TEST_CASE("a write of the outcome that fails for 30 s is reported (decision ctl-Q47)") {
+  const FakeApi api{[](const std::string&, int) { return std::optional{failure(500, "InternalError")}; }};
+  for (const auto& [failing, reported] : {std::pair{29s, ""}, std::pair{31s, "permanent"}}) {
+    CAPTURE(failing.count());
+    std::string found;
+    withApplier(api, [&, failing = failing](Applier& applier) -> Task<void> {
+      applier.f.environment.failingSince[keyOf(kOwner)] = std::chrono::steady_clock::now() - failing;
+      const json::Document owner = parsed(kOwner);
+      const json::Document surplus = parsed(kService);
+      const render::Children none;
+      const Finish finish = [&](const lifecycle::Applied& applied) {
+        for (const lifecycle::Failure& each : applied.failures)
+          found += each.transient ? "transient" : "permanent";
+        lifecycle::Outcome outcome;
+        outcome.writes.push_back(lifecycle::deletionOf(surplus));
+        return outcome;
+      };
+      Observed observed;
+      render::FactKeys lookedUp;
+      const Writer writer{kWriter, "dynamocomponentdeployment"};
+      co_await applyAndFinish(applier.f.environment, owner, none, observed, finish, writer, lookedUp);
+    });
+    CHECK(found == reported);
+  }
+}
+
 }  // namespace dynamo::controller::test

@@ -165,6 +165,29 @@ TEST_CASE("a conflict is retried, and is no error") {
   });
 }
 
+TEST_CASE("a wait for a deletion is retried, is no error, and ends a failure") {
+  const Environment* environment = nullptr;
+  std::string failing;  // the number of failing objects at each reconcile
+  Script used{[&](const std::string&, int number) {
+    failing += std::to_string(environment->failingSince.size());
+    if (number > 1) return done();
+    ReconcileResult result = retried();
+    result.waits = number == 1;
+    return result;
+  }};
+  withLoop(used, [&](Scene& scene) -> Task<void> {
+    environment = &scene.f.environment;
+    scene.reconciles.start();
+    scene.reconciles.add(graphKey("a"));
+    const bool ended = co_await scene.settled("a", 3);
+    CHECK(ended);
+    CHECK(failing == "010");
+    scene.expect(
+        {R"(controller_runtime_reconcile_errors_total{controller="DynamoGraphDeployment"} 1)",
+         R"(controller_runtime_reconcile_total{controller="DynamoGraphDeployment",result="requeue"} 1)"});
+  });
+}
+
 TEST_CASE("an error that a retry cannot resolve is a terminal error") {
   Script used{[](const std::string&, int) {
     ReconcileResult result = retried("forbidden");
