@@ -20,6 +20,7 @@ import install as installation  # noqa: E402
 from child_crds import install_child_crds  # noqa: E402
 from control_plane import ApiError, ControlPlane  # noqa: E402
 from fault_proxy import FaultProxy  # noqa: E402
+from permissions import complete_lines  # noqa: E402
 from operator_config import config_of, role_names  # noqa: E402
 
 OURS = "/apis/nvidia.com/v1alpha1"
@@ -164,7 +165,7 @@ class AuditLog:
     def entries(self, user=None):
         """The writes of `user` (all users if None), without Leases, in the order in which they ended."""
         found = []
-        for line in self._log.read_text(encoding="utf-8").splitlines():
+        for line in complete_lines(self._log):
             entry = json.loads(line)
             if entry.get("objectRef", {}).get("resource") == "leases":
                 continue

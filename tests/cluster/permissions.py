@@ -69,13 +69,16 @@ def audit_flags(directory):
     return [f"--audit-{name}={value}" for name, value in flags.items()]
 
 
+def complete_lines(log):
+    """The lines of a log. Its end may be a part of a line that is being written."""
+    return log.read_text(encoding="utf-8", errors="replace").rpartition("\n")[0].splitlines()
+
+
 def requests_of(directory, user):
     """The requests of the user for resources. A patch that created an object counts as `create`, too, because the API server
     checks both."""
-    with open(directory / "audit.log", encoding="utf-8") as log:
-        events = [json.loads(line) for line in log]
     found = []
-    for event in events:
+    for event in map(json.loads, complete_lines(directory / "audit.log")):
         reference = event.get("objectRef")
         if event["user"]["username"] != user or reference is None:
             continue
