@@ -2,11 +2,10 @@
 #include "common/lifecycle/failed_create.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdint>
 #include <map>
 #include <string>
 
+#include "common/lifecycle/leader_worker_sets.h"
 #include "common/lifecycle/object.h"
 
 namespace dynamo::lifecycle {
@@ -44,14 +43,9 @@ std::string_view involvedName(const Value& event) {
 /// Whether `name` is that of a StatefulSet of `set`.
 bool isStatefulSetOf(std::string_view name, const Value& set) {
   const std::string_view own = nameOf(set);
-  if (own.empty() || !name.starts_with(own)) return false;
-  name.remove_prefix(own.size());
-  if (name.empty()) return true;
-  std::int64_t group = 0;
-  const char* const end = name.data() + name.size();
-  const auto read = std::from_chars(name.data() + 1, end, group);
-  return name.front() == '-' && read.ec == std::errc{} && read.ptr == end && group >= 0 &&
-         group < countAt(specOf(set), "replicas", 1);
+  if (own.empty()) return false;
+  const std::optional<long long> group = numberAfter(own, name);
+  return name == own || (group && *group < countAt(specOf(set), "replicas", 1));
 }
 
 std::optional<Time> createdAt(const Value& object) {

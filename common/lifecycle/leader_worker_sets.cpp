@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 
 #include "common/lifecycle/object.h"
 #include "common/model/names.h"
@@ -23,26 +21,12 @@ struct LiveSet {
   bool serves = false;
 };
 
-/// The number in the name of a set of the component; nullopt: another name.
-std::optional<long long> numberOf(std::string_view name, std::string_view prefix) {
-  if (!name.starts_with(prefix)) return std::nullopt;
-  name.remove_prefix(prefix.size());
-  long long number = 0;
-  const char* const end = name.data() + name.size();
-  const auto read = std::from_chars(name.data(), end, number);
-  const bool canonical = name.size() == 1 || (!name.empty() && name.front() != '0');
-  if (read.ec != std::errc{} || read.ptr != end || number < 0 || !canonical) return std::nullopt;
-  return number;
-}
-
 std::vector<LiveSet> liveSets(const Value& deployment, std::span<const Value* const> observed) {
-  const std::string prefix = model::dashed(nameOf(deployment)) + "-";
+  const std::string base = model::dashed(nameOf(deployment));
   std::vector<LiveSet> live;
   for (const Value* object : observed) {
-    if (json::findText(object, "kind") != "LeaderWorkerSet" || isBeingDeleted(*object) ||
-        !isControlledBy(*object, deployment))
-      continue;
-    const std::optional<long long> number = numberOf(nameOf(*object), prefix);
+    if (!isLiveSetOf(*object, deployment)) continue;
+    const std::optional<long long> number = numberAfter(base, nameOf(*object));
     if (!number) continue;
     const bool serves =
         countAt(statusOf(*object), "readyReplicas") >= countAt(specOf(*object), "replicas", 1);
@@ -52,6 +36,24 @@ std::vector<LiveSet> liveSets(const Value& deployment, std::span<const Value* co
 }
 
 }  // namespace
+
+std::optional<long long> numberAfter(std::string_view base, std::string_view name) {
+  if (!name.starts_with(base)) return std::nullopt;
+  name.remove_prefix(base.size());
+  if (!name.starts_with('-')) return std::nullopt;
+  name.remove_prefix(1);
+  long long number = 0;
+  const char* const end = name.data() + name.size();
+  const auto read = std::from_chars(name.data(), end, number);
+  const bool canonical = name.size() == 1 || (!name.empty() && name.front() != '0');
+  if (read.ec != std::errc{} || read.ptr != end || number < 0 || !canonical) return std::nullopt;
+  return number;
+}
+
+bool isLiveSetOf(const Value& object, const Value& deployment) {
+  return json::findText(&object, "kind") == "LeaderWorkerSet" && !isBeingDeleted(object) &&
+         isControlledBy(object, deployment);
+}
 
 std::vector<long long> setNumbers(const Value& deployment, std::span<const Value* const> observed) {
   const auto replicas = static_cast<std::size_t>(countAt(specOf(deployment), "replicas", 1));

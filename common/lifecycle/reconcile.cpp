@@ -88,16 +88,12 @@ Objects renderedSets(Observed observed, const render::Children& children) {
   return sets;
 }
 
-/// Whether the component runs as LeaderWorkerSets whose APIs the cluster does not serve any more. Its pods
-/// still run, so they are not replaced by those of a Deployment (decision dec-21).
+/// Whether the multinode component runs as LeaderWorkerSets whose APIs the cluster does not serve any more.
+/// Its pods still run, so they are not replaced by those of a Deployment (decision dec-21).
 bool lostLeaderWorkerSets(const Value& deployment, Observed observed, const render::Context& context) {
-  const Value* spec = specOf(deployment);
-  if (spec == nullptr || model::nodeCount(*spec) <= 1) return false;
   if (!context.config.orchestrators.lwsEnabled.value_or(true) || render::lwsEnabled(context)) return false;
-  return std::any_of(observed.begin(), observed.end(), [&](const Value* object) {
-    return json::findText(object, "kind") == "LeaderWorkerSet" && isControlledBy(*object, deployment) &&
-           !isBeingDeleted(*object);
-  });
+  return std::any_of(observed.begin(), observed.end(),
+                     [&](const Value* object) { return isLiveSetOf(*object, deployment); });
 }
 
 void deleteSurplus(const Value& owner, const render::Children& children, Observed observed, Outcome& outcome,
@@ -169,6 +165,11 @@ Reconciled reconcileGraph(const Value& graph, Observed observed, const render::C
 
 render::Children planComponentReconcile(const Value& deployment, Observed observed,
                                         const render::Context& context) {
+  render::Context online{context};
+  online.online = true;
+  const Value* spec = specOf(deployment);
+  if (spec == nullptr || model::nodeCount(*spec) <= 1)
+    return render::renderComponentDeployment(deployment, online);
   if (lostLeaderWorkerSets(deployment, observed, context)) {
     render::Children none;
     none.errors.push_back({field::ErrorType::Invalid, field::Path{"spec.multinode"}, "",
@@ -177,8 +178,6 @@ render::Children planComponentReconcile(const Value& deployment, Observed observ
                            "dgd.multinode-orchestrator"});
     return none;
   }
-  render::Context online{context};
-  online.online = true;
   return render::renderComponentDeployment(deployment, online, setNumbers(deployment, observed));
 }
 
