@@ -178,6 +178,11 @@ class Controller(Program):
         """Waits until its caches are in sync."""
         self.cluster.wait(self._is_ready, START_SECONDS, f"the {self.name} is ready")
 
+    def metrics(self):
+        """The text of its metrics."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=30) as answer:
+            return answer.read().decode()
+
     def _is_ready(self):
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.health_port}/readyz", timeout=5) as answer:

@@ -13,7 +13,6 @@ import sys
 import threading
 import time
 import unittest
-import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -46,9 +45,7 @@ def leads(controller):
 
 def queued(controller):
     """The number of keys that the controller has put into its queues."""
-    url = f"http://127.0.0.1:{controller.metrics_port}/metrics"
-    text = urllib.request.urlopen(url, timeout=30).read().decode()
-    return sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith("workqueue_adds_total{"))
+    return sum(float(line.split()[-1]) for line in controller.metrics().splitlines() if line.startswith("workqueue_adds_total{"))
 
 
 class Changes:

@@ -12,7 +12,6 @@ import re
 import sys
 import tempfile
 import unittest
-import urllib.request
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -126,8 +125,7 @@ class Mode:
             Player(cls.cluster, cls.graphs).play()
             cls.play_webhooks()
             cls.cluster.wait(lambda: not first & cls.renewals(), 60, "the marker Lease is renewed")
-            with urllib.request.urlopen(f"http://127.0.0.1:{controller.metrics_port}/metrics", timeout=5) as answer:
-                cls.metrics = answer.read().decode()
+            cls.metrics = controller.metrics()
         except Exception as error:
             raise AssertionError(f"{error}; the end of the log:\n{controller.log_tail()}") from error
         finally:

@@ -8,7 +8,6 @@ import json
 import re
 import sys
 import unittest
-import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -63,8 +62,7 @@ def writers():
 
 def counted(shard):
     """The namespaces whose graphs a controller counts, and so has in its cache."""
-    text = urllib.request.urlopen(f"http://127.0.0.1:{shard.metrics_port}/metrics", timeout=30).read().decode()
-    lines = [line for line in text.splitlines() if line.startswith("dynamo_operator_resources_total{")]
+    lines = [line for line in shard.metrics().splitlines() if line.startswith("dynamo_operator_resources_total{")]
     return {re.search(r'namespace="([^"]*)"', line)[1] for line in lines if 'resource_type="DynamoGraphDeployment"' in line}
 
 

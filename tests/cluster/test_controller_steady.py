@@ -13,7 +13,6 @@ import re
 import sys
 import time
 import unittest
-import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -177,7 +176,7 @@ class Metrics(unittest.TestCase):
                     prefix = prefix[0] if prefix else ""
                 names.add(name)
         self.assertGreater(len(names), 20)
-        text = metrics()
+        text = controller.metrics()
         # Series that exist only after such an event, or with leader election.
         rare = {"dynamo_operator_excluded_namespaces", "dynamo_operator_reconcile_errors_total"}
         rare |= {"leader_election_master_status", "leader_election_slowpath_total"}
@@ -189,7 +188,7 @@ class Metrics(unittest.TestCase):
 
         def counted():
             total = 0
-            for line in metrics().splitlines():
+            for line in controller.metrics().splitlines():
                 if line.startswith("dynamo_operator_resources_total{") and 'resource_type="DynamoGraphDeployment"' in line:
                     if 'status="successful"' not in line:
                         return None
@@ -197,10 +196,6 @@ class Metrics(unittest.TestCase):
             return total
 
         plane.cluster.wait(lambda: counted() == GRAPHS + 1, 10, "all graphs are counted as successful")
-
-
-def metrics():
-    return urllib.request.urlopen(f"http://127.0.0.1:{controller.metrics_port}/metrics", timeout=30).read().decode()
 
 
 # What somebody does to a child: kind, name, then a patch; None deletes the object.
