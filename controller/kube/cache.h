@@ -88,6 +88,9 @@ class Cache {
     k8s::ObjectKey key_;
   };
 
+  /// Returns true while a Writing of the object exists.
+  bool isBeingWritten(const k8s::ObjectKey& key) const { return written_.contains(key); }
+
   std::size_t size() const { return store_.size(); }
   const k8s::ObjectStore& store() const { return store_; }
 

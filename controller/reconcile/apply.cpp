@@ -1,4 +1,4 @@
-// Decisions child-Q1, child-Q4, child-Q12, ctl-Q45.
+// Decisions child-Q1, child-Q4, child-Q6, child-Q12, ctl-Q45.
 #include "controller/reconcile/apply.h"
 
 #include <fmt/format.h>
@@ -154,6 +154,7 @@ class Run {
     Document memory;
     const render::Step step = render::stepFor(child, nullptr, false, memory.GetAllocator());
     if (step.action != render::Action::Apply) co_return false;
+    if (isSharedAndWritten(child.key)) co_return true;
     const kube::Cache::Writing writing{environment_.cache, child.key};
     auto answer =
         co_await send(kind.resource, child.key, kube::PatchType::Apply, json::dump(*step.object), false);
@@ -195,12 +196,40 @@ class Run {
       const bool known = !live->ownedFields.empty() && !json::parse(live->ownedFields, owned);
       const std::optional<k8s::Drift> drift = k8s::findDrift(object, live->object, known ? &owned : nullptr);
       const bool differs = drift && !isSettled(key, object, live->object);
-      // The owners of shared objects change without this process.
-      const bool shared = render::childKind(key).policy == render::Policy::Shared;
+      // The owners of shared objects change without this reconcile.
+      const bool shared = isShared(key);
       if (!differs && (shared || !environment_.applied.changed(key, object))) co_return;
       kLog.debug("child differs", {{"object", k8s::toText(key)}, {"path", drift ? drift->path : ""}});
     }
-    co_await patch(kind, key, object, live != nullptr);
+    co_await patch(kind, key, object, live == nullptr ? nullptr : &live->object);
+  }
+
+  static bool isShared(const k8s::ObjectKey& key) {
+    return render::childKind(key).policy == render::Policy::Shared;
+  }
+
+  /// Returns the apply request for `wanted`. That of a shared object fails if `live` (nullptr: there is none)
+  /// has changed: a list of owners is applied as a whole, so an owner that was added meanwhile would go.
+  static std::string applyRequest(const k8s::ObjectKey& key, const Value& wanted, const Value* live) {
+    const std::string_view version =
+        live == nullptr ? "" : json::findText(lifecycle::metadataOf(*live), "resourceVersion");
+    if (version.empty() || !isShared(key)) return json::dump(wanted);
+    Document request;
+    json::Allocator& allocator = request.GetAllocator();
+    request.CopyFrom(wanted, allocator);
+    json::set(*json::find(request, "metadata"), "resourceVersion", json::string(version, allocator),
+              allocator);
+    return json::dump(request);
+  }
+
+  /// Returns true and adds a conflict if another reconcile writes the shared object now. An object that does
+  /// not exist has no version to require.
+  bool isSharedAndWritten(const k8s::ObjectKey& key) {
+    if (!isShared(key) || !environment_.cache.isBeingWritten(key)) return false;
+    failures.push_back({.message = fmt::format("{} is being written", k8s::toText(key)),
+                        .transient = true,
+                        .type = kConflictError});
+    return true;
   }
 
   bool isSettled(const k8s::ObjectKey& key, const Value& wanted, const Value& live) const {
@@ -209,16 +238,18 @@ class Run {
            found->second == Settled{contentDigest(wanted), contentDigest(live)};
   }
 
-  Task<void> patch(const WatchedKind& kind, const k8s::ObjectKey& key, const Value& wanted, bool exists) {
+  Task<void> patch(const WatchedKind& kind, const k8s::ObjectKey& key, const Value& wanted,
+                   const Value* live) {
+    if (isSharedAndWritten(key)) co_return;
     const kube::Cache::Writing writing{environment_.cache, key};
-    auto answer = co_await send(kind.resource, key, kube::PatchType::Apply, json::dump(wanted));
+    auto answer = co_await send(kind.resource, key, kube::PatchType::Apply, applyRequest(key, wanted, live));
     const auto* refused = std::get_if<ApiError>(&answer);
-    if (exists && refused != nullptr && isMergeError(*refused)) {
+    if (live != nullptr && refused != nullptr && isMergeError(*refused)) {
       Document memory;
       std::string body = json::dump(replacementOf(wanted, memory.GetAllocator()));
       auto replaced = co_await send(kind.resource, key, kube::PatchType::Merge, std::move(body));
-      if (std::holds_alternative<Document>(replaced))
-        answer = co_await send(kind.resource, key, kube::PatchType::Apply, json::dump(wanted));
+      if (const auto* now = std::get_if<Document>(&replaced))
+        answer = co_await send(kind.resource, key, kube::PatchType::Apply, applyRequest(key, wanted, now));
     }
     if (auto* error = std::get_if<ApiError>(&answer)) {
       failures.push_back(failureOf(key, *error));
@@ -280,7 +311,7 @@ class Run {
       failures.push_back(beingDeleted(key));
     } else {
       observed_.remove(key);
-      co_await patch(kind, key, wanted, false);
+      co_await patch(kind, key, wanted, nullptr);
     }
   }
 

@@ -7,6 +7,7 @@ random sequence of changes; DYNAMO_SEED repeats it. DYNAMO_FULL=1: graphs with m
 
 Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 
+import concurrent.futures
 import os
 import random
 import sys
@@ -21,7 +22,7 @@ from actors import LeaderWorkerSetActor  # noqa: E402
 from control_plane import ApiError  # noqa: E402
 from grove_actor import GroveActor  # noqa: E402
 from history import History, is_deleting, orphans, replay  # noqa: E402
-from lifecycles import FULL, PATHWAYS, Play, component_of, image_of  # noqa: E402
+from lifecycles import FULL, PATHWAYS, Play, component_of, graph, image_of  # noqa: E402
 from plays import Plays  # noqa: E402
 
 CONFIG = "compatibility: {autoscaling: true}\n"
@@ -257,6 +258,30 @@ class Lifecycles(unittest.TestCase):
             play.wait(lambda: not any(map(play.all, kinds)), f"no {' or '.join(kinds)} is left")
             play.wait(lambda: len(play.pods()) == 2, "the workers run again")
             play.wait_until_ready()
+
+    @on("Deployment")
+    def test_graphs_that_begin_to_use_one_model_at_the_same_time_all_own_its_service(self, play):
+        names = {f"g{number}" for number in range(12)}
+
+        def create(name):
+            manifest = graph(play.pathway, play.namespace, replicas=0, modelRef={"name": "one/model"})
+            manifest["metadata"]["name"] = name
+            play.plane.apply(manifest)
+
+        def owners():
+            services = [one for one in play.all("Service") if one["metadata"]["name"].startswith("dynamo-model-")]
+            return {owner["name"] for one in services for owner in one["metadata"]["ownerReferences"]}
+
+        with concurrent.futures.ThreadPoolExecutor(len(names)) as pool:
+            list(pool.map(create, names))
+        play.wait(lambda: owners() == names, "all graphs own the Service of the model")
+        versions = [one.object["metadata"] for one in play.changes() if one.kind == "Service"]
+        counts = [len(one["ownerReferences"]) for one in versions if one["name"].startswith("dynamo-model-")]
+        self.assertEqual(counts, sorted(counts), "no owner was removed")
+        for name in sorted(names):
+            self.assertTrue(owners(), f"{name} and the graphs after it still use the Service")
+            play.delete("DynamoGraphDeployment", name)
+        play.wait(lambda: not owners(), "the Service is deleted with its last owner")
 
     @on(*PATHWAYS)
     def test_any_sequence_of_changes_keeps_pods_ready_and_ends(self, play):

@@ -188,6 +188,7 @@ std::string FakeApi::patch(const std::string& request, const std::string& path) 
       const Value* value = json::find(body, part);
       if (value != nullptr) make.set(owned, "f:" + std::string{part}, fieldsOf(*value, make));
     }
+    if (Value* metadata = json::find(owned, "f:metadata")) json::remove(*metadata, "f:resourceVersion");
     Value entry = make.object("manager", managerOf(request), "operation", "Apply", "fieldsType", "FieldsV1",
                               "fieldsV1", std::move(owned));
     make.set(json::ensureObject(object, "metadata", allocator), "managedFields", make.list(std::move(entry)));

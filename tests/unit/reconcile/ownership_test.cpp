@@ -77,6 +77,50 @@ TEST_CASE("the replicas of an adapter are written at its creation only") {
   CHECK(api.at(path + "/a").find(R"("replicas":2)") != std::string::npos);
 }
 
+/// The Service of a model, as the graph with this uid wants it.
+std::string modelService(const std::string& uid) {
+  return "{'apiVersion':'v1','kind':'Service','metadata':{'namespace':'n','name':'dynamo-model-0a1b2c3d',"
+         "'labels':{'nvidia.com/dynamo-base-model-hash':'0a1b2c3d',"
+         "'app.kubernetes.io/managed-by':'dynamo-operator'}," +
+         ownersOf(uid) + "},'spec':{'clusterIP':'None'}}";
+}
+const std::string kModelPath = "/api/v1/namespaces/n/services/dynamo-model-0a1b2c3d";
+
+TEST_CASE("an owner is not removed from a shared object that has changed since it was read") {
+  FakeApi api;
+  withApplier(api, [&](Applier& applier) -> Task<void> {
+    api.store(kModelPath, modelService("first"));
+    watchSees(api, applier, kModelPath);
+    api.store(kModelPath, modelService("second"));  // the watch is late
+    std::string failed = co_await applier.apply(modelService("third"));
+    CHECK(failed == "transient: Service n/dynamo-model-0a1b2c3d: no\n");
+    CHECK(api.at(kModelPath).find("third") == std::string::npos);
+    watchSees(api, applier, kModelPath);
+    failed = co_await applier.apply(modelService("third"));
+    CHECK(failed.empty());
+  });
+  CHECK(api.lines() == lines({"PATCH " + kModelPath, "PATCH " + kModelPath}));
+  const std::string stored = api.at(kModelPath);
+  CHECK(stored.find("second") != std::string::npos);
+  CHECK(stored.find("third") != std::string::npos);
+}
+
+TEST_CASE("a shared object that another reconcile writes is written afterwards") {
+  FakeApi api;
+  withApplier(api, [&](Applier& applier) -> Task<void> {
+    std::string failed;
+    {
+      const kube::Cache::Writing other{applier.f.cache, keyOf(modelService("first"))};
+      failed = co_await applier.apply(modelService("second"), service("s", 80));
+    }
+    CHECK(failed == "transient: Service n/dynamo-model-0a1b2c3d is being written\n");
+    CHECK(api.lines() == lines({"PATCH " + kServicePath}));  // an object with one owner does not wait
+    failed = co_await applier.apply(modelService("second"));
+    CHECK(failed.empty());
+  });
+  CHECK(api.bodies("PATCH " + kModelPath).size() == 1);
+}
+
 TEST_CASE("a changed roleRef deletes the object with its uid as precondition, and applies the new one") {
   FakeApi api;
   SECTION("it is replaced") {
