@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "certs/make.h"
-#include "certs/names.h"
 #include "certs/pem.h"
 
 namespace dynamo::provisioning {
@@ -49,26 +48,27 @@ std::optional<Certificates> parse(std::string_view pem) {
   return found;
 }
 
-bool mayKeep(X509& certificate, bool anyName, Time now) {
+bool mayKeep(X509& certificate, Time now) {
   if ((X509_get_extension_flags(&certificate) & EXFLAG_CA) == 0) return false;
   const auto end = certs::notAfter(certificate);
-  if (!end || *end <= now) return false;
-  return anyName || certs::isValidFor(certificate, certs::kCaName);
+  return end && *end > now;
 }
 
 /// Returns the earlier CAs, newest first. The order of CAs with the same age does not depend on the bundle,
 /// so that all replicas compute the same result.
 std::vector<const Certificate*> previousCas(const Certificates& bundle, const Certificates& current,
-                                            bool anyName, Time now) {
+                                            Time now) {
   std::vector<const Certificate*> kept;
   for (const Certificate& each : bundle)
-    if (!contains(current, each.der) && mayKeep(*each.x509, anyName, now)) kept.push_back(&each);
+    if (!contains(current, each.der) && mayKeep(*each.x509, now)) kept.push_back(&each);
   std::sort(kept.begin(), kept.end(), [](const Certificate* a, const Certificate* b) {
     const auto beginA = certs::notBefore(*a->x509);
     const auto beginB = certs::notBefore(*b->x509);
     return beginA != beginB ? beginA > beginB : a->der < b->der;
   });
-  if (kept.size() > kMaxPreviousCas) kept.resize(kMaxPreviousCas);
+  // A bundle with more than kMaxChainCertificates could not be parsed again.
+  const std::size_t most = std::min(kMaxPreviousCas, certs::kMaxChainCertificates - current.size());
+  if (kept.size() > most) kept.resize(most);
   return kept;
 }
 
@@ -88,9 +88,9 @@ bool containsCas(std::string_view bundle, std::string_view ca) {
                      [&](const Certificate& each) { return contains(*present, each.der); });
 }
 
-std::optional<std::string> planBundle(const TrustedCa& ca, std::string_view bundle, Time now) {
+std::optional<std::string> planBundle(std::string_view ca, std::string_view bundle, Time now) {
   const certs::ErrorQueueScope errors;
-  const auto current = parse(ca.pem);
+  const auto current = parse(ca);
   if (!current) return std::nullopt;
   const auto parsed = parse(bundle);
   const Certificates none;
@@ -98,7 +98,7 @@ std::optional<std::string> planBundle(const TrustedCa& ca, std::string_view bund
 
   std::vector<const Certificate*> wanted;
   for (const Certificate& each : *current) wanted.push_back(&each);
-  for (const Certificate* each : previousCas(present, *current, ca.keepAnyName, now)) wanted.push_back(each);
+  for (const Certificate* each : previousCas(present, *current, now)) wanted.push_back(each);
   // The order does not matter to clients, so a different order alone is not written.
   const bool same = wanted.size() == present.size() &&
                     std::all_of(wanted.begin(), wanted.end(),

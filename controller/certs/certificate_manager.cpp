@@ -130,7 +130,7 @@ Task<void> CertificateManager::checkSecret(Time now) {
   const k8s::ObjectKey key = keyOf(secrets(), settings_.service.namespaceName, settings_.secretName);
   const auto secret = objects_.find(key);
   SecretPlan plan = planSecret(secret ? &*secret : nullptr, settings_, now);
-  ca_ = {plan.ca, !settings_.automatic};
+  ca_ = plan.ca;
   secretProblem_ = plan.problem;
   servingExpiry_.set(plan.servingEnd ? unixTime(*plan.servingEnd) : 0);
   caExpiry_.set(plan.caEnd ? unixTime(*plan.caEnd) : 0);
@@ -185,7 +185,7 @@ Task<CertificateManager::Outcome> CertificateManager::renew(SecretPlan plan, Tim
 }
 
 Task<void> CertificateManager::injectWebhooks(Time now) {
-  if (ca_.pem.empty()) co_return;
+  if (ca_.empty()) co_return;
   std::string problem;
   const std::array resources{&mutatingWebhookConfigurations(), &validatingWebhookConfigurations()};
   for (const kube::Resource* resource : resources) {
@@ -205,7 +205,7 @@ Task<void> CertificateManager::injectWebhooks(Time now) {
 Task<void> CertificateManager::checkConversion(Time now) {
   if (!objects_.synced(customResourceDefinitions()) || !objects_.synced(secrets())) co_return;
   // Without a CA the conversion cannot work. In manual mode another program may provide the caBundle.
-  if (settings_.automatic && ca_.pem.empty()) co_return;
+  if (settings_.automatic && ca_.empty()) co_return;
   const k8s::ObjectKey key = keyOf(customResourceDefinitions(), {}, std::string{kConvertedCrd});
   const auto crd = objects_.find(key);
   if (!crd) {
@@ -241,7 +241,10 @@ Task<std::string> CertificateManager::apply(const kube::Resource& resource, k8s:
 
 Task<ServiceState> CertificateManager::stateOf(certs::ServiceName service, Time now) {
   checkBy(now + kServiceCheckInterval);
-  const bool known = otherService_ && toText(otherService_->name) == toText(service) &&
+  // An absent Service leads to a write, so its absence is confirmed: its operator may have been installed
+  // again.
+  const bool known = otherService_ && otherService_->state != ServiceState::Gone &&
+                     toText(otherService_->name) == toText(service) &&
                      otherService_->checkedAt + kServiceCheckInterval > now;
   if (known) co_return otherService_->state;
   CallOptions call = ungated();

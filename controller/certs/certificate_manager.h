@@ -79,7 +79,7 @@ class CertificateManager {
   bool dirty_ = false;   ///< an object has changed since the pass began
   bool failed_ = false;  ///< a request of this pass failed
   certs::Time next_{};   ///< time of the next pass if no object changes before
-  TrustedCa ca_;
+  std::string ca_;       ///< ca.crt of the Secret
   // The problems found by the current pass. problem_ is the result of the last complete pass.
   std::string secretProblem_;
   std::string webhooksProblem_;

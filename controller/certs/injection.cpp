@@ -80,7 +80,7 @@ bool hasReviewVersion(const Value* webhook) {
 
 }  // namespace
 
-InjectionPlan planWebhooks(const Value& configuration, const ServiceName& service, const TrustedCa& ca,
+InjectionPlan planWebhooks(const Value& configuration, const ServiceName& service, std::string_view ca,
                            Time now) {
   InjectionPlan plan;
   GuardedPatch patch;
@@ -94,7 +94,7 @@ InjectionPlan planWebhooks(const Value& configuration, const ServiceName& servic
     const std::string present = bundleOf(clientConfig);
     const std::string at = fmt::format("/webhooks/{}", i);
     if (foreign) {
-      if (!containsCas(present, ca.pem))
+      if (!containsCas(present, ca))
         plan.problem = untrusted(fmt::format("the caBundle of {}", json::findText(&entry, "name")));
     } else if (const auto bundle = planBundle(ca, present, now)) {
       patch.test(at + "/name", json::findText(&entry, "name"));
@@ -105,7 +105,7 @@ InjectionPlan planWebhooks(const Value& configuration, const ServiceName& servic
   return plan;
 }
 
-ConversionPlan planConversion(const Value& crd, const Settings& settings, const TrustedCa& ca,
+ConversionPlan planConversion(const Value& crd, const Settings& settings, std::string_view ca,
                               ServiceState other, Time now) {
   ConversionPlan plan;
   const Value* const conversion = json::findObject(json::find(&crd, "spec"), "conversion");
@@ -123,8 +123,8 @@ ConversionPlan planConversion(const Value& crd, const Settings& settings, const 
   // The bundle of another Service contains CAs that are not needed for this Service.
   const std::string present = ours || foreign ? bundleOf(clientConfig) : std::string{};
   std::string bundle = present;
-  if (!foreign && !ca.pem.empty()) bundle = planBundle(ca, present, now).value_or(present);
-  if (foreign && !ca.pem.empty() && !containsCas(present, ca.pem))
+  if (!foreign && !ca.empty()) bundle = planBundle(ca, present, now).value_or(present);
+  if (foreign && !ca.empty() && !containsCas(present, ca))
     plan.problem = untrusted(fmt::format("the caBundle of CRD {}", kConvertedCrd));
   if (bundle.empty()) plan.problem = fmt::format("CRD {} has no caBundle", kConvertedCrd);
 

@@ -22,7 +22,7 @@ struct InjectionPlan {
 /// the entry's name, so a list that another program has reordered is not damaged (cert-Q12). If cert-manager
 /// injects the CA of the object, the patch is empty.
 InjectionPlan planWebhooks(const json::Value& configuration, const certs::ServiceName& service,
-                           const TrustedCa& ca, certs::Time now);
+                           std::string_view ca, certs::Time now);
 
 enum class ServiceState { Unknown, Exists, Gone };
 
@@ -38,7 +38,7 @@ struct ConversionPlan : InjectionPlan {
 ///   (cert-Q2).
 /// - If cert-manager injects the CA of the CRD, caBundle is not changed (cert-Q1).
 /// - If `ca` is empty, caBundle is not changed.
-ConversionPlan planConversion(const json::Value& crd, const Settings& settings, const TrustedCa& ca,
+ConversionPlan planConversion(const json::Value& crd, const Settings& settings, std::string_view ca,
                               ServiceState other, certs::Time now);
 
 }  // namespace dynamo::provisioning

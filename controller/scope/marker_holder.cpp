@@ -70,12 +70,15 @@ kube::CallOptions MarkerLeaseHolder::callUntil(Deadline deadline) const {
 }
 
 void MarkerLeaseHolder::observe(const MarkerLease& lease) {
+  const Now now = clock_();
   const bool foreign = !lease.holder.empty() && lease.holder != identity_;
-  sharedLease_ = foreign && renewedAt_.has_value();
+  const bool held = foreign && isHeld(seeLease(nullptr, lease, now), now);
+  // After the first renewal only another operator can have written this. Before it, the holder of an expired
+  // Lease has ended.
+  sharedLease_ = renewedAt_ ? foreign : held;
   if (!foreign || isReplicaOf(lease.holder, identity_) || reportedHolders_.size() >= kMaxReportedHolders)
     return;
-  const Now now = clock_();
-  if (!isHeld(seeLease(nullptr, lease, now), now) || !reportedHolders_.insert(lease.holder).second) return;
+  if (!held || !reportedHolders_.insert(lease.holder).second) return;
   // cfg-Q9
   kLog.warn("another operator holds the marker lease of this namespace; it is taken over",
             {{"namespace", options_.namespaceName}, {"holder", lease.holder}, {"identity", identity_}});

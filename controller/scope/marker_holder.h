@@ -70,7 +70,7 @@ class MarkerLeaseHolder {
   std::optional<SteadyTime> renewedAt_;  ///< start of the last successful write
   std::string problem_;                  ///< error of the last failed attempt
   bool retryAtOnce_ = false;             ///< another process wrote the Lease between the read and the write
-  bool sharedLease_ = false;             ///< another process has written the Lease since the last renewal
+  bool sharedLease_ = false;             ///< another operator renews the Lease
   bool writing_ = false;
   bool released_ = false;
   std::set<std::string> reportedHolders_;

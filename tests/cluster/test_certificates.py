@@ -475,8 +475,15 @@ class Certificates(unittest.TestCase):
         probe.stop()
 
         self.cluster.api("DELETE", f"{path}/other")
-        self.start("auto", "team-a").ready()
+        probe = self.start("auto", "team-a")
+        probe.ready()
         self.assertEqual(self.conversion_bundle(), self.ca())
+
+        # The operator of that Service is installed again.
+        self.cluster.api("POST", path, {**body, "metadata": {"name": "other"}})
+        self.set_conversion(other)
+        self.assert_no_writes()
+        self.assertEqual(self.conversion(), other)
 
     def test_two_releases_with_one_secret_get_a_common_certificate(self):
         self.create_webhooks(services=(SERVICE, "second"))
@@ -500,11 +507,22 @@ class Certificates(unittest.TestCase):
     def test_a_secret_that_another_program_keeps_deleting_is_not_fought_over(self):
         self.create_webhooks()
         probe = self.start()
+        authorities = []
+
+        def trusted():
+            # Entries of other Services have no caBundle.
+            return all(authorities[-1] in each for each in [*filter(None, self.bundles()), self.conversion_bundle()])
+
         for _ in range(5):
             self.cluster.wait(self.secret_exists, 20, "the Secret is created again")
+            authorities.append(self.ca())
+            self.cluster.wait(trusted, 20, "the CA is injected")
             self.delete_secret()
         time.sleep(QUIET_SECONDS)
         self.assertFalse(self.secret_exists())
+        # The webhook may still serve a certificate of the first CA.
+        for bundle in [*filter(None, self.bundles()), self.conversion_bundle()]:
+            self.assertEqual([one for one in authorities if one not in bundle], [])
         probe.wait_for(lambda line: "the Secret does not exist" in line)
         log, _ = probe.stop()
         self.assertIn("another program keeps changing the object", log)
