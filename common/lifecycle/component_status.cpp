@@ -48,6 +48,7 @@ struct Workload {
   Value service;         ///< status.service; null: none
   std::optional<std::chrono::milliseconds> requeueAfter = std::nullopt;
   std::vector<PodFailure> causes = {};
+  std::string note = {};  ///< what a user should know although the workload may be ready
   bool ready() const { return notReady.empty(); }
 };
 
@@ -56,6 +57,10 @@ Workload observeDeployment(const ComponentView& view, Allocator& allocator) {
   const Readiness readiness = deploymentReadiness(view.workload);
   if (!readiness.ready) made.notReady = readiness.message;
   if (view.workload == nullptr) return made;
+  const std::int64_t replicas = countAt(specOf(*view.workload), "replicas", 1);
+  const std::int64_t specified = countAt(specOf(view.deployment), "replicas", replicas);
+  if (replicas != specified)
+    made.note = fmt::format("it was scaled to {} replicas, and the spec has {}", replicas, specified);
   if (auto refused = replicaFailure(view.workload)) made.causes.push_back(std::move(*refused));
   const json::Maker make{allocator};
   const std::string_view name = nameOf(*view.workload);
@@ -222,6 +227,7 @@ Outcome componentOutcome(const ComponentView& view, Time now, Allocator& allocat
   const std::string causes = textOf(failures.causes);
   const Texts& texts = workload.texts;
   std::string message{texts.readyText};
+  if (!workload.note.empty()) message += ": " + workload.note;
   std::string waits = waitsOf(view.failures);
   const bool isReady = workload.ready() && waits.empty();
   if (!workload.ready()) {

@@ -70,7 +70,8 @@ Generations generationsOf(std::string_view service, std::string_view hash,
     if (generation.hash == hash) {
       all.newReplicas = generation.replicas;
       all.newAvailable = availableOf(generation);
-      all.newShrinks = std::max(generation.present, generation.available) > generation.replicas;
+      all.newShrinks =
+          !generation.settled && std::max(generation.present, generation.available) > generation.replicas;
     } else {
       all.older.push_back(&generation);
     }
@@ -126,6 +127,7 @@ WorkerGeneration workerGeneration(const Value& deployment) {
   made.ready = countAt(counts, "readyReplicas");
   made.available = countAt(counts, "availableReplicas", made.ready);
   made.observed = isComponentObserved(deployment);
+  made.settled = componentDeploymentReadiness(&deployment).ready;
   return made;
 }
 

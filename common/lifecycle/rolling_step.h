@@ -22,6 +22,7 @@ struct WorkerGeneration {
   long long available = 0;  ///< status.service.availableReplicas; without it, readyReplicas
   long long ready = 0;
   bool observed = true;  ///< isComponentObserved
+  bool settled = false;  ///< observed and available: no pods are ending or missing
 };
 
 WorkerGeneration workerGeneration(const json::Value& deployment);
@@ -56,7 +57,8 @@ struct RollingStep {
 ///
 /// Statuses may be late. No generation is scaled down while the status of any generation of its service is of
 /// an older spec. The new generation does not grow while its status still counts more pods than its spec has
-/// replicas: after a scale-down, those pods are ending.
+/// replicas: after a scale-down, those pods are ending. If the generation is settled, they are not: somebody
+/// has scaled its Deployment (decision ctl-Q45).
 RollingStep rollingStep(const json::Value& graph, std::string_view hash, std::string_view current,
                         const std::vector<WorkerGeneration>& observed);
 

@@ -55,7 +55,9 @@ bool isOrphan(const Value& live, const Value& child, bool applied) {
   const std::string_view graph = json::findText(labelsOf(live), api::label::kGraph);
   const std::string_view wanted = json::findText(labelsOf(child), api::label::kGraph);
   if (!graph.empty() && !wanted.empty()) return graph == wanted;
-  return applied || hasMark(labelsOf(live)) || hasMark(annotationsOf(live));
+  // Accounts, roles and their bindings have no label of the graph.
+  return applied || hasMark(labelsOf(live)) || hasMark(annotationsOf(live)) ||
+         json::findText(labelsOf(live), api::label::kAppManagedBy) == api::kOperatorName;
 }
 
 /// Whether a graph owns what one of its components should own, or the other way round. The name of a
@@ -126,7 +128,11 @@ Step stepFor(const Child& child, const Value* live, bool applied, Allocator& all
                         json::findText(controller, "kind"), json::findText(controller, "name")),
             wanted != nullptr && changesPathway(*controller, *wanted)};
   }
-  if (child.policy != Policy::Shared && controller == nullptr && !isOrphan(*live, child.object, applied)) {
+  // A shared object may belong to others beside the controller. One without owners is a stranger's, unless it
+  // is to stay without owners.
+  const bool owned =
+      child.policy == Policy::Shared && (ownersOf(child.object).empty() || !ownersOf(*live).empty());
+  if (!owned && controller == nullptr && !isOrphan(*live, child.object, applied)) {
     return {Action::Refuse, nullptr,
             fmt::format("{} exists, but this operator did not create it", k8s::toText(child.key))};
   }
@@ -138,6 +144,13 @@ Step stepFor(const Child& child, const Value* live, bool applied, Allocator& all
   }
   if (adapter) return {Action::Apply, keep(withoutReplicas(child.object, allocator), allocator), {}};
   return {Action::Apply, &child.object, {}};
+}
+
+void leaveReplicas(Value& object) {
+  Value* spec = json::find(object, "spec");
+  const Value* replicas = spec == nullptr ? nullptr : json::find(*spec, "replicas");
+  if (replicas != nullptr && !(replicas->IsInt64() && replicas->GetInt64() == 0))
+    json::remove(*spec, "replicas");
 }
 
 }  // namespace dynamo::render

@@ -38,4 +38,9 @@ struct Step {
 /// and not applied: if it were applied, a later apply without replicas would remove the field.
 Step stepFor(const Child& child, const json::Value* live, bool applied, json::Allocator& allocator);
 
+/// Removes spec.replicas from an object that is going to be applied, because another manager sets them, such
+/// as an autoscaler (decision ctl-Q45). 0 stays: it ends an earlier generation of workers, which would
+/// otherwise keep its pods. Autoscalers do not scale from 0.
+void leaveReplicas(json::Value& object);
+
 }  // namespace dynamo::render

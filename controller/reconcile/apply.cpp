@@ -91,8 +91,10 @@ class Run {
     if (observed_.find(child.key) == nullptr && !kind->complete()) {
       // An object of that name without the labels of the watches may exist. A child that itself lacks them is
       // never in the cache, so it is always read: an apply request would be a write in each reconcile. So is
-      // a ConfigMap: an apply request with other keys would not conflict.
-      const bool watched = isWatched(*kind, child.object) && child.key.kind != "ConfigMap";
+      // a ConfigMap or a ServiceAccount: an apply request would not conflict with other keys, or with
+      // nothing.
+      const bool conflicts = child.key.kind != "ConfigMap" && child.key.kind != "ServiceAccount";
+      const bool watched = isWatched(*kind, child.object) && conflicts;
       if (watched && child.policy != render::Policy::CreatedOnce && co_await createByApply(*kind, child))
         co_return;
       if (std::optional<ApiError> error = co_await read(*kind, child.key)) {
@@ -183,14 +185,7 @@ class Run {
       live = observed_.find(key);
     }
     Value object = json::copy(wanted, allocator);
-    if (live != nullptr && live->replicasOwnedByOther) {
-      // 0 is applied: it ends an earlier generation of workers, which would otherwise keep its pods.
-      // Autoscalers do not scale from 0.
-      Value* spec = json::find(object, "spec");
-      const Value* replicas = spec == nullptr ? nullptr : json::find(*spec, "replicas");
-      if (replicas != nullptr && !(replicas->IsInt64() && replicas->GetInt64() == 0))
-        json::remove(*spec, "replicas");
-    }
+    if (live != nullptr && live->replicasOwnedByOther) render::leaveReplicas(object);
     if (live != nullptr) {
       Document owned;
       const bool known = !live->ownedFields.empty() && !json::parse(live->ownedFields, owned);

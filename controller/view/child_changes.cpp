@@ -30,11 +30,10 @@ void setLines(ChildChange& change, const k8s::DriftSides& sides) {
   change.after = yamlOf(sides.applied);
 }
 
-/// Returns `object` without spec.replicas if another manager sets them, such as an autoscaler.
+/// Returns `object` as it would be applied: without spec.replicas if another manager sets them.
 Value applied(const Value& object, const Value& live, std::string_view manager, json::Allocator& allocator) {
   Value wanted = json::copy(object, allocator);
-  Value* spec = json::find(wanted, "spec");
-  if (spec != nullptr && k8s::replicasOwnedByOther(live, manager)) json::remove(*spec, "replicas");
+  if (k8s::replicasOwnedByOther(live, manager)) render::leaveReplicas(wanted);
   return wanted;
 }
 

@@ -172,6 +172,23 @@ class Comparison {
   std::vector<ChildChange> changes_;
 };
 
+/// A new generation of workers begins with few replicas. Shows those at the end of the rolling update.
+void growNewGenerations(const Value& graph, const render::Context& context, const Live& live,
+                        lifecycle::GraphReconcile& reconcile) {
+  if (reconcile.plan.inputs.workerReplicas.empty()) return;
+  reconcile.plan.inputs.workerReplicas.clear();
+  render::Context decided{context};
+  decided.grove = reconcile.grove;
+  decided.online = true;
+  const render::Children updated = render::renderGraph(graph, decided, reconcile.plan.inputs);
+  for (render::Child& child : reconcile.children.items) {
+    if (!isComponent(child.object) || find(live, child.key) != nullptr) continue;
+    const auto same = std::find_if(updated.items.begin(), updated.items.end(),
+                                   [&](const render::Child& other) { return other.key == child.key; });
+    if (same != updated.items.end()) child.object = json::copy(same->object, reconcile.children.memory());
+  }
+}
+
 }  // namespace
 
 std::vector<OwnedChildren> planChildren(const Value& root, Observed observed, const render::Context& context,
@@ -184,9 +201,11 @@ std::vector<OwnedChildren> planChildren(const Value& root, Observed observed, co
     return plan;
   }
   json::Document memory;
-  plan.front().children =
-      lifecycle::planGraphReconcile(owner, observed, context, now, memory.GetAllocator()).children;
   const Live live = byKey(observed);
+  lifecycle::GraphReconcile reconcile =
+      lifecycle::planGraphReconcile(owner, observed, context, now, memory.GetAllocator());
+  growNewGenerations(owner, context, live, reconcile);
+  plan.front().children = std::move(reconcile.children);
   std::vector<OwnedChildren> below;
   for (const render::Child& child : plan.front().children.items) {
     if (!isComponent(child.object)) continue;

@@ -126,7 +126,11 @@ class Builder {
       if (const Value* parent = parentOf(*object)) children_[parent].push_back(object);
     }
     for (auto& [parent, list] : children_) std::sort(list.begin(), list.end(), byOrder);
-    grove_ = lifecycle::selectsGrove(graph, context, components_, cliqueSet_);
+    // The children that exist show the pathway. The configuration of the controller is not known here.
+    const auto isOwn = [&](const Value* child) { return child != nullptr && lifecycle::isControlledBy(*child, graph); };
+    const bool hasComponents = std::any_of(components_.begin(), components_.end(), isOwn);
+    grove_ = isOwn(cliqueSet_) ||
+             (!hasComponents && lifecycle::selectsGrove(graph, context, components_, cliqueSet_));
   }
 
   std::vector<Node> build(const render::Context& context) {

@@ -130,7 +130,8 @@ class Player:
         self.api("POST", CORE, "serviceaccounts", {"metadata": {"name": name, **owned}})
         self.api("POST", RBAC, "roles", {"metadata": {"name": f"{name}-role", **owned}, "rules": []})
         other = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "another"}
-        self.api("POST", RBAC, "rolebindings", {"metadata": {"name": f"{name}-binding"}, "roleRef": other})
+        ours = {"annotations": {"nvidia.com/last-applied-hash": "x"}}  # but no label that a watch selects
+        self.api("POST", RBAC, "rolebindings", {"metadata": {"name": f"{name}-binding", **ours}, "roleRef": other})
 
     def scale(self):
         """The same change again and again, until an Event is added to an earlier one. An Event may be missing, because the

@@ -50,6 +50,19 @@ TEST_CASE("a component on a Deployment has its counts and its readiness") {
   CHECK_FALSE(outcome.retry);
 }
 
+TEST_CASE("the condition tells when somebody else has scaled the Deployment (decision ctl-Q45)") {
+  const json::Document object = parsed(deployment("'replicas':5", "{}"));
+  const json::Document workload = parsed(kReadyDeployment);
+  json::Document memory;
+  const Outcome outcome =
+      componentOutcome({.deployment = object, .workload = &workload}, kNow, memory.GetAllocator());
+  REQUIRE(outcome.status);
+  CHECK(
+      conditionsOf(*outcome.status) ==
+      "Available=True DeploymentReady: Deployment is ready: it was scaled to 2 replicas, and the spec has 5\n"
+      "DynamoComponentReady=True ComponentReady: DynamoComponent is ready\n");
+}
+
 TEST_CASE("an unchanged component causes no write") {
   const json::Document first = parsed(deployment("'replicas':2", "{}"));
   const json::Document workload = parsed(kReadyDeployment);

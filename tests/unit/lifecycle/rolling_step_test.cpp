@@ -46,8 +46,8 @@ WorkerGeneration generation(const char* name, const char* hash, const char* crea
 
 /// A generation whose status counts `present` pods, all available. `observed`: the status is of its spec.
 WorkerGeneration lateGeneration(const char* name, const char* hash, const char* created, long long replicas,
-                                long long present, bool observed) {
-  return {name, "w", hash, created, replicas, present, present, present, observed};
+                                long long present, bool observed, bool settled = false) {
+  return {name, "w", hash, created, replicas, present, present, present, observed, settled};
 }
 
 TEST_CASE("a step sets the replicas of old and new generations (quirk ctl-Q8)") {
@@ -140,6 +140,12 @@ TEST_CASE("a step sets the replicas of old and new generations (quirk ctl-Q8)") 
        {generation("a", "old", "1", 3, 3), lateGeneration("n", "new", "2", 1, 4, true)},
        "w=1",
        "a=2",
+       false},
+      {"somebody has scaled the Deployment of the new generation: it grows",
+       R"("replicas":2)",
+       {generation("a", "old", "1", 1, 1), lateGeneration("n", "new", "2", 1, 2, true, true)},
+       "w=2",
+       "a=1",
        false},
       {"a migrated generation", "", {generation("a", "legacy", "1", 1, 1)}, "w=1", "a=1", false},
   };

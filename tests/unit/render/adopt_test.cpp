@@ -163,5 +163,23 @@ TEST_CASE("an object without controller is adopted only if the operator made it 
   CHECK(stepText(service(""), child) == "apply " + service(""));
 }
 
+TEST_CASE(
+    "an account or role without owners that the operator did not make does not get one (quirk ctl-Q51)") {
+  const std::string owner = R"(,"ownerReferences":[{"kind":"G","name":"g","uid":"1","controller":true}])";
+  const char* const managed = R"(,"labels":{"app.kubernetes.io/managed-by":"dynamo-operator"})";
+  for (const char* type :
+       {R"("v1","kind":"ServiceAccount")", R"("rbac.authorization.k8s.io/v1","kind":"Role")"}) {
+    const auto make = [&](const std::string& members) {
+      return R"({"apiVersion":)" + std::string{type} + R"(,"metadata":{"name":"a","namespace":"n")" +
+             members + "}}";
+    };
+    INFO(type);
+    CHECK(stepText(make(owner), make("")).starts_with("refuse: "));
+    CHECK(stepText(make(owner), make(managed)).starts_with("apply "));
+    CHECK(stepText(make(owner), make(""), true).starts_with("apply "));
+    CHECK(stepText(make(""), make("")).starts_with("apply "));  // the planner's account never has an owner
+  }
+}
+
 }  // namespace
 }  // namespace dynamo::render::test

@@ -69,6 +69,9 @@ TEST_CASE("a child is created, changed, left or refused") {
        "! Deployment demo/d (Deployment.apps demo/d exists, but this operator did not create it)\n"},
       {"an autoscaler sets the replicas", wanted, deployment(kScaled, "'spec':{'replicas':7,'paused':true}"),
        ""},
+      {"no replicas are wanted although an autoscaler sets them", deployment("", "'spec':{'replicas':0}"),
+       deployment(kScaled, "'spec':{'replicas':7}"),
+       "~ Deployment demo/d\n  @@ spec @@\n   spec:\n  -  replicas: 7\n  +  replicas: 0\n"},
       {"it is being deleted", wanted,
        deployment(",'deletionTimestamp':'2026-01-01T00:00:00Z'", "'spec':{'replicas':2,'paused':true}"),
        "+ Deployment demo/d (the live object is being deleted)\n"},
@@ -180,6 +183,22 @@ TEST_CASE("a service that is removed takes its children with it") {
   CHECK(heads(changesBetween(graph("a"), graph("a", more))) ==
         std::vector<std::string>{"+ DynamoComponentDeployment demo/g-other", "+ Deployment demo/g-other",
                                  "+ Service demo/g-other"});
+}
+
+TEST_CASE("a new generation of workers is shown with its replicas at the end of the rolling update") {
+  const auto workers = [](const char* image) {
+    std::string text = graph(image);
+    const std::string one = "'componentType':'worker','replicas':1";
+    return text.replace(text.find(one), one.size(), "'componentType':'worker','replicas':4");
+  };
+  const std::string text = changesBetween(workers("a"), workers("b"));
+  CHECK(text.find("DynamoComponentDeployment demo/g-worker-") != std::string::npos);
+  for (std::size_t at = text.find("replicas:"); at != std::string::npos;
+       at = text.find("replicas:", at + 1)) {
+    const std::size_t line = text.rfind('\n', at) + 1;
+    INFO(text.substr(line, text.find('\n', line) - line));
+    CHECK(text[line + 2] == ' ');  // no mark: it does not change
+  }
 }
 
 TEST_CASE("a changed worker is a new generation, and its lines are those of the change") {

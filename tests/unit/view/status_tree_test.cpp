@@ -113,6 +113,13 @@ TEST_CASE("a child that does not exist is a line") {
 )");
 }
 
+TEST_CASE("the children that exist show the pathway, not the APIs of the cluster") {
+  const std::string frontend = component("g-frontend", "Frontend", "", 1, 1, "'status':'True'");
+  CHECK(treeOnly(shown(graph(kFrontend, ""), {frontend}, true)) ==
+        treeOnly(shown(graph(kFrontend, ""), {frontend}, false)));
+  CHECK(shown(graph(kFrontend, ""), {frontend}, true).find("PodClique") == std::string::npos);
+}
+
 TEST_CASE("a rolling update shows both worker generations and its phase") {
   const std::string rolling =
       "'state':'pending','rollingUpdate':{'phase':'InProgress','startTime':'2026-01-02T03:00:00Z',"
