@@ -77,13 +77,15 @@ std::vector<Failure> allFailures(const render::Children& children, const std::ve
   return failures;
 }
 
-/// The LeaderWorkerSets that exist and are rendered. The others are about to be deleted.
-Objects renderedSets(Observed observed, const render::Children& children) {
+/// The LeaderWorkerSets of the component that exist and are rendered. The others are about to be deleted,
+/// also those of a deleted component of the same name: they still serve, but must not be counted.
+Objects renderedSets(const Value& deployment, Observed observed, const render::Children& children) {
   Objects sets = ofKind(observed, "LeaderWorkerSet");
   std::erase_if(sets, [&](const Value* set) {
-    return std::none_of(children.items.begin(), children.items.end(), [&](const render::Child& child) {
-      return child.key.kind == "LeaderWorkerSet" && child.key.name == nameOf(*set);
-    });
+    return !isControlledBy(*set, deployment) ||
+           std::none_of(children.items.begin(), children.items.end(), [&](const render::Child& child) {
+             return child.key.kind == "LeaderWorkerSet" && child.key.name == nameOf(*set);
+           });
   });
   return sets;
 }
@@ -185,7 +187,7 @@ Outcome finishComponentReconcile(const Value& deployment, const render::Children
                                  const Applied& applied, const render::Context& context, Time now,
                                  Allocator& allocator) {
   std::vector<Failure> failures = allFailures(children, applied.failures);
-  const Objects sets = renderedSets(applied.objects, children);
+  const Objects sets = renderedSets(deployment, applied.objects, children);
   const Objects groups = ofKind(applied.objects, "PodGroup");
   const Objects events = ofKind(applied.objects, "Event");
   const Objects pods = ofKind(applied.objects, "Pod");

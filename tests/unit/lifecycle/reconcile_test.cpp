@@ -371,6 +371,20 @@ TEST_CASE("a component with fewer replicas keeps the LeaderWorkerSets that serve
   CHECK(json::findText(json::find(*result.outcome.status, "service"), "componentName") == "c-2");
 }
 
+TEST_CASE("sets of a deleted component of the same name are not counted (quirk ctl-Q8)") {
+  const config::OperatorConfig config = config::defaultConfig();
+  const render::Facts facts;
+  json::Document memory;
+  Reconciled result;
+  std::string earlier = setOfComponent(0, 1);
+  earlier.replace(earlier.find("'uid':'u'"), 9, "'uid':'before'");
+  multinodeChildren(2, {earlier, setOfComponent(1, 1)}, facts, config, result, memory);
+  REQUIRE(result.outcome.status);
+  const json::Value& service = *json::find(*result.outcome.status, "service");
+  CHECK(json::find(service, "readyReplicas")->GetInt64() == 1);
+  CHECK(conditionsOf(*result.outcome.status).find("c-0: does not exist yet") != std::string::npos);
+}
+
 TEST_CASE("a component keeps its LeaderWorkerSets if their API is gone (decision dec-21)") {
   config::OperatorConfig config = config::defaultConfig();
   render::Facts facts;
