@@ -127,7 +127,9 @@ class Builder {
     }
     for (auto& [parent, list] : children_) std::sort(list.begin(), list.end(), byOrder);
     // The children that exist show the pathway. The configuration of the controller is not known here.
-    const auto isOwn = [&](const Value* child) { return child != nullptr && lifecycle::isControlledBy(*child, graph); };
+    const auto isOwn = [&](const Value* child) {
+      return child != nullptr && lifecycle::isControlledBy(*child, graph);
+    };
     const bool hasComponents = std::any_of(components_.begin(), components_.end(), isOwn);
     grove_ = isOwn(cliqueSet_) ||
              (!hasComponents && lifecycle::selectsGrove(graph, context, components_, cliqueSet_));
