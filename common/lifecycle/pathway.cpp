@@ -18,14 +18,18 @@ bool selectsGrove(const Value& graph, const render::Context& context,
     return false;
   const bool requested =
       k8s::lowerAscii(json::findText(annotationsOf(graph), api::annotation::kEnableGrove)) == "true";
+  const std::optional<bool> present = requested ? std::nullopt : runsOnGrove(graph, components, podCliqueSet);
+  return present ? *present : render::usesGrove(graph, context);
+}
+
+std::optional<bool> runsOnGrove(const Value& graph, std::span<const Value* const> components,
+                                const Value* podCliqueSet) {
   const auto isOwn = [&](const Value* child) {
     return child != nullptr && !isBeingDeleted(*child) && isControlledBy(*child, graph);
   };
-  if (!requested) {
-    if (isOwn(podCliqueSet)) return true;
-    if (std::any_of(components.begin(), components.end(), isOwn)) return false;
-  }
-  return render::usesGrove(graph, context);
+  if (isOwn(podCliqueSet)) return true;
+  if (std::any_of(components.begin(), components.end(), isOwn)) return false;
+  return std::nullopt;
 }
 
 }  // namespace dynamo::lifecycle

@@ -1,6 +1,7 @@
 #pragma once
 // The pathway of a graph (quirk child-Q23). Children of the other pathway are surplus (surplus.h).
 
+#include <optional>
 #include <span>
 
 #include "common/json/value.h"
@@ -13,5 +14,9 @@ namespace dynamo::lifecycle {
 /// configuration turns Grove off. Without Grove's API the result is false.
 bool selectsGrove(const json::Value& graph, const render::Context& context,
                   std::span<const json::Value* const> components, const json::Value* podCliqueSet);
+
+/// Whether the children that exist, and are not being deleted, run on Grove; nullopt: the graph has none.
+std::optional<bool> runsOnGrove(const json::Value& graph, std::span<const json::Value* const> components,
+                                const json::Value* podCliqueSet);
 
 }  // namespace dynamo::lifecycle

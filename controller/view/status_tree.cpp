@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -127,12 +128,8 @@ class Builder {
     }
     for (auto& [parent, list] : children_) std::sort(list.begin(), list.end(), byOrder);
     // The children that exist show the pathway. The configuration of the controller is not known here.
-    const auto isOwn = [&](const Value* child) {
-      return child != nullptr && lifecycle::isControlledBy(*child, graph);
-    };
-    const bool hasComponents = std::any_of(components_.begin(), components_.end(), isOwn);
-    grove_ = isOwn(cliqueSet_) ||
-             (!hasComponents && lifecycle::selectsGrove(graph, context, components_, cliqueSet_));
+    const std::optional<bool> present = lifecycle::runsOnGrove(graph, components_, cliqueSet_);
+    grove_ = present ? *present : lifecycle::selectsGrove(graph, context, components_, cliqueSet_);
   }
 
   std::vector<Node> build(const render::Context& context) {

@@ -509,9 +509,12 @@ class Certificates(unittest.TestCase):
         probe = self.start()
         authorities = []
 
-        def trusted():
+        def own_bundles():
             # Entries of other Services have no caBundle.
-            return all(authorities[-1] in each for each in [*filter(None, self.bundles()), self.conversion_bundle()])
+            return [*filter(None, self.bundles()), self.conversion_bundle()]
+
+        def trusted():
+            return all(authorities[-1] in each for each in own_bundles())
 
         for _ in range(5):
             self.cluster.wait(self.secret_exists, 20, "the Secret is created again")
@@ -521,7 +524,7 @@ class Certificates(unittest.TestCase):
         time.sleep(QUIET_SECONDS)
         self.assertFalse(self.secret_exists())
         # The webhook may still serve a certificate of the first CA.
-        for bundle in [*filter(None, self.bundles()), self.conversion_bundle()]:
+        for bundle in own_bundles():
             self.assertEqual([one for one in authorities if one not in bundle], [])
         probe.wait_for(lambda line: "the Secret does not exist" in line)
         log, _ = probe.stop()
