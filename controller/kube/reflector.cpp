@@ -1,5 +1,7 @@
 #include "controller/kube/reflector.h"
 
+#include <algorithm>
+
 #include "common/observability/log.h"
 
 namespace dynamo::kube {
@@ -98,15 +100,21 @@ Task<void> Reflector::watch(Watcher::Watch action) {
   problem_.clear();
   watcher_.watchOpened();
   const auto opening = std::chrono::steady_clock::now();
-  const Deadline dead = opening + action.idle;
+  const Deadline dead = opening + action.lifetime;
   const auto lasted = [&] {
     return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - opening);
   };
   Lines lines = std::move(std::get<Lines>(opened));
   while (!stopped_) {
-    auto line = co_await lines(dead);
+    const Deadline silent = std::chrono::steady_clock::now() + kMaxSilence;
+    auto line = co_await lines(std::min(dead, silent));
     if (stopped_) co_return;
     if (auto* error = std::get_if<ApiError>(&line)) {
+      if (error->reason == Reason::Timeout && silent < dead) {
+        watcher_.watchLasted(lasted());
+        watcher_.watchEnded();
+        co_return;
+      }
       fail("watch", *error);
       watcher_.watchLasted(lasted());
       watcher_.watchFailed(*error);

@@ -3,9 +3,18 @@
 #include <algorithm>
 
 namespace dynamo::kube {
+namespace {
+
+BackoffOptions delaysOf(const WatchedSet& set) {
+  BackoffOptions options;
+  options.max = set.maxDelay;
+  return options;
+}
+
+}  // namespace
 
 Watcher::Watcher(WatchedSet set, Random random)
-    : set_(std::move(set)), random_(random), backoff_(BackoffOptions{}, std::move(random)) {}
+    : set_(std::move(set)), random_(random), backoff_(delaysOf(set_), std::move(random)) {}
 
 Watcher::Action Watcher::next() {
   if (sleep_) {
@@ -20,8 +29,10 @@ Watcher::Action Watcher::next() {
     watch.options.fieldSelector = set_.fieldSelector;
     watch.options.resourceVersion = resourceVersion_;
     const double spread = random_() * static_cast<double>((kMaxWatchTime - kMinWatchTime).count());
-    watch.options.timeout = kMinWatchTime + std::chrono::seconds{static_cast<long long>(spread)};
-    watch.idle = watch.options.timeout + kWatchGrace;
+    watch.options.timeout = set_.watchTime.count() > 0
+                                ? set_.watchTime
+                                : kMinWatchTime + std::chrono::seconds{static_cast<long long>(spread)};
+    watch.lifetime = watch.options.timeout + kWatchGrace;
     return watch;
   }
   List list;

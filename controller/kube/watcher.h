@@ -16,9 +16,11 @@ namespace dynamo::kube {
 /// The server ends a watch after a random time in this range, so that watches do not all restart together.
 inline constexpr std::chrono::seconds kMinWatchTime{240};
 inline constexpr std::chrono::seconds kMaxWatchTime{295};
-/// A watch that receives nothing for this time beyond its timeout is considered dead. A server sends
-/// bookmarks about once a minute and ends the watch after its timeout.
+/// A watch that the server has not ended this long after its timeout is considered dead.
 inline constexpr std::chrono::seconds kWatchGrace{5};
+/// A watch that receives nothing for this time is opened again. A server sends bookmarks about once a minute,
+/// but a load balancer may keep a connection open whose server is gone.
+inline constexpr std::chrono::seconds kMaxSilence{150};
 /// A watch that lasted this long was no failure of the server.
 inline constexpr std::chrono::seconds kLongWatch{10};
 /// The maximum number of objects in a page of a list. A page is parsed as a whole, so this limits the memory.
@@ -30,6 +32,11 @@ struct WatchedSet {
   std::string namespaceName;  ///< empty: all namespaces
   std::string labelSelector;
   std::string fieldSelector;
+  /// The timeout of a watch; 0: a random time of kMinWatchTime to kMaxWatchTime. It limits how long a dead
+  /// connection can hide a change.
+  std::chrono::seconds watchTime{0};
+  /// The maximum delay after failed requests, before jitter.
+  std::chrono::milliseconds maxDelay = BackoffOptions{}.max;
 };
 
 class Watcher {
@@ -41,7 +48,7 @@ class Watcher {
   };
   struct Watch {
     WatchOptions options;
-    std::chrono::seconds idle;  ///< the watch is dead after this time without an event
+    std::chrono::seconds lifetime;  ///< the watch is dead if it lasts longer
   };
   struct Sleep {
     std::chrono::milliseconds time;

@@ -26,6 +26,10 @@ constexpr milliseconds kConfirmTimeout{5000};
 constexpr milliseconds kConfirmRetry{1000};
 /// The maximum length of a holder label. Prefix, version and pod name are shorter.
 constexpr std::size_t kMaxHolderLabel = 128;
+/// Bounds of the time for which a broken connection can hide that a restricted operator has taken a
+/// namespace. Until then both operators change it.
+constexpr std::chrono::seconds kMarkerWatchTime{25};
+constexpr milliseconds kMarkerMaxDelay{3000};
 /// Added to the end of a lease, because a lease is still valid in its last moment.
 constexpr milliseconds kTick{1};
 
@@ -46,6 +50,8 @@ std::string equalLabels(const std::map<std::string, std::string>& labels) {
 kube::WatchedSet markerLeases() {
   kube::WatchedSet set;
   set.fieldSelector = kMarkerLeaseFieldSelector;
+  set.watchTime = kMarkerWatchTime;
+  set.maxDelay = kMarkerMaxDelay;
   return set;
 }
 

@@ -26,7 +26,7 @@ std::string object(std::string_view name, std::string_view version) {
 /// Returns the scripted replies in order and records the requests.
 struct Server {
   std::deque<std::string> pages;                ///< "!REASON": an error
-  std::deque<std::deque<std::string>> watches;  ///< the lines of each watch; "!...": an error
+  std::deque<std::deque<std::string>> watches;  ///< the lines of each watch; "!...": an error; "": silence
   std::string requests;
 
   static ApiError error(const std::string& text) {
@@ -40,22 +40,28 @@ struct Server {
     if (text.starts_with('!')) co_return error(text);
     co_return parsed(text);
   }
-  static Task<Result<std::optional<std::string>>> line(std::shared_ptr<std::deque<std::string>> lines) {
+  static Task<Result<std::optional<std::string>>> line(std::shared_ptr<std::deque<std::string>> lines,
+                                                       runtime::Deadline deadline) {
     if (lines->empty()) co_return std::optional<std::string>{};
     const std::string text = lines->front();
     lines->pop_front();
+    if (text.empty()) {
+      CHECK(deadline <= std::chrono::steady_clock::now() + kMaxSilence);
+      co_return ApiError{Reason::Timeout, 0, "nothing received"};
+    }
     if (text.starts_with('!')) co_return error(text);
     co_return std::optional<std::string>{text};
   }
   static Task<Result<Lines>> open(Server* self, Reflector** reflector, WatchOptions options) {
-    self->requests += "watch " + options.resourceVersion + ";";
+    const std::string& problem = (*reflector)->problem();
+    self->requests += "watch " + options.resourceVersion + (problem.empty() ? "" : " after an error") + ";";
     if (self->watches.empty()) {
       (*reflector)->stop();
       co_return error("!Forbidden");
     }
     auto lines = std::make_shared<std::deque<std::string>>(self->watches.front());
     self->watches.pop_front();
-    Lines read = [lines](runtime::Deadline) { return line(lines); };
+    Lines read = [lines](runtime::Deadline deadline) { return line(lines, deadline); };
     co_return read;
   }
 };
@@ -138,7 +144,16 @@ TEST_CASE("an event that cannot be decoded does not hide the events after it") {
       R"({"type":"ADDED","object":{"a":)" + std::string(300, '[') + std::string(300, ']') + "}}";
   server.watches = {{"{nonsense", eventOf("ADDED", "a", "11"), deep, eventOf("ADDED", "b", "13")}};
   const Run result = run(server);
-  CHECK(result.requests == "list ;watch 10;watch 13;");
+  CHECK(result.requests == "list ;watch 10;watch 13 after an error;");
+  CHECK(result.seen == "[]10+a+b");
+}
+
+TEST_CASE("a silent watch is opened again and is no failure") {
+  Server server;
+  server.pages = {listOf("10", "", "")};
+  server.watches = {{eventOf("ADDED", "a", "11"), ""}, {eventOf("ADDED", "b", "12"), ""}};
+  const Run result = run(server);
+  CHECK(result.requests == "list ;watch 10;watch 11;watch 12;");
   CHECK(result.seen == "[]10+a+b");
 }
 

@@ -36,7 +36,7 @@ std::string next(Watcher& watcher) {
   if (const auto* watch = std::get_if<Watcher::Watch>(&action)) {
     CHECK(watch->options.labelSelector == "a=b");
     CHECK(watch->options.timeout == kMinWatchTime);
-    CHECK(watch->idle == kMinWatchTime + kWatchGrace);
+    CHECK(watch->lifetime == kMinWatchTime + kWatchGrace);
     return "watch " + watch->options.resourceVersion;
   }
   const auto& list = std::get<Watcher::List>(action);
@@ -140,6 +140,25 @@ TEST_CASE("Retry-After is the minimum delay") {
   error.retryAfter = std::chrono::seconds{7};
   watch.listFailed(error);
   CHECK(next(watch) == "sleep 7000");
+}
+
+TEST_CASE("a set may limit the time of its watches and its delays") {
+  WatchedSet set;
+  set.watchTime = std::chrono::seconds{25};
+  set.maxDelay = std::chrono::milliseconds{1000};
+  Watcher watch{set, [] { return 0.0; }};
+  watch.next();
+  watch.listed(page("10", ""));
+  const Watcher::Action action = watch.next();
+  REQUIRE(std::holds_alternative<Watcher::Watch>(action));
+  CHECK(std::get<Watcher::Watch>(action).options.timeout == set.watchTime);
+  CHECK(std::get<Watcher::Watch>(action).lifetime == set.watchTime + kWatchGrace);
+  for (const int delay : {800, 1000, 1000}) {
+    watch.watchFailed(ApiError{Reason::Transport, 0, "broken"});
+    const Watcher::Action wait = watch.next();
+    REQUIRE(std::holds_alternative<Watcher::Sleep>(wait));
+    CHECK(std::get<Watcher::Sleep>(wait).time == std::chrono::milliseconds{delay});
+  }
 }
 
 TEST_CASE("requests are delayed if the server ends watches immediately") {
