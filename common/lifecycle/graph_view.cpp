@@ -29,16 +29,32 @@ void observeComponent(const GraphView& view, ServiceState& service) {
   service.readiness = componentDeploymentReadiness(service.child);
 }
 
+/// Whether another PodCliqueSet controls the object. Those of a deleted graph of the same name have the same
+/// names until they are collected.
+bool isOfAnotherSet(const Value& object, const Value* set) {
+  if (set == nullptr) return false;
+  const auto owners = ownersOf(object);
+  return std::any_of(owners.begin(), owners.end(), [&](const Value& owner) {
+    return json::findBool(&owner, "controller").value_or(false) &&
+           json::findText(&owner, "kind") == "PodCliqueSet" && json::findText(&owner, "uid") != uidOf(*set);
+  });
+}
+
+const Value* findOfSet(std::span<const Value* const> objects, std::string_view name, const Value* set) {
+  const Value* found = findByName(objects, name);
+  return found == nullptr || isOfAnotherSet(*found, set) ? nullptr : found;
+}
+
 void observeClique(const GraphView& view, ServiceState& service) {
   const bool group = service.spec != nullptr && model::nodeCount(*service.spec) > 1;
   service.kind = group ? "PodCliqueScalingGroup" : "PodClique";
   service.childName = model::componentName(model::dashed(nameOf(view.graph)) + "-0", service.name);
   if (group) {
-    service.child = findByName(view.scalingGroups, service.childName);
+    service.child = findOfSet(view.scalingGroups, service.childName, view.podCliqueSet);
     service.readiness =
         scalingGroupReadiness(service.child, view.podCliqueSet, service.desired, view.podCliques);
   } else {
-    service.child = findByName(view.podCliques, service.childName);
+    service.child = findOfSet(view.podCliques, service.childName, view.podCliqueSet);
     service.readiness = podCliqueReadiness(service.child, view.podCliqueSet, service.desired);
   }
 }

@@ -8,8 +8,8 @@ namespace dynamo::lifecycle::test {
 namespace {
 
 json::Document setOf(int observed, const std::string& cliques = "[]") {
-  return parsed("{'metadata':{'name':'g','generation':2},'spec':{'template':{'cliques':" + cliques +
-                "}},'status':{'observedGeneration':" + std::to_string(observed) + "}}");
+  return parsed("{'metadata':{'name':'g','uid':'set','generation':2},'spec':{'template':{'cliques':" +
+                cliques + "}},'status':{'observedGeneration':" + std::to_string(observed) + "}}");
 }
 
 std::string clique(const std::string& name, int replicas, int ready) {
@@ -45,6 +45,30 @@ TEST_CASE(
     REQUIRE(outcome.status);
     CHECK(conditionsOf(*outcome.status) == row.condition);
     CHECK(outcome.writes.empty());
+  }
+}
+
+TEST_CASE("cliques of a deleted PodCliqueSet of the same name are not counted") {
+  const auto ownedBy = [](const std::string& kind, const std::string& uid) {
+    std::string text = clique("g-0-frontend", 1, 1);
+    return text.insert(text.find(",'generation'"),
+                       ",'ownerReferences':[{'kind':'" + kind + "','uid':'" + uid + "','controller':true}]");
+  };
+  const std::string ready = "Ready=True all_resources_are_ready: All resources are ready\n";
+  const std::string missing =
+      "Ready=False some_resources_are_not_ready: Resources not ready: g-0-frontend: does not exist yet\n";
+  const std::pair<std::string, std::string> rows[] = {{ownedBy("PodCliqueSet", "set"), ready},
+                                                      {ownedBy("PodCliqueSet", "old"), missing},
+                                                      {clique("g-0-frontend", 1, 1), ready}};
+  for (const auto& [text, condition] : rows) {
+    INFO(text);
+    World world{graphText("{'Frontend':{'replicas':1}}")};
+    world.grove = true;
+    world.set = setOf(2);
+    world.cliques.add(text);
+    const Outcome outcome = world.pass();
+    REQUIRE(outcome.status);
+    CHECK(conditionsOf(*outcome.status) == condition);
   }
 }
 
