@@ -39,6 +39,12 @@ std::string detail(std::string_view text) {
   return shortened(text, kMaxDetail);
 }
 
+/// The last end of the container: that of its state, else that of the run before.
+const Value* lastTermination(const Value& container) {
+  const Value* now = json::findObject(json::findObject(&container, "state"), "terminated");
+  return now != nullptr ? now : json::findObject(json::findObject(&container, "lastState"), "terminated");
+}
+
 std::string terminationCause(const Value* terminated) {
   const std::string_view why = json::findText(terminated, "reason");
   if (why == "OOMKilled") return "exceeded its memory limit";
@@ -59,7 +65,9 @@ class Collector {
     for (const std::string_view list : {"initContainerStatuses", "containerStatuses"}) {
       const Value* containers = json::find(status, list);
       if (containers == nullptr || !containers->IsArray()) continue;
-      for (const Value& container : containers->GetArray()) addContainer(container);
+      for (const Value& container : containers->GetArray()) {
+        if (!isCompleted(container, list)) addContainer(container);
+      }
     }
   }
 
@@ -82,6 +90,11 @@ class Collector {
                              detail(message.substr(0, message.find(" preemption:")))});
   }
 
+  static bool isCompleted(const Value& container, std::string_view list) {
+    const Value* ended = json::findObject(json::findObject(&container, "state"), "terminated");
+    return ended != nullptr && list == "initContainerStatuses" && numberAt(ended, "exitCode", -1) == 0;
+  }
+
   void addContainer(const Value& container) {
     const Value* state = json::findObject(json::findObject(&container, "state"), "waiting");
     const std::string_view why = json::findText(state, "reason");
@@ -92,8 +105,12 @@ class Collector {
       found_.causes.push_back({std::string{reason::kImagePull},
                                fmt::format("cannot pull image \"{}\"", json::findText(&container, "image")),
                                detail(pullError(message))});
+    } else if (failsToStart(container)) {
+      found_.causes.push_back({std::string{reason::kContainer},
+                               fmt::format("container \"{}\" cannot be started", name),
+                               detail(json::findText(lastTermination(container), "message"))});
     } else if (why == "CrashLoopBackOff" || isCrashLoop(container)) {
-      const Value* last = json::findObject(json::findObject(&container, "lastState"), "terminated");
+      const Value* last = lastTermination(container);
       found_.causes.push_back({std::string{reason::kCrashLoop},
                                fmt::format("container \"{}\" keeps terminating", name),
                                last == nullptr ? "" : terminationCause(last)});
@@ -104,16 +121,29 @@ class Collector {
     }
   }
 
-  /// A container that crashes runs for a while between two back-offs. The cause stays the same meanwhile. The
-  /// kubelet forgets the crashes of a container that has run for ten minutes.
+  /// Whether the container runtime cannot start the container. The kubelet reports this as an error of the
+  /// start, as an end of the container and as a back-off in turn.
+  static bool failsToStart(const Value& container) {
+    return json::findObject(json::findObject(&container, "state"), "running") == nullptr &&
+           isOneOf(json::findText(lastTermination(container), "reason"),
+                   {"StartError", "ContainerCannotRun"});
+  }
+
+  /// A container that crashes runs for a while between two back-offs, has ended for a moment, and may fail in
+  /// its hook. The cause stays the same meanwhile. The kubelet forgets the crashes of a container that has
+  /// run for ten minutes.
   bool isCrashLoop(const Value& container) {
     constexpr std::int64_t kManyRestarts = 2;
     constexpr std::chrono::minutes kForgotten{10};
-    const Value* running = json::findObject(json::findObject(&container, "state"), "running");
-    const auto since = parseTime(json::findText(running, "startedAt"));
-    if (!since || now_ >= *since + kForgotten || json::findBool(&container, "ready").value_or(false) ||
+    if (json::findBool(&container, "ready").value_or(false) ||
         countAt(&container, "restartCount") < kManyRestarts)
       return false;
+    const Value* state = json::findObject(&container, "state");
+    if (json::findObject(state, "terminated") != nullptr ||
+        json::findText(json::findObject(state, "waiting"), "reason") == "PostStartHookError")
+      return true;
+    const auto since = parseTime(json::findText(json::findObject(state, "running"), "startedAt"));
+    if (!since || now_ >= *since + kForgotten) return false;
     requeueWithin(found_.requeueAfter, *since + kForgotten - now_);
     return true;
   }

@@ -95,6 +95,45 @@ TEST_CASE("a crash loop is one cause while the container runs between two crashe
   CHECK(podFailures(Objects{{running("2026-01-02T03:00:05Z", 1)}}.view(), kNow).causes.empty());
 }
 
+TEST_CASE("a container that fails again and again has one cause in all states of its cycle") {
+  const auto pod = [](const std::string& list, const std::string& state, const std::string& last,
+                      int restarts) {
+    return "{'status':{'phase':'Running','" + list + "':[{'name':'main','image':'i','ready':false,'state':{" +
+           state + "},'lastState':{" + last + "},'restartCount':" + std::to_string(restarts) + "}]}}";
+  };
+  const std::string crashed = "'terminated':{'exitCode':1,'reason':'Error'}";
+  const std::string noStart = "'terminated':{'exitCode':128,'reason':'StartError','message':'no such file'}";
+  const auto waits = [](const char* why) {
+    return "'waiting':{'reason':'" + std::string{why} + "','message':'again'}";
+  };
+  const std::string main = "containerStatuses";
+  struct Row {
+    const char* about;
+    std::string pod;
+    const char* text;
+  };
+  const char* crashLoop = "CrashLoop container \"main\" keeps terminating: exit code 1";
+  const char* notStarted = "ContainerNotCreated container \"main\" cannot be started: no such file";
+  const Row rows[] = {
+      {"runs again", pod(main, "'running':{'startedAt':'2026-01-02T03:04:00Z'}", crashed, 2), crashLoop},
+      {"has crashed again", pod(main, crashed, crashed, 2), crashLoop},
+      {"waits", pod(main, waits("CrashLoopBackOff"), crashed, 2), crashLoop},
+      {"its hook failed", pod(main, waits("PostStartHookError"), crashed, 2), crashLoop},
+      {"the first crash", pod(main, crashed, "", 0), ""},
+      {"an init container has crashed again", pod("initContainerStatuses", crashed, crashed, 2), crashLoop},
+      {"an init container is complete after crashes",
+       pod("initContainerStatuses", "'terminated':{'exitCode':0,'reason':'Completed'}", crashed, 2), ""},
+      {"cannot be started", pod(main, noStart, "", 0), notStarted},
+      {"cannot be started, error", pod(main, waits("RunContainerError"), noStart, 2), notStarted},
+      {"cannot be started, waits", pod(main, waits("CrashLoopBackOff"), noStart, 2), notStarted},
+      {"a later run started", pod(main, "'running':{'startedAt':'2026-01-02T03:04:00Z'}", noStart, 1), ""}};
+  for (const Row& row : rows) {
+    INFO(row.about);
+    const PodFailures found = podFailures(Objects{{row.pod}}.view(), kNow);
+    CHECK((found.causes.empty() ? "" : found.causes[0].reason + ' ' + found.causes[0].text()) == row.text);
+  }
+}
+
 TEST_CASE("lack of capacity is named after causes that need a change") {
   std::vector<PodFailure> causes = {{"QuotaExceeded", "q", ""},
                                     {"PodsRefused", "r", ""},
