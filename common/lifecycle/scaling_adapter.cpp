@@ -1,4 +1,4 @@
-// Quirks child-Q12, ctl-Q22, ctl-Q39.
+// Quirks child-Q12, ctl-Q22, ctl-Q39, ctl-Q56.
 #include "common/lifecycle/scaling_adapter.h"
 
 #include <fmt/format.h>
@@ -11,6 +11,7 @@
 #include "common/lifecycle/conditions.h"
 #include "common/lifecycle/failures.h"
 #include "common/lifecycle/object.h"
+#include "common/model/names.h"
 #include "common/model/scaling.h"
 
 namespace dynamo::lifecycle {
@@ -50,6 +51,11 @@ class Adapter {
     if (!model::hasScalingAdapter(*service, honoursAutoscaling)) {
       return notScalable("AdapterDisabled",
                          fmt::format("service {} does not enable scalingAdapter", service_));
+    }
+    // Two adapters with different replicas would scale the service back and forth.
+    if (const std::string own = model::componentName(graphName_, service_);
+        nameOf(adapter_) != own && !isControlledBy(adapter_, *graph)) {
+      return notScalable("OtherAdapter", fmt::format("service {} follows adapter {}", service_, own));
     }
     scale(*graph, countAt(service, "replicas", 1));
     make_.set(status_, "replicas", desired());

@@ -40,7 +40,7 @@ TEST_CASE("an adapter of a deleted graph does not scale a new graph of that name
        }) {
     CAPTURE(row.about);
     const json::Document adapter = parsed(
-        "{'kind':'DynamoGraphDeploymentScalingAdapter','metadata':{'name':'a','generation':1,"
+        "{'kind':'DynamoGraphDeploymentScalingAdapter','metadata':{'name':'g-worker','generation':1,"
         "'ownerReferences':[" +
         row.owner + "]},'spec':{'replicas':5,'dgdRef':{'name':'g','serviceName':'Worker'}}}");
     json::Document memory;
@@ -51,6 +51,26 @@ TEST_CASE("an adapter of a deleted graph does not scale a new graph of that name
     const bool owned = row.owner.find("DynamoGraphDeployment") != std::string::npos;
     CHECK(alone.status.has_value() != owned);
   }
+}
+
+TEST_CASE("a second adapter of a service scales nothing (quirk ctl-Q56)") {
+  const json::Document graph = parsed(graphText("{'replicas':2,'scalingAdapter':{'enabled':true}}"));
+  const auto named = [](const std::string& name, const std::string& owners) {
+    std::string text = adapterText("5", "{}");
+    return parsed(text.replace(text.find("'name':'g-worker'"), 17,
+                               "'name':'" + name + "','ownerReferences':[" + owners + "]"));
+  };
+  json::Document memory;
+  const auto outcome = [&](const json::Document& adapter) {
+    return adapterOutcome(adapter, &graph, false, kNow, memory.GetAllocator());
+  };
+  const Outcome second = outcome(named("mine", ""));
+  CHECK(second.writes.empty());
+  REQUIRE(second.status);
+  CHECK(conditionsOf(*second.status) ==
+        "Scalable=False OtherAdapter: service Worker follows adapter g-worker\n");
+  CHECK(outcome(named("g-worker", "")).writes.size() == 1);
+  CHECK(outcome(named("mine", "{'uid':'u','controller':true}")).writes.size() == 1);
 }
 
 TEST_CASE("an adapter writes its replicas into the graph") {
