@@ -112,6 +112,9 @@ Workload observeSets(const ComponentView& view, Time now, Allocator& allocator) 
                      "its controller may not have observed the latest spec"};
       }
     }
+    // Each set is one replica of the component. Somebody may have scaled it.
+    if (readiness.ready && countAt(specOf(*set), "replicas", 1) == 0)
+      readiness = {false, std::string{reason::kPaused}, "is scaled to 0 replicas"};
     if (readiness.reason == reason::kUnscheduled) {
       made.causes.push_back({std::string{reason::kUnschedulable}, name + " cannot be gang-scheduled", ""});
     }

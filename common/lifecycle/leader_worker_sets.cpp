@@ -28,8 +28,8 @@ std::vector<LiveSet> liveSets(const Value& deployment, std::span<const Value* co
     if (!isLiveSetOf(*object, deployment)) continue;
     const std::optional<long long> number = numberAfter(base, nameOf(*object));
     if (!number) continue;
-    const bool serves =
-        countAt(statusOf(*object), "readyReplicas") >= countAt(specOf(*object), "replicas", 1);
+    const std::int64_t replicas = countAt(specOf(*object), "replicas", 1);
+    const bool serves = replicas > 0 && countAt(statusOf(*object), "readyReplicas") >= replicas;
     live.push_back({*number, serves});
   }
   return live;

@@ -160,6 +160,8 @@ bool isComponentObserved(const Value& deployment) {
 }
 
 Readiness podCliqueSetReadiness(const Value* set) {
+  if (set != nullptr && countAt(specOf(*set), "replicas", 1) == 0)
+    return notReady(reason::kPaused, "is scaled to 0 replicas");
   return checkObserved(set).value_or(readyNow());
 }
 

@@ -216,6 +216,16 @@ TEST_CASE("a LeaderWorkerSet that is being deleted counts for nothing (quirk ctl
   }
 }
 
+TEST_CASE("a component is not ready if somebody scaled one of its LeaderWorkerSets to 0") {
+  const json::Document object = parsed(deployment("'replicas':1,'multinode':{'nodeCount':2}", "{}"));
+  const Objects sets{
+      {"{'metadata':{'name':'g-worker-h-0','generation':1},'spec':{'replicas':0},'status':{}}"}};
+  json::Document memory;
+  const Outcome outcome =
+      componentOutcome({.deployment = object, .leaderWorkerSets = sets.view()}, kNow, memory.GetAllocator());
+  CHECK(conditionsOf(*outcome.status).find("g-worker-h-0: is scaled to 0 replicas\n") != std::string::npos);
+}
+
 TEST_CASE(
     "a LeaderWorkerSet without observedGeneration is not ready for ten seconds after a change (quirk "
     "ctl-Q43)") {

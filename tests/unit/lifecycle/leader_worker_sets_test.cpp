@@ -17,6 +17,11 @@ std::string set(const std::string& name, int ready, const char* owner = kOfCompo
          "},'spec':{'replicas':1},'status':{'readyReplicas':" + std::to_string(ready) + "}}";
 }
 
+std::string scaledTo0(const std::string& name) {
+  std::string text = set(name, 0);
+  return text.replace(text.find("'replicas':1"), 12, "'replicas':0");
+}
+
 std::string numbersOf(int replicas, const std::vector<std::string>& sets) {
   const json::Document component =
       parsed("{'metadata':{'name':'g.web','uid':'u'},'spec':{'replicas':" + std::to_string(replicas) + "}}");
@@ -45,6 +50,7 @@ TEST_CASE("sets that exist stay, and of too many those that serve") {
       {"fewer replicas, all serve", 1, {set("g-web-0", 1), set("g-web-1", 1)}, "0"},
       {"fewer replicas, none serves", 1, {set("g-web-0", 0), set("g-web-1", 0)}, "0"},
       {"fewer replicas, the last serves", 1, {set("g-web-0", 0), set("g-web-1", 1)}, "1"},
+      {"fewer replicas, the first is scaled to 0 by hand", 1, {scaledTo0("g-web-0"), set("g-web-1", 1)}, "1"},
       {"two of four", 2, {set("g-web-0", 0), set("g-web-1", 1), set("g-web-2", 0), set("g-web-3", 1)}, "1 3"},
       {"three of four",
        3,
