@@ -1,4 +1,4 @@
-// Quirks ctl-Q2, child-Q8.
+// Quirks ctl-Q2, ctl-Q57, child-Q8.
 #include "common/lifecycle/graph_view.h"
 
 #include <algorithm>
@@ -15,34 +15,30 @@ namespace {
 
 using json::Value;
 
-const Value* findByName(std::span<const Value* const> objects, std::string_view name) {
+/// Whether the controller of the object is of this kind and not `owner` (nullptr: does not exist). The
+/// children of a deleted graph of the same name have the same names until they are collected.
+bool hasOtherController(const Value& object, std::string_view kind, const Value* owner) {
+  const auto owners = ownersOf(object);
+  return std::any_of(owners.begin(), owners.end(), [&](const Value& reference) {
+    return json::findBool(&reference, "controller").value_or(false) &&
+           json::findText(&reference, "kind") == kind &&
+           (owner == nullptr || json::findText(&reference, "uid") != uidOf(*owner));
+  });
+}
+
+const Value* findChild(std::span<const Value* const> objects, std::string_view name, std::string_view kind,
+                       const Value* owner) {
   const auto found =
       std::find_if(objects.begin(), objects.end(), [&](const Value* o) { return nameOf(*o) == name; });
-  return found == objects.end() ? nullptr : *found;
+  return found == objects.end() || hasOtherController(**found, kind, owner) ? nullptr : *found;
 }
 
 void observeComponent(const GraphView& view, ServiceState& service) {
   service.kind = api::kDynamoComponentDeployment;
   service.childName = model::componentDeploymentName(
       nameOf(view.graph), service.name, json::findText(service.spec, "componentType"), view.workerHash);
-  service.child = findByName(view.components, service.childName);
+  service.child = findChild(view.components, service.childName, api::kDynamoGraphDeployment, &view.graph);
   service.readiness = componentDeploymentReadiness(service.child);
-}
-
-/// Whether another PodCliqueSet controls the object. Those of a deleted graph of the same name have the same
-/// names until they are collected.
-bool isOfAnotherSet(const Value& object, const Value* set) {
-  if (set == nullptr) return false;
-  const auto owners = ownersOf(object);
-  return std::any_of(owners.begin(), owners.end(), [&](const Value& owner) {
-    return json::findBool(&owner, "controller").value_or(false) &&
-           json::findText(&owner, "kind") == "PodCliqueSet" && json::findText(&owner, "uid") != uidOf(*set);
-  });
-}
-
-const Value* findOfSet(std::span<const Value* const> objects, std::string_view name, const Value* set) {
-  const Value* found = findByName(objects, name);
-  return found == nullptr || isOfAnotherSet(*found, set) ? nullptr : found;
 }
 
 void observeClique(const GraphView& view, ServiceState& service) {
@@ -50,11 +46,11 @@ void observeClique(const GraphView& view, ServiceState& service) {
   service.kind = group ? "PodCliqueScalingGroup" : "PodClique";
   service.childName = model::componentName(model::dashed(nameOf(view.graph)) + "-0", service.name);
   if (group) {
-    service.child = findOfSet(view.scalingGroups, service.childName, view.podCliqueSet);
+    service.child = findChild(view.scalingGroups, service.childName, "PodCliqueSet", view.podCliqueSet);
     service.readiness =
         scalingGroupReadiness(service.child, view.podCliqueSet, service.desired, view.podCliques);
   } else {
-    service.child = findOfSet(view.podCliques, service.childName, view.podCliqueSet);
+    service.child = findChild(view.podCliques, service.childName, "PodCliqueSet", view.podCliqueSet);
     service.readiness = podCliqueReadiness(service.child, view.podCliqueSet, service.desired);
   }
 }
@@ -86,10 +82,24 @@ std::vector<ServiceState> serviceStates(const GraphView& view) {
   return states;
 }
 
+bool isOrphanedGeneration(const Value& component, const Value& graph) {
+  const auto owners = ownersOf(component);
+  const bool controlled = std::any_of(owners.begin(), owners.end(), [](const Value& reference) {
+    return json::findBool(&reference, "controller").value_or(false);
+  });
+  const std::string_view hash = labelOf(component, api::label::kWorkerHash);
+  if (controlled || hash.empty() || labelOf(component, api::label::kGraph) != nameOf(graph)) return false;
+  const Value* spec = specOf(component);
+  return nameOf(component) == model::componentDeploymentName(nameOf(graph),
+                                                             json::findText(spec, "serviceName"),
+                                                             json::findText(spec, "componentType"), hash);
+}
+
 std::vector<const Value*> ownComponents(const GraphView& view) {
   std::vector<const Value*> own;
-  std::copy_if(view.components.begin(), view.components.end(), std::back_inserter(own),
-               [&](const Value* c) { return !isBeingDeleted(*c) && isControlledBy(*c, view.graph); });
+  std::copy_if(view.components.begin(), view.components.end(), std::back_inserter(own), [&](const Value* c) {
+    return !isBeingDeleted(*c) && (isControlledBy(*c, view.graph) || isOrphanedGeneration(*c, view.graph));
+  });
   return own;
 }
 

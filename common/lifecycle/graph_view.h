@@ -46,7 +46,12 @@ struct ServiceState {
 /// All services of the graph, sorted by name. A service that is null has no spec; its child is not ready.
 std::vector<ServiceState> serviceStates(const GraphView& view);
 
-/// The DynamoComponentDeployments that the graph controls and that are not being deleted.
+/// Whether the component is a worker generation of a graph of this name that was deleted without its
+/// children, or restored from a backup without owners: it has the graph's label and name, and no controller.
+bool isOrphanedGeneration(const json::Value& component, const json::Value& graph);
+
+/// The DynamoComponentDeployments that the graph controls and orphaned generations, except those that are
+/// being deleted.
 std::vector<const json::Value*> ownComponents(const GraphView& view);
 
 /// The annotation nvidia.com/restartAt on the child of a service; empty: none.

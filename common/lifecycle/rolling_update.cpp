@@ -1,4 +1,4 @@
-// Quirks child-Q5, ctl-Q7, ctl-Q8, ctl-Q20, ctl-Q37, ctl-Q38, ctl-Q44.
+// Quirks child-Q5, ctl-Q7, ctl-Q8, ctl-Q20, ctl-Q37, ctl-Q38, ctl-Q44, ctl-Q57.
 #include "common/lifecycle/rolling_update.h"
 
 #include <fmt/format.h>
@@ -12,6 +12,7 @@
 #include "common/lifecycle/rolling_step.h"
 #include "common/lifecycle/worker_hash.h"
 #include "common/render/deployment_config.h"
+#include "common/render/object.h"
 
 namespace dynamo::lifecycle {
 namespace {
@@ -42,6 +43,8 @@ class Updater {
       objects_.push_back(component);
       generations_.push_back(workerGeneration(*component));
       if (generations_.back().hash.empty()) generations_.back().hash = kLegacyHash;
+      if (generations_.back().hash != hash_ && isOrphanedGeneration(*component, view.graph))
+        adopt(*component);
     }
   }
 
@@ -67,6 +70,13 @@ class Updater {
   }
 
  private:
+  /// The generation that is desired now is adopted when it is applied.
+  void adopt(const Value& component) {
+    Value patch = make_.object();
+    render::setOwner(patch, view_.graph, make_.allocator());
+    result_.writes.push_back(patchOf(component, std::move(patch)));
+  }
+
   /// The generation that the annotation names. Without an annotation: the newest available generation, else
   /// the desired one.
   std::string servingHash() {

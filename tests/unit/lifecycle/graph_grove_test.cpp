@@ -48,6 +48,25 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a graph whose PodCliqueSet somebody scaled to 0 tells so") {
+  World world{graphText("{'Frontend':{'replicas':1}}")};
+  world.grove = true;
+  world.set = parsed(
+      "{'metadata':{'name':'g','generation':1},'spec':{'replicas':0},'status':{'observedGeneration':1}}");
+  const Outcome outcome = world.pass();
+  REQUIRE(outcome.status);
+  CHECK(conditionsOf(*outcome.status).find("PodCliqueSet: is scaled to 0 replicas") != std::string::npos);
+}
+
+TEST_CASE("before a graph has a PodCliqueSet, cliques of a deleted one of the same name are not scaled") {
+  World world{graphText("{'Frontend':{'replicas':3}}")};
+  world.grove = true;
+  std::string text = clique("g-0-frontend", 1, 1);
+  world.cliques.add(text.insert(text.find(",'generation'"),
+                                ",'ownerReferences':[{'kind':'PodCliqueSet','uid':'x','controller':true}]"));
+  CHECK(world.pass().writes.empty());
+}
+
 TEST_CASE("cliques of a deleted PodCliqueSet of the same name are not counted") {
   const auto ownedBy = [](const std::string& kind, const std::string& uid) {
     std::string text = clique("g-0-frontend", 1, 1);

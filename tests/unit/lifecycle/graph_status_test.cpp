@@ -355,6 +355,21 @@ TEST_CASE("the plan contains the next step of a restart and its annotations") {
   CHECK(json::dump(world.graph).find("\"inProgress\":[\"Frontend\"]") != std::string::npos);
 }
 
+TEST_CASE("a graph that is created again does not restart the children of the deleted one (quirk ctl-Q41)") {
+  const auto ofOther = [](std::string text) {
+    const std::string own = "{'controller':true,'uid':'u'}";
+    return text.replace(text.find(own), own.size(),
+                        "{'controller':true,'kind':'DynamoGraphDeployment','uid':'old'}");
+  };
+  World world{graphText(kServices, "", "{}", ",'restart':{'id':'r'}")};
+  world.components.add(ofOther(Component{.service = "Frontend", .ready = 1}.text()));
+  world.components.add(ofOther(Component{.hash = "new", .ready = 1}.text()));
+  const GraphPlan plan = world.plan();
+  CHECK(json::dump(restartStatus(plan.restart, world.memory.GetAllocator())) ==
+        R"({"observedID":"r","phase":"Completed"})");
+  CHECK(plan.inputs.restartAnnotations == RestartAnnotations{{"Frontend", "r"}, {"Worker", "r"}});
+}
+
 TEST_CASE("a rolling update supersedes a restart that is requested at the same time") {
   World world{graphText("{'Worker':{'componentType':'worker'}}", "old", "{}", ",'restart':{'id':'r'}")};
   world.components.add(Component{.hash = "old", .ready = 1}.text());

@@ -244,6 +244,30 @@ TEST_CASE("components of other graphs and deleted components are not worker gene
   CHECK(made.writes.empty());
 }
 
+TEST_CASE("an earlier generation without an owner is adopted, and the workers roll from it (quirk ctl-Q57)") {
+  const auto orphan = [](const std::string& label) {
+    std::string text = Component{.hash = "0123abcd", .ready = 1}.text();
+    const std::string owners = ",'ownerReferences':[{'controller':true,'uid':'u'}]";
+    text.erase(text.find(owners), owners.size());
+    return text.insert(text.find("'labels':{") + 10,
+                       "'nvidia.com/dynamo-graph-deployment-name':'" + label + "',");
+  };
+  World world{graphText(kOne)};
+  world.components.add(orphan("g"));
+  const RollingUpdate made = advanceRollingUpdate(world.view(), kNow, world.memory.GetAllocator());
+  CHECK(made.inProgress);
+  const std::string writes = writesOf(made.writes);
+  CHECK(writes.find("patch DynamoComponentDeployment/g-worker-0123abcd") == 0);
+  CHECK(
+      writes.find(
+          R"({"metadata":{"ownerReferences":[{"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment",)"
+          R"("name":"g","uid":"u","controller":true,"blockOwnerDeletion":true}]}})") != std::string::npos);
+
+  World other{graphText(kOne)};
+  other.components.add(orphan("h"));
+  CHECK_FALSE(advanceRollingUpdate(other.view(), kNow, other.memory.GetAllocator()).inProgress);
+}
+
 TEST_CASE("Grove completes an update that began on the component pathway") {
   World world{graphText(kOne, "old", kMoves)};
   const RollingUpdate made = endRollingUpdate(world.view(), kNow, world.memory.GetAllocator());
