@@ -185,7 +185,8 @@ Task<std::string> Manager::run() {
   startLoops();
   mode_.lead();
   if (factsWriter_) loop_.spawn(factsWriter_->run());
-  while (!stopping_) co_await stopped_.wait();
+  // The loop stops first if `stop` takes too long. A wait then returns at once.
+  while (!stopping_ && !loop_.stopping()) co_await stopped_.wait();
   // After a failure another process can lead at once. After `stop` the lease has been released.
   if (elector_) co_await elector_->release();
   co_return failure_;

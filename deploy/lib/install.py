@@ -81,14 +81,14 @@ class Program:
         """The exit status of a program that has ended by itself; None while it runs."""
         return None if self._process is None else self._process.poll()
 
-    def stop(self):
-        """Sends SIGTERM, and SIGKILL after a timeout. Returns the exit status, or None if the program was not running."""
+    def stop(self, seconds=STOP_SECONDS):
+        """Sends SIGTERM, and SIGKILL after the timeout. Returns the exit status, or None if the program was not running."""
         process, self._process = self._process, None
         if process is None:
             return None
         process.terminate()
         try:
-            return process.wait(STOP_SECONDS)
+            return process.wait(seconds)
         except subprocess.TimeoutExpired:
             process.kill()
             return process.wait()

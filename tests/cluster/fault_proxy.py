@@ -45,6 +45,11 @@ class Cut:
 
 
 @dataclasses.dataclass(frozen=True)
+class Hang:
+    """The request is never answered, and not carried out."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Call:
     """After the answer was sent, `function` is called before the proxy serves the connection any further."""
 
@@ -70,7 +75,7 @@ def is_counted_write(method, path):
 class FaultProxy:
     """Attributes that a test sets, all emptied by reset(); numbers begin with 1:
 
-    on_write      number of a write -> Reply, Cut or Call
+    on_write      number of a write -> Reply, Cut, Hang or Call
     on_request    number of any request that is no watch -> the same
     on_watch      number of a request for a watch -> Reply
     refused       plural of a resource -> Reply to all requests for lists and watches of it
@@ -218,6 +223,9 @@ class FaultProxy:
         if isinstance(fault, Reply) and not fault.done:
             self._note(method, parts, fault.status, injected=True)
             return self._send_error(tls, fault)
+        if isinstance(fault, Hang):
+            tls.recv(1)  # until the peer closes the connection
+            return False
         stored = self._stored_list(method, target)
         if stored is not None:
             self._note(method, parts, 200, injected=True)

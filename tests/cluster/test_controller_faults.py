@@ -17,7 +17,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from fault_proxy import Call, Cut, Reply  # noqa: E402
+from fault_proxy import Call, Cut, Hang, Reply  # noqa: E402
 from control_plane import ApiError  # noqa: E402
 from operator_plane import (  # noqa: E402
     OperatorPlane,
@@ -373,6 +373,21 @@ class Faults(unittest.TestCase):
             about = f"connections drop, then every second watch is answered with {name}"
             with self.subTest(about):
                 self.assertGreater(self.play(about, arrange, 5), 3)
+
+    def test_a_stop_does_not_wait_for_a_write_that_is_never_answered(self):
+        proxy.reset()
+        proxy.on_write[1] = Hang()
+        plane.apply(graph("g", NAMESPACE))
+        plane.cluster.wait(lambda: proxy.triggered, 10, "a write hangs")
+        began = time.monotonic()
+        try:
+            self.assertEqual(controller.stop(seconds=40), 0)
+            took = time.monotonic() - began
+        finally:
+            controller.start()
+            controller.wait_until_ready()
+            self.recover(Lifecycle())
+        print(f"  SIGTERM during a write without an answer: ended after {took:.1f} s", file=sys.stderr)
 
     def test_owners_are_deleted_while_their_watch_is_away(self):
         """Their children are gone in the eyes of the controller, which must not create them for the garbage collector."""
