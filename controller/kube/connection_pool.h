@@ -27,6 +27,7 @@ class ConnectionPool {
   std::optional<runtime::ClientSession> take(const runtime::ClientContext& context, Instant now);
   /// Adds the connection if it can be reused for another request.
   void give(runtime::ClientSession session, runtime::ClientContext context, Instant now);
+  void clear() { idle_.clear(); }
   std::size_t size() const { return idle_.size(); }
 
  private:

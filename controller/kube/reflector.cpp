@@ -21,8 +21,8 @@ void ensureType(json::Value& object, const Resource& resource, json::Allocator& 
 }
 
 Task<Result<Lines>> openWatch(Client& client, Resource resource, std::string namespaceName,
-                              WatchOptions options) {
-  auto opened = co_await client.watch(resource, namespaceName, options);
+                              WatchOptions options, CallOptions call) {
+  auto opened = co_await client.watch(resource, namespaceName, options, call);
   if (auto* error = std::get_if<ApiError>(&opened)) co_return std::move(*error);
   std::shared_ptr<WatchStream> stream = std::move(std::get<std::unique_ptr<WatchStream>>(opened));
   Lines lines = [stream](Deadline deadline) { return stream->next(deadline); };
@@ -31,13 +31,14 @@ Task<Result<Lines>> openWatch(Client& client, Resource resource, std::string nam
 
 }  // namespace
 
-ListWatch listWatchOf(Client& client, const Resource& resource, const std::string& namespaceName) {
+ListWatch listWatchOf(Client& client, const Resource& resource, const std::string& namespaceName,
+                      CallOptions call) {
   ListWatch source;
-  source.list = [&client, resource, namespaceName](const ListOptions& options) {
-    return client.list(resource, namespaceName, options);
+  source.list = [&client, resource, namespaceName, call](const ListOptions& options) {
+    return client.list(resource, namespaceName, options, call);
   };
-  source.watch = [&client, resource, namespaceName](WatchOptions options) {
-    return openWatch(client, resource, namespaceName, std::move(options));
+  source.watch = [&client, resource, namespaceName, call](WatchOptions options) {
+    return openWatch(client, resource, namespaceName, std::move(options), call);
   };
   return source;
 }

@@ -21,8 +21,10 @@ struct ListWatch {
   std::function<runtime::Task<Result<Lines>>(WatchOptions)> watch;
 };
 
-/// Returns the requests of a client, which must outlive the calls.
-ListWatch listWatchOf(Client& client, const Resource& resource, const std::string& namespaceName);
+/// Returns the requests of a client, which must outlive the calls. `call` applies to the lists, and to the
+/// watches until the server has accepted them.
+ListWatch listWatchOf(Client& client, const Resource& resource, const std::string& namespaceName,
+                      CallOptions call = {});
 
 /// The functions that receive the objects. They are called on the thread of the loop and must not throw.
 struct Sink {

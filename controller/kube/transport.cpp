@@ -127,6 +127,8 @@ Task<Result<ReplyHead>> Transport::sendRequest(const Request& request, Exchange&
     if (auto* got = std::get_if<ReplyHead>(&head)) co_return std::move(*got);
     const auto& error = std::get<TransportError>(head);
     on.session.reset();
+    // A load balancer may keep connections open whose server is gone. New ones lead to another server.
+    if (error.problem == runtime::TransportProblem::TimedOut) pool_.clear();
     // Only a kept connection can be stale, so the request is sent at most twice.
     if (!error.stale || !request.repeatable) co_return errorOf(error);
   }

@@ -20,9 +20,9 @@ using std::chrono::milliseconds;
 
 constexpr std::string_view kMetric = "dynamo_operator_excluded_namespaces";
 constexpr std::string_view kMetricHelp = "1 if a namespace-restricted operator holds the namespace.";
-/// The timeout of a list of the Leases, which usually takes milliseconds. A request that hangs is retried on
-/// another connection.
-constexpr milliseconds kConfirmTimeout{5000};
+/// The timeout of a list of the Leases and of the start of a watch, which usually take milliseconds. A
+/// request that hangs is retried on another connection.
+constexpr milliseconds kLeaseTimeout{5000};
 constexpr milliseconds kConfirmRetry{1000};
 /// The maximum length of a holder label. Prefix, version and pod name are shorter.
 constexpr std::size_t kMaxHolderLabel = 128;
@@ -78,10 +78,11 @@ std::string_view nameOf(const Value& object) {
 
 MarkerSource markerSource(kube::Client& client) {
   MarkerSource source;
-  source.leases = kube::listWatchOf(client, leaseResource(), {});
+  const kube::CallOptions call{kLeaseTimeout};
+  source.leases = kube::listWatchOf(client, leaseResource(), {}, call);
   source.namespaces = kube::listWatchOf(client, namespaceResource(), {});
-  source.confirm = [&client](const kube::ListOptions& options) {
-    return client.list(leaseResource(), {}, options, kube::CallOptions{kConfirmTimeout});
+  source.confirm = [&client, call](const kube::ListOptions& options) {
+    return client.list(leaseResource(), {}, options, call);
   };
   return source;
 }

@@ -156,6 +156,34 @@ TEST_CASE("requests time out if the server does not answer") {
   CHECK(results == std::vector<std::string>{row.result});
 }
 
+TEST_CASE("after a timeout no kept connection is used again") {
+  std::atomic<bool> answers{true};
+  std::atomic<int> arrived{0};
+  ScriptedPeer peer{runtime::test::goodPair(),
+                    [&](PeerConnection& connection) {
+                      while (!connection.request().empty()) {
+                        if (!answers) return connection.waitForEnd();
+                        ++arrived;
+                        while (arrived < 2) std::this_thread::sleep_for(1ms);
+                        connection.send(ok("{}"));
+                      }
+                    },
+                    {},
+                    Serves::AllAtOnce};
+  std::vector<std::string> results;
+  withClient(configFor(peer), [&](EventLoop& loop, Client& client) -> Task<void> {
+    loop.spawn(getOnce(client, results));
+    co_await getOnce(client, results);
+    while (results.size() < 2) static_cast<void>(co_await loop.sleepUntil(in(5ms)));
+    CHECK(client.idleConnections() == 2);
+    answers = false;
+    const CallOptions hurried{100ms};
+    co_await getOnce(client, results, hurried);
+    CHECK(client.idleConnections() == 0);
+  });
+  CHECK(results.back() == "Timeout: no complete reply arrived in time");
+}
+
 TEST_CASE("requests fail if the server is unreachable or has another name") {
   RestConfig gone;
   {

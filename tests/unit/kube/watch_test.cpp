@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "controller/kube/decode.h"
+#include "controller/kube/reflector.h"
 #include "kube_support.h"
 
 namespace dynamo::kube::test {
@@ -121,6 +122,20 @@ TEST_CASE("an event is returned as soon as the server sends it") {
     auto next = co_await stream->next(in(8s));
     REQUIRE(std::holds_alternative<std::optional<std::string>>(next));
     CHECK(std::get<std::optional<std::string>>(next) == "{\"a\":1}");
+  });
+}
+
+TEST_CASE("a watch that the server does not accept in time fails") {
+  ScriptedPeer peer{runtime::test::goodPair(), [](PeerConnection& connection) {
+                      connection.request();
+                      connection.waitForEnd();
+                    }};
+  withClient(configFor(peer), [](EventLoop&, Client& client) -> Task<void> {
+    const ListWatch source = listWatchOf(client, configMaps(), "a", CallOptions{100ms});
+    const WatchOptions options;
+    auto watched = co_await source.watch(options);
+    REQUIRE(std::holds_alternative<ApiError>(watched));
+    CHECK(std::get<ApiError>(watched).reason == Reason::Timeout);
   });
 }
 
