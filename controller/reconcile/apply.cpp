@@ -156,7 +156,7 @@ class Run {
     Document memory;
     const render::Step step = render::stepFor(child, nullptr, false, memory.GetAllocator());
     if (step.action != render::Action::Apply) co_return false;
-    if (isSharedAndWritten(child.key)) co_return true;
+    if (isSharedAndWritten(child.key, nullptr)) co_return true;
     const kube::Cache::Writing writing{environment_.cache, child.key};
     auto answer =
         co_await send(kind.resource, child.key, kube::PatchType::Apply, json::dump(*step.object), false);
@@ -217,10 +217,13 @@ class Run {
     return json::dump(request);
   }
 
-  /// Returns true and adds a conflict if another reconcile writes the shared object now. An object that does
-  /// not exist has no version to require.
-  bool isSharedAndWritten(const k8s::ObjectKey& key) {
-    if (!isShared(key) || !environment_.cache.isBeingWritten(key)) return false;
+  /// Returns true and adds a conflict if another reconcile writes the shared object now, or has created it
+  /// since this one did not find it (`live` is nullptr). An object that does not exist has no version to
+  /// require.
+  bool isSharedAndWritten(const k8s::ObjectKey& key, const Value* live) {
+    if (!isShared(key)) return false;
+    const bool created = live == nullptr && environment_.cache.contains(key);
+    if (!created && !environment_.cache.isBeingWritten(key)) return false;
     failures.push_back({.message = fmt::format("{} is being written", k8s::toText(key)),
                         .transient = true,
                         .type = kConflictError});
@@ -235,7 +238,7 @@ class Run {
 
   Task<void> patch(const WatchedKind& kind, const k8s::ObjectKey& key, const Value& wanted,
                    const Value* live) {
-    if (isSharedAndWritten(key)) co_return;
+    if (isSharedAndWritten(key, live)) co_return;
     const kube::Cache::Writing writing{environment_.cache, key};
     auto answer = co_await send(kind.resource, key, kube::PatchType::Apply, applyRequest(key, wanted, live));
     const auto* refused = std::get_if<ApiError>(&answer);

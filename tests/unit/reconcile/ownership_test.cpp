@@ -1,4 +1,7 @@
 // Children that exist already: of others, of a deleted owner, or with fields that do not change.
+#include <atomic>
+#include <thread>
+
 #include "apply_support.h"
 
 namespace dynamo::controller::test {
@@ -119,6 +122,43 @@ TEST_CASE("a shared object that another reconcile writes is written afterwards")
     CHECK(failed.empty());
   });
   CHECK(api.bodies("PATCH " + kModelPath).size() == 1);
+}
+
+TEST_CASE("a shared object that another reconcile has created since it was not found keeps its owner") {
+  const auto account = [](const std::string& uid) {
+    return "{'apiVersion':'v1','kind':'ServiceAccount','metadata':{'namespace':'n','name':'a',"
+           "'labels':{'app.kubernetes.io/managed-by':'dynamo-operator'}," +
+           ownersOf(uid) + "}}";
+  };
+  const std::string path = "/api/v1/namespaces/n/serviceaccounts/a";
+  std::atomic<bool> created{false};
+  FakeApi api{[&](const std::string&, int number) -> std::optional<std::string> {
+    if (number != 0) return std::nullopt;
+    while (!created) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    return failure(404, "NotFound");
+  }};
+  api.store(path, account("first"));
+  const std::string stored = api.at(path);
+  withApplier(api, [&](Applier& applier) -> Task<void> {
+    std::string failed = "running";
+    applier.f.environment.loop.spawn(
+        [](Applier* self, std::string object, std::string* result) -> Task<void> {
+          *result = co_await self->apply(object);
+        }(&applier, account("second"), &failed));
+    while (api.requests().empty())
+      static_cast<void>(
+          co_await applier.f.environment.loop.sleepUntil(kube::test::in(std::chrono::milliseconds{1})));
+    applier.f.see(stored);
+    created = true;
+    while (failed == "running")
+      static_cast<void>(
+          co_await applier.f.environment.loop.sleepUntil(kube::test::in(std::chrono::milliseconds{1})));
+    CHECK(failed == "transient: ServiceAccount n/a is being written\n");
+    failed = co_await applier.apply(account("second"));
+    CHECK(failed.empty());
+  });
+  CHECK(api.at(path).find("first") != std::string::npos);
+  CHECK(api.at(path).find("second") != std::string::npos);
 }
 
 TEST_CASE("a changed roleRef deletes the object with its uid as precondition, and applies the new one") {
