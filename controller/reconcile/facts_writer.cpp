@@ -44,6 +44,8 @@ Task<void> FactsWriter::run() {
     const std::string error = co_await write();
     if (stopped_ || loop_.stopping()) break;
     if (!error.empty()) kLog.warn("the ConfigMap with the facts was not written", {{"error", error}});
+    // A change during the requests notified nobody.
+    if (error.empty() && factsDocument(facts_) != written_) continue;
     const auto pause = error.empty() ? kCheckInterval : kRetry;
     co_await changed_.wait(std::chrono::steady_clock::now() + pause);
   }
@@ -60,6 +62,7 @@ Task<std::string> FactsWriter::write() {
   if (const auto* error = std::get_if<ApiError>(&got)) {
     if (error->reason != kube::Reason::NotFound) co_return error->message;
   } else if (json::findText(json::findObject(&std::get<json::Document>(got), "data"), kKey) == wanted) {
+    written_ = wanted;
     co_return "";
   }
   json::Document memory;
@@ -72,6 +75,7 @@ Task<std::string> FactsWriter::write() {
   auto written = co_await client_.patch(configMaps(), namespace_, kName, kube::PatchType::Apply,
                                         json::dump(object), options);
   if (const auto* error = std::get_if<ApiError>(&written)) co_return error->message;
+  written_ = wanted;
   kLog.info("facts published", {{"namespace", namespace_}, {"name", kName}});
   co_return "";
 }

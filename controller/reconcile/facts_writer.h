@@ -36,6 +36,7 @@ class FactsWriter {
   const render::Facts& facts_;
   std::string namespace_;
   runtime::Notification changed_;
+  std::string written_;  ///< the document that the ConfigMap had after the last request
   bool stopped_ = false;
 };
 
