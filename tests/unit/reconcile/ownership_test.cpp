@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "apply_support.h"
+#include "common/runtime/task_group.h"
 
 namespace dynamo::controller::test {
 
@@ -125,36 +126,34 @@ TEST_CASE("a shared object that another reconcile writes is written afterwards")
 }
 
 TEST_CASE("a shared object that another reconcile has created since it was not found keeps its owner") {
+  using namespace std::chrono_literals;
   const auto account = [](const std::string& uid) {
     return "{'apiVersion':'v1','kind':'ServiceAccount','metadata':{'namespace':'n','name':'a',"
            "'labels':{'app.kubernetes.io/managed-by':'dynamo-operator'}," +
            ownersOf(uid) + "}}";
   };
   const std::string path = "/api/v1/namespaces/n/serviceaccounts/a";
+  const std::string second = account("second");
   std::atomic<bool> created{false};
   FakeApi api{[&](const std::string&, int number) -> std::optional<std::string> {
     if (number != 0) return std::nullopt;
-    while (!created) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    while (!created) std::this_thread::sleep_for(1ms);
     return failure(404, "NotFound");
   }};
   api.store(path, account("first"));
   const std::string stored = api.at(path);
   withApplier(api, [&](Applier& applier) -> Task<void> {
-    std::string failed = "running";
-    applier.f.environment.loop.spawn(
-        [](Applier* self, std::string object, std::string* result) -> Task<void> {
-          *result = co_await self->apply(object);
-        }(&applier, account("second"), &failed));
-    while (api.requests().empty())
-      static_cast<void>(
-          co_await applier.f.environment.loop.sleepUntil(kube::test::in(std::chrono::milliseconds{1})));
+    EventLoop& loop = applier.f.environment.loop;
+    std::string failed;
+    runtime::TaskGroup reconcile{loop};
+    const auto apply = [&]() -> Task<void> { failed = co_await applier.apply(second); };
+    reconcile.spawn(apply());
+    while (api.requests().empty()) static_cast<void>(co_await loop.sleepUntil(kube::test::in(1ms)));
     applier.f.see(stored);
     created = true;
-    while (failed == "running")
-      static_cast<void>(
-          co_await applier.f.environment.loop.sleepUntil(kube::test::in(std::chrono::milliseconds{1})));
+    co_await reconcile.join();
     CHECK(failed == "transient: ServiceAccount n/a is being written\n");
-    failed = co_await applier.apply(account("second"));
+    failed = co_await applier.apply(second);
     CHECK(failed.empty());
   });
   CHECK(api.at(path).find("first") != std::string::npos);
