@@ -20,9 +20,10 @@ using std::chrono::milliseconds;
 
 constexpr std::string_view kMetric = "dynamo_operator_excluded_namespaces";
 constexpr std::string_view kMetricHelp = "1 if a namespace-restricted operator holds the namespace.";
-/// The timeout of a list of the Leases and of the start of a watch, which usually take milliseconds. A
-/// request that hangs is retried on another connection.
-constexpr milliseconds kLeaseTimeout{5000};
+/// The timeout of a list of the Leases and of the start of a watch. They take milliseconds, or seconds in a
+/// cluster with thousands of nodes, each of which has a Lease. A request that hangs is retried on another
+/// connection.
+constexpr milliseconds kLeaseTimeout{10'000};
 constexpr milliseconds kConfirmRetry{1000};
 /// The maximum length of a holder label. Prefix, version and pod name are shorter.
 constexpr std::size_t kMaxHolderLabel = 128;
