@@ -26,6 +26,14 @@ inline std::span<const json::Value> ownersOf(const json::Value& object) {
   return {owners->Begin(), owners->Size()};
 }
 
+/// The owner reference to the controller of the object; nullptr if there is none. The API server allows one.
+inline const json::Value* controllerOf(const json::Value& object) {
+  for (const json::Value& reference : ownersOf(object)) {
+    if (json::findBool(&reference, "controller").value_or(false)) return &reference;
+  }
+  return nullptr;
+}
+
 /// Whether the object is being deleted. Its updates only remove finalizers.
 inline bool isBeingDeleted(const json::Value& object) {
   return json::find(json::find(object, "metadata"), "deletionTimestamp") != nullptr;

@@ -18,12 +18,9 @@ using json::Value;
 /// Whether the controller of the object is of this kind and not `owner` (nullptr: does not exist). The
 /// children of a deleted graph of the same name have the same names until they are collected.
 bool hasOtherController(const Value& object, std::string_view kind, const Value* owner) {
-  const auto owners = ownersOf(object);
-  return std::any_of(owners.begin(), owners.end(), [&](const Value& reference) {
-    return json::findBool(&reference, "controller").value_or(false) &&
-           json::findText(&reference, "kind") == kind &&
-           (owner == nullptr || json::findText(&reference, "uid") != uidOf(*owner));
-  });
+  const Value* controller = controllerOf(object);
+  return controller != nullptr && json::findText(controller, "kind") == kind &&
+         (owner == nullptr || json::findText(controller, "uid") != uidOf(*owner));
 }
 
 const Value* findChild(std::span<const Value* const> objects, std::string_view name, std::string_view kind,
@@ -83,12 +80,10 @@ std::vector<ServiceState> serviceStates(const GraphView& view) {
 }
 
 bool isOrphanedGeneration(const Value& component, const Value& graph) {
-  const auto owners = ownersOf(component);
-  const bool controlled = std::any_of(owners.begin(), owners.end(), [](const Value& reference) {
-    return json::findBool(&reference, "controller").value_or(false);
-  });
   const std::string_view hash = labelOf(component, api::label::kWorkerHash);
-  if (controlled || hash.empty() || labelOf(component, api::label::kGraph) != nameOf(graph)) return false;
+  if (controllerOf(component) != nullptr || hash.empty() ||
+      labelOf(component, api::label::kGraph) != nameOf(graph))
+    return false;
   const Value* spec = specOf(component);
   return nameOf(component) == model::componentDeploymentName(nameOf(graph),
                                                              json::findText(spec, "serviceName"),

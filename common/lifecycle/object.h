@@ -11,6 +11,7 @@
 namespace dynamo::lifecycle {
 
 using k8s::annotationsOf;
+using k8s::controllerOf;
 using k8s::isBeingDeleted;
 using k8s::ownersOf;
 using k8s::specOf;
@@ -56,11 +57,8 @@ inline bool isObserved(const json::Value& object) {
 
 /// Whether `owner` is the controller of `object`.
 inline bool isControlledBy(const json::Value& object, const json::Value& owner) {
-  const auto owners = ownersOf(object);
-  return std::any_of(owners.begin(), owners.end(), [&](const json::Value& reference) {
-    return json::findBool(&reference, "controller").value_or(false) &&
-           json::findText(&reference, "uid") == uidOf(owner);
-  });
+  const json::Value* controller = controllerOf(object);
+  return controller != nullptr && json::findText(controller, "uid") == uidOf(owner);
 }
 
 }  // namespace dynamo::lifecycle

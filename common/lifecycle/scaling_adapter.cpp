@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
 #include "common/json/build.h"
@@ -79,13 +77,10 @@ class Adapter {
   /// Whether the controller of the adapter is a graph of the name that does not exist any more. `graph` is
   /// the present one of that name, if there is one.
   bool isOfDeletedGraph(const Value* graph) const {
-    const auto owners = ownersOf(adapter_);
-    return std::any_of(owners.begin(), owners.end(), [&](const Value& owner) {
-      return json::findBool(&owner, "controller").value_or(false) &&
-             json::findText(&owner, "kind") == api::kDynamoGraphDeployment &&
-             json::findText(&owner, "name") == graphName_ &&
-             (graph == nullptr || json::findText(&owner, "uid") != uidOf(*graph));
-    });
+    const Value* controller = controllerOf(adapter_);
+    return controller != nullptr && json::findText(controller, "kind") == api::kDynamoGraphDeployment &&
+           json::findText(controller, "name") == graphName_ &&
+           (graph == nullptr || json::findText(controller, "uid") != uidOf(*graph));
   }
 
   std::int64_t desired() const { return countAt(spec_, "replicas"); }

@@ -16,18 +16,8 @@ namespace {
 using json::Allocator;
 using json::Value;
 using k8s::annotationsOf;
+using k8s::controllerOf;
 using k8s::ownersOf;
-
-bool controls(const Value& reference) {
-  return json::findBool(&reference, "controller").value_or(false);
-}
-
-/// The owner reference to the controller of `object`; nullptr if there is none.
-const Value* controllerOf(const Value& object) {
-  const auto owners = ownersOf(object);
-  const auto found = std::find_if(owners.begin(), owners.end(), controls);
-  return found == owners.end() ? nullptr : &*found;
-}
 
 bool sameUid(const Value& a, const Value& b) {
   return json::findText(&a, "uid") == json::findText(&b, "uid");
