@@ -6,6 +6,7 @@ import contextlib
 import copy
 import datetime
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -49,7 +50,11 @@ VOLATILE = {
     "lastTransitionTime", "lastUpdateTime", "lastScaleTime", "startTime", "endTime", "clusterIP", "clusterIPs",
     "deployment.kubernetes.io/revision", "deployment.kubernetes.io/revision-history",
     "deployment.kubernetes.io/max-replicas", "deployment.kubernetes.io/desired-replicas",
+    "collisionCount", "pod-template-hash",
 }  # fmt: skip
+# A ReplicaSet has the name of its Deployment and a hash. kube-controller-manager counts a collision and takes another hash while
+# a ReplicaSet of that name is left from a Deployment that was deleted and created again.
+REPLICA_SET_NAME = re.compile(r'(ReplicaSet ".*)-[a-z0-9]+"')
 AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -107,6 +112,8 @@ def normalised(value):
         if items and all(isinstance(item, dict) and {"type", "status"} <= item.keys() for item in items):
             items.sort(key=lambda item: item["type"])
         return items
+    if isinstance(value, str):
+        return REPLICA_SET_NAME.sub(r'\1"', value)
     return value
 
 
@@ -121,7 +128,8 @@ def objects_of(cluster, namespace):
 
 
 def snapshot(objects):
-    """"Kind/name" -> normalised object. Pods are counted by their Deployment. Empty ReplicaSets are left out."""
+    """"Kind/name" -> normalised object. Pods are counted by their Deployment. ReplicaSets are listed by their owner, without
+    their names; empty ones are left out."""
     seen = {}
     for found in objects:
         kind, metadata = found["kind"], found["metadata"]
@@ -130,7 +138,12 @@ def snapshot(objects):
             ending = "deletionTimestamp" in metadata
             key = f"Pod/{metadata.get('labels', {}).get('nvidia.com/selector')} ready={ready} ending={ending}"
             seen[key] = seen.get(key, 0) + 1
-        elif kind != "ReplicaSet" or found["spec"]["replicas"]:
+        elif kind == "ReplicaSet":
+            if found["spec"]["replicas"]:
+                owner = metadata["ownerReferences"][0]["name"]
+                nameless = {**found, "metadata": {**metadata, "name": None}}
+                seen.setdefault(f"ReplicaSets/{owner}", []).append(normalised(nameless))
+        else:
             seen[f"{kind}/{metadata['name']}"] = normalised(found)
     return seen
 
