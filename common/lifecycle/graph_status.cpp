@@ -248,8 +248,10 @@ void deferFirstStatus(const GraphView& view, Time now, Outcome& outcome) {
   requeueWithin(outcome.requeueAfter, kFirstStatus);
 }
 
-Write copyOf(const Write& write, Allocator& allocator) {
-  return {write.verb, write.target, json::copy(write.patch, allocator), write.replicas};
+void addWrites(const GraphPlan& plan, Allocator& allocator, Outcome& outcome) {
+  for (const Write& write : plan.rollingUpdate.writes) {
+    outcome.writes.push_back({write.verb, write.target, json::copy(write.patch, allocator), write.replicas});
+  }
 }
 
 }  // namespace
@@ -258,10 +260,15 @@ Outcome graphOutcome(const GraphView& view, const GraphPlan& plan, std::span<con
                      Time now, Allocator& allocator) {
   if (isBeingDeleted(view.graph)) return {};
   GraphStatus status{view, plan, now, allocator};
-  if (!onlyWaits(failures)) return status.failed(failures);
+  if (!onlyWaits(failures)) {
+    Outcome outcome = status.failed(failures);
+    // While there are no components, the only write is the annotation that names their generation.
+    if (!view.grove && view.components.empty()) addWrites(plan, allocator, outcome);
+    return outcome;
+  }
   Outcome outcome = status.reconciled(waitsOf(failures));
   deferFirstStatus(view, now, outcome);
-  for (const Write& write : plan.rollingUpdate.writes) outcome.writes.push_back(copyOf(write, allocator));
+  addWrites(plan, allocator, outcome);
   for (const std::vector<Event>* events : {&plan.rollingUpdate.events, &plan.restart.events})
     outcome.events.insert(outcome.events.end(), events->begin(), events->end());
   return outcome;

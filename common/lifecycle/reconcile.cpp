@@ -1,4 +1,4 @@
-// Quirks child-Q23, ctl-Q1, ctl-Q31, ctl-Q54, dec-21.
+// Quirks child-Q23, child-Q25, ctl-Q1, ctl-Q31, ctl-Q54, dec-21.
 #include "common/lifecycle/reconcile.h"
 
 #include <algorithm>
@@ -133,14 +133,21 @@ GraphReconcile planGraphReconcile(const Value& graph, Observed observed, const r
   reconcile.children = rendered && reconcile.plan.inputs == current
                            ? std::move(*rendered)
                            : render::renderGraph(graph, decided, reconcile.plan.inputs);
+  reconcile.missing = missingReferences(graph, ofKind(observed, "PersistentVolumeClaim"), context.facts);
   return reconcile;
+}
+
+void withholdChildren(const Value& graph, GraphReconcile& reconcile) {
+  if (reconcile.missing.empty()) return;
+  std::erase_if(reconcile.children.items, [&](const render::Child& child) {
+    return child.key.kind != "PersistentVolumeClaim" && isControlledBy(child.object, graph);
+  });
 }
 
 Outcome finishGraphReconcile(const Value& graph, const GraphReconcile& reconcile, const Applied& applied,
                              const render::Context& context, Time now, Allocator& allocator) {
   const GraphChildren children{applied.objects, graph};
-  std::vector<Failure> failures =
-      missingReferences(graph, ofKind(applied.objects, "PersistentVolumeClaim"), context.facts);
+  std::vector<Failure> failures = reconcile.missing;
   const std::vector<Failure> others = allFailures(reconcile.children, applied.failures);
   failures.insert(failures.end(), others.begin(), others.end());
   const GraphView view = children.view(graph, reconcile, context.facts);
@@ -160,6 +167,7 @@ Reconciled reconcileGraph(const Value& graph, Observed observed, const render::C
                           const ApplyChildren& apply, Allocator& allocator) {
   if (auto deletion = deletionOutcome(graph, allocator)) return {{}, std::move(*deletion)};
   GraphReconcile reconcile = planGraphReconcile(graph, observed, context, now, allocator);
+  withholdChildren(graph, reconcile);
   const Applied applied = apply(reconcile.children);
   Outcome outcome = finishGraphReconcile(graph, reconcile, applied, context, now, allocator);
   return {std::move(reconcile.children), std::move(outcome)};

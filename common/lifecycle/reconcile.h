@@ -65,11 +65,17 @@ struct GraphReconcile {
   std::string workerHash;
   GraphPlan plan;
   render::Children children;
+  std::vector<Failure> missing;  ///< what the graph refers to and the cluster does not have
 };
 
 /// The first half of reconcileGraph. `graph` must not be being deleted.
 GraphReconcile planGraphReconcile(const json::Value& graph, Observed observed, const render::Context& context,
                                   Time now, json::Allocator& allocator);
+
+/// Call it before the children are written. If an object is missing that the graph refers to, only claims and
+/// what the graphs of the namespace share is written: pods could not start, and a rolling update would
+/// replace pods that serve (quirk child-Q25).
+void withholdChildren(const json::Value& graph, GraphReconcile& reconcile);
 
 /// The second half of reconcileGraph, after the children were written.
 Outcome finishGraphReconcile(const json::Value& graph, const GraphReconcile& reconcile,

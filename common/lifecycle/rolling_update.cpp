@@ -1,4 +1,4 @@
-// Quirks child-Q5, ctl-Q7, ctl-Q8, ctl-Q20, ctl-Q37, ctl-Q38, ctl-Q44, ctl-Q57.
+// Quirks child-Q5, ctl-Q7, ctl-Q8, ctl-Q20, ctl-Q37, ctl-Q38, ctl-Q44, ctl-Q57, ctl-Q58.
 #include "common/lifecycle/rolling_update.h"
 
 #include <fmt/format.h>

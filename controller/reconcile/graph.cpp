@@ -24,8 +24,9 @@ runtime::Task<ReconcileResult> reconcileGraph(Environment& environment, k8s::Obj
   }
   const render::Context context = environment.context(lookedUp);
   Observed observed = observeGraph(environment.cache, graph);
-  const lifecycle::GraphReconcile plan = lifecycle::planGraphReconcile(
-      graph, observed.values(), context, environment.now(), memory.GetAllocator());
+  lifecycle::GraphReconcile plan = lifecycle::planGraphReconcile(graph, observed.values(), context,
+                                                                 environment.now(), memory.GetAllocator());
+  lifecycle::withholdChildren(graph, plan);
   std::optional<ReconcileResult> stale = co_await checkOwner(environment, graph, plan.children, observed);
   if (stale) co_return std::move(*stale);
   const Finish finish = [&](const lifecycle::Applied& applied) {

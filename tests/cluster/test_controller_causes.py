@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Why a graph is not ready: the reason of its condition Ready, and the Events. Run: python3 tests/cluster/test_controller_causes.py
 
-A quota, also for the pods of a LeaderWorkerSet, a cluster without room, an image that cannot be pulled, and an update that
-waits for its pods (ctl-Q36, ctl-Q49).
+A quota, also for the pods of a LeaderWorkerSet, a cluster without room, an image that cannot be pulled, an update that waits
+for its pods, and a claim that does not exist (child-Q25, ctl-Q36, ctl-Q49).
 Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 
 import contextlib
@@ -16,9 +16,10 @@ import yaml
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 from every_child import MERGE, NODES  # noqa: E402
-from operator_plane import OperatorPlane, condition_of, is_ready  # noqa: E402
+from operator_plane import OperatorPlane, condition_of, is_ready, path_of  # noqa: E402
 
 NAMESPACE = "causes"
+MADE = {"name": "ours", "create": True, "size": "1Gi", "storageClass": "fast", "volumeAccessMode": "ReadWriteOnce"}
 
 plane = None
 
@@ -171,6 +172,39 @@ class Causes(unittest.TestCase):
         self.assertEqual(ready_condition(name)["status"], "False")
         plane.apply(graph("update"))
         wait_until_ready(name)
+
+    def test_a_claim_that_does_not_exist(self):
+        """No pods start or are replaced before the claim exists."""
+        manifest = graph("claim")
+        manifest["spec"]["pvcs"] = [MADE, {"name": "theirs", "create": False}]
+        name = self.apply(manifest)
+        for image in ("runtime:1", "runtime:2"):
+            manifest = copy.deepcopy(manifest)
+            manifest["spec"]["services"]["Frontend"]["extraPodSpec"]["mainContainer"]["image"] = image
+            plane.apply(manifest)
+            wait_for(name, "failed_to_reconcile_the_resources", 'PersistentVolumeClaim "theirs" does not exist')
+            self.assertIsNotNone(plane.get("PersistentVolumeClaim", NAMESPACE, "ours"))
+            self.assert_withheld(name, image)
+            self.provide_claim("theirs")
+            wait_until_ready(name)
+            self.assertEqual(self.image_of(f"{name}-frontend"), image)
+            plane.delete("PersistentVolumeClaim", NAMESPACE, "theirs")
+            wait_for(name, "failed_to_reconcile_the_resources", "")
+
+    def assert_withheld(self, name, image):
+        """The component has been told nothing of the image."""
+        component = plane.get("DynamoComponentDeployment", NAMESPACE, f"{name}-frontend")
+        self.assertTrue(component is None or image not in str(component["spec"]), component)
+
+    @staticmethod
+    def image_of(name):
+        return plane.get("Deployment", NAMESPACE, name)["spec"]["template"]["spec"]["containers"][0]["image"]
+
+    @staticmethod
+    def provide_claim(name):
+        spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+        path = path_of("PersistentVolumeClaim", NAMESPACE)
+        plane.cluster.api("POST", path, {"metadata": {"name": name}, "spec": spec})
 
 
 if __name__ == "__main__":

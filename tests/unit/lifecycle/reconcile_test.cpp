@@ -35,6 +35,9 @@ class Cluster {
              make.object(api::annotation::kEnableGrove, "true"));
   }
 
+  /// Graphs get the account of the planner, which they share.
+  void bindPlanner() { config_.rbac.plannerClusterRoleName = "planner"; }
+
   json::Document& graph() { return graph_; }
   std::vector<Failure> failures;  ///< of the next writes of children
   int applied = 0;                ///< calls of the function that writes children
@@ -268,6 +271,28 @@ TEST_CASE("errors of rendering and missing claims fail the reconcile") {
   missing.add("{'kind':'PersistentVolumeClaim','metadata':{'name':'data'}}");
   missing.reconcileOnce();
   CHECK(stateOf(missing) == "pending");
+}
+
+TEST_CASE(
+    "without an object that the graph refers to, only claims and shared objects are written (quirk "
+    "child-Q25)") {
+  Cluster cluster{graphText("{'Planner':{'componentType':'planner'},'Worker':{'componentType':'worker'}}", "",
+                            "{}", ",'pvcs':[{'name':'ours','create':true},{'name':'theirs'}]")};
+  cluster.bindPlanner();
+  const auto written = [&] {
+    std::string text;
+    for (const render::Child& child : cluster.reconcileOnce().children.items)
+      text += child.key.kind + "/" + child.key.name + "\n";
+    return text;
+  };
+  CHECK(written() ==
+        "ServiceAccount/planner-serviceaccount\n"
+        "RoleBinding/planner-serviceaccount-binding\n"
+        "PersistentVolumeClaim/ours\n");
+  CHECK(cluster.names(api::kDynamoComponentDeployment).empty());
+  CHECK_FALSE(json::findText(annotationsOf(cluster.graph()), api::annotation::kCurrentWorkerHash).empty());
+  cluster.add("{'kind':'PersistentVolumeClaim','metadata':{'name':'theirs'}}");
+  CHECK(written().find("DynamoComponentDeployment/g-worker-") != std::string::npos);
 }
 
 TEST_CASE("an object that is being deleted gets no children (quirk ctl-Q1)") {
