@@ -77,7 +77,11 @@ class Triggers {
   }
 
   void add(std::string_view kind, std::string_view name) {
-    if (name.empty() || change_.writer == kind) return;
+    if (!name.empty() && change_.writer != kind) addOther(kind, name);
+  }
+
+  /// Adds an object that is not the one whose reconcile has made the change.
+  void addOther(std::string_view kind, std::string_view name) {
     ObjectKey key = ourKey(kind, change_.key.namespaceName, name);
     if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) keys_.push_back(std::move(key));
   }
@@ -147,23 +151,26 @@ class Triggers {
     }
     const std::string_view graph = lifecycle::labelOf(object_, api::label::kGraph);
     bool found = false;
-    for (const kube::Cached& each : podCandidates(graph)) {
-      if (json::findText(&each.object, "kind") != kComponent) continue;
-      if (!lifecycle::isPodOf(object_, each.object)) continue;
-      add(kComponent, lifecycle::nameOf(each.object));
+    for (const ObjectKey& key : podCandidates(graph)) {
+      const std::optional<kube::Cached> component = cache_.find(key);
+      if (!component || !lifecycle::isPodOf(object_, component->object)) continue;
+      add(kComponent, key.name);
       found = true;
     }
     if (!found) add(kGraph, graph);
   }
 
-  /// Returns the objects that may own the pod. A DynamoComponentDeployment without a graph does not have the
-  /// graph label, and the graph label of its pods contains its own name.
-  std::vector<kube::Cached> podCandidates(std::string_view graph) const {
-    std::vector<kube::Cached> found;
-    if (!graph.empty()) found = cache_.labelled(change_.key.namespaceName, api::label::kGraph, graph);
+  /// Returns the DynamoComponentDeployments that may own the pod. One without a graph does not have the graph
+  /// label, and the graph label of its pods contains its own name. The graph label selects all pods of a
+  /// large graph, too, so only keys are looked up by it.
+  std::vector<ObjectKey> podCandidates(std::string_view graph) const {
+    std::vector<ObjectKey> found;
+    if (!graph.empty()) {
+      found = cache_.keysLabelled(change_.key.namespaceName, api::label::kGraph, graph);
+      std::erase_if(found, [](const ObjectKey& key) { return key.kind != kComponent; });
+    }
     const std::string_view name = graph.empty() ? lifecycle::labelOf(object_, api::label::kComponent) : graph;
-    if (auto alone = cache_.find(ourKey(kComponent, change_.key.namespaceName, name)))
-      found.push_back(std::move(*alone));
+    found.push_back(ourKey(kComponent, change_.key.namespaceName, name));
     return found;
   }
 
@@ -187,7 +194,8 @@ class Triggers {
       const bool named = std::any_of(claims->Begin(), claims->End(), [&](const Value& claim) {
         return json::findText(&claim, "name") == change_.key.name;
       });
-      if (named) add(kGraph, key.name);
+      // A claim that one graph creates may be one that another graph waits for.
+      if (named && !lifecycle::isControlledBy(object_, graph->object)) addOther(kGraph, key.name);
     }
   }
 
