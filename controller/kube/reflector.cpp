@@ -1,6 +1,7 @@
 #include "controller/kube/reflector.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "common/observability/log.h"
 
@@ -8,6 +9,8 @@ namespace dynamo::kube {
 namespace {
 
 constexpr log::Logger kLog{"watch"};
+/// After so much work on events that were already received, other tasks run, such as the renewal of a Lease.
+constexpr std::chrono::milliseconds kTurn{10};
 
 using runtime::Deadline;
 using runtime::Task;
@@ -106,6 +109,7 @@ Task<void> Reflector::watch(Watcher::Watch action) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - opening);
   };
   Lines lines = std::move(std::get<Lines>(opened));
+  std::chrono::steady_clock::duration busy{};
   while (!stopped_) {
     const Deadline silent = std::chrono::steady_clock::now() + kMaxSilence;
     auto line = co_await lines(std::min(dead, silent));
@@ -127,23 +131,34 @@ Task<void> Reflector::watch(Watcher::Watch action) {
       watcher_.watchEnded();
       co_return;
     }
-    auto decoded = decodeEvent(*text);
-    if (auto* error = std::get_if<ApiError>(&decoded)) {
-      fail("watch", *error);
-      // An event that cannot be decoded must not hide the events after it. A new watch would begin with it
-      // again.
-      if (error->status == 0) continue;
-      watcher_.watchFailed(*error);
-      co_return;
-    }
-    const WatchEvent& event = std::get<WatchEvent>(decoded);
-    if (!watcher_.received(event)) continue;
-    if (event.type == EventType::Deleted) {
-      sink_.deleted(event.object());
-    } else {
-      sink_.present(event.object());
-    }
+    const auto began = std::chrono::steady_clock::now();
+    if (!handle(*text)) co_return;
+    const auto ended = std::chrono::steady_clock::now();
+    busy += ended - began;
+    if (busy < kTurn) continue;
+    busy = {};
+    co_await loop_.sleepUntil(ended);
   }
+}
+
+bool Reflector::handle(std::string_view line) {
+  auto decoded = decodeEvent(line);
+  if (auto* error = std::get_if<ApiError>(&decoded)) {
+    fail("watch", *error);
+    // An event that cannot be decoded must not hide the events after it. A new watch would begin with it
+    // again.
+    if (error->status == 0) return true;
+    watcher_.watchFailed(*error);
+    return false;
+  }
+  const WatchEvent& event = std::get<WatchEvent>(decoded);
+  if (!watcher_.received(event)) return true;
+  if (event.type == EventType::Deleted) {
+    sink_.deleted(event.object());
+  } else {
+    sink_.present(event.object());
+  }
+  return true;
 }
 
 void Reflector::fail(std::string_view what, const ApiError& error) {

@@ -54,6 +54,8 @@ class Reflector {
  private:
   runtime::Task<void> list(Watcher::List action);
   runtime::Task<void> watch(Watcher::Watch action);
+  /// Reports the event of a line. Returns false if the watch cannot go on.
+  bool handle(std::string_view line);
   void fail(std::string_view what, const ApiError& error);
 
   runtime::EventLoop& loop_;

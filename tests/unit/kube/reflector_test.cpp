@@ -2,7 +2,9 @@
 #include "controller/kube/reflector.h"
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <deque>
+#include <thread>
 
 #include "common/json/parse.h"
 
@@ -71,7 +73,8 @@ struct Run {
   std::string seen;
 };
 
-Run run(Server server) {
+/// `work` is done for each object of a watch or list, `beside` by another task in every turn.
+Run run(Server server, std::chrono::milliseconds work = {}, std::string_view beside = {}) {
   runtime::EventLoop loop;
   Reflector* self = nullptr;
   ListWatch source;
@@ -88,12 +91,25 @@ Run run(Server server) {
     CHECK(json::findText(&value, "kind") == "Pod");
     CHECK(json::findText(&value, "apiVersion") == "v1");
     seen += "+" + nameOf(value);
+    std::this_thread::sleep_for(work);
   };
   sink.deleted = [&](const json::Value& value) { seen += "-" + nameOf(value); };
   Reflector reflector{
       loop, Resource{"", "v1", "pods", "Pod"}, WatchedSet{}, source, sink, [] { return 0.0; }};
   self = &reflector;
-  loop.spawn(reflector.run());
+  bool done = false;
+  const auto watching = [&]() -> Task<void> {
+    co_await reflector.run();
+    done = true;
+  };
+  const auto other = [&]() -> Task<void> {
+    while (!done && !beside.empty()) {
+      seen += beside;
+      co_await loop.sleepUntil(std::chrono::steady_clock::now());
+    }
+  };
+  loop.spawn(watching());
+  loop.spawn(other());
   loop.run();
   return {server.requests, seen};
 }
@@ -146,6 +162,15 @@ TEST_CASE("an event that cannot be decoded does not hide the events after it") {
   const Run result = run(server);
   CHECK(result.requests == "list ;watch 10;watch 13 after an error;");
   CHECK(result.seen == "[]10+a+b");
+}
+
+TEST_CASE("other tasks run between events that were received at once") {
+  Server server;
+  server.pages = {listOf("10", "", "")};
+  server.watches = {{eventOf("ADDED", "a", "11"), eventOf("ADDED", "b", "12"), eventOf("ADDED", "c", "13")}};
+  const Run result = run(server, std::chrono::milliseconds{12}, ".");
+  CHECK(result.seen.find("+a.") != std::string::npos);
+  CHECK(result.seen.find("+b.") != std::string::npos);
 }
 
 TEST_CASE("a silent watch is opened again and is no failure") {
