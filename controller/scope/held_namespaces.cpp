@@ -9,8 +9,10 @@ namespace {
 
 using std::chrono::microseconds;
 
+/// The clocks of two holders may differ, for example those of the replicas of one operator.
 bool isRenewal(const MarkerLease& before, const MarkerLease& now) {
-  return before.uid == now.uid && now.renewed && (!before.renewed || *now.renewed > *before.renewed);
+  return before.uid == now.uid && now.renewed &&
+         (!before.renewed || *now.renewed > *before.renewed || now.holder != before.holder);
 }
 
 bool isUnchanged(const MarkerLease& before, const MarkerLease& now) {

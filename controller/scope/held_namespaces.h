@@ -33,9 +33,9 @@ struct SeenLease {
 /// Returns the observation of a Lease. `before` is the previous observation; nullptr for the first one.
 ///
 /// A renewal counts from its observation, so clocks of other machines do not matter. For the first
-/// observation, or if renewTime has moved back, the age of the renewal is taken from the wall clock. A
-/// renewal in the future counts from now, so that no operator can hold a namespace for longer than the
-/// duration.
+/// observation, or if the same holder has moved renewTime back, the age of the renewal is taken from the wall
+/// clock. A renewal in the future counts from now, so that no operator can hold a namespace for longer than
+/// the duration.
 SeenLease seeLease(const SeenLease* before, MarkerLease lease, const Now& now);
 
 /// Returns the last moment at which the lease is valid, or nullopt if it has no duration or no time.

@@ -31,6 +31,11 @@ MarkerLease with(MarkerLease lease, std::optional<std::chrono::seconds> duration
   return lease;
 }
 
+MarkerLease by(std::string holder, MarkerLease lease) {
+  lease.holder = std::move(holder);
+  return lease;
+}
+
 MarkerLease withoutTime(MarkerLease lease) {
   lease.renewed.reset();
   return lease;
@@ -96,6 +101,7 @@ TEST_CASE("a Lease that changes") {
       {"not renewed, but longer", lease(0s), with(lease(0s), 60s), 60s},
       {"set back to the past: judged by the wall clock", lease(0s), lease(-5s), 25s},
       {"set back to expired", lease(0s), lease(-60s), 20s - 1us},
+      {"renewed by a replica whose clock is behind", lease(0s), by("second", lease(20s - 60s)), 50s},
       {"set back from the future by a clock that was corrected", lease(1h), lease(19s), 49s},
       {"deleted and created again", lease(0s), lease(15s, "other"), 45s},
       {"the duration is removed", lease(0s), with(lease(20s), std::nullopt), std::nullopt},
