@@ -1,11 +1,17 @@
 #include "controller/kube/event_recorder.h"
 
+#include <chrono>
+#include <string>
+
 #include "common/observability/log.h"
 
 namespace dynamo::kube {
 namespace {
 
 constexpr log::Logger kLog{"events"};
+// A request is repeated for about 13 seconds.
+constexpr std::chrono::milliseconds kFirstDelay{100};
+constexpr int kMaxAttempts = 8;
 
 using runtime::Task;
 
@@ -55,6 +61,20 @@ void EventRecorder::stop() {
   changed_.notify();
 }
 
+/// A connection that breaks does not tell whether the request was carried out. Both requests may be repeated:
+/// the name of a new Event is in its body.
+template <class Request>
+Task<Result<json::Document>> EventRecorder::repeat(Request request) {
+  auto delay = kFirstDelay;
+  for (int attempt = 1;; ++attempt, delay *= 2) {
+    auto answer = co_await request();
+    const auto* error = std::get_if<ApiError>(&answer);
+    if (error == nullptr || error->status != 0 || attempt == kMaxAttempts || stopped_ || loop_.stopping())
+      co_return answer;
+    co_await loop_.sleepUntil(std::chrono::steady_clock::now() + delay);
+  }
+}
+
 Task<void> EventRecorder::write(EventInput event) {
   using Kind = EventCorrelator::Decision::Kind;
   EventCorrelator::Decision decision = correlator_.decide(event, now());
@@ -65,8 +85,9 @@ Task<void> EventRecorder::write(EventInput event) {
   const std::string namespaceName =
       event.object.namespaceName.empty() ? "default" : event.object.namespaceName;
   if (decision.kind == Kind::Count) {
-    auto patched = co_await client_.patch(events(), namespaceName, decision.name, PatchType::Merge,
-                                          eventPatch(decision, now()));
+    const std::string body = eventPatch(decision, now());
+    auto patched = co_await repeat(
+        [&] { return client_.patch(events(), namespaceName, decision.name, PatchType::Merge, body); });
     const auto* error = std::get_if<ApiError>(&patched);
     if (error == nullptr) co_return;
     if (error->reason != Reason::NotFound) {
@@ -78,9 +99,10 @@ Task<void> EventRecorder::write(EventInput event) {
     decision = correlator_.decide(event, now());
     if (decision.kind != Kind::Create) co_return;
   }
-  auto created = co_await client_.create(events(), namespaceName, eventBody(event, decision, now()));
+  const std::string body = eventBody(event, decision, now());
+  auto created = co_await repeat([&] { return client_.create(events(), namespaceName, body); });
   const auto* error = std::get_if<ApiError>(&created);
-  if (error == nullptr) co_return;
+  if (error == nullptr || error->reason == Reason::AlreadyExists) co_return;
   correlator_.failed(decision);
   dropped_.increment();
   // A namespace that is being deleted rejects new Events.

@@ -32,6 +32,8 @@ class EventRecorder {
 
  private:
   runtime::Task<void> write(EventInput event);
+  template <class Request>
+  runtime::Task<Result<json::Document>> repeat(Request request);
 
   runtime::EventLoop& loop_;
   Client& client_;

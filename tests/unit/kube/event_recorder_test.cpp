@@ -8,6 +8,8 @@
 namespace dynamo::kube::test {
 namespace {
 
+constexpr std::chrono::milliseconds kShort{5};
+
 EventInput event(const std::string& message, const std::string& namespaceName = "n") {
   return {{"v1", "Pod", namespaceName, "p", "uid", "1"}, true, "Failed", message, "dynamo"};
 }
@@ -79,6 +81,28 @@ TEST_CASE("an Event that is refused is dropped and counted, and the next equal o
   CHECK(requestsOf({event("a"), event("a")}, server, metrics) ==
         std::vector<std::string>(2, "POST /api/v1/namespaces/n/events"));
   CHECK(droppedOf(metrics) == "1");
+}
+
+TEST_CASE("a request whose connection breaks is repeated") {
+  const ApiServer server{[](const std::string& request, int number) {
+    if (number < 2) return std::string{};
+    return request.starts_with("POST") ? failure(409, "AlreadyExists") : reply(200, "{}");
+  }};
+  observability::Registry metrics;
+  withClient(server.config(), [&](EventLoop& loop, Client& client) -> Task<void> {
+    EventRecorder recorder{loop, client, &metrics};
+    recorder.record(event("a"));
+    loop.spawn(recorder.run());
+    while (recorder.queued() != 0) co_await loop.sleepUntil(std::chrono::steady_clock::now() + kShort);
+    recorder.record(event("a"));
+    recorder.stop();
+    while (recorder.queued() != 0) co_await loop.sleepUntil(std::chrono::steady_clock::now() + kShort);
+  });
+  // The first Event was created by a request whose reply was lost, so the second one is counted.
+  REQUIRE(server.requests().size() == 4);
+  CHECK(bodyOf(server.requests()[1]) == bodyOf(server.requests()[0]));
+  CHECK(lineOf(server.requests()[3]).starts_with("PATCH"));
+  CHECK(droppedOf(metrics) == "0");
 }
 
 TEST_CASE("the oldest Events are dropped when the queue is full") {
