@@ -78,7 +78,8 @@ std::optional<std::chrono::milliseconds> untrustedFor(const Value& deployment, T
   const Value* available = findCondition(statusOf(deployment), condition::kAvailable);
   if (!isObserved(deployment)) return kUnobservedGrace;
   const auto since = parseTime(json::findText(available, "lastTransitionTime"));
-  if (!isFalse(available) || !since || now >= *since + kUnobservedGrace) return std::nullopt;
+  // A time in the future is from the clock of another host.
+  if (!isFalse(available) || !since || now < *since || now >= *since + kUnobservedGrace) return std::nullopt;
   return *since + kUnobservedGrace - now;
 }
 

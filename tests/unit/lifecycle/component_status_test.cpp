@@ -248,6 +248,7 @@ TEST_CASE(
   const Row rows[] = {
       {"the spec has just changed", statusAt("1", "True", "2026-01-01T00:00:00Z"), old, "False", 10},
       {"it changed four seconds ago", statusAt("2", "False", "2026-01-02T03:04:01Z"), old, "False", 6},
+      {"the clock of another host is ahead", statusAt("2", "False", "2026-01-02T03:14:05Z"), old, "True", 0},
       {"it changed ten seconds ago", statusAt("2", "False", "2026-01-02T03:03:55Z"), old, "True", 0},
       {"the component was available since", statusAt("2", "True", "2026-01-02T03:04:04Z"), old, "True", 0},
       {"a new component", "{}", first, "True", 0},
