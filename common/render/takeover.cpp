@@ -89,15 +89,17 @@ Value takeoverPatch(const Value& live, const Value& wanted, std::string_view man
   Value mine = make.object();
   if (entries != nullptr && entries->IsArray()) {
     for (const Value& entry : entries->GetArray()) {
-      const bool own = isMain(entry, "Apply") && json::findText(&entry, "manager") == manager;
+      const bool own = json::findText(&entry, "manager") == manager;
+      const bool applied = own && isMain(entry, "Apply");
+      const bool reference = isOfReference(entry);
       const Value* written = json::findObject(&entry, "fieldsV1");
-      if (written == nullptr || !(own || isOfReference(entry))) {
+      if (written == nullptr || !(applied || reference || (own && isMain(entry, "Update")))) {
         make.push(others, entry);
         continue;
       }
       Value fields = make.value(*written);
-      if (!own) {
-        if (!removesMarks) make.push(others, withMarksOnly(entry, make));
+      if (!applied) {
+        if (reference && !removesMarks) make.push(others, withMarksOnly(entry, make));
         for (const std::string_view mark : kMarks) removeAt(fields, {"metadata", "annotations"}, mark);
         if (json::find(json::find(wanted, "spec"), "replicas") == nullptr)
           removeAt(fields, {"spec"}, "replicas");

@@ -23,7 +23,8 @@ bool isReferenceMark(std::string_view annotation);
 /// reference operator fails on such an object without the annotation, and it never updates them.
 bool needsTakeover(const json::Value& live, bool applied);
 
-/// The merge patch that makes `manager` the owner of all fields that the reference operator has written.
+/// The merge patch that makes `manager` the owner by apply of all fields that the reference operator has
+/// written, and of those that `manager` itself has written with other requests.
 /// `live` is the object with its managedFields, `wanted` the object that is applied next: spec.replicas keep
 /// their owner if they are not applied.
 json::Value takeoverPatch(const json::Value& live, const json::Value& wanted, std::string_view manager,

@@ -246,8 +246,14 @@ class Run {
       Document memory;
       std::string body = json::dump(replacementOf(wanted, memory.GetAllocator()));
       auto replaced = co_await send(kind.resource, key, kube::PatchType::Merge, std::move(body));
-      if (const auto* now = std::get_if<Document>(&replaced))
-        answer = co_await send(kind.resource, key, kube::PatchType::Apply, applyRequest(key, wanted, now));
+      // The merge patch owns the fields, too: they would stay when they are no longer applied.
+      std::optional<Document> now;
+      if (std::holds_alternative<Document>(replaced)) {
+        auto taken = co_await takeOver(environment_.client, kind.resource, key, wanted);
+        if (auto* stored = std::get_if<std::optional<Document>>(&taken)) now = std::move(*stored);
+      }
+      if (now)
+        answer = co_await send(kind.resource, key, kube::PatchType::Apply, applyRequest(key, wanted, &*now));
     }
     if (auto* error = std::get_if<ApiError>(&answer)) {
       failures.push_back(failureOf(key, *error));

@@ -89,6 +89,15 @@ TEST_CASE("a takeover adds to the fields that were applied before") {
             "]," + kRemoved + "}}");
 }
 
+TEST_CASE("a takeover turns the own update entry into an apply entry, but not that of the status") {
+  const std::string status = entry("us", "Update", R"({"f:status":{}})", "status");
+  CHECK(patchText(entry("us", "Apply", R"({"f:spec":{"f:selector":{}}})") + "," + status + "," +
+                      entry("us", "Update", R"({"f:spec":{"f:ports":{}}})"),
+                  R"({"spec":{"replicas":1}})") ==
+        R"({"metadata":{"resourceVersion":"7","managedFields":[)" + status + "," +
+            entry("us", "Apply", R"({"f:spec":{"f:selector":{},"f:ports":{}}})") + "]," + kRemoved + "}}");
+}
+
 TEST_CASE("replicas that are not applied keep their owner") {
   CHECK(patchText(entry("manager", "Update", kReference), R"({"spec":{}})").find("f:replicas") ==
         std::string::npos);
