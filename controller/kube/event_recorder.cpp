@@ -86,8 +86,10 @@ Task<void> EventRecorder::write(EventInput event) {
       event.object.namespaceName.empty() ? "default" : event.object.namespaceName;
   if (decision.kind == Kind::Count) {
     const std::string body = eventPatch(decision, now());
-    auto patched = co_await repeat(
-        [&] { return client_.patch(events(), namespaceName, decision.name, PatchType::Merge, body); });
+    const auto patch = [&] {
+      return client_.patch(events(), namespaceName, decision.name, PatchType::Merge, body);
+    };
+    auto patched = co_await repeat(patch);
     const auto* error = std::get_if<ApiError>(&patched);
     if (error == nullptr) co_return;
     if (error->reason != Reason::NotFound) {
@@ -100,7 +102,8 @@ Task<void> EventRecorder::write(EventInput event) {
     if (decision.kind != Kind::Create) co_return;
   }
   const std::string body = eventBody(event, decision, now());
-  auto created = co_await repeat([&] { return client_.create(events(), namespaceName, body); });
+  const auto create = [&] { return client_.create(events(), namespaceName, body); };
+  auto created = co_await repeat(create);
   const auto* error = std::get_if<ApiError>(&created);
   if (error == nullptr || error->reason == Reason::AlreadyExists) co_return;
   correlator_.failed(decision);
