@@ -105,6 +105,7 @@ Task<void> EventRecorder::write(EventInput event) {
   const auto create = [&] { return client_.create(events(), namespaceName, body); };
   auto created = co_await repeat(create);
   const auto* error = std::get_if<ApiError>(&created);
+  // A repeated request finds the Event of the first one.
   if (error == nullptr || error->reason == Reason::AlreadyExists) co_return;
   correlator_.failed(decision);
   dropped_.increment();

@@ -91,10 +91,12 @@ class Triggers {
     return cache_.keysOfKind(api::kV1alpha1, kind, change_.key.namespaceName);
   }
 
-  void addLabelled(std::string_view kind, std::string_view graph) {
-    for (const ObjectKey& key : cache_.keysLabelled(change_.key.namespaceName, api::label::kGraph, graph)) {
-      if (key.kind == kind) add(kind, key.name);
-    }
+  /// Returns the objects of one of our kinds that have the label of the graph. The label selects all pods of
+  /// a large graph, too, so the objects are not read.
+  std::vector<ObjectKey> keysLabelled(std::string_view kind, std::string_view graph) const {
+    std::vector<ObjectKey> found = cache_.keysLabelled(change_.key.namespaceName, api::label::kGraph, graph);
+    std::erase_if(found, [&](const ObjectKey& key) { return key.kind != kind; });
+    return found;
   }
 
   void addOwners(const Value* object) {
@@ -122,7 +124,7 @@ class Triggers {
 
   /// An adapter that a user has made may lack the label of its graph.
   void addAdapters(std::string_view graph) {
-    addLabelled(kAdapter, graph);
+    for (const ObjectKey& key : keysLabelled(kAdapter, graph)) add(kAdapter, key.name);
     for (const ObjectKey& key : keysOf(kAdapter)) {
       const std::optional<kube::Cached> adapter = cache_.find(key);
       if (!adapter || !lifecycle::labelOf(adapter->object, api::label::kGraph).empty()) continue;
@@ -161,14 +163,10 @@ class Triggers {
   }
 
   /// Returns the DynamoComponentDeployments that may own the pod. One without a graph does not have the graph
-  /// label, and the graph label of its pods contains its own name. The graph label selects all pods of a
-  /// large graph, too, so only keys are looked up by it.
+  /// label, and the graph label of its pods contains its own name.
   std::vector<ObjectKey> podCandidates(std::string_view graph) const {
     std::vector<ObjectKey> found;
-    if (!graph.empty()) {
-      found = cache_.keysLabelled(change_.key.namespaceName, api::label::kGraph, graph);
-      std::erase_if(found, [](const ObjectKey& key) { return key.kind != kComponent; });
-    }
+    if (!graph.empty()) found = keysLabelled(kComponent, graph);
     const std::string_view name = graph.empty() ? lifecycle::labelOf(object_, api::label::kComponent) : graph;
     found.push_back(ourKey(kComponent, change_.key.namespaceName, name));
     return found;
