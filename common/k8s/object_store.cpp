@@ -26,11 +26,25 @@ std::uint32_t hashOf(std::uint16_t kind, std::string_view namespaceName, std::st
   return static_cast<std::uint32_t>(mixed >> 32U);
 }
 
-/// The term of an owner is its uid. A uid never contains a NUL, so terms of owners and labels always differ.
-std::string labelTerm(std::string_view namespaceName, std::string_view key, std::string_view value) {
+// The first character of a term is its kind. Users choose labels and the uids of owner references, so without
+// it a uid could imitate a label. A namespace never contains a NUL, so the text before the first NUL is the
+// namespace, whatever follows.
+constexpr char kOwnerTerm = 'o';
+constexpr char kLabelTerm = 'l';
+constexpr char kListTerm = 'k';
+
+std::string termOf(char type, std::string_view namespaceName, std::string_view text) {
   std::string term;
-  term.reserve(namespaceName.size() + key.size() + value.size() + 2);
-  return term.append(namespaceName).append(1, '\0').append(key).append(1, '\0').append(value);
+  term.reserve(namespaceName.size() + text.size() + 2);
+  return term.append(1, type).append(namespaceName).append(1, '\0').append(text);
+}
+
+std::string ownerTerm(std::string_view namespaceName, std::string_view uid) {
+  return termOf(kOwnerTerm, namespaceName, uid);
+}
+
+std::string labelTerm(std::string_view namespaceName, std::string_view key, std::string_view value) {
+  return termOf(kLabelTerm, namespaceName, key).append(1, '\0').append(value);
 }
 
 }  // namespace
@@ -103,11 +117,12 @@ std::vector<ObjectStore::Term> ObjectStore::termsOf(const Value& object, const K
     if (std::find(terms.begin(), terms.end(), term) == terms.end()) terms.push_back(term);
   };
   const Value* metadata = json::findObject(&object, "metadata");
-  for (const Value& owner : ownersOf(object)) {
-    if (const std::string_view uid = json::findText(&owner, "uid"); !uid.empty()) add(uid);
-  }
   const std::string_view namespaceName = json::findText(metadata, "namespace");
-  if (!kind.listTerm.empty()) add(labelTerm(namespaceName, "", kind.listTerm));
+  for (const Value& owner : ownersOf(object)) {
+    if (const std::string_view uid = json::findText(&owner, "uid"); !uid.empty())
+      add(ownerTerm(namespaceName, uid));
+  }
+  if (!kind.listTerm.empty()) add(termOf(kListTerm, namespaceName, kind.listTerm));
   const Value* labels = json::findObject(metadata, "labels");
   for (const std::string& key : kind.labels) {
     const Value* value = json::find(labels, key);
@@ -221,8 +236,9 @@ std::vector<ObjectStore::Slot> ObjectStore::sorted(std::string_view term) const 
   return slots;
 }
 
-std::vector<ObjectStore::Slot> ObjectStore::ownedBy(std::string_view uid) const {
-  return sorted(uid);
+std::vector<ObjectStore::Slot> ObjectStore::ownedBy(std::string_view namespaceName,
+                                                    std::string_view uid) const {
+  return sorted(ownerTerm(namespaceName, uid));
 }
 
 std::vector<ObjectStore::Slot> ObjectStore::labelled(std::string_view namespaceName, std::string_view key,
@@ -245,7 +261,7 @@ std::vector<ObjectStore::Slot> ObjectStore::ofKind(std::string_view apiVersion, 
                                                    std::string_view namespaceName) const {
   const auto wanted = kindOf(apiVersion, kind);
   if (!wanted || kinds_[*wanted].listTerm.empty()) return {};
-  return sorted(labelTerm(namespaceName, "", kinds_[*wanted].listTerm));  // no label has an empty key
+  return sorted(termOf(kListTerm, namespaceName, kinds_[*wanted].listTerm));
 }
 
 ObjectKey ObjectStore::key(Slot slot) const {

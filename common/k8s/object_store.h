@@ -47,8 +47,10 @@ class ObjectStore {
   bool remove(const ObjectKey& key);
 
   std::optional<Slot> find(const ObjectKey& key) const;
-  /// The objects with an owner reference to `uid`, sorted by key.
-  std::vector<Slot> ownedBy(std::string_view uid) const;
+  /// The objects in a namespace with an owner reference to `uid`, sorted by key. An owner is in the namespace
+  /// of its objects or has none, and no kind that owns objects here is cluster-scoped. A reference in another
+  /// namespace therefore never counts, whoever wrote it.
+  std::vector<Slot> ownedBy(std::string_view namespaceName, std::string_view uid) const;
   /// The objects in a namespace with the label `key`=`value`, sorted by key. StoredKind::labels must contain
   /// `key`.
   std::vector<Slot> labelled(std::string_view namespaceName, std::string_view key,

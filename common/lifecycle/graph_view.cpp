@@ -20,7 +20,7 @@ using json::Value;
 bool hasOtherController(const Value& object, std::string_view kind, const Value* owner) {
   const Value* controller = controllerOf(object);
   return controller != nullptr && json::findText(controller, "kind") == kind &&
-         (owner == nullptr || json::findText(controller, "uid") != uidOf(*owner));
+         (owner == nullptr || !isOwner(*owner, *controller, object));
 }
 
 const Value* findChild(std::span<const Value* const> objects, std::string_view name, std::string_view kind,
@@ -35,6 +35,10 @@ void observeComponent(const GraphView& view, ServiceState& service) {
   service.childName = model::componentDeploymentName(
       nameOf(view.graph), service.name, json::findText(service.spec, "componentType"), view.workerHash);
   service.child = findChild(view.components, service.childName, api::kDynamoGraphDeployment, &view.graph);
+  // A component with another controller is not the graph's, whatever its labels say.
+  if (service.child != nullptr && controllerOf(*service.child) != nullptr &&
+      !isControlledBy(*service.child, view.graph))
+    service.child = nullptr;
   service.readiness = componentDeploymentReadiness(service.child);
 }
 

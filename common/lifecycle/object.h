@@ -22,6 +22,9 @@ inline const json::Value* metadataOf(const json::Value& object) {
 inline std::string_view nameOf(const json::Value& object) {
   return json::findText(metadataOf(object), "name");
 }
+inline std::string_view namespaceOf(const json::Value& object) {
+  return json::findText(metadataOf(object), "namespace");
+}
 inline std::string_view uidOf(const json::Value& object) {
   return json::findText(metadataOf(object), "uid");
 }
@@ -55,10 +58,17 @@ inline bool isObserved(const json::Value& object) {
   return numberAt(statusOf(object), "observedGeneration", -1) >= generationOf(object);
 }
 
+/// Whether an owner reference of `object` is to `owner`. Anybody may write any uid into a reference, so an
+/// object of another namespace never belongs to `owner`.
+inline bool isOwner(const json::Value& owner, const json::Value& reference, const json::Value& object) {
+  return !uidOf(owner).empty() && json::findText(&reference, "uid") == uidOf(owner) &&
+         namespaceOf(object) == namespaceOf(owner);
+}
+
 /// Whether `owner` is the controller of `object`.
 inline bool isControlledBy(const json::Value& object, const json::Value& owner) {
   const json::Value* controller = controllerOf(object);
-  return controller != nullptr && json::findText(controller, "uid") == uidOf(owner);
+  return controller != nullptr && isOwner(owner, *controller, object);
 }
 
 }  // namespace dynamo::lifecycle

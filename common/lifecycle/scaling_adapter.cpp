@@ -80,7 +80,7 @@ class Adapter {
     const Value* controller = controllerOf(adapter_);
     return controller != nullptr && json::findText(controller, "kind") == api::kDynamoGraphDeployment &&
            json::findText(controller, "name") == graphName_ &&
-           (graph == nullptr || json::findText(controller, "uid") != uidOf(*graph));
+           (graph == nullptr || !isOwner(*graph, *controller, adapter_));
   }
 
   std::int64_t desired() const { return countAt(spec_, "replicas"); }

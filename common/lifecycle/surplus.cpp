@@ -55,7 +55,7 @@ std::optional<Write> release(const Value& object, const Value& owner, json::Allo
   const json::Maker make{allocator};
   Value others = make.list();
   for (const Value& reference : owners) {
-    if (json::findText(&reference, "uid") != uidOf(owner)) make.push(others, make.value(reference));
+    if (!isOwner(owner, reference, object)) make.push(others, make.value(reference));
   }
   if (others.Size() == owners.size()) return std::nullopt;
   if (!others.Empty())

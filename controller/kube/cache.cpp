@@ -234,9 +234,9 @@ std::optional<Cached> Cache::find(const k8s::ObjectKey& key) const {
   return slot ? std::optional{cached(*slot)} : std::nullopt;
 }
 
-std::vector<Cached> Cache::ownedBy(std::string_view uid) const {
+std::vector<Cached> Cache::ownedBy(std::string_view namespaceName, std::string_view uid) const {
   std::vector<Cached> found;
-  for (const auto slot : store_.ownedBy(uid)) found.push_back(cached(slot));
+  for (const auto slot : store_.ownedBy(namespaceName, uid)) found.push_back(cached(slot));
   return found;
 }
 
@@ -260,9 +260,9 @@ std::vector<k8s::ObjectKey> Cache::keysOfKind(std::string_view apiVersion, std::
   return keys;
 }
 
-std::vector<k8s::ObjectKey> Cache::keysOwnedBy(std::string_view uid) const {
+std::vector<k8s::ObjectKey> Cache::keysOwnedBy(std::string_view namespaceName, std::string_view uid) const {
   std::vector<k8s::ObjectKey> keys;
-  for (const auto slot : store_.ownedBy(uid)) keys.push_back(store_.key(slot));
+  for (const auto slot : store_.ownedBy(namespaceName, uid)) keys.push_back(store_.key(slot));
   return keys;
 }
 

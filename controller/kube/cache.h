@@ -53,14 +53,15 @@ class Cache {
 
   std::optional<Cached> find(const k8s::ObjectKey& key) const;
   bool contains(const k8s::ObjectKey& key) const { return store_.find(key).has_value(); }
-  std::vector<Cached> ownedBy(std::string_view uid) const;
+  /// k8s::ObjectStore::ownedBy
+  std::vector<Cached> ownedBy(std::string_view namespaceName, std::string_view uid) const;
   std::vector<Cached> labelled(std::string_view namespaceName, std::string_view key,
                                std::string_view value) const;
   std::vector<k8s::ObjectKey> keysOfKind(std::string_view apiVersion, std::string_view kind) const;
   /// The kind must be listed (k8s::StoredKind).
   std::vector<k8s::ObjectKey> keysOfKind(std::string_view apiVersion, std::string_view kind,
                                          std::string_view namespaceName) const;
-  std::vector<k8s::ObjectKey> keysOwnedBy(std::string_view uid) const;
+  std::vector<k8s::ObjectKey> keysOwnedBy(std::string_view namespaceName, std::string_view uid) const;
   std::vector<k8s::ObjectKey> keysLabelled(std::string_view namespaceName, std::string_view key,
                                            std::string_view value) const;
 

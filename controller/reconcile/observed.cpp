@@ -14,13 +14,10 @@ namespace dynamo::controller {
 namespace {
 
 using json::Value;
+using lifecycle::namespaceOf;
 
 void addAll(Observed& observed, std::vector<kube::Cached> objects) {
   for (kube::Cached& object : objects) observed.put(std::move(object));
-}
-
-std::string_view namespaceOf(const Value& object) {
-  return json::findText(lifecycle::metadataOf(object), "namespace");
 }
 
 /// Returns all pods of the graph. For a deployment without a graph, returns all pods of components with its
@@ -74,13 +71,13 @@ std::vector<const Value*> Observed::values() const {
 Observed observeGraph(const kube::Cache& cache, const Value& graph) {
   Observed observed;
   std::vector<std::string> setUids;
-  for (kube::Cached& child : cache.ownedBy(lifecycle::uidOf(graph))) {
+  for (kube::Cached& child : cache.ownedBy(namespaceOf(graph), lifecycle::uidOf(graph))) {
     if (json::findText(&child.object, "kind") == "PodCliqueSet")
       setUids.emplace_back(lifecycle::uidOf(child.object));
     observed.put(std::move(child));
   }
   // Grove creates PodCliques and scaling groups for the set.
-  for (const std::string& uid : setUids) addAll(observed, cache.ownedBy(uid));
+  for (const std::string& uid : setUids) addAll(observed, cache.ownedBy(namespaceOf(graph), uid));
   addAll(observed, cache.labelled(namespaceOf(graph), api::label::kGraph, lifecycle::nameOf(graph)));
   const Value* claims = json::find(lifecycle::specOf(graph), "pvcs");
   if (claims == nullptr || !claims->IsArray()) return observed;
@@ -94,7 +91,7 @@ Observed observeGraph(const kube::Cache& cache, const Value& graph) {
 
 Observed observeComponent(const kube::Cache& cache, const Value& deployment) {
   Observed observed;
-  addAll(observed, cache.ownedBy(lifecycle::uidOf(deployment)));
+  addAll(observed, cache.ownedBy(namespaceOf(deployment), lifecycle::uidOf(deployment)));
   for (kube::Cached& object : podCandidates(cache, deployment)) {
     if (json::findText(&object.object, "kind") == "Pod" && lifecycle::isPodOf(object.object, deployment))
       observed.put(std::move(object));

@@ -166,8 +166,9 @@ class Builder {
     const Value* other = nullptr;
     for (const Value& reference : lifecycle::ownersOf(object)) {
       const Value* owner = withUid(json::findText(&reference, "uid"));
-      if (owner != nullptr && json::findBool(&reference, "controller").value_or(false)) return owner;
-      if (owner != nullptr) other = owner;
+      if (owner == nullptr || !lifecycle::isOwner(*owner, reference, object)) continue;
+      if (json::findBool(&reference, "controller").value_or(false)) return owner;
+      other = owner;
     }
     if (other != nullptr || kindOf(object) != "Pod") return other;
     return parentOfPod(object);

@@ -82,9 +82,14 @@ struct KindTotal {
   Clock::duration put{};
 };
 
+struct Owner {
+  std::string namespaceName;
+  std::string uid;
+};
+
 struct Load {
   ObjectStore store{kinds()};
-  std::vector<std::string> graphs;  ///< uids
+  std::vector<Owner> graphs;
   std::map<std::string, KindTotal, std::less<>> totals;
   Clock::duration parse{};
 
@@ -133,7 +138,9 @@ void fill(Load& load, std::size_t graphs) {
     const std::string manifest = bench::graphManifest(i, random);
     json::Document graph = admitted(manifest, context);
     bench::storeGraph(graph, manifest, random);
-    load.graphs.emplace_back(json::findText(json::find(&graph, "metadata"), "uid"));
+    const json::Value* metadata = json::find(&graph, "metadata");
+    load.graphs.push_back(
+        {std::string{json::findText(metadata, "namespace")}, std::string{json::findText(metadata, "uid")}});
     load.receive(json::dump(graph));
     const auto receive = [&](render::Children& children) {
       for (render::Child& child : children.items) {
@@ -173,11 +180,11 @@ void churn(ObjectStore& store, int round) {
 }
 
 template <typename Look>
-double nanosecondsEach(const std::vector<std::string>& uids, Look&& look) {
+double nanosecondsEach(const std::vector<Owner>& owners, Look&& look) {
   constexpr std::size_t kLookups = 20000;
   bench::Random random{3};
   const auto start = Clock::now();
-  for (std::size_t i = 0; i < kLookups; ++i) look(uids[random.below(uids.size())]);
+  for (std::size_t i = 0; i < kLookups; ++i) look(owners[random.below(owners.size())]);
   return seconds(Clock::now() - start) * 1e9 / kLookups;
 }
 
@@ -223,18 +230,19 @@ int main(int argc, char** argv) {
              static_cast<double>(loaded - before) * 1024 / static_cast<double>(graphs),
              static_cast<double>(loaded - before) * 1024 / objects);
   std::size_t found = 0;
-  fmt::print("a lookup by owner: {:.0f} ns\n", nanosecondsEach(load.graphs, [&](const std::string& uid) {
-               found += load.store.ownedBy(uid).size();
+  fmt::print("a lookup by owner: {:.0f} ns\n", nanosecondsEach(load.graphs, [&](const Owner& owner) {
+               found += load.store.ownedBy(owner.namespaceName, owner.uid).size();
              }));
   std::size_t children = 0;
-  const double texts = nanosecondsEach(load.graphs, [&](const std::string& uid) {
-    for (const auto slot : load.store.ownedBy(uid)) {
+  const double texts = nanosecondsEach(load.graphs, [&](const Owner& owner) {
+    for (const auto slot : load.store.ownedBy(owner.namespaceName, owner.uid)) {
       found += load.store.text(slot).size();
       ++children;
     }
   });
-  const double parsed = nanosecondsEach(load.graphs, [&](const std::string& uid) {
-    for (const auto slot : load.store.ownedBy(uid)) found += load.store.object(slot).MemberCount();
+  const double parsed = nanosecondsEach(load.graphs, [&](const Owner& owner) {
+    for (const auto slot : load.store.ownedBy(owner.namespaceName, owner.uid))
+      found += load.store.object(slot).MemberCount();
   });
   const double each = static_cast<double>(children) / 20000;
   fmt::print("the children of a graph: {:.1f} us per text, {:.1f} us per object\n", texts / each / 1000,

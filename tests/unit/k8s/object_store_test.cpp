@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 
+#include "common/json/build.h"
 #include "common/json/parse.h"
 
 namespace dynamo::k8s::test {
@@ -106,9 +107,9 @@ TEST_CASE("objects are found by key, owner and label") {
   CHECK((put("apps/v1", "Deployment", "n", "a", "x", R"("graph":"g","part":"p")") == Change::Same));
   CHECK((put("apps/v2", "Deployment", "n", "a", "x", "") == Change::UnknownKind));
   CHECK(store.size() == 4);
-  CHECK(names(store, store.ownedBy("x")) == "Deployment.apps n/a; Deployment.apps n/b; Service n/a; ");
-  CHECK(names(store, store.ownedBy("y")) == "Service n/a; ");
-  CHECK(store.ownedBy("z").empty());
+  CHECK(names(store, store.ownedBy("n", "x")) == "Deployment.apps n/a; Deployment.apps n/b; Service n/a; ");
+  CHECK(names(store, store.ownedBy("n", "y")) == "Service n/a; ");
+  CHECK(store.ownedBy("n", "z").empty());
   CHECK(names(store, store.labelled("n", "graph", "g")) ==
         "Deployment.apps n/a; Deployment.apps n/b; Service n/a; ");
   CHECK(names(store, store.labelled("m", "graph", "g")) == "Service m/a; ");
@@ -121,8 +122,8 @@ TEST_CASE("objects are found by key, owner and label") {
   CHECK(store.ofKind("apps/v1", "Deployment", "n").empty());  // not listed
 
   CHECK((put("apps/v1", "Deployment", "n", "b", "y", R"("graph":"h")", 2) == Change::Changed));
-  CHECK(names(store, store.ownedBy("x")) == "Deployment.apps n/a; Service n/a; ");
-  CHECK(names(store, store.ownedBy("y")) == "Deployment.apps n/b; Service n/a; ");
+  CHECK(names(store, store.ownedBy("n", "x")) == "Deployment.apps n/a; Service n/a; ");
+  CHECK(names(store, store.ownedBy("n", "y")) == "Deployment.apps n/b; Service n/a; ");
   CHECK(names(store, store.labelled("n", "graph", "h")) == "Deployment.apps n/b; ");
   const auto slot = store.find({"apps", "v1", "Deployment", "n", "b"});
   REQUIRE(slot);
@@ -135,7 +136,7 @@ TEST_CASE("objects are found by key, owner and label") {
 
   CHECK(store.remove({"", "v1", "Service", "n", "a"}));
   CHECK_FALSE(store.remove({"", "v1", "Service", "n", "a"}));
-  CHECK(names(store, store.ownedBy("y")) == "Deployment.apps n/b; ");
+  CHECK(names(store, store.ownedBy("n", "y")) == "Deployment.apps n/b; ");
   CHECK(store.labelled("n", "part", "p").empty());
 }
 
@@ -150,6 +151,33 @@ TEST_CASE("names of any form are kept") {
     CHECK((store.key(*store.find(key)) == key));
   }
   CHECK(store.size() == 5);
+}
+
+TEST_CASE("owner references of other namespaces, and uids that imitate terms, find nothing") {
+  ObjectStore store{kKinds};
+  const auto put = [&](const std::string& nameSpace, const std::string& name, const std::string& uid,
+                       const std::string& labels) {
+    json::Document object;
+    const json::Maker make{object.GetAllocator()};
+    json::Value references = make.list();
+    make.push(references, make.object("uid", uid));
+    static_cast<json::Value&>(object) = make.object(
+        "apiVersion", "v1", "kind", "Service", "metadata",
+        make.object("name", name, "namespace", nameSpace, "ownerReferences", std::move(references), "labels",
+                    labels.empty() ? make.object() : make.object("graph", labels)));
+    store.put(object);
+  };
+  const std::string nul(1, '\0');
+  put("victim", "own", "x", "g");
+  put("attacker", "same-uid", "x", "");
+  put("", "cluster-scoped", "x", "");
+  put("attacker", "label", "victim" + nul + "graph" + nul + "g", "");
+  put("attacker", "label-term", "lvictim" + nul + "graph" + nul + "g", "");
+  put("attacker", "owner-term", "ovictim" + nul + "x", "");
+  put("attacker", "list-term", "kvictim" + nul + "v1/Service", "");
+  CHECK(names(store, store.ownedBy("victim", "x")) == "Service victim/own; ");
+  CHECK(names(store, store.labelled("victim", "graph", "g")) == "Service victim/own; ");
+  CHECK(names(store, store.ofKind("v1", "Service", "victim")) == "Service victim/own; ");
 }
 
 TEST_CASE("the store agrees with a plain map after any changes") {
@@ -189,7 +217,9 @@ TEST_CASE("the store agrees with a plain map after any changes") {
         if (kept.owners.find(owner) != std::string::npos) wanted.push_back(each);
       }
       std::vector<ObjectKey> got;
-      for (const auto slot : store.ownedBy(std::string(1, owner))) got.push_back(store.key(slot));
+      for (const char* name : {"n0", "n1", "n2"}) {
+        for (const auto slot : store.ownedBy(name, std::string(1, owner))) got.push_back(store.key(slot));
+      }
       REQUIRE((got == wanted));
     }
     std::vector<ObjectKey> listed;

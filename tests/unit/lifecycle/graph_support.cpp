@@ -24,8 +24,8 @@ std::string Component::text() const {
   const std::string good = std::to_string(ready);
   const std::string label = worker && !hash.empty() ? "'nvidia.com/dynamo-worker-hash':'" + hash + "'" : "";
   return "{'apiVersion':'nvidia.com/v1alpha1','kind':'DynamoComponentDeployment','metadata':{'name':'" +
-         name() + "','uid':'uid-" + name() + "','generation':1,'creationTimestamp':'" + created +
-         "','labels':{" + label +
+         name() + "','namespace':'ns','uid':'uid-" + name() + "','generation':1,'creationTimestamp':'" +
+         created + "','labels':{" + label +
          "},'ownerReferences':[{'controller':true,'uid':'u'}]},'spec':{'serviceName':'" + service +
          "','componentType':'" + (worker ? "worker" : "frontend") + "','replicas':" + count +
          (more.empty() ? "" : "," + more) + "},'status':{'observedGeneration':" + (observed ? "1" : "0") +

@@ -231,7 +231,7 @@ TEST_CASE("a requested restart reaches the children in the same reconcile (quirk
 TEST_CASE("children that are no longer rendered are deleted, but not after a failure (quirk child-Q24)") {
   Cluster cluster{graphText(kWorker)};
   const std::string ingress =
-      "{'apiVersion':'networking.k8s.io/v1','kind':'Ingress','metadata':{'name':'left','ownerReferences':[{"
+      "{'apiVersion':'networking.k8s.io/v1','kind':'Ingress','metadata':{'name':'left','namespace':'ns','ownerReferences':[{"
       "'controller':true,'uid':'u'}]}}";
   cluster.add(ingress);
   cluster.failures = {{"denied", false}};
@@ -254,7 +254,7 @@ TEST_CASE(
   cluster.reconcileOnce();
   CHECK(cluster.names(api::kDynamoComponentDeployment) == "g-worker-new");
   cluster.add(
-      "{'apiVersion':'grove.io/v1alpha1','kind':'PodCliqueSet','metadata':{'name':'g','ownerReferences':[{"
+      "{'apiVersion':'grove.io/v1alpha1','kind':'PodCliqueSet','metadata':{'name':'g','namespace':'ns','ownerReferences':[{"
       "'controller':true,'uid':'u'}]}}");
   cluster.reconcileOnce();
   CHECK(cluster.names(api::kDynamoComponentDeployment).empty());
