@@ -218,17 +218,17 @@ const Value* ownedFields(const Value& object, std::string_view manager) {
   return nullptr;
 }
 
-bool replicasOwnedByOther(const Value& object, std::string_view manager) {
+std::string_view replicasOwner(const Value& object, std::string_view manager) {
   const Value* entries = managedFields(object);
-  if (entries == nullptr) return false;
-  bool scaled = false;
+  if (entries == nullptr) return {};
+  std::string_view owner;
   for (const Value& entry : entries->GetArray()) {
     const Value* spec = managed::member(json::findObject(&entry, "fieldsV1"), "spec");
     if (managed::member(spec, "replicas") == nullptr) continue;
-    if (isApplyOf(entry, manager)) return false;
-    if (json::findText(&entry, "subresource") == "scale") scaled = true;
+    if (isApplyOf(entry, manager)) return {};
+    if (json::findText(&entry, "subresource") == "scale") owner = json::findText(&entry, "manager");
   }
-  return scaled;
+  return owner;
 }
 
 }  // namespace dynamo::k8s

@@ -37,8 +37,9 @@ std::optional<Drift> findDrift(const json::Value& applied, const json::Value& li
 /// The fieldsV1 that `manager` owns in `object` by apply requests of the main resource; nullptr: none.
 const json::Value* ownedFields(const json::Value& object, std::string_view manager);
 
-/// Whether spec.replicas was set through the scale subresource, as autoscalers and `kubectl scale` do, and
-/// not by an apply request of `manager`. Other edits of spec.replicas are drift.
-bool replicasOwnedByOther(const json::Value& object, std::string_view manager);
+/// The manager that has set spec.replicas through the scale subresource, as autoscalers and `kubectl scale`
+/// do; empty if it was set by an apply request of `manager` or otherwise. Other edits of spec.replicas are
+/// drift.
+std::string_view replicasOwner(const json::Value& object, std::string_view manager);
 
 }  // namespace dynamo::k8s

@@ -15,8 +15,20 @@ using json::Value;
 
 constexpr ObjectStore::Slot kNone = std::numeric_limits<ObjectStore::Slot>::max();
 constexpr std::size_t kFirstTable = 64;
-// Separates the kept fields from the owned ones. JSON escapes control characters, so compact JSON has none.
-constexpr char kOwnedFollows = '\n';
+// Separates the parts of a text. JSON escapes control characters, so compact JSON has none.
+constexpr char kPartFollows = '\n';
+
+/// The parts of a packed text.
+enum class Part : std::uint8_t { KeptFields, OwnedFields, ReplicasOwner };
+
+std::string_view partOf(std::string_view text, Part part) {
+  for (int skipped = 0; skipped < static_cast<int>(part); ++skipped) {
+    const std::size_t end = text.find(kPartFollows);
+    if (end == std::string_view::npos) return {};
+    text.remove_prefix(end + 1);
+  }
+  return text.substr(0, text.find(kPartFollows));
+}
 
 std::uint32_t hashOf(std::uint16_t kind, std::string_view namespaceName, std::string_view name) {
   const std::hash<std::string_view> hash;
@@ -168,17 +180,20 @@ ObjectStore::Change ObjectStore::put(const Value& object) {
   const std::string_view name = json::findText(metadata, "name");
   const std::string_view namespaceName = json::findText(metadata, "namespace");
   const std::string& manager = kinds_[*kind].fieldManager;
-  const bool replicasOfOther = !manager.empty() && k8s::replicasOwnedByOther(object, manager);
   std::string text = kinds_[*kind].trimmer.text(object);
   const Value* owned = manager.empty() ? nullptr : k8s::ownedFields(object, manager);
-  if (owned != nullptr) text.append(1, kOwnedFollows).append(json::dump(*owned));
+  if (owned != nullptr) text.append(1, kPartFollows).append(json::dump(*owned));
+  const std::string_view scaledBy = manager.empty() ? "" : k8s::replicasOwner(object, manager);
+  if (!scaledBy.empty()) {
+    if (owned == nullptr) text.append(1, kPartFollows);
+    text.append(1, kPartFollows).append(scaledBy);
+  }
   const std::uint32_t hash = hashOf(*kind, namespaceName, name);
   const std::optional<std::size_t> known = findIndex(*kind, namespaceName, name, hash);
   if (known) {
     const Slot slot = table_[*known];
     Entry& entry = entries_[slot];
-    if (entry.replicasOfOther == replicasOfOther && unpacked(entry) == text) return Change::Same;
-    entry.replicasOfOther = replicasOfOther;
+    if (unpacked(entry) == text) return Change::Same;
     clear(slot);  // frees unused terms before the terms of the new object are looked up
     fill(slot, text, termsOf(object, kinds_[*kind]), name);
     return Change::Changed;
@@ -196,7 +211,6 @@ ObjectStore::Change ObjectStore::put(const Value& object) {
   entry.namespaceId = interned->second;
   entry.kind = *kind;
   entry.hash = hash;
-  entry.replicasOfOther = replicasOfOther;
   fill(slot, text, termsOf(object, kinds_[*kind]), name);
   ++size_;
   insertSlot(slot);
@@ -283,23 +297,37 @@ std::string ObjectStore::unpacked(const Entry& entry) const {
 }
 
 std::string ObjectStore::text(Slot slot) const {
-  std::string text = unpacked(entries_[slot]);
-  text.resize(std::min(text.find(kOwnedFollows), text.size()));
-  return text;
+  const std::string text = unpacked(entries_[slot]);
+  return std::string{partOf(text, Part::KeptFields)};
 }
 
 std::string ObjectStore::ownedFields(Slot slot) const {
   const std::string text = unpacked(entries_[slot]);
-  const std::size_t end = text.find(kOwnedFollows);
-  return end == std::string::npos ? std::string{} : text.substr(end + 1);
+  return std::string{partOf(text, Part::OwnedFields)};
+}
+
+std::string ObjectStore::replicasOwner(Slot slot) const {
+  const std::string text = unpacked(entries_[slot]);
+  return std::string{partOf(text, Part::ReplicasOwner)};
 }
 
 json::Document ObjectStore::object(Slot slot) const {
+  const std::string text = unpacked(entries_[slot]);
+  return parsed(entries_[slot], partOf(text, Part::KeptFields));
+}
+
+ObjectStore::Whole ObjectStore::whole(Slot slot) const {
+  const std::string text = unpacked(entries_[slot]);
+  return {parsed(entries_[slot], partOf(text, Part::KeptFields)),
+          std::string{partOf(text, Part::OwnedFields)}, std::string{partOf(text, Part::ReplicasOwner)}};
+}
+
+json::Document ObjectStore::parsed(const Entry& entry, std::string_view keptFields) const {
   json::Document document;
-  json::parse(text(slot), document);
+  json::parse(keptFields, document);
   if (!document.IsObject()) document.SetObject();
   auto& allocator = document.GetAllocator();
-  const Kind& kind = kinds_[entries_[slot].kind];
+  const Kind& kind = kinds_[entry.kind];
   document.AddMember("apiVersion", json::string(kind.apiVersion, allocator), allocator);
   document.AddMember("kind", json::string(kind.kind, allocator), allocator);
   return document;

@@ -66,10 +66,17 @@ class ObjectStore {
   std::string text(Slot slot) const;
   /// The object with its kept fields.
   json::Document object(Slot slot) const;
+  /// object(), ownedFields() and replicasOwner(), with one look at the packed text.
+  struct Whole {
+    json::Document object;
+    std::string ownedFields;
+    std::string replicasOwner;
+  };
+  Whole whole(Slot slot) const;
   /// The fieldsV1 that the kind's field manager owns by apply requests; empty: none.
   std::string ownedFields(Slot slot) const;
-  /// Whether another manager owns spec.replicas (drift.h).
-  bool replicasOwnedByOther(Slot slot) const { return entries_[slot].replicasOfOther; }
+  /// The manager that has scaled the object (replicasOwner() of drift.h); empty: none.
+  std::string replicasOwner(Slot slot) const;
 
   std::size_t size() const { return size_; }
   /// The total size of all packed texts in bytes.
@@ -97,12 +104,12 @@ class ObjectStore {
     std::uint16_t terms = 0;
     std::uint16_t kind = 0;
     TextPacker::Dictionary dictionary = 0;
-    bool replicasOfOther = false;
   };
 
   std::optional<std::uint16_t> kindOf(std::string_view apiVersion, std::string_view kind) const;
   std::string_view nameOf(const Entry& entry) const;
   std::string unpacked(const Entry& entry) const;
+  json::Document parsed(const Entry& entry, std::string_view keptFields) const;
   std::optional<std::size_t> findIndex(std::uint16_t kind, std::string_view namespaceName,
                                        std::string_view name, std::uint32_t hash) const;
   void insertSlot(Slot slot);

@@ -12,6 +12,7 @@
 #include "common/lifecycle/failed_create.h"
 #include "common/lifecycle/failures.h"
 #include "common/lifecycle/leader_worker_sets.h"
+#include "common/lifecycle/notices.h"
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/pod_failures.h"
 #include "common/lifecycle/readiness.h"
@@ -48,7 +49,6 @@ struct Workload {
   Value service;         ///< status.service; null: none
   std::optional<std::chrono::milliseconds> requeueAfter = std::nullopt;
   std::vector<PodFailure> causes = {};
-  std::string note = {};  ///< what a user should know although the workload may be ready
   bool ready() const { return notReady.empty(); }
 };
 
@@ -59,8 +59,8 @@ Workload observeDeployment(const ComponentView& view, Allocator& allocator) {
   if (view.workload == nullptr) return made;
   const std::int64_t replicas = countAt(specOf(*view.workload), "replicas", 1);
   const std::int64_t specified = countAt(specOf(view.deployment), "replicas", replicas);
-  if (replicas != specified)
-    made.note = fmt::format("it was scaled to {} replicas, and the spec has {}", replicas, specified);
+  if (readiness.ready && replicas == 0 && specified > 0)
+    made.notReady = fmt::format("is scaled to 0 replicas instead of {}", specified);
   if (auto refused = replicaFailure(view.workload)) made.causes.push_back(std::move(*refused));
   const json::Maker make{allocator};
   const std::string_view name = nameOf(*view.workload);
@@ -231,7 +231,6 @@ Outcome componentOutcome(const ComponentView& view, Time now, Allocator& allocat
   const std::string causes = textOf(failures.causes);
   const Texts& texts = workload.texts;
   std::string message{texts.readyText};
-  if (!workload.note.empty()) message += ": " + workload.note;
   std::string waits = waitsOf(view.failures);
   const bool isReady = workload.ready() && waits.empty();
   if (!workload.ready()) {
@@ -240,6 +239,9 @@ Outcome componentOutcome(const ComponentView& view, Time now, Allocator& allocat
   } else if (!isReady) {
     message = std::move(waits);
   }
+  const std::vector<Note> notes = notesOf(view.notices);
+  const std::string overridden = textOf(notes);
+  if (isReady && !overridden.empty()) message += ": " + overridden;
   const ConditionStatus ready = isReady ? ConditionStatus::True : ConditionStatus::False;
   setCondition(status,
                {condition::kAvailable, ready, isReady ? texts.ready : texts.notReady, std::move(message)},
@@ -254,6 +256,13 @@ Outcome componentOutcome(const ComponentView& view, Time now, Allocator& allocat
     reportNewCauses(failures.causes, causes, view.deployment, outcome);
     setCondition(status,
                  {condition::kPodFailure, ConditionStatus::True, failures.causes.front().reason, causes},
+                 generation, now, allocator);
+  }
+  if (notes.empty()) {
+    removeCondition(status, condition::kOverridden);
+  } else {
+    reportNew(notes, json::findText(findCondition(stored, condition::kOverridden), "message"), outcome);
+    setCondition(status, {condition::kOverridden, ConditionStatus::True, notes.front().reason, overridden},
                  generation, now, allocator);
   }
   if (workload.service.IsNull()) {

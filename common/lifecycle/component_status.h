@@ -8,6 +8,7 @@
 #include "common/json/value.h"
 #include "common/lifecycle/outcome.h"
 #include "common/lifecycle/time.h"
+#include "common/render/write_plan.h"
 
 namespace dynamo::lifecycle {
 
@@ -37,7 +38,8 @@ struct ComponentView {
   std::span<const json::Value* const> events{};  ///< about pods of its sets (failed_create.h)
   /// Pods of the namespace. Pods of other components are ignored.
   std::span<const json::Value* const> pods{};
-  std::span<const Failure> failures{};  ///< of the writes of this reconcile
+  std::span<const Failure> failures{};             ///< of the writes of this reconcile
+  std::span<const render::WriteNotice> notices{};  ///< of these writes
 };
 
 /// How long a component stays unavailable after a change of its spec if its LeaderWorkerSets do not report

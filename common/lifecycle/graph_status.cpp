@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "common/api/dynamo.h"
 #include "common/json/build.h"
 #include "common/lifecycle/component_status.h"
 #include "common/lifecycle/conditions.h"
 #include "common/lifecycle/failures.h"
+#include "common/lifecycle/notices.h"
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/pod_failures.h"
 #include "common/lifecycle/service_status.h"
@@ -63,6 +65,7 @@ class GraphStatus {
     setOrRemove("checkpoints", checkpointsStatus(view_, services_, allocator_));
     scaleGrove();
     collectCauses();
+    collectNotes();
     decideReady(waits);
     return std::move(outcome_);
   }
@@ -80,10 +83,11 @@ class GraphStatus {
     }
   }
 
-  void finish(std::string_view state, ConditionStatus ready, std::string_view reason,
-              const std::string& message) {
+  void finish(std::string_view state, ConditionStatus ready, std::string_view reason, std::string message) {
     json::set(status_, "state", json::string(state, allocator_), allocator_);
     const std::string_view stored = json::findText(findCondition(stored_, condition::kReady), "message");
+    if (!notes_.empty()) message.append("; ").append(textOf(notes_));
+    reportNew(notes_, stored, outcome_);
     for (const Cause& cause : causes_) {
       if (!isNewCause(cause.summary, stored, message)) continue;
       outcome_.events.push_back(warning(cause.reason, fmt::format("{}: {}", cause.service, cause.text)));
@@ -130,6 +134,17 @@ class GraphStatus {
     if (allReady) return;
     if (auto failure = groveFailure(view_.podCliqueSet)) {
       causes_.push_back({kSet, failure->reason, failure->summary, failure->text()});
+    }
+  }
+
+  /// What others do to the children of the graph, and to those of its components.
+  void collectNotes() {
+    notes_ = notesOf(view_.notices);
+    if (view_.grove) return;
+    for (const ServiceState& service : services_) {
+      if (service.child == nullptr) continue;
+      std::vector<Note> found = notesIn(statusOf(*service.child));
+      std::move(found.begin(), found.end(), std::back_inserter(notes_));
     }
   }
 
@@ -224,6 +239,7 @@ class GraphStatus {
   const Value* stored_;
   std::vector<ServiceState> services_;
   std::vector<Cause> causes_;
+  std::vector<Note> notes_;
   Value status_;
   Outcome outcome_;
 };

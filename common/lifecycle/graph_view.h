@@ -12,6 +12,7 @@
 #include "common/lifecycle/outcome.h"
 #include "common/lifecycle/readiness.h"
 #include "common/render/context.h"
+#include "common/render/write_plan.h"
 
 namespace dynamo::lifecycle {
 
@@ -29,6 +30,7 @@ struct GraphView {
   std::span<const json::Value* const> scalingGroups{};  ///< PodCliqueScalingGroups
   /// Pods of the namespace. Pods of other graphs are ignored.
   std::span<const json::Value* const> pods{};
+  std::span<const render::WriteNotice> notices{};  ///< of the writes of this reconcile
 };
 
 /// A service and the child that runs it.

@@ -10,9 +10,11 @@
 #include "common/defaults/apply.h"
 #include "common/lifecycle/component_status.h"
 #include "common/lifecycle/deletion.h"
+#include "common/lifecycle/duplicates.h"
 #include "common/lifecycle/graph_status.h"
 #include "common/lifecycle/leader_worker_sets.h"
 #include "common/lifecycle/missing_references.h"
+#include "common/lifecycle/notices.h"
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/pathway.h"
 #include "common/lifecycle/surplus.h"
@@ -133,6 +135,7 @@ GraphReconcile planGraphReconcile(const Value& graph, Observed observed, const r
   reconcile.children = rendered && reconcile.plan.inputs == current
                            ? std::move(*rendered)
                            : render::renderGraph(graph, decided, reconcile.plan.inputs);
+  withholdDuplicates(graph, reconcile.children);
   reconcile.missing = missingReferences(graph, ofKind(observed, "PersistentVolumeClaim"), context.facts);
   return reconcile;
 }
@@ -150,7 +153,8 @@ Outcome finishGraphReconcile(const Value& graph, const GraphReconcile& reconcile
   std::vector<Failure> failures = reconcile.missing;
   const std::vector<Failure> others = allFailures(reconcile.children, applied.failures);
   failures.insert(failures.end(), others.begin(), others.end());
-  const GraphView view = children.view(graph, reconcile, context.facts);
+  GraphView view = children.view(graph, reconcile, context.facts);
+  view.notices = applied.notices;
   Outcome outcome = graphOutcome(view, reconcile.plan, failures, now, allocator);
   outcome.retry = outcome.retry || !failures.empty();
   if (failures.empty()) {
@@ -159,6 +163,7 @@ Outcome finishGraphReconcile(const Value& graph, const GraphReconcile& reconcile
     // A graph that has moved to Grove needs the Services that its components still control (child-Q23).
     for (const Value* component : ownComponents(view)) outcome.writes.push_back(deletionOf(*component));
   }
+  reportForeign(applied.notices, outcome);
   outcome.failures = std::move(failures);
   return outcome;
 }
@@ -206,10 +211,12 @@ Outcome finishComponentReconcile(const Value& deployment, const render::Children
                            .podGroups = groups,
                            .events = events,
                            .pods = pods,
-                           .failures = failures};
+                           .failures = failures,
+                           .notices = applied.notices};
   Outcome outcome = componentOutcome(view, now, allocator);
   outcome.retry = outcome.retry || !failures.empty();
   if (failures.empty()) deleteSurplus(deployment, children, applied.objects, outcome, allocator);
+  reportForeign(applied.notices, outcome);
   outcome.failures = std::move(failures);
   return outcome;
 }

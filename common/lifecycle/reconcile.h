@@ -27,6 +27,7 @@
 #include "common/lifecycle/outcome.h"
 #include "common/lifecycle/time.h"
 #include "common/render/children.h"
+#include "common/render/write_plan.h"
 
 namespace dynamo::lifecycle {
 
@@ -39,9 +40,11 @@ struct Applied {
   /// The observed objects after the writes: the answers of the API server replace the objects of the cache.
   std::vector<const json::Value*> objects;
   std::vector<Failure> failures;
+  /// What users should know about children that were written or left.
+  std::vector<render::WriteNotice> notices = {};
 };
 
-/// Writes the children as render/adopt.h says, in the order of render::creationOrder.
+/// Writes the children as render/write_plan.h says, in the order of render::creationOrder.
 using ApplyChildren = std::function<Applied(const render::Children&)>;
 
 struct Reconciled {

@@ -50,6 +50,17 @@ bool isOrphan(const Value& live, const Value& child, bool applied) {
          json::findText(labelsOf(live), api::label::kAppManagedBy) == api::kOperatorName;
 }
 
+/// Whether an owner of `live` has the kind of an owner of `child`.
+bool hasOwnerOfSameKind(const Value& live, const Value& child) {
+  const auto owners = ownersOf(child);
+  const auto known = [&](const Value& owner) {
+    return std::any_of(owners.begin(), owners.end(), [&](const Value& other) {
+      return json::findText(&owner, "kind") == json::findText(&other, "kind");
+    });
+  };
+  return std::any_of(ownersOf(live).begin(), ownersOf(live).end(), known);
+}
+
 /// Whether a graph owns what one of its components should own, or the other way round. The name of a
 /// component begins with that of its graph.
 bool changesPathway(const Value& live, const Value& wanted) {
@@ -61,9 +72,12 @@ bool changesPathway(const Value& live, const Value& wanted) {
   return isGraphOf(live, wanted) || isGraphOf(wanted, live);
 }
 
-/// `child` with the owner references of the shared object `live` followed by its own. An object has at most
-/// one controller, so additional owners are not controllers. The references of `live` must be included,
-/// because server-side apply removes those that the field manager no longer applies.
+}  // namespace
+
+bool isReserved(const Child& child) {
+  return child.policy == Policy::Shared && ownersOf(child.object).empty();
+}
+
 Value withOwnersOf(const Value& child, const Value& live, Allocator& allocator) {
   const json::Maker make{allocator};
   Value all = make.list();
@@ -88,59 +102,26 @@ Value withOwnersOf(const Value& child, const Value& live, Allocator& allocator) 
   return object;
 }
 
-Value withoutReplicas(const Value& child, Allocator& allocator) {
-  Value object = json::copy(child, allocator);
-  if (Value* spec = json::find(object, "spec")) json::remove(*spec, "replicas");
-  return object;
-}
-
-}  // namespace
-
-Step stepFor(const Child& child, const Value* live, bool applied, Allocator& allocator) {
-  const bool once = child.policy == Policy::CreatedOnce;
-  const bool adapter = child.key.kind == api::kDynamoGraphDeploymentScalingAdapter;
-  if (live == nullptr) return {once || adapter ? Action::Create : Action::Apply, &child.object, {}};
-  // A claim that is being deleted stays as long as pods use it.
-  if (once) return {Action::Leave, nullptr, {}};
-  if (k8s::isBeingDeleted(*live))
-    return {Action::Wait, nullptr, fmt::format("{} is being deleted", k8s::toText(child.key))};
-  const Value* controller = controllerOf(*live);
+Claim claimOf(const Child& child, const Value& live, bool applied) {
+  const std::string name = k8s::toText(child.key);
+  if (k8s::isBeingDeleted(live)) return {Claimant::Gone, fmt::format("{} is being deleted", name)};
+  const Value* controller = controllerOf(live);
   const Value* wanted = controllerOf(child.object);
   if (child.policy != Policy::Shared && controller != nullptr &&
       (wanted == nullptr || !sameUid(*controller, *wanted))) {
-    if (isPredecessor(*controller, wanted)) {
-      return {Action::Wait, nullptr,
-              fmt::format("{} belongs to a deleted {} {}", k8s::toText(child.key),
-                          json::findText(controller, "kind"), json::findText(controller, "name"))};
-    }
-    return {Action::Refuse, nullptr,
-            fmt::format("{} is controlled by {} {}", k8s::toText(child.key),
-                        json::findText(controller, "kind"), json::findText(controller, "name")),
+    const std::string_view kind = json::findText(controller, "kind");
+    const std::string_view owner = json::findText(controller, "name");
+    if (isPredecessor(*controller, wanted))
+      return {Claimant::Gone, fmt::format("{} belongs to a deleted {} {}", name, kind, owner)};
+    return {Claimant::Other, fmt::format("{} is controlled by {} {}", name, kind, owner),
             wanted != nullptr && changesPathway(*controller, *wanted)};
   }
-  // A shared object may belong to others beside the controller. One without owners is a stranger's, unless it
-  // is to stay without owners.
-  const bool owned =
-      child.policy == Policy::Shared && (ownersOf(child.object).empty() || !ownersOf(*live).empty());
-  if (!owned && controller == nullptr && !isOrphan(*live, child.object, applied)) {
-    return {Action::Refuse, nullptr,
-            fmt::format("{} exists, but this operator did not create it", k8s::toText(child.key))};
-  }
-  if (!json::equal(json::find(child.object, "roleRef"), json::find(*live, "roleRef"))) {
-    return {Action::Replace, &child.object, {}};
-  }
-  if (child.policy == Policy::Shared) {
-    return {Action::Apply, keep(withOwnersOf(child.object, *live, allocator), allocator), {}};
-  }
-  if (adapter) return {Action::Apply, keep(withoutReplicas(child.object, allocator), allocator), {}};
-  return {Action::Apply, &child.object, {}};
-}
-
-void leaveReplicas(Value& object) {
-  Value* spec = json::find(object, "spec");
-  const Value* replicas = spec == nullptr ? nullptr : json::find(*spec, "replicas");
-  if (replicas != nullptr && !(replicas->IsInt64() && replicas->GetInt64() == 0))
-    json::remove(*spec, "replicas");
+  // A shared object may belong to others beside the controller, if they are of our kinds.
+  const bool shared =
+      child.policy == Policy::Shared && (isReserved(child) || hasOwnerOfSameKind(live, child.object));
+  if (!shared && controller == nullptr && !isOrphan(live, child.object, applied))
+    return {Claimant::Other, fmt::format("{} exists, but this operator did not create it", name)};
+  return {};
 }
 
 }  // namespace dynamo::render

@@ -1,7 +1,6 @@
 #pragma once
-// How a controller brings a rendered child into the cluster: whether it creates, applies, adopts or replaces
-// the object (see child_kinds.h). Decisions child-Q1, child-Q6, child-Q12, child-Q40, ctl-Q51, ctl-Q52,
-// dec-11.
+// To whom an object with the key of a child belongs. Decisions child-Q4, child-Q6, child-Q40, ctl-Q51,
+// ctl-Q52, ctl-Q68, dec-11.
 
 #include <cstdint>
 #include <string>
@@ -10,37 +9,30 @@
 
 namespace dynamo::render {
 
-enum class Action : std::uint8_t {
-  Apply,    ///< server-side apply `object`; creates it if absent
-  Create,   ///< create `object`; AlreadyExists is not an error
-  Leave,    ///< no request
-  Replace,  ///< delete the live object, then apply, because an immutable field differs
-  /// The live object is being deleted, or the garbage collector will delete it because its owner is gone. The
-  /// watch event of its deletion triggers the next attempt.
-  Wait,
-  Refuse  ///< the live object is not this operator's, as `reason` says
+enum class Claimant : std::uint8_t {
+  Operator,  ///< this operator or the reference operator made it
+  Gone,      ///< it is being deleted, or the garbage collector will delete it because its owner is gone
+  Other      ///< somebody else
 };
 
-struct Step {
-  Action action = Action::Leave;
-  /// The object of the child, or a changed copy in `allocator`; nullptr if nothing is written.
-  const json::Value* object = nullptr;
-  std::string reason;  ///< of Wait and Refuse
-  /// Of Refuse: the graph has changed its pathway, and the operator is about to delete the live object.
+struct Claim {
+  Claimant claimant = Claimant::Operator;
+  std::string reason = {};  ///< unless it is the operator's
+  /// Of Other: the graph has changed its pathway, and the operator is about to delete the live object.
   bool passing = false;
 };
 
-/// The action for `child`. `live` is the object in the cluster with the same key, or nullptr. Only its
-/// metadata and roleRef are read. `applied` tells whether this controller has applied it before. The child
-/// must outlive the result.
-///
-/// The replicas of a scaling adapter are written at its creation only (child-Q12). Therefore it is created
-/// and not applied: if it were applied, a later apply without replicas would remove the field.
-Step stepFor(const Child& child, const json::Value* live, bool applied, json::Allocator& allocator);
+/// The claim on the live object with the key of `child`. Only its metadata are read. `applied` tells whether
+/// this controller has applied it before.
+Claim claimOf(const Child& child, const json::Value& live, bool applied);
 
-/// Removes spec.replicas from an object that is going to be applied, because another manager sets them, such
-/// as an autoscaler (decision ctl-Q45). 0 stays: it ends an earlier generation of workers, which would
-/// otherwise keep its pods. Autoscalers do not scale from 0.
-void leaveReplicas(json::Value& object);
+/// Whether the child has one name in all namespaces and no owner: the accounts of planners, endpoint pickers
+/// and profilers, and their bindings. An administrator may have made one, with other rights.
+bool isReserved(const Child& child);
+
+/// `child` with the owner references of the shared object `live` followed by its own. An object has at most
+/// one controller, so additional owners are not controllers. The references of `live` must be included,
+/// because server-side apply removes those that the field manager no longer applies.
+json::Value withOwnersOf(const json::Value& child, const json::Value& live, json::Allocator& allocator);
 
 }  // namespace dynamo::render

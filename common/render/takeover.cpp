@@ -13,6 +13,8 @@ using json::Allocator;
 using json::Value;
 
 constexpr std::string_view kHash = "nvidia.com/last-applied-hash";
+/// The field manager of the reference operator: the name of its program.
+constexpr std::string_view kReferenceManager = "manager";
 constexpr std::array kMarks = {kHash, std::string_view{"nvidia.com/last-applied-generation"}};
 
 bool hasSpec(const Value& object) {
@@ -74,6 +76,14 @@ void unite(Value& fields, const Value& more, Allocator& allocator) {
 
 bool isReferenceMark(std::string_view annotation) {
   return std::find(kMarks.begin(), kMarks.end(), annotation) != kMarks.end();
+}
+
+bool isReferenceObject(const Value& live) {
+  const Value* entries = json::find(json::find(live, "metadata"), "managedFields");
+  return entries != nullptr && entries->IsArray() &&
+         std::any_of(entries->Begin(), entries->End(), [](const Value& entry) {
+           return isMain(entry, "Update") && json::findText(&entry, "manager") == kReferenceManager;
+         });
 }
 
 bool needsTakeover(const Value& live, bool applied) {

@@ -15,6 +15,10 @@ namespace dynamo::render {
 /// generation after its last write.
 bool isReferenceMark(std::string_view annotation);
 
+/// Whether the reference operator has made an object to which it writes no such annotation, such as the
+/// account of planners. `live` must have its managedFields.
+bool isReferenceObject(const json::Value& live);
+
 /// Whether `live` must be taken over before it is applied. `applied` tells whether this controller has
 /// applied it before.
 ///

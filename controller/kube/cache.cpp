@@ -226,7 +226,8 @@ void Cache::notify(const Change& change) const {
 }
 
 Cached Cache::cached(k8s::ObjectStore::Slot slot) const {
-  return {store_.object(slot), store_.ownedFields(slot), store_.replicasOwnedByOther(slot)};
+  k8s::ObjectStore::Whole whole = store_.whole(slot);
+  return {std::move(whole.object), std::move(whole.ownedFields), std::move(whole.replicasOwner)};
 }
 
 std::optional<Cached> Cache::find(const k8s::ObjectKey& key) const {

@@ -35,8 +35,8 @@ struct Change {
 /// An object in the cache. The document contains the fields that the cache keeps.
 struct Cached {
   json::Document object;
-  std::string ownedFields;            ///< fieldsV1 of the controller's field manager; may be empty
-  bool replicasOwnedByOther = false;  ///< k8s::replicasOwnedByOther
+  std::string ownedFields;         ///< fieldsV1 of the controller's field manager; may be empty
+  std::string replicasOwner = {};  ///< k8s::replicasOwner; may be empty
 };
 
 /// Not thread-safe: all functions must be called on the thread of one event loop.

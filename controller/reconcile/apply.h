@@ -1,9 +1,12 @@
 #pragma once
-// Writes rendered children to the cluster. render/adopt.h decides how a child is written.
+// Writes rendered children to the cluster. render/write_plan.h decides what is written.
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "common/json/value.h"
 #include "common/lifecycle/outcome.h"
 #include "common/render/children.h"
 #include "common/runtime/task.h"
@@ -12,12 +15,21 @@
 
 namespace dynamo::controller {
 
-/// Writes the children that differ from the live ones: stage by stage, and the children of one stage
-/// concurrently. A failure of one child does not stop the others. Returns all failures. The replies of the
-/// API server are stored in `observed` and the cache. `writer` is Change::writer of these writes. The
-/// arguments must outlive the task.
-runtime::Task<std::vector<lifecycle::Failure>> applyChildren(Environment& environment,
-                                                             const render::Children& children,
-                                                             Observed& observed, std::string writer);
+struct AppliedChildren {
+  std::vector<lifecycle::Failure> failures;  ///< in the order of the keys of the children
+  std::vector<render::WriteNotice> notices;  ///< in the same order
+  /// When a child should be written that was left out because somebody keeps changing it.
+  std::optional<std::chrono::milliseconds> again;
+  /// The owner was deleted or replaced; the cache knows by now. Nothing else should be written for it.
+  bool ownerGone = false;
+};
+
+/// Writes the children of `owner` that differ from the live ones: stage by stage, and the children of one
+/// stage concurrently. A failure of one child does not stop the others. The replies of the API server are
+/// stored in `observed` and the cache. `writer` is Change::writer of these writes. The arguments must outlive
+/// the task.
+runtime::Task<AppliedChildren> applyChildren(Environment& environment, const json::Value& owner,
+                                             const render::Children& children, Observed& observed,
+                                             std::string writer);
 
 }  // namespace dynamo::controller

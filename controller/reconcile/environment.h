@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "common/config/operator_config.h"
@@ -13,6 +14,7 @@
 #include "common/model/component_defaults.h"
 #include "common/render/context.h"
 #include "common/render/fact_index.h"
+#include "common/render/write_plan.h"
 #include "common/runtime/event_loop.h"
 #include "controller/kube/cache.h"
 #include "controller/kube/client.h"
@@ -22,16 +24,6 @@
 namespace dynamo::controller {
 
 class SshKeys;
-
-/// Digests of an applied child and of the live object, for a child that still differs after it was applied.
-/// The API server, a webhook or another controller changed the values. The child is not applied again until
-/// one of the digests changes; otherwise it would be written forever.
-struct Settled {
-  std::size_t applied = 0;
-  std::size_t live = 0;
-
-  bool operator==(const Settled&) const = default;
-};
 
 /// Must be used on the loop's thread. All referenced objects must outlive it.
 struct Environment {
@@ -44,8 +36,12 @@ struct Environment {
   const render::Facts& facts;
   SshKeys& sshKeys;
   std::function<lifecycle::Time()> now;
-  std::map<k8s::ObjectKey, Settled> settled = {};
+  /// What is remembered of children (render/write_plan.h).
+  std::map<k8s::ObjectKey, render::Settled> settled = {};
   AppliedContents applied = {};
+  render::Contests contests = {};
+  /// Events that were sent once and are not repeated: the uid of the owner, the key and the uid of the child.
+  std::set<std::string> told = {};
   /// Since when the reconciles of an object have failed without a break.
   std::map<k8s::ObjectKey, std::chrono::steady_clock::time_point> failingSince = {};
 

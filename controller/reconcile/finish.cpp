@@ -43,14 +43,17 @@ Task<ReconcileResult> applyAndFinish(Environment& environment, const json::Value
                                      const render::Children& children, Observed& observed,
                                      const Finish& finish, Writer writer, render::FactKeys& lookedUp) {
   const k8s::ObjectKey key = k8s::keyOf(object);
-  std::vector<Failure> failures = co_await applyChildren(environment, children, observed, writer.name);
+  AppliedChildren written = co_await applyChildren(environment, object, children, observed, writer.name);
+  if (written.ownerGone) co_return ReconcileResult{};
+  std::vector<Failure> failures = std::move(written.failures);
   if (needsSecret(children, environment.sshKeys.name())) {
     std::optional<Failure> missing = co_await environment.sshKeys.ensure(key.namespaceName);
     if (missing) failures.push_back(std::move(*missing));
   }
   reportPersistent(environment, key, failures);
-  lifecycle::Applied applied{observed.values(), std::move(failures)};
-  const lifecycle::Outcome outcome = finish(applied);
+  lifecycle::Applied applied{observed.values(), std::move(failures), std::move(written.notices)};
+  lifecycle::Outcome outcome = finish(applied);
+  lifecycle::requeueWithin(outcome.requeueAfter, written.again);
   std::optional<Failure> failure = co_await carryOut(environment, object, outcome, writer);
   if (failure) reportPersistent(environment, key, {&*failure, 1});
   if (failure && !failure->transient) {

@@ -8,6 +8,7 @@
 #include "common/json/build.h"
 #include "common/lifecycle/object.h"
 #include "controller/reconcile/kinds.h"
+#include "controller/reconcile/owner.h"
 #include "controller/reconcile/removal.h"
 
 namespace dynamo::controller {
@@ -60,6 +61,13 @@ std::string statusBody(const Value& status, std::string_view resourceVersion) {
   return json::dump(operations);
 }
 
+/// Whether the write makes `owner` the controller of an object.
+bool addsOwner(const lifecycle::Write& write, const Value& owner) {
+  if (write.verb != lifecycle::Write::Verb::Patch) return false;
+  const Value* controller = k8s::controllerOf(write.patch);
+  return controller != nullptr && json::findText(controller, "uid") == lifecycle::uidOf(owner);
+}
+
 class Execution {
  public:
   Execution(Environment& environment, const Value& object, Writer writer)
@@ -87,6 +95,15 @@ class Execution {
     if (kind == nullptr)
       co_return lifecycle::Failure{fmt::format("{}: unknown kind", k8s::toText(key)), false};
     if (write.verb == lifecycle::Write::Verb::Delete) co_return co_await remove(kind->resource, key, write);
+    if (addsOwner(write, object_)) {
+      // Its references are gone because it is deleted with --cascade=orphan, and its watch may be late.
+      OwnerRead read = co_await readOwner(environment_, object_);
+      if (read.failure) co_return std::move(read.failure);
+      if (!read.present)
+        co_return lifecycle::Failure{.message = fmt::format("{} has changed", k8s::toText(key_)),
+                                     .transient = true,
+                                     .type = kConflictError};
+    }
     kube::PatchOptions options;
     const bool scale = write.verb == lifecycle::Write::Verb::Scale;
     if (scale) options.subresource = "scale";

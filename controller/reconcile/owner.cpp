@@ -31,6 +31,22 @@ bool differs(const Value& owner, const Value& live) {
 
 }  // namespace
 
+runtime::Task<OwnerRead> readOwner(Environment& environment, const Value& owner) {
+  const k8s::ObjectKey key = k8s::keyOf(owner);
+  const WatchedKind* kind = findWatchedKind(key);
+  if (kind == nullptr) co_return OwnerRead{};
+  auto got = co_await environment.client.get(kind->resource, key.namespaceName, key.name);
+  if (auto* error = std::get_if<kube::ApiError>(&got)) {
+    if (error->reason != kube::Reason::NotFound) co_return OwnerRead{.failure = failureOf(key, *error)};
+    environment.cache.deleted(key, lifecycle::uidOf(owner), kReader);
+    co_return OwnerRead{};
+  }
+  const json::Document live = std::move(std::get<json::Document>(got));
+  if (!differs(owner, live)) co_return OwnerRead{.present = true};
+  environment.cache.wrote(live, kReader);
+  co_return OwnerRead{};
+}
+
 runtime::Task<std::optional<ReconcileResult>> checkOwner(Environment& environment, const Value& owner,
                                                          const render::Children& children,
                                                          const Observed& observed) {
@@ -38,27 +54,15 @@ runtime::Task<std::optional<ReconcileResult>> checkOwner(Environment& environmen
     return isMissing(child, environment.cache, observed);
   });
   if (complete || json::findObject(&owner, "status") == nullptr) co_return std::nullopt;
-  const k8s::ObjectKey key = k8s::keyOf(owner);
-  const WatchedKind* kind = findWatchedKind(key);
-  if (kind == nullptr) co_return std::nullopt;
-  auto got = co_await environment.client.get(kind->resource, key.namespaceName, key.name);
-  if (auto* error = std::get_if<kube::ApiError>(&got)) {
-    if (error->reason == kube::Reason::NotFound) {
-      environment.cache.deleted(key, lifecycle::uidOf(owner), kReader);
-      co_return ReconcileResult{};
-    }
-    ReconcileResult failed;
-    failed.retry = true;
-    const lifecycle::Failure failure = failureOf(key, *error);
-    failed.error = failure.message;
-    failed.errorType = failure.type;
-    failed.retryAfter = failure.retryAfter;
-    co_return failed;
-  }
-  const json::Document live = std::move(std::get<json::Document>(got));
-  if (!differs(owner, live)) co_return std::nullopt;
-  environment.cache.wrote(live, kReader);
-  co_return ReconcileResult{};
+  OwnerRead read = co_await readOwner(environment, owner);
+  if (read.present) co_return std::nullopt;
+  ReconcileResult result;
+  if (!read.failure) co_return result;
+  result.retry = true;
+  result.error = std::move(read.failure->message);
+  result.errorType = read.failure->type;
+  result.retryAfter = read.failure->retryAfter;
+  co_return result;
 }
 
 }  // namespace dynamo::controller

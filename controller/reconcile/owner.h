@@ -12,6 +12,15 @@
 
 namespace dynamo::controller {
 
+/// What the API server says of an owner that the cache has.
+struct OwnerRead {
+  bool present = false;  ///< the same object exists, is not being deleted and has the same spec
+  std::optional<lifecycle::Failure> failure = {};  ///< it could not be read
+};
+
+/// Reads an owner from the API server. The cache then has its state. The arguments must outlive the task.
+runtime::Task<OwnerRead> readOwner(Environment& environment, const json::Value& owner);
+
 /// The deletion of an owner and those of its children are reported by different watches. If the watch of the
 /// owner is late, its children seem to be missing. The garbage collector would delete new ones again, without
 /// end. So an owner that has a status, but not all children, is read from the API server.

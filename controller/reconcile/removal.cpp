@@ -39,11 +39,17 @@ std::string_view errorType(const kube::ApiError& error) {
   }
 }
 
+/// An API server that starts answers with these before it knows its roles, its tokens and its resources.
+bool mayPass(kube::Reason reason) {
+  return reason == kube::Reason::Unauthorized || reason == kube::Reason::Forbidden ||
+         reason == kube::Reason::NotFound;
+}
+
 }  // namespace
 
 lifecycle::Failure failureOf(const k8s::ObjectKey& key, const kube::ApiError& error) {
-  return {fmt::format("{}: {}", k8s::toText(key), error.message), error.transient(), errorType(error),
-          error.retryAfter.value_or(std::chrono::seconds{0})};
+  return {fmt::format("{}: {}", k8s::toText(key), error.message), error.transient() || mayPass(error.reason),
+          errorType(error), error.retryAfter.value_or(std::chrono::seconds{0})};
 }
 
 runtime::Task<Removal> removeObject(Environment& environment, const kube::Resource& resource,

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "common/k8s/drift.h"
 #include "common/k8s/drift_sides.h"
-#include "common/render/adopt.h"
+#include "common/render/write_plan.h"
 #include "common/text/yaml_writer.h"
 #include "controller/view/line_diff.h"
 
@@ -25,16 +26,35 @@ k8s::DriftSides sidesOf(const Value& wanted, const Value& live, std::string_view
   return k8s::driftSides(wanted, live, k8s::ownedFields(live, manager), allocator);
 }
 
-void setLines(ChildChange& change, const k8s::DriftSides& sides) {
+/// The record of the rendered replicas only repeats them.
+void removeRecord(Value& side) {
+  Value* metadata = json::find(side, "metadata");
+  Value* annotations = metadata == nullptr ? nullptr : json::find(*metadata, "annotations");
+  if (annotations == nullptr) return;
+  json::remove(*annotations, render::kRenderedReplicas);
+  if (annotations->ObjectEmpty()) json::remove(*metadata, "annotations");
+  if (metadata->ObjectEmpty()) json::remove(side, "metadata");
+}
+
+void setLines(ChildChange& change, k8s::DriftSides sides) {
+  removeRecord(sides.live);
+  removeRecord(sides.applied);
   change.before = yamlOf(sides.live);
   change.after = yamlOf(sides.applied);
 }
 
-/// Returns `object` as it would be applied: without spec.replicas if another manager sets them.
-Value applied(const Value& object, const Value& live, std::string_view manager, json::Allocator& allocator) {
-  Value wanted = json::copy(object, allocator);
-  if (k8s::replicasOwnedByOther(live, manager)) render::leaveReplicas(wanted);
-  return wanted;
+/// The plan of a controller that has read everything and remembers nothing.
+render::WritePlan planOf(const render::Child& child, const Value* live, std::string_view manager,
+                         json::Allocator& allocator) {
+  render::WriteMemory memory;
+  memory.read = true;
+  memory.ownerRead = true;
+  memory.takenOver = true;
+  const render::Clock::time_point now{};
+  if (live == nullptr) return render::planWrite(child, nullptr, memory, now, allocator);
+  const render::LiveChild seen{*live, manager, k8s::ownedFields(*live, manager),
+                               k8s::replicasOwner(*live, manager)};
+  return render::planWrite(child, &seen, memory, now, allocator);
 }
 
 /// Replaces `from` in all strings of `value`.
@@ -75,37 +95,39 @@ ChildChange changeOf(const render::Child& child, const Value* live, std::string_
   ChildChange change;
   change.key = child.key;
   json::Document memory;
-  const bool known = live != nullptr && k8s::ownedFields(*live, manager) != nullptr;
-  const render::Step step = render::stepFor(child, live, known, memory.GetAllocator());
-  switch (step.action) {
-    case render::Action::Create:
+  const render::WritePlan plan = planOf(child, live, manager, memory.GetAllocator());
+  using enum render::WriteAction;
+  switch (plan.action) {
+    case Create:
       change.kind = ChangeKind::Created;
       return change;
-    case render::Action::Leave:
-      return change;
-    case render::Action::Wait:
+    case Wait:
       change.kind = ChangeKind::Created;
       change.note = "the live object is being deleted";
       return change;
-    case render::Action::Refuse:
+    case Refuse:
       change.kind = ChangeKind::Refused;
-      change.note = step.reason;
+      change.note = plan.reason;
       return change;
-    case render::Action::Replace:
+    case Replace:
       change.kind = ChangeKind::Replaced;
       change.note = "deleted and created again";
-      setLines(change, sidesOf(*step.object, *live, manager, memory.GetAllocator()));
+      setLines(change, sidesOf(*plan.object, *live, manager, memory.GetAllocator()));
       return change;
-    case render::Action::Apply:
+    case Apply:
       break;
+    case Leave:
+    case Read:
+    case ReadOwner:
+    case TakeOver:
+    case Conflict:
+      return change;
   }
   if (live == nullptr) {
     change.kind = ChangeKind::Created;
     return change;
   }
-  const Value wanted = applied(*step.object, *live, manager, memory.GetAllocator());
-  if (!k8s::findDrift(wanted, *live, k8s::ownedFields(*live, manager))) return change;
-  setLines(change, sidesOf(wanted, *live, manager, memory.GetAllocator()));
+  setLines(change, sidesOf(*plan.object, *live, manager, memory.GetAllocator()));
   // If the texts are equal, only the ownership changes.
   if (change.before != change.after) change.kind = ChangeKind::Changed;
   return change;
@@ -124,7 +146,7 @@ ChildChange successorOf(const render::Child& child, const Value& earlier, std::s
     if (Value* metadata = json::find(*side, "metadata")) json::remove(*metadata, "ownerReferences");
   }
   if (!earlierHash.empty()) replaceAll(sides.live, earlierHash, hash, allocator);
-  setLines(change, sides);
+  setLines(change, std::move(sides));
   return change;
 }
 

@@ -153,29 +153,29 @@ TEST_CASE("what managers own") {
   struct Owned {
     std::string_view entries;
     std::string_view fields;  ///< of the manager "m"; empty: none
-    bool replicasOfOther;
+    std::string_view scaledBy;
   };
   const Owned rows[] = {
-      {R"([])", "", false},
+      {R"([])", "", ""},
       {R"([{"manager":"m","operation":"Apply","fieldsV1":{"f:spec":{"f:replicas":{}}}}])",
-       R"({"f:spec":{"f:replicas":{}}})", false},
-      {R"([{"manager":"m","operation":"Update","fieldsV1":{"f:spec":{}}}])", "", false},
+       R"({"f:spec":{"f:replicas":{}}})", ""},
+      {R"([{"manager":"m","operation":"Update","fieldsV1":{"f:spec":{}}}])", "", ""},
       {R"([{"manager":"m","operation":"Apply","subresource":"status","fieldsV1":{"f:status":{}}}])", "",
-       false},
+       ""},
       {R"([{"manager":"hpa","operation":"Update","subresource":"scale","fieldsV1":{"f:spec":{"f:replicas":{}}}},)"
        R"({"manager":"m","operation":"Apply","fieldsV1":{"f:spec":{"f:a":{}}}}])",
-       R"({"f:spec":{"f:a":{}}})", true},
+       R"({"f:spec":{"f:a":{}}})", "hpa"},
       {R"([{"manager":"kubectl","operation":"Update","fieldsV1":{"f:spec":{"f:replicas":{}}}},)"
        R"({"manager":"m","operation":"Apply","fieldsV1":{"f:spec":{"f:replicas":{}}}}])",
-       R"({"f:spec":{"f:replicas":{}}})", false},
-      {R"([{"manager":"kubectl","operation":"Update","fieldsV1":{"f:spec":{"f:replicas":{}}}}])", "", false},
+       R"({"f:spec":{"f:replicas":{}}})", ""},
+      {R"([{"manager":"kubectl","operation":"Update","fieldsV1":{"f:spec":{"f:replicas":{}}}}])", "", ""},
   };
   for (const Owned& row : rows) {
     INFO(row.entries);
     json::Document object = parsed(R"({"metadata":{"managedFields":)" + std::string{row.entries} + "}}");
     const json::Value* owned = ownedFields(object, "m");
     CHECK((owned == nullptr ? "" : json::dump(*owned)) == row.fields);
-    CHECK(replicasOwnedByOther(object, "m") == row.replicasOfOther);
+    CHECK(replicasOwner(object, "m") == row.scaledBy);
   }
 }
 

@@ -273,11 +273,15 @@ TEST_CASE("the ownership that is kept of an object") {
   CHECK(store.put(deployment("c", "")) == Change::Added);
   CHECK(store.ownedFields(slotOf("a")) == R"({"f:spec":{"f:template":{}}})");
   CHECK(store.ownedFields(slotOf("c")).empty());
-  CHECK_FALSE(store.replicasOwnedByOther(slotOf("a")));
+  CHECK(store.replicasOwner(slotOf("a")).empty());
 
   CHECK(store.put(deployment("a", kOurs)) == Change::Same);
   CHECK(store.put(deployment("a", fmt::format("{},{}", kOurs, kScaled))) == Change::Changed);
-  CHECK(store.replicasOwnedByOther(slotOf("a")));
+  CHECK(store.replicasOwner(slotOf("a")) == "hpa");
+  CHECK(store.replicasOwner(slotOf("b")).empty());
+  CHECK(store.put(deployment("c", kScaled)) == Change::Changed);
+  CHECK(store.replicasOwner(slotOf("c")) == "hpa");
+  CHECK(store.ownedFields(slotOf("c")).empty());
   CHECK(store.ownedFields(slotOf("a")) == R"({"f:spec":{"f:template":{}}})");
 
   CHECK(store.put(deployment("a", "")) == Change::Changed);

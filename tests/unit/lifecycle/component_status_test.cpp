@@ -50,17 +50,57 @@ TEST_CASE("a component on a Deployment has its counts and its readiness") {
   CHECK_FALSE(outcome.retry);
 }
 
-TEST_CASE("the condition tells when somebody else has scaled the Deployment (decision ctl-Q45)") {
+TEST_CASE("the conditions tell what somebody else does to the Deployment (decisions ctl-Q45, ctl-Q67)") {
+  using Kind = render::WriteNotice::Kind;
   const json::Document object = parsed(deployment("'replicas':5", "{}"));
-  const json::Document workload = parsed(kReadyDeployment);
+  json::Document workload = parsed(kReadyDeployment);
+  json::Document memory;
+  const std::vector<render::WriteNotice> notices = {
+      {Kind::Replicas, "kubectl scales Deployment.apps ns/d", ": 2 replicas instead of 5"},
+      {Kind::Contested, "mesh keeps changing spec.paused of Deployment.apps ns/d", ""},
+      {Kind::Foreign, "RoleBinding ns/b was not made by this operator and is used as it is", ""}};
+  const ComponentView view{.deployment = object, .workload = &workload, .notices = notices};
+  const Outcome outcome = componentOutcome(view, kNow, memory.GetAllocator());
+  REQUIRE(outcome.status);
+  const std::string overridden =
+      "kubectl scales Deployment.apps ns/d: 2 replicas instead of 5; "
+      "mesh keeps changing spec.paused of Deployment.apps ns/d\n";
+  CHECK(conditionsOf(*outcome.status) ==
+        "Available=True DeploymentReady: Deployment is ready: " + overridden +
+            "DynamoComponentReady=True ComponentReady: DynamoComponent is ready\n"
+            "Overridden=True ReplicasOverridden: " +
+            overridden);
+  REQUIRE(outcome.events.size() == 2);
+  CHECK(outcome.events[0].reason == "ReplicasOverridden");
+  CHECK(outcome.events[1].reason == "FieldContested");
+
+  // The same writer with another number is not told again, and the condition goes when nobody does anything.
+  json::Document stored;
+  stored.CopyFrom(object, stored.GetAllocator());
+  json::set(stored, "status", json::copy(*outcome.status, stored.GetAllocator()), stored.GetAllocator());
+  const std::vector<render::WriteNotice> other = {
+      {Kind::Replicas, notices[0].subject, ": 3 replicas instead of 5"}};
+  const ComponentView later{.deployment = stored, .workload = &workload, .notices = other};
+  CHECK(componentOutcome(later, kNow, memory.GetAllocator()).events.empty());
+  const Outcome quiet =
+      componentOutcome({.deployment = stored, .workload = &workload}, kNow, memory.GetAllocator());
+  REQUIRE(quiet.status);
+  CHECK(conditionsOf(*quiet.status).find("Overridden") == std::string::npos);
+}
+
+TEST_CASE("a Deployment that somebody scaled to 0 is not ready (decision ctl-Q45)") {
+  const json::Document object = parsed(deployment("'replicas':2", "{}"));
+  const json::Document workload = parsed(
+      "{'kind':'Deployment','metadata':{'name':'d','generation':1},'spec':{'replicas':0},"
+      "'status':{'observedGeneration':1}}");
   json::Document memory;
   const Outcome outcome =
       componentOutcome({.deployment = object, .workload = &workload}, kNow, memory.GetAllocator());
   REQUIRE(outcome.status);
   CHECK(
-      conditionsOf(*outcome.status) ==
-      "Available=True DeploymentReady: Deployment is ready: it was scaled to 2 replicas, and the spec has 5\n"
-      "DynamoComponentReady=True ComponentReady: DynamoComponent is ready\n");
+      conditionsOf(*outcome.status)
+          .starts_with("Available=False DeploymentNotReady: Deployment is not ready: is scaled to 0 replicas "
+                       "instead of 2\n"));
 }
 
 TEST_CASE("an unchanged component causes no write") {

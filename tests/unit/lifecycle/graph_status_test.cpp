@@ -86,6 +86,27 @@ TEST_CASE("a graph is ready when all services are ready and no update or restart
   }
 }
 
+TEST_CASE(
+    "a ready graph tells what somebody else does to the children of its components (decision ctl-Q45)") {
+  World world{graphText(kServices, "new")};
+  std::string worker = Component{.ready = 1}.text();
+  const std::string text = "kubectl scales Deployment.apps ns/g-worker-new: 5 replicas instead of 1";
+  const std::string conditions = "'conditions':[";
+  worker.insert(
+      worker.find(conditions) + conditions.size(),
+      "{'type':'Overridden','status':'True','reason':'ReplicasOverridden','message':'" + text + "'},");
+  world.components.add(worker);
+  world.components.add(Component{.service = "Frontend", .hash = "", .ready = 1}.text());
+  const Outcome outcome = world.pass();
+  CHECK(readyStatus(outcome).conditions ==
+        "Ready=True all_resources_are_ready: All resources are ready; " + text + "\n");
+  REQUIRE(outcome.events.size() == 1);
+  CHECK(outcome.events[0].reason == "ReplicasOverridden");
+  CHECK(outcome.events[0].message == text);
+  world.keep(outcome);
+  CHECK(world.pass().events.empty());
+}
+
 TEST_CASE("the counts of a service include its old generations") {
   World world{graphText(kServices, "old", "{'rollingUpdate':{'phase':'InProgress','startTime':'s'}}")};
   world.components.add(Component{.hash = "old", .replicas = 2, .ready = 2}.text());

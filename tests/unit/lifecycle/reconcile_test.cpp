@@ -228,10 +228,38 @@ TEST_CASE("a requested restart reaches the children in the same reconcile (quirk
   CHECK(stateOf(cluster) == "successful");
 }
 
+TEST_CASE("services whose children have the same key are not written, and are named (decision ctl-Q69)") {
+  const std::string two =
+      "{'Worker':{'componentType':'worker','replicas':1,'extraPodSpec':{'mainContainer':{'image':'i:1'}}},"
+      "'worker':{'componentType':'worker','replicas':2,'extraPodSpec':{'mainContainer':{'image':'i:2'}}},"
+      "'Frontend':{'componentType':'frontend','extraPodSpec':{'mainContainer':{'image':'i:1'}}}}";
+  const std::string named = R"(services "Worker", "worker" have the same child)";
+  SECTION("on Deployments") {
+    Cluster cluster{graphText(two)};
+    const Reconciled result = cluster.reconcileOnce();
+    CHECK(cluster.names(api::kDynamoComponentDeployment) == "g-frontend");
+    CHECK(stateOf(cluster) == "failed");
+    REQUIRE_FALSE(result.outcome.failures.empty());
+    CHECK(result.outcome.failures[0].message.find(named) != std::string::npos);
+    const std::size_t events = result.outcome.events.size();
+    CHECK(events == 1);
+    CHECK(cluster.reconcileOnce().outcome.events.empty());
+  }
+  SECTION("on Grove") {
+    Cluster cluster{graphText(two)};
+    cluster.useGrove();
+    const Reconciled result = cluster.reconcileOnce();
+    CHECK(cluster.names("PodCliqueSet").empty());
+    REQUIRE_FALSE(result.outcome.failures.empty());
+    CHECK(result.outcome.failures[0].message.find(named) != std::string::npos);
+  }
+}
+
 TEST_CASE("children that are no longer rendered are deleted, but not after a failure (quirk child-Q24)") {
   Cluster cluster{graphText(kWorker)};
   const std::string ingress =
-      "{'apiVersion':'networking.k8s.io/v1','kind':'Ingress','metadata':{'name':'left','namespace':'ns','ownerReferences':[{"
+      "{'apiVersion':'networking.k8s.io/"
+      "v1','kind':'Ingress','metadata':{'name':'left','namespace':'ns','ownerReferences':[{"
       "'controller':true,'uid':'u'}]}}";
   cluster.add(ingress);
   cluster.failures = {{"denied", false}};
@@ -254,7 +282,8 @@ TEST_CASE(
   cluster.reconcileOnce();
   CHECK(cluster.names(api::kDynamoComponentDeployment) == "g-worker-new");
   cluster.add(
-      "{'apiVersion':'grove.io/v1alpha1','kind':'PodCliqueSet','metadata':{'name':'g','namespace':'ns','ownerReferences':[{"
+      "{'apiVersion':'grove.io/"
+      "v1alpha1','kind':'PodCliqueSet','metadata':{'name':'g','namespace':'ns','ownerReferences':[{"
       "'controller':true,'uid':'u'}]}}");
   cluster.reconcileOnce();
   CHECK(cluster.names(api::kDynamoComponentDeployment).empty());

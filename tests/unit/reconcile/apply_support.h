@@ -21,6 +21,12 @@ inline const std::string kPath = "/apis/apps/v1/namespaces/n/deployments/d";
 inline const std::string kServicePath = "/api/v1/namespaces/n/services/s";
 inline const std::string kBindingPath = "/apis/rbac.authorization.k8s.io/v1/namespaces/n/rolebindings/b";
 
+/// The owner of the children, and its path.
+inline const std::string kOwnerObject =
+    "{'apiVersion':'nvidia.com/v1alpha1','kind':'DynamoComponentDeployment','metadata':{'namespace':'n',"
+    "'name':'c','uid':'owner','generation':1}}";
+inline const std::string kOwnerPath = "/apis/nvidia.com/v1alpha1/namespaces/n/dynamocomponentdeployments/c";
+
 inline std::string ownersOf(const std::string& uid) {
   return "'ownerReferences':[{'apiVersion':'nvidia.com/"
          "v1alpha1','kind':'DynamoComponentDeployment','name':'c','uid':'" +
@@ -79,15 +85,19 @@ class Applier {
   Task<std::string> applyAll(std::vector<std::string> objects) {
     const render::Children children = childrenOf(objects);
     observed = Observed{};
-    const auto failures = co_await applyChildren(f.environment, children, observed, kWriter);
+    const json::Document owner = parsed(kOwnerObject);
+    AppliedChildren applied = co_await applyChildren(f.environment, owner, children, observed, kWriter);
+    notices = std::move(applied.notices);
     std::string text;
-    for (const lifecycle::Failure& failure : failures)
+    for (const lifecycle::Failure& failure : applied.failures)
       text += (failure.transient ? "transient: " : "") + failure.message + "\n";
+    if (applied.ownerGone) text += "the owner is gone\n";
     co_return text;
   }
 
   EnvironmentFixture f;
   Observed observed;
+  std::vector<render::WriteNotice> notices;
   std::string changes;
 };
 
@@ -98,6 +108,11 @@ inline void withApplier(const FakeApi& api, Use use) {
     Applier applier{loop, client};
     co_await use(applier);
   });
+}
+
+/// The owner exists, and is read before a live object gets it.
+inline void storeOwner(FakeApi& api) {
+  api.store(kOwnerPath, kOwnerObject);
 }
 
 /// The object at `path` of `api` is reported by a watch.

@@ -70,7 +70,10 @@ TEST_CASE("failures that may pass are permanent after 30 s, except waits for del
                  ",'deletionTimestamp':'2026-01-02T03:04:05Z'"),
        0, "", "waits", "waits"},
       {"the API server is unavailable", "", 503, "ServiceUnavailable", "transient", "permanent"},
-      {"the API server refuses", "", 403, "Forbidden", "permanent", "permanent"},
+      {"the API server refuses", "", 422, "Invalid", "permanent", "permanent"},
+      {"the API server does not know its roles yet", "", 403, "Forbidden", "transient", "permanent"},
+      {"the API server does not know its tokens yet", "", 401, "Unauthorized", "transient", "permanent"},
+      {"the API server does not know the resource yet", "", 404, "NotFound", "transient", "permanent"},
   };
   for (const Row& row : rows) {
     CAPTURE(row.about);

@@ -6,8 +6,6 @@
 namespace dynamo::controller::test {
 namespace {
 
-const std::string kOwnerPath = "/apis/nvidia.com/v1alpha1/namespaces/n/dynamocomponentdeployments/c";
-
 std::string owner(const std::string& metadata, const std::string& status = ",'status':{}") {
   return "{'apiVersion':'nvidia.com/v1alpha1','kind':'DynamoComponentDeployment','metadata':{'namespace':'n',"
          "'name':'c','uid':'owner'," +

@@ -85,8 +85,12 @@ TEST_CASE("a child is created, changed, left or refused") {
       {"a role cannot be changed",
        "{'apiVersion':'rbac.authorization.k8s.io/v1','kind':'RoleBinding','metadata':{'name':'r'},"
        "'roleRef':{'name':'new'}}",
-       "{'apiVersion':'rbac.authorization.k8s.io/v1','kind':'RoleBinding','metadata':{'name':'r'},"
-       "'roleRef':{'name':'old'}}",
+       "{'apiVersion':'rbac.authorization.k8s.io/"
+       "v1','kind':'RoleBinding','metadata':{'name':'r','managedFields':["
+       "{'manager':'" +
+           std::string{kManager} +
+           "','operation':'Apply','fieldsV1':{'f:roleRef':{}}}]},"
+           "'roleRef':{'name':'old'}}",
        "~ RoleBinding r (deleted and created again)\n  @@ roleRef @@\n   roleRef:\n  -  name: old\n  +  "
        "name: "
        "new\n"},

@@ -1,0 +1,278 @@
+#include "common/render/write_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "common/api/kinds.h"
+#include "common/json/build.h"
+#include "common/k8s/field_owner.h"
+#include "common/k8s/object.h"
+#include "common/render/adopt.h"
+#include "common/render/object.h"
+#include "common/render/takeover.h"
+
+namespace dynamo::render {
+namespace {
+
+using namespace std::chrono_literals;
+using json::Allocator;
+using json::Value;
+using k8s::ownersOf;
+
+/// The first two writes after a change are made at once: one by a user who does not know who owns the child.
+constexpr Clock::duration kFirstWait = 1s;
+constexpr Clock::duration kLongestWait = 5min;
+/// Whoever has not changed a field back for this time does so no more.
+constexpr Clock::duration kContestEnds = 10min;
+/// Who changes a field back this often is named.
+constexpr int kNamedFrom = 2;
+
+Clock::duration waitAfter(int undone) {
+  if (undone == 0) return 0s;
+  constexpr int kDoublings = 9;  // more would pass kLongestWait anyway
+  return std::min<Clock::duration>(kLongestWait, kFirstWait * (1 << std::min(undone - 1, kDoublings)));
+}
+
+bool hasEnded(const Contest& contest, Clock::time_point now) {
+  return now >= contest.since + waitAfter(contest.undone) + kContestEnds;
+}
+
+std::size_t fieldDigest(const k8s::ObjectKey& key, std::string_view path) {
+  return std::hash<std::string>{}(k8s::toText(key).append(1, '\n').append(path));
+}
+
+bool isAdapter(const Child& child) {
+  return child.key.kind == api::kDynamoGraphDeploymentScalingAdapter;
+}
+
+bool isDeployment(const Child& child) {
+  return child.key.kind == "Deployment" && child.key.group == "apps";
+}
+
+const Value* renderedReplicas(const Value& object) {
+  const Value* replicas = json::find(json::findObject(&object, "spec"), "replicas");
+  return replicas != nullptr && replicas->IsInt64() ? replicas : nullptr;
+}
+
+/// Whether an owner reference of the child is missing in the live object, or is no controller there.
+bool addsOwner(const Value& wanted, const Value& live, bool shared) {
+  const auto owners = ownersOf(live);
+  return std::any_of(ownersOf(wanted).begin(), ownersOf(wanted).end(), [&](const Value& owner) {
+    return std::none_of(owners.begin(), owners.end(), [&](const Value& other) {
+      const bool controls = json::findBool(&other, "controller").value_or(false);
+      return json::findText(&other, "uid") == json::findText(&owner, "uid") && (shared || controls);
+    });
+  });
+}
+
+Value withoutReplicas(const Value& child, Allocator& allocator) {
+  Value object = json::copy(child, allocator);
+  if (Value* spec = json::find(object, "spec")) json::remove(*spec, "replicas");
+  return object;
+}
+
+class Plan {
+ public:
+  Plan(const Child& child, const LiveChild* live, const WriteMemory& memory, Clock::time_point now,
+       Allocator& allocator)
+      : child_(child), live_(live), memory_(memory), now_(now), allocator_(allocator) {}
+
+  WritePlan make() {
+    if (live_ == nullptr) {
+      create();
+    } else {
+      change(live_->object);
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  bool shared() const { return child_.policy == Policy::Shared; }
+
+  void act(WriteAction action, const Value* object = nullptr) {
+    plan_.action = action;
+    plan_.object = object;
+  }
+  void stop(WriteAction action, std::string reason) {
+    plan_.action = action;
+    plan_.reason = std::move(reason);
+  }
+
+  /// An object that does not exist has no version to require, so only one reconcile creates a shared one.
+  bool conflicts() {
+    if (!shared() || !memory_.beingWritten) return false;
+    stop(WriteAction::Conflict, fmt::format("{} is being written", k8s::toText(child_.key)));
+    return true;
+  }
+
+  void create() {
+    if (!memory_.watched && !memory_.read) return act(WriteAction::Read);
+    if (conflicts()) return;
+    if (child_.policy == Policy::CreatedOnce || isAdapter(child_))
+      return act(WriteAction::Create, &child_.object);
+    // Without force, the values of an object that was created meanwhile are not overwritten.
+    plan_.force = false;
+    act(WriteAction::Apply, keep(wanted(nullptr), allocator_));
+  }
+
+  void change(const Value& live) {
+    // A claim that is being deleted stays as long as pods use it.
+    if (child_.policy == Policy::CreatedOnce) return;
+    const bool applied = live_->ownedFields != nullptr;
+    const Claim claim = claimOf(child_, live, applied);
+    if (claim.claimant == Claimant::Gone) return stop(WriteAction::Wait, claim.reason);
+    if (claim.claimant == Claimant::Other) {
+      plan_.passing = claim.passing;
+      return stop(WriteAction::Refuse, claim.reason);
+    }
+    if (isReserved(child_) && !applied) {
+      // Labels and annotations can be copied, field managers cannot, and the cache does not have them.
+      if (!memory_.read) return act(WriteAction::Read);
+      if (!isReferenceObject(live)) {
+        plan_.notice = {
+            WriteNotice::Kind::Foreign,
+            fmt::format("{} was not made by this operator and is used as it is", k8s::toText(child_.key)),
+            ""};
+        return;
+      }
+    }
+    if (addsOwner(child_.object, live, shared()) && !memory_.ownerRead) return act(WriteAction::ReadOwner);
+    if (!json::equal(json::find(child_.object, "roleRef"), json::find(live, "roleRef")))
+      return act(WriteAction::Replace, &child_.object);
+    const Value* object = keep(wanted(live_), allocator_);
+    if (needsTakeover(live, applied) && !memory_.takenOver) return act(WriteAction::TakeOver, object);
+    apply(live, *object);
+  }
+
+  void apply(const Value& live, const Value& object) {
+    plan_.drift = k8s::findDrift(object, live, live_->ownedFields);
+    const bool settled =
+        memory_.settled && *memory_.settled == Settled{contentDigest(object), contentDigest(live)};
+    if (plan_.drift && !settled) {
+      if (waitsForContest(live, object)) return;
+    } else if (shared() || !memory_.applied || *memory_.applied == appliedDigest(object)) {
+      // The owners of shared objects change without this reconcile.
+      plan_.drift.reset();
+      plan_.object = &object;
+      return;
+    }
+    if (!conflicts()) act(WriteAction::Apply, &object);
+  }
+
+  /// Whether the field is applied later, because somebody changes it back again and again.
+  bool waitsForContest(const Value& live, const Value& object) {
+    const Contest* found =
+        memory_.contests == nullptr ? nullptr : memory_.contests->find(child_.key, plan_.drift->path);
+    if (found == nullptr) return false;
+    const Contest& contest = *found;
+    const Clock::duration wait = waitAfter(contest.undone);
+    if (contest.applied != contentDigest(object) || hasEnded(contest, now_)) return false;
+    plan_.contestant = contest.manager;
+    if (contest.undone >= kNamedFrom) {
+      if (plan_.contestant.empty()) {
+        if (!memory_.read) {
+          act(WriteAction::Read);
+          return true;
+        }
+        plan_.contestant = k8s::fieldOwner(live, plan_.drift->path, live_->manager);
+        if (plan_.contestant.empty()) plan_.contestant = "somebody";
+      }
+      plan_.notice = {WriteNotice::Kind::Contested,
+                      fmt::format("{} keeps changing {} of {}", plan_.contestant, plan_.drift->path,
+                                  k8s::toText(child_.key)),
+                      ""};
+    }
+    if (now_ >= contest.since + wait) return false;
+    plan_.again = contest.since + wait - now_;
+    return true;
+  }
+
+  /// The object to apply to `live` (nullptr: there is none).
+  Value wanted(const LiveChild* live) {
+    if (live != nullptr && shared()) return withOwnersOf(child_.object, live->object, allocator_);
+    if (live != nullptr && isAdapter(child_)) return withoutReplicas(child_.object, allocator_);
+    const Value* replicas = renderedReplicas(child_.object);
+    if (replicas == nullptr || isAdapter(child_)) return json::copy(child_.object, allocator_);
+    const std::string number = std::to_string(replicas->GetInt64());
+    Value object = leavesReplicas(live, number) ? withoutReplicas(child_.object, allocator_)
+                                                : json::copy(child_.object, allocator_);
+    if (isDeployment(child_)) {
+      const json::Maker make{allocator_};
+      Value& metadata = json::ensureObject(object, "metadata", allocator_);
+      make.set(json::ensureObject(metadata, "annotations", allocator_), kRenderedReplicas, number);
+    }
+    return object;
+  }
+
+  /// Whether somebody has set the number after `rendered` was applied.
+  bool leavesReplicas(const LiveChild* live, std::string_view rendered) {
+    if (live == nullptr || live->replicasOwner.empty() || rendered == "0") return false;
+    const std::string_view last = json::findText(k8s::annotationsOf(live->object), kRenderedReplicas);
+    if (!last.empty() && last != rendered) return false;
+    const Value* replicas = renderedReplicas(live->object);
+    const std::string number = replicas == nullptr ? "1" : std::to_string(replicas->GetInt64());
+    if (number != rendered) {
+      plan_.notice = {WriteNotice::Kind::Replicas,
+                      fmt::format("{} scales {}", live->replicasOwner, k8s::toText(child_.key)),
+                      fmt::format(": {} replicas instead of {}", number, rendered)};
+    }
+    return true;
+  }
+
+  const Child& child_;
+  const LiveChild* live_;
+  const WriteMemory& memory_;
+  Clock::time_point now_;
+  Allocator& allocator_;
+  WritePlan plan_;
+};
+
+}  // namespace
+
+WritePlan planWrite(const Child& child, const LiveChild* live, const WriteMemory& memory,
+                    Clock::time_point now, Allocator& allocator) {
+  return Plan{child, live, memory, now, allocator}.make();
+}
+
+std::size_t appliedDigest(const Value& object) {
+  json::Document memory;
+  return std::hash<std::string>{}(json::dump(withoutReplicas(object, memory.GetAllocator())));
+}
+
+std::size_t contentDigest(const Value& object) {
+  json::Document memory;
+  Value content = json::copy(object, memory.GetAllocator());
+  json::remove(content, "status");
+  if (Value* metadata = json::find(content, "metadata")) {
+    for (const std::string_view name :
+         {"resourceVersion", "generation", "managedFields", "creationTimestamp"})
+      json::remove(*metadata, name);
+  }
+  return std::hash<std::string>{}(json::dump(content));
+}
+
+const Contest* Contests::find(const k8s::ObjectKey& key, std::string_view path) const {
+  const auto found = fields_.find(fieldDigest(key, path));
+  return found == fields_.end() ? nullptr : &found->second;
+}
+
+void Contests::remember(const k8s::ObjectKey& key, const WritePlan& plan, Clock::time_point now) {
+  if (!plan.drift || plan.drift->path.empty() || plan.object == nullptr) return;
+  if (fields_.size() >= pruneAt_) {
+    std::erase_if(fields_, [&](const auto& each) { return hasEnded(each.second, now); });
+    pruneAt_ = std::max(pruneAt_, 2 * fields_.size());
+  }
+  const std::size_t digest = contentDigest(*plan.object);
+  const auto [found, added] = fields_.try_emplace(fieldDigest(key, plan.drift->path));
+  Contest& contest = found->second;
+  const bool again = !added && contest.applied == digest && !hasEnded(contest, now);
+  contest.undone = again ? contest.undone + 1 : 0;
+  contest.applied = digest;
+  contest.since = now;
+  contest.manager = plan.contestant;
+}
+
+}  // namespace dynamo::render
