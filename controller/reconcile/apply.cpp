@@ -100,7 +100,7 @@ class Run {
           memory.takenOver = true;
           continue;
         case WriteAction::Leave:
-          left(child, plan, memory, live);
+          left(child, plan, memory);
           co_return std::nullopt;
         case WriteAction::Wait:
           co_return Failure{.message = plan.reason, .transient = true, .waits = true};
@@ -164,10 +164,8 @@ class Run {
     return render::planWrite(child, &seen, memory, now, arena.GetAllocator());
   }
 
-  void left(const render::Child& child, const render::WritePlan& plan, const render::WriteMemory& memory,
-            const kube::Cached* live) {
-    if (plan.notice &&
-        (plan.notice->kind != render::WriteNotice::Kind::Foreign || firstTime(child.key, live)))
+  void left(const render::Child& child, const render::WritePlan& plan, const render::WriteMemory& memory) {
+    if (plan.notice && !environment_.told.contains(toldKey(owner_, *plan.notice)))
       notices_.emplace_back(child.key, *plan.notice);
     if (plan.again) {
       const auto time = std::chrono::ceil<std::chrono::milliseconds>(*plan.again);
@@ -175,14 +173,6 @@ class Run {
     }
     if (plan.object != nullptr && !memory.applied)
       environment_.applied.remember(child.key, render::appliedDigest(*plan.object));
-  }
-
-  /// Whether nobody has been told yet that the graph uses an object of somebody else.
-  bool firstTime(const k8s::ObjectKey& key, const kube::Cached* live) {
-    const std::string_view uid = live == nullptr ? "" : lifecycle::uidOf(live->object);
-    return environment_.told
-        .insert(fmt::format("{}\n{}\n{}", lifecycle::uidOf(owner_), k8s::toText(key), uid))
-        .second;
   }
 
   /// Adds the live object to `observed_` if it exists.
@@ -284,6 +274,10 @@ class Run {
 };
 
 }  // namespace
+
+std::string toldKey(const Value& owner, const render::WriteNotice& notice) {
+  return fmt::format("{}\n{}", lifecycle::uidOf(owner), notice.message());
+}
 
 Task<AppliedChildren> applyChildren(Environment& environment, const Value& owner,
                                     const render::Children& children, Observed& observed,

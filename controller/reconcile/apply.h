@@ -24,6 +24,9 @@ struct AppliedChildren {
   bool ownerGone = false;
 };
 
+/// The entry of Environment::told for a notice about a child of `owner`.
+std::string toldKey(const json::Value& owner, const render::WriteNotice& notice);
+
 /// Writes the children of `owner` that differ from the live ones: stage by stage, and the children of one
 /// stage concurrently. A failure of one child does not stop the others. The replies of the API server are
 /// stored in `observed` and the cache. `writer` is Change::writer of these writes. The arguments must outlive

@@ -40,7 +40,7 @@ struct Environment {
   std::map<k8s::ObjectKey, render::Settled> settled = {};
   AppliedContents applied = {};
   render::Contests contests = {};
-  /// Events that were sent once and are not repeated: the uid of the owner, the key and the uid of the child.
+  /// Objects of administrators that an owner uses and has told about (toldKey()).
   std::set<std::string> told = {};
   /// Since when the reconciles of an object have failed without a break.
   std::map<k8s::ObjectKey, std::chrono::steady_clock::time_point> failingSince = {};

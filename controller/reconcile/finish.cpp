@@ -56,6 +56,10 @@ Task<ReconcileResult> applyAndFinish(Environment& environment, const json::Value
   lifecycle::requeueWithin(outcome.requeueAfter, written.again);
   std::optional<Failure> failure = co_await carryOut(environment, object, outcome, writer);
   if (failure) reportPersistent(environment, key, {&*failure, 1});
+  for (const render::WriteNotice& notice : applied.notices) {
+    if (!failure && notice.kind == render::WriteNotice::Kind::Foreign)
+      environment.told.insert(toldKey(object, notice));
+  }
   if (failure && !failure->transient) {
     applied.failures.push_back(*failure);
     lifecycle::Outcome report = finish(applied);

@@ -82,6 +82,7 @@ class FaultProxy:
     on_event      number of a watch event -> "lost" (the connection ends before it), "twice", "late" (by 1 s) or "cut"
                   (the connection ends in the middle of it)
     event_delay   seconds by which all watch events are late
+    event_delays  plural of a resource -> the same for its watch events
     lists         path and query of a list -> the body of its next answer, instead of asking the API server
     """
 
@@ -123,6 +124,7 @@ class FaultProxy:
         with self._mutex:
             self.on_write, self.on_request, self.on_watch, self.on_event = {}, {}, {}, {}
             self.event_delay = 0
+            self.event_delays = {}
             self.lists, self.refused = {}, {}
             self.recorded_lists = {}
             self.seen = []
@@ -298,7 +300,8 @@ class FaultProxy:
         tls.sendall(self._head(200, answer.getheaders(), None))
         queue = []
         changed = threading.Condition()
-        threading.Thread(target=self._receive, args=(answer, queue, changed), daemon=True).start()
+        resource = parts.path.rsplit("/", 1)[-1]
+        threading.Thread(target=self._receive, args=(answer, queue, changed, resource), daemon=True).start()
         while True:
             with changed:
                 while not queue:
@@ -311,12 +314,13 @@ class FaultProxy:
             if not self._deliver(tls, line):
                 return False
 
-    def _receive(self, answer, queue, changed):
+    def _receive(self, answer, queue, changed, resource):
         """Reads events when they come, so that the delay of one does not add to the delays of the others."""
         try:
             for line in iter(answer.readline, b""):
                 with changed:
-                    queue.append((time.monotonic() + self.event_delay, line))
+                    delay = self.event_delays.get(resource, self.event_delay)
+                    queue.append((time.monotonic() + delay, line))
                     changed.notify()
         except (OSError, http.client.HTTPException, ValueError, AttributeError):
             pass  # the controller has closed its end
