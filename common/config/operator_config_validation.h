@@ -15,7 +15,7 @@ enum class Purpose {
   Offline,     ///< commands on files; no field is required
   Check,       ///< checks of the file itself; fields that only the controller requires are warnings
   Webhook,     ///< reads certificate and configuration from files; no field is required
-  Controller,  ///< creates certificates (service name) and RoleBindings (rbac), copies the SSH key (mpi)
+  Controller,  ///< creates certificates (service name) and RoleBindings (rbac), creates SSH keys (mpi)
 };
 
 /// Rule id of settings that only the controller requires.

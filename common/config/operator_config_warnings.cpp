@@ -36,8 +36,6 @@ constexpr NameRule kNames[] = {
      k8s::dns1123LabelProblem},
     {"mpi.sshSecretName", [](O o) -> S { return o.mpi.sshSecretName; }, "Secret",
      k8s::dns1123SubdomainProblem},
-    {"mpi.sshSecretNamespace", [](O o) -> S { return o.mpi.sshSecretNamespace; }, "namespace",
-     k8s::dns1123LabelProblem},
     {"checkpoint.storage.s3.credentialsSecretRef",
      [](O o) -> S { return o.checkpoint.s3.credentialsSecretRef; }, "Secret", k8s::dns1123SubdomainProblem},
     {"checkpoint.storage.oci.credentialsSecretRef",
@@ -85,6 +83,9 @@ std::vector<field::Warning> configWarnings(const OperatorConfig& config) {
   };
   if (!config.server.webhook.bindAddress.empty()) {
     warn("server.webhook.bindAddress", "has no effect; the listener uses server.webhook.host");
+  }
+  if (!config.mpi.sshSecretNamespace.empty()) {
+    warn("mpi.sshSecretNamespace", "has no effect; each namespace has an SSH key of its own");
   }
   const CheckpointConfig& checkpoint = config.checkpoint;
   if (checkpoint.enabled && checkpoint.storageType == "pvc" &&

@@ -82,10 +82,8 @@ Manager::Manager(runtime::EventLoop& loop, kube::Client& client, const config::O
       cache_(storedKinds()),
       events_(loop, client, &metrics),
       mode_(loop, client, config, options_.own, &metrics),
-      sshKeys_(
-          client,
-          config.mpi.sshSecretName.empty() ? std::string{kDefaultSshSecret} : config.mpi.sshSecretName,
-          config.mpi.sshSecretNamespace.empty() ? options_.own.namespaceName : config.mpi.sshSecretNamespace),
+      sshKeys_(client,
+               config.mpi.sshSecretName.empty() ? std::string{kDefaultSshSecret} : config.mpi.sshSecretName),
       watches_(loop, client, mode_.watchedNamespace()),
       environment_{loop, client, cache_, events_, config, defaults_, facts_.facts(), sshKeys_, &wallTime},
       counts_(metrics),

@@ -36,25 +36,18 @@ bool mounts(const Value& value, std::string_view name) {
                      [&](const auto& member) { return mounts(member.value, name); });
 }
 
-Document newSecret(std::string_view name, std::string_view namespaceName, std::string_view type,
-                   const Value& data) {
+Document newSecret(std::string_view name, std::string_view namespaceName) {
+  const certs::SshKeyPair pair = certs::makeSshKeyPair();
   Document secret;
   const json::Maker make{secret.GetAllocator()};
   Value made = make.object("apiVersion", "v1", "kind", "Secret", "metadata",
                            make.object("name", name, "namespace", namespaceName, "labels",
                                        make.object(api::label::kAppManagedBy, api::kOperatorName)),
-                           "type", type, "data", make.value(data));
+                           "type", "Opaque", "data",
+                           make.object(kPrivateKey, kube::encodeBase64(pair.privateKey), kPublicKey,
+                                       kube::encodeBase64(pair.publicKey)));
   static_cast<Value&>(secret) = std::move(made);
   return secret;
-}
-
-Document newOriginal(std::string_view name, std::string_view namespaceName) {
-  const certs::SshKeyPair pair = certs::makeSshKeyPair();
-  Document memory;
-  const json::Maker make{memory.GetAllocator()};
-  const Value data = make.object(kPrivateKey, kube::encodeBase64(pair.privateKey), kPublicKey,
-                                 kube::encodeBase64(pair.publicKey));
-  return newSecret(name, namespaceName, "Opaque", data);
 }
 
 }  // namespace
@@ -89,34 +82,13 @@ kube::Sink SshKeys::sink() {
   return sink;
 }
 
-Task<kube::Result<Document>> SshKeys::original() {
-  auto got = co_await client_.get(secrets(), source_, name_);
-  const auto* error = std::get_if<ApiError>(&got);
-  if (error == nullptr || error->reason != kube::Reason::NotFound) co_return got;
-  auto created = co_await client_.create(secrets(), source_, json::dump(newOriginal(name_, source_)));
-  const auto* lost = std::get_if<ApiError>(&created);
-  if (lost == nullptr || lost->reason != kube::Reason::AlreadyExists) co_return created;
-  // Another process has created the Secret first, so its key is used.
-  auto again = co_await client_.get(secrets(), source_, name_);
-  co_return again;
-}
-
 Task<std::optional<lifecycle::Failure>> SshKeys::ensure(std::string namespaceName) {
   if (present_.contains(namespaceName)) co_return std::nullopt;
-  auto read = co_await original();
-  if (const auto* error = std::get_if<ApiError>(&read))
-    co_return failureOf({"", "v1", "Secret", source_, name_}, *error);
-  if (namespaceName != source_) {
-    const Document& secret = std::get<Document>(read);
-    const Value none{rapidjson::kObjectType};
-    const Value* data = json::findObject(&secret, "data");
-    const Document copy =
-        newSecret(name_, namespaceName, json::findText(&secret, "type"), data == nullptr ? none : *data);
-    auto created = co_await client_.create(secrets(), namespaceName, json::dump(copy));
-    if (const auto* error = std::get_if<ApiError>(&created);
-        error != nullptr && error->reason != kube::Reason::AlreadyExists)
-      co_return failureOf({"", "v1", "Secret", namespaceName, name_}, *error);
-  }
+  auto created =
+      co_await client_.create(secrets(), namespaceName, json::dump(newSecret(name_, namespaceName)));
+  const auto* error = std::get_if<ApiError>(&created);
+  if (error != nullptr && error->reason != kube::Reason::AlreadyExists)
+    co_return failureOf({"", "v1", "Secret", namespaceName, name_}, *error);
   present_.insert(namespaceName);
   co_return std::nullopt;
 }

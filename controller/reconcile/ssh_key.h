@@ -1,6 +1,6 @@
 #pragma once
-// The Secret with the SSH key that multi-node TensorRT-LLM requires (decision child-Q29). One key is
-// generated for the cluster and copied to the namespaces that need it. A copy is never changed.
+// The Secret with the SSH key that multi-node TensorRT-LLM requires (decision child-Q29). Each namespace that
+// needs one gets a key of its own. A Secret that exists is never read or changed.
 
 #include <functional>
 #include <optional>
@@ -22,25 +22,21 @@ bool needsSecret(const render::Children& children, std::string_view name);
 /// All functions must be called on the loop's thread. The client must outlive the object.
 class SshKeys {
  public:
-  /// Manages the Secret `name`, whose original is in `sourceNamespace`.
-  SshKeys(kube::Client& client, std::string name, std::string sourceNamespace)
-      : client_(client), name_(std::move(name)), source_(std::move(sourceNamespace)) {}
+  /// Manages the Secrets `name`.
+  SshKeys(kube::Client& client, std::string name) : client_(client), name_(std::move(name)) {}
 
   const std::string& name() const { return name_; }
   /// Returns a sink for Secrets with this name. Their data is not stored.
   kube::Sink sink();
-  /// Sets the listener that is called with the namespace of each deleted copy.
+  /// Sets the listener that is called with the namespace of each deleted Secret.
   void onDeleted(std::function<void(const std::string&)> listener) { deleted_ = std::move(listener); }
 
-  /// Creates the Secret in the namespace, and the original, if they do not exist.
+  /// Creates the Secret with a new key in the namespace if it does not exist.
   runtime::Task<std::optional<lifecycle::Failure>> ensure(std::string namespaceName);
 
  private:
-  runtime::Task<kube::Result<json::Document>> original();
-
   kube::Client& client_;
   std::string name_;
-  std::string source_;
   std::set<std::string> present_;  ///< namespaces
   std::set<std::string> listed_;
   std::function<void(const std::string&)> deleted_;

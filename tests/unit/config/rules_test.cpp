@@ -12,7 +12,7 @@ namespace dynamo::config {
 namespace {
 
 constexpr std::string_view kMinimal = R"(
-mpi: {sshSecretName: mpi-run-ssh-secret, sshSecretNamespace: dynamo-system}
+mpi: {sshSecretName: mpi-run-ssh-secret}
 )";
 constexpr std::string_view kRoles = R"(
 rbac: {plannerClusterRoleName: p, dgdrProfilingClusterRoleName: q, eppClusterRoleName: e}
@@ -46,7 +46,7 @@ TEST_CASE("settings that only the controller requires") {
   };
   const Row table[] = {
       {join({kMinimal, kRoles, kService}), ""},
-      {join({kRoles, kService}), "mpi.sshSecretName mpi.sshSecretNamespace"},
+      {join({kRoles, kService}), "mpi.sshSecretName"},
       {join({kMinimal, kService}),
        "rbac.dgdrProfilingClusterRoleName rbac.eppClusterRoleName rbac.plannerClusterRoleName"},
       {join({kMinimal, kService, "rbac: {plannerClusterRoleName: p, dgdrProfilingClusterRoleName: q}"}),
@@ -54,7 +54,7 @@ TEST_CASE("settings that only the controller requires") {
       {join({kMinimal, kService, "namespace: {restricted: team-a}"}), ""},
       {join({kMinimal, kRoles}), "server.webhook.serviceName"},
       {"",
-       "mpi.sshSecretName mpi.sshSecretNamespace rbac.dgdrProfilingClusterRoleName rbac.eppClusterRoleName "
+       "mpi.sshSecretName rbac.dgdrProfilingClusterRoleName rbac.eppClusterRoleName "
        "rbac.plannerClusterRoleName server.webhook.serviceName"},
   };
   for (const Row& row : table) {
@@ -179,7 +179,6 @@ TEST_CASE("invalid object names are warnings") {
       {"leaderElection: {namespace: A}", "leaderElection.namespace: \"A\" is not a valid namespace name"},
       {"namespace: {restricted: Team_A}", "namespace.restricted: \"Team_A\" is not a valid namespace name"},
       {"mpi: {sshSecretName: A}", "mpi.sshSecretName: \"A\" is not a valid Secret name"},
-      {"mpi: {sshSecretNamespace: a.b}", "mpi.sshSecretNamespace: \"a.b\" is not a valid namespace name"},
       {"checkpoint: {storage: {s3: {credentialsSecretRef: A}}}",
        "checkpoint.storage.s3.credentialsSecretRef: \"A\" is not a valid Secret name"},
       {"checkpoint: {storage: {oci: {credentialsSecretRef: A}}}",

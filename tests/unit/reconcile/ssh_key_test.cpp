@@ -1,4 +1,4 @@
-// One SSH key for the cluster, and its copies (decision child-Q29).
+// One SSH key for each namespace (decision child-Q29).
 #include "controller/reconcile/ssh_key.h"
 
 #include "apply_support.h"
@@ -6,92 +6,65 @@
 namespace dynamo::controller::test {
 namespace {
 
-const std::string kSource = "/api/v1/namespaces/system/secrets/key";
-const std::string kCopy = "/api/v1/namespaces/n/secrets/key";
-const std::string kOriginal =
-    "{'apiVersion':'v1','kind':'Secret','metadata':{'namespace':'system','name':'key'},'type':'Opaque',"
+const std::string kKey = "/api/v1/namespaces/n/secrets/key";
+const std::string kOtherKey = "/api/v1/namespaces/other/secrets/key";
+const std::string kCreate = "POST /api/v1/namespaces/n/secrets";
+const std::string kExisting =
+    "{'apiVersion':'v1','kind':'Secret','metadata':{'namespace':'n','name':'key'},'type':'Opaque',"
     "'data':{'private.key':'cHJpdmF0ZQ==','private.key.pub':'cHVibGlj'}}";
 const std::string kSeen = "{'metadata':{'namespace':'n','name':'key'}}";
 
-/// Ensures the Secret in the namespace `times` times. Returns the errors.
-std::string ensure(const FakeApi& api, const std::string& namespaceName = "n", int times = 1) {
+/// Ensures the Secret in the namespaces, in order. Returns the errors.
+std::string ensure(const FakeApi& api, const std::vector<std::string>& namespaces = {"n"}) {
   std::string errors;
   kube::test::withClient(api.config(), [&](EventLoop&, Client& client) -> Task<void> {
-    SshKeys made{client, "key", "system"};
-    for (int i = 0; i < times; ++i) {
-      const std::optional<lifecycle::Failure> failed = co_await made.ensure(namespaceName);
+    SshKeys made{client, "key"};
+    for (const std::string& name : namespaces) {
+      const std::optional<lifecycle::Failure> failed = co_await made.ensure(name);
       if (failed) errors += failed->message + "\n";
     }
   });
   return errors;
 }
 
-json::Value dataOf(const FakeApi& api, const std::string& path, json::Document& memory) {
+std::string dataOf(const FakeApi& api, const std::string& path, const char* member) {
   const json::Document secret = parsed(api.at(path));
-  return json::copy(*json::find(secret, "data"), memory.GetAllocator());
+  return std::string{json::findText(json::find(&secret, "data"), member)};
 }
 
 }  // namespace
 
-TEST_CASE("the key is generated once and copied to a namespace") {
+TEST_CASE("each namespace gets a key of its own, once") {
   FakeApi api;
-  CHECK(ensure(api, "n", 2).empty());
-  CHECK(api.lines() == lines({"GET " + kSource, "POST /api/v1/namespaces/system/secrets",
-                              "POST /api/v1/namespaces/n/secrets"}));
-  json::Document memory;
-  const json::Value data = dataOf(api, kSource, memory);
-  CHECK(data == dataOf(api, kCopy, memory));
-  CHECK(!json::findText(&data, "private.key").empty());
-  CHECK(!json::findText(&data, "private.key.pub").empty());
-}
-
-TEST_CASE("an existing key is copied, and copies stay as they are") {
-  FakeApi api;
-  api.store(kSource, kOriginal);
-  CHECK(ensure(api).empty());
-  json::Document memory;
-  CHECK(dataOf(api, kCopy, memory) == dataOf(api, kSource, memory));
-  const std::string before = api.at(kCopy);
-  api.remove(kSource);
-  CHECK(ensure(api).empty());  // another process, another original
-  CHECK(api.at(kCopy) == before);
-}
-
-TEST_CASE("the namespace of the original needs no copy") {
-  FakeApi api;
-  CHECK(ensure(api, "system", 2).empty());
-  CHECK(api.lines() == lines({"GET " + kSource, "POST /api/v1/namespaces/system/secrets"}));
-}
-
-TEST_CASE("the key of another process that was faster is used") {
-  FakeApi api{[&](const std::string& line, int number) -> std::optional<std::string> {
-    if (number == 0 && line == "GET " + kSource) return failure(404, "NotFound");
-    return std::nullopt;
-  }};
-  api.store(kSource, kOriginal);
-  CHECK(ensure(api).empty());
-  json::Document memory;
-  CHECK(dataOf(api, kCopy, memory) == dataOf(api, kSource, memory));
-}
-
-TEST_CASE("a refused Secret is a failure that names it") {
-  for (const std::string& refused : {"GET " + kSource, std::string{"POST /api/v1/namespaces/n/secrets"}}) {
-    CAPTURE(refused);
-    FakeApi api{[&](const std::string& line, int) -> std::optional<std::string> {
-      if (line == refused) return failure(403, "Forbidden");
-      return std::nullopt;
-    }};
-    api.store(kSource, kOriginal);
-    const std::string error = ensure(api);
-    CHECK(error.find(refused[0] == 'G' ? "Secret system/key" : "Secret n/key") != std::string::npos);
+  CHECK(ensure(api, {"n", "n", "other", "n"}).empty());
+  CHECK(api.lines() == lines({kCreate, "POST /api/v1/namespaces/other/secrets"}));
+  for (const char* member : {"private.key", "private.key.pub"}) {
+    CHECK(!dataOf(api, kKey, member).empty());
+    CHECK(dataOf(api, kKey, member) != dataOf(api, kOtherKey, member));
   }
 }
 
-TEST_CASE("deleted copies are reported and created again") {
+TEST_CASE("a Secret that exists stays, and is not read") {
   FakeApi api;
-  api.store(kSource, kOriginal);
+  api.store(kKey, kExisting);
+  const std::string before = api.at(kKey);
+  CHECK(ensure(api, {"n", "n"}).empty());
+  CHECK(api.at(kKey) == before);
+  CHECK(api.lines() == lines({kCreate}));
+}
+
+TEST_CASE("a refused Secret is a failure that names it") {
+  FakeApi api{[&](const std::string& line, int) -> std::optional<std::string> {
+    if (line == kCreate) return failure(403, "Forbidden");
+    return std::nullopt;
+  }};
+  CHECK(ensure(api).find("Secret n/key") != std::string::npos);
+}
+
+TEST_CASE("deleted Secrets are reported and created again") {
+  FakeApi api;
   kube::test::withClient(api.config(), [&](EventLoop&, Client& client) -> Task<void> {
-    SshKeys keys{client, "key", "system"};
+    SshKeys keys{client, "key"};
     std::string deleted;
     keys.onDeleted([&](const std::string& name) { deleted += name + ";"; });
     const kube::Sink sink = keys.sink();
@@ -105,7 +78,7 @@ TEST_CASE("deleted copies are reported and created again") {
     sink.deleted(secret);
     CHECK(deleted == "n;");
     CHECK_FALSE(co_await keys.ensure("n"));
-    CHECK(!api.at(kCopy).empty());
+    CHECK(!api.at(kKey).empty());
     sink.listBegins();
     sink.listEnds("2");  // deleted while there was no watch
     CHECK(deleted == "n;n;");
