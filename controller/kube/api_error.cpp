@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "common/json/parse.h"
+#include "common/k8s/api_message.h"
 
 namespace dynamo::kube {
 namespace {
@@ -138,8 +139,9 @@ std::vector<Cause> causesOf(const json::Value* details, bool withhold) {
     if (!each.IsObject()) continue;
     Cause& cause = out.emplace_back();
     cause.reason = shown(json::findText(&each, "reason"));
-    if (!withhold) cause.message = shown(json::findText(&each, "message"));
-    cause.field = shown(json::findText(&each, "field"));
+    const std::string_view field = json::findText(&each, "field");
+    if (!withhold) cause.message = shown(k8s::withoutQuotedValues(json::findText(&each, "message"), field));
+    cause.field = shown(field);
   }
   return out;
 }
@@ -158,7 +160,7 @@ ApiError statusError(int httpStatus, const json::Value& status, MessagePolicy me
   if (withhold && !hasFixedMessage(reason)) {
     error.message = shown(withheldMessage(reason, details));
   } else {
-    error.message = message.empty() ? std::string{nameOf(reason)} : shown(message);
+    error.message = message.empty() ? std::string{nameOf(reason)} : shown(k8s::withoutQuotedValues(message));
   }
   error.causes = causesOf(details, withhold);
   if (const auto wait = integer(json::find(details, "retryAfterSeconds")); wait && *wait > 0) {

@@ -78,7 +78,8 @@ inline constexpr std::chrono::seconds kMaxRetryAfter{3600};
 enum class MessagePolicy { Quote, Withhold };
 
 /// Returns the error of a reply with status 300 or above. A body that is not a metav1.Status, for example
-/// from a proxy, is not quoted. Messages about Secrets are always withheld.
+/// from a proxy, is not quoted. Messages about Secrets are always withheld. Other messages
+/// lose the values of environment variables (common/k8s/api_message.h).
 ApiError errorOf(const runtime::ReplyHead& head, std::string_view body,
                  MessagePolicy messagePolicy = MessagePolicy::Quote);
 

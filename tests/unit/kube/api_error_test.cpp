@@ -91,6 +91,16 @@ TEST_CASE("causes are kept") {
   CHECK(error.cause("FieldManagerConflict") == nullptr);
 }
 
+TEST_CASE("values of environment variables are not quoted") {
+  const ApiError error = errorOf(headOf(422), statusWith(R"("reason":"Invalid","code":422,
+      "message":"Pod \"x\" is invalid: spec.containers[0].env[0].value: Invalid value: \"s3cret\": too long",
+      "details":{"name":"x","kind":"Pod","causes":[{"reason":"FieldValueInvalid",
+        "message":"Invalid value: \"s3cret\": too long","field":"spec.containers[0].env[0].value"}]})"));
+  CHECK(error.message == "Pod \"x\" is invalid: spec.containers[0].env[0].value: Invalid value: too long");
+  REQUIRE(error.causes.size() == 1);
+  CHECK(error.causes[0].message == "Invalid value: too long");
+}
+
 TEST_CASE("a body that is not a Status is not quoted") {
   const std::string body = GENERATE(
       values<std::string>({"", "null", "7", "[]", "{}", R"({"kind":"Status"})",
