@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "common/k8s/api_message.h"
 #include "common/lifecycle/conditions.h"
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/outcome.h"
@@ -55,7 +56,7 @@ std::string terminationCause(const Value* terminated) {
 
 class Collector {
  public:
-  explicit Collector(Time now) : now_(now) {}
+  Collector(Time now, std::chrono::seconds schedulingGrace) : now_(now), grace_(schedulingGrace) {}
 
   void add(const Value& pod) {
     const Value* status = statusOf(pod);
@@ -80,14 +81,12 @@ class Collector {
   void addUnschedulable(const Value* condition) {
     if (!isFalse(condition) || json::findText(condition, "reason") != "Unschedulable") return;
     const auto since = parseTime(json::findText(condition, "lastTransitionTime"));
-    if (since && now_ < *since + kSchedulingGrace) {
-      requeueWithin(found_.requeueAfter, *since + kSchedulingGrace - now_);
+    if (grace_ > std::chrono::seconds{0} && since && now_ < *since + grace_) {
+      requeueWithin(found_.requeueAfter, *since + grace_ - now_);
       return;
     }
-    // The scheduler's text about preemption changes often and names no nodes.
-    const std::string_view message = json::findText(condition, "message");
     found_.causes.push_back({std::string{reason::kUnschedulable}, "pods cannot be scheduled",
-                             detail(message.substr(0, message.find(" preemption:")))});
+                             detail(schedulingReasons(json::findText(condition, "message")))});
   }
 
   static bool isCompleted(const Value& container, std::string_view list) {
@@ -149,20 +148,32 @@ class Collector {
   }
 
   Time now_;
+  std::chrono::seconds grace_;
   PodFailures found_;
 };
 
 }  // namespace
 
-PodFailures podFailures(std::span<const Value* const> pods, Time now) {
-  Collector collector{now};
+std::string_view schedulingReasons(std::string_view message) {
+  constexpr std::string_view kNoNode = " nodes are available: ";
+  // The reasons are one sentence. A message of another scheduler, or of a release before, has only the text
+  // about preemption after them.
+  const std::size_t reasons = message.find(kNoNode);
+  const std::size_t end =
+      reasons == std::string_view::npos ? reasons : message.find(". ", reasons + kNoNode.size());
+  if (end != std::string_view::npos) return message.substr(0, end + 1);
+  return message.substr(0, message.find(" preemption:"));
+}
+
+PodFailures podFailures(std::span<const Value* const> pods, Time now, std::chrono::seconds schedulingGrace) {
+  Collector collector{now, schedulingGrace};
   for (const Value* pod : pods) collector.add(*pod);
   return collector.take();
 }
 
 PodFailure refusedPods(std::string_view message) {
   return {std::string{isQuota(message) ? reason::kQuotaExceeded : reason::kPodsRefused},
-          "pods cannot be created", detail(message)};
+          "pods cannot be created", detail(k8s::withoutQuotedValues(message))};
 }
 
 std::optional<PodFailure> replicaFailure(const Value* deployment) {
@@ -181,7 +192,7 @@ std::optional<PodFailure> groveFailure(const Value* object) {
       });
   const std::string_view text = json::findText(newest, "description");
   return PodFailure{std::string{isQuota(text) ? reason::kQuotaExceeded : reason::kGroveError},
-                    "Grove reports an error", detail(text)};
+                    "Grove reports an error", detail(k8s::withoutQuotedValues(text))};
 }
 
 bool isLackOfCapacity(std::string_view reason) {

@@ -37,15 +37,21 @@ struct PodFailures {
   std::optional<std::chrono::milliseconds> requeueAfter;
 };
 
-/// A pod that is unscheduled for less than this time is no failure: the scheduler or a cluster autoscaler may
-/// still find a node.
+/// Conditions and Events do not report a pod that is unscheduled for less than this time: the scheduler or a
+/// cluster autoscaler may still find a node.
 inline constexpr std::chrono::seconds kSchedulingGrace{30};
 
 /// The causes that a message names. It gives only the number of further causes.
 inline constexpr std::size_t kMaxPodFailures = 4;
 
-/// Ignores pods that have finished or are being deleted.
-PodFailures podFailures(std::span<const json::Value* const> pods, Time now);
+/// Ignores pods that have finished or are being deleted. A pod that cannot be scheduled is a failure after
+/// `schedulingGrace`.
+PodFailures podFailures(std::span<const json::Value* const> pods, Time now,
+                        std::chrono::seconds schedulingGrace = kSchedulingGrace);
+
+/// The reasons in the scheduler's message about a pod, without what it tried to do about them: preemption and
+/// the deallocation of resource claims, whose texts change often and name no nodes.
+std::string_view schedulingReasons(std::string_view message);
 
 /// Quota or admission rejects pods. `message`: of the API server.
 PodFailure refusedPods(std::string_view message);

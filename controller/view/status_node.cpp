@@ -48,7 +48,9 @@ void fillPod(Node& node, const Value& pod, Time now) {
   if (node.ready || lifecycle::isBeingDeleted(pod)) return;
   const std::string_view phase = json::findText(statusOf(pod), "phase");
   const Value* const pods[] = {&pod};
-  const std::vector<lifecycle::PodFailure> causes = lifecycle::podFailures(pods, now).causes;
+  // Who looks at a pod wants its reason now. Only conditions and Events wait.
+  const std::vector<lifecycle::PodFailure> causes =
+      lifecycle::podFailures(pods, now, std::chrono::seconds{0}).causes;
   if (!causes.empty()) {
     node.state = causes.front().reason;
     node.message = lifecycle::textOf(causes);

@@ -79,6 +79,30 @@ TEST_CASE("the summary of a cause does not change while the cause lasts") {
   }
 }
 
+TEST_CASE("the scheduler's reasons are told without what it tried to do about them") {
+  struct Row {
+    const char* message;
+    const char* reasons;
+  };
+  const Row rows[] = {
+      {"0/4 nodes are available: 4 Insufficient nvidia.com/gpu. no new claims to deallocate, preemption: 0/4 "
+       "nodes "
+       "are available: 4 No preemption victims found for incoming pod.",
+       "0/4 nodes are available: 4 Insufficient nvidia.com/gpu."},
+      {"0/4 nodes are available: 1 Insufficient cpu, 3 node(s) had untolerated taint {nvidia.com/gpu: "
+       "present}. "
+       "preemption: not eligible due to preemptionPolicy=Never.",
+       "0/4 nodes are available: 1 Insufficient cpu, 3 node(s) had untolerated taint {nvidia.com/gpu: "
+       "present}."},
+      {"0/1 nodes are available: persistentvolumeclaim \"c\" not found. still not schedulable",
+       "0/1 nodes are available: persistentvolumeclaim \"c\" not found."},
+      {"0/1 nodes are available: 1 Insufficient cpu.", "0/1 nodes are available: 1 Insufficient cpu."},
+      {"no nodes available to schedule pods", "no nodes available to schedule pods"},
+      {"no fit. preemption: none", "no fit."},
+      {"", ""}};
+  for (const Row& row : rows) CHECK(schedulingReasons(row.message) == row.reasons);
+}
+
 TEST_CASE("an unscheduled pod is a failure after half a minute") {
   const Objects pods{
       {unschedulable("2026-01-02T03:03:36Z", "m"), unschedulable("2026-01-02T03:04:05Z", "m")}};
