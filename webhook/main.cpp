@@ -74,7 +74,7 @@ void addServe(CLI::App& app, std::function<int()>& run, webhook::ServeOptions& o
 }
 
 /// The flags that all commands that read manifests share.
-void addFileFlags(CLI::App& command, webhook::FileOptions& options) {
+void addFileFlags(CLI::App& command, commands::FileOptions& options) {
   addFiles(command, options.files);
   command.add_option("-n,--namespace", options.namespaceName, "namespace of objects without one")
       ->capture_default_str();

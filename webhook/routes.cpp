@@ -39,7 +39,7 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
 /// Runs `answer` and notifies the observers of its start and end. The time starts when the request is
 /// complete.
 template <class Answer>
-Reply runObserved(const Observers& observers, std::string_view path, const Request& request,
+Reply runObserved(const Observers& observers, std::string_view path, const HttpRequest& request,
                   const Answer& answer) {
   if (observers.started) observers.started(path);
   const bool known = request.arrived != std::chrono::steady_clock::time_point{};
@@ -57,19 +57,14 @@ Reply runObserved(const Observers& observers, std::string_view path, const Reque
   }
 }
 
-Admit makeAdmit(Role role, const admission::Kind& kind, const Policy& policy) {
-  const bool request = kind.defaults == admission::Defaults::Request;
+Admit makeAdmit(Role role, const CurrentSettings& settings) {
   if (role == Role::Mutate) {
-    const auto mutate = request ? mutateDgdr : mutateComponents;
-    return [&policy, mutate](AdmissionRequest& review, json::Allocator& allocator) {
-      return mutate(review, policy, allocator);
+    return [&settings](json::Value& object, const admission::Request& request, json::Allocator& allocator) {
+      return admission::mutate(object, request, *settings.get(), allocator);
     };
   }
-  if (request) {
-    return [&policy](AdmissionRequest& review, json::Allocator&) { return validateDgdr(review, policy); };
-  }
-  return [&policy, name = kind.name](AdmissionRequest& review, json::Allocator&) {
-    return validateKind(review, name, policy);
+  return [&settings](json::Value& object, const admission::Request& request, json::Allocator&) {
+    return admission::validate(object, request, *settings.get());
   };
 }
 
@@ -80,11 +75,11 @@ std::span<const AdmissionRoute> admissionRoutes() {
   return kRoutes;
 }
 
-Routes::Routes(Policy policy, Observers observers)
-    : policy_(std::move(policy)), observers_(std::move(observers)) {
+Routes::Routes(std::shared_ptr<CurrentSettings> settings, Observers observers)
+    : settings_(std::move(settings)), observers_(std::move(observers)) {
   for (const AdmissionRoute& entry : admissionRoutes()) {
     const admission::Kind& kind = *admission::findKind(entry.kind.kind);
-    const auto handle = [this, &entry, admit = makeAdmit(entry.role, kind, policy_)](Request& request) {
+    const auto handle = [this, &entry, admit = makeAdmit(entry.role, *settings_)](HttpRequest& request) {
       return runObserved(observers_, entry.path, request, [&](auto start) {
         return answerAdmission(request, entry.kind, admit, [&](const AdmissionOutcome& outcome) {
           if (outcome.readable && observers_.admission) {
@@ -99,7 +94,7 @@ Routes::Routes(Policy policy, Observers observers)
                     Route{kMaxAdmissionBody, false, handle, rendered ? kHeavyRenderedBody : kHeavyBody,
                           /*guarded=*/true});
   }
-  const auto convert = [this](Request& request) {
+  const auto convert = [this](HttpRequest& request) {
     return runObserved(observers_, kConvertPath, request, [&](auto start) {
       return answerConversion(request, [&](const ConversionOutcome& outcome) {
         if (observers_.conversion) observers_.conversion(outcome, secondsSince(start));

@@ -2,11 +2,12 @@
 // The table of HTTP paths and their handlers.
 
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "webhook/admit.h"
+#include "webhook/current_settings.h"
 #include "webhook/http/exchange.h"
 #include "webhook/review/admission.h"
 #include "webhook/review/conversion.h"
@@ -60,14 +61,14 @@ struct Observers {
 /// Maps paths to routes. It never changes after construction, so any thread may look up paths.
 class Routes {
  public:
-  Routes(Policy policy, Observers observers);
+  Routes(std::shared_ptr<CurrentSettings> settings, Observers observers);
   Routes(const Routes&) = delete;
   Routes& operator=(const Routes&) = delete;
 
   const Route* find(std::string_view path) const;
 
  private:
-  Policy policy_;
+  std::shared_ptr<CurrentSettings> settings_;
   Observers observers_;
   std::map<std::string, Route, std::less<>> routes_;
 };

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "common/admission/dgdr.h"
 #include "common/admission/dry_render.h"
-#include "common/admission/request.h"
 #include "common/api/kinds.h"
 #include "common/rules/request/dgdr.h"
 
@@ -32,8 +32,8 @@ constexpr std::array kKinds = {
          rulesOf<rules::modelRules>},
     Kind{api::kDynamoCheckpoint, api::kV1alpha1, Defaults::None, rules::validateCheckpoint,
          dryRenderCheckpoint, rulesOf<rules::checkpointRules>},
-    Kind{api::kDynamoGraphDeploymentRequest, api::kV1beta1, Defaults::Request, nullptr, nullptr,
-         rulesOf<rules::dgdrRules, requestRules>},
+    Kind{api::kDynamoGraphDeploymentRequest, api::kV1beta1, Defaults::GraphRequest, nullptr, nullptr,
+         rulesOf<rules::dgdrRules, dgdrRules>},
 };
 
 }  // namespace

@@ -17,16 +17,16 @@ namespace dynamo::admission {
 /// Which defaults admission writes into objects of a kind.
 enum class Defaults {
   None,
-  Components,  ///< of graphs and component deployments (defaults/apply.h)
-  Request,     ///< of a DynamoGraphDeploymentRequest (defaults/dgdr.h)
+  Components,    ///< of graphs and component deployments (defaults/apply.h)
+  GraphRequest,  ///< of a DynamoGraphDeploymentRequest (defaults/dgdr.h)
 };
 
 struct Kind {
   std::string_view name;
   std::string_view apiVersion;  ///< the version that admission validates; API servers convert to it
   Defaults defaults;
-  /// Validates the object beyond its schema; nullptr for requests, which request.h validates.
-  field::Findings (*judge)(const rules::Request&);
+  /// Validates the object beyond its schema; nullptr for requests, which dgdr.h validates.
+  field::Findings (*judge)(const rules::Write&);
   /// Renders the children and checks their pods; nullptr when the kind has no children that can be rejected.
   field::Findings (*dryRender)(const json::Value&, const render::Context&);
   /// The rules, for `dynamo-webhook rules`.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "common/admission/dgdr.h"
 #include "common/admission/dry_render.h"
 #include "common/admission/implied.h"
 #include "common/admission/kinds.h"
@@ -116,20 +117,6 @@ void append(Findings& all, Findings&& more, const Value& object) {
 
 }  // namespace
 
-Settings::Settings(config::OperatorConfig configuration, std::string_view operatorAccount,
-                   render::Facts known)
-    : config(std::move(configuration)),
-      defaults(config.defaults.get()),
-      facts(std::move(known)),
-      policy(rules::graphPolicy(config, operatorAccount,
-                                {facts.api(render::Api::Grove), facts.api(render::Api::LeaderWorkerSet),
-                                 facts.api(render::Api::InferencePool)})) {}
-
-std::shared_ptr<const Settings> usualSettings() {
-  static const auto kSettings = std::make_shared<const Settings>(config::defaultConfig(), "");
-  return kSettings;
-}
-
 Findings wrongTypes(const Value& object, const Value* old) {
   Findings now;
   now.errors = typeErrors(object);
@@ -139,38 +126,43 @@ Findings wrongTypes(const Value& object, const Value* old) {
   return field::ratchet(std::move(now), before, object, *old);
 }
 
-Findings validate(const ObjectRequest& request, const Settings& settings) {
+Findings judge(const Value& object, const Request& request, const Settings& settings) {
   const Kind* kind = findKind(request.kind);
-  if (kind == nullptr || kind->judge == nullptr) return {};
-  if (request.old != nullptr && k8s::isBeingDeleted(request.object)) return {};
-  const rules::Request ofRules{request.object, request.old, request.username, settings.policy};
+  if (kind == nullptr) return {};
+  if (kind->judge == nullptr) {
+    Findings findings = wrongTypes(object, request.old);
+    findings.add(validateDgdr({object, request.old, request.clientVersion, settings.dgdr}));
+    return findings;
+  }
+  if (request.old != nullptr && k8s::isBeingDeleted(object)) return {};
+  const rules::Write write{object, request.old, request.username, settings.policy};
   Findings findings;
   if (request.kind == api::kDynamoGraphDeployment) {
-    findings = sizeOf(request.object, request.old);
+    findings = sizeOf(object, request.old);
     // The bound exists so that such a graph is not checked further. Locks concern only the change.
-    if (!findings.errors.empty() || (!empty(findings) && !render::judgeable(request.object))) {
-      if (request.old != nullptr) findings.add(rules::validateDgdLocks(ofRules));
+    if (!findings.errors.empty() || (!empty(findings) && !render::judgeable(object))) {
+      if (request.old != nullptr) findings.add(rules::validateDgdLocks(write));
       findings.sort();
       return findings;
     }
   }
   const bool small = empty(findings);
-  Findings types = wrongTypes(request.object, request.old);
+  Findings types = wrongTypes(object, request.old);
   const bool typed = empty(types);
   findings.add(std::move(types));
-  findings.add(kind->judge(ofRules));
-  reportDefaultVolumesAtMounts(request.object, findings);
-  dropWarningsAboutDefaults(request.object, findings);
+  findings.add(kind->judge(write));
+  reportDefaultVolumesAtMounts(object, findings);
+  dropWarningsAboutDefaults(object, findings);
   // Rendering reads every field, so the types must be right. Nobody reads more errors than the limit.
   if (kind->dryRender != nullptr && small && typed &&
       findings.errors.size() < field::Report::kMaxFindingsPerRule) {
-    Findings rendered = kind->dryRender(request.object, settings.context());
+    Findings rendered = kind->dryRender(object, settings.context());
     if (request.old != nullptr && !rendered.errors.empty()) {
       const Findings before = kind->dryRender(*request.old, settings.context());
-      rendered = field::ratchet(std::move(rendered), before, request.object, *request.old);
+      rendered = field::ratchet(std::move(rendered), before, object, *request.old);
     }
-    warnZeroReplicas(request.object, settings.context(), rendered);
-    append(findings, std::move(rendered), request.object);
+    warnZeroReplicas(object, settings.context(), rendered);
+    append(findings, std::move(rendered), object);
   }
   findings.sort();
   return findings;

@@ -1,45 +1,26 @@
 #pragma once
-// Validation of graphs, component deployments, scaling adapters, models and checkpoints: types, rules and dry
-// render. The webhook and `check` call the same function.
+// Validation of one object of any kind: types, rules and dry render.
 
-#include <memory>
 #include <string_view>
 
-#include "common/config/operator_config.h"
+#include "common/admission/settings.h"
 #include "common/field/finding.h"
-#include "common/model/component_defaults.h"
-#include "common/render/context.h"
-#include "common/rules/validators.h"
+#include "common/json/value.h"
 
 namespace dynamo::admission {
 
-/// The configuration and the facts about the cluster for validation. Immutable: new facts need new settings.
-struct Settings {
-  config::OperatorConfig config;
-  model::ComponentDefaults defaults;
-  render::Facts facts;
-  rules::GraphPolicy policy;
-
-  /// `operatorAccount`: "namespace/name" of the controller's service account; empty when unknown.
-  Settings(config::OperatorConfig configuration, std::string_view operatorAccount, render::Facts known = {});
-
-  render::Context context() const { return {config, defaults, facts}; }
-};
-
-/// The settings without a configuration file, created once.
-std::shared_ptr<const Settings> usualSettings();
-
-/// A write of one object.
-struct ObjectRequest {
+/// A request to create or update an object, in the version of its kind in kinds.h.
+struct Request {
   std::string_view kind;
-  const json::Value& object;
-  const json::Value* old = nullptr;  ///< nullptr on CREATE
-  std::string_view username;
+  std::string_view namespaceName = {};
+  std::string_view clientVersion = {};  ///< the version that the client used: "v1alpha1"
+  std::string_view username = {};       ///< may be empty
+  const json::Value* old = nullptr;     ///< the stored object; nullptr on CREATE
 };
 
-/// Sorted findings. On UPDATE a defect that the old object already has is a warning. An object that is being
-/// deleted is always admitted.
-field::Findings validate(const ObjectRequest& request, const Settings& settings);
+/// The findings about `object`, which a request wants to write. On UPDATE a defect that the old object
+/// already has is a warning. An object that is being deleted is always admitted.
+field::Findings judge(const json::Value& object, const Request& request, const Settings& settings);
 
 /// Values of a type that the schema does not allow. The API server rejects them before it calls the webhook.
 /// Other callers need these errors because the rules skip such values. Ratcheted when there is an old object.

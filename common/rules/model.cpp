@@ -14,22 +14,22 @@ std::string_view typeOf(const Value& object) {
   return json::findText(specOf(object), "modelType");
 }
 
-void modelNamed(const Request& request, const Report& report) {
-  if (json::findText(specOf(request.object), "modelName").empty()) {
+void modelNamed(const Write& write, const Report& report) {
+  if (json::findText(specOf(write.object), "modelName").empty()) {
     report.required("spec.modelName", "must be the name under which the model is served");
   }
 }
 
-void baseModelNamed(const Request& request, const Report& report) {
-  if (json::findText(specOf(request.object), "baseModelName").empty()) {
+void baseModelNamed(const Write& write, const Report& report) {
+  if (json::findText(specOf(write.object), "baseModelName").empty()) {
     report.required("spec.baseModelName",
                     "must be the name in modelRef of the services that serve the model");
   }
 }
 
-void loraSource(const Request& request, const Report& report) {
-  if (typeOf(request.object) != "lora") return;
-  const Value* source = json::findObject(specOf(request.object), "source");
+void loraSource(const Write& write, const Report& report) {
+  if (typeOf(write.object) != "lora") return;
+  const Value* source = json::findObject(specOf(write.object), "source");
   if (source == nullptr) return report.required("spec.source", "must be set when modelType is lora");
   const std::string_view uri = json::findText(source, "uri");
   if (uri.empty()) return report.required("spec.source.uri", "must be set when modelType is lora");
@@ -37,56 +37,54 @@ void loraSource(const Request& request, const Report& report) {
   report.invalid("spec.source.uri", uri, R"(must start with "s3://" or "hf://")");
 }
 
-void sourceHasPath(const Request& request, const Report& report) {
-  const std::string_view uri = json::findText(json::findObject(specOf(request.object), "source"), "uri");
+void sourceHasPath(const Write& write, const Report& report) {
+  const std::string_view uri = json::findText(json::findObject(specOf(write.object), "source"), "uri");
   if (uri != "s3://" && uri != "hf://") return;
   report.warn("spec.source.uri", "has no path after the scheme");
 }
 
-bool changed(const Request& request, std::string_view field) {
-  return request.old != nullptr &&
-         json::findText(specOf(*request.old), field) != json::findText(specOf(request.object), field);
+bool changed(const Write& write, std::string_view field) {
+  return write.old != nullptr &&
+         json::findText(specOf(*write.old), field) != json::findText(specOf(write.object), field);
 }
 
-void typeImmutable(const Request& request, const Report& report) {
-  if (changed(request, "modelType")) {
-    report.invalid("spec.modelType", typeOf(request.object), "field is immutable");
+void typeImmutable(const Write& write, const Report& report) {
+  if (changed(write, "modelType")) {
+    report.invalid("spec.modelType", typeOf(write.object), "field is immutable");
   }
 }
 
-void baseModelImmutable(const Request& request, const Report& report) {
-  const std::string_view name = json::findText(specOf(request.object), "baseModelName");
-  if (!name.empty() && changed(request, "baseModelName")) {
+void baseModelImmutable(const Write& write, const Report& report) {
+  const std::string_view name = json::findText(specOf(write.object), "baseModelName");
+  if (!name.empty() && changed(write, "baseModelName")) {
     report.invalid("spec.baseModelName", name, "field is immutable");
   }
 }
 
-void warnTypeChange(const Request& request, const Report& report) {
-  if (changed(request, "modelType"))
+void warnTypeChange(const Write& write, const Report& report) {
+  if (changed(write, "modelType"))
     report.warn("spec.modelType", "a model of another type needs its own DynamoModel");
 }
 
-void warnBaseModelChange(const Request& request, const Report& report) {
-  if (changed(request, "baseModelName")) {
+void warnBaseModelChange(const Write& write, const Report& report) {
+  if (changed(write, "baseModelName")) {
     report.warn("spec.baseModelName", "the endpoints of another base model will be used");
   }
 }
 
 constexpr std::array kChecks = {
-    Check<Request>{{"model.name-required", Severity::Error, "a model has a name"}, modelNamed},
-    Check<Request>{{"model.base-required", Severity::Error, "a model has a base model"}, baseModelNamed},
-    Check<Request>{{"model.lora-source", Severity::Error, "a lora model has a source, s3:// or hf://"},
-                   loraSource},
-    Check<Request>{
-        {"model.source-named", Severity::Warning, "the URI of a source has a path after its scheme"},
-        sourceHasPath},
-    Check<Request>{{"model.type-immutable", Severity::Lock, "modelType is immutable"}, typeImmutable},
-    Check<Request>{{"model.base-immutable", Severity::Lock, "baseModelName is immutable"},
-                   baseModelImmutable},
-    Check<Request>{
+    Check<Write>{{"model.name-required", Severity::Error, "a model has a name"}, modelNamed},
+    Check<Write>{{"model.base-required", Severity::Error, "a model has a base model"}, baseModelNamed},
+    Check<Write>{{"model.lora-source", Severity::Error, "a lora model has a source, s3:// or hf://"},
+                 loraSource},
+    Check<Write>{{"model.source-named", Severity::Warning, "the URI of a source has a path after its scheme"},
+                 sourceHasPath},
+    Check<Write>{{"model.type-immutable", Severity::Lock, "modelType is immutable"}, typeImmutable},
+    Check<Write>{{"model.base-immutable", Severity::Lock, "baseModelName is immutable"}, baseModelImmutable},
+    Check<Write>{
         {"model.type-change", Severity::Warning, "a model of another type needs its own DynamoModel"},
         warnTypeChange},
-    Check<Request>{
+    Check<Write>{
         {"model.base-change", Severity::Warning, "a change of baseModelName selects other endpoints"},
         warnBaseModelChange},
 };
@@ -95,8 +93,8 @@ constexpr auto kRules = rulesIn(kChecks);
 
 }  // namespace
 
-Findings validateModel(const Request& request) {
-  return judgeBy(kChecks, request);
+Findings validateModel(const Write& write) {
+  return judgeBy(kChecks, write);
 }
 
 std::span<const Rule> modelRules() {

@@ -10,8 +10,8 @@ namespace {
 
 using json::Value;
 
-void targetRequired(const Request& request, const Report& report) {
-  const Value* target = json::findObject(json::findObject(&request.object, "spec"), "dgdRef");
+void targetRequired(const Write& write, const Report& report) {
+  const Value* target = json::findObject(json::findObject(&write.object, "spec"), "dgdRef");
   if (json::findText(target, "name").empty()) {
     report.required("spec.dgdRef.name", "must name the DynamoGraphDeployment to scale");
   }
@@ -21,16 +21,16 @@ void targetRequired(const Request& request, const Report& report) {
 }
 
 /// Rejects names that no graph or service can have.
-void targetNamesValid(const Request& request, const Report& report) {
-  const Value* target = json::findObject(json::findObject(&request.object, "spec"), "dgdRef");
+void targetNamesValid(const Write& write, const Report& report) {
+  const Value* target = json::findObject(json::findObject(&write.object, "spec"), "dgdRef");
   const std::string_view graph = json::findText(target, "name");
   const std::string_view service = json::findText(target, "serviceName");
   if (!graph.empty()) report.check("spec.dgdRef.name", graph, k8s::dns1123SubdomainProblem(graph));
   if (!service.empty()) report.check("spec.dgdRef.serviceName", service, k8s::labelValueProblem(service));
 }
 
-void replicasRequired(const Request& request, const Report& report) {
-  const Value* replicas = json::find(json::findObject(&request.object, "spec"), "replicas");
+void replicasRequired(const Write& write, const Report& report) {
+  const Value* replicas = json::find(json::findObject(&write.object, "spec"), "replicas");
   if (replicas == nullptr) {
     report.required("spec.replicas", "must be the number of replicas of the service");
   } else if (replicas->IsInt64() && replicas->GetInt64() < 0) {
@@ -39,21 +39,21 @@ void replicasRequired(const Request& request, const Report& report) {
 }
 
 constexpr std::array kChecks = {
-    Check<Request>{{"adapter.target-required", Severity::Error, "an adapter names a graph and a service"},
-                   targetRequired},
-    Check<Request>{
+    Check<Write>{{"adapter.target-required", Severity::Error, "an adapter names a graph and a service"},
+                 targetRequired},
+    Check<Write>{
         {"adapter.target-possible", Severity::Error, "an adapter has valid names of a graph and a service"},
         targetNamesValid},
-    Check<Request>{{"adapter.replicas", Severity::Error, "an adapter has replicas, 0 or more"},
-                   replicasRequired},
+    Check<Write>{{"adapter.replicas", Severity::Error, "an adapter has replicas, 0 or more"},
+                 replicasRequired},
 };
 
 constexpr auto kRules = rulesIn(kChecks);
 
 }  // namespace
 
-Findings validateScalingAdapter(const Request& request) {
-  return judgeBy(kChecks, request);
+Findings validateScalingAdapter(const Write& write) {
+  return judgeBy(kChecks, write);
 }
 
 std::span<const Rule> scalingAdapterRules() {

@@ -51,25 +51,25 @@ struct ClusterApis {
 GraphPolicy graphPolicy(const config::OperatorConfig& config, std::string_view operatorAccount,
                         const ClusterApis& apis);
 
-struct Request {
+struct Write {
   const json::Value& object;
   const json::Value* old = nullptr;  ///< nullptr on CREATE
   std::string_view username;         ///< userInfo.username; may be empty
   const GraphPolicy& policy;
 
   /// The old object as an update of itself. Its defects existed before the update.
-  Request again() const { return {*old, old, username, policy}; }
+  Write again() const { return {*old, old, username, policy}; }
 };
 
 // These functions return a finding for every independent defect, with errors sorted by path. On UPDATE a
 // defect that the old object already has is a warning, and an object that is being deleted is not checked.
-Findings validateDgd(const Request& request);
+Findings validateDgd(const Write& write);
 /// validateDgd() with only the rules that apply to a part of a graph, regardless of the rest.
-Findings validateDgdParts(const Request& request);
-Findings validateDcd(const Request& request);
-Findings validateScalingAdapter(const Request& request);
-Findings validateModel(const Request& request);
-Findings validateCheckpoint(const Request& request);
+Findings validateDgdParts(const Write& write);
+Findings validateDcd(const Write& write);
+Findings validateScalingAdapter(const Write& write);
+Findings validateModel(const Write& write);
+Findings validateCheckpoint(const Write& write);
 
 // The rules, for `dynamo-webhook rules` and the documentation.
 std::span<const Rule> dgdRules();

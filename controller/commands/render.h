@@ -1,27 +1,21 @@
 #pragma once
 // `dynamo-controller render`: prints the children that the controller would create, without a cluster.
 
-#include <string>
-#include <vector>
+#include "common/commands/file_options.h"
 
 namespace dynamo::controller {
 
-struct RenderOptions {
-  std::vector<std::string> files;
-  std::string namespaceName = "default";
-  std::string configFile;
-  std::string factsFile;
-  std::string operatorVersion = "1.0.0";
-  std::string pathway = "auto";
-  std::string output = "yaml";
+struct RenderOptions : commands::FileOptions {
+  RenderOptions() { output = "yaml"; }  ///< "yaml", "json" or "tree"
 };
 
-/// Prints all children of each DynamoGraphDeployment, DynamoComponentDeployment and DynamoCheckpoint,
-/// including the children of a graph's component deployments. Children that depend on settings without a
-/// default, such as ServiceAccounts bound to configured ClusterRoles, require a configuration.
+/// Prints all children of each object that has children, including those of a graph's component deployments.
+/// Children that depend on settings without a default, such as ServiceAccounts bound to configured
+/// ClusterRoles, require a configuration. An object that `dynamo-webhook check` refuses has no children; its
+/// errors are written to the standard error, in the format of `check`.
 ///
-/// Returns the exit status: 0 for success; 1 if a component cannot be rendered, with the reason on standard
-/// error; 2 if the input cannot be read.
+/// Returns the exit status: 0 for success; 1 if an object is refused or a component cannot be rendered, with
+/// the reason on standard error; 2 if the input cannot be read.
 int runRender(const RenderOptions& options);
 
 }  // namespace dynamo::controller

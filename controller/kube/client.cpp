@@ -37,8 +37,8 @@ const char* allFor(bool dryRun) {
 }
 
 /// Returns a request for an object or a collection of `resource`.
-Request requestFor(std::string method, const Resource& resource, std::string path, CallOptions call) {
-  Request request{std::move(method), std::move(path)};
+HttpRequest requestFor(std::string method, const Resource& resource, std::string path, CallOptions call) {
+  HttpRequest request{std::move(method), std::move(path)};
   request.write = request.method != "GET";
   request.messagePolicy =
       resource.group.empty() && resource.plural == "secrets" ? MessagePolicy::Withhold : MessagePolicy::Quote;
@@ -61,7 +61,7 @@ Client::ObjectTask failure(ApiError error) {
   co_return std::move(error);
 }
 
-Client::ObjectTask object(std::shared_ptr<Transport> transport, Request request) {
+Client::ObjectTask object(std::shared_ptr<Transport> transport, HttpRequest request) {
   auto sent = co_await Transport::send(std::move(transport), std::move(request));
   if (auto* error = std::get_if<ApiError>(&sent)) co_return std::move(*error);
   const std::string& body = std::get<Answer>(sent).body;
@@ -69,7 +69,7 @@ Client::ObjectTask object(std::shared_ptr<Transport> transport, Request request)
   co_return decodeObject(body);
 }
 
-Client::ObjectTask listed(std::shared_ptr<Transport> transport, Request request, std::string plural) {
+Client::ObjectTask listed(std::shared_ptr<Transport> transport, HttpRequest request, std::string plural) {
   auto sent = co_await Transport::send(std::move(transport), std::move(request));
   if (auto* error = std::get_if<ApiError>(&sent)) co_return std::move(*error);
   auto decoded = decodeListReply(std::get<Answer>(sent).body);
@@ -94,7 +94,7 @@ std::string deleteOptions(const Preconditions& preconditions, const std::string&
   return json::dump(options);
 }
 
-Task<Result<std::unique_ptr<WatchStream>>> stream(std::shared_ptr<Transport> transport, Request request) {
+Task<Result<std::unique_ptr<WatchStream>>> stream(std::shared_ptr<Transport> transport, HttpRequest request) {
   auto sent = co_await Transport::send(std::move(transport), std::move(request));
   if (auto* error = std::get_if<ApiError>(&sent)) co_return std::move(*error);
   auto& session = std::get<Answer>(sent).stream;
@@ -122,7 +122,7 @@ Client::ObjectTask Client::list(const Resource& resource, const std::string& nam
       .add("continue", options.continueToken)
       .add("resourceVersion", options.resourceVersion)
       .add("resourceVersionMatch", options.resourceVersionMatch);
-  Request request = requestFor("GET", resource, pathOf(resource, namespaceName) + query.text(), call);
+  HttpRequest request = requestFor("GET", resource, pathOf(resource, namespaceName) + query.text(), call);
   request.maxBodyBytes = kMaxListBytes;
   return listed(transport_, std::move(request), resource.plural);
 }
@@ -132,7 +132,7 @@ Client::ObjectTask Client::create(const Resource& resource, const std::string& n
   if (auto error = checkNames(resource, namespaceName, "new")) return failure(std::move(*error));
   Query query;
   query.add("fieldManager", transport_->options().fieldManager).add("dryRun", allFor(dryRun));
-  Request request = requestFor("POST", resource, pathOf(resource, namespaceName) + query.text(), call);
+  HttpRequest request = requestFor("POST", resource, pathOf(resource, namespaceName) + query.text(), call);
   request.contentType = kJson;
   request.body = std::move(body);
   request.repeatable = false;
@@ -146,7 +146,7 @@ Client::ObjectTask Client::replace(const Resource& resource, const std::string& 
   if (auto error = checkNames(resource, namespaceName, name)) return failure(std::move(*error));
   Query query;
   query.add("fieldManager", transport_->options().fieldManager);
-  Request request =
+  HttpRequest request =
       requestFor("PUT", resource, pathOf(resource, namespaceName, name, subresource) + query.text(), call);
   request.contentType = kJson;
   request.body = std::move(body);
@@ -164,7 +164,7 @@ Client::ObjectTask Client::patch(const Resource& resource, const std::string& na
       .add("force", options.force && type == PatchType::Apply)
       .add("dryRun", allFor(options.dryRun));
   const std::string path = pathOf(resource, namespaceName, name, options.subresource);
-  Request request = requestFor("PATCH", resource, path + query.text(), call);
+  HttpRequest request = requestFor("PATCH", resource, path + query.text(), call);
   request.contentType = contentTypeOf(type);
   request.body = std::move(body);
   request.repeatable = type != PatchType::Json;  // an "add" to a list is not idempotent
@@ -176,7 +176,7 @@ Client::ObjectTask Client::remove(const Resource& resource, const std::string& n
                                   const std::string& name, const Preconditions& preconditions,
                                   const std::string& propagationPolicy, CallOptions call) {
   if (auto error = checkNames(resource, namespaceName, name)) return failure(std::move(*error));
-  Request request = requestFor("DELETE", resource, pathOf(resource, namespaceName, name), call);
+  HttpRequest request = requestFor("DELETE", resource, pathOf(resource, namespaceName, name), call);
   request.contentType = kJson;
   request.body = deleteOptions(preconditions, propagationPolicy);
   request.namespaceName = namespaceName;
@@ -187,7 +187,7 @@ Client::ObjectTask Client::remove(const Resource& resource, const std::string& n
 
 Client::ObjectTask Client::raw(std::string method, std::string path, std::string body,
                                std::string contentType, CallOptions call) {
-  Request request{std::move(method), std::move(path)};
+  HttpRequest request{std::move(method), std::move(path)};
   request.write = request.method != "GET";
   request.repeatable = !request.write;
   request.contentType = std::move(contentType);
@@ -209,7 +209,7 @@ Task<Result<std::unique_ptr<WatchStream>>> Client::watch(const Resource& resourc
       .add("timeoutSeconds", std::int64_t{options.timeout.count()})
       .add("sendInitialEvents", options.sendInitialEvents)
       .add("resourceVersionMatch", options.sendInitialEvents ? "NotOlderThan" : "");
-  Request request = requestFor("GET", resource, pathOf(resource, namespaceName) + query.text(), call);
+  HttpRequest request = requestFor("GET", resource, pathOf(resource, namespaceName) + query.text(), call);
   request.stream = true;
   return stream(transport_, std::move(request));
 }

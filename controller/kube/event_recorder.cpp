@@ -63,11 +63,11 @@ void EventRecorder::stop() {
 
 /// A connection that breaks does not tell whether the request was carried out. Both requests may be repeated:
 /// the name of a new Event is in its body.
-template <class Request>
-Task<Result<json::Document>> EventRecorder::repeat(Request request) {
+template <class Send>
+Task<Result<json::Document>> EventRecorder::repeat(Send send) {
   auto delay = kFirstDelay;
   for (int attempt = 1;; ++attempt, delay *= 2) {
-    auto answer = co_await request();
+    auto answer = co_await send();
     const auto* error = std::get_if<ApiError>(&answer);
     if (error == nullptr || error->status != 0 || attempt == kMaxAttempts || stopped_ || loop_.stopping())
       co_return answer;

@@ -32,8 +32,8 @@ class EventRecorder {
 
  private:
   runtime::Task<void> write(EventInput event);
-  template <class Request>
-  runtime::Task<Result<json::Document>> repeat(Request request);
+  template <class Send>
+  runtime::Task<Result<json::Document>> repeat(Send send);
 
   runtime::EventLoop& loop_;
   Client& client_;

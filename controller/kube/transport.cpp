@@ -87,7 +87,8 @@ std::variant<ClientContext, ApiError> Transport::contextOf(const Authentication&
   return context_;
 }
 
-std::vector<runtime::Header> Transport::headersOf(const Request& request, const Authentication& who) const {
+std::vector<runtime::Header> Transport::headersOf(const HttpRequest& request,
+                                                  const Authentication& who) const {
   std::vector<runtime::Header> out{{"Accept", "application/json"}, {"User-Agent", options_.userAgent}};
   if (!who.token.empty()) out.push_back({"Authorization", "Bearer " + who.token});
   if (!request.contentType.empty()) out.push_back({"Content-Type", request.contentType});
@@ -96,7 +97,7 @@ std::vector<runtime::Header> Transport::headersOf(const Request& request, const 
   return out;
 }
 
-std::optional<ApiError> Transport::closedGate(const Request& request) const {
+std::optional<ApiError> Transport::closedGate(const HttpRequest& request) const {
   if (!request.write || request.call.ungated) return std::nullopt;
   if (loop_.stopping()) return ApiError{Reason::Transport, 0, "writes are stopped: this process ends"};
   if (!gate_ || gate_(request.namespaceName)) return std::nullopt;
@@ -106,7 +107,7 @@ std::optional<ApiError> Transport::closedGate(const Request& request) const {
 }
 
 /// Sends the request on a kept connection or a new one, and reads the response header.
-Task<Result<ReplyHead>> Transport::sendRequest(const Request& request, Exchange& on) {
+Task<Result<ReplyHead>> Transport::sendRequest(const HttpRequest& request, Exchange& on) {
   if (auto kept = pool_.take(on.context, steady_clock::now())) on.session.emplace(std::move(*kept));
   for (;;) {
     if (!on.session) {
@@ -148,7 +149,7 @@ Task<Result<std::string>> Transport::readBody(Exchange& on, const ReplyHead& hea
   }
 }
 
-Task<Result<Answer>> Transport::exchange(Request request, Authentication who, Deadline deadline) {
+Task<Result<Answer>> Transport::exchange(HttpRequest request, Authentication who, Deadline deadline) {
   auto context = contextOf(who);
   if (auto* error = std::get_if<ApiError>(&context)) co_return std::move(*error);
   std::optional<Turns::Turn> turn;
@@ -198,7 +199,7 @@ milliseconds Transport::pauseAfter(const ApiError& error) {
   return least + milliseconds{more(random_)};
 }
 
-Task<Result<Answer>> Transport::send(std::shared_ptr<Transport> at, Request request) {
+Task<Result<Answer>> Transport::send(std::shared_ptr<Transport> at, HttpRequest request) {
   const Deadline deadline = steady_clock::now() + request.call.timeout.value_or(at->options_.timeout);
   unsigned postponed = 0;
   std::optional<Authentication> refused;

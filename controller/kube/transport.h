@@ -26,8 +26,8 @@ namespace dynamo::kube {
 /// Whether objects of the namespace may be written now.
 using WriteGate = std::function<bool(std::string_view namespaceName)>;
 
-struct Request {
-  Request(std::string method_, std::string path_) : method(std::move(method_)), path(std::move(path_)) {}
+struct HttpRequest {
+  HttpRequest(std::string method_, std::string path_) : method(std::move(method_)), path(std::move(path_)) {}
 
   std::string method;
   std::string path;  ///< with the query, without the base path
@@ -53,7 +53,7 @@ class Transport {
 
   /// Sends the request and returns a reply with status 2xx. The task holds `at`, because it may outlive the
   /// client.
-  static runtime::Task<Result<Answer>> send(std::shared_ptr<Transport> at, Request request);
+  static runtime::Task<Result<Answer>> send(std::shared_ptr<Transport> at, HttpRequest request);
 
   const ClientOptions& options() const { return options_; }
   void setWriteGate(WriteGate open) { gate_ = std::move(open); }
@@ -62,12 +62,12 @@ class Transport {
  private:
   /// One request and its reply, with one retry if the server had closed the kept connection.
   struct Exchange;
-  runtime::Task<Result<Answer>> exchange(Request request, Authentication who, runtime::Deadline deadline);
-  runtime::Task<Result<runtime::ReplyHead>> sendRequest(const Request& request, Exchange& on);
+  runtime::Task<Result<Answer>> exchange(HttpRequest request, Authentication who, runtime::Deadline deadline);
+  runtime::Task<Result<runtime::ReplyHead>> sendRequest(const HttpRequest& request, Exchange& on);
   runtime::Task<Result<std::string>> readBody(Exchange& on, const runtime::ReplyHead& head, std::size_t max);
   std::variant<runtime::ClientContext, ApiError> contextOf(const Authentication& who);
-  std::vector<runtime::Header> headersOf(const Request& request, const Authentication& who) const;
-  std::optional<ApiError> closedGate(const Request& request) const;
+  std::vector<runtime::Header> headersOf(const HttpRequest& request, const Authentication& who) const;
+  std::optional<ApiError> closedGate(const HttpRequest& request) const;
   std::chrono::milliseconds pauseAfter(const ApiError& error);
 
   runtime::EventLoop& loop_;

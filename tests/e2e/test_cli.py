@@ -12,6 +12,7 @@ import unittest
 import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+CONTROLLER = os.environ.get("DYNAMO_CONTROLLER", str(ROOT / "build/release/bin/dynamo-controller"))
 WEBHOOK = os.environ.get("DYNAMO_WEBHOOK", str(ROOT / "build/release/bin/dynamo-webhook"))
 
 GOOD = """\
@@ -50,7 +51,7 @@ apiVersion: operator.config.dynamo.nvidia.com/v1alpha1
 kind: OperatorConfiguration
 server: {webhook: {serviceName: dynamo-webhook}}
 rbac: {plannerClusterRoleName: p, dgdrProfilingClusterRoleName: q, eppClusterRoleName: e}
-mpi: {sshSecretName: mpi, sshSecretNamespace: dynamo-system}
+mpi: {sshSecretName: mpi}
 """
 THOROUGH = GOOD.replace("0.6B}", "0.6B, searchStrategy: thorough}")
 GRAPH = """apiVersion: nvidia.com/v1alpha1
@@ -63,8 +64,29 @@ spec:
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n"
 
 
-def run(*arguments, text=""):
-    return subprocess.run([WEBHOOK, *arguments], input=text, capture_output=True, text=True, timeout=30)
+# What later releases write, and fields in the wrong place.
+REFUSED = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {name: modern}
+spec:
+  components:
+  - {name: Frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "i:1"}]}}}
+---
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: flat}
+spec:
+  services:
+    Frontend:
+      componentType: frontend
+      image: i:1
+"""
+MAIN = "{replicas: 1, componentType: frontend, extraPodSpec: {mainContainer: {image: 'i:1'}}}"
+
+
+def run(*arguments, text="", binary=WEBHOOK):
+    return subprocess.run([binary, *arguments], input=text, capture_output=True, text=True, timeout=30)
 
 
 class Check(unittest.TestCase):
@@ -134,8 +156,10 @@ class Check(unittest.TestCase):
          ["server.metrics.port: Invalid value: 9443: duplicates the port of server.webhook.port; each listener must have its own port"]),
         ("configuration without what the controller needs", "\n".join(CONFIG.splitlines()[:2]) + "\n", 0,
          ["warning: OperatorConfiguration/(no name): server.webhook.serviceName: Required value: ", "mpi.sshSecretName: Required value: ",
-          "mpi.sshSecretNamespace: Required value: ", "rbac.plannerClusterRoleName: Required value: ",
-          "rbac.dgdrProfilingClusterRoleName: Required value: ", "rbac.eppClusterRoleName: Required value: ", "0 errors, 6 warnings"]),
+          "rbac.plannerClusterRoleName: Required value: ",
+          "rbac.dgdrProfilingClusterRoleName: Required value: ", "rbac.eppClusterRoleName: Required value: ", "0 errors, 5 warnings"]),
+        ("configuration with a source of the SSH key", CONFIG.replace("{sshSecretName: mpi}", "{sshSecretName: mpi, sshSecretNamespace: a}"), 0,
+         ["mpi.sshSecretNamespace: has no effect; each namespace has an SSH key of its own", "0 errors, 1 warning"]),
         ("configuration of another version", CONFIG.replace("/v1alpha1", "/v1"), 1,
          ['apiVersion: Unsupported value: "operator.config.dynamo.nvidia.com/v1"']),
         ("configuration of a mistyped group", CONFIG.replace("operator.config", "operator.conf"), 1,
@@ -285,6 +309,66 @@ class Effective(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stdout), (2, ""))
 
 
+class Refused(unittest.TestCase):
+    """Every command on files reads a manifest as `check` does, and answers 1 to what admission refuses."""
+
+    def run_each(self, text, *arguments):
+        yield "render", run("render", "-f", "-", "-o", "tree", *arguments, text=text, binary=CONTROLLER)
+        for command in ("effective", "intent"):
+            yield command, run(command, "-f", "-", "-o", "json", *arguments, text=text)
+
+    def errors(self, text, *arguments):
+        said = run("check", "-f", "-", *arguments, text=text).stdout
+        return [line for line in said.splitlines() if ": error: " in line]
+
+    def test_what_check_refuses_is_refused_with_its_errors(self):
+        wanted = self.errors(REFUSED)
+        self.assertIn('apiVersion: Unsupported value: "nvidia.com/v1beta1"', wanted[0])
+        self.assertTrue(any("spec.services.Frontend.image: Invalid value: unknown field" in line for line in wanted), wanted)
+        for command, done in self.run_each(REFUSED):
+            with self.subTest(command):
+                self.assertEqual(done.returncode, 1)
+                self.assertEqual(done.stderr.splitlines(), wanted)
+                # The intent of a stored object does not depend on today's rules; that of an unknown version is not known.
+                printed = [json.loads(line)["metadata"]["name"] for line in done.stdout.splitlines()]
+                self.assertEqual(printed, ["flat"] if command == "intent" else [])
+        done = run("convert", "--to", "v1beta1", "-f", "-", text=REFUSED)
+        self.assertEqual((done.returncode, done.stdout, done.stderr.splitlines()), (1, "", wanted))
+
+    def test_other_objects_of_the_file_are_printed(self):
+        text = REFUSED + "---\n" + GRAPH.replace("{replicas: 1}", MAIN)
+        for command, done in self.run_each(text):
+            with self.subTest(command):
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("g-worker" if command == "render" else '"name":"g"', done.stdout)
+
+    def test_warnings_are_not_refusals(self):
+        text = GRAPH.replace("{replicas: 1}", MAIN.replace("replicas: 1", "replicas: 0"))
+        for command, done in self.run_each(text):
+            with self.subTest(command):
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_the_mode_that_only_warns(self):
+        """Errors of rules are warnings; errors of the schema stay errors, because the API server reports them."""
+        with tempfile.TemporaryDirectory() as folder:
+            config = pathlib.Path(folder, "config.yaml")
+            config.write_text("validation: {mode: warn}\n")
+            done = run("effective", "-f", "-", "--config", str(config), text=THOROUGH)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn("searchStrategy: thorough", done.stdout)
+            done = run("effective", "-f", "-", "--config", str(config), text=REFUSED)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+
+    def test_a_request_of_v1alpha1_is_shown_as_it_is_stored(self):
+        done = run("effective", "-f", "-", "-o", "json", "--operator-version", "1.2.3", text=ALPHA)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        made = json.loads(done.stdout)
+        self.assertEqual(made["apiVersion"], "nvidia.com/v1alpha1")
+        self.assertNotIn("namespace", made["metadata"])
+        back = run("convert", "--to", "v1beta1", "-f", "-", "-o", "json", text=done.stdout)
+        self.assertEqual(json.loads(back.stdout)["spec"]["image"], "profiler:1")
+
+
 class Defaults(unittest.TestCase):
     def test_page(self):
         done = run("defaults")
@@ -320,17 +404,19 @@ class Convert(unittest.TestCase):
 
     def test_objects_of_unknown_versions(self):
         table = [
-            (ALPHA.replace("apiVersion: nvidia.com/v1alpha1\n", "", 1), ": apiVersion: Required value"),
+            (ALPHA.replace("apiVersion: nvidia.com/v1alpha1\n", "", 1), "DynamoGraphDeploymentRequest/alpha: apiVersion: Required value"),
             (ALPHA.replace("nvidia.com/v1alpha1", "nvidia.com/v9", 1), ': apiVersion: Unsupported value: "nvidia.com/v9"'),
             ("{apiVersion: nvidia.com/v9, kind: DynamoModel, metadata: {name: m}}",
-             'DynamoModel m: apiVersion: Unsupported value: "nvidia.com/v9"'),
+             'DynamoModel/m: apiVersion: Unsupported value: "nvidia.com/v9"'),
+            ("{apiVersion: a.example/v9, kind: DynamoModel, metadata: {name: m}}",
+             'DynamoModel/m: apiVersion: Unsupported value: "a.example/v9"'),
         ]
         for text, told in table:
             with self.subTest(told):
                 done = run("convert", "--to", "v1beta1", "-f", "-", text=text)
-                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertEqual((done.returncode, done.stdout), (1, ""))
                 self.assertIn(told, done.stderr)
-        foreign = run("convert", "--to", "v1beta1", "-f", "-", text="{apiVersion: a.example/v9, kind: DynamoModel}")
+        foreign = run("convert", "--to", "v1beta1", "-f", "-", text="{apiVersion: a.example/v9, kind: Model}")
         self.assertEqual(foreign.returncode, 0, foreign.stderr)
 
     def test_unknown_version(self):

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "common/admission/request.h"
+#include "common/admission/dgdr.h"
 #include "common/admission/validate.h"
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
@@ -33,7 +33,7 @@ const admission::Settings& settings() {
     config::OperatorConfig config = config::defaultConfig();
     config.mpi.sshSecretName = "mpi-secret";
     config.checkpoint.enabled = true;
-    return admission::Settings{std::move(config), "dynamo-system/operator"};
+    return admission::Settings{std::move(config), "1.0.0", "dynamo-system/operator"};
   }();
   return kSettings;
 }
@@ -54,9 +54,10 @@ std::string textOf(const std::vector<field::FieldError>& errors) {
 std::string refusals(const Value& object, const Value* old) {
   const std::string_view kind = json::findText(&object, "kind");
   const rules::DgdrPolicy policy;
-  const auto findings = kind == api::kDynamoGraphDeploymentRequest
-                            ? admission::validateRequest({object, old, "v1beta1", policy})
-                            : admission::validate({kind, object, old, "user"}, settings());
+  const auto findings =
+      kind == api::kDynamoGraphDeploymentRequest
+          ? admission::validateDgdr({object, old, "v1beta1", policy})
+          : admission::judge(object, {.kind = kind, .username = "user", .old = old}, settings());
   for (const auto& error : findings.errors) {
     require(!error.field.empty() && !error.rule.empty(), "an error has a path and a rule", error.message());
   }

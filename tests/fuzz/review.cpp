@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "common/json/parse.h"
 #include "require.h"
@@ -18,10 +20,9 @@ using webhook::Routes;
 
 const Routes& routes() {
   static const Routes kRoutes = [] {
-    webhook::Policy policy;
-    policy.operatorVersion = "1.2.3+build";
-    policy.dgdr.hardwareRequired = true;
-    return Routes{policy, {}};
+    auto settings = std::make_shared<admission::Settings>(config::defaultConfig(), "1.2.3+build");
+    settings->dgdr.hardwareRequired = true;
+    return Routes{std::make_shared<webhook::CurrentSettings>(std::move(settings)), {}};
   }();
   return kRoutes;
 }
@@ -76,7 +77,7 @@ void checkWords(const json::Value& response, std::string_view about) {
 }
 
 void checkBody(std::string_view path, const std::string& body) {
-  webhook::Request request{body};
+  webhook::HttpRequest request{body};
   const webhook::Reply reply = routes().find(path)->handle(request);
   require(reply.status == 200 || reply.status == 400, "HTTP 200 or 400", body);
   json::Document answer;

@@ -1,17 +1,19 @@
 #include "webhook/commands/convert.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <iostream>
 #include <optional>
+#include <string_view>
 
+#include "common/admission/settings.h"
 #include "common/api/kinds.h"
+#include "common/commands/manifest_review.h"
+#include "common/config/operator_config.h"
 #include "common/conversion/dgdr.h"
 #include "common/field/finding.h"
 #include "common/schema/registry.h"
 #include "common/text/manifests.h"
 #include "common/text/yaml_writer.h"
+#include "webhook/version.h"
 
 namespace dynamo::webhook {
 namespace {
@@ -24,26 +26,12 @@ std::string prettyJson(const json::Value& value) {
   return std::string{buffer.GetString(), buffer.GetSize()} + "\n";
 }
 
-/// Whether the kind is one of Dynamo's, in any version or without one.
-bool isOurs(const text::Manifest& manifest) {
-  const std::string_view version = json::findText(&manifest.object, "apiVersion");
-  if (!version.empty() && version.substr(0, version.find('/')) != api::kGroup) return false;
-  const auto kinds = schema::kindVersions();
-  return std::any_of(kinds.begin(), kinds.end(), [&](const auto& k) { return k.kind == manifest.kind(); });
-}
-
 /// Converts the object; objects of other kinds are copied unchanged.
 std::optional<conversion::ConvertError> convert(text::Manifest& manifest, std::string_view to,
                                                 json::Value& converted) {
   json::Document& object = manifest.object;
   const std::string_view version = json::findText(&object, "apiVersion");
-  const bool ours = isOurs(manifest);
-  if (ours && schema::find(version, manifest.kind()) == nullptr) {
-    return conversion::ConvertError{
-        fmt::format("{} {}: apiVersion: {}", manifest.kind(), manifest.name(),
-                    version.empty() ? "Required value"
-                                    : fmt::format("Unsupported value: {}", field::showValue(version)))};
-  }
+  const bool ours = schema::find(version, manifest.kind()) != nullptr;
   if (ours && manifest.kind() == api::kDynamoGraphDeploymentRequest) {
     return conversion::convertDgdr(object, to, converted, object.GetAllocator());
   }
@@ -56,9 +44,19 @@ std::optional<conversion::ConvertError> convert(text::Manifest& manifest, std::s
 int runConvert(const ConvertOptions& options) {
   const std::string prefix = std::string{api::kGroup} + "/";
   const std::string to = options.to.starts_with(prefix) ? options.to : prefix + options.to;
+  const admission::Settings settings{config::defaultConfig(), options.operatorVersion};
   text::Manifests manifests = text::readManifests(options.files);
   std::vector<std::string> texts;
+  bool refused = false;
+  bool complete = true;
   for (text::Manifest& manifest : manifests.objects) {
+    const commands::ManifestReview review =
+        commands::reviewManifest(manifest, options.namespaceName, settings);
+    refused = commands::reportErrors(review.findings, std::cerr) || refused;
+    if (review.category == commands::ManifestKind::Category::Invalid) {
+      complete = false;
+      continue;
+    }
     json::Value converted;
     if (const auto error = convert(manifest, to, converted)) {
       manifests.errors.push_back(field::oneLine(manifest.file + ": " + error->message));
@@ -66,13 +64,14 @@ int runConvert(const ConvertOptions& options) {
     }
     texts.push_back(options.output == "json" ? prettyJson(converted) : text::toYaml(converted));
   }
-  for (const std::string& error : manifests.errors) std::cerr << "dynamo-webhook: " << error << '\n';
+  for (const std::string& error : manifests.errors) std::cerr << kProgram << ": " << error << '\n';
   if (!manifests.errors.empty()) return 2;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
+  for (std::size_t i = 0; complete && i < texts.size(); ++i) {
     if (i != 0 && options.output != "json") std::cout << "---\n";
     std::cout << texts[i];
   }
-  return std::cout.flush() ? 0 : 2;
+  if (!std::cout.flush()) return 2;
+  return refused ? 1 : 0;
 }
 
 }  // namespace dynamo::webhook

@@ -101,14 +101,14 @@ void DecisionLog::denied(const AdmissionRoute& route, const AdmissionOutcome& ou
   if (!log::enabled(log::Level::Info)) return;
   const auto suppressed = pass(Class::Denial);
   if (!suppressed) return;
-  const AdmissionRequest& request = *outcome.request;
+  const Review& review = *outcome.review;
   kAdmissionLog.info(outcome.readable ? "denied" : "denied: the object cannot be read",
-                     {{"uid", request.uid},
+                     {{"uid", review.uid},
                       {"kind", route.kind.kind},
-                      {"namespace", request.namespaceName},
-                      {"name", request.objectName()},
-                      {"operation", request.operation},
-                      {"user", request.username},
+                      {"namespace", review.namespaceName},
+                      {"name", review.objectName()},
+                      {"operation", review.operation},
+                      {"user", review.username},
                       {"path", route.path},
                       optionalField("rules", rulesOf(*outcome.errors)),
                       suppressedLines(*suppressed)});

@@ -2,57 +2,73 @@
 
 #include <functional>
 #include <iostream>
+#include <string_view>
+#include <utility>
 
-#include "common/api/kinds.h"
+#include "common/commands/manifest_review.h"
 #include "common/defaults/apply.h"
-#include "common/defaults/dgdr.h"
-#include "common/schema/defaults.h"
-#include "common/schema/registry.h"
 #include "common/text/manifests.h"
 #include "common/text/yaml_writer.h"
+#include "webhook/version.h"
 
 namespace dynamo::webhook {
 namespace {
 
+using commands::ManifestReview;
 using json::Value;
+using Category = commands::ManifestKind::Category;
 
-int printEach(const EffectiveOptions& options, const std::function<void(Value&, json::Allocator&)>& change) {
-  text::Manifests manifests = text::readManifests(options.files);
-  for (const std::string& error : manifests.errors) std::cerr << "dynamo-webhook: " << error << '\n';
-  for (text::Manifest& manifest : manifests.objects) {
-    change(manifest.object, manifest.object.GetAllocator());
-    if (options.output == "json") {
-      std::cout << json::dump(manifest.object) << '\n';
-    } else {
-      std::cout << "---\n" << text::toYaml(manifest.object);
-    }
+void print(const Value& object, const std::string& output) {
+  if (output == "json") {
+    std::cout << json::dump(object) << '\n';
+  } else {
+    std::cout << "---\n" << text::toYaml(object);
   }
-  return manifests.errors.empty() && std::cout.flush() ? 0 : 2;
+}
+
+/// Prints what `choose` returns of each manifest, unless that is nullptr.
+int printEach(const EffectiveOptions& options,
+              const std::function<const Value*(text::Manifest&, ManifestReview&)>& choose) {
+  const auto settings = commands::loadSettings(options, config::Purpose::Offline, kProgram, std::cerr);
+  if (!settings) return 2;
+  text::Manifests manifests = text::readManifests(options.files);
+  for (const std::string& error : manifests.errors) std::cerr << kProgram << ": " << error << '\n';
+  bool refused = false;
+  for (text::Manifest& manifest : manifests.objects) {
+    ManifestReview review = commands::reviewManifest(manifest, options.namespaceName, *settings);
+    refused = commands::reportErrors(review.findings, std::cerr) || refused;
+    if (const Value* chosen = choose(manifest, review)) print(*chosen, options.output);
+  }
+  if (!manifests.errors.empty() || !std::cout.flush()) return 2;
+  return refused ? 1 : 0;
+}
+
+/// Removes a namespace and a name that the manifest leaves to the request.
+void leaveIdentityToRequest(const text::Manifest& manifest, Value& object) {
+  Value& metadata = object["metadata"];
+  const Value* given = json::find(&manifest.object, "metadata");
+  for (const std::string_view member : {"namespace", "name"}) {
+    if (json::findText(given, member).empty()) json::remove(metadata, member);
+  }
 }
 
 }  // namespace
 
 int runEffective(const EffectiveOptions& options) {
-  const std::optional<Policy> policy = loadPolicy(options, config::Purpose::Offline, std::cerr);
-  if (!policy) return 2;
-  return printEach(options, [&](Value& object, json::Allocator& allocator) {
-    const schema::Node* node =
-        schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));
-    if (node == nullptr) return;
-    schema::applySchemaDefaults(*node, object, allocator);
-    if (json::findText(&object, "apiVersion") == api::kV1beta1) {
-      defaults::defaultDgdr(object, policy->operatorVersion, allocator);
-    }
-    const auto settings = policy->settings->get();
-    defaults::applyComponentDefaults(
-        object, nullptr,
-        {settings->defaults, settings->config, policy->operatorVersion, options.namespaceName}, allocator);
+  return printEach(options, [](text::Manifest& manifest, ManifestReview& review) -> const Value* {
+    if (review.refused()) return nullptr;
+    if (review.category != Category::Dynamo) return &manifest.object;
+    leaveIdentityToRequest(manifest, review.stored);
+    return &review.stored;
   });
 }
 
 int runIntent(const EffectiveOptions& options) {
-  if (!loadPolicy(options, config::Purpose::Offline, std::cerr)) return 2;
-  return printEach(options, [](Value& object, json::Allocator&) { defaults::reduceToIntent(object); });
+  return printEach(options, [](text::Manifest& manifest, ManifestReview& review) -> const Value* {
+    if (review.category == Category::Invalid) return nullptr;
+    defaults::reduceToIntent(manifest.object);
+    return &manifest.object;
+  });
 }
 
 }  // namespace dynamo::webhook

@@ -2,20 +2,24 @@
 // `dynamo-webhook effective` prints objects with all defaults; `dynamo-webhook intent` prints stored objects
 // without them.
 
-#include "webhook/commands/file_options.h"
+#include "common/commands/file_options.h"
 
 namespace dynamo::webhook {
 
-struct EffectiveOptions : FileOptions {
+struct EffectiveOptions : commands::FileOptions {
   EffectiveOptions() { output = "yaml"; }  ///< "yaml" or "json"
 };
 
-/// Prints each graph and component deployment as admission would store it, and other objects unchanged.
-/// Returns the exit status: 0, or 2 when a file or the configuration cannot be read.
+// Both write the errors of objects that `check` refuses to the standard error, in its format. They return the
+// exit status: 0; 1 with such errors; 2 when a file or the configuration cannot be read.
+
+/// Prints each object of Dynamo's kinds as admission would store it, without the namespace of the flag, so
+/// that the output can be applied to any namespace. Other objects are printed unchanged, refused ones not at
+/// all.
 int runEffective(const EffectiveOptions& options);
 
-/// Prints each object without the values that the webhook wrote into it. Accepts the flags of runEffective,
-/// so that the same arguments work for both. The files of these flags must be readable.
+/// Prints each object without the values that the webhook wrote into it, also those that `check` refuses,
+/// because a stored object may have defects that were admitted once.
 int runIntent(const EffectiveOptions& options);
 
 }  // namespace dynamo::webhook

@@ -42,7 +42,7 @@ std::string checkSampleReviews(const runtime::Endpoint& listen, const FindRoute&
   const auto answer = [&](const Canned& canned) -> std::variant<SelfCheckReply, SelfCheckError> {
     const Route* const route = inProcess ? inProcess(canned.path) : nullptr;
     if (route == nullptr || !route->guarded) return selfCheck(listen, canned.path, canned.body);
-    Request request{std::string{canned.body}};
+    HttpRequest request{std::string{canned.body}};
     Reply reply = route->handle(request);
     return SelfCheckReply{reply.status, std::move(reply.body)};
   };

@@ -76,8 +76,13 @@ std::string servingHostName(const std::string& service) {
   return certs::servingDnsNames(service, namespaceName).front();
 }
 
+CurrentSettings::Pointer admissionSettings(const Settings& settings, render::Facts facts) {
+  return std::make_shared<const admission::Settings>(settings.config, settings.operatorVersion,
+                                                     settings.controllerAccount, std::move(facts));
+}
+
 /// Changed facts apply from the next request on. An invalid file changes nothing.
-void reloadFacts(FactsFile& file, const Settings& settings) {
+void reloadFacts(FactsFile& file, const Settings& settings, CurrentSettings& current) {
   std::optional<FactsReading> reading = file.poll();
   if (!reading) return;
   if (!reading->error.empty()) {
@@ -86,8 +91,7 @@ void reloadFacts(FactsFile& file, const Settings& settings) {
   }
   kServerLog.info(reading->missing ? "cluster facts file not found" : "cluster facts loaded",
                   {{"file", settings.factsFile}});
-  settings.policy.settings->set(std::make_shared<const admission::Settings>(
-      settings.config, settings.controllerAccount, std::move(reading->facts)));
+  current.set(admissionSettings(settings, std::move(reading->facts)));
 }
 
 void printStartErrors(const SettingsErrors& errors) {
@@ -95,22 +99,23 @@ void printStartErrors(const SettingsErrors& errors) {
 }
 
 int run(const Settings& settings, const runtime::Signals& signals) {
-  Telemetry telemetry{settings.policy.operatorVersion};
+  Telemetry telemetry{settings.operatorVersion};
   certs::CertificateWatcher watcher{settings.certDir, settings.tls,
                                     servingHostName(settings.config.server.webhook.serviceName),
                                     settings.clientCaFile};
   runtime::DirectoryWatch directory{settings.certDir};  // before the first read, so that no change is missed
   reloadCertificate(watcher, telemetry);
 
+  const auto current = std::make_shared<CurrentSettings>(admissionSettings(settings, {}));
   FactsFile facts{settings.factsFile};
-  reloadFacts(facts, settings);
+  reloadFacts(facts, settings, *current);
 
   DecisionLog decisionLog{settings.logDenials};
   Observers observers = telemetry.observers();
   decisionLog.watch(observers);
   ServerOptions options = settings.server;
   options.events = decisionLog.events();
-  const Routes routes{settings.policy, std::move(observers)};
+  const Routes routes{current, std::move(observers)};
   const FindRoute find = [&routes](std::string_view path) { return routes.find(path); };
   const bool guards = !settings.clientCaFile.empty();
   if (guards) {
@@ -142,14 +147,14 @@ int run(const Settings& settings, const runtime::Signals& signals) {
   }
   runtime::PlainServer& plain = std::get<runtime::PlainServer>(probes);
   kServerLog.info("serving", {{"version", kVersion},
-                              {"operatorVersion", settings.policy.operatorVersion},
+                              {"operatorVersion", settings.operatorVersion},
                               {"webhookPort", server.port()},
                               {"healthPort", plain.port(0)},
                               {"metricsPort", plain.port(1)}});
 
   const runtime::FileWatch files{&directory, [&] {
                                    reloadCertificate(watcher, telemetry);
-                                   reloadFacts(facts, settings);
+                                   reloadFacts(facts, settings, *current);
                                  }};
   const int number = waitForStop(signals, files);
 

@@ -58,19 +58,6 @@ void setAdmissionGuard(const config::WebhookServerConfig& file, const ServeOptio
 
 }  // namespace
 
-Policy makePolicy(const config::OperatorConfig& config, std::string operatorVersion,
-                  std::string_view controllerAccount, render::Facts facts) {
-  Policy policy;
-  policy.operatorVersion = std::move(operatorVersion);
-  policy.warnOnly = config.warnOnly();
-  // adm-Q7: the webhook and the controller use the same condition.
-  policy.dgdr.hardwareRequired = config.restricted() && !config.gpuDiscoveryEnabled;
-  policy.dgdr.allowOtherNamespaces = config.allowOtherNamespaces;
-  policy.settings = std::make_shared<CurrentSettings>(
-      std::make_shared<const admission::Settings>(config, controllerAccount, std::move(facts)));
-  return policy;
-}
-
 std::variant<Settings, SettingsErrors> makeSettings(const ServeOptions& options) {
   Settings settings;
   Collector collect;
@@ -122,7 +109,7 @@ std::variant<Settings, SettingsErrors> makeSettings(const ServeOptions& options)
   settings.logDenials = options.logDenials.value_or(settings.config.logging.denials);
   settings.controllerAccount = options.controllerAccount;
   settings.factsFile = options.factsFile;
-  settings.policy = makePolicy(settings.config, options.operatorVersion, options.controllerAccount);
+  settings.operatorVersion = options.operatorVersion;
   if (!collect.errors.empty()) return collect.errors;
   return settings;
 }

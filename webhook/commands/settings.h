@@ -8,8 +8,8 @@
 #include "certs/tls_context.h"
 #include "common/config/operator_config.h"
 #include "common/observability/log.h"
-#include "webhook/admit.h"
 #include "webhook/commands/serve.h"
+#include "webhook/current_settings.h"
 #include "webhook/http/server.h"
 
 namespace dynamo::webhook {
@@ -25,7 +25,7 @@ struct Settings {
   certs::TlsOptions tls;
   log::Options log;
   bool logDenials = true;
-  Policy policy;
+  std::string operatorVersion;
   std::string controllerAccount;  ///< "namespace/name"; empty when unknown
   std::string factsFile;          ///< empty: none
   std::vector<std::string> warnings;
@@ -35,10 +35,5 @@ struct Settings {
 using SettingsErrors = std::vector<std::string>;
 
 std::variant<Settings, SettingsErrors> makeSettings(const ServeOptions& options);
-
-/// Makes the policy from a configuration. `controllerAccount` is the "namespace/name" of the controller's
-/// service account, or empty when unknown.
-Policy makePolicy(const config::OperatorConfig& config, std::string operatorVersion,
-                  std::string_view controllerAccount = {}, render::Facts facts = {});
 
 }  // namespace dynamo::webhook

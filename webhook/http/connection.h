@@ -143,7 +143,7 @@ class Connection {
   HeadParser parser_;
   const Route* route_ = nullptr;
   std::string path_;
-  Request request_;
+  HttpRequest request_;
   std::size_t held_ = 0;               ///< bytes taken from the route's budget
   std::size_t heldReply_ = 0;          ///< bytes taken from the reply budget
   std::size_t maxUnacknowledged_ = 0;  ///< upper bound of reply bytes in the kernel

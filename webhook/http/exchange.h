@@ -21,7 +21,7 @@ inline void releaseText(std::string& text) {
 }
 
 /// A completely read request. The handler owns `body` and may parse it in place.
-struct Request {
+struct HttpRequest {
   std::string body;
   /// When the request was complete. It may have waited for a thread since then. Epoch: unknown.
   std::chrono::steady_clock::time_point arrived{};
@@ -40,7 +40,7 @@ struct Reply {
 struct Route {
   std::size_t maxBody = 0;  ///< bytes; a longer body is answered with 413
   bool conversion = false;  ///< uses the budget and the queue deadline of conversions, which are larger
-  std::function<Reply(Request&)> handle;
+  std::function<Reply(HttpRequest&)> handle;
   /// Bodies of this size and above are handled on a worker thread. 0: all bodies.
   std::size_t heavyBody = kHeavyBody;
   bool guarded = false;  ///< requires a client that ServerOptions::admits accepts, if set

@@ -45,35 +45,35 @@ Value* objectOf(Value& request, std::string_view key) {
   return value != nullptr && value->IsObject() ? value : nullptr;
 }
 
-/// Fills `request` from the envelope. Returns the refusal if the envelope is invalid.
-std::optional<Reply> decode(json::Document& review, AdmissionRequest& request) {
-  const std::string_view version = json::findText(&review, "apiVersion");
-  const std::string_view kind = json::findText(&review, "kind");
+/// Fills `review` from the envelope. Returns the refusal if the envelope is invalid.
+std::optional<Reply> decode(json::Document& body, Review& review) {
+  const std::string_view version = json::findText(&body, "apiVersion");
+  const std::string_view kind = json::findText(&body, "kind");
   if (version != kReviewVersion || kind != kReviewKind) {
     return refuse(fmt::format("must be {} {}, got {} {}", kReviewVersion, kReviewKind,
                               field::showValue(version), field::showValue(kind)),
                   "the body is not an AdmissionReview of admission.k8s.io/v1");
   }
-  Value* body = json::find(review, "request");
-  if (body == nullptr || !body->IsObject())
+  Value* request = json::find(body, "request");
+  if (request == nullptr || !request->IsObject())
     return refuse("request: Required value", "the review has no request");
-  request.uid = json::findText(body, "uid");
-  if (request.uid.empty()) return refuse("request.uid: Required value", "the review has no uid");
-  request.operation = json::findText(body, "operation");
-  request.name = json::findText(body, "name");
-  request.namespaceName = json::findText(body, "namespace");
-  request.clientVersion = json::findText(json::find(body, "requestKind"), "version");
-  if (request.clientVersion.empty()) {
-    request.clientVersion = json::findText(json::find(body, "kind"), "version");
+  review.uid = json::findText(request, "uid");
+  if (review.uid.empty()) return refuse("request.uid: Required value", "the review has no uid");
+  review.operation = json::findText(request, "operation");
+  review.name = json::findText(request, "name");
+  review.namespaceName = json::findText(request, "namespace");
+  review.clientVersion = json::findText(json::find(request, "requestKind"), "version");
+  if (review.clientVersion.empty()) {
+    review.clientVersion = json::findText(json::find(request, "kind"), "version");
   }
-  request.username = json::findText(json::find(body, "userInfo"), "username");
-  request.object = objectOf(*body, "object");
-  request.old = objectOf(*body, "oldObject");
+  review.username = json::findText(json::find(request, "userInfo"), "username");
+  review.object = objectOf(*request, "object");
+  review.old = objectOf(*request, "oldObject");
   return std::nullopt;
 }
 
 /// Why the objects of a CREATE or UPDATE cannot be read; empty if they can.
-std::string checkObjects(const AdmissionRequest& request, const AdmissionKind& kind) {
+std::string checkObjects(const Review& review, const AdmissionKind& kind) {
   const auto check = [&](const char* what, const Value* object) -> std::string {
     if (object == nullptr) return fmt::format("request.{}: Required value", what);
     const std::string_view version = json::findText(object, "apiVersion");
@@ -86,8 +86,8 @@ std::string checkObjects(const AdmissionRequest& request, const AdmissionKind& k
     }
     return {};
   };
-  std::string problem = check("object", request.object);
-  if (problem.empty() && request.updates()) problem = check("oldObject", request.old);
+  std::string problem = check("object", review.object);
+  if (problem.empty() && review.updates()) problem = check("oldObject", review.old);
   return problem;
 }
 
@@ -121,23 +121,24 @@ void writeWarnings(json::TextWriter& writer, const field::Findings& findings) {
   writer.EndArray();
 }
 
-std::string encode(const AdmissionRequest& request, const AdmissionKind& kind, const Decision& decision) {
+/// `badRequest`: why the object cannot be read; empty if it can.
+std::string encode(const Review& review, const AdmissionKind& kind, const std::string& badRequest,
+                   const admission::Decision& decision) {
   json::TextWriter writer;
-  const bool allowed = decision.badRequest.empty() && decision.findings.errors.empty();
   writer.StartObject();
   writeMember(writer, "apiVersion", kReviewVersion);
   writeMember(writer, "kind", kReviewKind);
   writer.key("response");
   writer.StartObject();
-  writeMember(writer, "uid", request.uid);
+  writeMember(writer, "uid", review.uid);
   writer.key("allowed");
-  writer.Bool(allowed);
-  if (!decision.badRequest.empty()) {
+  writer.Bool(badRequest.empty() && decision.allowed());
+  if (!badRequest.empty()) {
     writer.key("status");
-    writeFailure(writer, kBadRequest, "BadRequest", decision.badRequest);
-  } else if (!allowed) {
+    writeFailure(writer, kBadRequest, "BadRequest", badRequest);
+  } else if (!decision.allowed()) {
     writer.key("status");
-    writeInvalid(writer, {kind.kind, request.objectName()}, decision.findings.errors);
+    writeInvalid(writer, {kind.kind, review.objectName()}, decision.findings.errors);
   } else if (!decision.patch.empty()) {
     writeMember(writer, "patchType", "JSONPatch");
     writeMember(writer, "patch", base64(decision.patch));
@@ -150,34 +151,37 @@ std::string encode(const AdmissionRequest& request, const AdmissionKind& kind, c
 
 }  // namespace
 
-std::string_view AdmissionRequest::objectName() const {
+std::string_view Review::objectName() const {
   return name.empty() ? json::findText(json::find(object, "metadata"), "name") : name;
 }
 
-Reply answerAdmission(Request& request, const AdmissionKind& kind, const Admit& admit,
+Reply answerAdmission(HttpRequest& request, const AdmissionKind& kind, const Admit& admit,
                       const ObserveAdmission& observe) {
   alignas(std::max_align_t) std::array<char, kArenaBytes> arena;
   json::Allocator allocator{arena.data(), arena.size()};
-  json::Document review{&allocator, kParseStack};
-  if (const auto error = json::parseInsitu(request.body, review, kMaxMembers))
+  json::Document body{&allocator, kParseStack};
+  if (const auto error = json::parseInsitu(request.body, body, kMaxMembers))
     return refuse(error->message(), "the body cannot be read as a review");
-  AdmissionRequest decoded;
-  if (auto refusal = decode(review, decoded)) return std::move(*refusal);
-  Decision decision;
-  if (decoded.creates() || decoded.updates()) {
-    decision.badRequest = checkObjects(decoded, kind);
-    if (decision.badRequest.empty()) decision = admit(decoded, review.GetAllocator());
-  } else if (decoded.operation != "DELETE" && decoded.operation != "CONNECT") {
-    decision.badRequest =
-        fmt::format("request.operation: Unsupported value: {}", field::showValue(decoded.operation));
+  Review review;
+  if (auto refusal = decode(body, review)) return std::move(*refusal);
+  admission::Decision decision;
+  std::string badRequest;
+  if (review.creates() || review.updates()) {
+    badRequest = checkObjects(review, kind);
+    if (badRequest.empty()) {
+      const admission::Request asked{kind.kind, review.namespaceName, review.clientVersion, review.username,
+                                     review.updates() ? review.old : nullptr};
+      decision = admit(*review.object, asked, body.GetAllocator());
+    }
+  } else if (review.operation != "DELETE" && review.operation != "CONNECT") {
+    badRequest = fmt::format("request.operation: Unsupported value: {}", field::showValue(review.operation));
   }
-  const bool selfCheck = decoded.uid == kSelfCheckUid;
+  const bool selfCheck = review.uid == kSelfCheckUid;
   if (observe && !selfCheck) {
-    const bool readable = decision.badRequest.empty();
-    const auto& errors = decision.findings.errors;
-    observe({decoded.operation, readable && errors.empty(), readable, &errors, &decoded});
+    const bool readable = badRequest.empty();
+    observe({review.operation, readable && decision.allowed(), readable, &decision.findings.errors, &review});
   }
-  return {200, "application/json", encode(decoded, kind, decision), selfCheck};
+  return {200, "application/json", encode(review, kind, badRequest, decision), selfCheck};
 }
 
 }  // namespace dynamo::webhook

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "common/admission/admit.h"
 #include "common/field/finding.h"
-#include "common/json/patch.h"
 #include "common/json/value.h"
 #include "webhook/http/exchange.h"
 
@@ -18,7 +18,7 @@ namespace dynamo::webhook {
 inline constexpr std::string_view kSelfCheckUid = "dynamo-webhook-readyz";
 
 /// A decoded review. Views point into the request's body.
-struct AdmissionRequest {
+struct Review {
   std::string_view uid;
   std::string_view operation;      ///< "CREATE", "UPDATE", "DELETE", "CONNECT"
   std::string_view name;           ///< empty until generateName is resolved
@@ -34,20 +34,15 @@ struct AdmissionRequest {
   std::string_view objectName() const;
 };
 
-/// The decision of a handler. Any error denies the request. The patch is sent only if the request is allowed.
-struct Decision {
-  field::Findings findings;
-  std::string patch;       ///< RFC 6902 text; empty: no change
-  std::string badRequest;  ///< why the object cannot be read (400); empty if it can
-};
-
 /// The kind that a path accepts.
 struct AdmissionKind {
   std::string_view apiVersion;  ///< "nvidia.com/v1beta1"
   std::string_view kind;
 };
 
-using Admit = std::function<Decision(AdmissionRequest&, json::Allocator&)>;
+/// Decides about the object of a request, and may set its defaults in place.
+using Admit =
+    std::function<admission::Decision(json::Value& object, const admission::Request&, json::Allocator&)>;
 
 /// The outcome of a review, for metrics and logs.
 struct AdmissionOutcome {
@@ -55,13 +50,13 @@ struct AdmissionOutcome {
   bool allowed = false;
   bool readable = true;  ///< false: denied because the object cannot be read
   const std::vector<field::FieldError>* errors = nullptr;  ///< of a denial; empty when not readable
-  const AdmissionRequest* request = nullptr;               ///< never nullptr
+  const Review* review = nullptr;                          ///< never nullptr
 };
 using ObserveAdmission = std::function<void(const AdmissionOutcome&)>;
 
 /// Decodes the body, calls `admit` (for CREATE and UPDATE only) and encodes the answer. A body that is not an
 /// AdmissionReview v1 with a uid is answered with HTTP 400. All other answers are HTTP 200 with the uid.
-Reply answerAdmission(Request& request, const AdmissionKind& kind, const Admit& admit,
+Reply answerAdmission(HttpRequest& request, const AdmissionKind& kind, const Admit& admit,
                       const ObserveAdmission& observe);
 
 }  // namespace dynamo::webhook

@@ -100,7 +100,7 @@ class ConversionResponse {
 
 }  // namespace
 
-Reply answerConversion(Request& request, const ObserveConversion& observe) {
+Reply answerConversion(HttpRequest& request, const ObserveConversion& observe) {
   const std::size_t size = request.body.size();
   if (const auto error = json::guard(request.body, kMaxReviewDepth)) {
     return badRequest(fmt::format("byte {}: {}", error->offset, error->reason), kUnreadable);

@@ -21,6 +21,6 @@ using ObserveConversion = std::function<void(const ConversionOutcome&)>;
 /// are in memory. If an object cannot be converted, the whole review fails and the message names the object
 /// and the field path (HTTP 200, result Failure). A body that is not a ConversionReview is answered with HTTP
 /// 400.
-Reply answerConversion(Request& request, const ObserveConversion& observe);
+Reply answerConversion(HttpRequest& request, const ObserveConversion& observe);
 
 }  // namespace dynamo::webhook

@@ -118,8 +118,8 @@ constexpr std::array kServiceChecks = {
 
 // DynamoCheckpoint
 
-void jobName(const Request& request, const Report& report) {
-  const std::string_view name = json::findText(json::find(&request.object, "metadata"), "name");
+void jobName(const Write& write, const Report& report) {
+  const std::string_view name = json::findText(json::find(&write.object, "metadata"), "name");
   const std::size_t length = kJobPrefix.size() + name.size();
   if (length <= k8s::kMaxLabelLength) return;
   report.tooLong(
@@ -130,33 +130,33 @@ void jobName(const Request& request, const Report& report) {
                   showValue(fmt::format("{}{}", kJobPrefix, name)), length, k8s::kMaxLabelLength));
 }
 
-const Value* jobOf(const Request& request) {
-  return json::findObject(json::findObject(&request.object, "spec"), "job");
+const Value* jobOf(const Write& write) {
+  return json::findObject(json::findObject(&write.object, "spec"), "job");
 }
 
-void jobNumbers(const Request& request, const Report& report) {
+void jobNumbers(const Write& write, const Report& report) {
   const At job = "spec.job";
   for (const std::string_view field : {"activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"}) {
-    const Value* number = json::find(jobOf(request), field);
+    const Value* number = json::find(jobOf(write), field);
     if (number == nullptr || !number->IsInt64() || number->GetInt64() >= 0) continue;
     report.invalid(job / field, *number, "must be greater than or equal to 0");
   }
 }
 
-void jobDeadline(const Request& request, const Report& report) {
-  if (integerAt(jobOf(request), "activeDeadlineSeconds") != 0) return;
+void jobDeadline(const Write& write, const Report& report) {
+  if (integerAt(jobOf(write), "activeDeadlineSeconds") != 0) return;
   report.warn("spec.job.activeDeadlineSeconds", "is 0: the Job fails as soon as it starts");
 }
 
-void warnEmptyModel(const Request& request, const Report& report) {
-  const Value* identity = json::findObject(json::findObject(&request.object, "spec"), "identity");
+void warnEmptyModel(const Write& write, const Report& report) {
+  const Value* identity = json::findObject(json::findObject(&write.object, "spec"), "identity");
   const Value* model = json::find(identity, "model");
   if (model == nullptr || !model->IsString() || model->GetStringLength() > 0) return;
   report.warn("spec.identity.model", "is empty: checkpoints are matched by their model");
 }
 
-void specRequired(const Request& request, const Report& report) {
-  const Value* spec = json::findObject(&request.object, "spec");
+void specRequired(const Write& write, const Report& report) {
+  const Value* spec = json::findObject(&write.object, "spec");
   if (json::find(spec, "identity") == nullptr)
     report.required("spec.identity", "must identify the checkpoint");
   if (json::find(json::findObject(spec, "job"), "podTemplateSpec") == nullptr) {
@@ -165,17 +165,16 @@ void specRequired(const Request& request, const Report& report) {
 }
 
 constexpr std::array kChecks = {
-    Check<Request>{
+    Check<Write>{
         {"checkpoint.name-length", Severity::Error, "the name must leave room for the checkpoint Job's name"},
         jobName},
-    Check<Request>{{"checkpoint.spec-required", Severity::Error, "identity and pod template are required"},
-                   specRequired},
-    Check<Request>{{"checkpoint.job-number", Severity::Error, "numbers of the checkpoint Job are 0 or more"},
-                   jobNumbers},
-    Check<Request>{{"checkpoint.job-deadline", Severity::Warning, "the checkpoint Job has time to run"},
-                   jobDeadline},
-    Check<Request>{{"checkpoint.model-named", Severity::Warning, "the identity names a model"},
-                   warnEmptyModel},
+    Check<Write>{{"checkpoint.spec-required", Severity::Error, "identity and pod template are required"},
+                 specRequired},
+    Check<Write>{{"checkpoint.job-number", Severity::Error, "numbers of the checkpoint Job are 0 or more"},
+                 jobNumbers},
+    Check<Write>{{"checkpoint.job-deadline", Severity::Warning, "the checkpoint Job has time to run"},
+                 jobDeadline},
+    Check<Write>{{"checkpoint.model-named", Severity::Warning, "the identity names a model"}, warnEmptyModel},
 };
 
 constexpr auto kRules = rulesIn(kChecks);
@@ -186,8 +185,8 @@ std::span<const ServiceCheck> serviceCheckpointChecks() {
   return kServiceChecks;
 }
 
-Findings validateCheckpoint(const Request& request) {
-  return judgeBy(kChecks, request);
+Findings validateCheckpoint(const Write& write) {
+  return judgeBy(kChecks, write);
 }
 
 std::span<const Rule> checkpointRules() {

@@ -221,8 +221,8 @@ const RuleSet& partRuleSet() {
   return kParts;
 }
 
-Findings validate(const RuleSet& rules, const Request& request) {
-  return judge(request, [&rules](const Request& one) {
+Findings validate(const RuleSet& rules, const Write& write) {
+  return judge(write, [&rules](const Write& one) {
     const Graph graph{one, rules.kind};
     Findings findings;
     runChecks(std::span{rules.graph}, graph, findings);
@@ -249,24 +249,24 @@ std::span<const GraphCheck> graphChecks() {
   return kGraphChecks;
 }
 
-Findings validateDgd(const Request& request) {
-  return validate(graphRuleSet(), request);
+Findings validateDgd(const Write& write) {
+  return validate(graphRuleSet(), write);
 }
 
-Findings validateDgdLocks(const Request& request) {
-  return validate(lockRuleSet(), request);
+Findings validateDgdLocks(const Write& write) {
+  return validate(lockRuleSet(), write);
 }
 
-Findings validateDgdParts(const Request& request) {
-  return validate(partRuleSet(), request);
+Findings validateDgdParts(const Write& write) {
+  return validate(partRuleSet(), write);
 }
 
 std::span<const std::string_view> dgdPartRules() {
   return kPartRules;
 }
 
-Findings validateDcd(const Request& request) {
-  return validate(componentRuleSet(), request);
+Findings validateDcd(const Write& write) {
+  return validate(componentRuleSet(), write);
 }
 
 std::span<const Rule> dgdRules() {

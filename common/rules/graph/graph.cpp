@@ -17,11 +17,11 @@ bool Service::checkpointed() const {
   return json::findBool(json::findObject(&spec, "checkpoint"), "enabled").value_or(false);
 }
 
-Graph::Graph(const Request& request, Kind kind)
-    : model::ResolvedGraph(model::resolveGraphAs(request.object, kind == Kind::Graph)),
-      old(request.old),
-      username(request.username),
-      policy(request.policy) {
+Graph::Graph(const Write& write, Kind kind)
+    : model::ResolvedGraph(model::resolveGraphAs(write.object, kind == Kind::Graph)),
+      old(write.old),
+      username(write.username),
+      policy(write.policy) {
   for (model::Component& component : model::resolveComponents(*this, policy.discoveryBackend)) {
     services.push_back({std::move(component), *this});
   }

@@ -32,7 +32,7 @@ struct Service : model::Component {
 struct Graph : model::ResolvedGraph {
   enum class Kind { Graph, Component };
 
-  Graph(const Request& request, Kind kind);
+  Graph(const Write& write, Kind kind);
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
   ~Graph() = default;

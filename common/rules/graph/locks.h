@@ -7,6 +7,6 @@ namespace dynamo::rules {
 
 /// Runs only the lock rules of validateDgd(). Their cost depends only on the number of services. The findings
 /// are sorted.
-Findings validateDgdLocks(const Request& request);
+Findings validateDgdLocks(const Write& write);
 
 }  // namespace dynamo::rules

@@ -22,21 +22,21 @@ using k8s::specOf;
 
 namespace keys = api::dgdr;
 
-bool fromAlpha(const DgdrRequest& request) {
-  return request.clientVersion == "v1alpha1";
+bool fromAlpha(const DgdrWrite& write) {
+  return write.clientVersion == "v1alpha1";
 }
 
-void modelRequired(const DgdrRequest& request, const Report& report) {
-  const Value* model = json::find(specOf(request.object), "model");
+void modelRequired(const DgdrWrite& write, const Report& report) {
+  const Value* model = json::find(specOf(write.object), "model");
   if (model != nullptr && (!model->IsString() || model->GetStringLength() > 0)) return;
   report.required("spec.model", "must name a model");
 }
 
-void thoroughNeedsBackend(const DgdrRequest& request, const Report& report) {
-  const Value* spec = specOf(request.object);
+void thoroughNeedsBackend(const DgdrWrite& write, const Report& report) {
+  const Value* spec = specOf(write.object);
   if (json::findText(spec, "searchStrategy") != "thorough" || json::findText(spec, "backend") != "auto")
     return;
-  if (fromAlpha(request)) {
+  if (fromAlpha(write)) {
     report.invalid("spec.backend", "auto",
                    R"(must be "sglang", "trtllm" or "vllm" because searchStrategy is "thorough" in v1beta1)");
     return;
@@ -45,22 +45,22 @@ void thoroughNeedsBackend(const DgdrRequest& request, const Report& report) {
                  R"(needs one engine: set spec.backend to "sglang", "trtllm" or "vllm")");
 }
 
-void hardwareGiven(const DgdrRequest& request, const Report& report) {
-  if (!request.policy.hardwareRequired) return;
-  const Value* hardware = json::findObject(specOf(request.object), "hardware");
+void hardwareGiven(const DgdrWrite& write, const Report& report) {
+  if (!write.policy.hardwareRequired) return;
+  const Value* hardware = json::findObject(specOf(write.object), "hardware");
   const bool given = !json::findText(hardware, "gpuSku").empty() ||
                      json::find(hardware, "vramMb") != nullptr ||
                      json::find(hardware, "numGpusPerNode") != nullptr;
   if (given) return;
   report.required("spec.hardware",
-                  fromAlpha(request)
+                  fromAlpha(write)
                       ? "must be set because GPU discovery is off, but v1alpha1 has no such field: use "
                         "nvidia.com/v1beta1, or enable gpu.discoveryEnabled in the operator's configuration"
                       : "must set gpuSku, vramMb or numGpusPerNode because GPU discovery is off");
 }
 
-void nameFitsJob(const DgdrRequest& request, const Report& report) {
-  const std::string_view name = json::findText(json::find(&request.object, "metadata"), "name");
+void nameFitsJob(const DgdrWrite& write, const Report& report) {
+  const std::string_view name = json::findText(json::find(&write.object, "metadata"), "name");
   // An existing object keeps its name, so only CREATE can be rejected.
   if (name.size() <= keys::kMaxNameLength) return;
   report.tooLong("metadata.name",
@@ -68,35 +68,35 @@ void nameFitsJob(const DgdrRequest& request, const Report& report) {
                              keys::kMaxNameLength, name.size()));
 }
 
-void overridesNamespace(const DgdrRequest& request, const Report& report) {
-  if (request.policy.allowOtherNamespaces) return;
-  const std::string_view text = json::findText(annotationsOf(request.object), keys::kDeploymentOverrides);
+void overridesNamespace(const DgdrWrite& write, const Report& report) {
+  if (write.policy.allowOtherNamespaces) return;
+  const std::string_view text = json::findText(annotationsOf(write.object), keys::kDeploymentOverrides);
   json::Document overrides;
   if (text.empty() || json::parse(text, overrides)) return;
   const std::string_view wanted = json::findText(&overrides, "namespace");
-  const std::string_view own = json::findText(json::find(&request.object, "metadata"), "namespace");
+  const std::string_view own = json::findText(json::find(&write.object, "metadata"), "namespace");
   if (wanted.empty() || wanted == own) return;
-  report.forbidden(fromAlpha(request) ? Path{"spec.deploymentOverrides.namespace"}
-                                      : Path{"metadata.annotations"}.key(keys::kDeploymentOverrides),
+  report.forbidden(fromAlpha(write) ? Path{"spec.deploymentOverrides.namespace"}
+                                    : Path{"metadata.annotations"}.key(keys::kDeploymentOverrides),
                    fmt::format("the deployment is created in the namespace of the request, {}, not in {}",
                                showValue(own), showValue(wanted)));
 }
 
-void specLocked(const DgdrRequest& request, const Report& report) {
-  if (request.old == nullptr) return;
-  const std::string_view phase = json::findText(json::find(request.old, "status"), "phase");
+void specLocked(const DgdrWrite& write, const Report& report) {
+  if (write.old == nullptr) return;
+  const std::string_view phase = json::findText(json::find(write.old, "status"), "phase");
   if (std::find(keys::kLockedPhases.begin(), keys::kLockedPhases.end(), phase) == keys::kLockedPhases.end()) {
     return;
   }
-  if (!specChanged(request)) return;
+  if (!specChanged(write)) return;
   report.forbidden(
       "spec", fmt::format("may not be changed in phase {}: delete the request and create it again", phase));
 }
 
-void failedIsFinal(const DgdrRequest& request, const Report& report) {
-  if (request.old == nullptr) return;
-  if (json::findText(json::find(request.old, "status"), "phase") != "Failed") return;
-  if (!specChanged(request)) return;
+void failedIsFinal(const DgdrWrite& write, const Report& report) {
+  if (write.old == nullptr) return;
+  if (json::findText(json::find(write.old, "status"), "phase") != "Failed") return;
+  if (!specChanged(write)) return;
   report.warn("spec", "has no effect because the request has failed: delete the request and create it again");
 }
 
@@ -112,8 +112,8 @@ constexpr std::array<std::array<std::string_view, 2>, 10> kPositive = {{{"hardwa
                                                                         {"sla", "itl"},
                                                                         {"sla", "e2eLatency"}}};
 
-void positiveNumbers(const DgdrRequest& request, const Report& report) {
-  const Value* spec = specOf(request.object);
+void positiveNumbers(const DgdrWrite& write, const Report& report) {
+  const Value* spec = specOf(write.object);
   for (const auto& [group, field] : kPositive) {
     const Value* value = json::find(json::find(spec, group), field);
     if (value == nullptr || !value->IsNumber() || value->GetDouble() > 0) continue;
@@ -122,8 +122,8 @@ void positiveNumbers(const DgdrRequest& request, const Report& report) {
   }
 }
 
-void overrideIsGraph(const DgdrRequest& request, const Report& report) {
-  const Value* graph = json::findObject(json::find(specOf(request.object), "overrides"), "dgd");
+void overrideIsGraph(const DgdrWrite& write, const Report& report) {
+  const Value* graph = json::findObject(json::find(specOf(write.object), "overrides"), "dgd");
   if (graph == nullptr) return;
   if (json::findText(graph, "kind") == api::kDynamoGraphDeployment &&
       json::findText(graph, "apiVersion") == api::kV1alpha1) {
@@ -134,8 +134,8 @@ void overrideIsGraph(const DgdrRequest& request, const Report& report) {
 }
 
 /// The planner block turns the planner on, whatever it contains.
-void plannerIsOn(const DgdrRequest& request, const Report& report) {
-  const Value* planner = json::findObject(json::find(specOf(request.object), "features"), "planner");
+void plannerIsOn(const DgdrWrite& write, const Report& report) {
+  const Value* planner = json::findObject(json::find(specOf(write.object), "features"), "planner");
   const At block = "spec.features.planner";
   const auto checkSwitch = [&](std::string_view key, bool meansOff) {
     const Value* value = json::find(planner, key);
@@ -151,8 +151,8 @@ void plannerIsOn(const DgdrRequest& request, const Report& report) {
 }
 
 /// totalGpus may be less than the GPUs of a node, but then no node is fully used.
-void gpusOfNode(const DgdrRequest& request, const Report& report) {
-  const Value* hardware = json::findObject(specOf(request.object), "hardware");
+void gpusOfNode(const DgdrWrite& write, const Report& report) {
+  const Value* hardware = json::findObject(specOf(write.object), "hardware");
   const Value* node = json::find(hardware, "numGpusPerNode");
   const Value* all = json::find(hardware, "totalGpus");
   if (node == nullptr || all == nullptr || !node->IsInt64() || !all->IsInt64() || all->GetInt64() <= 0)
@@ -162,7 +162,7 @@ void gpusOfNode(const DgdrRequest& request, const Report& report) {
               fmt::format("is {}, more than totalGpus ({})", node->GetInt64(), all->GetInt64()));
 }
 
-using DgdrCheck = Check<DgdrRequest>;
+using DgdrCheck = Check<DgdrWrite>;
 
 constexpr std::array kChecks = {
     DgdrCheck{{"dgdr-spec-locked", Severity::Lock,
@@ -198,17 +198,17 @@ constexpr auto kRules = rulesIn(kChecks);
 
 }  // namespace
 
-bool specChanged(const DgdrRequest& request) {
-  if (!sameDgdrSpec(json::find(*request.old, "spec"), json::find(request.object, "spec"))) return true;
-  return fromAlpha(request) && !sameAlphaSpec(*request.old, request.object);
+bool specChanged(const DgdrWrite& write) {
+  if (!sameDgdrSpec(json::find(*write.old, "spec"), json::find(write.object, "spec"))) return true;
+  return fromAlpha(write) && !sameAlphaSpec(*write.old, write.object);
 }
 
 std::span<const Rule> dgdrRules() {
   return kRules;
 }
 
-Findings validateDgdr(const DgdrRequest& request) {
-  return judgeBy(kChecks, request);
+Findings validateDgdr(const DgdrWrite& write) {
+  return judgeBy(kChecks, write);
 }
 
 }  // namespace dynamo::rules

@@ -18,24 +18,24 @@ struct DgdrPolicy {
 };
 
 /// A request in v1beta1. The API server sends this version whichever version the client used.
-struct DgdrRequest {
+struct DgdrWrite {
   const json::Value& object;
   const json::Value* old = nullptr;  ///< nullptr on CREATE
   std::string_view clientVersion;    ///< version the client wrote, "v1alpha1" or "v1beta1"
   const DgdrPolicy& policy;
 
   /// The old object as an update of itself. Its defects existed before the update.
-  DgdrRequest again() const { return {*old, old, clientVersion, policy}; }
+  DgdrWrite again() const { return {*old, old, clientVersion, policy}; }
 };
 
 /// All findings, sorted. An object that is being deleted is never rejected.
-Findings validateDgdr(const DgdrRequest& request);
+Findings validateDgdr(const DgdrWrite& write);
 
 /// The rules, for `dynamo-webhook rules` and the documentation.
 std::span<const Rule> dgdrRules();
 
 /// Whether an update changes the spec. The spec of v1alpha1 has fields that v1beta1 keeps in annotations.
-bool specChanged(const DgdrRequest& request);
+bool specChanged(const DgdrWrite& write);
 
 /// Whether the specs are equal for the lock on the spec. Values that the typed API reads as equal are equal.
 bool sameDgdrSpec(const json::Value* before, const json::Value* after);

@@ -9,21 +9,22 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
+#include <utility>
 
-#include "webhook/commands/settings.h"
 #include "webhook/routes.h"
 
 namespace {
 
+using dynamo::webhook::HttpRequest;
 using dynamo::webhook::Reply;
-using dynamo::webhook::Request;
 using dynamo::webhook::Route;
 
 constexpr unsigned kWarmUp = 20;
 
 Reply answer(const Route& route, const std::string& body) {
-  Request request{body};
+  HttpRequest request{body};
   return route.handle(request);
 }
 
@@ -46,8 +47,10 @@ int main(int argc, char** argv) {
   std::from_chars(text.data(), text.data() + text.size(), count);
   std::ifstream file{argv[2], std::ios::binary};
   const std::string body{std::istreambuf_iterator<char>{file}, {}};
-  const dynamo::webhook::Routes routes{dynamo::webhook::makePolicy(dynamo::config::defaultConfig(), "1.0.0"),
-                                       {}};
+  auto settings =
+      std::make_shared<const dynamo::admission::Settings>(dynamo::config::defaultConfig(), "1.0.0");
+  const dynamo::webhook::Routes routes{
+      std::make_shared<dynamo::webhook::CurrentSettings>(std::move(settings)), {}};
   const Route* route = routes.find(argv[1]);
   if (route == nullptr || body.empty() || count == 0) {
     fmt::print(stderr, "bench_handlers: no such path, file or count\n");

@@ -1,6 +1,6 @@
 // Settings of v1alpha1 that nothing reads anymore (conv-Q1).
 
-#include "common/admission/request.h"
+#include "common/admission/dgdr.h"
 #include "common/conversion/dgdr.h"
 #include "rows.h"
 #include "support.h"
@@ -27,9 +27,9 @@ std::string findingsOf(std::string_view spec, std::string_view old = {},
                        std::string_view version = "v1alpha1") {
   const rules::DgdrPolicy policy;
   const json::Document now = converted(spec);
-  if (old.empty()) return lines(validateRequest({now, nullptr, version, policy}));
+  if (old.empty()) return lines(validateDgdr({now, nullptr, version, policy}));
   const json::Document before = converted(old);
-  return lines(validateRequest({now, &before, version, policy}));
+  return lines(validateDgdr({now, &before, version, policy}));
 }
 
 std::string profiling(std::string_view members) {

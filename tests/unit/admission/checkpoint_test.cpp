@@ -18,7 +18,7 @@ using rules::test::object;
 Settings settings() {
   config::OperatorConfig config = config::defaultConfig();
   config.checkpoint.enabled = true;
-  return Settings{std::move(config), ""};
+  return Settings{std::move(config), "1.0.0"};
 }
 
 json::Document stored(std::string_view text, const Settings& settings) {
@@ -31,7 +31,7 @@ json::Document stored(std::string_view text, const Settings& settings) {
 std::string findingsOf(std::string_view text) {
   const Settings on = settings();
   const json::Document made = stored(text, on);
-  return lines(validate({json::findText(&made, "kind"), made, nullptr, "u"}, on));
+  return lines(judge(made, {json::findText(&made, "kind")}, on));
 }
 
 void check(const std::vector<test::Row>& rows) {
@@ -108,13 +108,13 @@ TEST_CASE("a DynamoCheckpoint that the operator creates for a service is admitte
   json::Document made = stored(worker("", R"(,"containers":[{"name":"b","image":"i:1","volumeMounts":[)"
                                           R"({"name":"checkpoint-storage","mountPath":"/c"}]}])"),
                                on);
-  CHECK(lines(validate({"DynamoGraphDeployment", made, nullptr, "u"}, on)).empty());
+  CHECK(lines(judge(made, {"DynamoGraphDeployment"}, on)).empty());
   const render::Children children = render::renderAll(made, on.context(), {});
   int found = 0;
   for (const render::Child& child : children.items) {
     if (json::findText(&child.object, "kind") != "DynamoCheckpoint") continue;
     ++found;
-    CHECK(lines(validate({"DynamoCheckpoint", child.object, nullptr, "u"}, on)).empty());
+    CHECK(lines(judge(child.object, {"DynamoCheckpoint"}, on)).empty());
   }
   CHECK(found == 1);
 }

@@ -24,7 +24,8 @@ std::string findingsOf(std::string_view text, std::string_view old = {}) {
   };
   const json::Document now = stored(text);
   const json::Document before = stored(old.empty() ? text : old);
-  return lines(validate({"DynamoGraphDeployment", now, old.empty() ? nullptr : &before, "u"}, *settings));
+  return lines(
+      judge(now, {.kind = "DynamoGraphDeployment", .old = old.empty() ? nullptr : &before}, *settings));
 }
 
 /// A worker "a" with more members; its main container's members are `main`.
@@ -44,12 +45,12 @@ void check(const std::vector<test::Row>& rows) {
 TEST_CASE("invalid limits of autoscaling are reported once (dec-3)") {
   config::OperatorConfig config = config::defaultConfig();
   config.compatibilityAutoscaling = true;
-  const Settings settings{config, "", {}};
+  const Settings settings{config, "1.0.0"};
   const auto findings = [&](std::string_view autoscaling) {
     json::Document now = object(worker(kMain, "", fmt::format(R"(,"autoscaling":{})", autoscaling)));
     defaults::applyComponentDefaults(now, nullptr, {settings.defaults, settings.config, "1.0.0", "ns"},
                                      now.GetAllocator());
-    const std::string found = lines(validate({"DynamoGraphDeployment", now, nullptr, "u"}, settings));
+    const std::string found = lines(judge(now, {"DynamoGraphDeployment"}, settings));
     return found.substr(0, found.find("W "));
   };
   const std::string path = "E service.autoscaling-replicas spec.services[a].autoscaling.maxReplicas: ";

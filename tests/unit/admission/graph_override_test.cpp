@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "common/admission/request.h"
+#include "common/admission/dgdr.h"
 #include "common/rules/validators.h"
 #include "rows.h"
 #include "support.h"
@@ -19,9 +19,9 @@ using rules::test::object;
 std::string findingsOf(std::string_view text, std::string_view old = {}) {
   const rules::DgdrPolicy policy;
   const json::Document now = object(text);
-  if (old.empty()) return lines(validateRequest({now, nullptr, "v1beta1", policy}));
+  if (old.empty()) return lines(validateDgdr({now, nullptr, "v1beta1", policy}));
   const json::Document before = object(old);
-  return lines(validateRequest({now, &before, "v1beta1", policy}));
+  return lines(validateDgdr({now, &before, "v1beta1", policy}));
 }
 
 /// A request whose override has `members` beside apiVersion and kind.

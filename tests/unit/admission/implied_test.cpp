@@ -23,7 +23,7 @@ std::string said(std::string_view text) {
   json::Document made = object(text);
   defaults::applyComponentDefaults(made, nullptr, {settings->defaults, settings->config, "1.0.0", "ns"},
                                    made.GetAllocator());
-  return lines(validate({"DynamoGraphDeployment", made, nullptr, "u"}, *settings));
+  return lines(judge(made, {"DynamoGraphDeployment"}, *settings));
 }
 
 /// A worker "a" with more members; its main container's members are `main`.

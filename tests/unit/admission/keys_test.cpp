@@ -1,6 +1,6 @@
 // Keys of maps may contain ']' and '.', the separators of a printed path.
 
-#include "common/admission/request.h"
+#include "common/admission/dgdr.h"
 #include "common/admission/validate.h"
 #include "graph_support.h"
 
@@ -15,8 +15,8 @@ using rules::test::object;
 std::string findingsOf(std::string_view text, std::string_view old = {}) {
   const json::Document now = object(text);
   const json::Document before = object(old.empty() ? text : old);
-  return lines(
-      validate({"DynamoGraphDeployment", now, old.empty() ? nullptr : &before, "u"}, *usualSettings()));
+  return lines(judge(now, {.kind = "DynamoGraphDeployment", .old = old.empty() ? nullptr : &before},
+                     *usualSettings()));
 }
 
 /// A graph of the service "a", whose pods have these labels.
@@ -55,7 +55,7 @@ TEST_CASE("type errors in an override are reported at any service key") {
                                 R"("kind":"DynamoGraphDeployment","spec":{{"services":{{"{}":)"
                                 R"({{"replicas":"x"}},"a":{{}}}}}}}}}}}})",
                                 key)));
-    return lines(validateRequest({request, nullptr, "v1beta1", policy}));
+    return lines(validateDgdr({request, nullptr, "v1beta1", policy}));
   };
   for (const std::string_view key : {"b", "a.b", "a.replicas", "a]", "a].replicas", ""}) {
     INFO(key);

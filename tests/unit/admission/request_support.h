@@ -1,7 +1,7 @@
 #pragma once
 // Requests in v1beta1, and the findings of admission about them.
 
-#include "common/admission/request.h"
+#include "common/admission/dgdr.h"
 #include "rows.h"
 #include "support.h"
 
@@ -15,9 +15,9 @@ inline std::string findingsOf(std::string_view text, std::string_view old = {},
                               std::string_view version = "v1beta1") {
   const rules::DgdrPolicy policy;
   const json::Document now = object(text);
-  if (old.empty()) return lines(validateRequest({now, nullptr, version, policy}));
+  if (old.empty()) return lines(validateDgdr({now, nullptr, version, policy}));
   const json::Document before = object(old);
-  return lines(validateRequest({now, &before, version, policy}));
+  return lines(validateDgdr({now, &before, version, policy}));
 }
 
 inline std::string with(std::string_view members) {

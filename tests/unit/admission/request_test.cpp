@@ -1,6 +1,6 @@
 // DynamoGraphDeploymentRequests that the profiling Job or the profiler would reject.
 
-#include "common/admission/request.h"
+#include "common/admission/dgdr.h"
 
 #include "common/conversion/dgdr.h"
 #include "request_support.h"

@@ -54,7 +54,7 @@ class GuardedServer {
   std::atomic<int> asked = 0;
 
  private:
-  static Reply ok(Request&) { return {200, "application/json", "{}"}; }
+  static Reply ok(HttpRequest&) { return {200, "application/json", "{}"}; }
 
   const ContextPtr context_ = serverContext();
   const Route guarded_{1024, false, ok, kHeavyBody, true};

@@ -47,7 +47,7 @@ Meeting& meeting() {
   return shared;
 }
 
-Reply meet(Request&) {
+Reply meet(HttpRequest&) {
   Meeting& at = meeting();
   std::unique_lock lock{at.mutex};
   const int mine = ++at.met;
@@ -56,7 +56,7 @@ Reply meet(Request&) {
   return {200, "application/json", both ? "met" : "alone"};
 }
 
-Reply passGate(Request&) {
+Reply passGate(HttpRequest&) {
   Meeting& at = meeting();
   std::unique_lock lock{at.mutex};
   ++at.reached;
@@ -65,7 +65,7 @@ Reply passGate(Request&) {
 }
 
 const Route* findTestRoute(std::string_view path) {
-  const auto size = [](Request& request) {
+  const auto size = [](HttpRequest& request) {
     return Reply{200, "application/json", std::to_string(request.body.size())};
   };
   static const std::map<std::string, Route, std::less<>> kRoutes{
@@ -73,34 +73,34 @@ const Route* findTestRoute(std::string_view path) {
       {"/big", {std::size_t{16} << 20, true, size}},
       {"/mirror",
        {std::size_t{16} << 20, true,
-        [](Request& request) {
+        [](HttpRequest& request) {
           return Reply{200, "application/json", std::move(request.body)};
         }}},
-      {"/throw", {1024, false, [](Request&) -> Reply { throw std::runtime_error{"secret"}; }}},
+      {"/throw", {1024, false, [](HttpRequest&) -> Reply { throw std::runtime_error{"secret"}; }}},
       {"/refuse",
        {1024, false,
-        [](Request&) {
+        [](HttpRequest&) {
           return Reply{400, "application/json", "{}", false, "the body is not accepted"};
         }}},
       {"/slow",
        {1024, false,
-        [](Request&) {
+        [](HttpRequest&) {
           std::this_thread::sleep_for(200ms);
           return Reply{200, "application/json", "slow"};
         }}},
       {"/large",
        {1024, false,
-        [](Request&) {
+        [](HttpRequest&) {
           return Reply{200, "application/json", std::string(1 << 20, 'x')};
         }}},
       {"/patch",
        {1024, false,
-        [](Request&) {
+        [](HttpRequest&) {
           return Reply{200, "application/json", std::string(400'000, 'x')};
         }}},
       {"/huge",
        {1024, false,
-        [](Request&) {
+        [](HttpRequest&) {
           return Reply{200, "application/json", std::string(16 << 20, 'x')};
         }}},
       {"/meet", {1024, false, meet}},

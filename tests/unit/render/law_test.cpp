@@ -51,7 +51,7 @@ config::OperatorConfig configFor(Pathway pathway) {
 struct Operator {
   admission::Settings settings;
 
-  explicit Operator(Pathway pathway) : settings(configFor(pathway), "dynamo-system/operator") {}
+  explicit Operator(Pathway pathway) : settings(configFor(pathway), "1.0.0", "dynamo-system/operator") {}
 
   Value admit(const Value& request, const Value* old, Allocator& allocator) const {
     Value object = json::copy(request, allocator);
@@ -61,7 +61,9 @@ struct Operator {
   }
 
   std::vector<field::FieldError> refusals(const Value& object, const Value* old) const {
-    return admission::validate({json::findText(&object, "kind"), object, old, "user"}, settings).errors;
+    return admission::judge(object, {.kind = json::findText(&object, "kind"), .username = "user", .old = old},
+                            settings)
+        .errors;
   }
 
   Children render(const Value& object) const {

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "common/admission/request.h"
+#include "common/admission/dgdr.h"
 #include "common/api/kinds.h"
 #include "common/conversion/dgdr.h"
 #include "common/defaults/dgdr.h"
@@ -171,7 +171,7 @@ TEST_CASE("an API server takes the profiling Job of a request that admission acc
     dynamo::test::Generator generator{seed, allocator};
     Value object = stored(seed % 3 == 0 ? generator.alpha() : generator.beta(), allocator);
     Overrides{seed}.add(object, allocator);
-    const field::Findings said = admission::validateRequest({object, nullptr, "v1beta1", policy});
+    const field::Findings said = admission::validateDgdr({object, nullptr, "v1beta1", policy});
     const Children children = renderProfiling(object, setup.context());
     if (!children.errors.empty()) continue;
     const field::Findings found = judged(jobOf(children));

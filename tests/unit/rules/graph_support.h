@@ -6,7 +6,7 @@
 
 namespace dynamo::rules::test {
 
-using Validate = Findings (*)(const Request&);
+using Validate = Findings (*)(const Write&);
 
 inline constexpr std::string_view kSomeone = "someone";
 

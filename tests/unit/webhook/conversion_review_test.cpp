@@ -314,10 +314,10 @@ TEST_CASE("the observer is called with the answer") {
     seen = fmt::format("{} {} {}", outcome.objects, outcome.bytes > 100, outcome.failed);
     CHECK(seconds >= 0);
   };
-  const Routes routes{usualPolicy(), observers};
+  const Routes routes{current(), observers};
   const auto observed = [&](std::string body) {
     seen.clear();
-    Request request{std::move(body)};
+    HttpRequest request{std::move(body)};
     routes.find(kConvert)->handle(request);
     return seen;
   };

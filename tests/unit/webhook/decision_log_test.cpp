@@ -46,9 +46,9 @@ std::vector<std::string> lines(const std::function<void(Watched&)>& act, bool de
 /// Sends `bodies` to the handler of `path`.
 auto asks(std::string_view path, std::vector<std::string> bodies) {
   return [path, bodies = std::move(bodies)](Watched& watched) {
-    const Routes routes{usualPolicy(), watched.observers};
+    const Routes routes{current(), watched.observers};
     for (const std::string& body : bodies) {
-      Request request{body};
+      HttpRequest request{body};
       static_cast<void>(routes.find(path)->handle(request));
     }
   };

@@ -171,8 +171,8 @@ TEST_CASE("warnings beyond the API server's limit are counted") {
 }
 
 TEST_CASE("warnings are only shortened if they do not fit together") {
-  Policy policy = usualPolicy();
-  policy.warnOnly = true;
+  admission::Settings settings = usualSettings();
+  settings.warnOnly = true;
   // Each key breaks a rule whose message and path contain the key.
   const auto warnings = [&](int count) {
     std::string annotations;
@@ -184,7 +184,7 @@ TEST_CASE("warnings are only shortened if they do not fit together") {
         R"("namespace":"n"}},"spec":{{"services":{{"F":{{"componentType":"frontend","annotations":{{{}}}}}}}}}}})",
         annotations);
     return warningsOf(
-        ask("/validate-nvidia-com-v1alpha1-dynamographdeployment", review("CREATE", graph), policy));
+        ask("/validate-nvidia-com-v1alpha1-dynamographdeployment", review("CREATE", graph), settings));
   };
   const std::vector<std::string> few = warnings(5);
   REQUIRE(few.size() >= 5);
@@ -252,8 +252,8 @@ TEST_CASE("warnings reach the user for every object") {
       {"quotes", R"(\"\\)"},
       {"accents", "\xC3\xA9\xC3\xA9"},
   };
-  Policy policy = usualPolicy();
-  policy.warnOnly = true;
+  admission::Settings settings = usualSettings();
+  settings.warnOnly = true;
   for (const Row& row : rows) {
     for (const std::size_t padding : {0U, 8U, 9U, 10U, 11U, 12U, 13U, 14U, 1000U}) {
       INFO(row.name << " " << padding);
@@ -265,7 +265,7 @@ TEST_CASE("warnings reach the user for every object") {
           value +
           R"(","annotations":{"nvidia.com/dgdr-deployment-overrides":"{\"namespace\":\"elsewhere\"}"}},)"
           R"("spec":{"model":"m"}})";
-      const Reply reply = ask(kValidate, review("CREATE", object, {}, "v1alpha1"), policy);
+      const Reply reply = ask(kValidate, review("CREATE", object, {}, "v1alpha1"), settings);
       const auto warnings = warningsOf(reply);
       REQUIRE(warnings.size() == 1);
       CHECK(survives(warnings[0]));
@@ -296,8 +296,8 @@ TEST_CASE("only rules about changes are locks") {
 }
 
 TEST_CASE("mode warn keeps the locks of a graph") {
-  Policy policy = usualPolicy();
-  policy.warnOnly = true;
+  admission::Settings settings = usualSettings();
+  settings.warnOnly = true;
   const auto graph = [](std::string_view framework) {
     return R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment","metadata":{"name":"g","namespace":"n"},)"
            R"("spec":{"backendFramework":")" +
@@ -305,29 +305,29 @@ TEST_CASE("mode warn keeps the locks of a graph") {
            R"(","services":{"Frontend":{"componentType":"frontend","replicas":1}}}})";
   };
   const char* path = "/validate-nvidia-com-v1alpha1-dynamographdeployment";
-  const Reply reply = ask(path, review("UPDATE", graph("sglang"), graph("vllm")), policy);
+  const Reply reply = ask(path, review("UPDATE", graph("sglang"), graph("vllm")), settings);
   CHECK(reply.body.find(R"("allowed":false)") != std::string::npos);
   CHECK(reply.body.find(R"("field":"spec.backendFramework")") != std::string::npos);
 }
 
 TEST_CASE("mode warn admits with warnings, but a locked spec stays locked") {
-  Policy policy = usualPolicy();
-  policy.warnOnly = true;
+  admission::Settings settings = usualSettings();
+  settings.warnOnly = true;
   CHECK(outcome(ask(kValidate, review("CREATE", dgdr(R"({"searchStrategy":"thorough","backend":"auto"})")),
-                    policy)) ==
+                    settings)) ==
         "allowed [spec.model: Required value: must name a model] "
         "[spec.searchStrategy: Invalid value: \"thorough\": needs one engine: set spec.backend to "
         "\"sglang\", \"trtllm\" or \"vllm\"]");
-  CHECK(outcome(ask(kValidate, review("CREATE", dgdr(R"({"model":7})")), policy)) ==
+  CHECK(outcome(ask(kValidate, review("CREATE", dgdr(R"({"model":7})")), settings)) ==
         "allowed [spec.model: Invalid value: \"integer\": spec.model in body must be of type string: "
         "\"integer\"]");
   const std::string ready = R"(,"status":{"phase":"Ready"})";
-  CHECK(
-      outcome(ask(kValidate, review("UPDATE", dgdr("{}", ready), dgdr(R"({"model":"m"})", ready)), policy)) ==
-      "denied 422 Invalid: DynamoGraphDeploymentRequest.nvidia.com \"r\" is invalid: spec: Forbidden: may "
-      "not be changed in phase Ready: delete the request and create it again "
-      "[spec.model: Required value: must name a model]");
-  CHECK(outcome(ask(kValidate, review("CREATE", "null"), policy)) ==
+  CHECK(outcome(
+            ask(kValidate, review("UPDATE", dgdr("{}", ready), dgdr(R"({"model":"m"})", ready)), settings)) ==
+        "denied 422 Invalid: DynamoGraphDeploymentRequest.nvidia.com \"r\" is invalid: spec: Forbidden: may "
+        "not be changed in phase Ready: delete the request and create it again "
+        "[spec.model: Required value: must name a model]");
+  CHECK(outcome(ask(kValidate, review("CREATE", "null"), settings)) ==
         "denied 400 BadRequest: request.object: Required value");
 }
 

@@ -26,10 +26,10 @@ std::string wrong(std::string_view text) {
 std::string findingsOf(std::string_view graph, std::string_view facts) {
   render::Facts known;
   REQUIRE(render::parseFacts(facts, known).empty());
-  const admission::Settings settings{config::defaultConfig(), "", known};
+  const admission::Settings settings{config::defaultConfig(), "", "", known};
   json::Document object;
   REQUIRE_FALSE(json::parse(graph, object));
-  const auto findings = admission::validate({"DynamoGraphDeployment", object, nullptr, ""}, settings);
+  const auto findings = admission::judge(object, {"DynamoGraphDeployment"}, settings);
   std::string said;
   for (const auto& error : findings.errors) said += error.message() + "\n";
   for (const auto& warning : findings.warnings) said += "warning: " + warning.text + "\n";

@@ -95,12 +95,10 @@ TEST_CASE("the origin version stays, and the operator gets no warning (adm-Q2)")
                               graph(R"("x":"y","nvidia.com/dynamo-operator-origin-version":"1.0.0")"));
     const std::string uid = R"("uid":"u",)";
     body.insert(body.find(uid) + uid.size(), fmt::format(R"("userInfo":{{"username":"{}"}},)", username));
-    Policy policy = usualPolicy();
     config::OperatorConfig configuration = config::defaultConfig();
     configuration.scalingAllowedServiceAccounts = {"ns/hpa"};
-    policy.settings = std::make_shared<CurrentSettings>(
-        std::make_shared<const admission::Settings>(std::move(configuration), "ns/operator"));
-    return ask("/mutate-nvidia-com-v1alpha1-dynamographdeployment", body, policy);
+    return ask("/mutate-nvidia-com-v1alpha1-dynamographdeployment", body,
+               {std::move(configuration), "1.2.3", "ns/operator"});
   };
   const std::string path = "metadata.annotations[nvidia.com/dynamo-operator-origin-version]";
   const Reply someones = removal("someone");
@@ -128,9 +126,8 @@ TEST_CASE("the tag of the default image is the operator's version") {
   };
   for (const Row& row : rows) {
     INFO(row.version);
-    Policy policy;
-    policy.operatorVersion = row.version;
-    const Reply reply = ask(kMutate, review("CREATE", goodDgdr()), policy);
+    const admission::Settings settings{config::defaultConfig(), row.version};
+    const Reply reply = ask(kMutate, review("CREATE", goodDgdr()), settings);
     CHECK(outcome(reply) == "allowed");
     const std::string wanted =
         R"([{"op":"add","path":"/spec/image","value":")" + std::string{row.image} + "\"}]";
@@ -141,13 +138,12 @@ TEST_CASE("the tag of the default image is the operator's version") {
 TEST_CASE("patches of every length are valid base64") {
   // Version texts of 1 to 9 characters cover every length modulo three.
   for (std::size_t length = 1; length < 10; ++length) {
-    Policy policy;
-    policy.operatorVersion = std::string(length, '9');
-    const std::string patch = patchOf(ask(kMutate, review("CREATE", goodDgdr()), policy));
+    const admission::Settings settings{config::defaultConfig(), std::string(length, '9')};
+    const std::string patch = patchOf(ask(kMutate, review("CREATE", goodDgdr()), settings));
     json::Document operations;
     REQUIRE_FALSE(json::parse(patch, operations).has_value());
     CHECK(json::findText(&operations[0], "value") ==
-          "nvcr.io/nvidia/ai-dynamo/dynamo-frontend:" + policy.operatorVersion);
+          "nvcr.io/nvidia/ai-dynamo/dynamo-frontend:" + settings.operatorVersion);
   }
 }
 
@@ -191,7 +187,7 @@ TEST_CASE("defaults of a graph, as patches") {
 }
 
 TEST_CASE("only the paths of the table are served") {
-  const Routes routes{usualPolicy(), {}};
+  const Routes routes{current(), {}};
   for (const AdmissionRoute& route : admissionRoutes()) {
     INFO(route.path);
     const Route* found = routes.find(route.path);
@@ -218,10 +214,10 @@ TEST_CASE("observers are called with the decision") {
     for (const auto& error : *outcome.errors) seen += " " + error.rule;
     CHECK(seconds >= 0);
   };
-  const Routes routes{usualPolicy(), observers};
+  const Routes routes{current(), observers};
   const auto observed = [&](std::string body) {
     seen.clear();
-    Request request{std::move(body)};
+    HttpRequest request{std::move(body)};
     routes.find(kValidate)->handle(request);
     return seen;
   };

@@ -8,17 +8,19 @@ namespace dynamo::webhook::test {
 
 using json::Value;
 
-Policy usualPolicy() {
-  Policy policy;
-  policy.operatorVersion = "1.2.3";
-  return policy;
+admission::Settings usualSettings() {
+  return {config::defaultConfig(), "1.2.3"};
 }
 
-Reply ask(std::string_view path, std::string body, const Policy& policy) {
-  const Routes routes{policy, {}};
+std::shared_ptr<CurrentSettings> current(admission::Settings settings) {
+  return std::make_shared<CurrentSettings>(std::make_shared<const admission::Settings>(std::move(settings)));
+}
+
+Reply ask(std::string_view path, std::string body, const admission::Settings& settings) {
+  const Routes routes{current(settings), {}};
   const Route* route = routes.find(path);
   REQUIRE(route != nullptr);
-  Request request{std::move(body)};
+  HttpRequest request{std::move(body)};
   return route->handle(request);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Calls the handlers of the paths directly, without a server.
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,11 +15,13 @@ inline constexpr std::string_view kMutate = "/mutate-nvidia-com-v1beta1-dynamogr
 inline constexpr std::string_view kValidate = "/validate-nvidia-com-v1beta1-dynamographdeploymentrequest";
 inline constexpr std::string_view kConvert = "/convert";
 
-/// The policy with version 1.2.3, GPU discovery available and rules enforced.
-Policy usualPolicy();
+/// The settings with version 1.2.3, GPU discovery available and rules enforced.
+admission::Settings usualSettings();
+
+std::shared_ptr<CurrentSettings> current(admission::Settings settings = usualSettings());
 
 /// The reply of the handler of `path`, which must exist.
-Reply ask(std::string_view path, std::string body, const Policy& policy = usualPolicy());
+Reply ask(std::string_view path, std::string body, const admission::Settings& settings = usualSettings());
 
 /// A v1beta1 request named "r" in namespace "ns" with `spec` (JSON) and further members, e.g. `,"status":{}`.
 std::string dgdr(std::string_view spec, std::string_view more = {});

@@ -18,9 +18,9 @@ std::string conversion(std::string_view uid, std::string_view objects) {
 
 TEST_CASE("the page counts every request once, without those of the self check") {
   Telemetry telemetry{"1.0.0"};
-  const Routes routes{usualPolicy(), telemetry.observers()};
+  const Routes routes{current(), telemetry.observers()};
   const auto post = [&](std::string_view path, std::string body) {
-    Request request{std::move(body)};
+    HttpRequest request{std::move(body)};
     return routes.find(path)->handle(request).status;
   };
   const std::string list = "[" + goodDgdr() + "," + goodDgdr() + "]";

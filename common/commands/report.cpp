@@ -1,16 +1,15 @@
-#include "webhook/commands/report.h"
+#include "common/commands/report.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ostream>
 #include <set>
 
 #include "common/field/finding.h"
 #include "common/json/value.h"
-#include "webhook/review/status.h"
-#include "webhook/version.h"
 
-namespace dynamo::webhook {
+namespace dynamo::commands {
 namespace {
 
 const char* severity(const FileFinding& finding) {
@@ -68,14 +67,26 @@ std::size_t Summary::warnings() const {
   return findings.size() - errors();
 }
 
+std::string toLine(const FileFinding& finding) {
+  // Names and map keys may contain line breaks.
+  return field::oneLine(fmt::format("{}:{}:{}: {}: {}/{}: {}: {} [{}]", finding.file, finding.at.line,
+                                    finding.at.column, severity(finding), finding.kind, finding.name,
+                                    finding.field, finding.message, finding.rule));
+}
+
+bool reportErrors(const std::vector<FileFinding>& findings, std::ostream& report) {
+  bool any = false;
+  for (const FileFinding& finding : findings) {
+    if (!finding.isError) continue;
+    report << toLine(finding) << '\n';
+    any = true;
+  }
+  return any;
+}
+
 std::string toText(const Summary& summary) {
   std::string text;
-  for (const FileFinding& finding : summary.findings) {
-    const std::string line = fmt::format("{}:{}:{}: {}: {}/{}: {}: {} [{}]", finding.file, finding.at.line,
-                                         finding.at.column, severity(finding), finding.kind, finding.name,
-                                         finding.field, finding.message, finding.rule);
-    text += field::oneLine(line) + "\n";  // names and map keys may contain line breaks
-  }
+  for (const FileFinding& finding : summary.findings) text += toLine(finding) + "\n";
   const auto plural = [](std::size_t n, const char* word) {
     return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
   };
@@ -111,7 +122,7 @@ std::string toJson(const Summary& summary) {
   return json.take();
 }
 
-std::string toSarif(const Summary& summary) {
+std::string toSarif(const Summary& summary, std::string_view program, std::string_view version) {
   std::set<std::string> rules;
   for (const FileFinding& finding : summary.findings) rules.insert(finding.rule);
   JsonText json;
@@ -121,12 +132,7 @@ std::string toSarif(const Summary& summary) {
       .key("runs")
       .array()
       .object();
-  json.key("tool")
-      .object()
-      .key("driver")
-      .object()
-      .member("name", "dynamo-webhook")
-      .member("version", kVersion);
+  json.key("tool").object().key("driver").object().member("name", program).member("version", version);
   json.key("rules").array();
   for (const std::string& rule : rules) json.object().member("id", rule).endObject();
   json.endArray().endObject().endObject().key("results").array();
@@ -149,4 +155,4 @@ std::string toSarif(const Summary& summary) {
   return json.take();
 }
 
-}  // namespace dynamo::webhook
+}  // namespace dynamo::commands

@@ -1,4 +1,4 @@
-#include "webhook/commands/manifest_kind.h"
+#include "common/commands/manifest_kind.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "common/field/suggest.h"
 #include "common/schema/registry.h"
 
-namespace dynamo::webhook {
+namespace dynamo::commands {
 namespace {
 
 using field::ErrorType;
@@ -106,4 +106,4 @@ ManifestKind classifyManifest(const text::Manifest& manifest) {
   return wrong(unsupported("apiVersion", version, versionsOf(kind, exact)));
 }
 
-}  // namespace dynamo::webhook
+}  // namespace dynamo::commands

@@ -8,7 +8,7 @@
 #include "common/schema/node.h"
 #include "common/text/manifests.h"
 
-namespace dynamo::webhook {
+namespace dynamo::commands {
 
 struct ManifestKind {
   enum class Category {
@@ -24,4 +24,4 @@ struct ManifestKind {
 
 ManifestKind classifyManifest(const text::Manifest& manifest);
 
-}  // namespace dynamo::webhook
+}  // namespace dynamo::commands

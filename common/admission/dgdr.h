@@ -10,9 +10,9 @@ namespace dynamo::admission {
 
 /// Sorted findings, with paths of the version that the client wrote. On UPDATE a defect that the old object
 /// already has is a warning. An object that is being deleted is always admitted.
-field::Findings validateRequest(const rules::DgdrRequest& request);
+field::Findings validateDgdr(const rules::DgdrWrite& request);
 
 /// The rules that are not in rules::dgdrRules(). The pod rules check the pod of the Job.
-std::span<const field::Rule> requestRules();
+std::span<const field::Rule> dgdrRules();
 
 }  // namespace dynamo::admission

@@ -1,4 +1,4 @@
-#include "webhook/commands/file_options.h"
+#include "common/commands/file_options.h"
 
 #include <ostream>
 #include <utility>
@@ -6,13 +6,13 @@
 #include "common/config/load.h"
 #include "common/model/pathway.h"
 #include "common/render/facts.h"
-#include "webhook/commands/settings.h"
 
-namespace dynamo::webhook {
+namespace dynamo::commands {
 
-std::optional<Policy> loadPolicy(const FileOptions& options, config::Purpose purpose, std::ostream& report) {
+std::optional<admission::Settings> loadSettings(const FileOptions& options, config::Purpose purpose,
+                                                std::string_view program, std::ostream& report) {
   const auto refuse = [&](const std::string& problem) {
-    if (!problem.empty()) report << "dynamo-webhook: " << problem << '\n';
+    if (!problem.empty()) report << program << ": " << problem << '\n';
     return !problem.empty();
   };
   std::optional<config::OperatorConfig> config = config::loadForCommand(options.configFile, report, purpose);
@@ -20,7 +20,7 @@ std::optional<Policy> loadPolicy(const FileOptions& options, config::Purpose pur
   render::Facts facts;
   if (!options.factsFile.empty() && refuse(render::loadFacts(options.factsFile, facts))) return std::nullopt;
   model::choosePathway(options.pathway, config->orchestrators);
-  return makePolicy(*config, options.operatorVersion, {}, std::move(facts));
+  return admission::Settings{*std::move(config), options.operatorVersion, {}, std::move(facts)};
 }
 
-}  // namespace dynamo::webhook
+}  // namespace dynamo::commands

@@ -1,4 +1,4 @@
-#include "common/admission/request.h"
+#include "common/admission/dgdr.h"
 
 #include <fmt/format.h>
 
@@ -245,7 +245,7 @@ bool carriesAlpha(const Value& object) {
 
 /// Translates the paths of findings to v1alpha1 and adds warnings about settings that only v1alpha1 has. An
 /// update that does not change the spec does not repeat those warnings.
-void presentAsAlpha(const rules::DgdrRequest& request, Findings& all) {
+void presentAsAlpha(const rules::DgdrWrite& request, Findings& all) {
   const bool written =
       carriesAlpha(request.object) &&
       (request.old == nullptr || (!k8s::isBeingDeleted(request.object) && rules::specChanged(request)));
@@ -270,11 +270,11 @@ void presentAsAlpha(const rules::DgdrRequest& request, Findings& all) {
 
 }  // namespace
 
-std::span<const field::Rule> requestRules() {
+std::span<const field::Rule> dgdrRules() {
   return kRules;
 }
 
-Findings validateRequest(const rules::DgdrRequest& request) {
+Findings validateDgdr(const rules::DgdrWrite& request) {
   Findings all = rules::validateDgdr(request);
   if (request.old == nullptr || !k8s::isBeingDeleted(request.object)) {
     Findings more = runAll(request.object);

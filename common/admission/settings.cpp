@@ -1,0 +1,26 @@
+#include "common/admission/settings.h"
+
+#include <utility>
+
+namespace dynamo::admission {
+
+Settings::Settings(config::OperatorConfig configuration, std::string version,
+                   std::string_view operatorAccount, render::Facts known)
+    : config(std::move(configuration)),
+      operatorVersion(std::move(version)),
+      defaults(config.defaults.get()),
+      facts(std::move(known)),
+      policy(rules::graphPolicy(config, operatorAccount,
+                                {facts.api(render::Api::Grove), facts.api(render::Api::LeaderWorkerSet),
+                                 facts.api(render::Api::InferencePool)})),
+      // adm-Q7: the webhook and the controller use the same condition.
+      dgdr{.hardwareRequired = config.restricted() && !config.gpuDiscoveryEnabled,
+           .allowOtherNamespaces = config.allowOtherNamespaces},
+      warnOnly(config.warnOnly()) {}
+
+std::shared_ptr<const Settings> usualSettings() {
+  static const auto kSettings = std::make_shared<const Settings>(config::defaultConfig(), "");
+  return kSettings;
+}
+
+}  // namespace dynamo::admission
