@@ -181,10 +181,11 @@ class Triggers {
     }
   }
 
+  /// A claim was created or deleted: graphs wait for it, or create it again. The cache has no names of the
+  /// owners of claims, and other changes of a claim matter to nobody.
   void addClaimUsers() {
-    addOwners(change_.now);
-    addOwners(change_.before);
     if (change_.kind == Change::Kind::Changed) return;
+    const bool deleted = change_.kind == Change::Kind::Deleted;
     for (const ObjectKey& key : keysOf(kGraph)) {
       const std::optional<kube::Cached> graph = cache_.find(key);
       const Value* claims = graph ? json::find(lifecycle::specOf(graph->object), "pvcs") : nullptr;
@@ -193,7 +194,8 @@ class Triggers {
         return json::findText(&claim, "name") == change_.key.name;
       });
       // A claim that one graph creates may be one that another graph waits for.
-      if (named && !lifecycle::isControlledBy(object_, graph->object)) addOther(kGraph, key.name);
+      if (named && (deleted || !lifecycle::isControlledBy(object_, graph->object)))
+        addOther(kGraph, key.name);
     }
   }
 

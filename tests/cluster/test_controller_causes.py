@@ -2,7 +2,7 @@
 """Why a graph is not ready: the reason of its condition Ready, and the Events. Run: python3 tests/cluster/test_controller_causes.py
 
 A quota, also for the pods of a LeaderWorkerSet, a cluster without room, an image that cannot be pulled, an update that waits
-for its pods, and a claim that does not exist (child-Q25, ctl-Q36, ctl-Q49).
+for its pods, and claims that do not exist or are deleted (child-Q25, ctl-Q36, ctl-Q49).
 Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 
 import contextlib
@@ -190,6 +190,25 @@ class Causes(unittest.TestCase):
             self.assertEqual(self.image_of(f"{name}-frontend"), image)
             plane.delete("PersistentVolumeClaim", NAMESPACE, "theirs")
             wait_for(name, "failed_to_reconcile_the_resources", "")
+
+    def test_a_claim_that_is_deleted(self):
+        """The graph that made it makes it again, and a graph that waits for it goes on."""
+        maker, user = graph("maker"), graph("user")
+        maker["spec"]["pvcs"] = [{**MADE, "name": "shared"}]
+        user["spec"]["pvcs"] = [{"name": "shared", "create": False}]
+        names = [self.apply(maker), self.apply(user)]
+        for name in names:
+            wait_until_ready(name)
+        before = plane.get("PersistentVolumeClaim", NAMESPACE, "shared")["metadata"]["uid"]
+        plane.delete("PersistentVolumeClaim", NAMESPACE, "shared")
+
+        def made_again():
+            claim = plane.get("PersistentVolumeClaim", NAMESPACE, "shared")
+            return claim is not None and claim["metadata"]["uid"] != before
+
+        plane.cluster.wait(made_again, 30, "the claim is made again")
+        for name in names:
+            wait_until_ready(name)
 
     def assert_withheld(self, name, image):
         """The component has been told nothing of the image."""

@@ -78,7 +78,8 @@ std::string failedCreate(const std::string& statefulSet) {
 }
 
 std::vector<Row> rows() {
-  const std::string withClaim = graph("g", ",'spec':{'pvcs':[{'name':'data'}]}");
+  const std::string claims = ",'spec':{'pvcs':[{'name':'data'}]}";
+  const std::string withClaim = graph("g", claims);
   const std::string fromComponent = ownedBy(kComponentKind, "g-web");
   const std::string pclq = object("grove.io/v1alpha1", "PodClique", "g-0-web",
                                   labelled(ofGraph("g")) + ownedBy("PodCliqueSet", "g"));
@@ -303,6 +304,19 @@ std::vector<Row> rows() {
        object("v1", "PersistentVolumeClaim", "data", ownedBy(kGraphKind, "g")),
        "DynamoGraphDeployment",
        ""},
+      {"the graph has created its claim: another graph waits for it",
+       {withClaim, graph("h", claims)},
+       How::Written,
+       object("v1", "PersistentVolumeClaim", "data", ownedBy(kGraphKind, "g")),
+       "DynamoGraphDeployment",
+       "DynamoGraphDeployment/h"},
+      {"a deleted claim that the graph has created",
+       {withClaim, graph("h", claims),
+        object("v1", "PersistentVolumeClaim", "data", ownedBy(kGraphKind, "g"))},
+       How::SeenDeleted,
+       object("v1", "PersistentVolumeClaim", "data", ownedBy(kGraphKind, "g")),
+       "",
+       "DynamoGraphDeployment/g DynamoGraphDeployment/h"},
       {"a deleted claim",
        {withClaim, claim("data", "Bound")},
        How::SeenDeleted,
