@@ -1,4 +1,4 @@
-// Quirks ctl-Q17, ctl-Q18, ctl-Q43, ctl-Q44, child-Q33.
+// Quirks ctl-Q17, ctl-Q18, ctl-Q43, ctl-Q44, ctl-Q65, child-Q33.
 #include "common/lifecycle/component_status.h"
 
 #include <fmt/format.h>
@@ -52,6 +52,41 @@ struct Workload {
   bool ready() const { return notReady.empty(); }
 };
 
+Value deploymentCounts(const Value& workload, Allocator& allocator) {
+  const json::Maker make{allocator};
+  const std::string_view name = nameOf(workload);
+  Value service =
+      make.object("componentKind", "Deployment", "componentName", name, "componentNames", make.list(name));
+  for (const std::string_view count : {"replicas", "updatedReplicas", "readyReplicas", "availableReplicas"})
+    make.set(service, count, countAt(statusOf(workload), count));
+  return service;
+}
+
+/// The sums of the sets with these names. The first name is the name of the component's workload.
+Value setCounts(std::span<const Value* const> sets, std::vector<std::string> names, Allocator& allocator) {
+  const json::Maker make{allocator};
+  Value service = make.object("componentKind", "LeaderWorkerSet", "componentName", names.front());
+  std::int64_t total = 0;
+  std::int64_t updated = 0;
+  std::int64_t ready = 0;
+  std::sort(names.begin(), names.end());
+  Value list = make.list();
+  for (const std::string& name : names) {
+    // The pods of a set that is being deleted are ending.
+    const Value* set = findByName(sets, name);
+    const Value* status = set == nullptr || isBeingDeleted(*set) ? nullptr : statusOf(*set);
+    total += countAt(status, "replicas");
+    updated += countAt(status, "updatedReplicas");
+    ready += countAt(status, "readyReplicas");
+    make.push(list, name);
+  }
+  make.set(service, "componentNames", std::move(list));
+  make.set(service, "replicas", total);
+  make.set(service, "updatedReplicas", updated);
+  make.set(service, "readyReplicas", ready);
+  return service;
+}
+
 Workload observeDeployment(const ComponentView& view, Allocator& allocator) {
   Workload made{kDeploymentTexts, "", Value{}};
   const Readiness readiness = deploymentReadiness(view.workload);
@@ -62,13 +97,7 @@ Workload observeDeployment(const ComponentView& view, Allocator& allocator) {
   if (readiness.ready && replicas == 0 && specified > 0)
     made.notReady = fmt::format("is scaled to 0 replicas instead of {}", specified);
   if (auto refused = replicaFailure(view.workload)) made.causes.push_back(std::move(*refused));
-  const json::Maker make{allocator};
-  const std::string_view name = nameOf(*view.workload);
-  made.service =
-      make.object("componentKind", "Deployment", "componentName", name, "componentNames", make.list(name));
-  for (const std::string_view count : {"replicas", "updatedReplicas", "readyReplicas", "availableReplicas"}) {
-    make.set(made.service, count, countAt(statusOf(*view.workload), count));
-  }
+  made.service = deploymentCounts(*view.workload, allocator);
   return made;
 }
 
@@ -93,14 +122,10 @@ std::optional<Time> unavailableSince(const Value& deployment, Time now) {
 Workload observeSets(const ComponentView& view, Time now, Allocator& allocator) {
   constexpr std::int64_t kMaxNamed = 3;  // a few sets are enough to find the cause
   Workload made{kSetTexts, "", Value{}};
-  const json::Maker make{allocator};
   const std::vector<long long> numbers = setNumbers(view.deployment, view.leaderWorkerSets);
   if (numbers.empty()) return made;
   const std::string base = model::dashed(nameOf(view.deployment));
   std::int64_t missing = 0;
-  std::int64_t total = 0;
-  std::int64_t updated = 0;
-  std::int64_t ready = 0;
   std::vector<std::string> names;
   for (const long long number : numbers) {
     std::string name = fmt::format("{}-{}", base, number);
@@ -127,22 +152,10 @@ Workload observeSets(const ComponentView& view, Time now, Allocator& allocator) 
     if (!readiness.ready && ++missing <= kMaxNamed) {
       made.notReady += fmt::format("{}{}: {}", made.notReady.empty() ? "" : "; ", name, readiness.message);
     }
-    // The pods of a set that is being deleted are ending.
-    const Value* status = set == nullptr || isBeingDeleted(*set) ? nullptr : statusOf(*set);
-    total += countAt(status, "replicas");
-    updated += countAt(status, "updatedReplicas");
-    ready += countAt(status, "readyReplicas");
     names.push_back(std::move(name));
   }
   if (missing > kMaxNamed) made.notReady += fmt::format("; and {} more", missing - kMaxNamed);
-  made.service = make.object("componentKind", "LeaderWorkerSet", "componentName", names.front());
-  std::sort(names.begin(), names.end());
-  Value list = make.list();
-  for (const std::string& name : names) make.push(list, name);
-  make.set(made.service, "componentNames", std::move(list));
-  make.set(made.service, "replicas", total);
-  make.set(made.service, "updatedReplicas", updated);
-  make.set(made.service, "readyReplicas", ready);
+  made.service = setCounts(view.leaderWorkerSets, std::move(names), allocator);
   return made;
 }
 
@@ -164,11 +177,39 @@ void reportNewCauses(const std::vector<PodFailure>& causes, const std::string& t
   }
 }
 
+void setOrRemoveService(Value& status, Value&& service, Allocator& allocator) {
+  if (service.IsNull()) {
+    json::remove(status, "service");
+  } else {
+    json::set(status, "service", std::move(service), allocator);
+  }
+}
+
+/// The counts of the workload that exists, whatever could not be written; null: none exists.
+Value liveCounts(const ComponentView& view, Allocator& allocator) {
+  if (view.workload != nullptr) return deploymentCounts(*view.workload, allocator);
+  std::vector<std::string> names;
+  for (const Value* set : view.leaderWorkerSets) names.emplace_back(nameOf(*set));
+  return names.empty() ? Value{} : setCounts(view.leaderWorkerSets, std::move(names), allocator);
+}
+
+/// Tells that the workload was not scaled down; empty: it has no more replicas than the spec.
+std::string scaleDownRefused(const ComponentView& view) {
+  const auto sets = std::count_if(view.leaderWorkerSets.begin(), view.leaderWorkerSets.end(),
+                                  [](const Value* set) { return !isBeingDeleted(*set); });
+  const std::int64_t replicas =
+      view.workload == nullptr ? sets : countAt(specOf(*view.workload), "replicas", 1);
+  const std::int64_t specified = countAt(specOf(view.deployment), "replicas", 1);
+  if (replicas <= specified) return {};
+  return fmt::format("it is not scaled down from {} to {} replicas: ", replicas, specified);
+}
+
 Outcome failed(const ComponentView& view, Time now, Allocator& allocator) {
   Outcome outcome;
   outcome.retry = true;
-  const std::string problems = permanentFailures(view.failures);
+  std::string problems = permanentFailures(view.failures);
   if (problems.empty()) return outcome;
+  problems.insert(0, scaleDownRefused(view));
   const Value* stored = statusOf(view.deployment);
   Value status = stored == nullptr ? Value{rapidjson::kObjectType} : json::copy(*stored, allocator);
   const std::string message = "Failed to reconcile DynamoComponentDeployment: " + problems;
@@ -183,6 +224,7 @@ Outcome failed(const ComponentView& view, Time now, Allocator& allocator) {
   if (isNewFailure(findCondition(stored, condition::kAvailable), message)) {
     outcome.events.push_back(warning(reason::kReconcileError, problems));
   }
+  setOrRemoveService(status, liveCounts(view, allocator), allocator);
   setStatus(outcome, view.deployment, std::move(status));
   return outcome;
 }
@@ -265,11 +307,7 @@ Outcome componentOutcome(const ComponentView& view, Time now, Allocator& allocat
     setCondition(status, {condition::kOverridden, ConditionStatus::True, notes.front().reason, overridden},
                  generation, now, allocator);
   }
-  if (workload.service.IsNull()) {
-    json::remove(status, "service");
-  } else {
-    json::set(status, "service", std::move(workload.service), allocator);
-  }
+  setOrRemoveService(status, std::move(workload.service), allocator);
   json::set(status, "observedGeneration", Value{generation}, allocator);
   setStatus(outcome, view.deployment, std::move(status));
   return outcome;

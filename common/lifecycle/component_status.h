@@ -33,6 +33,7 @@ struct ComponentView {
   const json::Value& deployment;          ///< the DynamoComponentDeployment
   bool lwsEnabled = true;                 ///< render::lwsEnabled
   const json::Value* workload = nullptr;  ///< its Deployment
+  /// The rendered ones; after a failure, all that the component controls: some may have to be deleted yet.
   std::span<const json::Value* const> leaderWorkerSets{};
   std::span<const json::Value* const> podGroups{};
   std::span<const json::Value* const> events{};  ///< about pods of its sets (failed_create.h)
@@ -50,6 +51,8 @@ inline constexpr std::chrono::seconds kUnobservedGrace{10};
 /// Whether the component runs as LeaderWorkerSets, one per replica.
 bool usesLeaderWorkerSets(const ComponentView& view);
 
+/// After a failure, the status has the counts of the workload that exists, because an earlier spec may have
+/// run more pods (decision ctl-Q65).
 Outcome componentOutcome(const ComponentView& view, Time now, json::Allocator& allocator);
 
 /// Whether `pod` has the labels that rendering gives to the pods of the DynamoComponentDeployment.

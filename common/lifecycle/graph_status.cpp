@@ -1,10 +1,11 @@
-// Quirks ctl-Q2, ctl-Q3, ctl-Q4, ctl-Q17, ctl-Q18, ctl-Q34, ctl-Q35.
+// Quirks ctl-Q2, ctl-Q3, ctl-Q4, ctl-Q17, ctl-Q18, ctl-Q34, ctl-Q35, ctl-Q65.
 #include "common/lifecycle/graph_status.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "common/api/dynamo.h"
 #include "common/json/build.h"
@@ -40,7 +41,15 @@ class GraphStatus {
         now_(now),
         allocator_(allocator),
         stored_(statusOf(view.graph)),
-        services_(serviceStates(view)) {}
+        services_(serviceStates(view)) {
+    if (!plan.rollingUpdate.inProgress) return;
+    const std::vector<const Value*> components = ownComponents(view);
+    for (const ServiceState& service : services_) {
+      for (const Value* old : oldGenerations(components, service.name, view.workerHash)) {
+        if (isComponentRefused(*old)) refused_.emplace_back(service.name, old);
+      }
+    }
+  }
 
   Outcome failed(std::span<const Failure> failures) {
     outcome_.retry = true;
@@ -112,8 +121,7 @@ class GraphStatus {
     for (const ServiceState& service : services_) {
       if (service.readiness.ready) continue;
       if (!view_.grove) {
-        if (service.child == nullptr) continue;
-        addCausesOf(service);
+        if (service.child != nullptr) addCausesOf(service.name, *service.child);
         continue;
       }
       std::vector<const Value*> pods;
@@ -127,6 +135,7 @@ class GraphStatus {
       for (const PodFailure& failure : found.causes)
         causes_.push_back({service.name, failure.reason, failure.summary, failure.text()});
     }
+    for (const auto& [service, component] : refused_) addCausesOf(service, *component);
     if (!view_.grove) return;
     const bool allReady = podCliqueSetReadiness(view_.podCliqueSet).ready &&
                           std::all_of(services_.begin(), services_.end(),
@@ -149,11 +158,11 @@ class GraphStatus {
   }
 
   /// Causes from the conditions of the component.
-  void addCausesOf(const ServiceState& service) {
-    const Value* status = statusOf(*service.child);
+  void addCausesOf(std::string_view service, const Value& component) {
+    const Value* status = statusOf(component);
     const auto add = [&](std::string_view why, const Value* source) {
       const std::string text{json::findText(source, "message")};
-      causes_.push_back({service.name, std::string{why}, text, text});
+      causes_.push_back({service, std::string{why}, text, text});
     };
     const Value* failure = findCondition(status, condition::kPodFailure);
     if (isTrue(failure)) add(json::findText(failure, "reason"), failure);
@@ -177,6 +186,8 @@ class GraphStatus {
       const std::string& why = service.readiness.message;
       add(service.childName, view_.grove ? withCauses(why, service.name) : why);
     }
+    for (const auto& [service, component] : refused_)
+      add(nameOf(*component), componentDeploymentReadiness(component).message);
     return text;
   }
 
@@ -187,22 +198,27 @@ class GraphStatus {
     return text;
   }
 
-  /// The reason of Ready tells a lack of capacity and the update of a child by its own controller from pods
-  /// that do not become ready (quirk ctl-Q49).
+  /// The reason of Ready tells a lack of capacity, a restart, and the update of a child by its own controller
+  /// from pods that do not become ready (quirk ctl-Q49).
   std::string_view whyNotReady() const {
     if (!causes_.empty()) {
       const bool capacity = std::all_of(causes_.begin(), causes_.end(),
                                         [](const Cause& cause) { return isLackOfCapacity(cause.reason); });
       return capacity ? reason::kNoCapacity : reason::kSomeNotReady;
     }
-    if (plan_.restart.restarting()) return reason::kSomeNotReady;  // pods are replaced, but not updated
-    bool updates = false;
+    bool replaced = false;
     for (const ServiceState& service : services_) {
       if (service.readiness.ready) continue;
-      if (!hasOldPods(service)) return reason::kSomeNotReady;
-      updates = true;
+      if (!restarts(service) && !hasOldPods(service)) return reason::kSomeNotReady;
+      replaced = true;
     }
-    return updates ? reason::kRolling : reason::kSomeNotReady;
+    if (!replaced) return reason::kSomeNotReady;
+    return plan_.restart.restarting() ? reason::kRestarting : reason::kRolling;
+  }
+
+  bool restarts(const ServiceState& service) const {
+    const std::vector<std::string>& names = plan_.restart.inProgress;
+    return plan_.restart.restarting() && std::find(names.begin(), names.end(), service.name) != names.end();
   }
 
   /// Whether pods of an older spec exist.
@@ -238,6 +254,8 @@ class GraphStatus {
   Allocator& allocator_;
   const Value* stored_;
   std::vector<ServiceState> services_;
+  /// Services and their earlier generations that are refused a child, while workers roll.
+  std::vector<std::pair<std::string_view, const Value*>> refused_;
   std::vector<Cause> causes_;
   std::vector<Note> notes_;
   Value status_;

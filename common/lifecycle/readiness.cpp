@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "common/lifecycle/component_status.h"
 #include "common/lifecycle/conditions.h"
 #include "common/lifecycle/object.h"
 
@@ -157,6 +158,12 @@ bool isComponentObserved(const Value& deployment) {
   const bool failed =
       isFalse(available) && numberAt(available, "observedGeneration", -1) >= generationOf(deployment);
   return failed || isObserved(deployment);
+}
+
+bool isComponentRefused(const Value& deployment) {
+  const Value* available = findCondition(statusOf(deployment), "Available");
+  return isFalse(available) && json::findText(available, "reason") == reason::kReconciling &&
+         numberAt(available, "observedGeneration", -1) >= generationOf(deployment);
 }
 
 Readiness podCliqueSetReadiness(const Value* set) {

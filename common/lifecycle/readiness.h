@@ -51,6 +51,9 @@ Readiness componentDeploymentReadiness(const json::Value* deployment);
 /// set status.observedGeneration, but its condition Available has the generation.
 bool isComponentObserved(const json::Value& deployment);
 
+/// Whether the last reconcile of the current spec of a DynamoComponentDeployment failed.
+bool isComponentRefused(const json::Value& deployment);
+
 /// Whether Grove has observed the latest spec of the set (quirk ctl-Q35).
 Readiness podCliqueSetReadiness(const json::Value* set);
 /// `set` is the PodCliqueSet. `desired` has the replicas of the service in the graph; nullopt: the graph does

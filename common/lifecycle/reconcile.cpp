@@ -1,4 +1,4 @@
-// Quirks child-Q23, child-Q25, ctl-Q1, ctl-Q31, ctl-Q54, dec-21.
+// Quirks child-Q23, child-Q25, ctl-Q1, ctl-Q31, ctl-Q54, ctl-Q65, dec-21.
 #include "common/lifecycle/reconcile.h"
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include "common/lifecycle/component_status.h"
 #include "common/lifecycle/deletion.h"
 #include "common/lifecycle/duplicates.h"
+#include "common/lifecycle/failures.h"
 #include "common/lifecycle/graph_status.h"
 #include "common/lifecycle/leader_worker_sets.h"
 #include "common/lifecycle/missing_references.h"
@@ -79,15 +80,21 @@ std::vector<Failure> allFailures(const render::Children& children, const std::ve
   return failures;
 }
 
+/// The LeaderWorkerSets that the component controls.
+Objects controlledSets(const Value& deployment, Observed observed) {
+  Objects sets = ofKind(observed, "LeaderWorkerSet");
+  std::erase_if(sets, [&](const Value* set) { return !isControlledBy(*set, deployment); });
+  return sets;
+}
+
 /// The LeaderWorkerSets of the component that exist and are rendered. The others are about to be deleted,
 /// also those of a deleted component of the same name: they still serve, but must not be counted.
 Objects renderedSets(const Value& deployment, Observed observed, const render::Children& children) {
-  Objects sets = ofKind(observed, "LeaderWorkerSet");
+  Objects sets = controlledSets(deployment, observed);
   std::erase_if(sets, [&](const Value* set) {
-    return !isControlledBy(*set, deployment) ||
-           std::none_of(children.items.begin(), children.items.end(), [&](const render::Child& child) {
-             return child.key.kind == "LeaderWorkerSet" && child.key.name == nameOf(*set);
-           });
+    return std::none_of(children.items.begin(), children.items.end(), [&](const render::Child& child) {
+      return child.key.kind == "LeaderWorkerSet" && child.key.name == nameOf(*set);
+    });
   });
   return sets;
 }
@@ -105,6 +112,18 @@ void deleteSurplus(const Value& owner, const render::Children& children, Observe
   std::vector<Write> deletions = surplusChildren(owner, children.items, observed, allocator, outcome.writes);
   outcome.writes.insert(outcome.writes.begin(), std::make_move_iterator(deletions.begin()),
                         std::make_move_iterator(deletions.end()));
+}
+
+/// Fewer replicas on several nodes are fewer LeaderWorkerSets. They end although another child is refused, or
+/// a rolling update would wait for them (decision ctl-Q65).
+void deleteSurplusSets(const ComponentView& view, const render::Children& children, Observed observed,
+                       Outcome& outcome, Allocator& allocator) {
+  if (!children.errors.empty() || !usesLeaderWorkerSets(view)) return;
+  std::vector<Write> deletions = surplusChildren(view.deployment, children.items, observed, allocator);
+  std::erase_if(deletions, [](const Write& write) {
+    return write.target.kind != "LeaderWorkerSet" && write.target.kind != "PodGroup";
+  });
+  outcome.writes = std::move(deletions);
 }
 
 }  // namespace
@@ -200,7 +219,8 @@ Outcome finishComponentReconcile(const Value& deployment, const render::Children
                                  const Applied& applied, const render::Context& context, Time now,
                                  Allocator& allocator) {
   std::vector<Failure> failures = allFailures(children, applied.failures);
-  const Objects sets = renderedSets(deployment, applied.objects, children);
+  const Objects sets = onlyWaits(failures) ? renderedSets(deployment, applied.objects, children)
+                                           : controlledSets(deployment, applied.objects);
   const Objects groups = ofKind(applied.objects, "PodGroup");
   const Objects events = ofKind(applied.objects, "Event");
   const Objects pods = ofKind(applied.objects, "Pod");
@@ -215,7 +235,11 @@ Outcome finishComponentReconcile(const Value& deployment, const render::Children
                            .notices = applied.notices};
   Outcome outcome = componentOutcome(view, now, allocator);
   outcome.retry = outcome.retry || !failures.empty();
-  if (failures.empty()) deleteSurplus(deployment, children, applied.objects, outcome, allocator);
+  if (failures.empty()) {
+    deleteSurplus(deployment, children, applied.objects, outcome, allocator);
+  } else {
+    deleteSurplusSets(view, children, applied.objects, outcome, allocator);
+  }
   reportForeign(applied.notices, outcome);
   outcome.failures = std::move(failures);
   return outcome;

@@ -37,6 +37,11 @@ long long availableOf(const WorkerGeneration& generation) {
   return std::min(generation.available, generation.replicas);
 }
 
+/// Replicas of the spec; if the scale-down is refused, the pods that exist.
+long long occupiedBy(const WorkerGeneration& generation) {
+  return generation.refused ? std::max(generation.present, generation.replicas) : generation.replicas;
+}
+
 /// The generations of one service.
 struct Generations {
   std::vector<const WorkerGeneration*> older;  ///< newest first
@@ -48,6 +53,7 @@ struct Generations {
   long long oldReplicas() const {
     return sum([](const WorkerGeneration& generation) { return generation.replicas; });
   }
+  long long oldOccupied() const { return sum(occupiedBy); }
   long long oldAvailable() const { return sum(availableOf); }
   long long oldReady() const {
     return sum([](const WorkerGeneration& generation) { return generation.ready; });
@@ -69,7 +75,7 @@ Generations generationsOf(std::string_view service, std::string_view hash,
     all.observed = all.observed && generation.observed;
     if (generation.hash == hash) {
       all.newReplicas = generation.replicas;
-      all.newAvailable = availableOf(generation);
+      all.newAvailable = generation.refused ? 0 : availableOf(generation);
       all.newShrinks =
           !generation.settled && std::max(generation.present, generation.available) > generation.replicas;
     } else {
@@ -108,7 +114,7 @@ void moveReplicas(std::string_view service, long long desired, const RollingLimi
   const long long down = all.observed ? std::min(maxDown, unhealthy + surplus) : 0;
   distribute(all, std::max(0LL, oldReplicas - down), step);
   const long long room =
-      all.newShrinks ? 0 : std::max(0LL, desired + limits.surge - oldReplicas - all.newReplicas);
+      all.newShrinks ? 0 : std::max(0LL, desired + limits.surge - all.oldOccupied() - all.newReplicas);
   step.newReplicas[std::string{service}] = std::min(desired, all.newReplicas + room);
 }
 
@@ -127,6 +133,7 @@ WorkerGeneration workerGeneration(const Value& deployment) {
   made.ready = countAt(counts, "readyReplicas");
   made.available = countAt(counts, "availableReplicas", made.ready);
   made.observed = isComponentObserved(deployment);
+  made.refused = isComponentRefused(deployment);
   made.settled = componentDeploymentReadiness(&deployment).ready;
   return made;
 }

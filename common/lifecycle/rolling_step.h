@@ -23,6 +23,7 @@ struct WorkerGeneration {
   long long ready = 0;
   bool observed = true;  ///< isComponentObserved
   bool settled = false;  ///< observed and available: no pods are ending or missing
+  bool refused = false;  ///< isComponentRefused
 };
 
 WorkerGeneration workerGeneration(const json::Value& deployment);
@@ -59,6 +60,9 @@ struct RollingStep {
 /// an older spec. The new generation does not grow while its status still counts more pods than its spec has
 /// replicas: after a scale-down, those pods are ending. If the generation is settled, they are not: somebody
 /// has scaled its Deployment (decision ctl-Q45).
+///
+/// A new generation that is refused a child counts as unavailable. An old one ends as any other; if its
+/// scale-down is refused, the pods that it keeps leave less room for the surge (decision ctl-Q65).
 RollingStep rollingStep(const json::Value& graph, std::string_view hash, std::string_view current,
                         const std::vector<WorkerGeneration>& observed);
 

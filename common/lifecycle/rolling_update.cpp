@@ -70,11 +70,16 @@ class Updater {
   }
 
  private:
-  /// The generation that is desired now is adopted when it is applied.
+  /// The generation that is desired now is adopted when it is applied. A merge patch replaces the whole list
+  /// of owners, so it has the other owners, and is for this version of the object.
   void adopt(const Value& component) {
     Value patch = make_.object();
     render::setOwner(patch, view_.graph, make_.allocator());
-    result_.writes.push_back(patchOf(component, std::move(patch)));
+    Value& owners = *json::find(*json::find(patch, "metadata"), "ownerReferences");
+    for (const Value& owner : ownersOf(component)) {
+      if (json::findText(&owner, "uid") != uidOf(view_.graph)) make_.push(owners, make_.value(owner));
+    }
+    result_.writes.push_back(patchOf(component, std::move(patch), true));
   }
 
   /// The generation that the annotation names. Without an annotation: the newest available generation, else
@@ -150,8 +155,8 @@ class Updater {
     }
     result_.inProgress = true;
     result_.newReplicas = std::move(next.newReplicas);
-    result_.status = make_.object("phase", hasNewGeneration() ? phase::kInProgress : phase::kPending,
-                                  "startTime", startTime());
+    result_.status =
+        make_.object("phase", hasBegun() ? phase::kInProgress : phase::kPending, "startTime", startTime());
     setUpdated(next.updatedServices);
     setAnnotation(serving);
   }
@@ -173,8 +178,8 @@ class Updater {
         }
         next.oldReplicas[generation.name] = 0;
         const Value* counts = json::findObject(statusOf(*objects_[i]), "service");
-        running = running || generation.replicas > 0 || !isObserved(*objects_[i]) ||
-                  countAt(counts, "replicas") > 0;
+        running =
+            running || generation.replicas > 0 || !generation.observed || countAt(counts, "replicas") > 0;
       }
       const long long desired =
           spec == nullptr
@@ -193,8 +198,10 @@ class Updater {
     });
   }
 
-  bool hasNewGeneration() const {
-    return std::any_of(generations_.begin(), generations_.end(),
+  /// Whether a generation of the update exists, be it one of an earlier target.
+  bool hasBegun() const {
+    return json::findText(stored_, "phase") == phase::kInProgress ||
+           std::any_of(generations_.begin(), generations_.end(),
                        [&](const WorkerGeneration& g) { return g.hash == hash_; });
   }
 

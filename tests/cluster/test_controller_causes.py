@@ -2,7 +2,8 @@
 """Why a graph is not ready: the reason of its condition Ready, and the Events. Run: python3 tests/cluster/test_controller_causes.py
 
 A quota, also for the pods of a LeaderWorkerSet, a cluster without room, an image that cannot be pulled, an update that waits
-for its pods, and claims that do not exist or are deleted (child-Q25, ctl-Q36, ctl-Q49).
+for its pods, an update of workers whose old generation is refused a child, and claims that do not exist or are deleted (child-Q25,
+ctl-Q36, ctl-Q49, ctl-Q65).
 Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 
 import contextlib
@@ -15,6 +16,7 @@ import yaml
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+from client import ApiError  # noqa: E402
 from every_child import MERGE, NODES  # noqa: E402
 from operator_plane import OperatorPlane, condition_of, is_ready, path_of  # noqa: E402
 
@@ -209,6 +211,97 @@ class Causes(unittest.TestCase):
         plane.cluster.wait(made_again, 30, "the claim is made again")
         for name in names:
             wait_until_ready(name)
+
+    def test_an_old_generation_that_is_refused_a_child(self):
+        """The update of the workers ends although a stranger owns the Service of the old ones."""
+        name, old = self.apply_workers("refused")
+        self.give_away("Service", old)
+
+        def refused():
+            component = plane.get("DynamoComponentDeployment", NAMESPACE, old)
+            return condition_of(component, "Available")["reason"] == "Reconciling"
+
+        plane.cluster.wait(refused, 30, "the Service is refused")
+        self.update_workers(name)
+        self.wait_for_one_generation(name, old)
+
+    def test_a_scale_down_that_is_refused(self):
+        """The update of the workers says so, and does not end before the old ones are gone."""
+        name, old = self.apply_workers("stays")
+        with self.scale_down_denied(old):
+            self.update_workers(name)
+            wait_for(name, "rolling_update_in_progress", f"{old}: Failed to reconcile DynamoComponentDeployment: it is not scaled "
+                     "down from 1 to 0 replicas: Deployment")
+            self.assert_warns(name, "ReconcileError")
+            self.assertEqual(plane.get("Deployment", NAMESPACE, old)["status"]["readyReplicas"], 1)
+        self.wait_for_one_generation(name, old)
+
+    def apply_workers(self, name):
+        """A graph with one worker. Returns its name, and the name of the component of the worker."""
+        manifest = graph(name)
+        manifest["spec"]["services"] = {"Worker": {**manifest["spec"]["services"]["Frontend"], "componentType": "worker"}}
+        self.manifest = manifest
+        self.apply(manifest)
+        wait_until_ready(name)
+        return name, self.generations(name)[0]
+
+    def update_workers(self, name):
+        manifest = copy.deepcopy(self.manifest)
+        manifest["spec"]["services"]["Worker"]["extraPodSpec"]["mainContainer"]["image"] = "runtime:2"
+        plane.apply(manifest)
+
+    @staticmethod
+    def generations(name):
+        items = plane.cluster.api("GET", path_of("DynamoComponentDeployment", NAMESPACE))["items"]
+        return [one["metadata"]["name"] for one in items if one["metadata"]["name"].startswith(name + "-")]
+
+    def wait_for_one_generation(self, name, old):
+        def ended():
+            status = plane.get("DynamoGraphDeployment", NAMESPACE, name)["status"]
+            return status.get("rollingUpdate", {}).get("phase") == "Completed"
+
+        plane.cluster.wait(ended, 90, "the end of the update")
+        wait_until_ready(name)
+        self.assertEqual([one for one in self.generations(name) if one == old], [])
+
+    @staticmethod
+    def give_away(kind, name):
+        """Another controller owns the object."""
+        configs = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
+        owner = plane.cluster.api("POST", configs, {"metadata": {"name": f"owner-of-{name}"}})["metadata"]
+        reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": owner["name"], "uid": owner["uid"], "controller": True}
+        patch = {"metadata": {"ownerReferences": [reference]}}
+        plane.cluster.api("PATCH", path_of(kind, NAMESPACE, name), patch, content_type=MERGE)
+
+    @contextlib.contextmanager
+    def scale_down_denied(self, name):
+        """A policy that denies fewer replicas of a Deployment."""
+        policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+        bindings = policies.replace("policies", "policybindings")
+        rule = {"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["deployments"]}
+        expression = f"object.metadata.name != '{name}' || object.spec.replicas >= oldObject.spec.replicas"
+        spec = {
+            "matchConstraints": {"resourceRules": [rule]},
+            "validations": [{"expression": expression, "message": "no fewer replicas"}],
+        }
+        plane.cluster.api("POST", policies, {"metadata": {"name": "keep"}, "spec": spec})
+        binding = {"policyName": "keep", "validationActions": ["Deny"]}
+        plane.cluster.api("POST", bindings, {"metadata": {"name": "keep"}, "spec": binding})
+        try:
+            plane.cluster.wait(lambda: self.is_denied(name), 30, "the policy")
+            yield
+        finally:
+            plane.cluster.api("DELETE", bindings + "/keep")
+            plane.cluster.api("DELETE", policies + "/keep")
+
+    @staticmethod
+    def is_denied(name):
+        path = path_of("Deployment", NAMESPACE, name) + "?dryRun=All"
+        try:
+            plane.cluster.api("PATCH", path, {"spec": {"replicas": 0}}, content_type=MERGE)
+        except ApiError as error:
+            return error.status == 422
+        return False
 
     def assert_withheld(self, name, image):
         """The component has been told nothing of the image."""

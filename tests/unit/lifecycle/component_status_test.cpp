@@ -386,7 +386,7 @@ TEST_CASE("permanent failures are reported once, transient failures never (quirk
         "Available=False Reconciling: Failed to reconcile DynamoComponentDeployment: " + refused.message +
             "\nDynamoComponentReady=Unknown Reconciling: Starting to reconcile DynamoComponentDeployment\n");
   CHECK(json::find(*outcome.status, "observedGeneration")->GetInt64() == 1);
-  CHECK(json::find(*outcome.status, "service") != nullptr);
+  CHECK(json::find(*outcome.status, "service") == nullptr);  // nothing runs
 
   json::Document later = parsed(deployment("'replicas':1", "{}"));
   json::set(later, "status", json::copy(*outcome.status, later.GetAllocator()), later.GetAllocator());
@@ -394,6 +394,69 @@ TEST_CASE("permanent failures are reported once, transient failures never (quirk
   CHECK(outcome.retry);
   CHECK_FALSE(outcome.status);
   CHECK(outcome.events.empty());
+}
+
+TEST_CASE(
+    "a failed component counts the pods that it has, and tells a refused scale-down (decision ctl-Q65)") {
+  struct Row {
+    const char* name;
+    const char* spec;
+    const char* workload;  ///< its replicas and its pods; empty: there is none
+    std::vector<std::string> sets;
+    const char* problem;   ///< before the failure
+    const char* replicas;  ///< of status.service; "-": none
+  };
+  const std::string status = "'status':{'replicas':1,'readyReplicas':1,'updatedReplicas':1}}";
+  const std::string set0 = "{'metadata':{'name':'g-worker-h-0'}," + status;
+  const std::string set1 = "{'metadata':{'name':'g-worker-h-1'}," + status;
+  const std::string ending = "{'metadata':{'name':'g-worker-h-2','deletionTimestamp':'t'}," + status;
+  const char* several = "'replicas':0,'multinode':{'nodeCount':2}";
+  const Row rows[] = {
+      {"the Deployment is scaled down", "'replicas':0", "0", {}, "", "0"},
+      {"its scale-down is refused",
+       "'replicas':0",
+       "2",
+       {},
+       "it is not scaled down from 2 to 0 replicas: ",
+       "2"},
+      {"it grows", "'replicas':3", "2", {}, "", "2"},
+      {"nothing exists", "'replicas':1", "", {}, "", "-"},
+      {"the sets are deleted", several, "", {ending}, "", "0"},
+      {"their deletion is refused",
+       several,
+       "",
+       {set1, ending, set0},
+       "it is not scaled down from 2 to 0 replicas: ",
+       "2"},
+  };
+  const Failure refused{"Service n/g: denied", false};
+  for (const Row& row : rows) {
+    INFO(row.name);
+    json::Document memory;
+    const json::Document object =
+        parsed(deployment(row.spec, "{'service':{'replicas':7,'readyReplicas':7},'observedGeneration':1}"));
+    const std::string count = row.workload;
+    json::Document workload;
+    if (!count.empty())
+      workload = parsed("{'metadata':{'name':'g-worker-h'},'spec':{'replicas':" + count +
+                        "},'status':{'replicas':" + count + ",'readyReplicas':" + count + "}}");
+    const Objects sets{row.sets};
+    const Outcome outcome = componentOutcome({.deployment = object,
+                                              .workload = count.empty() ? nullptr : &workload,
+                                              .leaderWorkerSets = sets.view(),
+                                              .failures = {&refused, 1}},
+                                             kNow, memory.GetAllocator());
+    REQUIRE(outcome.status);
+    CHECK(conditionsOf(*outcome.status)
+              .find(std::string{
+                        "Available=False Reconciling: Failed to reconcile DynamoComponentDeployment: "} +
+                    row.problem + refused.message + '\n') == 0);
+    const json::Value* service = json::find(*outcome.status, "service");
+    REQUIRE((service == nullptr) == (std::string_view{row.replicas} == "-"));
+    if (service == nullptr) continue;
+    CHECK(json::dump(*json::find(service, "replicas")) == row.replicas);
+    CHECK(json::dump(*json::find(service, "readyReplicas")) == row.replicas);
+  }
 }
 
 TEST_CASE("a component is not ready while a child waits for a deletion") {

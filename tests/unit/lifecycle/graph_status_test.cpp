@@ -320,6 +320,73 @@ TEST_CASE("an Event of the graph reports a component whose children are rejected
   CHECK(world.pass().events.empty());
 }
 
+TEST_CASE("an old generation that is refused a child is named while workers roll (decision ctl-Q65)") {
+  World world{graphText("{'Worker':{'componentType':'worker'}}", "old")};
+  const std::string why = "Failed to reconcile: it is not scaled down from 1 to 0 replicas: denied";
+  std::string old = Component{.hash = "old", .replicas = 0, .ready = 1, .present = 1, .refused = true}.text();
+  old.replace(old.find("Deployment is not ready"), 23, why);
+  world.components.add(old);
+  world.components.add(Component{.ready = 1}.text());
+  const Outcome first = world.pass();
+  REQUIRE(first.status);
+  CHECK(conditionsOf(*first.status) ==
+        "Ready=False rolling_update_in_progress: Rolling update in progress: g-worker-old: " + why + '\n');
+  CHECK(eventsOf(first.events).find("Warning ReconcileError: Worker: " + why + '\n') == 0);
+  world.keep(first);
+  CHECK(world.pass().events.empty());
+
+  // What is refused does not keep its pods: the update ends.
+  World ended{graphText("{'Worker':{'componentType':'worker'}}", "old",
+                        "{'rollingUpdate':{'phase':'InProgress','startTime':'s'}}")};
+  ended.components.add(Component{.hash = "old", .replicas = 0, .present = 0, .refused = true}.text());
+  ended.components.add(Component{.ready = 1}.text());
+  const Outcome last = ended.pass();
+  CHECK(writesOf(last.writes).find("delete DynamoComponentDeployment/g-worker-old\n") == 0);
+  CHECK(conditionsOf(*last.status).find("Ready=True") == 0);
+}
+
+TEST_CASE("pods that are replaced in a restart make the graph wait for the restart (decision ctl-Q49)") {
+  struct Row {
+    const char* name;
+    const char* inProgress;
+    const char* updated;  ///< pods of the new spec of the worker
+    const char* cause;    ///< reason of its condition PodFailure
+    const char* reason;
+  };
+  const Row rows[] = {
+      {"the service restarts", "'Worker'", "1", "", "restart_in_progress"},
+      {"all its pods are of the new spec, and are not ready yet", "'Worker'", "2", "", "restart_in_progress"},
+      {"another service restarts, and this one has old pods", "'Frontend'", "1", "", "restart_in_progress"},
+      {"another service restarts, and this one has no old pods", "'Frontend'", "2", "",
+       "some_resources_are_not_ready"},
+      {"a pod does not start", "'Worker'", "1", "CrashLoop", "some_resources_are_not_ready"},
+      {"no room for a pod", "'Worker'", "1", "PodUnschedulable", "insufficient_capacity"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    World world{graphText(kServices, "new",
+                          std::string{"{'restart':{'observedID':'r','phase':'Restarting','inProgress':["} +
+                              row.inProgress + "]}}",
+                          ",'restart':{'id':'r','strategy':{'type':'Parallel'}}")};
+    const std::string more = "'annotations':{'nvidia.com/restartAt':'r'}";
+    std::string worker = Component{.replicas = 2, .ready = 1, .more = more}.text();
+    const std::string count = "'updatedReplicas':";
+    worker.replace(worker.find(count) + count.size(), 1, row.updated);
+    if (*row.cause != '\0')
+      worker.insert(
+          worker.find("'conditions':[") + 14,
+          std::string{"{'type':'PodFailure','status':'True','message':'m','reason':'"} + row.cause + "'},");
+    world.components.add(worker);
+    // A restart of the frontend alone is not over while it has not got the id.
+    const bool frontendRestarts = std::string_view{row.inProgress} == "'Frontend'";
+    world.components.add(
+        Component{.service = "Frontend", .ready = 1, .more = frontendRestarts ? "" : more}.text());
+    const Outcome outcome = world.pass();
+    REQUIRE(outcome.status);
+    CHECK(json::findText(findCondition(&*outcome.status, "Ready"), "reason") == row.reason);
+  }
+}
+
 TEST_CASE("causes that do not fit into the message cause no repeated Events") {
   std::string services;
   World world{graphText("{}", "new")};

@@ -21,6 +21,7 @@ std::string Component::text() const {
   const bool worker = service == "Worker";
   const std::string count = std::to_string(replicas);
   const std::string pods = std::to_string(present < 0 ? replicas : present);
+  const bool available = ready >= replicas && !refused;
   const std::string good = std::to_string(ready);
   const std::string label = worker && !hash.empty() ? "'nvidia.com/dynamo-worker-hash':'" + hash + "'" : "";
   return "{'apiVersion':'nvidia.com/v1alpha1','kind':'DynamoComponentDeployment','metadata':{'name':'" +
@@ -29,9 +30,10 @@ std::string Component::text() const {
          "},'ownerReferences':[{'controller':true,'uid':'u'}]},'spec':{'serviceName':'" + service +
          "','componentType':'" + (worker ? "worker" : "frontend") + "','replicas':" + count +
          (more.empty() ? "" : "," + more) + "},'status':{'observedGeneration':" + (observed ? "1" : "0") +
-         ",'conditions':[{'type':'Available','status':'" + (ready >= replicas ? "True" : "False") +
-         "','message':'" + (ready >= replicas ? "" : "Deployment is not ready") +
-         "'}],'service':{'componentKind':'Deployment','componentName':'" + name() + "','componentNames':['" +
+         ",'conditions':[{'type':'Available','status':'" + (available ? "True" : "False") + "','message':'" +
+         (available ? "" : "Deployment is not ready") + "'" +
+         (refused ? ",'reason':'Reconciling','observedGeneration':1" : "") +
+         "}],'service':{'componentKind':'Deployment','componentName':'" + name() + "','componentNames':['" +
          name() + "'],'replicas':" + pods + ",'updatedReplicas':" + pods + ",'readyReplicas':" + good +
          ",'availableReplicas':" + good + "}}}";
 }

@@ -24,6 +24,7 @@ struct Component {
   std::string created = "2026-01-01T00:00:00Z";
   bool observed = true;
   long long present = -1;  ///< pods in the status; -1: `replicas`
+  bool refused = false;    ///< its last reconcile failed
 
   std::string name() const;
   std::string text() const;

@@ -377,7 +377,7 @@ TEST_CASE("a component is reconciled in one call, too") {
 /// Reconciles a component of two nodes, whose LeaderWorkerSets are `sets`. Returns its children.
 std::string multinodeChildren(int replicas, const std::vector<std::string>& sets, const render::Facts& facts,
                               const config::OperatorConfig& config, Reconciled& result,
-                              json::Document& memory) {
+                              json::Document& memory, const std::vector<Failure>& failures = {}) {
   const json::Document deployment = parsed(
       "{'apiVersion':'nvidia.com/v1alpha1','kind':'DynamoComponentDeployment','metadata':{'name':'c',"
       "'namespace':'ns','uid':'u','generation':1},'spec':{'componentType':'worker','multinode':{'nodeCount':"
@@ -392,7 +392,7 @@ std::string multinodeChildren(int replicas, const std::vector<std::string>& sets
   result = reconcileComponent(
       deployment, observed.view(), {config, defaults, facts}, kNow,
       [&](const render::Children&) {
-        return Applied{{observed.view().begin(), observed.view().end()}, {}};
+        return Applied{{observed.view().begin(), observed.view().end()}, failures};
       },
       memory.GetAllocator());
   std::string names;
@@ -423,6 +423,19 @@ TEST_CASE("a component with fewer replicas keeps the LeaderWorkerSets that serve
   REQUIRE(result.outcome.status);
   CHECK(conditionsOf(*result.outcome.status).find("Available=True") == 0);
   CHECK(json::findText(json::find(*result.outcome.status, "service"), "componentName") == "c-2");
+}
+
+TEST_CASE("fewer replicas on several nodes end although another child is refused (decision ctl-Q65)") {
+  const config::OperatorConfig config = config::defaultConfig();
+  const render::Facts facts;
+  json::Document memory;
+  Reconciled result;
+  const std::vector<std::string> sets = {setOfComponent(0, 1), setOfComponent(1, 1)};
+  multinodeChildren(0, sets, facts, config, result, memory, {{"Service ns/c: denied", false}});
+  CHECK(writesOf(result.outcome.writes) == "delete LeaderWorkerSet/c-0\ndelete LeaderWorkerSet/c-1\n");
+  REQUIRE(result.outcome.status);
+  CHECK(json::find(*json::find(*result.outcome.status, "service"), "readyReplicas")->GetInt64() == 2);
+  CHECK(result.outcome.retry);
 }
 
 TEST_CASE("sets of a deleted component of the same name are not counted (quirk ctl-Q8)") {

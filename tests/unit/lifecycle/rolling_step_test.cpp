@@ -50,6 +50,12 @@ WorkerGeneration lateGeneration(const char* name, const char* hash, const char* 
   return {name, "w", hash, created, replicas, present, present, present, observed, settled};
 }
 
+/// A generation of which a child is refused, with the pods that it has.
+WorkerGeneration refusedGeneration(const char* name, const char* hash, const char* created,
+                                   long long replicas, long long present) {
+  return {name, "w", hash, created, replicas, present, present, present, true, false, true};
+}
+
 TEST_CASE("a step sets the replicas of old and new generations (quirk ctl-Q8)") {
   struct Row {
     const char* name;
@@ -146,6 +152,30 @@ TEST_CASE("a step sets the replicas of old and new generations (quirk ctl-Q8)") 
        {generation("a", "old", "1", 1, 1), lateGeneration("n", "new", "2", 1, 2, true, true)},
        "w=2",
        "a=1",
+       false},
+      {"a child of the old generation is refused, but its pods are gone: complete (decision ctl-Q65)",
+       R"("replicas":2)",
+       {refusedGeneration("a", "old", "1", 0, 0), generation("n", "new", "2", 2, 2)},
+       "w=2",
+       "a=0",
+       true},
+      {"the scale-down of the old generation is refused: not complete (decision ctl-Q65)",
+       R"("replicas":2)",
+       {refusedGeneration("a", "old", "1", 0, 2), generation("n", "new", "2", 2, 2)},
+       "w=2",
+       "a=0",
+       false},
+      {"the scale-down of the old generation is refused: its pods leave no room for the surge",
+       R"("replicas":2)",
+       {refusedGeneration("a", "old", "1", 1, 2), generation("n", "new", "2", 1, 1)},
+       "w=1",
+       "a=1",
+       false},
+      {"a child of the new generation is refused: it does not count as available (decision ctl-Q65)",
+       R"("replicas":2)",
+       {generation("a", "old", "1", 2, 2), refusedGeneration("n", "new", "2", 1, 1)},
+       "w=1",
+       "a=2",
        false},
       {"a migrated generation", "", {generation("a", "legacy", "1", 1, 1)}, "w=1", "a=1", false},
   };

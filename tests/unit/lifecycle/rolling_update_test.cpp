@@ -109,6 +109,13 @@ TEST_CASE("the phases of a rolling update (quirk ctl-Q7)") {
        R"({"phase":"InProgress","startTime":"2026-01-01T00:00:00Z"})",
        "",
        ""},
+      {"the target changes: the phase stays, although the new generation does not exist yet",
+       graphText(kFour, "old", kMoves),
+       {{.hash = "old", .replicas = 3, .ready = 3}, {.hash = "two", .replicas = 1}},
+       "Worker=1",
+       R"({"phase":"InProgress","startTime":"2026-01-01T00:00:00Z"})",
+       "patch DynamoComponentDeployment/g-worker-two {\"spec\":{\"replicas\":0}}\n",
+       ""},
       {"completion: old generations are deleted first, the annotation comes last",
        graphText(kFour, "old", kMoves),
        {{.hash = "old", .replicas = 0}, {.replicas = 4, .ready = 4}},
@@ -206,6 +213,13 @@ TEST_CASE("Recreate starts no new pod before the old pods are gone (quirk ctl-Q3
                        moving,
                        "",
                        ""},
+                      {"they are gone, although a child of theirs is refused (decision ctl-Q65)",
+                       graph,
+                       {{.hash = "old", .replicas = 0, .observed = false, .refused = true}, {.replicas = 0}},
+                       "Worker=2",
+                       moving,
+                       "",
+                       ""},
                       {"old workers are gone",
                        graph,
                        {{.hash = "old", .replicas = 0}, {.replicas = 0}},
@@ -262,6 +276,20 @@ TEST_CASE("an earlier generation without an owner is adopted, and the workers ro
       writes.find(
           R"({"metadata":{"ownerReferences":[{"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment",)"
           R"("name":"g","uid":"u","controller":true,"blockOwnerDeletion":true}]}})") != std::string::npos);
+
+  // Its other owners stay, and the write is for this version of the list.
+  std::string text = orphan("g");
+  text.insert(text.find("'labels':{"),
+              "'resourceVersion':'9','ownerReferences':[{'kind':'Other','uid':'o'}],");
+  World shared{graphText(kOne)};
+  shared.components.add(text);
+  const RollingUpdate both = advanceRollingUpdate(shared.view(), kNow, shared.memory.GetAllocator());
+  CHECK(
+      writesOf(both.writes)
+          .find(
+              R"(g-worker-0123abcd@9 {"metadata":{"ownerReferences":[{"apiVersion":"nvidia.com/v1alpha1",)"
+              R"("kind":"DynamoGraphDeployment","name":"g","uid":"u","controller":true,"blockOwnerDeletion":true},)"
+              R"({"kind":"Other","uid":"o"}]}})") != std::string::npos);
 
   World other{graphText(kOne)};
   other.components.add(orphan("h"));
