@@ -226,7 +226,8 @@ std::string_view replicasOwner(const Value& object, std::string_view manager) {
     const Value* spec = managed::member(json::findObject(&entry, "fieldsV1"), "spec");
     if (managed::member(spec, "replicas") == nullptr) continue;
     if (isApplyOf(entry, manager)) return {};
-    if (json::findText(&entry, "subresource") == "scale") owner = json::findText(&entry, "manager");
+    const std::string_view other = json::findText(&entry, "manager");
+    if (json::findText(&entry, "subresource") == "scale" && other != manager) owner = other;
   }
   return owner;
 }

@@ -16,6 +16,7 @@
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/pod_failures.h"
 #include "common/lifecycle/readiness.h"
+#include "common/lifecycle/worker_hash.h"
 #include "common/model/graph.h"
 #include "common/model/names.h"
 
@@ -251,7 +252,10 @@ bool isPodOf(const Value& pod, const Value& deployment) {
     // of the same name.
     return false;
   }
-  return labelOf(pod, api::label::kWorkerHash) == labelOf(deployment, api::label::kWorkerHash);
+  const std::string_view hash = labelOf(deployment, api::label::kWorkerHash);
+  const std::string_view podHash = labelOf(pod, api::label::kWorkerHash);
+  // The pods of a release without hashes keep their labels when the component gets one.
+  return podHash == hash || (hash == kLegacyHash && podHash.empty());
 }
 
 Outcome componentOutcome(const ComponentView& view, Time now, Allocator& allocator) {

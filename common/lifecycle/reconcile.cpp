@@ -1,4 +1,4 @@
-// Quirks child-Q23, child-Q25, ctl-Q1, ctl-Q31, ctl-Q54, ctl-Q65, dec-21.
+// Quirks child-Q23, child-Q25, ctl-Q1, ctl-Q31, ctl-Q54, ctl-Q65, ctl-Q66, dec-21.
 #include "common/lifecycle/reconcile.h"
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include "common/lifecycle/missing_references.h"
 #include "common/lifecycle/notices.h"
 #include "common/lifecycle/object.h"
+#include "common/lifecycle/outdated_generation.h"
 #include "common/lifecycle/pathway.h"
 #include "common/lifecycle/surplus.h"
 #include "common/lifecycle/worker_hash.h"
@@ -133,26 +134,22 @@ GraphReconcile planGraphReconcile(const Value& graph, Observed observed, const r
   const GraphChildren children{observed, graph};
   GraphReconcile reconcile;
   reconcile.grove = selectsGrove(graph, context, children.components, children.podCliqueSet);
-  reconcile.workerHash = render::workerHash(defaults::intent(graph, allocator));
   render::Context decided{context};
   decided.grove = reconcile.grove;
   decided.online = true;
-
-  // Workers of another hash are compared with a rendering under that hash. It is the result, too, if the hash
-  // stays and nothing else is decided.
-  render::LifecycleInputs current;
-  std::optional<render::Children> rendered;
-  const std::string_view annotation =
-      json::findText(annotationsOf(graph), api::annotation::kCurrentWorkerHash);
-  if (!reconcile.grove && !annotation.empty() && annotation != reconcile.workerHash) {
-    current.workerHash = annotation;
-    rendered = render::renderGraph(graph, decided, current);
-    reconcile.workerHash =
-        effectiveWorkerHash(graph, reconcile.workerHash, rendered->items, children.components);
+  DesiredWorkers workers;
+  if (reconcile.grove) {
+    workers.hash = render::workerHash(defaults::intent(graph, allocator));
+  } else {
+    workers = desiredWorkers(graph, decided, children.components, std::nullopt, allocator);
   }
+  reconcile.workerHash = workers.hash;
+  render::LifecycleInputs current;
+  current.workerHash = json::findText(annotationsOf(graph), api::annotation::kCurrentWorkerHash);
   reconcile.plan = planGraph(children.view(graph, reconcile, context.facts), now, allocator);
-  reconcile.children = rendered && reconcile.plan.inputs == current
-                           ? std::move(*rendered)
+  // The rendering of the comparison is the result, too, if the hash stays and nothing else is decided.
+  reconcile.children = workers.rendered && reconcile.plan.inputs == current
+                           ? std::move(*workers.rendered)
                            : render::renderGraph(graph, decided, reconcile.plan.inputs);
   withholdDuplicates(graph, reconcile.children);
   reconcile.missing = missingReferences(graph, ofKind(observed, "PersistentVolumeClaim"), context.facts);
@@ -197,8 +194,8 @@ Reconciled reconcileGraph(const Value& graph, Observed observed, const render::C
   return {std::move(reconcile.children), std::move(outcome)};
 }
 
-render::Children planComponentReconcile(const Value& deployment, Observed observed,
-                                        const render::Context& context) {
+render::Children componentChildren(const Value& deployment, Observed observed,
+                                   const render::Context& context) {
   render::Context online{context};
   online.online = true;
   const Value* spec = specOf(deployment);
@@ -215,9 +212,19 @@ render::Children planComponentReconcile(const Value& deployment, Observed observ
   return render::renderComponentDeployment(deployment, online, setNumbers(deployment, observed));
 }
 
-Outcome finishComponentReconcile(const Value& deployment, const render::Children& children,
+ComponentReconcile planComponentReconcile(const Value& deployment, Observed observed,
+                                          const render::Context& context) {
+  ComponentReconcile reconcile;
+  reconcile.children = componentChildren(deployment, observed, context);
+  reconcile.outdated = isOutdatedGeneration(deployment, observed, context);
+  if (reconcile.outdated) keepChildren(deployment, observed, reconcile.children);
+  return reconcile;
+}
+
+Outcome finishComponentReconcile(const Value& deployment, const ComponentReconcile& reconcile,
                                  const Applied& applied, const render::Context& context, Time now,
                                  Allocator& allocator) {
+  const render::Children& children = reconcile.children;
   std::vector<Failure> failures = allFailures(children, applied.failures);
   const Objects sets = onlyWaits(failures) ? renderedSets(deployment, applied.objects, children)
                                            : controlledSets(deployment, applied.objects);
@@ -241,6 +248,11 @@ Outcome finishComponentReconcile(const Value& deployment, const render::Children
     deleteSurplusSets(view, children, applied.objects, outcome, allocator);
   }
   reportForeign(applied.notices, outcome);
+  if (auto scale = reconcile.outdated ? scaleOutdated(deployment, view.workload, allocator) : std::nullopt) {
+    outcome.writes.push_back(std::move(*scale));
+    // The status would describe the pods of the earlier number. The answer triggers the next reconcile.
+    if (failures.empty()) outcome.status.reset();
+  }
   outcome.failures = std::move(failures);
   return outcome;
 }
@@ -248,10 +260,10 @@ Outcome finishComponentReconcile(const Value& deployment, const render::Children
 Reconciled reconcileComponent(const Value& deployment, Observed observed, const render::Context& context,
                               Time now, const ApplyChildren& apply, Allocator& allocator) {
   if (auto deletion = deletionOutcome(deployment, allocator)) return {{}, std::move(*deletion)};
-  Reconciled result{planComponentReconcile(deployment, observed, context), {}};
-  const Applied applied = apply(result.children);
-  result.outcome = finishComponentReconcile(deployment, result.children, applied, context, now, allocator);
-  return result;
+  ComponentReconcile reconcile = planComponentReconcile(deployment, observed, context);
+  const Applied applied = apply(reconcile.children);
+  Outcome outcome = finishComponentReconcile(deployment, reconcile, applied, context, now, allocator);
+  return {std::move(reconcile.children), std::move(outcome)};
 }
 
 }  // namespace dynamo::lifecycle

@@ -32,7 +32,8 @@
 namespace dynamo::lifecycle {
 
 /// Objects of the namespace of the reconciled object, in any order: its children of every kind, their pods,
-/// PersistentVolumeClaims, and the Events of failed_create.h. Other objects are ignored.
+/// PersistentVolumeClaims, and the Events of failed_create.h; of workers, also their graph and its
+/// components. Other objects are ignored.
 using Observed = std::span<const json::Value* const>;
 
 /// The result of writing children.
@@ -85,12 +86,23 @@ Outcome finishGraphReconcile(const json::Value& graph, const GraphReconcile& rec
                              const Applied& applied, const render::Context& context, Time now,
                              json::Allocator& allocator);
 
-/// The first half of reconcileComponent: the children. `deployment` must not be being deleted.
-render::Children planComponentReconcile(const json::Value& deployment, Observed observed,
-                                        const render::Context& context);
+/// The children of a DynamoComponentDeployment, whether or not its graph wants it. `deployment` must not be
+/// being deleted.
+render::Children componentChildren(const json::Value& deployment, Observed observed,
+                                   const render::Context& context);
+
+/// The first half of reconcileComponent.
+struct ComponentReconcile {
+  render::Children children;
+  bool outdated = false;  ///< outdated_generation.h: children that exist are kept
+};
+
+/// The first half of reconcileComponent. `deployment` must not be being deleted.
+ComponentReconcile planComponentReconcile(const json::Value& deployment, Observed observed,
+                                          const render::Context& context);
 
 /// The second half of reconcileComponent, after the children were written.
-Outcome finishComponentReconcile(const json::Value& deployment, const render::Children& children,
+Outcome finishComponentReconcile(const json::Value& deployment, const ComponentReconcile& reconcile,
                                  const Applied& applied, const render::Context& context, Time now,
                                  json::Allocator& allocator);
 

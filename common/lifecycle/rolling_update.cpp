@@ -20,11 +20,6 @@ namespace {
 using json::Allocator;
 using json::Value;
 
-bool isWorker(const Value& component) {
-  return api::isWorkerType(json::findText(specOf(component), "componentType")) ||
-         !generationHash(component).empty();
-}
-
 bool isActive(std::string_view phase) {
   return phase == phase::kPending || phase == phase::kInProgress;
 }
@@ -39,7 +34,7 @@ class Updater {
         hash_(view.workerHash),
         annotation_(json::findText(annotationsOf(view.graph), api::annotation::kCurrentWorkerHash)) {
     for (const Value* component : ownComponents(view)) {
-      if (!isWorker(*component)) continue;
+      if (!isWorkerComponent(*component)) continue;
       objects_.push_back(component);
       generations_.push_back(workerGeneration(*component));
       if (generations_.back().hash.empty()) generations_.back().hash = kLegacyHash;
@@ -271,7 +266,7 @@ std::vector<const Value*> oldGenerations(const std::vector<const Value*>& compon
                                          std::string_view service, std::string_view hash) {
   std::vector<const Value*> old;
   std::copy_if(components.begin(), components.end(), std::back_inserter(old), [&](const Value* component) {
-    return isWorker(*component) && generationHash(*component) != hash &&
+    return isWorkerComponent(*component) && generationHash(*component) != hash &&
            json::findText(specOf(*component), "serviceName") == service;
   });
   return old;

@@ -20,8 +20,7 @@ namespace {
 using json::Value;
 
 bool isWorker(const Value& child) {
-  if (json::findText(&child, "kind") != api::kDynamoComponentDeployment) return false;
-  return api::isWorkerType(json::findText(specOf(child), "componentType")) || !generationHash(child).empty();
+  return json::findText(&child, "kind") == api::kDynamoComponentDeployment && isWorkerComponent(child);
 }
 
 std::string_view serviceOf(const Value& component) {

@@ -5,9 +5,11 @@
 
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
+#include "common/defaults/apply.h"
 #include "common/json/build.h"
 #include "common/lifecycle/object.h"
 #include "common/model/names.h"
+#include "common/render/hash.h"
 
 namespace dynamo::lifecycle {
 namespace {
@@ -65,6 +67,11 @@ std::string_view generationHash(const Value& component) {
   return labelOf(component, api::label::kWorkerHash);
 }
 
+bool isWorkerComponent(const Value& component) {
+  return api::isWorkerType(json::findText(specOf(component), "componentType")) ||
+         !generationHash(component).empty();
+}
+
 std::string effectiveWorkerHash(const Value& graph, std::string_view computed,
                                 const std::vector<render::Child>& rendered,
                                 std::span<const Value* const> components) {
@@ -79,6 +86,23 @@ std::string effectiveWorkerHash(const Value& graph, std::string_view computed,
     if (!isRunning(child.object, graph, current, components)) return std::string{computed};
   }
   return std::string{any ? current : computed};
+}
+
+DesiredWorkers desiredWorkers(const Value& graph, const render::Context& context,
+                              std::span<const Value* const> components, std::optional<std::string_view> known,
+                              json::Allocator& allocator) {
+  DesiredWorkers desired{render::workerHash(defaults::intent(graph, allocator))};
+  const std::string_view annotation =
+      json::findText(annotationsOf(graph), api::annotation::kCurrentWorkerHash);
+  if (annotation.empty() || annotation == desired.hash || (known && *known != annotation)) return desired;
+  // Workers of another hash are compared with a rendering under that hash.
+  render::LifecycleInputs inputs;
+  inputs.workerHash = annotation;
+  render::Context online{context};
+  online.online = true;
+  desired.rendered = render::renderGraph(graph, online, inputs);
+  desired.hash = effectiveWorkerHash(graph, desired.hash, desired.rendered->items, components);
+  return desired;
 }
 
 }  // namespace dynamo::lifecycle

@@ -24,14 +24,17 @@ runtime::Task<ReconcileResult> reconcileComponent(Environment& environment, k8s:
   }
   const render::Context context = environment.context(lookedUp);
   Observed observed = observeComponent(environment.cache, deployment);
-  const render::Children children = lifecycle::planComponentReconcile(deployment, observed.values(), context);
-  std::optional<ReconcileResult> stale = co_await checkOwner(environment, deployment, children, observed);
+  const lifecycle::ComponentReconcile plan =
+      lifecycle::planComponentReconcile(deployment, observed.values(), context);
+  std::optional<ReconcileResult> stale =
+      co_await checkOwner(environment, deployment, plan.children, observed);
   if (stale) co_return std::move(*stale);
   const Finish finish = [&](const lifecycle::Applied& applied) {
-    return lifecycle::finishComponentReconcile(deployment, children, applied, context, environment.now(),
+    return lifecycle::finishComponentReconcile(deployment, plan, applied, context, environment.now(),
                                                memory.GetAllocator());
   };
-  co_return co_await applyAndFinish(environment, deployment, children, observed, finish, writer, lookedUp);
+  co_return co_await applyAndFinish(environment, deployment, plan.children, observed, finish, writer,
+                                    lookedUp);
 }
 
 }  // namespace dynamo::controller

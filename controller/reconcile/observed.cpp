@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "common/api/dynamo.h"
+#include "common/api/kinds.h"
 #include "common/lifecycle/component_status.h"
 #include "common/lifecycle/failed_create.h"
 #include "common/lifecycle/object.h"
+#include "common/lifecycle/worker_hash.h"
 
 namespace dynamo::controller {
 namespace {
@@ -30,6 +32,20 @@ std::vector<kube::Cached> podCandidates(const kube::Cache& cache, const Value& d
   std::string_view service = json::findText(spec, "serviceName");
   if (service.empty()) service = lifecycle::nameOf(deployment);
   return cache.labelled(namespaceOf(deployment), api::label::kComponent, service);
+}
+
+/// Adds the graph that controls the component if it runs workers. Returns whether there is one.
+bool addGraphOfWorker(const kube::Cache& cache, const Value& deployment, Observed& observed) {
+  const Value* controller = lifecycle::controllerOf(deployment);
+  if (json::findText(controller, "kind") != api::kDynamoGraphDeployment ||
+      !lifecycle::isWorkerComponent(deployment))
+    return false;
+  k8s::ObjectKey key = k8s::keyOf(deployment);
+  key.kind = api::kDynamoGraphDeployment;
+  key.name = json::findText(controller, "name");
+  std::optional<kube::Cached> graph = cache.find(key);
+  if (graph) observed.put(std::move(*graph));
+  return graph.has_value();
 }
 
 /// Adds the Events about pods of the component's LeaderWorkerSets.
@@ -92,8 +108,11 @@ Observed observeGraph(const kube::Cache& cache, const Value& graph) {
 Observed observeComponent(const kube::Cache& cache, const Value& deployment) {
   Observed observed;
   addAll(observed, cache.ownedBy(namespaceOf(deployment), lifecycle::uidOf(deployment)));
+  const bool worker = addGraphOfWorker(cache, deployment, observed);
   for (kube::Cached& object : podCandidates(cache, deployment)) {
-    if (json::findText(&object.object, "kind") == "Pod" && lifecycle::isPodOf(object.object, deployment))
+    const std::string_view kind = json::findText(&object.object, "kind");
+    if (kind == "Pod" ? lifecycle::isPodOf(object.object, deployment)
+                      : worker && kind == api::kDynamoComponentDeployment)
       observed.put(std::move(object));
   }
   addEvents(cache, deployment, observed);

@@ -30,7 +30,7 @@ class Observed {
 Observed observeGraph(const kube::Cache& cache, const json::Value& graph);
 
 /// Returns the objects for lifecycle::finishComponentReconcile: the children of the deployment, its pods, and
-/// the Events about pods of its LeaderWorkerSets.
+/// the Events about pods of its LeaderWorkerSets. Of workers, also their graph and its components.
 Observed observeComponent(const kube::Cache& cache, const json::Value& deployment);
 
 }  // namespace dynamo::controller

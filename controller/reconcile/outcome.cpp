@@ -106,7 +106,10 @@ class Execution {
     }
     kube::PatchOptions options;
     const bool scale = write.verb == lifecycle::Write::Verb::Scale;
-    if (scale) options.subresource = "scale";
+    if (scale) {
+      options.subresource = "scale";
+      options.fieldManager = kFieldManager;
+    }
     std::string body = scale ? scaleBody(write) : patchBody(write.patch, write.target);
     const kube::Cache::Writing writing{environment_.cache, key};
     auto answer = co_await environment_.client.patch(kind->resource, key.namespaceName, key.name,

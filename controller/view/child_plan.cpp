@@ -197,7 +197,7 @@ std::vector<OwnedChildren> planChildren(const Value& root, Observed observed, co
   plan.front().owner = copyOf(root);
   const Value& owner = plan.front().owner;
   if (isComponent(root)) {
-    plan.front().children = lifecycle::planComponentReconcile(owner, observed, context);
+    plan.front().children = lifecycle::componentChildren(owner, observed, context);
     return plan;
   }
   json::Document memory;
@@ -211,7 +211,7 @@ std::vector<OwnedChildren> planChildren(const Value& root, Observed observed, co
     if (!isComponent(child.object)) continue;
     OwnedChildren component;
     component.owner = stored(child.object, find(live, child.key));
-    component.children = lifecycle::planComponentReconcile(component.owner, observed, context);
+    component.children = lifecycle::componentChildren(component.owner, observed, context);
     below.push_back(std::move(component));
   }
   std::move(below.begin(), below.end(), std::back_inserter(plan));

@@ -120,6 +120,25 @@ TEST_CASE("a component deployment reads its children and its pods") {
   }
 }
 
+TEST_CASE("workers read their graph and its components (decision ctl-Q66)") {
+  CacheFixture f;
+  const std::string labels = ",'labels':{" + kOfG + ",'nvidia.com/dynamo-worker-hash':'h'}";
+  const std::string owner =
+      ",'ownerReferences':[{'kind':'DynamoGraphDeployment','name':'g','uid':'u','controller':true}]";
+  const auto component = [&](const char* name, const std::string& type) {
+    return object(kOurs, "DynamoComponentDeployment", name, labels + owner,
+                  ",'spec':{'serviceName':'web','componentType':'" + type + "'}");
+  };
+  std::string frontend = component("f", "frontend");
+  const std::string hash = ",'nvidia.com/dynamo-worker-hash':'h'";
+  frontend.erase(frontend.find(hash), hash.size());
+  for (const std::string& stored : {kGraph, component("old", "worker"), component("new", "worker")})
+    f.see(stored);
+  CHECK(shown(observeComponent(f.cache, parsed(component("old", "worker")))) ==
+        "DynamoComponentDeployment/new DynamoComponentDeployment/old DynamoGraphDeployment/g");
+  CHECK(shown(observeComponent(f.cache, parsed(frontend))).empty());
+}
+
 TEST_CASE("an answer replaces an object, and pointers to the old one stay valid") {
   Observed observed;
   const auto cached = [](const char* revision) {
