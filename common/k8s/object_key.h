@@ -18,6 +18,14 @@ struct ObjectKey {
   auto operator<=>(const ObjectKey&) const = default;
 };
 
+/// The identity of an object among those of its kind.
+struct NamespacedName {
+  std::string namespaceName;
+  std::string name;
+
+  auto operator<=>(const NamespacedName&) const = default;
+};
+
 /// The key of an object from its apiVersion, kind and metadata. Absent parts are empty.
 ObjectKey keyOf(const json::Value& object);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Worker generations that their graph wants no more (decision ctl-Q66). They serve until the rolling update
+// Worker generations that their graph wants no more (decision ctl-Q70). They serve until the rolling update
 // has replaced them, so they are scaled and never rendered again: another release renders other pods, and
 // the old ones would be replaced twice, by pods that nobody wants.
 

@@ -1,4 +1,4 @@
-// Quirks child-Q23, child-Q25, ctl-Q1, ctl-Q31, ctl-Q54, ctl-Q65, ctl-Q66, dec-21.
+// Quirks child-Q23, child-Q25, ctl-Q1, ctl-Q31, ctl-Q54, ctl-Q65, ctl-Q70, dec-21.
 #include "common/lifecycle/reconcile.h"
 
 #include <algorithm>

@@ -110,7 +110,9 @@ Client::~Client() = default;
 Client::ObjectTask Client::get(const Resource& resource, const std::string& namespaceName,
                                const std::string& name, CallOptions call) {
   if (auto error = checkNames(resource, namespaceName, name)) return failure(std::move(*error));
-  return object(transport_, requestFor("GET", resource, pathOf(resource, namespaceName, name), call));
+  Request request = requestFor("GET", resource, pathOf(resource, namespaceName, name), call);
+  request.namespaceName = namespaceName;
+  return object(transport_, std::move(request));
 }
 
 Client::ObjectTask Client::list(const Resource& resource, const std::string& namespaceName,
@@ -124,6 +126,7 @@ Client::ObjectTask Client::list(const Resource& resource, const std::string& nam
       .add("resourceVersionMatch", options.resourceVersionMatch);
   HttpRequest request = requestFor("GET", resource, pathOf(resource, namespaceName) + query.text(), call);
   request.maxBodyBytes = kMaxListBytes;
+  request.namespaceName = namespaceName;
   return listed(transport_, std::move(request), resource.plural);
 }
 

@@ -14,9 +14,12 @@ namespace dynamo::kube {
 struct ClientOptions {
   ClientOptions() = default;
 
-  /// The maximum number of concurrent requests. Watches do not count. An API server queues requests beyond a
-  /// client's fair share anyway.
+  /// The maximum number of concurrent requests about objects of namespaces (Slots::Objects), and of the other
+  /// requests. Watches do not count. An API server queues requests beyond a client's fair share anyway. One
+  /// namespace alone gets half of the slots (fair_queue.h).
   std::size_t maxInFlight = 32;
+  std::size_t maxClusterInFlight = 16;
+  std::size_t maxEventsInFlight = 8;
   /// The timeout of a request including its retries. API servers end a request after 60 s, and their reply
   /// contains more information than a timeout of the client.
   std::chrono::milliseconds timeout{65'000};
@@ -27,16 +30,25 @@ struct ClientOptions {
   std::string fieldManager = "dynamo-controller";
 };
 
+/// Requests only wait for requests with the same slots, so that slow writes of objects delay no others.
+enum class Slots : std::uint8_t {
+  Objects,  ///< objects of namespaces, which share the slots fairly
+  Cluster,  ///< what concerns all namespaces: lists for watches, discovery, facts, webhook configurations
+  Events
+};
+
 /// Options of one call.
 struct CallOptions {
   CallOptions() = default;
   explicit CallOptions(std::chrono::milliseconds timeout_, bool ungated_ = false)
       : timeout(timeout_), ungated(ungated_) {}
+  explicit CallOptions(Slots slots_) : slots(slots_) {}
 
   std::optional<std::chrono::milliseconds> timeout;  ///< nullopt: ClientOptions::timeout
   /// Skips the write gate and the limit of concurrent requests. Leader election uses it, because the Lease
   /// opens the gate and must not wait behind slow requests.
   bool ungated = false;
+  Slots slots = Slots::Objects;
 };
 
 struct ListOptions {

@@ -13,6 +13,8 @@ using runtime::Task;
 
 namespace {
 
+const CallOptions kCall{Slots::Cluster};
+
 /// Calls `use` for each object in a list member.
 void forEach(const json::Value& owner, std::string_view name,
              const std::function<void(const json::Value&)>& use) {
@@ -84,7 +86,7 @@ ApiResources decodeResources(const json::Value& apiResourceList, std::string_vie
 }
 
 Task<Result<ApiGroups>> discover(Client& client) {
-  auto found = co_await client.raw("GET", "/apis");
+  auto found = co_await client.raw("GET", "/apis", {}, {}, kCall);
   if (auto* error = std::get_if<ApiError>(&found)) co_return std::move(*error);
   co_return decodeGroups(std::get<json::Document>(found));
 }
@@ -92,13 +94,13 @@ Task<Result<ApiGroups>> discover(Client& client) {
 Task<Result<ApiResources>> discoverResources(Client& client, std::string group, std::string version) {
   std::string path = group.empty() ? "/api/" : "/apis/" + escapeSegment(group) + "/";
   path += escapeSegment(version);
-  auto found = co_await client.raw("GET", path);
+  auto found = co_await client.raw("GET", path, {}, {}, kCall);
   if (auto* error = std::get_if<ApiError>(&found)) co_return std::move(*error);
   co_return decodeResources(std::get<json::Document>(found), group, version);
 }
 
 Task<Result<std::string>> serverVersion(Client& client) {
-  auto found = co_await client.raw("GET", "/version");
+  auto found = co_await client.raw("GET", "/version", {}, {}, kCall);
   if (auto* error = std::get_if<ApiError>(&found)) co_return std::move(*error);
   co_return std::string{json::findText(&std::get<json::Document>(found), "gitVersion")};
 }

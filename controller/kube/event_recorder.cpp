@@ -13,6 +13,8 @@ constexpr log::Logger kLog{"events"};
 constexpr std::chrono::milliseconds kFirstDelay{100};
 constexpr int kMaxAttempts = 8;
 
+const CallOptions kCall{Slots::Events};
+
 using runtime::Task;
 
 const Resource& events() {
@@ -24,6 +26,10 @@ k8s::Timestamp now() {
   return std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
 }
 
+std::string namespaceOf(const EventInput& event) {
+  return event.object.namespaceName.empty() ? "default" : event.object.namespaceName;
+}
+
 }  // namespace
 
 EventRecorder::EventRecorder(runtime::EventLoop& loop, Client& client, observability::Registry* metrics)
@@ -33,27 +39,34 @@ EventRecorder::EventRecorder(runtime::EventLoop& loop, Client& client, observabi
 }
 
 void EventRecorder::record(EventInput event) {
-  if (queue_.size() >= kMaxQueuedEvents) {
-    queue_.pop_front();
+  if (queue_.waiting() >= kMaxQueuedEvents) {
+    queue_.dropOldest();
     dropped_.increment();
   }
-  queue_.push_back(std::move(event));
+  const std::string namespaceName = namespaceOf(event);
+  queue_.push(namespaceName, std::move(event));
   changed_.notify();
 }
 
 Task<void> EventRecorder::run() {
+  runtime::TaskGroup writers{loop_};
   while (!loop_.stopping()) {
-    if (queue_.empty()) {
-      if (stopped_) break;
-      co_await changed_.wait();
-      continue;
+    while (std::optional<EventInput> event = queue_.take()) {
+      ++writing_;
+      writers.spawn(writeNext(std::move(*event)));
     }
-    EventInput event = std::move(queue_.front());
-    queue_.pop_front();
-    writing_ = true;
-    co_await write(std::move(event));
-    writing_ = false;
+    if (stopped_ && queued() == 0) break;
+    co_await changed_.wait();
   }
+  co_await writers.join();
+}
+
+Task<void> EventRecorder::writeNext(EventInput event) {
+  const std::string namespaceName = namespaceOf(event);
+  co_await write(std::move(event), namespaceName);
+  --writing_;
+  queue_.release(namespaceName);
+  changed_.notify();
 }
 
 void EventRecorder::stop() {
@@ -75,19 +88,18 @@ Task<Result<json::Document>> EventRecorder::repeat(Send send) {
   }
 }
 
-Task<void> EventRecorder::write(EventInput event) {
+Task<void> EventRecorder::write(EventInput event, std::string namespaceName) {
   using Kind = EventCorrelator::Decision::Kind;
   EventCorrelator::Decision decision = correlator_.decide(event, now());
   if (decision.kind == Kind::Drop) {
     dropped_.increment();
     co_return;
   }
-  const std::string namespaceName =
-      event.object.namespaceName.empty() ? "default" : event.object.namespaceName;
   if (decision.kind == Kind::Count) {
     const std::string body = eventPatch(decision, now());
+    const PatchOptions options;
     const auto patch = [&] {
-      return client_.patch(events(), namespaceName, decision.name, PatchType::Merge, body);
+      return client_.patch(events(), namespaceName, decision.name, PatchType::Merge, body, options, kCall);
     };
     auto patched = co_await repeat(patch);
     const auto* error = std::get_if<ApiError>(&patched);
@@ -102,7 +114,7 @@ Task<void> EventRecorder::write(EventInput event) {
     if (decision.kind != Kind::Create) co_return;
   }
   const std::string body = eventBody(event, decision, now());
-  const auto create = [&] { return client_.create(events(), namespaceName, body); };
+  const auto create = [&] { return client_.create(events(), namespaceName, body, false, kCall); };
   auto created = co_await repeat(create);
   const auto* error = std::get_if<ApiError>(&created);
   // A repeated request finds the Event of the first one.

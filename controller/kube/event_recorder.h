@@ -2,18 +2,24 @@
 // Writes Events asynchronously.
 
 #include <cstddef>
-#include <deque>
+#include <string>
 
 #include "common/observability/metrics.h"
 #include "common/runtime/event_loop.h"
 #include "common/runtime/notification.h"
+#include "common/runtime/task_group.h"
 #include "controller/kube/client.h"
 #include "controller/kube/event_correlator.h"
+#include "controller/kube/fair_queue.h"
 
 namespace dynamo::kube {
 
-/// The maximum number of queued Events. Events are best effort: the oldest are dropped first.
+/// The maximum number of queued Events. Events are best effort: the oldest of the namespace with the most are
+/// dropped first.
 inline constexpr std::size_t kMaxQueuedEvents = 1000;
+/// The number of Events that are written at the same time. Those of one namespace are written one by one: the
+/// correlator counts an Event that exists, and slow writes of one namespace delay no others.
+inline constexpr std::size_t kEventWriters = 8;
 
 /// Not thread-safe. The event loop and the client must outlive the recorder.
 class EventRecorder {
@@ -28,10 +34,11 @@ class EventRecorder {
   /// Makes `run` return after it has written the queued Events.
   void stop();
   /// Returns the number of Events that are not written yet, including the one in progress.
-  std::size_t queued() const { return queue_.size() + (writing_ ? 1 : 0); }
+  std::size_t queued() const { return queue_.waiting() + writing_; }
 
  private:
-  runtime::Task<void> write(EventInput event);
+  runtime::Task<void> writeNext(EventInput event);
+  runtime::Task<void> write(EventInput event, std::string namespaceName);
   template <class Send>
   runtime::Task<Result<json::Document>> repeat(Send send);
 
@@ -39,9 +46,9 @@ class EventRecorder {
   Client& client_;
   EventCorrelator correlator_;
   runtime::Notification changed_;
-  std::deque<EventInput> queue_;
+  FairQueue<EventInput> queue_{kEventWriters, 1};
   bool stopped_ = false;
-  bool writing_ = false;
+  std::size_t writing_ = 0;  ///< the number of Events in progress
   observability::Counter dropped_;
 };
 

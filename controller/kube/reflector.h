@@ -24,7 +24,7 @@ struct ListWatch {
 /// Returns the requests of a client, which must outlive the calls. `call` applies to the lists, and to the
 /// watches until the server has accepted them.
 ListWatch listWatchOf(Client& client, const Resource& resource, const std::string& namespaceName,
-                      CallOptions call = {});
+                      CallOptions call = CallOptions{Slots::Cluster});
 
 /// The functions that receive the objects. They are called on the thread of the loop and must not throw.
 struct Sink {

@@ -32,6 +32,11 @@ bool isSuccess(int status) {
   return status >= 200 && status < 300;
 }
 
+/// Returns who shares the slots of a request with others. Requests about the cluster do not limit each other.
+const std::string& tenantOf(const Request& request) {
+  return request.call.slots == Slots::Cluster ? request.path : request.namespaceName;
+}
+
 bool isPostponed(const ApiError& error) {
   return error.retryAfter && (error.status == 429 || error.status == 503);
 }
@@ -55,8 +60,10 @@ Transport::Transport(runtime::EventLoop& loop, RestConfig config, ClientMetrics*
       config_(std::move(config)),
       metrics_(metrics),
       options_(std::move(options)),
-      turns_(loop, options_.maxInFlight),
       pool_(options_.maxInFlight) {
+  turns_.emplace(Slots::Objects, Turns{loop, options_.maxInFlight});
+  turns_.emplace(Slots::Cluster, Turns{loop, options_.maxClusterInFlight});
+  turns_.emplace(Slots::Events, Turns{loop, options_.maxEventsInFlight});
   if (!config_.credentials) config_.credentials = std::make_shared<Credentials>(Credentials::Parts{});
 }
 
@@ -154,7 +161,7 @@ Task<Result<Answer>> Transport::exchange(HttpRequest request, Authentication who
   if (auto* error = std::get_if<ApiError>(&context)) co_return std::move(*error);
   std::optional<Turns::Turn> turn;
   if (!request.stream && !request.call.ungated) {
-    auto taken = co_await turns_.take(deadline);
+    auto taken = co_await turns_.at(request.call.slots).take(tenantOf(request), deadline);
     if (const auto* how = std::get_if<WaitResult>(&taken)) {
       if (*how == WaitResult::TimedOut) {
         co_return ApiError{Reason::Timeout, 0, "too many other requests were in progress"};

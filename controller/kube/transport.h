@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
@@ -75,7 +76,7 @@ class Transport {
   ClientMetrics* metrics_;
   ClientOptions options_;
   WriteGate gate_;
-  Turns turns_;
+  std::map<Slots, Turns> turns_;
   ConnectionPool pool_;
   runtime::ClientContext context_;
   std::string trusted_;       ///< the CA certificates of context_

@@ -1,8 +1,7 @@
 #include "controller/kube/turns.h"
 
-#include <list>
-
 #include "common/runtime/notification.h"
+#include "controller/kube/fair_queue.h"
 
 namespace dynamo::kube {
 
@@ -23,22 +22,22 @@ struct Waiter {
 }  // namespace
 
 struct Turns::State {
-  State(EventLoop& loop_, std::size_t max) : loop(loop_), left(max) {}
+  State(EventLoop& loop_, std::size_t max) : loop(loop_), queue(max) {}
 
-  void giveBack() {
-    if (line.empty()) {
-      ++left;
-      return;
+  void giveBack(const std::string& tenant) {
+    queue.release(tenant);
+    giveTurns();
+  }
+
+  void giveTurns() {
+    while (const std::optional<Waiter*> next = queue.take()) {
+      (*next)->hasTurn = true;
+      (*next)->called.notify();
     }
-    Waiter* const next = line.front();
-    line.pop_front();
-    next->hasTurn = true;
-    next->called.notify();
   }
 
   EventLoop& loop;
-  std::size_t left;
-  std::list<Waiter*> line;
+  FairQueue<Waiter*> queue;
 };
 
 namespace {
@@ -47,13 +46,13 @@ namespace {
 template <class State>
 class Place {
  public:
-  Place(State& state, EventLoop& loop) : waiter(loop), state_(state) { state_.line.push_back(&waiter); }
+  Place(State& state, const std::string& tenant) : waiter(state.loop), state_(state), tenant_(tenant) {
+    state_.queue.push(tenant, &waiter);
+    state_.giveTurns();
+  }
   ~Place() {
-    if (waiter.hasTurn) {
-      state_.giveBack();
-    } else {
-      state_.line.remove(&waiter);
-    }
+    if (waiter.hasTurn) state_.giveBack(tenant_);
+    state_.queue.erase(tenant_, &waiter);
   }
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
@@ -62,6 +61,7 @@ class Place {
 
  private:
   State& state_;
+  const std::string& tenant_;
 };
 
 }  // namespace
@@ -69,23 +69,21 @@ class Place {
 Turns::Turns(EventLoop& loop, std::size_t max) : state_(std::make_shared<State>(loop, max)) {}
 
 Turns::Turn::~Turn() {
-  if (state_) state_->giveBack();
+  if (state_) state_->giveBack(tenant_);
 }
 
-Task<std::variant<Turns::Turn, WaitResult>> Turns::take(Deadline deadline) {
-  return wait(state_, deadline);
+Task<std::variant<Turns::Turn, WaitResult>> Turns::take(std::string tenant, Deadline deadline) {
+  return wait(state_, std::move(tenant), deadline);
 }
 
-Task<std::variant<Turns::Turn, WaitResult>> Turns::wait(std::shared_ptr<State> state, Deadline deadline) {
-  if (state->left > 0) {
-    --state->left;
-    co_return Turn{state};
-  }
-  Place<State> place{*state, state->loop};
-  const WaitResult how = co_await place.waiter.called.wait(deadline);
+Task<std::variant<Turns::Turn, WaitResult>> Turns::wait(std::shared_ptr<State> state, std::string tenant,
+                                                        Deadline deadline) {
+  Place<State> place{*state, tenant};
+  WaitResult how = WaitResult::Ready;
+  if (!place.waiter.hasTurn) how = co_await place.waiter.called.wait(deadline);
   if (!place.waiter.hasTurn) co_return how;
   place.waiter.hasTurn = false;  // the Turn now returns the slot
-  co_return Turn{state};
+  co_return Turn{state, tenant};
 }
 
 }  // namespace dynamo::kube

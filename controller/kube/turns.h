@@ -1,8 +1,9 @@
 #pragma once
-// Limits the number of concurrent tasks. Further tasks wait in first-in, first-out order.
+// Limits the number of concurrent tasks, fairly among tenants (fair_queue.h).
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -17,7 +18,7 @@ class Turns {
  public:
   Turns(runtime::EventLoop& loop, std::size_t max);
 
-  /// A slot. Its destructor passes the slot to the next waiting task.
+  /// A slot. Its destructor passes the slot to the next task that may have it.
   class Turn {
    public:
     Turn(Turn&&) noexcept = default;
@@ -26,15 +27,18 @@ class Turns {
 
    private:
     friend class Turns;
-    explicit Turn(std::shared_ptr<State> state) : state_(std::move(state)) {}
+    Turn(std::shared_ptr<State> state, std::string tenant)
+        : state_(std::move(state)), tenant_(std::move(tenant)) {}
     std::shared_ptr<State> state_;
+    std::string tenant_;
   };
 
   /// Waits for a turn. Returns the reason if the wait ends without one.
-  runtime::Task<std::variant<Turn, runtime::WaitResult>> take(runtime::Deadline deadline);
+  runtime::Task<std::variant<Turn, runtime::WaitResult>> take(std::string tenant, runtime::Deadline deadline);
 
  private:
   static runtime::Task<std::variant<Turn, runtime::WaitResult>> wait(std::shared_ptr<State> state,
+                                                                     std::string tenant,
                                                                      runtime::Deadline deadline);
   std::shared_ptr<State> state_;
 };

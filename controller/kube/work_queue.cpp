@@ -20,7 +20,7 @@ WorkQueue::WorkQueue(runtime::EventLoop& loop, std::string_view name, observabil
 
 WorkQueue::WorkQueue(runtime::EventLoop& loop, std::string_view name, observability::Registry* metrics,
                      Options options)
-    : loop_(loop), options_(std::move(options)), changed_(loop) {
+    : loop_(loop), options_(std::move(options)), changed_(loop), due_(options_.workers) {
   if (metrics == nullptr) return;
   const observability::Label label{"name", name};
   depthMetric_ = metrics->gauge("workqueue_depth", "Keys that wait for a worker.", {label});
@@ -38,15 +38,15 @@ WorkQueue::WorkQueue(runtime::EventLoop& loop, std::string_view name, observabil
                             "Longest time that a worker has spent on its current key, in seconds.", {label});
 }
 
-void WorkQueue::push(const std::string& key) {
+void WorkQueue::push(const Key& key) {
   adds_.increment();
   waiting_.emplace(key, options_.clock());
-  due_.push_back(key);
-  depthMetric_.set(static_cast<double>(due_.size()));
+  due_.push(key.namespaceName, key);
+  depthMetric_.set(static_cast<double>(due_.waiting()));
   changed_.notify();
 }
 
-void WorkQueue::add(const std::string& key) {
+void WorkQueue::add(const Key& key) {
   if (shutDown_ || waiting_.contains(key)) return;
   if (processing_.contains(key)) {
     again_.insert(key);
@@ -55,7 +55,7 @@ void WorkQueue::add(const std::string& key) {
   push(key);
 }
 
-void WorkQueue::addAfter(const std::string& key, std::chrono::milliseconds delay) {
+void WorkQueue::addAfter(const Key& key, std::chrono::milliseconds delay) {
   if (shutDown_) return;
   if (delay <= delay.zero()) return add(key);
   const TimePoint when = options_.clock() + delay;
@@ -69,7 +69,7 @@ void WorkQueue::addAfter(const std::string& key, std::chrono::milliseconds delay
   changed_.notify();
 }
 
-void WorkQueue::addRateLimited(const std::string& key, std::chrono::milliseconds atLeast) {
+void WorkQueue::addRateLimited(const Key& key, std::chrono::milliseconds atLeast) {
   const unsigned failures = failures_[key]++;
   retries_.increment();
   // With this exponent the delay exceeds the default of maxRetry.
@@ -81,31 +81,31 @@ void WorkQueue::addRateLimited(const std::string& key, std::chrono::milliseconds
 void WorkQueue::moveDue() {
   const TimePoint now = options_.clock();
   while (!byTime_.empty() && byTime_.begin()->first <= now) {
-    const std::string key = byTime_.begin()->second;
+    const Key key = byTime_.begin()->second;
     byTime_.erase(byTime_.begin());
     delayed_.erase(key);
     add(key);
   }
 }
 
-std::optional<std::string> WorkQueue::tryNext() {
+std::optional<WorkQueue::Key> WorkQueue::tryNext() {
   moveDue();
-  if (shutDown_ || due_.empty()) return std::nullopt;
-  std::string key = std::move(due_.front());
-  due_.pop_front();
-  depthMetric_.set(static_cast<double>(due_.size()));
+  if (shutDown_) return std::nullopt;
+  const std::optional<Key> key = due_.take();
+  if (!key) return std::nullopt;
+  depthMetric_.set(static_cast<double>(due_.waiting()));
   const TimePoint now = options_.clock();
-  if (const auto since = waiting_.find(key); since != waiting_.end()) {
+  if (const auto since = waiting_.find(*key); since != waiting_.end()) {
     queueSeconds_.observe(seconds(now - since->second));
     waiting_.erase(since);
   }
-  processing_.emplace(key, now);
+  processing_.emplace(*key, now);
   return key;
 }
 
-runtime::Task<std::optional<std::string>> WorkQueue::next() {
+runtime::Task<std::optional<WorkQueue::Key>> WorkQueue::next() {
   while (!shutDown_ && !loop_.stopping()) {
-    std::optional<std::string> key = tryNext();
+    std::optional<Key> key = tryNext();
     if (key) co_return key;
     const runtime::Deadline until = byTime_.empty() ? runtime::kNoDeadline : byTime_.begin()->first;
     co_await changed_.wait(until);
@@ -113,12 +113,15 @@ runtime::Task<std::optional<std::string>> WorkQueue::next() {
   co_return std::nullopt;
 }
 
-void WorkQueue::done(const std::string& key) {
+void WorkQueue::done(const Key& key) {
   const auto since = processing_.find(key);
   if (since == processing_.end()) return;
   workSeconds_.observe(seconds(options_.clock() - since->second));
   processing_.erase(since);
+  due_.release(key.namespaceName);
   if (again_.erase(key) != 0) push(key);
+  // A key of any namespace may have waited for this worker.
+  if (due_.waiting() > 0) changed_.notify();
 }
 
 void WorkQueue::shutDown() {

@@ -58,7 +58,8 @@ void FactsWriter::stop() {
 
 Task<std::string> FactsWriter::write() {
   const std::string wanted = factsDocument(facts_);
-  auto got = co_await client_.get(configMaps(), namespace_, kName);
+  const kube::CallOptions call{kube::Slots::Cluster};
+  auto got = co_await client_.get(configMaps(), namespace_, kName, call);
   if (const auto* error = std::get_if<ApiError>(&got)) {
     if (error->reason != kube::Reason::NotFound) co_return error->message;
   } else if (json::findText(json::findObject(&std::get<json::Document>(got), "data"), kKey) == wanted) {
@@ -73,7 +74,7 @@ Task<std::string> FactsWriter::write() {
   kube::PatchOptions options;
   options.fieldManager = kFieldManager;
   auto written = co_await client_.patch(configMaps(), namespace_, kName, kube::PatchType::Apply,
-                                        json::dump(object), options);
+                                        json::dump(object), options, call);
   if (const auto* error = std::get_if<ApiError>(&written)) co_return error->message;
   written_ = wanted;
   kLog.info("facts published", {{"namespace", namespace_}, {"name", kName}});

@@ -29,8 +29,8 @@ constexpr std::array kRuntimeBuckets = {
 /// a child is renamed. A retry is little work, so it is not delayed for a quarter of an hour as in client-go.
 constexpr std::chrono::minutes kMaxRetry{2};
 
-std::string textOf(const k8s::ObjectKey& key) {
-  return key.namespaceName + "/" + key.name;
+k8s::NamespacedName nameOf(const k8s::ObjectKey& key) {
+  return {key.namespaceName, key.name};
 }
 
 }  // namespace
@@ -41,7 +41,8 @@ ReconcileLoop::ReconcileLoop(Environment& environment, const Reconciler& reconci
       reconciler_(reconciler),
       metrics_(metrics),
       handles_(std::move(handles)),
-      queue_(environment.loop, std::string{reconciler.kind}, &metrics, {.maxRetry = kMaxRetry}),
+      queue_(environment.loop, std::string{reconciler.kind}, &metrics,
+             {.maxRetry = kMaxRetry, .workers = kWorkers}),
       workers_(environment.loop),
       activeWorkers_(metrics.gauge("controller_runtime_active_workers", "Workers that reconcile an object.",
                                    {{"controller", reconciler.kind}})),
@@ -62,11 +63,11 @@ ReconcileLoop::ReconcileLoop(Environment& environment, const Reconciler& reconci
 }
 
 void ReconcileLoop::add(const k8s::ObjectKey& key) {
-  if (handles_(key.namespaceName)) queue_.add(textOf(key));
+  if (handles_(key.namespaceName)) queue_.add(nameOf(key));
 }
 
 void ReconcileLoop::addForChild(const k8s::ObjectKey& key) {
-  if (handles_(key.namespaceName)) queue_.addAfter(textOf(key), kChildDelay);
+  if (handles_(key.namespaceName)) queue_.addAfter(nameOf(key), kChildDelay);
 }
 
 void ReconcileLoop::factsChanged(const FactKeys& keys) {
@@ -76,10 +77,10 @@ void ReconcileLoop::factsChanged(const FactKeys& keys) {
 }
 
 void ReconcileLoop::forget(const k8s::ObjectKey& key) {
-  setLookedUp(textOf(key), {});
+  setLookedUp(nameOf(key), {});
 }
 
-void ReconcileLoop::setLookedUp(const std::string& name, FactKeys keys) {
+void ReconcileLoop::setLookedUp(const k8s::NamespacedName& name, FactKeys keys) {
   const auto stored = lookedUp_.find(name);
   if (stored != lookedUp_.end()) {
     if (*stored->second == keys) return;
@@ -103,7 +104,7 @@ Task<void> ReconcileLoop::stop() {
 }
 
 Task<void> ReconcileLoop::work() {
-  while (std::optional<std::string> name = co_await queue_.next()) {
+  while (std::optional<k8s::NamespacedName> name = co_await queue_.next()) {
     activeWorkers_.add(1);
     co_await reconcile(*name);
     activeWorkers_.add(-1);
@@ -111,10 +112,9 @@ Task<void> ReconcileLoop::work() {
   }
 }
 
-Task<void> ReconcileLoop::reconcile(std::string name) {
-  const std::size_t slash = name.find('/');
+Task<void> ReconcileLoop::reconcile(k8s::NamespacedName name) {
   const k8s::ObjectKey key{std::string{api::kGroup}, "v1alpha1", std::string{reconciler_.kind},
-                           name.substr(0, slash), name.substr(slash + 1)};
+                           name.namespaceName, name.name};
   // Another operator may have taken over the namespace while the key was queued.
   if (!handles_(key.namespaceName)) {
     queue_.forget(name);
@@ -137,8 +137,8 @@ Task<void> ReconcileLoop::reconcile(std::string name) {
   finish(name, key, result, took.count());
 }
 
-void ReconcileLoop::finish(const std::string& name, const k8s::ObjectKey& key, const ReconcileResult& result,
-                           double seconds) {
+void ReconcileLoop::finish(const k8s::NamespacedName& name, const k8s::ObjectKey& key,
+                           const ReconcileResult& result, double seconds) {
   setLookedUp(name, result.lookedUp);
   // A conflict is resolved by a reconcile of the later version, so it is no error.
   const bool conflict = result.retry && result.errorType == kConflictError;

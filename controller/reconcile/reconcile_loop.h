@@ -7,7 +7,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "common/observability/metrics.h"
 #include "common/runtime/task_group.h"
@@ -17,10 +16,11 @@
 
 namespace dynamo::controller {
 
-/// The number of concurrent reconciles of one kind. Reconciles mostly wait for the API server, and six keep
+/// The number of concurrent reconciles of one kind. Reconciles mostly wait for the API server, and few keep
 /// it busy: with 16, tests/bench/controller creates no more children per second, but needs more memory and
-/// writes more statuses, because bursts of changes take longer.
-inline constexpr std::size_t kWorkers = 6;
+/// writes more statuses, because bursts of changes take longer. One namespace alone has at most half of the
+/// workers, so that slow writes in it do not delay the others (kube/fair_queue.h).
+inline constexpr std::size_t kWorkers = 8;
 
 /// The delay of a reconcile after a change of a child. Children change in bursts when they are created and
 /// when their pods start, and one reconcile per burst saves writes of the status.
@@ -53,10 +53,10 @@ class ReconcileLoop {
 
  private:
   runtime::Task<void> work();
-  runtime::Task<void> reconcile(std::string name);
-  void finish(const std::string& name, const k8s::ObjectKey& key, const ReconcileResult& result,
+  runtime::Task<void> reconcile(k8s::NamespacedName name);
+  void finish(const k8s::NamespacedName& name, const k8s::ObjectKey& key, const ReconcileResult& result,
               double seconds);
-  void setLookedUp(const std::string& name, render::FactKeys keys);
+  void setLookedUp(const k8s::NamespacedName& name, render::FactKeys keys);
 
   Environment& environment_;
   const Reconciler& reconciler_;
@@ -66,7 +66,7 @@ class ReconcileLoop {
   runtime::TaskGroup workers_;
   /// Most objects of a namespace look up the same facts, so each set is stored once, with its number of uses.
   std::map<render::FactKeys, std::size_t> factSets_;
-  std::unordered_map<std::string, const render::FactKeys*> lookedUp_;
+  std::map<k8s::NamespacedName, const render::FactKeys*> lookedUp_;
   observability::Gauge activeWorkers_;
   observability::Counter errors_;
   observability::Counter terminalErrors_;

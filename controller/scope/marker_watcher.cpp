@@ -79,7 +79,8 @@ std::string_view nameOf(const Value& object) {
 
 MarkerSource markerSource(kube::Client& client) {
   MarkerSource source;
-  const kube::CallOptions call{kLeaseTimeout};
+  kube::CallOptions call{kube::Slots::Cluster};
+  call.timeout = kLeaseTimeout;
   source.leases = kube::listWatchOf(client, leaseResource(), {}, call);
   source.namespaces = kube::listWatchOf(client, namespaceResource(), {});
   source.confirm = [&client, call](const kube::ListOptions& options) {

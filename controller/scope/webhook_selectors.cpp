@@ -152,7 +152,10 @@ Task<Deadline> WebhookSelectors::writeDue() {
 }
 
 Task<void> WebhookSelectors::write(Kind& kind, std::string name, std::string patch) {
-  auto answer = co_await client_.patch(kind.resource, {}, name, kube::PatchType::Json, std::move(patch));
+  const kube::PatchOptions options;
+  const kube::CallOptions call{kube::Slots::Cluster};
+  auto answer =
+      co_await client_.patch(kind.resource, {}, name, kube::PatchType::Json, std::move(patch), options, call);
   const auto found = kind.configurations.find(name);
   if (found == kind.configurations.end()) co_return;
   Configuration& configuration = found->second;

@@ -72,6 +72,12 @@ def is_counted_write(method, path):
     return method in WRITES and "/events" not in path and "/leases" not in path
 
 
+def namespace_of(path):
+    """The namespace in the path of a request; None if it has none."""
+    _, found, rest = path.partition("/namespaces/")
+    return rest.split("/")[0] if found else None
+
+
 class FaultProxy:
     """Attributes that a test sets, all emptied by reset(); numbers begin with 1:
 
@@ -83,6 +89,7 @@ class FaultProxy:
                   (the connection ends in the middle of it)
     event_delay   seconds by which all watch events are late
     event_delays  plural of a resource -> the same for its watch events
+    slow          namespace -> seconds by which all writes of its objects are late, those of Events too
     lists         path and query of a list -> the body of its next answer, instead of asking the API server
     """
 
@@ -125,6 +132,7 @@ class FaultProxy:
             self.on_write, self.on_request, self.on_watch, self.on_event = {}, {}, {}, {}
             self.event_delay = 0
             self.event_delays = {}
+            self.slow = {}
             self.lists, self.refused = {}, {}
             self.recorded_lists = {}
             self.seen = []
@@ -140,6 +148,10 @@ class FaultProxy:
         """The counted writes that reached the API server and were answered, in order."""
         with self._mutex:
             return [one for one in self.seen if is_counted_write(one.method, one.path) and one.status is not None]
+
+    def writes_of(self, namespace):
+        """The counted writes of the namespace that were answered."""
+        return [one for one in self.writes() if namespace_of(one.path) == namespace]
 
     # Inside
 
@@ -232,6 +244,8 @@ class FaultProxy:
         if stored is not None:
             self._note(method, parts, 200, injected=True)
             return self._send(tls, 200, [("Content-Type", "application/json")], stored)
+        if method in WRITES:
+            time.sleep(self.slow.get(namespace_of(parts.path), 0))
         answer = self._forward(upstream, method, target, headers, body)
         content = answer.read()
         self._note(method, parts, answer.status)

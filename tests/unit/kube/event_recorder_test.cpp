@@ -48,17 +48,23 @@ TEST_CASE("an Event is created once and then counted") {
   const ApiServer server{
       [](const std::string& request, int) { return reply(request.starts_with("POST") ? 201 : 200, "{}"); }};
   observability::Registry metrics;
-  const std::vector<EventInput> inputs = {event("a"), event("a"), event("b"), event("a", "")};
-  CHECK(requestsOf(inputs, server, metrics) ==
-        std::vector<std::string>{"POST /api/v1/namespaces/n/events", "PATCH /api/v1/namespaces/n/events/*",
-                                 "POST /api/v1/namespaces/n/events",
-                                 "POST /api/v1/namespaces/default/events"});
+  const std::vector<EventInput> inputs = {event("a"), event("a"), event("b")};
+  CHECK(requestsOf(inputs, server, metrics) == std::vector<std::string>{"POST /api/v1/namespaces/n/events",
+                                                                        "PATCH /api/v1/namespaces/n/events/*",
+                                                                        "POST /api/v1/namespaces/n/events"});
   const std::string body = bodyOf(server.requests()[0]);
   for (const char* part :
        {R"("reason":"Failed")", R"("type":"Warning")", R"("message":"a")", R"("uid":"uid")"})
     CHECK(body.find(part) != std::string::npos);
   CHECK(bodyOf(server.requests()[1]).find(R"("count":2)") != std::string::npos);
   CHECK(droppedOf(metrics) == "0");
+}
+
+TEST_CASE("Events about objects of the cluster are written to the namespace default") {
+  const ApiServer server{[](const std::string&, int) { return reply(201, "{}"); }};
+  observability::Registry metrics;
+  CHECK(requestsOf({event("a", "")}, server, metrics) ==
+        std::vector<std::string>{"POST /api/v1/namespaces/default/events"});
 }
 
 TEST_CASE("an Event that has expired is created again") {

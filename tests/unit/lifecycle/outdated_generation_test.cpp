@@ -1,4 +1,4 @@
-// Worker generations that their graph wants no more (decision ctl-Q66).
+// Worker generations that their graph wants no more (decision ctl-Q70).
 #include "common/lifecycle/outdated_generation.h"
 
 #include <catch2/catch.hpp>
@@ -101,7 +101,7 @@ std::string appliedOf(const render::Children& children) {
   return text;
 }
 
-TEST_CASE("workers that the graph wants no more are not rendered again (decision ctl-Q66)") {
+TEST_CASE("workers that the graph wants no more are not rendered again (decision ctl-Q70)") {
   Upgrade upgrade;
   const std::string worker = upgrade.component("Worker");
   const auto renamed = [&](const std::string& name, const std::string& hash) {
@@ -150,7 +150,7 @@ TEST_CASE("workers that the graph wants no more are not rendered again (decision
   }
 }
 
-TEST_CASE("outdated workers are scaled (decision ctl-Q66)") {
+TEST_CASE("outdated workers are scaled (decision ctl-Q70)") {
   Upgrade upgrade;
   const std::string worker = upgrade.component("Worker");
   const std::string graph = graphText(services("i:2"), upgrade.hash);

@@ -120,7 +120,7 @@ TEST_CASE("a component deployment reads its children and its pods") {
   }
 }
 
-TEST_CASE("workers read their graph and its components (decision ctl-Q66)") {
+TEST_CASE("workers read their graph and its components (decision ctl-Q70)") {
   CacheFixture f;
   const std::string labels = ",'labels':{" + kOfG + ",'nvidia.com/dynamo-worker-hash':'h'}";
   const std::string owner =

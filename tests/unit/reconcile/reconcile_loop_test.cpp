@@ -241,6 +241,7 @@ TEST_CASE("an object is requeued after the time that its reconcile returned") {
 }
 
 TEST_CASE("an object is never reconciled by two workers, and many objects are reconciled at once") {
+  // One namespace has half of the workers (ctl-Q60).
   Script used{[](const std::string&, int) { return done(); }};
   used.takes = 20ms;
   withLoop(used, [&](Scene& scene) -> Task<void> {
@@ -256,7 +257,7 @@ TEST_CASE("an object is never reconciled by two workers, and many objects are re
     const bool ended3 = co_await scene.settled("o39", 1);
     CHECK(ended3);
     CHECK(used.calls.size() == 41);
-    CHECK(used.most == static_cast<int>(kWorkers));
+    CHECK(used.most == static_cast<int>(kWorkers / 2));
   });
 }
 
