@@ -10,9 +10,10 @@ Settings::Settings(config::OperatorConfig configuration, std::string version,
       operatorVersion(std::move(version)),
       defaults(config.defaults.get()),
       facts(std::move(known)),
-      policy(rules::graphPolicy(config, operatorAccount,
-                                {facts.api(render::Api::Grove), facts.api(render::Api::LeaderWorkerSet),
-                                 facts.api(render::Api::InferencePool)})),
+      policy(
+          rules::graphPolicy(config, operatorAccount,
+                             {facts.api(render::Api::Grove), facts.api(render::Api::LeaderWorkerSet),
+                              facts.api(render::Api::InferencePool), facts.api(render::Api::KaiScheduler)})),
       // adm-Q7: the webhook and the controller use the same condition.
       dgdr{.hardwareRequired = config.restricted() && !config.gpuDiscoveryEnabled,
            .allowOtherNamespaces = config.allowOtherNamespaces},

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "common/lifecycle/object.h"
+
 namespace dynamo::lifecycle {
 
 GraphPlan planGraph(const GraphView& view, Time now, json::Allocator& allocator) {
@@ -18,6 +20,8 @@ GraphPlan planGraph(const GraphView& view, Time now, json::Allocator& allocator)
   plan.inputs.restartAnnotations = restartAnnotations(view.graph, plan.restart, workersRoll, present);
   plan.inputs.workerReplicas = plan.rollingUpdate.newReplicas;
   plan.inputs.workerHash = view.workerHash;
+  if (view.grove && view.podCliqueSet != nullptr && !isBeingDeleted(*view.podCliqueSet))
+    plan.inputs.podCliqueSet = view.podCliqueSet;
   return plan;
 }
 

@@ -12,6 +12,7 @@
 #include "common/lifecycle/component_status.h"
 #include "common/lifecycle/conditions.h"
 #include "common/lifecycle/failures.h"
+#include "common/lifecycle/grove_limits.h"
 #include "common/lifecycle/notices.h"
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/pod_failures.h"
@@ -111,6 +112,7 @@ class GraphStatus {
     if (!view_.grove) return;
     for (const ServiceState& service : services_) {
       if (service.child == nullptr || !service.desired || isBeingDeleted(*service.child)) continue;
+      if (keepsReplicas(service)) continue;
       if (countAt(specOf(*service.child), "replicas", 1) == *service.desired) continue;
       outcome_.writes.push_back({Write::Verb::Scale, referenceTo(*service.child), Value{},
                                  static_cast<long long>(*service.desired)});
@@ -232,6 +234,8 @@ class GraphStatus {
   void decideReady(std::string_view waits) {
     std::string missing = notReady();
     if (missing.empty()) missing = waits;
+    std::string limits = groveLimits(view_);
+    if (!limits.empty()) limits.insert(0, "; ");
     if (plan_.rollingUpdate.inProgress) {
       std::string text = "Rolling update in progress";
       if (!missing.empty()) text += ": " + missing;
@@ -239,13 +243,13 @@ class GraphStatus {
     }
     if (!missing.empty()) {
       return finish(state::kPending, ConditionStatus::False, whyNotReady(),
-                    "Resources not ready: " + missing);
+                    "Resources not ready: " + missing + limits);
     }
     if (plan_.restart.restarting()) {
       return finish(state::kPending, ConditionStatus::False, reason::kRestarting,
                     fmt::format("Restart {} in progress", plan_.restart.observedId));
     }
-    finish(state::kSuccessful, ConditionStatus::True, reason::kAllReady, "All resources are ready");
+    finish(state::kSuccessful, ConditionStatus::True, reason::kAllReady, "All resources are ready" + limits);
   }
 
   const GraphView& view_;

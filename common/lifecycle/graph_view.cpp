@@ -1,11 +1,14 @@
 // Quirks ctl-Q2, ctl-Q57, child-Q8.
 #include "common/lifecycle/graph_view.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
 #include "common/k8s/names.h"
+#include "common/lifecycle/grove_limits.h"
 #include "common/lifecycle/object.h"
 #include "common/model/graph.h"
 #include "common/model/names.h"
@@ -50,6 +53,13 @@ void observeClique(const GraphView& view, ServiceState& service) {
     service.child = findChild(view.scalingGroups, service.childName, "PodCliqueSet", view.podCliqueSet);
     service.readiness =
         scalingGroupReadiness(service.child, view.podCliqueSet, service.desired, view.podCliques);
+    if (keepsReplicas(service)) {
+      service.readiness.ready = false;
+      service.readiness.reason = reason::kScaling;
+      service.readiness.message =
+          fmt::format("keeps {} replicas: Grove does not run a service with several nodes with 0",
+                      countAt(specOf(*service.child), "replicas", 1));
+    }
   } else {
     service.child = findChild(view.podCliques, service.childName, "PodCliqueSet", view.podCliqueSet);
     service.readiness = podCliqueReadiness(service.child, view.podCliqueSet, service.desired);

@@ -55,7 +55,10 @@ Readiness cliqueReadiness(const Value* object, const Value* set, std::optional<s
   const std::string_view newest =
       set == nullptr ? std::string_view{} : json::findText(statusOf(*set), "currentGenerationHash");
   if (!own.empty() && !newest.empty() && own != newest) {
-    return notReady(reason::kUpdating, "Grove is updating it to the latest spec");
+    // Grove waits for a ready pod of each clique, and a clique with 0 replicas never has one.
+    return notReady(reason::kUpdating,
+                    replicas == 0 ? "Grove does not end the update to the latest spec while it has 0 replicas"
+                                  : "Grove is updating it to the latest spec");
   }
   if (countAt(status, field) < replicas) {
     return notReady(reason::kUnavailable, countOf(countAt(status, field), replicas, state));

@@ -22,6 +22,7 @@
 #include "common/lifecycle/surplus.h"
 #include "common/lifecycle/worker_hash.h"
 #include "common/model/graph.h"
+#include "common/model/names.h"
 #include "common/render/hash.h"
 
 namespace dynamo::lifecycle {
@@ -45,11 +46,24 @@ const Value* findControlled(Observed observed, std::string_view kind, const Valu
   return found == observed.end() ? nullptr : *found;
 }
 
+/// The PodCliqueSet of the graph: the one that it controls, else one of its name without a controller, which
+/// the graph adopts.
+const Value* findPodCliqueSet(Observed observed, const Value& graph) {
+  constexpr std::string_view kKind = "PodCliqueSet";
+  if (const Value* own = findControlled(observed, kKind, graph)) return own;
+  const std::string name = model::dashed(nameOf(graph));
+  const auto found = std::find_if(observed.begin(), observed.end(), [&](const Value* object) {
+    return json::findText(object, "kind") == kKind && nameOf(*object) == name &&
+           controllerOf(*object) == nullptr;
+  });
+  return found == observed.end() ? nullptr : *found;
+}
+
 /// The observed objects by kind, for a view that borrows them.
 struct GraphChildren {
   explicit GraphChildren(Observed observed, const Value& graph)
       : components(ofKind(observed, api::kDynamoComponentDeployment)),
-        podCliqueSet(findControlled(observed, "PodCliqueSet", graph)),
+        podCliqueSet(findPodCliqueSet(observed, graph)),
         podCliques(ofKind(observed, "PodClique")),
         scalingGroups(ofKind(observed, "PodCliqueScalingGroup")),
         pods(ofKind(observed, "Pod")) {}

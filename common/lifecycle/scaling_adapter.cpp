@@ -8,6 +8,7 @@
 #include "common/json/build.h"
 #include "common/lifecycle/conditions.h"
 #include "common/lifecycle/failures.h"
+#include "common/lifecycle/grove_limits.h"
 #include "common/lifecycle/object.h"
 #include "common/model/names.h"
 #include "common/model/scaling.h"
@@ -54,6 +55,13 @@ class Adapter {
     if (const std::string own = model::componentName(graphName_, service_);
         nameOf(adapter_) != own && !isControlledBy(adapter_, *graph)) {
       return notScalable("OtherAdapter", fmt::format("service {} follows adapter {}", service_, own));
+    }
+    // Grove refuses the whole PodCliqueSet, and later changes of the graph with it.
+    if (desired() == 0 && needsOneReplica(*graph, service_)) {
+      make_.set(status_, "replicas", countAt(service, "replicas", 1));
+      return notScalable(
+          "GroveNeedsOneReplica",
+          fmt::format("service {} has several nodes: Grove needs at least one replica", service_));
     }
     scale(*graph, countAt(service, "replicas", 1));
     make_.set(status_, "replicas", desired());

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "common/json/build.h"
+#include "common/lifecycle/grove_limits.h"
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/rolling_update.h"
 #include "common/render/checkpoint.h"
@@ -18,7 +19,7 @@ using json::Value;
 constexpr std::string_view kCounts[] = {"replicas", "updatedReplicas", "readyReplicas", "availableReplicas"};
 
 /// Grove's kinds always have counts. They are zero while the clique does not exist.
-Value cliqueStatus(const ServiceState& service, const json::Maker& make) {
+Value cliqueStatus(const GraphView& view, const ServiceState& service, const json::Maker& make) {
   Value made = make.object("componentKind", service.kind, "componentName", service.childName,
                            "componentNames", make.list(service.childName));
   const Value* status = service.child == nullptr ? nullptr : statusOf(*service.child);
@@ -26,6 +27,7 @@ Value cliqueStatus(const ServiceState& service, const json::Maker& make) {
   for (const std::string_view count :
        {std::string_view{"replicas"}, std::string_view{"updatedReplicas"}, serving})
     make.set(made, count, countAt(status, count));
+  if (const auto minimum = workerMinAvailable(view, service)) make.set(made, "minAvailable", *minimum);
   return made;
 }
 
@@ -80,7 +82,7 @@ Value servicesStatus(const GraphView& view, std::span<const ServiceState> servic
   for (const ServiceState& service : services) {
     std::vector<const Value*> old;
     if (service.worker) old = oldGenerations(components, service.name, view.workerHash);
-    Value status = view.grove ? cliqueStatus(service, make) : componentStatus(service, old, make);
+    Value status = view.grove ? cliqueStatus(view, service, make) : componentStatus(service, old, make);
     if (!status.IsNull()) make.set(all, service.name, std::move(status));
   }
   return all.ObjectEmpty() ? Value{} : std::move(all);

@@ -55,6 +55,8 @@ struct LifecycleInputs {
   std::map<std::string, long long, std::less<>> workerReplicas = {};
   /// Names the worker generation (quirk ctl-Q31); empty: the hash of the graph's intent.
   std::string workerHash = {};
+  /// The PodCliqueSet that exists, whose immutable fields are kept (decision child-Q35); nullptr: a new one.
+  const json::Value* podCliqueSet = nullptr;
 
   bool operator==(const LifecycleInputs&) const = default;
 };

@@ -137,7 +137,7 @@ class GraphRenderer {
       origins.byOperator(field::Path{"annotations"}.key(api::annotation::kDiscoveryBackend), component.path);
       component.origins = std::make_shared<Origins>(std::move(origins));
     }
-    renderPodCliqueSet(graph_, components_, context_, children_);
+    renderPodCliqueSet(graph_, components_, inputs_.podCliqueSet, context_, children_);
     for (const Component& component : components_) {
       const std::string name = model::componentName(component.graph, component.key);
       Value labels = make_.object();

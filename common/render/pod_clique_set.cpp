@@ -9,6 +9,7 @@
 #include "common/k8s/names.h"
 #include "common/model/names.h"
 #include "common/render/hash.h"
+#include "common/render/live_cliques.h"
 #include "common/render/metadata.h"
 #include "common/render/object.h"
 #include "common/render/workloads.h"
@@ -16,6 +17,7 @@
 namespace dynamo::render {
 namespace {
 
+using field::Members;
 using json::Allocator;
 using json::Value;
 
@@ -25,6 +27,17 @@ struct CliqueRole {
   Value replicas;
 };
 
+/// A rendered clique. The set may have another order than the graph.
+struct Clique {
+  std::string name;
+  Value object;
+  std::optional<Origins> origins;
+};
+
+std::int64_t numberIn(const Value& value, std::int64_t fallback) {
+  return value.IsInt64() ? value.GetInt64() : fallback;
+}
+
 bool kaiEnabled(const Context& context) {
   const std::optional<bool> configured = context.config.orchestrators.kaiSchedulerEnabled;
   return configured ? *configured : context.facts.api(Api::KaiScheduler).value_or(false);
@@ -32,12 +45,13 @@ bool kaiEnabled(const Context& context) {
 
 class Cliques {
  public:
-  Cliques(const Value& graph, const Context& context, Children& children, Allocator& allocator)
+  Cliques(const Value& graph, const Value* liveSet, const Context& context, Children& children,
+          Allocator& allocator)
       : graph_(graph),
+        live_(liveSet),
         context_(context),
         children_(children),
         make_(allocator),
-        cliques_(make_.list()),
         groups_(make_.list()) {}
 
   void add(const Component& component) {
@@ -51,15 +65,17 @@ class Cliques {
     const std::string worker = base + "-wkr";
     addClique(component, {leader, Role::Leader, Value{1}});
     addClique(component, {worker, Role::Worker, make_.value(component.nodes - 1)});
-    Value group = make_.object("name", base, "cliqueNames", make_.list(leader, worker), "minAvailable", 1);
-    if (given != nullptr) make_.set(group, "replicas", *given);
-    make_.push(groups_, std::move(group));
+    addGroup(component, base, given, make_.list(leader, worker));
   }
 
   /// The spec.template of the PodCliqueSet.
   Value take() {
-    Value body = make_.object("cliques", std::move(cliques_), "cliqueStartupType",
-                              ordered_ ? "CliqueStartupTypeExplicit" : "CliqueStartupTypeAnyOrder",
+    sort();
+    Value cliques = make_.list();
+    for (Clique& clique : cliques_) make_.push(cliques, std::move(clique.object));
+    std::string_view type = live_.startupType();
+    if (type.empty()) type = ordered_ ? "CliqueStartupTypeExplicit" : "CliqueStartupTypeAnyOrder";
+    Value body = make_.object("cliques", std::move(cliques), "cliqueStartupType", type,
                               "headlessServiceConfig", make_.object("publishNotReadyAddresses", true));
     if (!groups_.Empty()) make_.set(body, "podCliqueScalingGroups", std::move(groups_));
     const k8s::Duration delay = context_.config.orchestrators.grove.terminationDelay;
@@ -67,9 +83,71 @@ class Cliques {
     return body;
   }
 
-  std::vector<Origins> takeOrigins() { return std::move(origins_); }
+  /// In the order of the cliques that take() returned.
+  std::vector<Origins> takeOrigins() {
+    std::vector<Origins> origins;
+    for (Clique& clique : cliques_) {
+      if (clique.origins) origins.push_back(std::move(*clique.origins));
+    }
+    return origins;
+  }
 
  private:
+  /// The order of a set that exists stays: Grove refuses another one if the start is ordered, and counts any
+  /// change of it as an update.
+  void sort() {
+    std::vector<std::string_view> names;
+    for (const Clique& clique : cliques_) names.push_back(clique.name);
+    const std::vector<std::string_view> wanted = live_.exists() ? live_.order() : cliqueOrder(names);
+    const auto position = [&](const Clique& clique) {
+      return std::find(wanted.begin(), wanted.end(), clique.name) - wanted.begin();
+    };
+    std::vector<std::pair<std::ptrdiff_t, std::size_t>> places;
+    for (std::size_t i = 0; i < cliques_.size(); ++i) places.emplace_back(position(cliques_[i]), i);
+    std::sort(places.begin(), places.end());
+    std::vector<Clique> sorted;
+    sorted.reserve(cliques_.size());
+    for (const auto& [place, index] : places) sorted.push_back(std::move(cliques_[index]));
+    cliques_ = std::move(sorted);
+  }
+
+  /// Grove refuses a group without replicas. A set that exists keeps the number that it has; its
+  /// PodCliqueScalingGroup has its own, which only its scale subresource changes.
+  void addGroup(const Component& component, const std::string& name, const Value* replicas, Value&& cliques) {
+    const Value* live = live_.group(name);
+    const Value* liveMinimum = json::find(live, "minAvailable");
+    const std::int64_t minimum = liveMinimum == nullptr ? 1 : numberIn(*liveMinimum, 1);
+    Value group = make_.object("name", name, "cliqueNames", std::move(cliques), "minAvailable", minimum);
+    const bool tooFew = numberIn(replicas == nullptr ? Value{1} : make_.value(*replicas), 1) < minimum;
+    const Value* kept = tooFew && !context_.trial() ? json::find(live, "replicas") : replicas;
+    if (kept != nullptr) make_.set(group, "replicas", *kept);
+    make_.push(groups_, std::move(group));
+    if (!tooFew || live != nullptr || context_.trial()) return;
+    children_.errors.push_back(
+        {field::ErrorType::Invalid, component.at("replicas").path(), field::showValue(*replicas),
+         "Grove needs at least one replica of a service with several nodes", "dgd.grove-replicas"});
+  }
+
+  /// Grove refuses changes of minAvailable. In a new set all workers of a replica start together.
+  std::int64_t minAvailable(const Component& component, const CliqueRole& role) {
+    const std::int64_t replicas = numberIn(role.replicas, 1);
+    const auto live = live_.minAvailable(role.name);
+    if (!live) return role.role == Role::Worker ? replicas : 1;
+    // Grove starts one pod of a clique whose replicas are 0.
+    if (std::max<std::int64_t>(replicas, 1) < *live) {
+      const bool worker = role.role == Role::Worker;
+      const Members field = worker ? Members{"multinode.nodeCount"} : Members{"replicas"};
+      children_.errors.push_back(
+          {field::ErrorType::Invalid, component.at(field).path(),
+           fmt::format("{}", worker ? component.nodes : replicas),
+           fmt::format("must be at least {}: PodCliqueSet {} was made with minAvailable {}, which cannot "
+                       "change; delete the PodCliqueSet, or give the service another name",
+                       *live + (worker ? 1 : 0), model::dashed(nameOf(graph_)), *live),
+           "dgd.grove-nodes"});
+    }
+    return *live;
+  }
+
   void addClique(const Component& component, CliqueRole role) {
     Pod pod = renderPod(component, role.role, context_, children_.errors, make_.allocator());
     if (!pod.good) return;
@@ -86,17 +164,26 @@ class Cliques {
     addQueue(pod, labels);
     Value annotations =
         podAnnotations(component, pod, BaseAnnotations::OfComponent, pod.recorder(), make_.allocator());
-    Value spec = make_.object("roleName", role.name, "replicas", std::move(role.replicas), "minAvailable", 1,
-                              "podSpec", std::move(pod.spec));
-    // mpirun of the leader needs the SSH servers of the workers.
-    if (role.role == Role::Leader && component.framework.name == model::kTrtllm) {
-      ordered_ = true;
-      make_.set(spec, "startsAfter", make_.list(k8s::lowerAscii(component.key) + "-wkr"));
-    }
+    const std::int64_t minimum = minAvailable(component, role);
+    Value spec = make_.object("roleName", role.name, "replicas", std::move(role.replicas), "minAvailable",
+                              minimum, "podSpec", std::move(pod.spec));
+    addStartOrder(component, role, spec);
     Value clique = make_.object("name", role.name, "labels", std::move(labels), "spec", std::move(spec));
     if (!annotations.ObjectEmpty()) make_.set(clique, "annotations", std::move(annotations));
-    make_.push(cliques_, std::move(clique));
-    if (pod.origins) origins_.push_back(std::move(*pod.origins));
+    cliques_.push_back({role.name, std::move(clique), std::move(pod.origins)});
+  }
+
+  /// Grove refuses changes of startsAfter.
+  void addStartOrder(const Component& component, const CliqueRole& role, Value& spec) {
+    if (const Value* live = live_.clique(role.name)) {
+      const Value* after = json::find(json::findObject(live, "spec"), "startsAfter");
+      if (after != nullptr) make_.set(spec, "startsAfter", *after);
+      return;
+    }
+    // mpirun of the leader needs the SSH servers of the workers.
+    if (role.role != Role::Leader || component.framework.name != model::kTrtllm) return;
+    ordered_ = true;
+    make_.set(spec, "startsAfter", make_.list(k8s::lowerAscii(component.key) + "-wkr"));
   }
 
   void addQueue(Pod& pod, Value& labels) {
@@ -122,23 +209,23 @@ class Cliques {
   }
 
   const Value& graph_;
+  LiveCliques live_;
   const Context& context_;
   Children& children_;
   bool queueReported_ = false;
   json::Maker make_;
-  Value cliques_;
+  std::vector<Clique> cliques_;
   Value groups_;
-  std::vector<Origins> origins_;
   bool ordered_ = false;
 };
 
 }  // namespace
 
-void renderPodCliqueSet(const Value& graph, const std::vector<Component>& components, const Context& context,
-                        Children& children) {
+void renderPodCliqueSet(const Value& graph, const std::vector<Component>& components, const Value* liveSet,
+                        const Context& context, Children& children) {
   Allocator& allocator = children.memory();
   const std::size_t before = children.errors.size();
-  Cliques cliques{graph, context, children, allocator};
+  Cliques cliques{graph, liveSet, context, children, allocator};
   for (const Component& component : components) cliques.add(component);
   const bool decided = std::all_of(components.begin(), components.end(),
                                    [](const Component& c) { return c.framework.error.empty(); });

@@ -26,7 +26,9 @@ struct CheckpointStorage {
 /// operator without a configuration file in an unknown cluster.
 struct GraphPolicy {
   bool groveDisabled = false;  ///< by the configuration, or because the cluster is known not to have Grove
-  bool lwsDisabled = false;    ///< the same for LeaderWorkerSet
+  bool groveCertain = false;   ///< the configuration enables it, or the cluster is known to have it
+  std::optional<bool> kaiScheduler;  ///< whether the KAI scheduler places pods of Grove; nullopt: unknown
+  bool lwsDisabled = false;          ///< groveDisabled for LeaderWorkerSet
   bool checkpointEnabled = false;
   CheckpointStorage checkpointStorage{"pvc", "snapshot-pvc", "/checkpoints", ""};
   std::string ingressFault;  ///< the setting that makes default Ingresses invalid; empty: none
@@ -45,6 +47,7 @@ struct ClusterApis {
   std::optional<bool> grove;
   std::optional<bool> leaderWorkerSet;
   std::optional<bool> inferencePool;
+  std::optional<bool> kaiScheduler = std::nullopt;
 };
 
 /// `operatorAccount`: "namespace/name", empty when unknown.

@@ -11,6 +11,7 @@
 #include "common/lifecycle/failed_create.h"
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/worker_hash.h"
+#include "common/model/names.h"
 
 namespace dynamo::controller {
 namespace {
@@ -91,6 +92,13 @@ Observed observeGraph(const kube::Cache& cache, const Value& graph) {
     if (json::findText(&child.object, "kind") == "PodCliqueSet")
       setUids.emplace_back(lifecycle::uidOf(child.object));
     observed.put(std::move(child));
+  }
+  // One that lost its owner is adopted, with the values that Grove does not let change.
+  if (setUids.empty()) {
+    const k8s::ObjectKey key{"grove.io", "v1alpha1", "PodCliqueSet", std::string{namespaceOf(graph)},
+                             model::dashed(lifecycle::nameOf(graph))};
+    if (auto found = cache.find(key); found && lifecycle::controllerOf(found->object) == nullptr)
+      observed.put(std::move(*found));
   }
   // Grove creates PodCliques and scaling groups for the set.
   for (const std::string& uid : setUids) addAll(observed, cache.ownedBy(namespaceOf(graph), uid));

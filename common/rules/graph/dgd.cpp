@@ -132,11 +132,12 @@ const RuleSet& graphRuleSet() {
   static const RuleSet kRuleSet{
       Graph::Kind::Graph,
       joined(graphLockChecks(), graphChecks(), graphNameChecks(), graphAnnotationChecks(), restartChecks(),
-             claimChecks(), graphEnvChecks()),
+             claimChecks(), graphEnvChecks(), groveChecks(), groveEnvChecks()),
       joined(graphServiceNameChecks(), serviceChecks(), serviceCommandChecks(), endpointPickerChecks(),
              serviceLockChecks(), serviceMultinodeChecks(), serviceCheckpointChecks(), serviceMountChecks(),
              claimServiceChecks(), serviceResourceChecks(), serviceEnvChecks(), serviceIngressChecks(),
-             serviceMetadataChecks(), autoscalingChecks(), autoscalingRemarks(), serviceRemarks()),
+             serviceMetadataChecks(), autoscalingChecks(), groveLockChecks(), groveServiceChecks(),
+             grovePodChecks(), autoscalingRemarks(), serviceRemarks()),
       joined(claimRemarks())};
   return kRuleSet;
 }
@@ -154,7 +155,8 @@ const RuleSet& componentRuleSet() {
 }
 
 const RuleSet& lockRuleSet() {
-  static const RuleSet kLocks{Graph::Kind::Graph, joined(graphLockChecks()), joined(serviceLockChecks()), {}};
+  static const RuleSet kLocks{
+      Graph::Kind::Graph, joined(graphLockChecks()), joined(serviceLockChecks(), groveLockChecks()), {}};
   return kLocks;
 }
 

@@ -31,6 +31,20 @@ bool Graph::withoutGrove() const {
   return !isGraph || policy.groveDisabled || model::refusesGrove(annotations);
 }
 
+bool Graph::onGrove() const {
+  if (withoutGrove()) return false;
+  const std::string_view asked = json::findText(annotations, api::annotation::kEnableGrove);
+  const Value* status = json::findObject(json::findObject(old, "status"), "services");
+  if (status != nullptr && k8s::lowerAscii(asked) != "true") {
+    for (const auto& service : status->GetObject()) {
+      // A graph keeps its pathway while it has children (child-Q23).
+      const std::string_view kind = json::findText(&service.value, "componentKind");
+      if (!kind.empty()) return kind == "PodClique" || kind == "PodCliqueScalingGroup";
+    }
+  }
+  return policy.groveCertain;
+}
+
 std::optional<long long> integerAt(const Value* object, std::string_view field) {
   const Value* value = json::find(object, field);
   if (value == nullptr || !value->IsInt64()) return std::nullopt;

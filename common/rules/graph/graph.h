@@ -45,6 +45,8 @@ struct Graph : model::ResolvedGraph {
   /// Whether Grove cannot run its pods: Grove is disabled by the configuration or by the graph's annotation,
   /// or the object is a component deployment.
   bool withoutGrove() const;
+  /// Whether Grove runs its pods, or will run them. On UPDATE, the kinds in the status decide.
+  bool onGrove() const;
 };
 
 using GraphCheck = Check<Graph>;
@@ -59,6 +61,11 @@ std::span<const GraphCheck> claimChecks();
 std::span<const GraphCheck> claimRemarks();
 std::span<const ServiceCheck> claimServiceChecks();
 std::span<const GraphCheck> restartChecks();
+std::span<const GraphCheck> groveChecks();
+std::span<const GraphCheck> groveEnvChecks();
+std::span<const ServiceCheck> groveServiceChecks();
+std::span<const ServiceCheck> grovePodChecks();
+std::span<const ServiceCheck> groveLockChecks();
 std::span<const GraphCheck> graphEnvChecks();
 std::span<const GraphCheck> componentLockChecks();
 std::span<const GraphCheck> componentNameChecks();

@@ -7,7 +7,11 @@ namespace dynamo::rules {
 GraphPolicy graphPolicy(const config::OperatorConfig& config, std::string_view operatorAccount,
                         const ClusterApis& apis) {
   GraphPolicy policy;
-  policy.groveDisabled = !model::groveEnabled(config.orchestrators, apis.grove).value_or(true);
+  const std::optional<bool> grove = model::groveEnabled(config.orchestrators, apis.grove);
+  policy.groveDisabled = !grove.value_or(true);
+  policy.groveCertain = grove.value_or(false);
+  const std::optional<bool> kai = config.orchestrators.kaiSchedulerEnabled;
+  policy.kaiScheduler = kai ? kai : apis.kaiScheduler;
   policy.lwsDisabled = !model::lwsEnabled(config.orchestrators, apis.leaderWorkerSet);
   policy.checkpointEnabled = config.checkpoint.enabled;
   const config::CheckpointConfig& storage = config.checkpoint;

@@ -150,6 +150,80 @@ TEST_CASE("cliques are scaled through their scale subresource (quirk child-Q38)"
   CHECK(writesOf(world.pass().writes) == "scale PodClique/g-0-frontend 3\n");
 }
 
+std::string group(const std::string& name, int replicas) {
+  std::string text = clique(name, replicas, replicas);
+  return text.replace(text.find("'PodClique'"), 11, "'PodCliqueScalingGroup'");
+}
+
+std::string readyMessage(World& world) {
+  const Outcome outcome = world.pass();
+  REQUIRE(outcome.status);
+  return std::string{json::findText(findCondition(&*outcome.status, "Ready"), "message")};
+}
+
+TEST_CASE("Grove keeps the replicas of a service with several nodes that is wanted with 0 (child-Q43)") {
+  World world{graphText("{'Worker':{'replicas':0,'multinode':{'nodeCount':2}}}")};
+  world.grove = true;
+  world.set = setOf(2);
+  world.groups.add(group("g-0-worker", 2));
+  const Outcome outcome = world.pass();
+  CHECK(outcome.writes.empty());
+  REQUIRE(outcome.status);
+  CHECK(conditionsOf(*outcome.status) ==
+        "Ready=False some_resources_are_not_ready: Resources not ready: g-0-worker: keeps 2 replicas: Grove "
+        "does not run a service with several nodes with 0\n");
+}
+
+TEST_CASE("an update that waits for a clique with 0 replicas tells so (child-Q43)") {
+  World world{graphText("{'Worker':{'replicas':0}}")};
+  world.grove = true;
+  world.set = setOf(2);
+  json::set(*json::find(world.set, "status"), "currentGenerationHash",
+            json::string("new", world.set.GetAllocator()), world.set.GetAllocator());
+  std::string text = clique("g-0-worker", 0, 0);
+  world.cliques.add(
+      text.insert(text.find("'replicas':0,'updated"), "'currentPodCliqueSetGenerationHash':'old',"));
+  CHECK(readyMessage(world) ==
+        "Resources not ready: g-0-worker: Grove does not end the update to the latest spec while it has 0 "
+        "replicas");
+}
+
+TEST_CASE("a graph tells what its PodCliqueSet cannot change (child-Q35, child-Q43)") {
+  const auto set = [](int minAvailable) {
+    return setOf(2,
+                 "[{'name':'worker-ldr','spec':{'minAvailable':1}},{'name':'worker-wkr','spec':{"
+                 "'minAvailable':" +
+                     std::to_string(minAvailable) + "}}]");
+  };
+  World world{graphText("{'Worker':{'replicas':1,'multinode':{'nodeCount':4}}}")};
+  world.grove = true;
+  world.groups.add(group("g-0-worker", 1));
+  world.set = set(3);
+  const std::string ready = "All resources are ready";
+  CHECK(readyMessage(world) == ready);
+  world.set = set(2);
+  CHECK(readyMessage(world) ==
+        ready +
+            "; Grove starts a replica of Worker with 2 of 3 workers, because minAvailable cannot change: "
+            "delete PodCliqueSet g to make it anew");
+  const Outcome outcome = world.pass();
+  const json::Value* status = json::find(json::find(*outcome.status, "services"), "Worker");
+  CHECK(json::find(status, "minAvailable")->GetInt64() == 2);
+}
+
+TEST_CASE("a graph tells which cliques get the pods of another one (child-Q43)") {
+  World world{graphText("{'decode':{'replicas':1},'vllmdecode':{'replicas':1}}")};
+  world.grove = true;
+  world.set = setOf(2, "[{'name':'decode'},{'name':'vllmdecode'}]");
+  world.cliques.add(clique("g-0-decode", 1, 1));
+  world.cliques.add(clique("g-0-vllmdecode", 1, 1));
+  CHECK(readyMessage(world) ==
+        "All resources are ready; Grove gives clique vllmdecode the pods of clique decode, because its name "
+        "ends with that name: delete PodCliqueSet g to make it anew");
+  world.set = setOf(2, "[{'name':'vllmdecode'},{'name':'decode'}]");
+  CHECK(readyMessage(world) == "All resources are ready");
+}
+
 TEST_CASE("a graph on Grove reports why its pods do not run") {
   World world{graphText("{'Frontend':{}}")};
   world.grove = true;

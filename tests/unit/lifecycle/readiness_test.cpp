@@ -186,8 +186,10 @@ TEST_CASE("a PodClique is ready when Grove has updated it to the newest spec") {
        "Ready",
        ""},
       {"of the newest hash", "{'replicas':0}", "'currentPodCliqueSetGenerationHash':'b'", 0, "Ready", ""},
-      {"of an older hash", "{'replicas':0}", "'currentPodCliqueSetGenerationHash':'a'", 0, "Updating",
-       "Grove is updating it to the latest spec"}};
+      {"of an older hash", "{'replicas':1}", "'currentPodCliqueSetGenerationHash':'a'", 1, "Updating",
+       "Grove is updating it to the latest spec"},
+      {"of an older hash, without pods", "{'replicas':0}", "'currentPodCliqueSetGenerationHash':'a'", 0,
+       "Updating", "Grove does not end the update to the latest spec while it has 0 replicas"}};
   const json::Document set = parsed("{'status':{'currentGenerationHash':'b'}}");
   for (const Clique& row : rows) {
     INFO(row.name);

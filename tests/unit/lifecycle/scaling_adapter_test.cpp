@@ -53,6 +53,31 @@ TEST_CASE("an adapter of a deleted graph does not scale a new graph of that name
   }
 }
 
+TEST_CASE("an adapter does not scale a service with several nodes on Grove to 0 (decision child-Q43)") {
+  const auto outcomeOf = [](const std::string& kind, const std::string& replicas) {
+    std::string text = graphText("{'replicas':2,'scalingAdapter':{'enabled':true}}");
+    text.pop_back();
+    const json::Document graph =
+        parsed(text + ",'status':{'services':{'Worker':{'componentKind':'" + kind + "'}}}}");
+    const json::Document adapter = parsed(adapterText(replicas, "{}"));
+    json::Document memory;
+    const Outcome outcome = adapterOutcome(adapter, &graph, false, kNow, memory.GetAllocator());
+    REQUIRE(outcome.status);
+    return writesOf(outcome.writes) + conditionsOf(*outcome.status);
+  };
+  CHECK(outcomeOf("PodCliqueScalingGroup", "0") ==
+        "Scalable=False GroveNeedsOneReplica: service Worker has several nodes: Grove needs at least one "
+        "replica\n");
+  const std::string follows = "Scalable=True ScalesService: service Worker follows spec.replicas\n";
+  for (const auto& [kind, replicas] : {std::pair{"PodCliqueScalingGroup", "1"}, std::pair{"PodClique", "0"},
+                                       std::pair{"LeaderWorkerSet", "0"}}) {
+    CAPTURE(kind, replicas);
+    const std::string found = outcomeOf(kind, replicas);
+    CHECK(found.find(follows) != std::string::npos);
+    CHECK(found.size() > follows.size());
+  }
+}
+
 TEST_CASE("a second adapter of a service scales nothing (quirk ctl-Q56)") {
   const json::Document graph = parsed(graphText("{'replicas':2,'scalingAdapter':{'enabled':true}}"));
   const auto named = [](const std::string& name, const std::string& owners) {

@@ -206,6 +206,8 @@ TEST_CASE("the policy of a configuration") {
   config::OperatorConfig config = config::defaultConfig();
   GraphPolicy policy = graphPolicy(config, "", {});
   CHECK_FALSE(policy.groveDisabled);
+  CHECK_FALSE(policy.groveCertain);
+  CHECK_FALSE(policy.kaiScheduler.has_value());
   CHECK_FALSE(policy.lwsDisabled);
   CHECK_FALSE(policy.checkpointEnabled);
   CHECK(policy.discoveryBackend == "kubernetes");
@@ -243,6 +245,10 @@ TEST_CASE("the policy of a configuration") {
   CHECK(graphPolicy(config, "", {{}, {}, true}).checkpointStorage.uri == "oci://r");
   config.orchestrators.grove.enabled = true;
   CHECK_FALSE(graphPolicy(config, "", {{}, {}, true}).groveDisabled);
+  CHECK(graphPolicy(config, "", {}).groveCertain);
+  CHECK(graphPolicy(config, "", {{}, {}, {}, true}).kaiScheduler == true);
+  config.orchestrators.kaiSchedulerEnabled = false;
+  CHECK(graphPolicy(config, "", {{}, {}, {}, true}).kaiScheduler == false);
 }
 
 }  // namespace
