@@ -469,6 +469,29 @@ def denied_at_admission(context):
     return context.found.theirs == "admitted, then failed" and context.found.ours.startswith("denied ")
 
 
+def refused_by_grove(context):
+    """Ours is denied only at fields that Grove's webhook refuses: replicas 0 of several nodes, and different schedulers."""
+    if context.found.theirs != "admitted" or not context.found.ours.startswith("denied "):
+        return False
+    services = context.services.items()
+    schedulers = {name: _scheduler(service) for name, service in services}
+    refused = {f"spec.services[{name}].replicas" for name, service in services
+               if nodes_of(service) > 1 and service.get("replicas") == 0}
+    if len(set(schedulers.values())) > 1:
+        refused |= {f"spec.services[{name}].extraPodSpec.schedulerName" for name in schedulers}
+    return set(context.found.ours.removeprefix("denied ").split()) <= refused
+
+
+def _scheduler(service):
+    return (service.get("extraPodSpec") or {}).get("schedulerName") or "default-scheduler"
+
+
+def workers_of_a_gang(context):
+    """All workers of a replica start together; the reference starts a replica with one."""
+    workers = nodes_of(context.service) - 1
+    return (context.clique or "").endswith("-wkr") and context.found.theirs == 1 and context.found.ours == workers > 1
+
+
 def epp_plugin_without_weight(context):
     """An endpoint picker's configuration with a plugin without weight, which the reference defaults to zero and denies."""
     configs = [(service.get("eppConfig") or {}).get("config") for service in context.services.values()]

@@ -60,6 +60,8 @@ def sized(args):
     return {"their_objects": [dumped("g-w-0", args)], "our_objects": [dumped("g-w-0", [*args, *FLAGS.split()])]}
 
 
+GANG = ("PodCliqueSet", "g", "spec.template.cliques[w-wkr].spec.minAvailable")
+LEADERS = ("PodCliqueSet", "g", "spec.template.cliques[w-ldr].spec.minAvailable")
 PROBE = f"{MAIN}.livenessProbe"
 EXEC = pod(livenessProbe={"exec": {"command": ["true"]}})
 HTTP = pod(livenessProbe={"httpGet": {"port": 9090}})
@@ -73,6 +75,14 @@ ROWS = [
     row("metadata_of_the_ingress", False, {"ingress": {"annotations": {"a": "b"}}}, label("a", "Ingress"), ours="b"),
     row("metrics_by_service", True, {"annotations": {"nvidia.com/enable-metrics": "false"}}, label("x"), "true"),
     row("metrics_by_service", False, {}, label("x"), "true"),
+    row("refused_by_grove", True, multinode(replicas=0), ("admission", "", "-"), "admitted", "denied spec.services[w].replicas"),
+    row("refused_by_grove", False, multinode(replicas=1), ("admission", "", "-"), "admitted", "denied spec.services[w].replicas"),
+    row("refused_by_grove", False, {"replicas": 0}, ("admission", "", "-"), "admitted", "denied spec.services[w].replicas"),
+    row("refused_by_grove", False, {"extraPodSpec": {"schedulerName": "x"}}, ("admission", "", "-"), "admitted",
+        "denied spec.services[w].extraPodSpec.schedulerName"),
+    row("workers_of_a_gang", True, {"multinode": {"nodeCount": 4}}, GANG, 1, 3),
+    row("workers_of_a_gang", False, {"multinode": {"nodeCount": 4}}, GANG, 1, 2),
+    row("workers_of_a_gang", False, {"multinode": {"nodeCount": 4}}, LEADERS, 1, 3),
     row("with_checkpoint", True, {"checkpoint": {"enabled": True}}),
     row("with_checkpoint", False, {"checkpoint": {"enabled": False}}),
     row("checkpoint_job", True, {"checkpoint": {"enabled": True}}),
