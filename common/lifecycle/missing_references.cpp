@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "common/lifecycle/object.h"
 
@@ -11,19 +13,49 @@ namespace {
 
 using json::Value;
 
-void addMissingClaims(const Value& graph, std::span<const Value* const> claims,
-                      std::vector<Failure>& missing) {
+/// Calls `each(service, claim)` for every claim that a service mounts.
+template <typename Each>
+void forEachMountedClaim(const Value& graph, Each each) {
+  const Value* services = json::findObject(specOf(graph), "services");
+  if (services == nullptr) return;
+  for (const auto& service : services->GetObject()) {
+    const Value* mounts = json::find(&service.value, "volumeMounts");
+    if (mounts == nullptr || !mounts->IsArray()) continue;
+    for (const Value& mount : mounts->GetArray()) {
+      const std::string_view name = json::findText(&mount, "name");
+      if (!name.empty()) each(json::text(service.name), name);
+    }
+  }
+}
+
+template <typename Each>
+void forEachListedClaim(const Value& graph, Each each) {
   const Value* list = json::find(specOf(graph), "pvcs");
   if (list == nullptr || !list->IsArray()) return;
   for (const Value& claim : list->GetArray()) {
     const std::string_view name = json::findText(&claim, "name");
-    if (name.empty() || json::findBool(&claim, "create").value_or(false)) continue;
-    const bool exists =
-        std::any_of(claims.begin(), claims.end(), [&](const Value* c) { return nameOf(*c) == name; });
-    if (!exists)
-      missing.push_back(
-          {fmt::format("PersistentVolumeClaim \"{}\" does not exist", name), false, kNotFoundError});
+    if (!name.empty()) each(name, json::findBool(&claim, "create").value_or(false));
   }
+}
+
+/// A claim that the graph creates is never missing.
+void addMissingClaims(const Value& graph, std::span<const Value* const> claims,
+                      std::vector<Failure>& missing) {
+  std::set<std::string_view> known;  // claims that exist or are reported
+  for (const Value* claim : claims) known.insert(nameOf(*claim));
+  forEachListedClaim(graph, [&](std::string_view name, bool create) {
+    if (create) known.insert(name);
+  });
+  const auto add = [&](std::string message) {
+    missing.push_back({std::move(message), false, kNotFoundError});
+  };
+  forEachListedClaim(graph, [&](std::string_view name, bool) {
+    if (known.insert(name).second) add(fmt::format("PersistentVolumeClaim \"{}\" does not exist", name));
+  });
+  forEachMountedClaim(graph, [&](std::string_view service, std::string_view name) {
+    if (!known.insert(name).second) return;
+    add(fmt::format("service {} mounts PersistentVolumeClaim \"{}\", which does not exist", service, name));
+  });
 }
 
 void addMissingCheckpoint(std::string_view namespaceName, std::string_view service, const Value& spec,
@@ -38,6 +70,17 @@ void addMissingCheckpoint(std::string_view namespaceName, std::string_view servi
 }
 
 }  // namespace
+
+std::vector<std::string_view> claimsOf(const Value& graph) {
+  std::vector<std::string_view> names;
+  std::set<std::string_view> seen;
+  const auto add = [&](std::string_view name) {
+    if (seen.insert(name).second) names.push_back(name);
+  };
+  forEachListedClaim(graph, [&](std::string_view name, bool) { add(name); });
+  forEachMountedClaim(graph, [&](std::string_view, std::string_view name) { add(name); });
+  return names;
+}
 
 std::vector<Failure> missingReferences(const Value& graph, std::span<const Value* const> claims,
                                        const render::FactsView& facts) {

@@ -1,7 +1,8 @@
 #pragma once
-// Objects that a graph refers to and that the cluster does not have (quirks child-Q25, dec-7).
+// Objects that a graph refers to and that the cluster does not have (quirks child-Q25, dec-1, dec-7).
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "common/lifecycle/outcome.h"
@@ -9,7 +10,11 @@
 
 namespace dynamo::lifecycle {
 
-/// `claims`: the PersistentVolumeClaims of the namespace, or those that spec.pvcs names.
+/// The names of the claims of a DynamoGraphDeployment, each once: those of spec.pvcs, then others that its
+/// services mount.
+std::vector<std::string_view> claimsOf(const json::Value& graph);
+
+/// `claims`: the PersistentVolumeClaims of the namespace, or those that claimsOf names.
 std::vector<Failure> missingReferences(const json::Value& graph, std::span<const json::Value* const> claims,
                                        const render::FactsView& facts);
 

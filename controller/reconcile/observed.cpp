@@ -9,6 +9,7 @@
 #include "common/api/kinds.h"
 #include "common/lifecycle/component_status.h"
 #include "common/lifecycle/failed_create.h"
+#include "common/lifecycle/missing_references.h"
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/worker_hash.h"
 #include "common/model/names.h"
@@ -103,11 +104,9 @@ Observed observeGraph(const kube::Cache& cache, const Value& graph) {
   // Grove creates PodCliques and scaling groups for the set.
   for (const std::string& uid : setUids) addAll(observed, cache.ownedBy(namespaceOf(graph), uid));
   addAll(observed, cache.labelled(namespaceOf(graph), api::label::kGraph, lifecycle::nameOf(graph)));
-  const Value* claims = json::find(lifecycle::specOf(graph), "pvcs");
-  if (claims == nullptr || !claims->IsArray()) return observed;
-  for (const Value& claim : claims->GetArray()) {
+  for (const std::string_view claim : lifecycle::claimsOf(graph)) {
     const k8s::ObjectKey key{"", "v1", "PersistentVolumeClaim", std::string{namespaceOf(graph)},
-                             std::string{json::findText(&claim, "name")}};
+                             std::string{claim}};
     if (auto found = cache.find(key)) observed.put(std::move(*found));
   }
   return observed;

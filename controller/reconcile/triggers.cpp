@@ -9,6 +9,7 @@
 #include "common/api/kinds.h"
 #include "common/lifecycle/component_status.h"
 #include "common/lifecycle/failed_create.h"
+#include "common/lifecycle/missing_references.h"
 #include "common/lifecycle/object.h"
 
 namespace dynamo::controller {
@@ -188,11 +189,9 @@ class Triggers {
     const bool deleted = change_.kind == Change::Kind::Deleted;
     for (const ObjectKey& key : keysOf(kGraph)) {
       const std::optional<kube::Cached> graph = cache_.find(key);
-      const Value* claims = graph ? json::find(lifecycle::specOf(graph->object), "pvcs") : nullptr;
-      if (claims == nullptr || !claims->IsArray()) continue;
-      const bool named = std::any_of(claims->Begin(), claims->End(), [&](const Value& claim) {
-        return json::findText(&claim, "name") == change_.key.name;
-      });
+      if (!graph) continue;
+      const std::vector<std::string_view> claims = lifecycle::claimsOf(graph->object);
+      const bool named = std::find(claims.begin(), claims.end(), change_.key.name) != claims.end();
       // A claim that one graph creates may be one that another graph waits for.
       if (named && (deleted || !lifecycle::isControlledBy(object_, graph->object)))
         addOther(kGraph, key.name);

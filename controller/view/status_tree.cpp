@@ -13,6 +13,7 @@
 #include "common/defaults/apply.h"
 #include "common/lifecycle/component_status.h"
 #include "common/lifecycle/graph_view.h"
+#include "common/lifecycle/missing_references.h"
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/pathway.h"
 #include "common/model/names.h"
@@ -257,15 +258,12 @@ class Builder {
     }
   }
 
-  /// Adds the claims in spec.pvcs, regardless of their owner.
+  /// Adds the claims that the graph names, regardless of their owner.
   void addClaims(std::vector<Node>& nodes) {
-    const Value* wanted = json::find(specOf(graph_), "pvcs");
-    if (wanted == nullptr || !wanted->IsArray()) return;
-    for (const Value& each : wanted->GetArray()) {
-      const std::string_view name = json::findText(&each, "name");
+    for (const std::string_view name : lifecycle::claimsOf(graph_)) {
       const Value* claim = named(claims_, name);
       if (claim == nullptr) {
-        if (!name.empty()) nodes.push_back(missingNode("PersistentVolumeClaim", name));
+        nodes.push_back(missingNode("PersistentVolumeClaim", name));
       } else if (!placed_.contains(claim)) {
         nodes.push_back(subtree(*claim, {}));
       }

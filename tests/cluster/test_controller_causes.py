@@ -3,7 +3,7 @@
 
 A quota, also for the pods of a LeaderWorkerSet, a cluster without room, an image that cannot be pulled, an update that waits
 for its pods, an update of workers whose old generation is refused a child, and claims that do not exist or are deleted (child-Q25,
-ctl-Q36, ctl-Q49, ctl-Q65).
+dec-1, ctl-Q36, ctl-Q49, ctl-Q65).
 Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 
 import contextlib
@@ -302,6 +302,17 @@ class Causes(unittest.TestCase):
         except ApiError as error:
             return error.status == 422
         return False
+
+    def test_a_mounted_claim_that_is_not_listed(self):
+        """A claim made outside the graph: spec.pvcs need not list it (dec-1)."""
+        manifest = graph("mount")
+        manifest["spec"]["services"]["Frontend"]["volumeMounts"] = [{"name": "weights", "mountPoint": "/weights"}]
+        name = self.apply(manifest)
+        wait_for(name, "failed_to_reconcile_the_resources", 'service Frontend mounts PersistentVolumeClaim "weights"')
+        self.assertIsNone(plane.get("DynamoComponentDeployment", NAMESPACE, f"{name}-frontend"))
+        self.provide_claim("weights")
+        # No volume is bound to the claim, so the pod waits for one.
+        wait_for(name, "insufficient_capacity", "unbound immediate PersistentVolumeClaims")
 
     def assert_withheld(self, name, image):
         """The component has been told nothing of the image."""

@@ -38,7 +38,7 @@ OPERATOR_RULES = {
     "dgd.services-required": "a graph without services has no children",
     "dgd.pvc-name": "a claim with an invalid name can never exist",
     "dgd.pvc-repeated": "two claims with one name are ambiguous",
-    "service.mount-claim": "pods wait forever for a claim that is not declared",
+    "service.mount-volume": "a claim with the name of another volume of the pod is not mounted",
     "service.mount-point": "without a path nothing can be rendered",
     "service.env-from-secret": "pods wait forever for a Secret whose name cannot exist",
     "service.sidecar-image": "a container without an image is rejected",

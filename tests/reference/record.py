@@ -127,10 +127,19 @@ def claims_of(documents):
     for document in documents:
         spec = document.get("spec") or {}
         if document["kind"] == "DynamoGraphDeployment":
-            named |= {claim.get("name") for claim in spec.get("pvcs", []) if claim.get("create") is False}
+            made |= {claim.get("name") for claim in spec.get("pvcs") or [] if claim.get("create")}
+            named |= {claim.get("name") for claim in spec.get("pvcs") or [] if claim.get("create") is False}
+            named |= {name for name in _mounted_claims(spec) if name}
         if document["kind"] == "DynamoGraphDeploymentRequest":
             named |= {name for name in _model_caches(spec) if name and not name.startswith("missing-")}
     return named - made
+
+
+def _mounted_claims(spec):
+    """The claims that the services of a graph mount, listed in spec.pvcs or not (dec-1)."""
+    for service in (spec.get("services") or {}).values():
+        for mount in (service or {}).get("volumeMounts") or []:
+            yield mount.get("name")
 
 
 def _model_caches(spec):

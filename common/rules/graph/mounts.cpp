@@ -63,25 +63,35 @@ void names(const Service& service, const Report& report) {
   });
 }
 
-void claimsDeclared(const Service& service, const Report& report) {
+/// A claim that is made outside the graph need not be listed. Only the cluster knows whether it exists.
+void claimsListed(const Service& service, const Report& report) {
   if (!service.graph.isGraph) return;
-  std::vector<std::string_view> declared;
+  std::vector<std::string_view> listed;
   forEachObject(json::find(service.graph.spec, "pvcs"), [&](const Value& claim, std::size_t) {
     const std::string_view name = json::findText(&claim, "name");
-    if (!name.empty()) declared.push_back(name);
+    if (!name.empty()) listed.push_back(name);
   });
-  const std::set<std::string_view> known{declared.begin(), declared.end()};
+  const std::set<std::string_view> known{listed.begin(), listed.end()};
   const std::set<std::string_view> volumes = namesIn(json::find(service.podSpec(), "volumes"));
-  Suggestions didYouMean{declared};
+  Suggestions didYouMean{listed};
   forEachMount(service, [&](const Mount& mount) {
-    if (mount.name.empty() || known.contains(mount.name)) return;
-    if (volumes.contains(mount.name)) {
-      return report.notFound(mount.at("name"), mount.name,
-                             "no such claim in spec.pvcs; volumes of extraPodSpec are mounted in "
-                             "extraPodSpec.mainContainer.volumeMounts");
-    }
+    // Rule service.mount-volume reports such a volume.
+    if (mount.name.empty() || known.contains(mount.name) || volumes.contains(mount.name)) return;
+    report.warn(mount.at("name"), fmt::format("spec.pvcs has no such claim{}: no pod starts before it exists",
+                                              didYouMean(mount.name)));
+  });
+}
+
+/// A claim would get the name of a volume that the pod has already.
+void podVolumesMountedAsClaims(const Service& service, const Report& report) {
+  if (!service.graph.isGraph) return;
+  const std::set<std::string_view> listed = namesIn(json::find(service.graph.spec, "pvcs"));
+  const std::set<std::string_view> volumes = namesIn(json::find(service.podSpec(), "volumes"));
+  forEachMount(service, [&](const Mount& mount) {
+    if (mount.name.empty() || listed.contains(mount.name) || !volumes.contains(mount.name)) return;
     report.notFound(mount.at("name"), mount.name,
-                    fmt::format("no such claim in spec.pvcs{}", didYouMean(mount.name)));
+                    "no such claim in spec.pvcs; volumes of extraPodSpec are mounted in "
+                    "extraPodSpec.mainContainer.volumeMounts");
   });
 }
 
@@ -108,7 +118,7 @@ void volumeNamesFree(const Service& service, const Report& report) {
   std::set<std::string_view> mounted;
   const std::set<std::string_view> claims = namesIn(json::find(service.graph.spec, "pvcs"));
   forEachMount(service, [&](const Mount& mount) {
-    // A name that is not a claim has its own error.
+    // Rule service.mount-volume reports other names.
     if (!service.graph.isGraph || claims.contains(mount.name)) mounted.insert(mount.name);
   });
   mounted.erase("");
@@ -227,8 +237,11 @@ constexpr std::array kChecks = {
     ServiceCheck{
         {"service.mount-name", Severity::Error, "the name of a mounted claim is a valid name of a volume"},
         names},
-    ServiceCheck{{"service.mount-claim", Severity::Error, "a graph declares the claims it mounts"},
-                 claimsDeclared},
+    ServiceCheck{{"service.mount-claim", Severity::Warning, "a graph lists the claims that it mounts"},
+                 claimsListed},
+    ServiceCheck{
+        {"service.mount-volume", Severity::Error, "volumes of the pod are mounted in the main container"},
+        podVolumesMountedAsClaims},
     ServiceCheck{{"service.mount-point", Severity::Error,
                   "a mount has a path unless it is the compilation cache of vLLM"},
                  mountPathRequired},

@@ -182,14 +182,16 @@ TEST_CASE("a graph keeps its pathway while its children exist (quirk child-Q23)"
   }
 }
 
-TEST_CASE("missing references are reported by name (quirk child-Q25)") {
+TEST_CASE("missing references are reported by name (quirks child-Q25, dec-1)") {
   const json::Document graph = parsed(
       "{'metadata':{'namespace':'ns'},'spec':{'pvcs':[{'name':'there'},{'name':'theirs','create':false},{'"
       "name':"
       "'ours','create':true},{'create':false}],'services':{'A':{'checkpoint':{'enabled':true,'checkpointRef':"
-      "'c1'}}"
-      ",'B':{'checkpoint':{'enabled':true,'checkpointRef':'c2'}},'C':{'checkpoint':{'enabled':false,"
-      "'checkpointRef':'c3'}}}}}");
+      "'c1'},'volumeMounts':[{'name':'there'},{'name':'theirs'},{'name':'ours'},{'name':'outside'},{'"
+      "mountPoint':"
+      "'/x'}]}"
+      ",'B':{'checkpoint':{'enabled':true,'checkpointRef':'c2'},'volumeMounts':[{'name':'outside'},{'name':"
+      "'weights'}]},'C':{'checkpoint':{'enabled':false,'checkpointRef':'c3'}},'D':null}}}");
   const Objects claims{{"{'metadata':{'name':'there'}}"}};
   render::Facts facts;
   facts.setCheckpoint({"ns", "c1", "", "", false});
@@ -201,7 +203,10 @@ TEST_CASE("missing references are reported by name (quirk child-Q25)") {
   }
   CHECK(text ==
         "PersistentVolumeClaim \"theirs\" does not exist\n"
+        "service A mounts PersistentVolumeClaim \"outside\", which does not exist\n"
+        "service B mounts PersistentVolumeClaim \"weights\", which does not exist\n"
         "service B refers to DynamoCheckpoint \"c2\", which does not exist\n");
+  CHECK(claimsOf(graph) == std::vector<std::string_view>{"there", "theirs", "ours", "outside", "weights"});
 }
 
 }  // namespace

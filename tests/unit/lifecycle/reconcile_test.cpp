@@ -324,6 +324,21 @@ TEST_CASE(
   CHECK(written().find("DynamoComponentDeployment/g-worker-") != std::string::npos);
 }
 
+TEST_CASE("a claim that a service mounts is awaited, although spec.pvcs does not list it (quirk dec-1)") {
+  Cluster cluster{
+      graphText("{'Frontend':{'componentType':'frontend'},'Worker':{'componentType':'worker',"
+                "'volumeMounts':[{'name':'weights','mountPoint':'/w'}]}}")};
+  CHECK(cluster.reconcileOnce().children.items.empty());
+  CHECK(conditionsOf(*statusOf(cluster.graph())) ==
+        "Ready=False failed_to_reconcile_the_resources: service Worker mounts PersistentVolumeClaim "
+        "\"weights\", "
+        "which does not exist\n");
+  cluster.add("{'kind':'PersistentVolumeClaim','metadata':{'name':'weights'}}");
+  cluster.reconcileOnce();
+  CHECK(stateOf(cluster) == "pending");
+  CHECK(cluster.names(api::kDynamoComponentDeployment).find("g-worker-") != std::string::npos);
+}
+
 TEST_CASE("an object that is being deleted gets no children (quirk ctl-Q1)") {
   std::string text = graphText(kWorker);
   text.replace(text.find("'metadata':{"), 12,

@@ -25,7 +25,8 @@ const std::string kOfG = "'nvidia.com/dynamo-graph-deployment-name':'g'";
 const std::string kOfH = "'nvidia.com/dynamo-graph-deployment-name':'h'";
 const std::string kWeb = "'nvidia.com/dynamo-component':'web'";
 const std::string kGraph = object(kOurs, "DynamoGraphDeployment", "g", "",
-                                  ",'spec':{'pvcs':[{'name':'data'},{'name':'missing'},{}],'services':{}}");
+                                  ",'spec':{'pvcs':[{'name':'data'},{'name':'missing'},{}],'services':{'a':{'"
+                                  "volumeMounts':[{'name':'mounted'},{'name':'absent'}]}}}");
 
 std::string shown(const Observed& observed) {
   std::vector<std::string> names;
@@ -55,12 +56,13 @@ TEST_CASE("a graph reads its children, those of its PodCliqueSet, its pods and t
            object("v1", "Pod", "h-pod", ",'labels':{" + kOfH + "}"),
            object("v1", "Pod", "other-namespace", ",'labels':{" + kOfG + "}", "", "elsewhere"),
            object("v1", "PersistentVolumeClaim", "data"),
+           object("v1", "PersistentVolumeClaim", "mounted"),
            object("v1", "PersistentVolumeClaim", "unnamed"),
        })
     f.see(stored);
   CHECK(shown(observeGraph(f.cache, parsed(kGraph))) ==
-        "DynamoComponentDeployment/g-web PersistentVolumeClaim/data Pod/g-pod PodClique/g-0-web "
-        "PodCliqueScalingGroup/g-0-sg PodCliqueSet/g");
+        "DynamoComponentDeployment/g-web PersistentVolumeClaim/data PersistentVolumeClaim/mounted Pod/g-pod "
+        "PodClique/g-0-web PodCliqueScalingGroup/g-0-sg PodCliqueSet/g");
 }
 
 TEST_CASE("a component deployment reads the Events about pods of its LeaderWorkerSets") {

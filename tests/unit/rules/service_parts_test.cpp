@@ -242,16 +242,21 @@ const std::string kVllm =
     R"("componentType":"worker","extraPodSpec":{"mainContainer":{"args":["python3 -m dynamo.vllm"]}})";
 
 TEST_CASE("volumeMounts: claims (dec-1)") {
-  const auto unknown = [](int i, std::string_view name, std::string_view more = "") {
-    return fmt::format("E service.mount-claim{}[{}].name: Not found: \"{}\": no such claim in spec.pvcs{}\n",
-                       kMounts, i, name, more);
+  const auto unlisted = [](int i, std::string_view more = "") {
+    return fmt::format(
+        "W service.mount-claim{}[{}].name: spec.pvcs has no such claim{}: no pod starts before it exists\n",
+        kMounts, i, more);
   };
   check({
-      {"declared", mounts(R"({"name":"c","mountPoint":"/c"})"), ""},
-      {"not declared", mounts(R"({"name":"other","mountPoint":"/c"})"), unknown(0, "other")},
+      {"listed", mounts(R"({"name":"c","mountPoint":"/c"})"), ""},
+      {"not listed", mounts(R"({"name":"other","mountPoint":"/c"})"), unlisted(0)},
+      {"two, not listed",
+       mounts(
+           R"({"name":"other","mountPoint":"/x"},{"name":"c","mountPoint":"/c"},{"name":"another","mountPoint":"/y"})"),
+       unlisted(0) + unlisted(2)},
       {"mistyped", mounts(R"({"name":"model-cahe","mountPoint":"/c"})", "", R"({"name":"model-cache"})"),
-       unknown(0, "model-cahe", " (did you mean \"model-cache\"?)")},
-      {"no claims at all", service(R"("volumeMounts":[{"name":"c","mountPoint":"/c"}])"), unknown(0, "c")},
+       unlisted(0, " (did you mean \"model-cache\"?)")},
+      {"no claims at all", service(R"("volumeMounts":[{"name":"c","mountPoint":"/c"}])"), unlisted(0)},
       {"one claim twice (pod-Q11a)",
        mounts(R"({"name":"c","mountPoint":"/c"},{"name":"c","mountPoint":"/d"})"), ""},
       {"unnamed", mounts(R"({"name":"","mountPoint":"/c"})"),
@@ -265,7 +270,9 @@ TEST_CASE("volumeMounts: claims (dec-1)") {
        "W service.mount-reserved" + kMounts + "[0].name: replaces the operator's volume of this name\n"},
       {"a user's volume in place of a claim",
        mounts(R"({"name":"x","mountPoint":"/c"})", R"("extraPodSpec":{"volumes":[{"name":"x"}]})"),
-       unknown(0, "x", "; volumes of extraPodSpec are mounted in extraPodSpec.mainContainer.volumeMounts")},
+       "E service.mount-volume" + kMounts +
+           "[0].name: Not found: \"x\": no such claim in spec.pvcs; volumes of extraPodSpec are mounted in "
+           "extraPodSpec.mainContainer.volumeMounts\n"},
       {"a user's volume has the name (pod-Q11b)",
        mounts(R"({"name":"c","mountPoint":"/c"})",
               R"("extraPodSpec":{"volumes":[{"name":"x"},{"name":"c"}]})"),
