@@ -96,14 +96,15 @@ void addCheck(CLI::App& app, std::function<int()>& run, webhook::CheckOptions& o
   command->callback([&] { run = [&options] { return webhook::runCheck(options); }; });
 }
 
-void addEffective(CLI::App& app, std::function<int()>& run, const char* name, const char* about,
-                  int (*command)(const webhook::EffectiveOptions&), webhook::EffectiveOptions& options) {
+CLI::App* addEffective(CLI::App& app, std::function<int()>& run, const char* name, const char* about,
+                       int (*command)(const webhook::EffectiveOptions&), webhook::EffectiveOptions& options) {
   CLI::App* added = app.add_subcommand(name, about);
   addFileFlags(*added, options);
   added->add_option("-o,--output", options.output, "yaml or json")
       ->check(CLI::IsMember({"yaml", "json"}))
       ->capture_default_str();
   added->callback([&run, command, &options] { run = [command, &options] { return command(options); }; });
+  return added;
 }
 
 void addRules(CLI::App& app, std::function<int()>& run, webhook::RulesOptions& options) {
@@ -187,7 +188,8 @@ int main(int argc, char** argv) {
   addCheck(app, run, check);
   addConvert(app, run, convert);
   addEffective(app, run, "effective", "print manifests as admission would store them", webhook::runEffective,
-               effective);
+               effective)
+      ->add_flag("--all", effective.all, "add the defaults that admission leaves to rendering");
   addEffective(app, run, "intent", "print stored objects without what the webhook wrote", webhook::runIntent,
                intent);
   addRules(app, run, rules);

@@ -109,6 +109,13 @@ class RequestDefaulter {
     setRecord(object_, record, before_, now_, allocator_);
   }
 
+  /// Adds the defaults that admission leaves to rendering.
+  void addDefaultsOfPods() {
+    forEach([&](std::string_view, ComponentChange& component) {
+      defaults::addDefaultsOfPods(*component.now, derivation(component), allocator_);
+    });
+  }
+
   /// Sets only `replicas`, which every version must set.
   void fillReplicas() {
     if (!isGraph_) return;
@@ -208,10 +215,12 @@ class RequestDefaulter {
     if (claimsBefore_) component.claimBefore = below(claimsBefore_->root());
   }
 
+  Derivation derivation(const ComponentChange& component) const {
+    return {context_.components, context_.config, graphContext_, component.node, component.claim};
+  }
+
   Value derived(ComponentChange& component) {
-    return derive(*component.now,
-                  {context_.components, context_.config, graphContext_, component.node, component.claim},
-                  allocator_);
+    return derive(*component.now, derivation(component), allocator_);
   }
 
   /// On CREATE. An object with a record was exported, or the API server calls this webhook again in the same
@@ -231,6 +240,10 @@ class RequestDefaulter {
 
   Value updated(ComponentChange& component) {
     Value& now = *component.now;
+    ListSet dropped;
+    if (component.before != nullptr && component.recordBefore != nullptr) {
+      dropped = listsWithDroppedItems(*component.recordBefore, now, *component.before);
+    }
     if (component.before != nullptr && component.recordBefore != nullptr &&
         mayHaveConflictingUnits(now, *component.recordBefore, *component.before)) {
       dropConflictingUnits(now, *component.recordBefore, *component.before, component.claim,
@@ -250,8 +263,9 @@ class RequestDefaulter {
     if (!sameIntent(now, left)) return derived(component);
     Value trie{rapidjson::kObjectType};
     if (component.recordBefore != nullptr) {
-      putUnits(now, *component.recordBefore, *component.before, &left, allocator_);
       trie = json::copy(*component.recordBefore, allocator_);
+      letGoOfItems(trie, dropped, now, *component.before, derivation(component), allocator_);
+      putUnits(now, trie, *component.before, &left, allocator_);
     }
     return trie;
   }
@@ -295,6 +309,11 @@ DefaultResult applyComponentDefaults(Value& object, const Value* old, const Defa
     defaulter.run(std::move(stamp));
   }
   return result;
+}
+
+void addDefaultsOfPods(Value& object, const DefaultContext& context, Allocator& allocator) {
+  if (!takesDefaults(object) || json::findObject(&object, "spec") == nullptr) return;
+  RequestDefaulter{object, nullptr, context, allocator}.addDefaultsOfPods();
 }
 
 }  // namespace dynamo::defaults

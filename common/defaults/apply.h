@@ -32,6 +32,10 @@ struct DefaultResult {
 DefaultResult applyComponentDefaults(json::Value& object, const json::Value* old,
                                      const DefaultContext& context, json::Allocator& allocator);
 
+/// Adds to `object`, an object with defaults, the defaults that admission leaves to rendering: those that a
+/// list of the user lacks, and those that complete or replace a value of the user. They are not recorded.
+void addDefaultsOfPods(json::Value& object, const DefaultContext& context, json::Allocator& allocator);
+
 /// The intent of the user: a copy of `object` without the record and without the values that the webhook owns
 /// according to the record, managedFields and last-applied-configuration.
 json::Value intent(const json::Value& object, json::Allocator& allocator);

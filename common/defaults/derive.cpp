@@ -7,7 +7,6 @@
 #include "common/api/dynamo.h"
 #include "common/defaults/units.h"
 #include "common/defaults/writer.h"
-#include "common/model/completion.h"
 
 namespace dynamo::defaults {
 namespace {
@@ -26,7 +25,9 @@ std::vector<Unit> onlyAbsent(std::vector<Unit>&& units) {
   return std::move(units);
 }
 
-model::Completion completion(const Value& component, const Derivation& from, Allocator& allocator) {
+}  // namespace
+
+model::Completion complete(const Value& component, const Derivation& from, Allocator& allocator) {
   const GraphContext& graphContext = from.graphContext;
   const std::string dynamoNamespace =
       model::dynamoNamespace(json::findBool(&component, "globalDynamoNamespace").value_or(false),
@@ -46,14 +47,12 @@ model::Completion completion(const Value& component, const Derivation& from, All
   return model::complete(component, input, allocator);
 }
 
-}  // namespace
-
 Value derive(Value& component, const Derivation& from, Allocator& allocator) {
   const std::string source = derivedFrom(component, from.graphContext);
   const bool userLists = from.components.completesUserLists();
   const Value* main = json::find(json::find(&component, "extraPodSpec"), "mainContainer");
   const bool hasEnv = json::find(main, "env") != nullptr;
-  model::Completion made = completion(component, from, allocator);
+  model::Completion made = complete(component, from, allocator);
   Writer writer{component, from.node, from.claim, allocator};
   writer.members(kSharedMemory, onlyAbsent(std::move(made.sharedMemory)));
   writer.members(kPodSpec, onlyAbsent(std::move(made.podSpec)));

@@ -1,6 +1,7 @@
 #pragma once
 // Writes the defaults of a component into its absent fields.
 
+#include <bitset>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "common/config/operator_config.h"
 #include "common/defaults/claims.h"
 #include "common/json/value.h"
+#include "common/model/completion.h"
 #include "common/model/component_defaults.h"
 #include "common/schema/node.h"
 
@@ -40,6 +42,25 @@ struct Derivation {
 /// extraPodSpec and mainContainer and items of their list-maps are written, where defaults cannot conflict
 /// with lists of the user. Rendering adds the settings that depend on role, rank, backend and cluster.
 json::Value derive(json::Value& component, const Derivation& from, json::Allocator& allocator);
+
+/// A set of the lists to which default items are added: volumes, volumeMounts and env.
+using ListSet = std::bitset<3>;
+
+/// The lists of `request` that lack items of the webhook. `trie` is the record of `before`, the component in
+/// the stored object. Client-side apply replaces a whole list, so it drops all of these items.
+ListSet listsWithDroppedItems(const json::Value& trie, const json::Value& request, const json::Value& before);
+
+/// Removes from `trie`, the record of `before`, the items of those of `lists` that `intent` has: these are
+/// lists of the user. `intent` is the unchanged intent. A list of which pods would get other items than
+/// `before` has stays in the record.
+void letGoOfItems(json::Value& trie, ListSet lists, const json::Value& intent, const json::Value& before,
+                  const Derivation& from, json::Allocator& allocator);
+
+/// Adds to `component` the defaults that admission leaves to rendering, without a record of them.
+void addDefaultsOfPods(json::Value& component, const Derivation& from, json::Allocator& allocator);
+
+/// The defaults of `component`.
+model::Completion complete(const json::Value& component, const Derivation& from, json::Allocator& allocator);
 
 /// Digest of the input that defaults are derived from. `component` is the intent of the component.
 std::string derivedFrom(const json::Value& component, const GraphContext& graphContext);

@@ -8,6 +8,8 @@
 #include "common/defaults/apply.h"
 #include "common/json/build.h"
 #include "common/lifecycle/object.h"
+#include "common/model/completion.h"
+#include "common/model/graph.h"
 #include "common/model/names.h"
 #include "common/render/hash.h"
 
@@ -36,16 +38,57 @@ bool includes(const Value& a, const Value& b) {
   });
 }
 
+bool equal(const Value& a, const Value& b) {
+  return includes(a, b) && includes(b, a);
+}
+
+/// `spec` with the defaults of pods; its variables are merged and sorted.
+Value completed(const Value& spec, const model::CompletionInput& input, json::Allocator& allocator) {
+  Value made{rapidjson::kObjectType};
+  for (const auto& member : spec.GetObject()) {
+    const std::string_view name = json::text(member.name);
+    if (name != "extraPodSpec" && name != "envs") {
+      json::set(made, name, json::copy(member.value, allocator), allocator);
+    }
+  }
+  model::Completion completion = model::complete(spec, input, allocator);
+  for (model::Unit& unit : completion.sharedMemory) {
+    json::set(json::ensureObject(made, "sharedMemory", allocator), unit.name, std::move(unit.value),
+              allocator);
+  }
+  Value pod = model::completedPodSpec(spec, completion, allocator);
+  json::set(pod, "mainContainer",
+            model::completedContainer(spec, json::find(spec, "envs"), completion, allocator), allocator);
+  if (const Value* containers = json::find(json::findObject(&spec, "extraPodSpec"), "containers")) {
+    json::set(pod, "containers", json::copy(*containers, allocator), allocator);
+  }
+  json::set(made, "extraPodSpec", std::move(pod), allocator);
+  return made;
+}
+
+/// Whether pods of the rendered worker `worker` are the same with its spec `desired` and with `live`.
+bool haveSamePods(const Value& worker, const Value& desired, const Value& live,
+                  const render::Context& context) {
+  if (equal(desired, live)) return true;
+  json::Allocator allocator;
+  const model::ResolvedGraph graph = model::resolveGraph(worker);
+  const model::Component component =
+      model::resolveComponent(graph, desired, field::Path{"spec"}, json::findText(&desired, "serviceName"),
+                              context.config.discoveryBackend);
+  const model::CompletionInput input = model::completionInput(component, context.defaults, context.config);
+  return equal(completed(desired, input, allocator), completed(live, input, allocator));
+}
+
 /// Whether a live worker of the generation `hash` equals the rendered worker `desired`.
 bool isRunning(const Value& desired, const Value& graph, std::string_view hash,
-               std::span<const Value* const> components) {
+               std::span<const Value* const> components, const render::Context& context) {
   const Value* spec = specOf(desired);
   return std::any_of(components.begin(), components.end(), [&](const Value* live) {
     const Value* own = specOf(*live);
     return own != nullptr && !isBeingDeleted(*live) && isControlledBy(*live, graph) &&
            generationHash(*live) == hash &&
            json::findText(own, "serviceName") == json::findText(spec, "serviceName") &&
-           includes(*spec, *own) && includes(*own, *spec);
+           haveSamePods(desired, *spec, *own, context);
   });
 }
 
@@ -74,7 +117,7 @@ bool isWorkerComponent(const Value& component) {
 
 std::string effectiveWorkerHash(const Value& graph, std::string_view computed,
                                 const std::vector<render::Child>& rendered,
-                                std::span<const Value* const> components) {
+                                std::span<const Value* const> components, const render::Context& context) {
   const std::string_view current = json::findText(annotationsOf(graph), api::annotation::kCurrentWorkerHash);
   // Workers without hashes are replaced, because their names have none.
   if (current.empty() || current == computed || current == kLegacyHash) return std::string{computed};
@@ -83,7 +126,7 @@ std::string effectiveWorkerHash(const Value& graph, std::string_view computed,
     if (json::findText(&child.object, "kind") != api::kDynamoComponentDeployment) continue;
     if (labelOf(child.object, api::label::kWorkerHash).empty()) continue;
     any = true;
-    if (!isRunning(child.object, graph, current, components)) return std::string{computed};
+    if (!isRunning(child.object, graph, current, components, context)) return std::string{computed};
   }
   return std::string{any ? current : computed};
 }
@@ -101,7 +144,7 @@ DesiredWorkers desiredWorkers(const Value& graph, const render::Context& context
   render::Context online{context};
   online.online = true;
   desired.rendered = render::renderGraph(graph, online, inputs);
-  desired.hash = effectiveWorkerHash(graph, desired.hash, desired.rendered->items, components);
+  desired.hash = effectiveWorkerHash(graph, desired.hash, desired.rendered->items, components, online);
   return desired;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/render/children.h"
+#include "common/render/context.h"
 
 namespace dynamo::lifecycle {
 
@@ -24,10 +25,12 @@ bool isWorkerComponent(const json::Value& component);
 
 /// The hash of the graph's annotation if the live workers of that hash equal the workers in `rendered`, else
 /// `computed`. The input of the hash may differ between releases, but a new release must not roll workers
-/// whose spec the user has not changed. The comparison covers the fields of the hash and the graph's envs.
+/// whose spec the user has not changed. The comparison covers the fields of the hash and the graph's envs, as
+/// pods get them: whether the object or rendering adds a default makes no difference.
 std::string effectiveWorkerHash(const json::Value& graph, std::string_view computed,
                                 const std::vector<render::Child>& rendered,
-                                std::span<const json::Value* const> components);
+                                std::span<const json::Value* const> components,
+                                const render::Context& context);
 
 /// The desired worker generation.
 struct DesiredWorkers {

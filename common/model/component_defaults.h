@@ -25,7 +25,7 @@ class ComponentDefaults {
   const json::Value& merged() const { return merged_; }
 
   /// Whether the webhook adds default items to lists of the user (`userLists`). Rendering always does.
-  bool completesUserLists() const { return json::findText(&merged_, "userLists") != "leave"; }
+  bool completesUserLists() const { return json::findText(&merged_, "userLists") == "complete"; }
 
  private:
   json::Document document_;

@@ -27,8 +27,9 @@ void print(const Value& object, const std::string& output) {
 }
 
 /// Prints what `choose` returns of each manifest, unless that is nullptr.
-int printEach(const EffectiveOptions& options,
-              const std::function<const Value*(text::Manifest&, ManifestReview&)>& choose) {
+int printEach(
+    const EffectiveOptions& options,
+    const std::function<const Value*(text::Manifest&, ManifestReview&, const admission::Settings&)>& choose) {
   const auto settings = commands::loadSettings(options, config::Purpose::Offline, kProgram, std::cerr);
   if (!settings) return 2;
   text::Manifests manifests = text::readManifests(options.files);
@@ -37,7 +38,7 @@ int printEach(const EffectiveOptions& options,
   for (text::Manifest& manifest : manifests.objects) {
     ManifestReview review = commands::reviewManifest(manifest, options.namespaceName, *settings);
     refused = commands::reportErrors(review.findings, std::cerr) || refused;
-    if (const Value* chosen = choose(manifest, review)) print(*chosen, options.output);
+    if (const Value* chosen = choose(manifest, review, *settings)) print(*chosen, options.output);
   }
   if (!manifests.errors.empty() || !std::cout.flush()) return 2;
   return refused ? 1 : 0;
@@ -55,20 +56,29 @@ void leaveIdentityToRequest(const text::Manifest& manifest, Value& object) {
 }  // namespace
 
 int runEffective(const EffectiveOptions& options) {
-  return printEach(options, [](text::Manifest& manifest, ManifestReview& review) -> const Value* {
+  const auto choose = [&](text::Manifest& manifest, ManifestReview& review,
+                          const admission::Settings& settings) -> const Value* {
     if (review.refused()) return nullptr;
     if (review.category != Category::Dynamo) return &manifest.object;
+    if (options.all) {
+      const defaults::DefaultContext context{settings.defaults, settings.config, settings.operatorVersion,
+                                             options.namespaceName};
+      defaults::addDefaultsOfPods(review.stored, context, manifest.object.GetAllocator());
+    }
     leaveIdentityToRequest(manifest, review.stored);
     return &review.stored;
-  });
+  };
+  return printEach(options, choose);
 }
 
 int runIntent(const EffectiveOptions& options) {
-  return printEach(options, [](text::Manifest& manifest, ManifestReview& review) -> const Value* {
+  const auto choose = [](text::Manifest& manifest, ManifestReview& review,
+                         const admission::Settings&) -> const Value* {
     if (review.category == Category::Invalid) return nullptr;
     defaults::reduceToIntent(manifest.object);
     return &manifest.object;
-  });
+  };
+  return printEach(options, choose);
 }
 
 }  // namespace dynamo::webhook

@@ -8,6 +8,7 @@ namespace dynamo::webhook {
 
 struct EffectiveOptions : commands::FileOptions {
   EffectiveOptions() { output = "yaml"; }  ///< "yaml" or "json"
+  bool all = false;                        ///< also print the defaults that admission leaves to rendering
 };
 
 // Both write the errors of objects that `check` refuses to the standard error, in its format. They return the
@@ -15,7 +16,7 @@ struct EffectiveOptions : commands::FileOptions {
 
 /// Prints each object of Dynamo's kinds as admission would store it, without the namespace of the flag, so
 /// that the output can be applied to any namespace. Other objects are printed unchanged, refused ones not at
-/// all.
+/// all. With `all` the defaults that pods get beside them are added.
 int runEffective(const EffectiveOptions& options);
 
 /// Prints each object without the values that the webhook wrote into it, also those that `check` refuses,

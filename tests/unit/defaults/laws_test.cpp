@@ -37,6 +37,8 @@ struct FullAdmission : test::Admission {
   }
 };
 
+const char* const kComplete = R"({"userLists":"complete"})";
+
 /// A manifest and how it is written: without field managers, by server-side apply or by client-side apply.
 struct Sample {
   Value manifest;
@@ -96,17 +98,18 @@ TEST_CASE("law 1: defaulting is idempotent for every order of members") {
       });
 }
 
-/// Whether `whole` contains `part`. Lists with names may have more items at their end.
-bool contains(const Value& whole, const Value& part) {
+/// Whether `whole` contains `part`. Lists are equal; with `completed`, lists with names may have more items
+/// at their end.
+bool contains(const Value& whole, const Value& part, bool completed) {
   if (part.IsObject() && whole.IsObject()) {
     for (const auto& member : part.GetObject()) {
       const Value* other = json::findRaw(whole, json::text(member.name));
-      if (other == nullptr || !contains(*other, member.value)) return false;
+      if (other == nullptr || !contains(*other, member.value, completed)) return false;
     }
     return true;
   }
   if (part.IsArray() && whole.IsArray()) {
-    if (whole.Size() < part.Size()) return false;
+    if (completed ? whole.Size() < part.Size() : whole.Size() != part.Size()) return false;
     for (rapidjson::SizeType i = 0; i < part.Size(); ++i) {
       if (!json::equal(whole[i], part[i])) return false;
     }
@@ -119,13 +122,16 @@ bool contains(const Value& whole, const Value& part) {
 TEST_CASE(
     "laws 2 and 3: the user's fields are unchanged, the intent equals the user's manifest, the record is "
     "short") {
-  const FullAdmission admission;
+  const FullAdmission leaves;
+  const FullAdmission completes{kComplete};
   std::uint64_t defaulted = 0;
   std::size_t longest = 0;
   forEachSample([&](std::uint64_t seed, test::GraphGenerator&, const Sample& sample, Allocator& allocator) {
+    const bool completed = seed % 3 == 0;
+    const FullAdmission& admission = completed ? completes : leaves;
     const Value intended = schemaDefaults(sample.request, allocator);
     const Value stored = admission.create(sample.request, allocator);
-    if (!contains(stored, intended)) {
+    if (!contains(stored, intended, completed)) {
       FAIL("seed " << seed << "\nuser   " << json::dump(intended) << "\nstored " << json::dump(stored));
     }
     requireSame("intent", seed, intended, defaults::intent(stored, allocator));
@@ -156,6 +162,27 @@ TEST_CASE("law 5: writing the same manifest again changes nothing, for every way
     requireSame("replace", seed, stored,
                 admission.update(test::replace(stored, sample.request, allocator), stored, allocator));
   });
+}
+
+TEST_CASE("client-side apply removes the items that an earlier release added to lists of the user") {
+  const FullAdmission earlier{kComplete};
+  const FullAdmission admission;
+  std::uint64_t differed = 0;
+  forEachSample([&](std::uint64_t seed, test::GraphGenerator&, const Sample& sample, Allocator& allocator) {
+    const Value stored = earlier.create(sample.request, allocator);
+    const Value wanted = admission.create(sample.request, allocator);
+    const Value got =
+        admission.update(test::clientSideApply(stored, sample.manifest, allocator), stored, allocator);
+    requireSame("applied again", seed, *json::find(&wanted, "spec"), *json::find(&got, "spec"));
+    differed += json::equal(stored, got) ? 0 : 1;
+    requireSame("then applied once more", seed, got,
+                admission.update(test::clientSideApply(got, sample.manifest, allocator), got, allocator));
+    requireSame("with the defaults of before", seed, got,
+                earlier.update(test::clientSideApply(got, sample.manifest, allocator), got, allocator));
+    requireSame("intent", seed, *json::find(defaults::intent(stored, allocator), "spec"),
+                *json::find(defaults::intent(got, allocator), "spec"));
+  });
+  CHECK(differed > objects() / 10);
 }
 
 /// The record without its marks of nulls. The edited manifest has no nulls.

@@ -14,7 +14,8 @@ using json::Allocator;
 using json::Value;
 
 /// Few defaults, so the record is readable.
-const char* const kSmall = R"({"common":{"sharedMemory":null,"podSpec":{"restartPolicy":null,
+const char* const kSmall =
+    R"({"userLists":"complete","common":{"sharedMemory":null,"podSpec":{"restartPolicy":null,
     "terminationGracePeriodSeconds":null},"mainContainer":{"command":null,"env":{"DYN_NAMESPACE":null,
     "DYN_PARENT_DGD_K8S_NAME":null,"DYN_PARENT_DGD_K8S_NAMESPACE":null,"POD_NAME":null,"POD_NAMESPACE":null}}}})";
 

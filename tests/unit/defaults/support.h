@@ -55,6 +55,12 @@ class Admission {
     return admit(request, &old, allocator, warnings);
   }
 
+  json::Value withDefaultsOfPods(const json::Value& object, json::Allocator& allocator) const {
+    json::Value made = json::copy(object, allocator);
+    defaults::addDefaultsOfPods(made, {components_, config, "1.0.0", "ns"}, allocator);
+    return made;
+  }
+
   config::OperatorConfig config = config::defaultConfig();
 
  private:

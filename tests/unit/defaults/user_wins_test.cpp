@@ -28,7 +28,7 @@ std::string epp(const std::string& members) {
 }
 
 const char* const kMain = "/extraPodSpec/mainContainer";
-const char* const kLeave = R"({"userLists":"leave"})";
+const char* const kComplete = R"({"userLists":"complete"})";
 
 const Row kRows[] = {
     // Scalars and whole units.
@@ -95,17 +95,16 @@ const Row kRows[] = {
     {"a variable of the graph is not defaulted", "{}", "/extraPodSpec/mainContainer/env/7", "-", "",
      R"("envs":[{"name":"POD_UID","value":"1"}],)"},
     {"a variable of the container is not defaulted", container(R"("env":[{"name":"POD_UID"}])"),
-     "/extraPodSpec/mainContainer/env/8", "-"},
-    {"the user's variables come first", container(R"("env":[{"name":"Z"},{"name":"A"}])"),
-     "/extraPodSpec/mainContainer/env/0/name", R"("Z")"},
+     "/extraPodSpec/mainContainer/env/8", "-", kComplete},
+    {"with userLists complete, the user's variables come first",
+     container(R"("env":[{"name":"Z"},{"name":"A"}])"), "/extraPodSpec/mainContainer/env/0/name", R"("Z")",
+     kComplete},
     {"default variables follow, sorted by name", container(R"("env":[{"name":"Z"},{"name":"A"}])"),
-     "/extraPodSpec/mainContainer/env/2/name", R"("DYN_COMPONENT")"},
-    {"with userLists leave, rendering adds the variables", container(R"("env":[{"name":"Z"}])"),
-     "/extraPodSpec/mainContainer/env", R"([{"name":"Z"}])", kLeave},
-    {"an empty list is the user's list", container(R"("env":[])"), "/extraPodSpec/mainContainer/env", "[]",
-     kLeave},
-    {"no list", container(R"("image":"x")"), "/extraPodSpec/mainContainer/env/0/name", R"("DYN_COMPONENT")",
-     kLeave},
+     "/extraPodSpec/mainContainer/env/2/name", R"("DYN_COMPONENT")", kComplete},
+    {"rendering adds the default variables to a list of the user", container(R"("env":[{"name":"Z"}])"),
+     "/extraPodSpec/mainContainer/env", R"([{"name":"Z"}])"},
+    {"an empty list is the user's list", container(R"("env":[])"), "/extraPodSpec/mainContainer/env", "[]"},
+    {"no list", container(R"("image":"x")"), "/extraPodSpec/mainContainer/env/0/name", R"("DYN_COMPONENT")"},
     {"wrong type of list", container(R"("env":"x")"), "/extraPodSpec/mainContainer/env", R"("x")"},
     {"global Dynamo namespace", R"({"globalDynamoNamespace":true})", "/extraPodSpec/mainContainer/env/2",
      R"({"name":"DYN_NAMESPACE","value":"dynamo"})"},
@@ -120,22 +119,26 @@ const Row kRows[] = {
     {"an empty backend counts as absent", R"({"annotations":{"nvidia.com/dynamo-discovery-backend":""}})",
      "/extraPodSpec/serviceAccountName", R"("g-k8s-service-discovery")"},
     // Lists with names.
-    {"volumes of an epp are completed", epp(R"("extraPodSpec":{"volumes":[{"name":"own","emptyDir":{}}]})"),
-     "/extraPodSpec/volumes/2", R"({"name":"hf-cache","emptyDir":{}})"},
+    {"with userLists complete, volumes of an epp are completed",
+     epp(R"("extraPodSpec":{"volumes":[{"name":"own","emptyDir":{}}]})"), "/extraPodSpec/volumes/2",
+     R"({"name":"hf-cache","emptyDir":{}})", kComplete},
     {"volumes are matched by name",
      epp(R"("extraPodSpec":{"volumes":[{"name":"hf-cache","hostPath":{"path":"/x"}}]})"),
-     "/extraPodSpec/volumes/2", "-"},
-    {"with userLists leave, rendering adds the volumes",
+     "/extraPodSpec/volumes/2", "-", kComplete},
+    {"rendering adds the default volumes to a list of the user",
      epp(R"("extraPodSpec":{"volumes":[{"name":"own","emptyDir":{}}]})"), "/extraPodSpec/volumes",
-     R"([{"name":"own","emptyDir":{}}])", kLeave},
-    {"mounts are completed",
+     R"([{"name":"own","emptyDir":{}}])"},
+    {"rendering adds the default mounts to a list of the user",
+     epp(R"("extraPodSpec":{"mainContainer":{"volumeMounts":[{"name":"own","mountPath":"/own"}]}})"),
+     "/extraPodSpec/mainContainer/volumeMounts", R"([{"name":"own","mountPath":"/own"}])"},
+    {"with userLists complete, mounts are completed",
      epp(R"("extraPodSpec":{"mainContainer":{"volumeMounts":[{"name":"own","mountPath":"/own"}]}})"),
      "/extraPodSpec/mainContainer/volumeMounts/1",
-     R"({"name":"epp-config","mountPath":"/etc/epp","readOnly":true})"},
+     R"({"name":"epp-config","mountPath":"/etc/epp","readOnly":true})", kComplete},
     {"no duplicate mount path, which the schema rejects",
      epp(R"("extraPodSpec":{"mainContainer":{"volumeMounts":[{"name":"own","mountPath":"/etc/epp"}]}})"),
      "/extraPodSpec/mainContainer/volumeMounts/1",
-     R"({"name":"hf-cache","mountPath":"/home/nonroot/.cache"})"},
+     R"({"name":"hf-cache","mountPath":"/home/nonroot/.cache"})", kComplete},
     {"atomic lists are never completed", epp(R"("volumeMounts":[{"name":"own","mountPoint":"/own"}])"),
      "/volumeMounts", R"([{"name":"own","mountPoint":"/own","useAsCompilationCache":false}])"},
     {"configuration of an epp", epp(R"("eppConfig":{"configMapRef":{"name":"mine","key":"k"}})"),
@@ -252,10 +255,6 @@ TEST_CASE("names that defaults depend on") {
        R"({"kind":"DynamoGraphDeployment","metadata":{"generateName":"g-"},
            "spec":{"services":{"a":{"componentType":"epp","eppConfig":{"configMapRef":{"name":"m","key":"k"}}}}}})",
        "/spec/services/a/extraPodSpec/volumes/0/configMap/name", R"("m")"},
-      {"generateName: of the user's list only the item with the name is left out",
-       R"({"kind":"DynamoGraphDeployment","metadata":{"generateName":"g-"},"spec":{"services":{"a":{
-           "componentType":"epp","extraPodSpec":{"volumes":[{"name":"own"}]}}}}})",
-       "/spec/services/a/extraPodSpec/volumes", R"([{"name":"own"},{"name":"hf-cache","emptyDir":{}}])"},
       {"the object's namespace overrides the request's",
        R"({"kind":"DynamoGraphDeployment","metadata":{"name":"g","namespace":"own"},"spec":{"services":{"a":{}}}})",
        "/spec/services/a/extraPodSpec/mainContainer/env/2", R"({"name":"DYN_NAMESPACE","value":"own-g"})"},
@@ -294,6 +293,19 @@ TEST_CASE("names that defaults depend on") {
   const test::Admission admission;
   const json::Value object = admission.create(test::parse(row.object, allocator), allocator);
   CHECK(test::at(object, row.pointer) == row.wanted);
+}
+
+TEST_CASE("of a list of the user only the item with the unknown name is left out, with userLists complete") {
+  json::Allocator allocator;
+  const test::Admission admission{kComplete};
+  const json::Value object = admission.create(
+      test::parse(
+          R"({"kind":"DynamoGraphDeployment","metadata":{"generateName":"g-"},"spec":{"services":{"a":{
+             "componentType":"epp","extraPodSpec":{"volumes":[{"name":"own"}]}}}}})",
+          allocator),
+      allocator);
+  CHECK(test::at(object, "/spec/services/a/extraPodSpec/volumes") ==
+        R"([{"name":"own"},{"name":"hf-cache","emptyDir":{}}])");
 }
 
 TEST_CASE("objects of other kinds are unchanged") {

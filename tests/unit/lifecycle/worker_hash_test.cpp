@@ -8,6 +8,14 @@
 namespace dynamo::lifecycle::test {
 namespace {
 
+/// The input of rendering with the built-in configuration.
+struct Settings {
+  config::OperatorConfig config = config::defaultConfig();
+  model::ComponentDefaults defaults;
+  render::Facts facts;
+  render::Context context() const { return {config, defaults, facts}; }
+};
+
 TEST_CASE("a rolling update starts only when the user changes a worker") {
   const std::string image = "'extraPodSpec':{'mainContainer':{'image':'i:1'}}";
   struct Row {
@@ -23,10 +31,21 @@ TEST_CASE("a rolling update starts only when the user changes a worker") {
       {"another image", "old", "'extraPodSpec':{'mainContainer':{'image':'i:2'}}", "new"},
       {"the live worker has more fields", "old", image + ",'envs':[{'name':'A','value':'1'}]", "new"},
       {"the live worker has fewer fields", "old", "'envs':[]", "new"},
+      {"the live worker has the defaults of pods in its own lists and fields", "old",
+       "'sharedMemory':{'size':'8Gi'},'extraPodSpec':{'restartPolicy':'Always','securityContext':{'fsGroup':"
+       "1000},'mainContainer':{'image':'i:1','env':[{'name':'POD_UID','valueFrom':{'fieldRef':{'fieldPath':"
+       "'metadata.uid'}}},{'name':'DYN_COMPONENT','value':'worker'}]}}",
+       "old"},
+      {"another value of a default variable", "old",
+       "'extraPodSpec':{'mainContainer':{'image':'i:1','env':[{'name':'DYN_COMPONENT','value':'mine'}]}}",
+       "new"},
+      {"a default of another release", "old",
+       "'extraPodSpec':{'terminationGracePeriodSeconds':90,'mainContainer':{'image':'i:1'}}", "new"},
       {"no live worker", "old", "", "new"},
       {"no annotation", "", image, "new"},
       {"the annotation has the computed hash", "new", image, "new"},
       {"the annotation names another hash", "other", image, "new"}};
+  const Settings settings;
   for (const Row& row : rows) {
     INFO(row.name);
     const json::Document graph = parsed(graphText("{'Worker':{}}", row.annotation));
@@ -36,7 +55,7 @@ TEST_CASE("a rolling update starts only when the user changes a worker") {
       rendered.add(json::copy(parsed(desired.text()), rendered.memory()), desired.service);
     Objects live;
     if (!row.live.empty()) live.add(Component{.hash = "old", .more = row.live}.text());
-    CHECK(effectiveWorkerHash(graph, "new", rendered.items, live.view()) == row.hash);
+    CHECK(effectiveWorkerHash(graph, "new", rendered.items, live.view(), settings.context()) == row.hash);
   }
 }
 
@@ -68,14 +87,16 @@ TEST_CASE("the generation of a worker is part of its name, whatever its label") 
 }
 
 TEST_CASE("workers of a release without hashes are replaced, even if their content is the same") {
+  const Settings settings;
   const json::Document graph = parsed(graphText("{'Worker':{}}", "legacy"));
   render::Children rendered;
   rendered.add(json::copy(parsed(Component{.hash = "new"}.text()), rendered.memory()), "Worker");
   const Objects live{{Component{.hash = "legacy"}.text()}};
-  CHECK(effectiveWorkerHash(graph, "new", rendered.items, live.view()) == "new");
+  CHECK(effectiveWorkerHash(graph, "new", rendered.items, live.view(), settings.context()) == "new");
 }
 
 TEST_CASE("the hash stays only if all workers exist and belong to the graph") {
+  const Settings settings;
   const json::Document graph = parsed(graphText("{'Worker':{}}", "old"));
   render::Children rendered;
   for (const char* service : {"Worker", "Decode"}) {
@@ -84,14 +105,14 @@ TEST_CASE("the hash stays only if all workers exist and belong to the graph") {
     rendered.add(json::copy(parsed(text), rendered.memory()), service);
   }
   Objects live{{Component{.hash = "old"}.text()}};
-  CHECK(effectiveWorkerHash(graph, "new", rendered.items, live.view()) == "new");
+  CHECK(effectiveWorkerHash(graph, "new", rendered.items, live.view(), settings.context()) == "new");
   rendered.items.pop_back();
-  CHECK(effectiveWorkerHash(graph, "new", rendered.items, live.view()) == "old");
+  CHECK(effectiveWorkerHash(graph, "new", rendered.items, live.view(), settings.context()) == "old");
   std::string foreign = Component{.hash = "old"}.text();
   foreign.replace(foreign.find("'uid':'u'"), 9, "'uid':'v'");
   const Objects others{{foreign}};
-  CHECK(effectiveWorkerHash(graph, "new", rendered.items, others.view()) == "new");
-  CHECK(effectiveWorkerHash(graph, "new", {}, live.view()) == "new");
+  CHECK(effectiveWorkerHash(graph, "new", rendered.items, others.view(), settings.context()) == "new");
+  CHECK(effectiveWorkerHash(graph, "new", {}, live.view(), settings.context()) == "new");
 }
 
 }  // namespace
