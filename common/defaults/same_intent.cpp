@@ -5,6 +5,7 @@
 #include "common/api/dynamo.h"
 #include "common/defaults/derive.h"
 #include "common/defaults/digest.h"
+#include "common/model/claim_mounts.h"
 #include "common/model/graph.h"
 
 namespace dynamo::defaults {
@@ -48,7 +49,8 @@ bool sameIntent(const Value& a, const Value& b) {
   };
   if (relevantMembers(a) != relevantMembers(b)) return false;
   return std::all_of(a.MemberBegin(), a.MemberEnd(), [&](const Value::Member& member) {
-    return !isRelevant(member) || json::equal(&member.value, json::find(&b, json::text(member.name)));
+    const std::string_view name = json::text(member.name);
+    return !isRelevant(member) || model::sameComponentField(name, &member.value, json::find(&b, name));
   });
 }
 

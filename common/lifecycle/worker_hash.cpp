@@ -8,6 +8,7 @@
 #include "common/defaults/apply.h"
 #include "common/json/build.h"
 #include "common/lifecycle/object.h"
+#include "common/model/claim_mounts.h"
 #include "common/model/completion.h"
 #include "common/model/graph.h"
 #include "common/model/names.h"
@@ -34,7 +35,7 @@ bool includes(const Value& a, const Value& b) {
     const std::string_view name = json::text(member.name);
     if (!isCovered(name) || json::isEmpty(member.value)) return true;
     const Value* other = json::find(b, name);
-    return other != nullptr && json::equal(member.value, *other);
+    return other != nullptr && model::sameComponentField(name, &member.value, other);
   });
 }
 

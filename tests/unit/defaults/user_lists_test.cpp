@@ -140,6 +140,25 @@ TEST_CASE("items stay if pods would get others, because the configuration has ch
   CHECK(sizesOf(admission.update(renewed, applied, allocator)) == Sizes{1, 1, 1});
 }
 
+TEST_CASE("useAsCompilationCache: false of an earlier schema goes, the other defaults stay") {
+  const test::Admission earlier;
+  const test::Admission admission{R"({"common":{"podSpec":{"terminationGracePeriodSeconds":90}}})"};
+  Allocator allocator;
+  const Value manifest =
+      graphOf(R"({"componentType":"worker","volumeMounts":[{"name":"m","mountPoint":"/m"}]})", allocator);
+  const Value given = graphOf(
+      R"({"componentType":"worker","volumeMounts":[{"name":"m","mountPoint":"/m","useAsCompilationCache":false}]})",
+      allocator);
+  const Value stored = earlier.create(given, allocator);
+  const Value applied =
+      admission.update(test::clientSideApply(stored, manifest, allocator), stored, allocator);
+  const std::string service = "/spec/services/a";
+  CHECK(test::at(applied, service + "/volumeMounts") == R"([{"name":"m","mountPoint":"/m"}])");
+  CHECK(test::at(applied, service + "/extraPodSpec/terminationGracePeriodSeconds") == "60");
+  CHECK(json::equal(
+      applied, admission.update(test::clientSideApply(applied, manifest, allocator), applied, allocator)));
+}
+
 TEST_CASE("with userLists complete, dropped items are restored") {
   const test::Admission admission{kComplete};
   Allocator allocator;

@@ -140,7 +140,7 @@ const Row kRows[] = {
      "/extraPodSpec/mainContainer/volumeMounts/1",
      R"({"name":"hf-cache","mountPath":"/home/nonroot/.cache"})", kComplete},
     {"atomic lists are never completed", epp(R"("volumeMounts":[{"name":"own","mountPoint":"/own"}])"),
-     "/volumeMounts", R"([{"name":"own","mountPoint":"/own","useAsCompilationCache":false}])"},
+     "/volumeMounts", R"([{"name":"own","mountPoint":"/own"}])"},
     {"configuration of an epp", epp(R"("eppConfig":{"configMapRef":{"name":"mine","key":"k"}})"),
      "/extraPodSpec/volumes/0/configMap",
      R"({"name":"mine","items":[{"key":"k","path":"epp-config-dynamo.yaml"}]})"},

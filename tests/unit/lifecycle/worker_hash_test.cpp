@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "common/render/hash.h"
 #include "graph_support.h"
 
 namespace dynamo::lifecycle::test {
@@ -57,6 +58,26 @@ TEST_CASE("a rolling update starts only when the user changes a worker") {
     if (!row.live.empty()) live.add(Component{.hash = "old", .more = row.live}.text());
     CHECK(effectiveWorkerHash(graph, "new", rendered.items, live.view(), settings.context()) == row.hash);
   }
+}
+
+TEST_CASE("useAsCompilationCache: false is the same as its absence") {
+  const Settings settings;
+  const json::Document graph = parsed(graphText("{'Worker':{}}", "old"));
+  const std::string mount = "'volumeMounts':[{'name':'m','mountPoint':'/m'";
+  for (const auto& [live, hash] : {std::pair{",'useAsCompilationCache':false}]", "old"},
+                                   std::pair{",'useAsCompilationCache':true}]", "new"}}) {
+    render::Children rendered;
+    rendered.add(json::copy(parsed(Component{.more = mount + "}]"}.text()), rendered.memory()), "Worker");
+    const Objects components{{Component{.hash = "old", .more = mount + live}.text()}};
+    CHECK(effectiveWorkerHash(graph, "new", rendered.items, components.view(), settings.context()) == hash);
+  }
+  const auto hashOf = [](const std::string& members) {
+    return render::workerHash(
+        parsed("{'spec':{'services':{'a':{'componentType':'worker','volumeMounts':[{'name':'m'" + members +
+               "}]}}}}"));
+  };
+  CHECK(hashOf("") == hashOf(",'useAsCompilationCache':false"));
+  CHECK(hashOf("") != hashOf(",'useAsCompilationCache':true"));
 }
 
 TEST_CASE("the generation of a worker is part of its name, whatever its label") {

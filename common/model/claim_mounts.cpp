@@ -1,0 +1,34 @@
+#include "common/model/claim_mounts.h"
+
+#include <algorithm>
+
+namespace dynamo::model {
+namespace {
+
+using json::Value;
+
+constexpr std::string_view kCache = "useAsCompilationCache";
+
+/// Whether every member of `a` but a false `useAsCompilationCache` equals that of `b`.
+bool includes(const Value& a, const Value& b) {
+  return std::all_of(a.MemberBegin(), a.MemberEnd(), [&](const Value::Member& member) {
+    const std::string_view name = json::text(member.name);
+    return (name == kCache && member.value.IsFalse()) || json::equal(&member.value, json::find(&b, name));
+  });
+}
+
+}  // namespace
+
+bool sameClaimMount(const Value& a, const Value& b) {
+  if (!a.IsObject() || !b.IsObject()) return json::equal(a, b);
+  return includes(a, b) && includes(b, a);
+}
+
+bool sameComponentField(std::string_view name, const Value* a, const Value* b) {
+  if (name != "volumeMounts" || a == nullptr || b == nullptr || !a->IsArray() || !b->IsArray()) {
+    return json::equal(a, b);
+  }
+  return std::equal(a->Begin(), a->End(), b->Begin(), b->End(), sameClaimMount);
+}
+
+}  // namespace dynamo::model
