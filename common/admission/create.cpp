@@ -7,7 +7,10 @@
 
 #include "common/admission/admit.h"
 #include "common/admission/dgdr.h"
+#include "common/admission/field_advice.h"
+#include "common/admission/intended.h"
 #include "common/admission/kinds.h"
+#include "common/admission/templates.h"
 #include "common/api/kinds.h"
 #include "common/conversion/dgdr.h"
 #include "common/k8s/object.h"
@@ -83,10 +86,6 @@ bool contains(const std::vector<field::FieldError>& errors, const field::FieldEr
 std::vector<field::FieldError> schemaErrors(const schema::Node& node, const Value& object,
                                             const Value& validated, json::Allocator& allocator) {
   std::vector<field::FieldError> errors;
-  // Unknown fields are reported for the object as written, because pruning removes them from the stored one.
-  for (field::FieldError& error : schema::validate(node, object)) {
-    if (error.rule == kUnknownField) errors.push_back(std::move(error));
-  }
   for (field::FieldError& error : schema::validate(node, validated)) {
     if (error.rule != kUnknownField) errors.push_back(std::move(error));
   }
@@ -103,15 +102,34 @@ std::vector<field::FieldError> schemaErrors(const schema::Node& node, const Valu
 Created create(const schema::Node& node, const Value& object, std::string_view namespaceName,
                const Settings& settings, json::Allocator& allocator) {
   Created created;
-  const bool dgdr = json::findText(&object, "kind") == api::kDynamoGraphDeploymentRequest;
-  (dgdr ? createDgdr : createOther)(node, object, namespaceName, settings, allocator, created);
-  const bool converted = dgdr && json::findText(&object, "apiVersion") != api::kV1beta1;
+  const std::string_view kind = json::findText(&object, "kind");
+  const std::string_view apiVersion = json::findText(&object, "apiVersion");
+  Intended intended{node, kind, apiVersion.substr(apiVersion.find('/') + 1), object, allocator};
+  const Value& meant = intended.object();
+  const bool dgdr = kind == api::kDynamoGraphDeploymentRequest;
+  (dgdr ? createDgdr : createOther)(node, meant, namespaceName, settings, allocator, created);
+  const bool converted = dgdr && apiVersion != api::kV1beta1;
   std::vector<field::FieldError> errors =
-      schemaErrors(node, object, converted ? created.stored : object, allocator);
-  for (field::FieldError& error : created.findings.errors) {
-    if (!contains(errors, error)) errors.push_back(std::move(error));
+      schemaErrors(node, meant, converted ? created.stored : meant, allocator);
+  // The schema can only name the map of services.
+  if (std::any_of(created.findings.errors.begin(), created.findings.errors.end(),
+                  [](const field::FieldError& error) { return error.rule == "dgd.service-null"; })) {
+    std::erase_if(errors,
+                  [](const field::FieldError& error) { return error.rule == "schema.cel.service-not-null"; });
   }
+  const auto add = [&](std::vector<field::FieldError>& others) {
+    for (field::FieldError& error : others) {
+      if (!contains(errors, error)) errors.push_back(std::move(error));
+    }
+  };
+  add(created.findings.errors);
+  if (kind == api::kDynamoGraphDeployment) explainServices(errors);
   created.findings.errors = std::move(errors);
+  intended.tellAtManifest(created.findings);
+  errors = std::move(created.findings.errors);
+  add(intended.errors());
+  created.findings.errors = std::move(errors);
+  tellTemplates(object, created.findings);
   created.findings.sort();
   return created;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "common/admission/field_advice.h"
 #include "common/api/contains.h"
 #include "common/api/dgdr.h"
 #include "common/api/kinds.h"
@@ -82,7 +83,9 @@ Path printAsRules(const Path& path) {
 void checkStructure(const Value& graph, Findings& findings) {
   static const Path kMetadataPath{"metadata"};
   const schema::Node* node = schema::find(api::kV1alpha1, api::kDynamoGraphDeployment);
-  for (FieldError& error : schema::validate(*node, graph)) {
+  std::vector<FieldError> errors = schema::validate(*node, graph);
+  explainUnknownFields(api::kDynamoGraphDeployment, "v1alpha1", graph, errors);
+  for (FieldError& error : errors) {
     if (findings.errors.size() + findings.warnings.size() >= kMaxFindings) return;
     if (isMissing(error) || error.rule.starts_with("schema.cel.")) continue;
     if (error.field.isWithin(kMetadataPath)) continue;

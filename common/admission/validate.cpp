@@ -7,6 +7,8 @@
 #include "common/admission/dry_render.h"
 #include "common/admission/implied.h"
 #include "common/admission/kinds.h"
+#include "common/admission/repair.h"
+#include "common/admission/templates.h"
 #include "common/api/kinds.h"
 #include "common/field/check.h"
 #include "common/field/ratchet.h"
@@ -147,23 +149,21 @@ Findings judge(const Value& object, const Request& request, const Settings& sett
     }
   }
   const bool small = empty(findings);
-  Findings types = wrongTypes(object, request.old);
-  const bool typed = empty(types);
-  findings.add(std::move(types));
+  findings.add(wrongTypes(object, request.old));
   findings.add(kind->judge(write));
   reportDefaultVolumesAtMounts(object, findings);
   dropWarningsAboutDefaults(object, findings);
-  // Rendering reads every field, so the types must be right. Nobody reads more errors than the limit.
-  if (kind->dryRender != nullptr && small && typed &&
-      findings.errors.size() < field::Report::kMaxFindingsPerRule) {
-    Findings rendered = kind->dryRender(object, settings.context());
+  // Nobody reads more errors than the limit.
+  if (kind->dryRender != nullptr && small && findings.errors.size() < field::Report::kMaxFindingsPerRule) {
+    Findings rendered = dryRenderRepaired(*kind, object, settings.context());
     if (request.old != nullptr && !rendered.errors.empty()) {
-      const Findings before = kind->dryRender(*request.old, settings.context());
+      const Findings before = dryRenderRepaired(*kind, *request.old, settings.context());
       rendered = field::ratchet(std::move(rendered), before, object, *request.old);
     }
     warnZeroReplicas(object, settings.context(), rendered);
     append(findings, std::move(rendered), object);
   }
+  tellTemplates(object, findings);
   findings.sort();
   return findings;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/admission/field_advice.h"
 #include "common/api/kinds.h"
 #include "common/config/operator_config_decode.h"
 #include "common/field/suggest.h"
@@ -17,12 +18,41 @@ namespace {
 
 using field::ErrorType;
 using field::FieldError;
+using json::Value;
 using Category = ManifestKind::Category;
 
 constexpr const char* kRule = "schema.kind";
 
 /// The GPU operator's kinds, which are in the same API group.
 constexpr std::array<std::string_view, 2> kGpuOperatorKinds = {"ClusterPolicy", "NVIDIADriver"};
+
+/// A kind of releases before 0.4 and what replaced it.
+struct FormerKind {
+  std::string_view name;
+  std::string_view use;
+};
+constexpr std::string_view kImages =
+    "images are built elsewhere and named in extraPodSpec.mainContainer.image of a DynamoGraphDeployment";
+constexpr std::array kFormerKinds = {FormerKind{"DynamoDeployment", "use DynamoGraphDeployment"},
+                                     FormerKind{"DynamoNimDeployment", "use DynamoComponentDeployment"},
+                                     FormerKind{"DynamoNim", kImages},
+                                     FormerKind{"DynamoNimRequest", kImages},
+                                     FormerKind{"DynamoComponent", kImages},
+                                     FormerKind{"DynamoComponentRequest", kImages}};
+
+/// What the fields of v1beta1 are called in v1alpha1; empty for kinds without a v1beta1 of later releases.
+std::string_view inV1alpha1(std::string_view kind) {
+  if (kind == api::kDynamoGraphDeployment) {
+    return "components -> services (a map by name), type -> componentType and subComponentType, "
+           "podTemplate.spec.containers[main] -> extraPodSpec.mainContainer, env -> envs";
+  }
+  if (kind == api::kDynamoComponentDeployment) {
+    return "type -> componentType and subComponentType, podTemplate.spec.containers[main] -> "
+           "extraPodSpec.mainContainer, env -> envs";
+  }
+  if (kind == api::kDynamoGraphDeploymentScalingAdapter) return "dgdRef.componentName -> dgdRef.serviceName";
+  return {};
+}
 
 std::vector<std::string_view> dynamoKinds() {
   std::vector<std::string_view> kinds;
@@ -58,14 +88,29 @@ ManifestKind wrong(FieldError error) {
 }
 
 /// Classifies an object of Dynamo's API group whose kind or version has no schema.
-ManifestKind classifyUnknownKind(std::string_view version, std::string_view kind,
+ManifestKind classifyUnknownKind(const Value& object, std::string_view version, std::string_view kind,
                                  const std::vector<std::string_view>& kinds) {
   const auto has = [&](const auto& list) { return std::find(list.begin(), list.end(), kind) != list.end(); };
   if (has(kGpuOperatorKinds)) return {};
-  if (has(kinds)) return wrong(unsupported("apiVersion", version, versionsOf(kind, true)));
+  if (has(kinds)) {
+    std::string supported = versionsOf(kind, true);
+    const std::string_view advice = inV1alpha1(kind);
+    if (version.substr(version.find('/') + 1) != "v1beta1" || advice.empty())
+      return wrong(unsupported("apiVersion", version, std::move(supported)));
+    supported += fmt::format("; v1beta1 is of later releases, in v1alpha1: {}", advice);
+    ManifestKind later = wrong(unsupported("apiVersion", version, std::move(supported)));
+    for (FieldError& error : admission::laterFields(kind, object)) later.errors.push_back(std::move(error));
+    return later;
+  }
   std::string all;
   for (const schema::KindVersion& entry : schema::kindVersions()) {
     all += fmt::format("{}{} {}", all.empty() ? "" : ", ", entry.kind, entry.version);
+  }
+  const auto former = std::find_if(kFormerKinds.begin(), kFormerKinds.end(),
+                                   [&](const FormerKind& each) { return each.name == kind; });
+  if (former != kFormerKinds.end()) {
+    all += fmt::format("; {} is a kind of releases before 0.9: {}", kind, former->use);
+    return wrong(unsupported("kind", kind, std::move(all)));
   }
   const std::string_view near = field::nearest(kind, kinds);
   if (!near.empty()) all += fmt::format("; did you mean \"{}\"?", near);
@@ -92,7 +137,7 @@ ManifestKind classifyManifest(const text::Manifest& manifest) {
   if (group == api::kGroup) {
     const schema::Node* node = schema::find(version, kind);
     return node != nullptr ? ManifestKind{Category::Dynamo, node, {}}
-                           : classifyUnknownKind(version, kind, kinds);
+                           : classifyUnknownKind(manifest.object, version, kind, kinds);
   }
   constexpr std::array<std::string_view, 1> kGroups = {api::kGroup};
   constexpr std::array<std::string_view, 1> kConfigGroups = {config::kConfigGroup};

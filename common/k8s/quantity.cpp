@@ -254,6 +254,18 @@ std::string quantityProblem(std::string_view text) {
   return !nano || tooLarge(*nano) ? fmt::format("must not exceed {}", number(kMaxUnits)) : std::string{};
 }
 
+std::string unlikelyCpus(std::string_view text) {
+  constexpr decltype(Quantity::nano) kUnit = 1'000'000'000;
+  constexpr int kMany = 2000;
+  const auto quantity = parseQuantity(text);
+  if (!quantity || quantity->nano / kUnit < kMany) return {};
+  const std::size_t end = std::min(text.find_first_not_of("0123456789.+"), text.size());
+  const std::string_view suffix = text.substr(end);
+  // "500M" and "2000" mean thousandths; "4Gi" is an amount of memory.
+  const std::string_view meant = suffix.empty() || suffix == "M" ? "m" : "";
+  return fmt::format("{} is more CPUs than a node has: did you mean {}{}?", text, text.substr(0, end), meant);
+}
+
 std::string canonicalQuantity(std::string_view text) {
   const auto parts = split(text);
   if (!parts) return std::string{text};

@@ -23,6 +23,10 @@ std::optional<Quantity> parseQuantity(std::string_view text);
 /// accept it. Values above 2^63-1 and exponents above 18 are also rejected.
 std::string quantityProblem(std::string_view text);
 
+/// Why an amount of CPUs is not what was meant, as a clause: no node has 2000 CPUs. Empty if it is plausible
+/// or no quantity.
+std::string unlikelyCpus(std::string_view text);
+
 /// The text that the typed API prints after parsing: "1024Mi" becomes "1Gi", "0.5" becomes "500m", but "007"
 /// and "1.500" do not change. A text that is not a quantity, or exceeds 2^63-1, is returned unchanged.
 std::string canonicalQuantity(std::string_view text);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -31,6 +32,26 @@ std::optional<std::string> textOf(const std::string& file, std::string& error) {
     return std::nullopt;
   }
   return text;
+}
+
+/// The line of the expression of a template that probably caused an error in line `error`: the last one up to
+/// it, else the first one of the text. 0 if there is none.
+std::size_t templateLine(std::string_view text, std::size_t error) {
+  std::size_t number = 0;
+  std::size_t last = 0;
+  while (!text.empty() && (number < error || last == 0)) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    ++number;
+    const std::size_t expression = line.find("{{");
+    const std::size_t statement = line.find("{%");
+    if ((expression != line.npos && line.find("}}", expression) != line.npos) ||
+        (statement != line.npos && line.find("%}", statement) != line.npos)) {
+      last = number;
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return last;
 }
 
 bool isList(const json::Value& value) {
@@ -80,8 +101,11 @@ Manifests readManifests(const std::vector<std::string>& files) {
       addObjects(file, std::move(document), manifests.objects);
     }
     if (parsed.error) {
-      manifests.errors.push_back(
-          fmt::format("{}:{}:{}: {}", file, parsed.error->line, parsed.error->column, parsed.error->reason));
+      std::string problem =
+          fmt::format("{}:{}:{}: {}", file, parsed.error->line, parsed.error->column, parsed.error->reason);
+      if (const std::size_t line = templateLine(*text, parsed.error->line); line > 0)
+        problem += fmt::format("; line {} is of a template that was not rendered", line);
+      manifests.errors.push_back(std::move(problem));
     }
   }
   return manifests;

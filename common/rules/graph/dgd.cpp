@@ -137,7 +137,7 @@ const RuleSet& graphRuleSet() {
              serviceLockChecks(), serviceMultinodeChecks(), serviceCheckpointChecks(), serviceMountChecks(),
              claimServiceChecks(), serviceResourceChecks(), serviceEnvChecks(), serviceIngressChecks(),
              serviceMetadataChecks(), autoscalingChecks(), groveLockChecks(), groveServiceChecks(),
-             grovePodChecks(), autoscalingRemarks(), serviceRemarks()),
+             grovePodChecks(), autoscalingRemarks(), serviceTemplateChecks(), serviceRemarks()),
       joined(claimRemarks())};
   return kRuleSet;
 }
@@ -149,7 +149,7 @@ const RuleSet& componentRuleSet() {
       joined(componentChecks(), serviceChecks(), serviceCommandChecks(), endpointPickerChecks(),
              serviceMultinodeChecks(), serviceCheckpointChecks(), serviceMountChecks(),
              serviceResourceChecks(), serviceEnvChecks(), serviceIngressChecks(), serviceMetadataChecks(),
-             autoscalingRemarks(), serviceRemarks()),
+             autoscalingRemarks(), serviceTemplateChecks(), serviceRemarks()),
       {}};
   return kRuleSet;
 }

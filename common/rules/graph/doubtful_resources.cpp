@@ -52,6 +52,10 @@ void unlikelyAmounts(const Service& service, const Report& report) {
     if (entry.resource == "cpu" && quantity->nano % kMilli != 0) {
       report.warn(entry.path(), "is finer than 1m and will be rounded up");
     }
+    if (entry.resource == "cpu") {
+      if (std::string problem = k8s::unlikelyCpus(entry.text); !problem.empty())
+        report.warn(entry.path(), std::move(problem));
+    }
     if (entry.resource != "memory") return;
     if (entry.text.ends_with('m')) {
       report.warn(entry.path(), fmt::format("{} is in thousandths of a byte: did you mean M or Mi?",

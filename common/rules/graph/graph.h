@@ -74,6 +74,7 @@ std::span<const ServiceCheck> serviceLockChecks();
 std::span<const ServiceCheck> serviceChecks();
 std::span<const ServiceCheck> serviceCommandChecks();
 std::span<const ServiceCheck> serviceRemarks();
+std::span<const ServiceCheck> serviceTemplateChecks();
 std::span<const ServiceCheck> serviceResourceChecks();
 std::span<const ServiceCheck> serviceMountChecks();
 std::span<const ServiceCheck> serviceEnvChecks();

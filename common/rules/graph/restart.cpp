@@ -81,11 +81,19 @@ void orderIsComplete(const Graph& graph, const Report& report) {
   report.refused(kOrderPath, fmt::format("must name every service; missing: {}", fmt::join(left, ", ")));
 }
 
+/// Nothing runs yet. Later releases refuse such a graph.
+void restartsNothing(const Graph& graph, const Report& report) {
+  if (graph.old != nullptr || json::findText(restartOf(graph), "id").empty()) return;
+  report.warn("spec.restart", "restarts nothing in a new graph: leave it out until the graph runs");
+}
+
 constexpr std::array kChecks = {
     GraphCheck{{"dgd.restart-id", Severity::Error, "a restart has an id"}, idRequired},
     GraphCheck{{"dgd.restart-parallel", Severity::Error, "a parallel restart has no order"},
                parallelHasNoOrder},
     GraphCheck{{"dgd.restart-order", Severity::Error, "an order names every service once"}, orderIsComplete},
+    GraphCheck{{"dgd.restart-new", Severity::Warning, "a restart is of a graph that exists"},
+               restartsNothing},
 };
 
 }  // namespace

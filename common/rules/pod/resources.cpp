@@ -42,6 +42,10 @@ void warnUnlikelyAmount(const Reports& report, const Entry& entry, Amount exact,
   if (entry.name == "cpu" && exact % kMilli != 0) {
     report(id::kResourceOdd).warn(at, "is finer than 1m and will be rounded up");
   }
+  if (entry.name == "cpu") {
+    if (std::string problem = k8s::unlikelyCpus(entry.text); !problem.empty())
+      report(id::kResourceOdd).warn(at, std::move(problem));
+  }
   if (entry.name != "memory") return;
   if (entry.text.ends_with('m')) {
     report(id::kResourceOdd)

@@ -122,6 +122,36 @@ void positiveNumbers(const DgdrWrite& write, const Report& report) {
   }
 }
 
+/// A number that is plausible only in another unit than that of its field.
+struct Unit {
+  std::string_view group;
+  std::string_view field;
+  double least;   ///< smaller numbers are in the larger unit
+  double factor;  ///< from the larger unit to that of the field
+  std::string_view unit;
+};
+constexpr std::array kUnits = {Unit{"hardware", "vramMb", 2048, 1024, "MiB"},
+                               Unit{"sla", "ttft", 10, 1000, "ms"}, Unit{"sla", "itl", 0.5, 1000, "ms"},
+                               Unit{"sla", "e2eLatency", 100, 1000, "ms"}};
+/// More than any GPU has, in MiB: such a number is in bytes or KiB.
+constexpr double kMuchMemory = 4.0 * 1024 * 1024;
+
+void unitsOfFields(const DgdrWrite& write, const Report& report) {
+  const Value* spec = specOf(write.object);
+  for (const Unit& each : kUnits) {
+    const Value* value = json::find(json::find(spec, each.group), each.field);
+    if (value == nullptr || !value->IsNumber()) continue;
+    const double number = value->GetDouble();
+    const Path path = Path{"spec"} / each.group / each.field;
+    if (number > 0 && number < each.least) {
+      report.warn(path, fmt::format("{} is in {}: did you mean {:.10g}?", showValue(*value), each.unit,
+                                    number * each.factor));
+    } else if (each.unit == "MiB" && number > kMuchMemory) {
+      report.warn(path, fmt::format("{} is in MiB, which is more than a GPU has", showValue(*value)));
+    }
+  }
+}
+
 void overrideIsGraph(const DgdrWrite& write, const Report& report) {
   const Value* graph = json::findObject(json::find(specOf(write.object), "overrides"), "dgd");
   if (graph == nullptr) return;
@@ -185,6 +215,8 @@ constexpr std::array kChecks = {
     DgdrCheck{{"dgdr-positive-numbers", Severity::Warning,
                "counts, latencies and token numbers should be positive"},
               positiveNumbers},
+    DgdrCheck{{"dgdr-units", Severity::Warning, "latencies are in milliseconds, memory of GPUs in MiB"},
+              unitsOfFields},
     DgdrCheck{{"dgdr-override-kind", Severity::Warning, "overrides.dgd should be a DynamoGraphDeployment"},
               overrideIsGraph},
     DgdrCheck{

@@ -56,7 +56,7 @@ TEST_CASE("unknown and unused keys of the profiler configuration") {
   const std::string unread = "has no effect because nothing reads it";
   check({
       {"all known keys",
-       config(R"("sla":{"ttft":1.5,"itl":2,"isl":3,"osl":4},"planner":{"a":1},)"
+       config(R"("sla":{"ttft":150.5,"itl":2,"isl":3,"osl":4},"planner":{"a":1},)"
               R"("deployment":{"modelCache":{"pvcName":"c","pvcPath":"p","mountPath":"/m"}})"),
        ""},
       {"nothing", config(""), ""},
@@ -69,7 +69,8 @@ TEST_CASE("unknown and unused keys of the profiler configuration") {
        ofConfig("output_dir", unread) + ofConfig("extra", unread)},
       {"a typing error", config(R"("planer":{"a":1})"),
        ofConfig("planer", unread + " (did you mean \"planner\"?)")},
-      {"keys of the targets", config(R"("sla":{"ttft":1,"itl":1,"concurrency":4,"TTFT":2,"e2eLatency":9})"),
+      {"keys of the targets",
+       config(R"("sla":{"ttft":100,"itl":10,"concurrency":4,"TTFT":2,"e2eLatency":9})"),
        ofConfig("sla.concurrency", unread) + ofConfig("sla.TTFT", unread + " (did you mean \"ttft\"?)") +
            ofConfig("sla.e2eLatency", "no longer has an effect: use spec.sla.e2eLatency of v1beta1")},
       {"keys of the deployment",

@@ -73,9 +73,9 @@ TEST_CASE("image, model cache, traffic and targets") {
       {"two kinds of traffic", with(R"("workload":{"concurrency":1,"requestRate":2})"),
        "W dgdr-workload-once spec.workload.requestRate: is set together with concurrency: the profiler uses "
        "only one of them\n"},
-      {"one of two targets", with(R"("sla":{"ttft":1})"),
+      {"one of two targets", with(R"("sla":{"ttft":100})"),
        "W dgdr-sla-complete spec.sla.itl: should be set: the profiler needs it together with ttft\n"},
-      {"both targets", with(R"("sla":{"ttft":1,"itl":1})"), ""},
+      {"both targets", with(R"("sla":{"ttft":100,"itl":10})"), ""},
       {"an unused target", with(R"("sla":{"e2eLatency":1,"itl":1})"),
        "W dgdr-sla-complete spec.sla.itl: has no effect when e2eLatency is set\n"},
   });

@@ -88,7 +88,7 @@ TEST_CASE("dgd.restart-id and the order of a restart") {
       "E dgd.restart-order " + order + ": Invalid value: must name every service; missing: ";
   const std::string unknown =
       "E dgd.restart-order " + order + "[1]: Not found: \"unknown\": no service has this name\n";
-  check({
+  std::vector<Row> rows = {
       {"no restart", with("null"), ""},
       {"id", with(R"({"id":"1"})"), ""},
       {"empty id", with(R"({"id":""})"), id},
@@ -115,7 +115,15 @@ TEST_CASE("dgd.restart-id and the order of a restart") {
        id + missing + "prefill\n"},
       {"a null service is a service", with(R"({"id":"1","strategy":{"order":["a"]}})", R"("a":null)"),
        "E dgd.service-null spec.services[a]: Required value: must not be null\n"},
-  });
+  };
+  for (Row& row : rows) {
+    const bool restarts = row.object.find(R"("id":"1")") != std::string::npos;
+    if (restarts)
+      row.expected +=
+          "W dgd.restart-new spec.restart: restarts nothing in a new graph: leave it out until the graph "
+          "runs\n";
+  }
+  check(rows);
 }
 
 std::string claim(std::string_view members) {

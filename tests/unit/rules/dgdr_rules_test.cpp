@@ -79,7 +79,7 @@ TEST_CASE("dgdr-hardware-required (10.1-2)") {
       {"vramMb", with(R"({"vramMb":81920})"), ""},
       {"vramMb null", with(R"({"vramMb":null})"), kHardware},
       {"numGpusPerNode", with(R"({"numGpusPerNode":8})"), ""},
-      {"all", with(R"({"gpuSku":"l40s","vramMb":1,"totalGpus":1,"numGpusPerNode":1})"), ""},
+      {"all", with(R"({"gpuSku":"l40s","vramMb":49152,"totalGpus":1,"numGpusPerNode":1})"), ""},
   };
   check(rows, off);
   for (const Row& row : rows) {
@@ -157,8 +157,8 @@ TEST_CASE("dgdr-positive-numbers (b1-Q9)") {
                          shown);
     };
     INFO(group << "." << field);
-    CHECK(with("1").empty());
-    CHECK(with("0.5").empty());
+    CHECK(with("10000").empty());
+    CHECK(with("2048.5").empty());
     CHECK(with("0") == warning("0"));
     CHECK(with("-1") == warning("-1"));
     CHECK(with("-0.25") == warning("-0.25"));
@@ -166,6 +166,32 @@ TEST_CASE("dgdr-positive-numbers (b1-Q9)") {
     CHECK(with("null").empty());
     CHECK(with("\"0\"").empty());
   }
+}
+
+TEST_CASE("numbers in another unit than that of the field (adm-Q23)") {
+  const auto with = [](std::string_view group, std::string_view field, std::string_view value) {
+    return dgdr(fmt::format(R"({{"model":"m","{}":{{"{}":{}}}}})", group, field, value));
+  };
+  const auto units = [](std::string_view path, std::string_view text) {
+    return fmt::format("W dgdr-units spec.{}: {}\n", path, text);
+  };
+  check({
+      {"GPU memory in GiB", with("hardware", "vramMb", "80"),
+       units("hardware.vramMb", "80 is in MiB: did you mean 81920?")},
+      {"a small GPU", with("hardware", "vramMb", "2048"), ""},
+      {"a large GPU", with("hardware", "vramMb", "294912"), ""},
+      {"GPU memory in bytes", with("hardware", "vramMb", "85899345920"),
+       units("hardware.vramMb", "85899345920 is in MiB, which is more than a GPU has")},
+      {"ttft in seconds", with("sla", "ttft", "0.25"), units("sla.ttft", "0.25 is in ms: did you mean 250?")},
+      {"ttft of whole seconds", with("sla", "ttft", "3"),
+       units("sla.ttft", "3 is in ms: did you mean 3000?")},
+      {"a short ttft", with("sla", "ttft", "10"), ""},
+      {"itl in seconds", with("sla", "itl", "0.02"), units("sla.itl", "0.02 is in ms: did you mean 20?")},
+      {"a short itl", with("sla", "itl", "0.5"), ""},
+      {"e2eLatency in seconds", with("sla", "e2eLatency", "12.5"),
+       units("sla.e2eLatency", "12.5 is in ms: did you mean 12500?")},
+      {"a short e2eLatency", with("sla", "e2eLatency", "100"), ""},
+  });
 }
 
 TEST_CASE("dgdr-override-kind (b1-Q11)") {
@@ -236,7 +262,7 @@ TEST_CASE("the list of rules is complete and its ids are unique") {
                                           "dgdr-gpus-of-node", "dgdr-model-required", "dgdr-name-length",
                                           "dgdr-override-kind", "dgdr-overrides-namespace", "dgdr-planner-on",
                                           "dgdr-positive-numbers", "dgdr-spec-locked",
-                                          "dgdr-thorough-backend"});
+                                          "dgdr-thorough-backend", "dgdr-units"});
 }
 
 }  // namespace

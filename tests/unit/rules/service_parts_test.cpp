@@ -191,7 +191,7 @@ TEST_CASE("service.resource-claim") {
   });
 }
 
-TEST_CASE("doubtful amounts (pod-Q1)") {
+TEST_CASE("doubtful amounts (pod-Q1, adm-Q23)") {
   const auto odd = [](std::string_view field, std::string_view text) {
     return fmt::format("W service.amount-odd {}{}: {}\n", kResources, field, text);
   };
@@ -201,6 +201,13 @@ TEST_CASE("doubtful amounts (pod-Q1)") {
   check({
       {"fine cpu", limit("cpu", "100u"), odd("limits.cpu", "is finer than 1m and will be rounded up")},
       {"cpu of 1m", limit("cpu", "1m"), ""},
+      {"cpu in millions", limit("cpu", "500M"),
+       odd("limits.cpu", "500M is more CPUs than a node has: did you mean 500m?")},
+      {"cpu in thousandths without the suffix", limit("cpu", "2000"),
+       odd("limits.cpu", "2000 is more CPUs than a node has: did you mean 2000m?")},
+      {"cpu as memory", limit("cpu", "4Gi"),
+       odd("limits.cpu", "4Gi is more CPUs than a node has: did you mean 4?")},
+      {"many CPUs", limit("cpu", "1920"), ""},
       {"memory in thousandths", limit("memory", "512m"),
        odd("limits.memory", "\"512m\" is in thousandths of a byte: did you mean M or Mi?")},
       {"little memory", limit("memory", "16"),

@@ -1,0 +1,62 @@
+// What `check` says about common mistakes. Each file of check/ has manifests, and the findings in lines that
+// start with "#= ": severity, line of the manifest, rule, path and message.
+
+#include "webhook/commands/check.h"
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "common/config/load.h"
+#include "tests/unit/source_dir.h"
+#include "webhook/commands/settings.h"
+
+namespace dynamo::webhook {
+namespace {
+
+constexpr std::string_view kMark = "#= ";
+
+std::string expectedIn(const std::string& file) {
+  std::ifstream input{file};
+  std::string all;
+  for (std::string line; std::getline(input, line);) {
+    if (line.starts_with(kMark)) all += line.substr(kMark.size()) + "\n";
+  }
+  return all;
+}
+
+std::string saidAbout(const std::string& file) {
+  const Policy policy = makePolicy(config::defaultConfig(), "1.0.0");
+  const text::Manifests manifests = text::readManifests({file});
+  std::string said;
+  for (const text::Manifest& manifest : manifests.objects) {
+    std::vector<FileFinding> findings;
+    REQUIRE(checkManifest(manifest, "default", policy, findings));
+    for (const FileFinding& each : findings) {
+      said += fmt::format("{} {} {} {}: {}\n", each.isError ? 'E' : 'W', each.at.line, each.rule, each.field,
+                          each.message);
+    }
+  }
+  for (const std::string& error : manifests.errors) said += "E " + error.substr(file.size() + 1) + "\n";
+  return said;
+}
+
+TEST_CASE("check tells common mistakes with the place that was meant (adm-Q20 to adm-Q23)") {
+  std::set<std::string> files;
+  for (const auto& entry :
+       std::filesystem::directory_iterator{dynamo::test::sourceFile("tests/unit/webhook/check")}) {
+    files.insert(entry.path().string());
+  }
+  CHECK(files.size() >= 12);
+  for (const std::string& file : files) {
+    INFO(file);
+    CHECK(saidAbout(file) == expectedIn(file));
+  }
+}
+
+}  // namespace
+}  // namespace dynamo::webhook
