@@ -16,7 +16,7 @@ struct ClientOptions {
 
   /// The maximum number of concurrent requests about objects of namespaces (Slots::Objects), and of the other
   /// requests. Watches do not count. An API server queues requests beyond a client's fair share anyway. One
-  /// namespace alone gets half of the slots (fair_queue.h).
+  /// namespace alone gets two thirds of the slots (fair_queue.h).
   std::size_t maxInFlight = 32;
   std::size_t maxClusterInFlight = 16;
   std::size_t maxEventsInFlight = 8;

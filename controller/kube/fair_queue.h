@@ -17,9 +17,10 @@ namespace dynamo::kube {
 inline constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
 /// Returns whether a tenant that holds `held` slots may take one more while `free` slots are free. One tenant
-/// alone gets half of the slots, two get a third each, and so on: some slots are always free for the next.
+/// alone gets two thirds of the slots, two get about 40 % each, and so on: some slots are always free for the
+/// next.
 constexpr bool mayTake(std::size_t held, std::size_t free) {
-  return held < free;
+  return held / 2 < free;
 }
 
 /// Items wait in first-in, first-out order within a tenant, and tenants take turns. Not thread-safe.

@@ -25,7 +25,7 @@ TEST_CASE("connections are reused, one per concurrent request") {
     return ok("{}");
   }};
   ClientOptions options;
-  options.maxInFlight = 6;  // of which one namespace gets half
+  options.maxInFlight = 4;  // of which one namespace gets three
   std::vector<std::string> results;
   withClient(
       server.config(),

@@ -162,20 +162,21 @@ TEST_CASE("namespaces take turns, and none takes all workers") {
            Row{"a namespace that has had its turn goes to the end",
                100,
                {"+a/1", "+b/1", "a/1", "+a/2", "+c/1", "b/1", "a/2", "c/1"}},
-           Row{"one namespace has half of the workers",
-               8,
+           Row{"one namespace has two thirds of the workers",
+               6,
                {"+a/1", "+a/2", "+a/3", "+a/4", "+a/5", "+a/6", "a/1", "a/2", "a/3", "a/4", "-", "-a/2",
                 "a/5", "-"}},
            Row{"another namespace has a worker at once",
-               4,
-               {"+a/1", "+a/2", "+a/3", "a/1", "a/2", "-", "+b/1", "+b/2", "b/1", "-", "+c/1", "c/1"}},
+               6,
+               {"+a/1", "+a/2", "+a/3", "+a/4", "+a/5", "a/1", "a/2", "a/3", "a/4", "-", "+b/1", "b/1",
+                "+c/1", "c/1", "-"}},
            Row{"all workers are used by as many namespaces",
                3,
                {"+a/1", "+b/1", "+c/1", "+d/1", "a/1", "b/1", "c/1", "-", "-b/1", "d/1"}},
            Row{"a share becomes smaller when others come",
                6,
-               {"+a/1", "+a/2", "+a/3", "+a/4", "+b/1", "+b/2", "+b/3", "a/1", "b/1", "a/2", "b/2", "-",
-                "-a/1", "a/3", "-"}},
+               {"+a/1", "+a/2", "+a/3", "+a/4", "+b/1", "+b/2", "+b/3", "a/1", "b/1", "a/2", "b/2", "a/3",
+                "-", "-a/1", "b/3", "-"}},
            Row{"one worker serves all",
                1,
                {"+a/1", "+a/2", "+b/1", "a/1", "-", "-a/1", "b/1", "-b/1", "a/2"}},
@@ -206,27 +207,26 @@ TEST_CASE("namespaces take turns, and none takes all workers") {
 TEST_CASE("a worker that becomes free wakes one that waits for its share") {
   runtime::EventLoop loop;
   WorkQueue::Options options;
-  options.workers = 2;
+  options.workers = 3;
   WorkQueue queue{loop, "q", nullptr, options};
   std::string seen;
   int running = 0;
   const auto worker = [&]() -> runtime::Task<void> {
     while (const std::optional<WorkQueue::Key> next = co_await queue.next()) {
-      CHECK(++running == 1);
+      CHECK(++running <= 2);
       const auto soon = std::chrono::steady_clock::now() + milliseconds{2};
       co_await loop.sleepUntil(soon);
       --running;
       seen += next->name;
       queue.done(*next);
-      if (seen.size() == 3) queue.shutDown();
+      if (seen.size() == 4) queue.shutDown();
     }
     seen += ".";
   };
-  for (const char* name : {"a/1", "a/2", "a/3"}) queue.add(key(name));
-  loop.spawn(worker());
-  loop.spawn(worker());
+  for (const char* name : {"a/1", "a/2", "a/3", "a/4"}) queue.add(key(name));
+  for (int i = 0; i < 3; ++i) loop.spawn(worker());
   loop.run();
-  CHECK(seen == "123..");
+  CHECK(seen == "1234...");
 }
 
 TEST_CASE("a queue that is shut down returns no key and takes no more") {
