@@ -20,10 +20,6 @@ std::string_view versionOf(const Value& object) {
   return json::findText(metadataOf(object), "resourceVersion");
 }
 
-bool isNumber(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 }  // namespace
 
 /// The objects of one reflector.
@@ -38,16 +34,10 @@ struct Cache::Listing {
   std::string namespaceName;
   LabelSelector selector;
   bool listing = false;           ///< a list is in progress
+  bool wentBack = false;          ///< it replaces objects with later versions
   std::set<k8s::ObjectKey> seen;  ///< the objects in the current list
   std::string reached;
 };
-
-bool isOlder(std::string_view a, std::string_view b) {
-  if (!isNumber(a) || !isNumber(b)) return false;
-  a.remove_prefix(std::min(a.find_first_not_of('0'), a.size()));
-  b.remove_prefix(std::min(b.find_first_not_of('0'), b.size()));
-  return a.size() != b.size() ? a.size() < b.size() : a < b;
-}
 
 Sink Cache::sinkFor(const Resource& resource, std::string namespaceName, LabelSelector selector) {
   auto listing = std::make_shared<Listing>();
@@ -57,6 +47,10 @@ Sink Cache::sinkFor(const Resource& resource, std::string namespaceName, LabelSe
   listing->selector = std::move(selector);
   listings_.push_back(listing);
   Sink sink;
+  sink.wentBack = [listing] {
+    listing->wentBack = true;
+    listing->reached.clear();
+  };
   sink.listBegins = [listing] {
     listing->seen.clear();
     listing->listing = true;
@@ -67,34 +61,36 @@ Sink Cache::sinkFor(const Resource& resource, std::string namespaceName, LabelSe
     } else {  // the objects in a list are not ordered by resourceVersion
       listing->reachedVersion(versionOf(object));
     }
-    reported(object, false);
+    reported(object, false, listing->wentBack);
   };
   sink.deleted = [this, listing](const Value& object) {
     listing->reachedVersion(versionOf(object));
-    reported(object, true);
+    reported(object, true, false);
   };
   sink.listEnds = [this, listing](std::string_view resourceVersion) {
     removeUnlisted(*listing, resourceVersion);
     listing->seen.clear();
     listing->listing = false;
+    listing->wentBack = false;
     listing->reachedVersion(resourceVersion);
   };
   return sink;
 }
 
-void Cache::reported(const Value& object, bool deleted) {
+void Cache::reported(const Value& object, bool deleted, bool wentBack) {
   const auto written = written_.find(k8s::keyOf(object));
   if (written == written_.end()) {
-    store(object, deleted);
+    store(object, deleted, wentBack);
     return;
   }
   Waiting change;
   change.deleted = deleted;
+  change.wentBack = wentBack;
   change.object.CopyFrom(object, change.object.GetAllocator());
   written->second.changes.push_back(std::move(change));
 }
 
-void Cache::store(const Value& object, bool deleted) {
+void Cache::store(const Value& object, bool deleted, bool wentBack) {
   if (deleted) {
     // An object that leaves the selector of a watch is reported as deleted, with the version of the change.
     // Another watch, or the answer to a write, may have stored that version or a later one.
@@ -107,7 +103,7 @@ void Cache::store(const Value& object, bool deleted) {
     }
     remove(k8s::keyOf(object), uidOf(object), {});
   } else {
-    present(object, {});
+    present(object, {}, wentBack);
   }
 }
 
@@ -124,18 +120,19 @@ void Cache::ended(const k8s::ObjectKey& key) {
   if (--written->second.writes > 0) return;
   const std::vector<Waiting> changes = std::move(written->second.changes);
   written_.erase(written);
-  for (const Waiting& change : changes) store(change.object, change.deleted);
+  for (const Waiting& change : changes) store(change.object, change.deleted, change.wentBack);
 }
 
-void Cache::present(const Value& object, std::string_view writer) {
+void Cache::present(const Value& object, std::string_view writer, bool wentBack) {
   const k8s::ObjectKey key = k8s::keyOf(object);
+  if (wentBack) gone_.erase(key);  // it exists again
   const auto gone = gone_.find(key);
   if (gone != gone_.end()) {
     if (gone->second == uidOf(object)) return;
     gone_.erase(gone);  // a new object with the same name
   }
   std::optional<Cached> before = find(key);
-  if (before && isOlder(versionOf(object), versionOf(before->object))) return;
+  if (before && !wentBack && isOlder(versionOf(object), versionOf(before->object))) return;
   using Stored = k8s::ObjectStore::Change;
   const Stored stored = store_.put(object);
   if (stored == Stored::Same || stored == Stored::UnknownKind) return;
@@ -175,14 +172,15 @@ void Cache::removeUnlisted(const Listing& listing, std::string_view resourceVers
     const std::optional<Cached> stored = find(key);
     if (!stored || !listing.selector.matches(stored->object)) continue;
     // This process wrote the object after the list was made.
-    if (isOlder(resourceVersion, versionOf(stored->object))) continue;
+    if (!listing.wentBack && isOlder(resourceVersion, versionOf(stored->object))) continue;
     remove(key, {}, {});
   }
   // The list is newer than the changes that wait.
   for (auto& [key, written] : written_) {
     if (key.kind != listing.kind || listing.seen.contains(key)) continue;
     std::erase_if(written.changes, [&](const Waiting& change) {
-      return listing.selector.matches(change.object) && !isOlder(resourceVersion, versionOf(change.object));
+      return listing.selector.matches(change.object) &&
+             (listing.wentBack || !isOlder(resourceVersion, versionOf(change.object)));
     });
   }
   // The list is newer than the deletions that no watch has reported.

@@ -17,6 +17,7 @@
 #include "common/k8s/object_store.h"
 #include "controller/kube/label_selector.h"
 #include "controller/kube/reflector.h"
+#include "controller/kube/resource_version.h"
 
 namespace dynamo::kube {
 
@@ -100,6 +101,7 @@ class Cache {
   /// A change that waits for the reply to a write.
   struct Waiting {
     bool deleted = false;
+    bool wentBack = false;
     json::Document object;
   };
   struct WrittenObject {
@@ -108,10 +110,11 @@ class Cache {
   };
 
   /// Stores the change of a watch, or keeps it while the object is written.
-  void reported(const json::Value& object, bool deleted);
-  void store(const json::Value& object, bool deleted);
+  /// `wentBack`: it replaces an object with a later version.
+  void reported(const json::Value& object, bool deleted, bool wentBack);
+  void store(const json::Value& object, bool deleted, bool wentBack);
   void ended(const k8s::ObjectKey& key);
-  void present(const json::Value& object, std::string_view writer);
+  void present(const json::Value& object, std::string_view writer, bool wentBack = false);
   void remove(const k8s::ObjectKey& key, std::string_view uid, std::string_view writer);
   /// A watch has reported the deletion of an object by this process.
   void forgetGone(const k8s::ObjectKey& key, std::string_view uid);
@@ -127,8 +130,5 @@ class Cache {
   std::map<k8s::ObjectKey, std::string> gone_;
   std::map<k8s::ObjectKey, WrittenObject> written_;
 };
-
-/// Returns true if resourceVersion `a` is older than `b`. Returns false if either is not a decimal number.
-bool isOlder(std::string_view a, std::string_view b);
 
 }  // namespace dynamo::kube

@@ -43,6 +43,13 @@ bool ApiGroups::serves(std::string_view group, std::string_view version) const {
          std::find(found->versions.begin(), found->versions.end(), version) != found->versions.end();
 }
 
+void ApiGroups::remove(std::string_view group, std::string_view version) {
+  for (ApiGroup& each : groups) {
+    if (each.name == group) std::erase(each.versions, version);
+  }
+  std::erase_if(groups, [&](const ApiGroup& each) { return each.name == group && each.versions.empty(); });
+}
+
 const Resource* ApiResources::ofKind(std::string_view kind) const {
   const auto found = std::find_if(resources.begin(), resources.end(),
                                   [&](const Resource& each) { return each.kind == kind; });

@@ -25,6 +25,8 @@ struct ApiGroups {
   /// Returns the group, or nullptr if the server does not serve it.
   const ApiGroup* find(std::string_view group) const;
   bool serves(std::string_view group, std::string_view version) const;
+  /// Removes a version, and the group with its last version.
+  void remove(std::string_view group, std::string_view version);
 };
 
 /// The resources of one group version, without subresources.

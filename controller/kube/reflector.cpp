@@ -62,6 +62,8 @@ Task<void> Reflector::run() {
       co_await loop_.sleepUntil(until);
     } else if (auto* page = std::get_if<Watcher::List>(&action)) {
       co_await list(std::move(*page));
+    } else if (auto* version = std::get_if<Watcher::Probe>(&action)) {
+      co_await probe(std::move(*version));
     } else {
       co_await watch(std::move(std::get<Watcher::Watch>(action)));
     }
@@ -84,6 +86,10 @@ Task<void> Reflector::list(Watcher::List action) {
   }
   problem_.clear();
   ListPage& page = std::get<ListPage>(decoded);
+  if (action.first && watcher_.wentBack(page)) {
+    kLog.warn("the API server has gone back to older versions", {{"resource", resource_.plural}});
+    if (sink_.wentBack) sink_.wentBack();
+  }
   if (action.first) sink_.listBegins();
   if (json::Value* items = json::find(page.list, "items"); items != nullptr && items->IsArray()) {
     for (json::Value& item : items->GetArray()) {
@@ -92,6 +98,21 @@ Task<void> Reflector::list(Watcher::List action) {
     }
   }
   if (watcher_.listed(page)) sink_.listEnds(watcher_.resourceVersion());
+}
+
+Task<void> Reflector::probe(Watcher::Probe action) {
+  auto answer = co_await source_.list(std::move(action.options));
+  if (stopped_) co_return;
+  auto* error = std::get_if<ApiError>(&answer);
+  Result<ListPage> decoded =
+      error != nullptr ? std::move(*error) : decodeList(std::move(std::get<json::Document>(answer)));
+  error = std::get_if<ApiError>(&decoded);
+  if (error != nullptr) {
+    fail("list", *error);
+    watcher_.probeFailed(*error);
+  } else {
+    watcher_.probed(std::get<ListPage>(decoded));
+  }
 }
 
 Task<void> Reflector::watch(Watcher::Watch action) {

@@ -33,6 +33,9 @@ struct Sink {
   std::function<void(const json::Value&)> deleted;  ///< the last state of a deleted object
   /// Ends a list. The argument is the resourceVersion of the list.
   std::function<void(std::string_view)> listEnds;
+  /// Optional. Called before `listBegins` if the list is older than what was reported before: the API server
+  /// has gone back, as after a restore of etcd, and the list is right.
+  std::function<void()> wentBack = {};
 };
 
 /// Not thread-safe. The event loop and everything that `source` and `sink` refer to must outlive the
@@ -54,6 +57,7 @@ class Reflector {
  private:
   runtime::Task<void> list(Watcher::List action);
   runtime::Task<void> watch(Watcher::Watch action);
+  runtime::Task<void> probe(Watcher::Probe action);
   /// Reports the event of a line. Returns false if the watch cannot go on.
   bool handle(std::string_view line);
   void fail(std::string_view what, const ApiError& error);

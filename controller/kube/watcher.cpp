@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "controller/kube/resource_version.h"
+
 namespace dynamo::kube {
 namespace {
 
@@ -22,6 +24,13 @@ Watcher::Action Watcher::next() {
     const auto delay = std::max(backoff_.next(), atLeast_);
     atLeast_ = std::chrono::milliseconds{0};
     return Sleep{delay};
+  }
+  if (state_ == State::Watching && probe_) {
+    Probe probe;
+    probe.options.labelSelector = set_.labelSelector;
+    probe.options.fieldSelector = set_.fieldSelector;
+    probe.options.limit = 1;
+    return probe;
   }
   if (state_ == State::Watching) {
     Watch watch;
@@ -46,6 +55,7 @@ Watcher::Action Watcher::next() {
 
 void Watcher::restart() {
   state_ = State::Listing;
+  probe_ = false;
   continueToken_.clear();
 }
 
@@ -77,6 +87,22 @@ void Watcher::listFailed(const ApiError& error) {
   if (error.retryAfter) atLeast_ = *error.retryAfter;
 }
 
+void Watcher::probed(const ListPage& page) {
+  probe_ = false;
+  if (wentBack(page)) restart();
+}
+
+void Watcher::probeFailed(const ApiError& error) {
+  // A server that refuses the probe for good may still serve the watch.
+  probe_ = error.transient();
+  sleep_ = true;
+  if (error.retryAfter) atLeast_ = *error.retryAfter;
+}
+
+bool Watcher::wentBack(const ListPage& page) const {
+  return isOlder(page.resourceVersion(), resourceVersion_);
+}
+
 void Watcher::watchOpened() {
   sawEvent_ = false;
 }
@@ -94,11 +120,13 @@ void Watcher::watchFailed(const ApiError& error) {
     sleep_ = emptyWatches_++ > 0;
     return;
   }
+  probe_ = true;
   sleep_ = true;
   if (error.retryAfter) atLeast_ = *error.retryAfter;
 }
 
 void Watcher::watchEnded() {
+  probe_ = !sawEvent_;
   // A delay limits the requests to a server that ends every watch immediately.
   sleep_ = !sawEvent_ && emptyWatches_++ > 0;
 }

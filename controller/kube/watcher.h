@@ -50,10 +50,14 @@ class Watcher {
     WatchOptions options;
     std::chrono::seconds lifetime;  ///< the watch is dead if it lasts longer
   };
+  /// Request the current version, with as few objects as possible.
+  struct Probe {
+    ListOptions options;
+  };
   struct Sleep {
     std::chrono::milliseconds time;
   };
-  using Action = std::variant<List, Watch, Sleep>;
+  using Action = std::variant<List, Watch, Probe, Sleep>;
 
   explicit Watcher(WatchedSet set, Random random);
 
@@ -63,6 +67,10 @@ class Watcher {
   /// Processes a page. Returns true if it was the last page; objects that were not listed then do not exist.
   bool listed(const ListPage& page);
   void listFailed(const ApiError& error);
+  /// Processes the reply to a probe. If its version is older than that of the watch, a new list follows: the
+  /// watch would hide all changes until the versions have caught up.
+  void probed(const ListPage& page);
+  void probeFailed(const ApiError& error);
   void watchOpened();
   /// Reports how long a watch lasted, before the function that reports its end. A delay is only for watches
   /// that end early: a proxy may cut a quiet watch again and again.
@@ -73,6 +81,10 @@ class Watcher {
   void watchEnded();
   /// Processes an event. Returns false for a bookmark, which contains no object.
   bool received(const WatchEvent& event);
+
+  /// Returns true if a page is older than what is known: the versions of the API server have gone back, as
+  /// after a restore of etcd.
+  bool wentBack(const ListPage& page) const;
 
   /// Returns true once a complete list has been received.
   bool synced() const { return synced_; }
@@ -92,6 +104,7 @@ class Watcher {
   std::string resourceVersion_;
   bool synced_ = false;
   bool sleep_ = false;
+  bool probe_ = false;  ///< the last watch failed or was silent: the API server may have gone back
   std::chrono::milliseconds atLeast_{0};  ///< the minimum delay that the server requested
   unsigned emptyWatches_ = 0;             ///< number of consecutive watches that ended without an event
   bool sawEvent_ = false;

@@ -305,6 +305,58 @@ TEST_CASE("the event of a creation arrives before the reply") {
   CHECK(f.take().empty());
 }
 
+// Decision ctl-Q61.
+TEST_CASE("after a restore of etcd the cache has what the API server lists") {
+  Fixture f;
+  f.sink.listBegins();
+  for (const char* name : {"older", "same", "gone", "written", "deleted"})
+    f.sink.present(pod(name, name, "50"));
+  f.sink.listEnds("60");
+  f.cache.wrote(pod("created", "created", "70"), "w");
+  f.cache.deleted(keyOf("deleted"), "deleted", "w");
+  f.take();
+  const auto relist = [&] {
+    f.sink.wentBack();
+    f.sink.listBegins();
+    f.sink.present(pod("older", "older", "40", "2"));
+    f.sink.present(pod("same", "same", "50"));
+    f.sink.present(pod("deleted", "deleted", "50"));
+    f.sink.present(pod("written", "written", "45", "2"));
+    f.sink.listEnds("50");
+  };
+  SECTION("objects with later versions are replaced or removed, and a deletion is undone") {
+    relist();
+    CHECK(f.version("older") == "40");
+    CHECK(f.version("same") == "50");
+    CHECK(f.version("deleted") == "50");
+    CHECK(f.version("gone").empty());
+    CHECK(f.version("created").empty());
+    CHECK(f.take().find("changed older;") == 0);
+    // What follows is compared with the restored versions again.
+    f.sink.present(pod("older", "older", "51"));
+    CHECK(f.version("older") == "51");
+    f.sink.present(pod("older", "older", "50"));
+    CHECK(f.version("older") == "51");
+    f.cache.wrote(pod("new", "new", "52"), "w");
+    CHECK(f.version("new") == "52");
+  }
+  SECTION("an object that is being written takes the listed version afterwards") {
+    {
+      const Cache::Writing writing{f.cache, keyOf("written")};
+      relist();
+      CHECK(f.version("written") == "50");
+    }
+    CHECK(f.version("written") == "45");
+  }
+  SECTION("without the restore an older list changes nothing") {
+    f.sink.listBegins();
+    f.sink.present(pod("older", "older", "40", "2"));
+    f.sink.listEnds("49");
+    CHECK(f.version("older") == "50");
+    CHECK(f.version("gone") == "50");
+  }
+}
+
 TEST_CASE("resource versions are compared as numbers") {
   CHECK(isOlder("9", "10"));
   CHECK_FALSE(isOlder("10", "9"));

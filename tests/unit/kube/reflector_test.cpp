@@ -35,7 +35,7 @@ struct Server {
     return text == "!Gone" ? ApiError{Reason::Gone, 410, "too old"} : ApiError{Reason::Forbidden, 403, "no"};
   }
   static Task<Result<json::Document>> page(Server* self, ListOptions options) {
-    self->requests += "list " + options.continueToken + ";";
+    self->requests += (options.limit == 1 ? "probe " : "list ") + options.continueToken + ";";
     if (self->pages.empty()) co_return error("!Forbidden");
     const std::string text = self->pages.front();
     self->pages.pop_front();
@@ -94,6 +94,7 @@ Run run(Server server, std::chrono::milliseconds work = {}, std::string_view bes
     std::this_thread::sleep_for(work);
   };
   sink.deleted = [&](const json::Value& value) { seen += "-" + nameOf(value); };
+  sink.wentBack = [&] { seen += "<"; };
   Reflector reflector{
       loop, Resource{"", "v1", "pods", "Pod"}, WatchedSet{}, source, sink, [] { return 0.0; }};
   self = &reflector;
@@ -171,6 +172,19 @@ TEST_CASE("other tasks run between events that were received at once") {
   const Run result = run(server, std::chrono::milliseconds{12}, ".");
   CHECK(result.seen.find("+a.") != std::string::npos);
   CHECK(result.seen.find("+b.") != std::string::npos);
+}
+
+TEST_CASE("a list that is older than what was reported is announced") {
+  Server server;
+  server.pages = {listOf("10", "", object("a", "1")), listOf("7", "", ""), listOf("7", "", object("a", "1")),
+                  listOf("30", "", "")};
+  server.watches = {
+      {eventOf("ADDED", "b", "20"), "!Forbidden"},
+      {R"({"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","code":410,)"
+       R"("reason":"Expired"}})"}};
+  const Run result = run(server);
+  CHECK(result.requests == "list ;watch 10;probe ;list ;watch 7;list ;watch 30;");
+  CHECK(result.seen == "[+a]10+b<[+a]7[]30");
 }
 
 TEST_CASE("a silent watch is opened again and is no failure") {

@@ -27,11 +27,17 @@ Watcher watcher() {
   return Watcher{WatchedSet{"", "a=b", ""}, [] { return 0.0; }};
 }
 
-/// Returns the next action as text: "list", "list first", "list token=T", "watch V", "sleep 800".
+/// Returns the next action as text: "probe", "list", "list first", "list token=T", "watch V", "sleep 800".
 std::string next(Watcher& watcher) {
   const Watcher::Action action = watcher.next();
   if (const auto* sleep = std::get_if<Watcher::Sleep>(&action)) {
     return "sleep " + std::to_string(sleep->time.count());
+  }
+  if (const auto* probe = std::get_if<Watcher::Probe>(&action)) {
+    CHECK(probe->options.labelSelector == "a=b");
+    CHECK(probe->options.limit == 1);
+    CHECK(probe->options.resourceVersion.empty());
+    return "probe";
   }
   if (const auto* watch = std::get_if<Watcher::Watch>(&action)) {
     CHECK(watch->options.labelSelector == "a=b");
@@ -102,6 +108,11 @@ TEST_CASE("failed requests are retried with exponential backoff") {
   watch.listed(page("10", ""));
   watch.watchFailed(error);
   CHECK(next(watch) == "sleep 800");
+  CHECK(next(watch) == "probe");
+  watch.probeFailed(error);
+  CHECK(next(watch) == "sleep 1600");
+  CHECK(next(watch) == "probe");
+  watch.probed(page("12", "t"));
   CHECK(next(watch) == "watch 10");
 }
 
@@ -166,15 +177,59 @@ TEST_CASE("requests are delayed if the server ends watches immediately") {
   watch.listed(page("10", ""));
   watch.watchOpened();
   watch.watchEnded();
+  CHECK(next(watch) == "probe");
+  watch.probed(page("10", ""));
   CHECK(next(watch) == "watch 10");
   watch.watchOpened();
   watch.watchEnded();
   CHECK(next(watch) == "sleep 800");
+  CHECK(next(watch) == "probe");
+  watch.probed(page("10", ""));
   CHECK(next(watch) == "watch 10");
   watch.watchOpened();
   watch.received(event(EventType::Bookmark, "12"));
   watch.watchEnded();
   CHECK(next(watch) == "watch 12");
+}
+
+// A watch at a version that the server has not reached yet is served, and hides what happens until then.
+TEST_CASE("after a failed or silent watch, a server with older versions is listed again") {
+  struct Row {
+    const char* about;
+    bool fails;
+    const char* version;  ///< of the reply to the probe; "": it is refused
+    const char* then;
+  };
+  for (const Row& row :
+       {Row{"the same version", true, "10", "watch 10"}, Row{"a later version", true, "100", "watch 10"},
+        Row{"an older version after an error", true, "9", "list first"},
+        Row{"an older version after silence", false, "9", "list first"},
+        Row{"no number", true, "x", "watch 10"}, Row{"a refused probe", true, "", "sleep 1600"}}) {
+    CAPTURE(row.about);
+    Watcher watch = watcher();
+    watch.listed(page("10", ""));
+    CHECK(next(watch) == "watch 10");
+    if (row.fails) {
+      watch.watchFailed(ApiError{Reason::Transport, 0, "broken"});
+      CHECK(next(watch) == "sleep 800");
+    } else {
+      watch.watchOpened();
+      watch.watchEnded();
+    }
+    CHECK(next(watch) == "probe");
+    if (*row.version == '\0') {
+      watch.probeFailed(ApiError{Reason::Forbidden, 403, "no"});
+    } else {
+      watch.probed(page(row.version, ""));
+    }
+    CHECK(next(watch) == row.then);
+    if (std::string{row.then} == "list first") {
+      CHECK(watch.wentBack(page("9", "")));
+      watch.listed(page("9", ""));
+      CHECK_FALSE(watch.wentBack(page("9", "")));
+    }
+    if (*row.version == '\0') CHECK(next(watch) == "watch 10");
+  }
 }
 
 TEST_CASE("a proxy that cuts quiet watches again and again causes no growing delay") {
@@ -192,6 +247,8 @@ TEST_CASE("a proxy that cuts quiet watches again and again causes no growing del
       watch.watchLasted(row.lasted);
       watch.watchFailed(cut);
       delay = next(watch);
+      CHECK(next(watch) == "probe");
+      watch.probed(page("10", ""));
       CHECK(next(watch) == "watch 10");
     }
     CHECK(delay == row.third);
