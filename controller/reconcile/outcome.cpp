@@ -80,12 +80,14 @@ class Execution {
       std::optional<lifecycle::Failure> failure = co_await carryOutWrite(write);
       if (failure) co_return failure;
     }
-    if (outcome.status) {
-      std::optional<lifecycle::Failure> failure = co_await writeStatus(*outcome.status);
-      if (failure) co_return failure;
+    std::optional<lifecycle::Failure> failure;
+    if (outcome.status) failure = co_await writeStatus(*outcome.status);
+    // The next reconcile finds the writes done, and reports them no more. Without writes it finds the same
+    // change of the status.
+    if (!failure || !outcome.writes.empty()) {
+      for (const lifecycle::Event& event : outcome.events) record(event);
     }
-    for (const lifecycle::Event& event : outcome.events) record(event);
-    co_return std::nullopt;
+    co_return failure;
   }
 
  private:

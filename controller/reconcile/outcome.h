@@ -17,8 +17,8 @@ struct Writer {
 };
 
 /// Applies `outcome` to `object`. Returns the failure of the first write that failed; the later writes, the
-/// status and the Events are then omitted. Deleting an object that does not exist succeeds. The arguments
-/// must outlive the task.
+/// status and the Events are then omitted. If only the status fails, the Events tell of the writes. Deleting
+/// an object that does not exist succeeds. The arguments must outlive the task.
 runtime::Task<std::optional<lifecycle::Failure>> carryOut(Environment& environment, const json::Value& object,
                                                           const lifecycle::Outcome& outcome, Writer writer);
 

@@ -194,6 +194,33 @@ TEST_CASE("a status of an older version is a conflict, which is retried") {
   CHECK(api.at(kGraphs + "g").find("status") == std::string::npos);
 }
 
+TEST_CASE("Events about writes survive a status that is refused") {
+  struct Row {
+    const char* about;
+    int status;
+    bool writes;
+    std::size_t events;
+  };
+  for (const Row& row :
+       {Row{"a conflict after writes", 409, true, 1}, Row{"an error after writes", 500, true, 1},
+        Row{"the retry finds the same change of the status", 409, false, 0}}) {
+    CAPTURE(row.about);
+    FakeApi api{[&](const std::string& line, int) -> std::optional<std::string> {
+      return line.ends_with("/status") ? std::optional{failure(row.status, "Reason")} : std::nullopt;
+    }};
+    withScene(api, [&](Scene& scene) -> Task<void> {
+      Outcome outcome;
+      if (row.writes)
+        outcome.writes.push_back(scene.patchOf(scene.graph, "{'metadata':{'annotations':{'a':'b'}}}", true));
+      outcome.status = scene.statusOf("{'state':'pending'}");
+      outcome.events.push_back(lifecycle::normal("Reason", "message"));
+      const std::string failed = co_await scene.carryOut(outcome);
+      CHECK(failed == "transient: DynamoGraphDeployment.nvidia.com n/g: no");
+      CHECK(scene.f.events.queued() == row.events);
+    });
+  }
+}
+
 TEST_CASE("the status of an object that was deleted meanwhile is not an error") {
   FakeApi api{[](const std::string& line, int) -> std::optional<std::string> {
     return line.ends_with("/status") ? std::optional{failure(404, "NotFound")} : std::nullopt;
