@@ -73,16 +73,16 @@ std::set<std::string> registriesOf(const Value& secret) {
 }
 
 bool isServed(Api api, const kube::ApiGroups& groups) {
-  const auto has = [&](std::string_view group) { return groups.find(group) != nullptr; };
   switch (api) {
     case Api::Grove:
-      return has("grove.io");
+      return groups.serves("grove.io", "v1alpha1");
     case Api::LeaderWorkerSet:
-      return has("leaderworkerset.x-k8s.io") && has("scheduling.volcano.sh");
+      return groups.serves("leaderworkerset.x-k8s.io", "v1") &&
+             groups.serves("scheduling.volcano.sh", "v1beta1");
     case Api::KaiScheduler:
-      return has("scheduling.run.ai");
+      return groups.serves("scheduling.run.ai", "v2");
     case Api::InferencePool:
-      return has("inference.networking.k8s.io");
+      return groups.serves("inference.networking.k8s.io", "v1");
   }
   return false;
 }

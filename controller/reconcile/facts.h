@@ -20,7 +20,7 @@ namespace dynamo::controller {
 /// malformed.
 std::set<std::string> registriesOf(const json::Value& secret);
 
-/// Returns true if the API server serves all groups of an API.
+/// Returns true if the API server serves all groups of an API in the versions that are rendered.
 bool isServed(render::Api api, const kube::ApiGroups& groups);
 
 inline constexpr std::chrono::minutes kAbsentTime{5};

@@ -205,11 +205,18 @@ Task<std::string> Manager::discover() {
   const kube::ApiGroups& groups = std::get<kube::ApiGroups>(found);
   if (groups.find(api::kGroup) == nullptr)
     co_return "the CustomResourceDefinitions of nvidia.com are not installed";
-  // The watches start first, because reconciles that new facts trigger read the caches of these kinds.
-  const std::optional<kube::ApiError> error = co_await watches_.start(groups);
-  if (error) co_return "API discovery failed: " + error->message;
-  facts_.discovered(groups);
+  const Watches::Started started = co_await watches_.start(groups);
+  if (started.error) co_return "API discovery failed: " + started.error->message;
+  // The reconciles that new facts trigger read the caches of these kinds. At the start none runs yet.
+  if (synced_) co_await waitForNewWatches();
+  facts_.discovered(synced_ ? watches_.syncedOf(started.groups) : started.groups);
   co_return "";
+}
+
+Task<void> Manager::waitForNewWatches() {
+  const runtime::Deadline end = after(kDiscoveryInterval);
+  while (!watches_.unsynced().empty() && std::chrono::steady_clock::now() < end && !loop_.stopping())
+    co_await loop_.sleepUntil(after(kSyncPoll));
 }
 
 Task<void> Manager::waitForDiscovery() {

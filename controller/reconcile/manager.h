@@ -55,6 +55,8 @@ class Manager {
   /// Starts watches and updates the facts. Returns an error message, or an empty text after success.
   runtime::Task<std::string> discover();
   runtime::Task<void> waitForDiscovery();
+  /// Waits until watches that have just started are in sync, but not longer than to the next discovery.
+  runtime::Task<void> waitForNewWatches();
   runtime::Task<void> rediscover();
   std::string missingApi() const;
   void addWatches();

@@ -17,7 +17,7 @@ void Watches::add(const kube::Resource& resource, std::string labelSelector, std
                       std::move(sink), nullptr});
 }
 
-Task<std::optional<kube::ApiError>> Watches::start(kube::ApiGroups groups) {
+Task<Watches::Started> Watches::start(kube::ApiGroups groups) {
   std::map<std::string, kube::ApiResources> found;  // keyed by group version
   std::optional<kube::ApiError> failure;
   for (Watch& watch : watches_) {
@@ -30,7 +30,11 @@ Task<std::optional<kube::ApiError>> Watches::start(kube::ApiGroups groups) {
       if (!found.contains(version)) {
         auto read = co_await kube::discoverResources(client_, resource.group, resource.version);
         if (auto* error = std::get_if<kube::ApiError>(&read)) {
-          if (error->reason != kube::Reason::NotFound) failure = std::move(*error);
+          if (error->reason == kube::Reason::NotFound) {
+            groups.remove(resource.group, resource.version);
+          } else {
+            failure = std::move(*error);
+          }
           continue;
         }
         found.emplace(version, std::move(std::get<kube::ApiResources>(read)));
@@ -39,7 +43,7 @@ Task<std::optional<kube::ApiError>> Watches::start(kube::ApiGroups groups) {
     }
     run(watch);
   }
-  co_return failure;
+  co_return Started{std::move(groups), std::move(failure)};
 }
 
 void Watches::run(Watch& watch) {
@@ -49,11 +53,22 @@ void Watches::run(Watch& watch) {
   loop_.spawn(watch.reflector->run());
 }
 
-std::string Watches::unsynced() const {
-  const auto found = std::find_if(watches_.begin(), watches_.end(), [](const Watch& each) {
-    if (!each.reflector || each.reflector->synced()) return false;
-    return each.resource == each.needed || each.reflector->problem().empty();
+bool Watches::isUnsynced(const Watch& watch) {
+  if (!watch.reflector || watch.reflector->synced()) return false;
+  return watch.resource == watch.needed || watch.reflector->problem().empty();
+}
+
+kube::ApiGroups Watches::syncedOf(kube::ApiGroups groups) const {
+  std::erase_if(groups.groups, [&](const kube::ApiGroup& group) {
+    return std::any_of(watches_.begin(), watches_.end(), [&](const Watch& each) {
+      return each.needed.group == group.name && isUnsynced(each);
+    });
   });
+  return groups;
+}
+
+std::string Watches::unsynced() const {
+  const auto found = std::find_if(watches_.begin(), watches_.end(), &isUnsynced);
   if (found == watches_.end()) return "";
   const std::string& problem = found->reflector->problem();
   return fmt::format("the cache of {} is not in sync{}{}", found->resource.plural,

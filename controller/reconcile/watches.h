@@ -26,12 +26,20 @@ class Watches {
   void add(const kube::Resource& resource, std::string labelSelector, std::string fieldSelector,
            kube::Sink sink, const std::optional<kube::Resource>& with = {});
 
-  /// Starts the watches that do not run yet and whose resources are served. If a request fails, the watches
-  /// that depend on it are not started, and its error is returned.
-  runtime::Task<std::optional<kube::ApiError>> start(kube::ApiGroups groups);
+  /// What the API server serves, and the error of a request that failed. The watches that depend on such a
+  /// request are not started.
+  struct Started {
+    /// Without versions that are listed but answered with 404, as while an API is installed or removed.
+    kube::ApiGroups groups;
+    std::optional<kube::ApiError> error;
+  };
+  /// Starts the watches that do not run yet and whose resources are served.
+  runtime::Task<Started> start(kube::ApiGroups groups);
 
   /// Returns the first running watch that has not received its complete list yet, or an empty text.
   std::string unsynced() const;
+  /// Returns the groups without those that have a running watch that has not received its complete list yet.
+  kube::ApiGroups syncedOf(kube::ApiGroups groups) const;
 
  private:
   struct Watch {
@@ -44,6 +52,7 @@ class Watches {
   };
 
   void run(Watch& watch);
+  static bool isUnsynced(const Watch& watch);
 
   runtime::EventLoop& loop_;
   kube::Client& client_;

@@ -242,7 +242,7 @@ TEST_CASE("discovery: APIs that appear or stay away are reported (decision dec-2
   std::chrono::steady_clock::time_point now{};
   const auto discover = [&](const std::vector<std::string>& names) {
     kube::ApiGroups groups;
-    for (const std::string& name : names) groups.groups.push_back({name, {"v1"}});
+    for (const std::string& name : names) groups.groups.push_back({name, {"v1", "v1alpha1", "v1beta1"}});
     f.facts.discovered(groups, now);
     return f.take();
   };
@@ -270,6 +270,34 @@ TEST_CASE("discovery: APIs that appear or stay away are reported (decision dec-2
   now += kAbsentTime;
   CHECK(discover({}) == "api /grove;");
   CHECK(f.facts.facts().api(Api::Grove) == false);
+}
+
+TEST_CASE("an API is served if all its groups are served in the versions that are rendered") {
+  struct Row {
+    const char* about;
+    Api api;
+    std::vector<kube::ApiGroup> groups;
+    bool served;
+  };
+  for (const Row& row : {
+           Row{"Grove", Api::Grove, {{"grove.io", {"v1alpha1"}}}, true},
+           Row{"Grove in another version", Api::Grove, {{"grove.io", {"v1beta1"}}}, false},
+           Row{"Grove in two versions", Api::Grove, {{"grove.io", {"v1beta1", "v1alpha1"}}}, true},
+           Row{"LWS with PodGroups",
+               Api::LeaderWorkerSet,
+               {{"leaderworkerset.x-k8s.io", {"v1"}}, {"scheduling.volcano.sh", {"v1beta1"}}},
+               true},
+           Row{"LWS without PodGroups", Api::LeaderWorkerSet, {{"leaderworkerset.x-k8s.io", {"v1"}}}, false},
+           Row{"KAI", Api::KaiScheduler, {{"scheduling.run.ai", {"v2alpha2", "v2"}}}, true},
+           Row{"inference", Api::InferencePool, {{"inference.networking.k8s.io", {"v1"}}}, true},
+           Row{"an alpha of inference",
+               Api::InferencePool,
+               {{"inference.networking.k8s.io", {"v1alpha2"}}},
+               false},
+       }) {
+    CAPTURE(row.about);
+    CHECK(isServed(row.api, {row.groups}) == row.served);
+  }
 }
 
 }  // namespace dynamo::controller::test
