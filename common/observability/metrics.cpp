@@ -47,6 +47,22 @@ void addProcessMetrics(std::vector<prometheus::MetricFamily>& families) {
   add("process_virtual_memory_bytes", "Virtual memory.", Type::Gauge, stats.virtualBytes);
 }
 
+/// `add` returns the series of a family with the labels.
+template <class Family, class Add>
+void removeSeries(Family& family, Labels wanted, Add add) {
+  for (const prometheus::MetricFamily& collected : family.Collect()) {
+    for (const prometheus::ClientMetric& metric : collected.metric) {
+      prometheus::Labels labels;
+      for (const auto& each : metric.label) labels.emplace(each.name, each.value);
+      const bool matches = std::all_of(wanted.begin(), wanted.end(), [&](const Label& label) {
+        const auto found = labels.find(std::string{label.first});
+        return found != labels.end() && found->second == label.second;
+      });
+      if (matches) family.Remove(&add(labels));
+    }
+  }
+}
+
 }  // namespace
 
 void Counter::increment(double by) noexcept {
@@ -99,6 +115,19 @@ Histogram Registry::histogram(std::string_view name, std::string_view help, std:
       prometheus::BuildHistogram().Name(std::string{name}).Help(std::string{help}).Register(impl_->registry);
   return Histogram{
       &family.Add(toLabels(labels), prometheus::Histogram::BucketBoundaries{buckets.begin(), buckets.end()})};
+}
+
+void Registry::removeCounters(std::string_view name, Labels labels) {
+  auto& family = prometheus::BuildCounter().Name(std::string{name}).Register(impl_->registry);
+  removeSeries(family, labels, [&](const prometheus::Labels& all) -> auto& { return family.Add(all); });
+}
+
+void Registry::removeHistograms(std::string_view name, Labels labels) {
+  auto& family = prometheus::BuildHistogram().Name(std::string{name}).Register(impl_->registry);
+  // The series exists, so the buckets are not used.
+  removeSeries(family, labels, [&](const prometheus::Labels& all) -> auto& {
+    return family.Add(all, prometheus::Histogram::BucketBoundaries{});
+  });
 }
 
 std::string Registry::render() const {

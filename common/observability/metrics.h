@@ -69,6 +69,10 @@ class Registry {
   Histogram histogram(std::string_view name, std::string_view help, std::span<const double> buckets,
                       Labels labels = {});
 
+  /// Removes the series of a metric that have these labels. Their handles must not be used any more.
+  void removeCounters(std::string_view name, Labels labels);
+  void removeHistograms(std::string_view name, Labels labels);
+
   /// All metrics and the current process_* metrics in the text format 0.0.4 (content type kTextFormat).
   std::string render() const;
 

@@ -110,7 +110,7 @@ Client::~Client() = default;
 Client::ObjectTask Client::get(const Resource& resource, const std::string& namespaceName,
                                const std::string& name, CallOptions call) {
   if (auto error = checkNames(resource, namespaceName, name)) return failure(std::move(*error));
-  Request request = requestFor("GET", resource, pathOf(resource, namespaceName, name), call);
+  HttpRequest request = requestFor("GET", resource, pathOf(resource, namespaceName, name), call);
   request.namespaceName = namespaceName;
   return object(transport_, std::move(request));
 }

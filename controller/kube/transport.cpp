@@ -33,7 +33,7 @@ bool isSuccess(int status) {
 }
 
 /// Returns who shares the slots of a request with others. Requests about the cluster do not limit each other.
-const std::string& tenantOf(const Request& request) {
+const std::string& tenantOf(const HttpRequest& request) {
   return request.call.slots == Slots::Cluster ? request.path : request.namespaceName;
 }
 

@@ -25,6 +25,11 @@ constexpr std::array kRuntimeBuckets = {
     .005, .01, .025, .05, .1,  .15, .2,  .25, .3, .35, .4, .45, .5,  .6,  .7,  .8,  .9,  1.,  1.25, 1.5,
     1.75, 2.,  2.5,  3.,  3.5, 4.,  4.5, 5.,  6., 7.,  8., 9.,  10., 15., 20., 25., 30., 40., 50.,  60.};
 
+// By kind and namespace.
+constexpr std::string_view kDuration = "dynamo_operator_reconcile_duration_seconds";
+constexpr std::string_view kReconciles = "dynamo_operator_reconcile_total";
+constexpr std::string_view kErrors = "dynamo_operator_reconcile_errors_total";
+
 /// The end of some failures causes no event, for example when an object of somebody else that had the name of
 /// a child is renamed. A retry is little work, so it is not delayed for a quarter of an hour as in client-go.
 constexpr std::chrono::minutes kMaxRetry{2};
@@ -78,6 +83,27 @@ void ReconcileLoop::factsChanged(const FactKeys& keys) {
 
 void ReconcileLoop::forget(const k8s::ObjectKey& key) {
   setLookedUp(nameOf(key), {});
+  emptied_.insert_or_assign(key.namespaceName, std::chrono::steady_clock::now());
+}
+
+void ReconcileLoop::updateMetrics(std::chrono::steady_clock::time_point now) {
+  queue_.updateMetrics();
+  std::erase_if(emptied_, [&](const auto& each) {
+    const auto& [namespaceName, since] = each;
+    if (now < since + kKeepMetrics) return false;
+    const bool used = handles_(namespaceName) &&
+                      !environment_.cache.keysOfKind(api::kV1alpha1, reconciler_.kind, namespaceName).empty();
+    if (!used) removeMetrics(namespaceName);
+    return true;
+  });
+}
+
+void ReconcileLoop::removeMetrics(const std::string& namespaceName) {
+  const observability::Label kind{"resource_type", reconciler_.kind};
+  const observability::Label inNamespace{"namespace", namespaceName};
+  for (const std::string_view name : {kReconciles, kErrors})
+    metrics_.removeCounters(name, {kind, inNamespace});
+  metrics_.removeHistograms(kDuration, {kind, inNamespace});
 }
 
 void ReconcileLoop::setLookedUp(const k8s::NamespacedName& name, FactKeys keys) {
@@ -118,7 +144,7 @@ Task<void> ReconcileLoop::reconcile(k8s::NamespacedName name) {
   // Another operator may have taken over the namespace while the key was queued.
   if (!handles_(key.namespaceName)) {
     queue_.forget(name);
-    setLookedUp(name, {});
+    forget(key);
     environment_.failingSince.erase(key);
     co_return;
   }
@@ -166,11 +192,11 @@ void ReconcileLoop::finish(const k8s::NamespacedName& name, const k8s::ObjectKey
   }
   const std::string_view kind = reconciler_.kind;
   metrics_
-      .histogram("dynamo_operator_reconcile_duration_seconds", "Duration of reconciles.", kReferenceBuckets,
+      .histogram(kDuration, "Duration of reconciles.", kReferenceBuckets,
                  {{"resource_type", kind}, {"namespace", key.namespaceName}, {"result", ended}})
       .observe(seconds);
   metrics_
-      .counter("dynamo_operator_reconcile_total", "Reconciles.",
+      .counter(kReconciles, "Reconciles.",
                {{"resource_type", kind}, {"namespace", key.namespaceName}, {"result", ended}})
       .increment();
   metrics_
@@ -185,7 +211,7 @@ void ReconcileLoop::finish(const k8s::NamespacedName& name, const k8s::ObjectKey
   errors_.increment();
   if (!result.retry) terminalErrors_.increment();
   metrics_
-      .counter("dynamo_operator_reconcile_errors_total", "Failed reconciles by type of the error.",
+      .counter(kErrors, "Failed reconciles by type of the error.",
                {{"resource_type", kind}, {"namespace", key.namespaceName}, {"error_type", result.errorType}})
       .increment();
 }

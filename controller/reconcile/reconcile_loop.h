@@ -16,15 +16,19 @@
 
 namespace dynamo::controller {
 
-/// The number of concurrent reconciles of one kind. Reconciles mostly wait for the API server, and few keep
+/// The number of concurrent reconciles of one kind. Reconciles mostly wait for the API server, and six keep
 /// it busy: with 16, tests/bench/controller creates no more children per second, but needs more memory and
-/// writes more statuses, because bursts of changes take longer. One namespace alone has at most half of the
-/// workers, so that slow writes in it do not delay the others (kube/fair_queue.h).
-inline constexpr std::size_t kWorkers = 8;
+/// writes more statuses, because bursts of changes take longer. One namespace alone has two thirds of them,
+/// so that slow writes in it do not delay the others (kube/fair_queue.h).
+inline constexpr std::size_t kWorkers = 6;
 
 /// The delay of a reconcile after a change of a child. Children change in bursts when they are created and
 /// when their pods start, and one reconcile per burst saves writes of the status.
 inline constexpr std::chrono::milliseconds kChildDelay{100};
+
+/// The metrics of a namespace are removed when it has had no objects of the kind for this time, so that the
+/// last values are scraped.
+inline constexpr std::chrono::minutes kKeepMetrics{5};
 
 /// All functions must be called on the loop's thread. The environment must outlive the loop.
 class ReconcileLoop {
@@ -48,14 +52,16 @@ class ReconcileLoop {
   /// Waits for the current reconciles and ends the workers.
   runtime::Task<void> stop();
   bool idle() const { return queue_.idle(); }
-  /// Updates the gauges that depend on the time.
-  void updateMetrics() { queue_.updateMetrics(); }
+  /// Updates the gauges that depend on the time, and removes the metrics of namespaces that have no objects
+  /// of the kind any more, or that this process does not manage any more.
+  void updateMetrics(std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now());
 
  private:
   runtime::Task<void> work();
   runtime::Task<void> reconcile(k8s::NamespacedName name);
   void finish(const k8s::NamespacedName& name, const k8s::ObjectKey& key, const ReconcileResult& result,
               double seconds);
+  void removeMetrics(const std::string& namespaceName);
   void setLookedUp(const k8s::NamespacedName& name, render::FactKeys keys);
 
   Environment& environment_;
@@ -67,6 +73,8 @@ class ReconcileLoop {
   /// Most objects of a namespace look up the same facts, so each set is stored once, with its number of uses.
   std::map<render::FactKeys, std::size_t> factSets_;
   std::map<k8s::NamespacedName, const render::FactKeys*> lookedUp_;
+  /// Namespaces whose objects may all be gone, with the time of the last removal.
+  std::map<std::string, std::chrono::steady_clock::time_point> emptied_;
   observability::Gauge activeWorkers_;
   observability::Counter errors_;
   observability::Counter terminalErrors_;

@@ -73,6 +73,29 @@ TEST_CASE("the series of a gauge can be removed and made again") {
   checkLines(registry.render(), {R"(g{a="1"} 7)", R"(g{a="2"} 2)"});
 }
 
+TEST_CASE("counters and histograms with a label are removed") {
+  Registry registry;
+  constexpr double kBuckets[] = {1, 2};
+  for (const char* a : {"1", "2"}) {
+    for (const char* b : {"1", "3"}) {
+      registry.counter("c", "A counter.", {{"a", a}, {"b", b}}).increment();
+      registry.histogram("h", "A histogram.", kBuckets, {{"a", a}, {"b", b}}).observe(1);
+    }
+  }
+  registry.removeCounters("c", {{"a", "1"}});
+  registry.removeHistograms("h", {{"a", "1"}, {"b", "3"}});
+  registry.removeCounters("c", {{"b", "2"}});
+  const std::string text = registry.render();
+  CHECK(text.find(R"(c{a="1")") == std::string::npos);
+  CHECK(text.find(R"(h_count{a="1",b="3"})") == std::string::npos);
+  checkLines(text,
+             {R"(c{a="2",b="1"} 1)", R"(c{a="2",b="3"} 1)", R"(h_count{a="1",b="1"} 1)",
+              R"(h_count{a="2",b="1"} 1)", R"(h_count{a="2",b="3"} 1)", R"(h_bucket{a="2",b="1",le="2"} 1)"});
+  // A new series begins with 0.
+  registry.counter("c", "A counter.", {{"a", "1"}, {"b", "1"}}).increment();
+  checkLines(registry.render(), {R"(c{a="1",b="1"} 1)"});
+}
+
 TEST_CASE("invalid names are programming errors") {
   Registry registry;
   CHECK_THROWS_AS(registry.counter("a-b", ""), std::invalid_argument);

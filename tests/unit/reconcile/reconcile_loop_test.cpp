@@ -241,7 +241,7 @@ TEST_CASE("an object is requeued after the time that its reconcile returned") {
 }
 
 TEST_CASE("an object is never reconciled by two workers, and many objects are reconciled at once") {
-  // One namespace has half of the workers (ctl-Q60).
+  // One namespace has two thirds of the workers (ctl-Q60).
   Script used{[](const std::string&, int) { return done(); }};
   used.takes = 20ms;
   withLoop(used, [&](Scene& scene) -> Task<void> {
@@ -257,7 +257,7 @@ TEST_CASE("an object is never reconciled by two workers, and many objects are re
     const bool ended3 = co_await scene.settled("o39", 1);
     CHECK(ended3);
     CHECK(used.calls.size() == 41);
-    CHECK(used.most == static_cast<int>(kWorkers / 2));
+    CHECK(used.most == static_cast<int>(kWorkers * 2 / 3));
   });
 }
 
@@ -339,6 +339,51 @@ TEST_CASE("what was known of a namespace is removed once this process no longer 
     scene.reconciles.add(graphKey("a"));
     const bool ended3 = co_await scene.settled("a", 2);
     CHECK(ended3);
+  });
+}
+
+TEST_CASE("the metrics of a namespace go some time after its last object, and only those") {
+  Script used{
+      [](const std::string& name, int number) { return name == "a" && number == 0 ? retried() : done(); }};
+  withLoop(used, [&](Scene& scene) -> Task<void> {
+    const auto see = [&](const std::string& namespaceName) {
+      scene.f.see(
+          "{'apiVersion':'nvidia.com/v1alpha1','kind':'DynamoGraphDeployment','metadata':{'namespace':'" +
+          namespaceName + "','name':'a','uid':'u','resourceVersion':'1'}}");
+    };
+    const auto series = [&](std::string_view namespaceName) {
+      const std::string text = scene.metrics.render();
+      const std::string label = "namespace=\"" + std::string{namespaceName} + "\"";
+      int found = 0;
+      for (const char* metric :
+           {"dynamo_operator_reconcile_total{", "dynamo_operator_reconcile_errors_total{",
+            "dynamo_operator_reconcile_duration_seconds_count{"}) {
+        for (std::size_t at = text.find(metric); at != std::string::npos; at = text.find(metric, at + 1)) {
+          if (text.substr(at, text.find('\n', at) - at).find(label) != std::string::npos) ++found;
+        }
+      }
+      return found;
+    };
+    scene.reconciles.start();
+    for (const char* name : {"gone", "used", "foreign"}) {
+      see(name);
+      scene.reconciles.add(graphKey(name == std::string{"gone"} ? "a" : "b", name));
+    }
+    const bool ended = co_await scene.settled("a", 2);
+    CHECK(ended);
+    CHECK(series("gone") == 5);
+    CHECK(series("used") == 2);
+    // An object was deleted in each, and one is left.
+    for (const char* name : {"gone", "used", "foreign"}) scene.reconciles.forget(graphKey("c", name));
+    scene.f.cache.deleted(graphKey("a", "gone"), "u", "");
+    scene.handled = [](std::string_view name) { return name != "foreign"; };
+    const auto now = std::chrono::steady_clock::now();
+    scene.reconciles.updateMetrics(now + kKeepMetrics - 1s);
+    CHECK(series("gone") == 5);
+    scene.reconciles.updateMetrics(now + kKeepMetrics + 1s);
+    CHECK(series("gone") == 0);
+    CHECK(series("foreign") == 0);
+    CHECK(series("used") == 2);
   });
 }
 
