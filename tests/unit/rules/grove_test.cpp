@@ -27,13 +27,18 @@ std::string withStatus(std::string graph, std::string_view status) {
   return graph + fmt::format(R"(,"status":{{"services":{{"a":{{{}}}}}}}}})", status);
 }
 
+/// A finding as a warning.
+std::string warned(const std::string& error) {
+  return "W" + error.substr(1);
+}
+
 const std::string kOne = R"("replicas":0)";
 
 TEST_CASE("dgd.grove-replicas (child-Q43)") {
-  const std::string at = "dgd.grove-replicas spec.services[a].replicas: ";
+  const std::string at = "E dgd.grove-replicas spec.services[a].replicas: ";
   const std::string idle =
-      "W " + at + "Grove creates one pod first, and ends no rolling update while there are none\n";
-  const std::string refused = "E " + at + "Invalid value: 0: must be at least 1 for several nodes\n";
+      warned(at) + "Grove creates one pod first, and ends no rolling update while there are none\n";
+  const std::string refused = at + "Invalid value: 0: must be at least 1 for several nodes\n";
   check({{"several nodes", service(several(2, kOne)), refused},
          {"one node", service(kOne), idle},
          {"one node by number", service(several(1, kOne)), idle},
@@ -47,29 +52,29 @@ TEST_CASE("dgd.grove-replicas (child-Q43)") {
 }
 
 TEST_CASE("dgd.grove-replicas where Grove may run the graph") {
-  const std::string at = "dgd.grove-replicas spec.services[a].replicas: ";
+  const std::string at = "E dgd.grove-replicas spec.services[a].replicas: ";
   check({{"several nodes", service(several(2, kOne)),
-          "W " + at + "with Grove: must be at least 1 for several nodes\n"},
+          warned(at) + "with Grove: must be at least 1 for several nodes\n"},
          {"one node", service(kOne), ""}});
   check({{"not here", service(several(2, kOne)), ""}}, withoutGrove());
   checkUpdates(
       {{"an update", service(several(2)), service(several(2, kOne)),
-        "W " + at + "Grove keeps the present replicas: with several nodes it needs at least 1\n"},
+        warned(at) + "Grove keeps the present replicas: with several nodes it needs at least 1\n"},
        {"on LeaderWorkerSets", withStatus(service(several(2)), R"("componentKind":"LeaderWorkerSet")"),
-        service(several(2, kOne)), "W " + at + "with Grove: must be at least 1 for several nodes\n"}},
+        service(several(2, kOne)), warned(at) + "with Grove: must be at least 1 for several nodes\n"}},
       kSomeone, onGrove());
 }
 
 TEST_CASE("dgd.grove-nodes (child-Q35)") {
-  const std::string at = "dgd.grove-nodes spec.services[a].multinode.nodeCount: ";
+  const std::string at = "E dgd.grove-nodes spec.services[a].multinode.nodeCount: ";
   const auto refused = [&](int least) {
     return fmt::format(
-        "E {}Forbidden: may not be less than {}: Grove cannot change minAvailable of the workers; "
+        "{}Forbidden: may not be less than {}: Grove cannot change minAvailable of the workers; "
         "delete the PodCliqueSet of the graph, or use another name for the service\n",
         at, least);
   };
   const std::string doubtful =
-      "W " + at + "Grove refuses fewer nodes if the PodCliqueSet was made with minAvailable for more\n";
+      warned(at) + "Grove refuses fewer nodes if the PodCliqueSet was made with minAvailable for more\n";
   const std::string group = R"("componentKind":"PodCliqueScalingGroup")";
   const auto told = [&](int nodes, int minimum) {
     return withStatus(service(several(nodes)), fmt::format(R"({},"minAvailable":{})", group, minimum));
@@ -179,21 +184,20 @@ TEST_CASE("service.grove-env and dgd.grove-env (child-Q43)") {
   const std::string idle = "has no effect: Grove sets the variable\n";
   const std::string group = R"([{"name":"GROVE_PCSG_INDEX","value":"1"}])";
   const std::string pod = R"([{"name":"GROVE_PCS_NAME","value":"1"}])";
-  const std::string at = "service.grove-env spec.services[a].";
+  const std::string at = "E service.grove-env spec.services[a].";
   check(
       {
           {"several nodes", service(several(2, R"("envs":)" + group)),
-           "E " + at + "envs[0].name: Invalid value: \"GROVE_PCSG_INDEX\": " + refusal},
+           at + "envs[0].name: Invalid value: \"GROVE_PCSG_INDEX\": " + refusal},
           {"the main container",
            service(several(2, R"("extraPodSpec":{"mainContainer":{"env":)" + group + "}}")),
-           "E " + at +
-               "extraPodSpec.mainContainer.env[0].name: Invalid value: \"GROVE_PCSG_INDEX\": " + refusal},
+           at + "extraPodSpec.mainContainer.env[0].name: Invalid value: \"GROVE_PCSG_INDEX\": " + refusal},
           {"an init container",
            service(several(2, R"("extraPodSpec":{"initContainers":[{"name":"i","env":)" + group + "}]}")),
-           "E " + at +
+           at +
                "extraPodSpec.initContainers[0].env[0].name: Invalid value: \"GROVE_PCSG_INDEX\": " + refusal},
           {"one node", service(R"("envs":)" + group), ""},
-          {"of all pods", service(R"("envs":)" + pod), "W " + at + "envs[0].name: " + idle},
+          {"of all pods", service(R"("envs":)" + pod), warned(at) + "envs[0].name: " + idle},
           {"the graph's, several nodes", service(several(2), R"("envs":)" + group),
            "E dgd.grove-env spec.envs[0].name: Invalid value: \"GROVE_PCSG_INDEX\": " + refusal},
           {"the graph's, one node", service("", R"("envs":)" + group), ""},
@@ -205,7 +209,7 @@ TEST_CASE("service.grove-env and dgd.grove-env (child-Q43)") {
       },
       onGrove());
   check({{"perhaps on Grove", service(several(2, R"("envs":)" + group)),
-          "W " + at + "envs[0].name: with Grove: " + refusal}});
+          warned(at) + "envs[0].name: with Grove: " + refusal}});
 }
 
 TEST_CASE("service.grove-reserved (child-Q43)") {
