@@ -76,7 +76,7 @@ TEST_CASE("image, model cache, traffic and targets") {
       {"one of two targets", with(R"("sla":{"ttft":100})"),
        "W dgdr-sla-complete spec.sla.itl: should be set: the profiler needs it together with ttft\n"},
       {"both targets", with(R"("sla":{"ttft":100,"itl":10})"), ""},
-      {"an unused target", with(R"("sla":{"e2eLatency":1,"itl":1})"),
+      {"an unused target", with(R"("sla":{"e2eLatency":1000,"itl":1})"),
        "W dgdr-sla-complete spec.sla.itl: has no effect when e2eLatency is set\n"},
   });
 }

@@ -19,7 +19,7 @@ const std::string kResources = "spec.services[a].resources.";
 TEST_CASE("service.quantity (a1-Q11)") {
   for (const char* good : {"0", "1", "100m", ".5", "1.", "1E", "1e3", "+1", "1E-3", "1500m"}) {
     INFO(good);
-    CHECK(findingsOf(validateDgd, limit("cpu", good)).empty());
+    CHECK(findingsOf(validateDgd, limit("cpu", good)).find("service.quantity") == std::string::npos);
   }
   for (const char* bad : {" ", "1 Gi", "1gb", "1K", "1mi", "1e", "1e1.5", "0x1", "1,5", "--1", ".", "Ki",
                           "1m5", "\xD9\xA1", "1Gi ", "+"}) {
