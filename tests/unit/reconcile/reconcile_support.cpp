@@ -50,7 +50,7 @@ EnvironmentFixture::EnvironmentFixture(runtime::EventLoop& loop, kube::Client& c
     : config(config::defaultConfig()),
       defaults(config.defaults.get()),
       events(loop, client, nullptr),
-      sshKeys(client, "mpi-run-ssh-secret", "dynamo-system"),
+      sshKeys(client, "mpi-run-ssh-secret"),
       environment{loop,   client,  cache,
                   events, config,  defaults,
                   facts,  sshKeys, [] { return lifecycle::test::kNow; }} {}

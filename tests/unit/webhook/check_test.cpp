@@ -11,9 +11,10 @@
 #include <set>
 #include <string>
 
+#include "common/commands/manifest_review.h"
 #include "common/config/load.h"
+#include "common/text/manifests.h"
 #include "tests/unit/source_dir.h"
-#include "webhook/commands/settings.h"
 
 namespace dynamo::webhook {
 namespace {
@@ -30,13 +31,13 @@ std::string expectedIn(const std::string& file) {
 }
 
 std::string saidAbout(const std::string& file) {
-  const Policy policy = makePolicy(config::defaultConfig(), "1.0.0");
-  const text::Manifests manifests = text::readManifests({file});
+  const admission::Settings settings{config::defaultConfig(), "1.0.0"};
+  text::Manifests manifests = text::readManifests({file});
   std::string said;
-  for (const text::Manifest& manifest : manifests.objects) {
-    std::vector<FileFinding> findings;
-    REQUIRE(checkManifest(manifest, "default", policy, findings));
-    for (const FileFinding& each : findings) {
+  for (text::Manifest& manifest : manifests.objects) {
+    const commands::ManifestReview review = commands::reviewManifest(manifest, "default", settings);
+    REQUIRE(review.category != commands::ManifestKind::Category::OtherGroup);
+    for (const commands::FileFinding& each : review.findings) {
       said += fmt::format("{} {} {} {}: {}\n", each.isError ? 'E' : 'W', each.at.line, each.rule, each.field,
                           each.message);
     }
