@@ -223,7 +223,7 @@ class Lifecycles(unittest.TestCase):
             images = {image_of(one) for one in workers if one["metadata"]["uid"] not in ignored}
             self.assertLessEqual(len(images), 1, f"pods of {images} exist together at {change.version}")
 
-    @on(*PATHWAYS)
+    @on(*ROLLED)  # Grove: test_controller_grove.py
     def test_a_worker_with_0_replicas_is_ready_and_can_be_scaled(self, play):
         play.wait_until_ready(play.apply(replicas=0))
         play.wait_until_ready(play.apply(replicas=0, image="runtime:2"))
