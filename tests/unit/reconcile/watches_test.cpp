@@ -50,8 +50,10 @@ TEST_CASE("a version that is listed but answered with 404 is not served, until i
     if (line == "GET /apis/leaderworkerset.x-k8s.io/v1") return failure(503, "ServiceUnavailable");
     return line.find("watch=true") != std::string::npos ? failure(500, "InternalError") : kEmptyList;
   }};
-  kube::test::withClient(server.config(), [&](EventLoop& loop, Client& client) -> Task<void> {
-    Watches watches{loop, client, ""};
+  EventLoop loop;
+  Client client{loop, server.config(), nullptr};
+  Watches watches{loop, client, ""};
+  const auto run = [&]() -> Task<void> {
     watches.add(kCliques, "", "", ignoring());
     watches.add(kSets, "", "", ignoring());
     Watches::Started started = co_await watches.start(groups());
@@ -67,7 +69,9 @@ TEST_CASE("a version that is listed but answered with 404 is not served, until i
     while (!watches.unsynced().empty()) co_await loop.sleepUntil(in(1ms));
     CHECK(namesOf(watches.syncedOf(started.groups)) == "grove.io;leaderworkerset.x-k8s.io;apps;");
     loop.stop();
-  });
+  };
+  loop.spawn(run());
+  loop.run();
 }
 
 }  // namespace dynamo::controller::test
