@@ -43,6 +43,10 @@ using AnnotationLayers = std::initializer_list<const json::Value*>;
 /// Whether multinode vLLM in `main` needs flags of the operator. With Ray it does not.
 bool vllmNeedsFlags(const json::Value& main, const json::Value& component, AnnotationLayers layers);
 
+/// Whether no number of GPUs is known from which the flags that join the nodes of vLLM follow, and the
+/// command of `main` does not join them (quirk pod-Q41).
+bool vllmLacksGpus(const json::Value& main, const json::Value& component);
+
 /// Removes all probes. Multinode workers have none, because only the leader serves requests.
 void removeProbes(json::Value& container);
 

@@ -1,7 +1,10 @@
 // Changes command and environment of multinode vLLM, depending on the distributed executor (ray or mp).
-// Quirks pod-Q2, pod-Q4, pod-Q8, pod-Q9, pod-Q12, pod-Q17, pod-Q31, pod-Q32.
+// Quirks pod-Q2, pod-Q4, pod-Q8, pod-Q9, pod-Q12, pod-Q17, pod-Q31, pod-Q32, pod-Q41.
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
 
 #include "common/api/dynamo.h"
 #include "common/json/build.h"
@@ -33,6 +36,32 @@ struct Sizes {
   }
 };
 
+/// Whether the user joins the nodes: a command with these words is the user's own way to do so.
+bool joinsNodes(const Value& main) {
+  constexpr std::string_view kOwn[] = {"--nnodes",
+                                       "--node-rank",
+                                       "--headless",
+                                       "--master-addr",
+                                       "--distributed-executor-backend",
+                                       "--data-parallel-address",
+                                       "--data-parallel-start-rank",
+                                       "--data-parallel-rank",
+                                       "--data-parallel-hybrid-lb",
+                                       "--data-parallel-external-lb",
+                                       "ray start"};
+  for (const std::string_view member : {"command", "args"}) {
+    const Value* list = json::find(main, member);
+    if (list == nullptr || !list->IsArray()) continue;
+    for (const Value& item : list->GetArray()) {
+      const std::string_view text = json::text(item);
+      if (std::any_of(std::begin(kOwn), std::end(kOwn),
+                      [&](std::string_view own) { return text.find(own) != std::string_view::npos; }))
+        return true;
+    }
+  }
+  return false;
+}
+
 bool usesMultiprocessing(AnnotationLayers layers) {
   const auto find = [&](std::string_view key) {
     const Value* found = nullptr;
@@ -53,10 +82,16 @@ Mode modeOf(const Sizes& sizes, bool multiprocessing) {
   return Sizes::saturate(sizes.world(), sizes.data) > sizes.gpus ? Mode::DataParallel : Mode::Untouched;
 }
 
+/// GPUs that only the container has are not counted where the user joins the nodes: such commands ran without
+/// flags of the operator, which would come on top (quirk pod-Q41).
+bool countsGpus(const Value& component, const Value& main) {
+  return gpuPlace(component, main) == GpuPlace::Service || !joinsNodes(main);
+}
+
 Sizes sizesOf(const Value& main, const Value& component) {
   return {flagValue(main, "--tensor-parallel-size", "-tp"),
           flagValue(main, "--pipeline-parallel-size", "-pp"), flagValue(main, "--data-parallel-size", "-dp"),
-          gpusOf(component, main)};
+          countsGpus(component, main) ? gpusOf(component, main) : 0};
 }
 
 /// Returns false if the command cannot take the flags.
@@ -171,6 +206,10 @@ std::string_view cachePath(const Component& component) {
 bool vllmNeedsFlags(const Value& main, const Value& component, AnnotationLayers layers) {
   const Mode mode = modeOf(sizesOf(main, component), usesMultiprocessing(layers));
   return mode == Mode::Multiprocessing || mode == Mode::DataParallel;
+}
+
+bool vllmLacksGpus(const Value& main, const Value& component) {
+  return gpuPlace(component, main) == GpuPlace::Nowhere && !joinsNodes(main);
 }
 
 void removeProbes(Value& container) {

@@ -45,8 +45,18 @@ struct Component : model::Component {
 
 using Errors = std::vector<field::FieldError>;
 
+/// Which part of a component has the number of its GPUs.
+enum class GpuPlace {
+  Service,    ///< limits.gpu or requests.gpu
+  Container,  ///< the resources of the main container, or custom resources, by the name of the GPU resource
+  Nowhere,
+};
+
+GpuPlace gpuPlace(const json::Value& component, const json::Value& main);
+
 /// GPUs of one pod with the container `main`: limits.gpu; if only requests.gpu is set, the GPU limit of
-/// `main` or else requests.gpu (quirk pod-Q1). 0 if absent or not a whole number.
+/// `main` or else requests.gpu (quirk pod-Q1); if neither is set, the limit of the GPU resource in custom
+/// limits or `main`, else its request (quirk pod-Q41). 0 if absent or not a whole number.
 long long gpusOf(const json::Value& component, const json::Value& main);
 
 /// A number of GPUs and its field.

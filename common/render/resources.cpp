@@ -30,6 +30,21 @@ std::optional<long long> wholeNumber(std::string_view text) {
   return static_cast<long long>(number);
 }
 
+/// The GPUs of a container whose component gives no number: its limit, else its request. Rendering puts the
+/// custom resources of the component over those of the container.
+long long containerGpus(const Value* resources, const Value& main) {
+  const std::string_view type = gpuResource(resources);
+  for (const std::string_view kind : {"limits", "requests"}) {
+    const Value* custom = json::findObject(json::findObject(resources, kind), "custom");
+    const Value* own = json::findObject(json::findObject(&main, "resources"), kind);
+    for (const Value* map : {custom, own}) {
+      const Value* found = json::find(map, type);
+      if (found != nullptr) return wholeNumber(k8s::quantityText(*found).value_or("")).value_or(0);
+    }
+  }
+  return 0;
+}
+
 const field::Path kResources{"resources"};
 
 class Target {
@@ -80,9 +95,22 @@ std::string_view gpuResource(const Value* resources) {
   return type.empty() ? api::kDefaultGpuResource : type;
 }
 
+GpuPlace gpuPlace(const Value& component, const Value& main) {
+  const Value* resources = json::findObject(&component, "resources");
+  if (!gpuText(resources).empty()) return GpuPlace::Service;
+  const std::string_view type = gpuResource(resources);
+  for (const std::string_view kind : {"limits", "requests"}) {
+    const Value* custom = json::findObject(json::findObject(resources, kind), "custom");
+    const Value* own = json::findObject(json::findObject(&main, "resources"), kind);
+    if (json::find(custom, type) != nullptr || json::find(own, type) != nullptr) return GpuPlace::Container;
+  }
+  return GpuPlace::Nowhere;
+}
+
 long long gpusOf(const Value& component, const Value& main) {
   const Value* resources = json::findObject(&component, "resources");
   std::string_view text = gpuText(resources);
+  if (text.empty()) return containerGpus(resources, main);
   const Value* own = json::findObject(json::findObject(&main, "resources"), "limits");
   const Value* limit = json::find(own, gpuResource(resources));
   if (!text.empty() && json::findText(json::findObject(resources, "limits"), "gpu").empty() &&

@@ -405,9 +405,11 @@ def _joins_ray(context, container):
 
 
 def gpus_by_request(context):
-    """The GPUs of a node are only set in requests or in the main container, which the reference does not count. Without
-    the multinode flags both command lines are the user's."""
-    counted = _requests(context).get("gpu") or (context.main_container.get("resources") or {}).get("limits")
+    """The GPUs of a node are only set in requests, in custom resources or in the main container, which the reference does
+    not count. Without the multinode flags both command lines are the user's."""
+    own = context.main_container.get("resources") or {}
+    custom = (_limits(context).get("custom") or {}) | (_requests(context).get("custom") or {})
+    counted = _requests(context).get("gpu") or own.get("limits") or own.get("requests") or custom
     return context.is_multinode and not _limits(context).get("gpu") and bool(counted) and _runs_the_users_command(context)
 
 

@@ -131,13 +131,14 @@ auto joined(const Checks& first, const More&... more) {
 const RuleSet& graphRuleSet() {
   static const RuleSet kRuleSet{
       Graph::Kind::Graph,
-      joined(graphLockChecks(), graphChecks(), graphNameChecks(), graphAnnotationChecks(), restartChecks(),
-             claimChecks(), graphEnvChecks(), groveChecks(), groveEnvChecks()),
+      joined(graphLockChecks(), graphChecks(), graphNameChecks(), graphAnnotationChecks(), kaiQueueChecks(),
+             restartChecks(), claimChecks(), graphEnvChecks(), groveChecks(), groveEnvChecks()),
       joined(graphServiceNameChecks(), serviceChecks(), serviceCommandChecks(), endpointPickerChecks(),
-             serviceLockChecks(), serviceMultinodeChecks(), serviceCheckpointChecks(), serviceMountChecks(),
-             claimServiceChecks(), serviceResourceChecks(), serviceEnvChecks(), serviceIngressChecks(),
-             serviceMetadataChecks(), autoscalingChecks(), groveLockChecks(), groveServiceChecks(),
-             grovePodChecks(), autoscalingRemarks(), serviceTemplateChecks(), serviceRemarks()),
+             frontendChecks(), serviceLockChecks(), serviceMultinodeChecks(), serviceCheckpointChecks(),
+             serviceMountChecks(), claimServiceChecks(), serviceResourceChecks(), serviceEnvChecks(),
+             serviceIngressChecks(), serviceMetadataChecks(), autoscalingChecks(), groveLockChecks(),
+             groveServiceChecks(), grovePodChecks(), autoscalingRemarks(), serviceTemplateChecks(),
+             serviceRemarks()),
       joined(claimRemarks())};
   return kRuleSet;
 }
@@ -147,7 +148,7 @@ const RuleSet& componentRuleSet() {
       Graph::Kind::Component,
       joined(componentLockChecks(), componentNameChecks()),
       joined(componentChecks(), serviceChecks(), serviceCommandChecks(), endpointPickerChecks(),
-             serviceMultinodeChecks(), serviceCheckpointChecks(), serviceMountChecks(),
+             frontendChecks(), serviceMultinodeChecks(), serviceCheckpointChecks(), serviceMountChecks(),
              serviceResourceChecks(), serviceEnvChecks(), serviceIngressChecks(), serviceMetadataChecks(),
              autoscalingRemarks(), serviceTemplateChecks(), serviceRemarks()),
       {}};

@@ -85,6 +85,8 @@ std::span<const ServiceCheck> autoscalingChecks();
 std::span<const ServiceCheck> autoscalingRemarks();
 std::span<const ServiceCheck> serviceCheckpointChecks();
 std::span<const ServiceCheck> endpointPickerChecks();
+std::span<const ServiceCheck> frontendChecks();
+std::span<const GraphCheck> kaiQueueChecks();
 
 /// The integer at `field`; nullopt when it is absent or of another type.
 std::optional<long long> integerAt(const json::Value* object, std::string_view field);

@@ -1,4 +1,4 @@
-// Multinode services (quirks pod-Q23, pod-Q31, pod-Q38, pod-Q40).
+// Multinode services (quirks pod-Q23, pod-Q31, pod-Q38, pod-Q40, pod-Q41).
 
 #include <fmt/format.h>
 
@@ -45,6 +45,14 @@ void flagsCanBeAdded(const Service& service, const Report& report) {
                   framework));
 }
 
+void gpusUnknown(const Service& service, const Report& report) {
+  if (!service.multinode() || service.framework.name != model::kVllm) return;
+  const Value* main = service.mainContainer();
+  if (main == nullptr || !render::vllmLacksGpus(*main, service.spec)) return;
+  report.warn(service.path / Path{"resources.limits.gpu"},
+              "is not set: the operator adds no flags that join the nodes of vLLM");
+}
+
 /// Only the leader keeps the probes. Workers of vLLM and SGLang have none, and those of TensorRT-LLM have one
 /// for sshd.
 void droppedProbes(const Service& service, const Report& report) {
@@ -66,6 +74,9 @@ constexpr std::array kChecks = {
     ServiceCheck{{"service.node-flags", Severity::Warning,
                   "the operator can add flags to the command of a multinode engine"},
                  flagsCanBeAdded},
+    ServiceCheck{{"service.node-gpus", Severity::Warning,
+                  "the flags of a multinode engine follow from its number of GPUs"},
+                 gpusUnknown},
     ServiceCheck{{"service.probes-dropped", Severity::Warning,
                   "probes of multinode services apply only to the leader"},
                  droppedProbes},

@@ -35,7 +35,7 @@ const Value& container(const Result& result, const char* role) {
   return mainContainerOf(*pod);
 }
 
-TEST_CASE("vLLM counts the GPUs of its pods (pod-Q1)") {
+TEST_CASE("vLLM counts the GPUs of its pods (pod-Q1, pod-Q41)") {
   struct Row {
     const char* component;
     const char* container;
@@ -46,6 +46,13 @@ TEST_CASE("vLLM counts the GPUs of its pods (pod-Q1)") {
       {R"("requests":{"gpu":"4"})", "", "4"},
       {R"("requests":{"gpu":"4"})", R"("limits":{"nvidia.com/gpu":8})", "8"},
       {R"("requests":{"gpu":"4"},"limits":{"gpu":"2"})", R"("limits":{"nvidia.com/gpu":8})", "2"},
+      {"", R"("limits":{"nvidia.com/gpu":8})", "8"},
+      {"", R"("limits":{"nvidia.com/gpu":"4"},"requests":{"nvidia.com/gpu":"4"})", "4"},
+      {"", R"("requests":{"nvidia.com/gpu":"4"})", "4"},
+      {R"("limits":{"cpu":"1"})", R"("limits":{"nvidia.com/gpu":8})", "8"},
+      {R"("limits":{"gpuType":"amd.com/gpu"})", R"("limits":{"amd.com/gpu":8,"nvidia.com/gpu":2})", "8"},
+      {R"("limits":{"custom":{"nvidia.com/gpu":"4"}})", "", "4"},
+      {R"("limits":{"custom":{"nvidia.com/gpu":"4"}})", R"("limits":{"nvidia.com/gpu":8})", "4"},
   };
   for (const Row& row : rows) {
     INFO(row.component << row.container);
@@ -60,6 +67,43 @@ TEST_CASE("vLLM counts the GPUs of its pods (pod-Q1)") {
     CHECK(json::dump(*json::find(container(result, "leader"), "args"))
               .find(R"("--data-parallel-size-local",")" + std::string{row.local} + "\"") !=
           std::string::npos);
+  }
+}
+
+TEST_CASE("GPUs of the container join the nodes of vLLM unless the command does (pod-Q41)") {
+  struct Row {
+    const char* service;
+    const char* container;
+    const char* args;
+    bool flags;
+  };
+  const char* const kEight = R"("resources":{"limits":{"nvidia.com/gpu":8}})";
+  const char* const kSixteen = R"("-m","dynamo.vllm","--tensor-parallel-size","16")";
+  const Row rows[] = {
+      {"{}", kEight, kSixteen, true},
+      {"{}", R"("resources":{"limits":{"nvidia.com/gpu":16}})", kSixteen, false},
+      {"{}", R"("resources":{"limits":{"amd.com/gpu":8}})", kSixteen, false},
+      {"{}", R"("resources":{"limits":{"nvidia.com/gpu":"500m"}})", kSixteen, false},
+      {"{}", R"("resources":{})", kSixteen, false},
+      {"{}", kEight, R"("-m","dynamo.vllm","-tp","16","--nnodes","2")", false},
+      {"{}", kEight, R"("-m","dynamo.vllm","-tp","16","--distributed-executor-backend=ray")", false},
+      {R"({"limits":{"gpu":"8"}})", kEight, R"("-m","dynamo.vllm","-tp","16","--nnodes","2")", true},
+  };
+  for (const Pathway pathway : {Pathway::Grove, Pathway::LeaderWorkerSet}) {
+    for (const Row& row : rows) {
+      INFO(row.service << row.container << row.args);
+      Result result;
+      result.graph = graphOf(
+          R"({"componentType":"worker","multinode":{"nodeCount":2},"resources":)" + std::string{row.service} +
+              R"(,"extraPodSpec":{"mainContainer":{"image":"i","command":["python3"],"args":[)" + row.args +
+              "]," + row.container + "}}}",
+          kVersioned);
+      result.children = rendered(Setup{pathway}, result.graph);
+      for (const char* role : {"leader", "worker"}) {
+        const std::string main = json::dump(container(result, role));
+        CHECK((main.find("--master-addr") != std::string::npos) == row.flags);
+      }
+    }
   }
 }
 

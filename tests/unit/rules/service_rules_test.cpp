@@ -502,6 +502,154 @@ TEST_CASE("multinode: the operator's flags can be inserted (pod-Q31)") {
   });
 }
 
+TEST_CASE("frontends listen where probes and Service expect them (dec-22)") {
+  const auto with = [](std::string_view container, std::string_view more = "", std::string_view spec = "") {
+    return service(fmt::format(R"("componentType":"frontend"{},"extraPodSpec":{{"mainContainer":{{{}}}}})",
+                               more, container),
+                   spec);
+  };
+  const auto elsewhere = [](std::string_view field, int port = 9000, int served = 8000) {
+    return fmt::format(
+        "W service.frontend-port {}: the frontend listens on {}, but probes and clients use {}\n", field,
+        port, served);
+  };
+  const std::string main = "spec.services[a].extraPodSpec.mainContainer.";
+  check({
+      {"an argument", with(R"("args":["-m","dynamo.frontend","--http-port","9000"])"),
+       elsewhere(main + "args[3]")},
+      {"joined", with(R"("args":["-m","dynamo.frontend","--http-port=9000"])"), elsewhere(main + "args[2]")},
+      {"in the command", with(R"("command":["python3","-m","dynamo.frontend","--http-port","9000"])"),
+       elsewhere(main + "command[4]")},
+      {"a script",
+       with(R"("command":["sh","-c"],"args":["exec python3 -m dynamo.frontend --http-port 9000"])"),
+       elsewhere(main + "args[0]")},
+      {"the usual port", with(R"("args":["-m","dynamo.frontend","--http-port","8000"])"), ""},
+      {"a variable as port", with(R"("args":["-m","dynamo.frontend","--http-port","$P"])"), ""},
+      {"the port is named",
+       with(R"("args":["-m","dynamo.frontend","--http-port","9000"],)"
+            R"("ports":[{"name":"http","containerPort":9000}])"),
+       ""},
+      {"another port is named",
+       with(R"("ports":[{"name":"http","containerPort":9001}],)"
+            R"("args":["-m","dynamo.frontend","--http-port","9000"])"),
+       elsewhere(main + "args[3]", 9000, 9001)},
+      {"a variable", with(R"("env":[{"name":"X"},{"name":"DYN_HTTP_PORT","value":"9000"}])"),
+       elsewhere(main + "env[1].value")},
+      {"a variable of the service", with("", R"(,"envs":[{"name":"DYN_HTTP_PORT","value":"9000"}])"),
+       elsewhere("spec.services[a].envs[0].value")},
+      {"a variable of the graph", with("", "", R"("envs":[{"name":"DYN_HTTP_PORT","value":"9000"}])"),
+       elsewhere("spec.envs[0].value")},
+      {"the flag outranks the variable",
+       with(R"("args":["-m","dynamo.frontend","--http-port","8000"],)"
+            R"("env":[{"name":"DYN_HTTP_PORT","value":"9000"}])"),
+       ""},
+      {"not a frontend",
+       service(R"("componentType":"worker","envs":[{"name":"DYN_HTTP_PORT","value":"9000"}])"), ""},
+      {"a sidecar",
+       service(
+           R"("componentType":"worker","frontendSidecar":{"image":"i","args":["-m","dynamo.frontend","--http-port","9000"]})"),
+       "W service.sidecar-listens spec.services[a].frontendSidecar.args[3]: the frontend listens on 9000, "
+       "but "
+       "probes and clients use 8000\n"},
+      {"a variable of a sidecar",
+       service(
+           R"("componentType":"worker","frontendSidecar":{"image":"i","envs":[{"name":"DYN_HTTP_PORT","value":"9000"}]})"),
+       "W service.sidecar-listens spec.services[a].frontendSidecar.envs[0].value: the frontend listens on "
+       "9000, "
+       "but probes and clients use 8000\n"},
+  });
+}
+
+TEST_CASE("a frontend sidecar has no claims (dec-20)") {
+  const auto with = [](std::string_view members,
+                       std::string_view sidecar = R"("frontendSidecar":{"image":"i"})") {
+    return service(
+        fmt::format(R"("componentType":"worker",{}{}{})", sidecar, members.empty() ? "" : ",", members),
+        R"("pvcs":[{"name":"c"}])");
+  };
+  const std::string without =
+      "W service.sidecar-claims spec.services[a].frontendSidecar: does not mount the claims of the main "
+      "container: models there are not found by the sidecar\n";
+  const auto volume = [](std::string_view source) {
+    return fmt::format(R"("extraPodSpec":{{"volumes":[{{"name":"v",{}}}],"mainContainer":{{"volumeMounts":[)"
+                       R"({{"name":"v","mountPath":"/v"}}]}}}})",
+                       source);
+  };
+  check({
+      {"a claim of the service", with(R"("volumeMounts":[{"name":"c","mountPoint":"/c"}])"), without},
+      {"a claim of the pod", with(volume(R"("persistentVolumeClaim":{"claimName":"c"})")), without},
+      {"another volume", with(volume(R"("emptyDir":{})")), ""},
+      {"no mount", with(""), ""},
+      {"no sidecar", with(R"("volumeMounts":[{"name":"c","mountPoint":"/c"}])", R"("replicas":1)"), ""},
+  });
+}
+
+TEST_CASE("the KAI queue is an annotation of the graph (dec-22)") {
+  const auto with = [](std::string_view metadata, std::string_view service = "") {
+    return graph(fmt::format(R"("services":{{"a":{{"componentType":"worker"{}}}}})", service), metadata);
+  };
+  const auto elsewhere = [](std::string_view field, std::string_view whose = " of the graph") {
+    return fmt::format(
+        "W dgd.kai-queue-place {}: does not select the queue: use the annotation "
+        "nvidia.com/kai-scheduler-queue{}\n",
+        field, whose);
+  };
+  const std::string worker = "spec.services[a].";
+  check({
+      {"a label of the graph", with(R"("labels":{"kai.scheduler/queue":"q"})"),
+       elsewhere("metadata.labels[kai.scheduler/queue]")},
+      {"the annotation as a label", with(R"("labels":{"nvidia.com/kai-scheduler-queue":"q"})"),
+       elsewhere("metadata.labels[nvidia.com/kai-scheduler-queue]")},
+      {"the label as an annotation", with(R"("annotations":{"kai.scheduler/queue":"q"})"),
+       elsewhere("metadata.annotations[kai.scheduler/queue]", "")},
+      {"a label of a service", with("", R"(,"labels":{"kai.scheduler/queue":"q"})"),
+       elsewhere(worker + "labels[kai.scheduler/queue]")},
+      {"a label of its pods", with("", R"(,"extraPodMetadata":{"labels":{"kai.scheduler/queue":"q"}})"),
+       elsewhere(worker + "extraPodMetadata.labels[kai.scheduler/queue]")},
+      {"an annotation of a service", with("", R"(,"annotations":{"nvidia.com/kai-scheduler-queue":"q"})"),
+       elsewhere(worker + "annotations[nvidia.com/kai-scheduler-queue]")},
+      {"the annotation", with(R"("annotations":{"nvidia.com/kai-scheduler-queue":"q"})"), ""},
+      {"both",
+       with(R"("annotations":{"nvidia.com/kai-scheduler-queue":"q"},"labels":{"kai.scheduler/queue":"q"})"),
+       ""},
+      {"without Grove, with a scheduler",
+       with(R"("annotations":{"nvidia.com/enable-grove":"false"})",
+            R"(,"labels":{"kai.scheduler/queue":"q"},"extraPodSpec":{"schedulerName":"kai-scheduler"})"),
+       ""},
+  });
+}
+
+TEST_CASE("multinode: vLLM without a number of GPUs (pod-Q41)") {
+  const auto with = [](std::string_view resources, std::string_view container = "", int nodes = 2,
+                       std::string_view args = R"("-tp","16")", std::string_view engine = "vllm") {
+    return service(fmt::format(
+        R"("componentType":"worker","multinode":{{"nodeCount":{}}},"resources":{},"extraPodSpec":{{)"
+        R"("mainContainer":{{"command":["python3","-m","dynamo.{}"],"args":[{}]{}}}}})",
+        nodes, resources, engine, args, container));
+  };
+  const std::string unknown =
+      "W service.node-gpus spec.services[a].resources.limits.gpu: is not set: the operator adds no flags "
+      "that "
+      "join the nodes of vLLM\n";
+  check({
+      {"nowhere", with("{}"), unknown},
+      {"only CPUs", with(R"({"limits":{"cpu":"1"}})"), unknown},
+      {"another resource of the container", with("{}", R"(,"resources":{"limits":{"amd.com/gpu":8}})"),
+       unknown},
+      {"one node", with("{}", "", 1), ""},
+      {"in the service", with(R"({"limits":{"gpu":"8"}})"), ""},
+      {"a request", with(R"({"requests":{"gpu":"8"}})"), ""},
+      {"custom", with(R"({"limits":{"custom":{"nvidia.com/gpu":"8"}}})"), ""},
+      {"in the container", with("{}", R"(,"resources":{"limits":{"nvidia.com/gpu":8}})"), ""},
+      {"requested by the container", with("{}", R"(,"resources":{"requests":{"nvidia.com/gpu":8}})"), ""},
+      {"another type",
+       with(R"({"limits":{"gpuType":"amd.com/gpu"}})", R"(,"resources":{"limits":{"amd.com/gpu":8}})"), ""},
+      {"the command joins the nodes", with("{}", "", 2, R"("-tp","16","--nnodes","2","--node-rank","0")"),
+       ""},
+      {"SGLang always gets its flags", with("{}", "", 2, "", "sglang"), ""},
+  });
+}
+
 TEST_CASE("multinode: GPUs of TensorRT-LLM (pod-Q40), probes (pod-Q38)") {
   const auto with = [](std::string_view framework, std::string_view members, int nodes = 2,
                        std::string_view type = "worker") {
@@ -511,7 +659,8 @@ TEST_CASE("multinode: GPUs of TensorRT-LLM (pod-Q40), probes (pod-Q38)") {
   };
   const auto without = [](std::string_view field) {
     return fmt::format(
-        "E service.trtllm-gpus spec.services[a].resources.{}: Required value: must be set because multinode "
+        "E service.trtllm-gpus spec.services[a].resources.{}: Required value: must be set because "
+        "multinode "
         "TensorRT-LLM starts one process per GPU\n",
         field);
   };
@@ -521,7 +670,8 @@ TEST_CASE("multinode: GPUs of TensorRT-LLM (pod-Q40), probes (pod-Q38)") {
       "get instead\n";
   const auto dropped = [](std::string_view probe) {
     return fmt::format(
-        "W service.probes-dropped spec.services[a].{}: is used only in the leader's pod; worker pods do not "
+        "W service.probes-dropped spec.services[a].{}: is used only in the leader's pod; worker pods do "
+        "not "
         "have it\n",
         probe);
   };
@@ -561,7 +711,8 @@ TEST_CASE("multinode: GPUs of TensorRT-LLM (pod-Q40), probes (pod-Q38)") {
       {"no worker", with("trtllm", "", 2, "frontend"), ""},
       {"found in the command",
        with("", R"("extraPodSpec":{"mainContainer":{"command":["python3","-m","dynamo.trtllm"]}})"), gpus},
-      {"probes, vllm", with("vllm", probes), all},
+      {"probes, vllm", with("vllm", fmt::format(R"({},"resources":{{"limits":{{"gpu":"1"}}}})", probes)),
+       all},
       {"probes, sglang", with("sglang", probes), all},
       {"probes, one node", with("vllm", probes, 1), ""},
       {"probes, no framework", with("", probes), ""},
