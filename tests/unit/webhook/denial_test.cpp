@@ -171,8 +171,8 @@ TEST_CASE("warnings beyond the API server's limit are counted") {
 }
 
 TEST_CASE("warnings are only shortened if they do not fit together") {
-  admission::Settings settings = usualSettings();
-  settings.warnOnly = true;
+  const auto settings = usualSettings();
+  settings->warnOnly = true;
   // Each key breaks a rule whose message and path contain the key.
   const auto warnings = [&](int count) {
     std::string annotations;
@@ -252,8 +252,8 @@ TEST_CASE("warnings reach the user for every object") {
       {"quotes", R"(\"\\)"},
       {"accents", "\xC3\xA9\xC3\xA9"},
   };
-  admission::Settings settings = usualSettings();
-  settings.warnOnly = true;
+  const auto settings = usualSettings();
+  settings->warnOnly = true;
   for (const Row& row : rows) {
     for (const std::size_t padding : {0U, 8U, 9U, 10U, 11U, 12U, 13U, 14U, 1000U}) {
       INFO(row.name << " " << padding);
@@ -296,8 +296,8 @@ TEST_CASE("only rules about changes are locks") {
 }
 
 TEST_CASE("mode warn keeps the locks of a graph") {
-  admission::Settings settings = usualSettings();
-  settings.warnOnly = true;
+  const auto settings = usualSettings();
+  settings->warnOnly = true;
   const auto graph = [](std::string_view framework) {
     return R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment","metadata":{"name":"g","namespace":"n"},)"
            R"("spec":{"backendFramework":")" +
@@ -311,8 +311,8 @@ TEST_CASE("mode warn keeps the locks of a graph") {
 }
 
 TEST_CASE("mode warn admits with warnings, but a locked spec stays locked") {
-  admission::Settings settings = usualSettings();
-  settings.warnOnly = true;
+  const auto settings = usualSettings();
+  settings->warnOnly = true;
   CHECK(outcome(ask(kValidate, review("CREATE", dgdr(R"({"searchStrategy":"thorough","backend":"auto"})")),
                     settings)) ==
         "allowed [spec.model: Required value: must name a model] "

@@ -98,7 +98,7 @@ TEST_CASE("the origin version stays, and the operator gets no warning (adm-Q2)")
     config::OperatorConfig configuration = config::defaultConfig();
     configuration.scalingAllowedServiceAccounts = {"ns/hpa"};
     return ask("/mutate-nvidia-com-v1alpha1-dynamographdeployment", body,
-               {std::move(configuration), "1.2.3", "ns/operator"});
+               std::make_shared<admission::Settings>(std::move(configuration), "1.2.3", "ns/operator"));
   };
   const std::string path = "metadata.annotations[nvidia.com/dynamo-operator-origin-version]";
   const Reply someones = removal("someone");
@@ -126,7 +126,7 @@ TEST_CASE("the tag of the default image is the operator's version") {
   };
   for (const Row& row : rows) {
     INFO(row.version);
-    const admission::Settings settings{config::defaultConfig(), row.version};
+    const auto settings = std::make_shared<admission::Settings>(config::defaultConfig(), row.version);
     const Reply reply = ask(kMutate, review("CREATE", goodDgdr()), settings);
     CHECK(outcome(reply) == "allowed");
     const std::string wanted =
@@ -138,12 +138,13 @@ TEST_CASE("the tag of the default image is the operator's version") {
 TEST_CASE("patches of every length are valid base64") {
   // Version texts of 1 to 9 characters cover every length modulo three.
   for (std::size_t length = 1; length < 10; ++length) {
-    const admission::Settings settings{config::defaultConfig(), std::string(length, '9')};
+    const auto settings =
+        std::make_shared<admission::Settings>(config::defaultConfig(), std::string(length, '9'));
     const std::string patch = patchOf(ask(kMutate, review("CREATE", goodDgdr()), settings));
     json::Document operations;
     REQUIRE_FALSE(json::parse(patch, operations).has_value());
     CHECK(json::findText(&operations[0], "value") ==
-          "nvcr.io/nvidia/ai-dynamo/dynamo-frontend:" + settings.operatorVersion);
+          "nvcr.io/nvidia/ai-dynamo/dynamo-frontend:" + settings->operatorVersion);
   }
 }
 

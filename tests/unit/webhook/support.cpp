@@ -8,18 +8,16 @@ namespace dynamo::webhook::test {
 
 using json::Value;
 
-admission::Settings usualSettings() {
-  return {config::defaultConfig(), "1.2.3"};
+std::shared_ptr<admission::Settings> usualSettings() {
+  return std::make_shared<admission::Settings>(config::defaultConfig(), "1.2.3");
 }
 
-std::shared_ptr<CurrentSettings> current(admission::Settings settings) {
-  return std::make_shared<CurrentSettings>(std::make_shared<const admission::Settings>(std::move(settings)));
+std::shared_ptr<CurrentSettings> current(CurrentSettings::Pointer settings) {
+  return std::make_shared<CurrentSettings>(std::move(settings));
 }
 
-Reply ask(std::string_view path, std::string body, const admission::Settings& settings) {
-  // The routes end before the settings.
-  const std::shared_ptr<const admission::Settings> borrowed{std::shared_ptr<const void>{}, &settings};
-  const Routes routes{std::make_shared<CurrentSettings>(borrowed), {}};
+Reply ask(std::string_view path, std::string body, const CurrentSettings::Pointer& settings) {
+  const Routes routes{current(settings), {}};
   const Route* route = routes.find(path);
   REQUIRE(route != nullptr);
   HttpRequest request{std::move(body)};

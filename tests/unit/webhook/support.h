@@ -16,12 +16,13 @@ inline constexpr std::string_view kValidate = "/validate-nvidia-com-v1beta1-dyna
 inline constexpr std::string_view kConvert = "/convert";
 
 /// The settings with version 1.2.3, GPU discovery available and rules enforced.
-admission::Settings usualSettings();
+std::shared_ptr<admission::Settings> usualSettings();
 
-std::shared_ptr<CurrentSettings> current(admission::Settings settings = usualSettings());
+std::shared_ptr<CurrentSettings> current(CurrentSettings::Pointer settings = usualSettings());
 
 /// The reply of the handler of `path`, which must exist.
-Reply ask(std::string_view path, std::string body, const admission::Settings& settings = usualSettings());
+Reply ask(std::string_view path, std::string body,
+          const CurrentSettings::Pointer& settings = usualSettings());
 
 /// A v1beta1 request named "r" in namespace "ns" with `spec` (JSON) and further members, e.g. `,"status":{}`.
 std::string dgdr(std::string_view spec, std::string_view more = {});
