@@ -24,8 +24,8 @@ inline constexpr std::size_t kMaxLeaderWorkerSets = 1000;
 void renderLeaderWorkerSets(const json::Value& owner, const Component& component, const Context& context,
                             std::span<const long long> numbers, Children& children);
 
-/// The PodCliqueSet of a graph. If a pod cannot be rendered, or Grove would certainly refuse the set, there is
-/// an error and no PodCliqueSet. `liveSet` is the one that exists; nullptr: none.
+/// The PodCliqueSet of a graph. If a pod cannot be rendered, or Grove would certainly refuse the set, there
+/// is an error and no PodCliqueSet. `liveSet` is the one that exists; nullptr: none.
 void renderPodCliqueSet(const json::Value& graph, const std::vector<Component>& components,
                         const json::Value* liveSet, const Context& context, Children& children);
 

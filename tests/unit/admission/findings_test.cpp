@@ -204,9 +204,11 @@ TEST_CASE("findings name the user's field, not a default") {
       {"name servers", worker(kMain, R"(,"dnsPolicy":"None")"),
        "E pod.dns spec.services[a].extraPodSpec.dnsConfig.nameservers: Required value: must provide at least "
        "one DNS nameserver when dnsPolicy is None\n"},
-      {"default probes of a multinode service", worker(kMain, "", R"(,"multinode":{"nodeCount":2})"), ""},
+      {"default probes of a multinode service",
+       worker(kMain, "", R"(,"multinode":{"nodeCount":2},"resources":{"limits":{"gpu":"1"}})"), ""},
       {"the user's probe of a multinode service",
-       worker(kMain + R"(,"startupProbe":{"tcpSocket":{"port":1}})", "", R"(,"multinode":{"nodeCount":2})"),
+       worker(kMain + R"(,"startupProbe":{"tcpSocket":{"port":1}})", "",
+              R"(,"multinode":{"nodeCount":2},"resources":{"limits":{"gpu":"1"}})"),
        "W service.probes-dropped spec.services[a].extraPodSpec.mainContainer.startupProbe: is used only in "
        "the leader's pod; worker pods do not have it\n"},
   });
@@ -274,6 +276,7 @@ TEST_CASE("errors of services with zero replicas are warnings (dec-4, adm-Q11)")
     return graph(
         fmt::format(
             R"("services":{{"a":{{"componentType":"worker","replicas":{},"multinode":{{"nodeCount":2}},)"
+            R"("resources":{{"limits":{{"gpu":"1"}}}},)"
             R"("extraPodSpec":{{"mainContainer":{{{}}}}}{}}}}}{})",
             replicas, container, members, spec),
         R"("annotations":{"nvidia.com/enable-grove":"false"})");

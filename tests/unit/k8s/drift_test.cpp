@@ -160,8 +160,7 @@ TEST_CASE("what managers own") {
       {R"([{"manager":"m","operation":"Apply","fieldsV1":{"f:spec":{"f:replicas":{}}}}])",
        R"({"f:spec":{"f:replicas":{}}})", ""},
       {R"([{"manager":"m","operation":"Update","fieldsV1":{"f:spec":{}}}])", "", ""},
-      {R"([{"manager":"m","operation":"Apply","subresource":"status","fieldsV1":{"f:status":{}}}])", "",
-       ""},
+      {R"([{"manager":"m","operation":"Apply","subresource":"status","fieldsV1":{"f:status":{}}}])", "", ""},
       {R"([{"manager":"hpa","operation":"Update","subresource":"scale","fieldsV1":{"f:spec":{"f:replicas":{}}}},)"
        R"({"manager":"m","operation":"Apply","fieldsV1":{"f:spec":{"f:a":{}}}}])",
        R"({"f:spec":{"f:a":{}}})", "hpa"},

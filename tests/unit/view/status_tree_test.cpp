@@ -94,13 +94,14 @@ TEST_CASE("a pod that cannot be scheduled has its reason at once") {
       "'lastTransitionTime':'2026-01-02T03:04:05Z','message':'0/4 nodes are available: 4 Insufficient "
       "nvidia.com/gpu. no new claims to deallocate, preemption: 0/4 nodes are available: 4 No preemption "
       "victims found for incoming pod.'}]";
-  const std::string text = treeOnly(
-      shown(graph(kFrontend, ""), {component("g-frontend", "Frontend", "", 1, 0, "'status':'False'"),
-                                   pod("g-frontend-1", "ReplicaSet/g-frontend-1", labelsOf("Frontend"), pending),
-                                   object("Deployment", "g-frontend", "DynamoComponentDeployment/g-frontend",
-                                          labelsOf("Frontend"), workload(1, 0))}));
-  CHECK(text.ends_with("Pod g-frontend-1                0/1         PodUnschedulable: pods cannot be scheduled: "
-                       "0/4 nodes are available: 4 Insufficient nvidia.com/gpu.\n"));
+  const std::string text = treeOnly(shown(
+      graph(kFrontend, ""), {component("g-frontend", "Frontend", "", 1, 0, "'status':'False'"),
+                             pod("g-frontend-1", "ReplicaSet/g-frontend-1", labelsOf("Frontend"), pending),
+                             object("Deployment", "g-frontend", "DynamoComponentDeployment/g-frontend",
+                                    labelsOf("Frontend"), workload(1, 0))}));
+  CHECK(text.ends_with(
+      "Pod g-frontend-1                0/1         PodUnschedulable: pods cannot be scheduled: "
+      "0/4 nodes are available: 4 Insufficient nvidia.com/gpu.\n"));
 }
 
 TEST_CASE("pods that the API server refuses are a reason of their Deployment") {
