@@ -116,10 +116,11 @@ bool isRepairable(const FieldError& error) {
 
 }  // namespace
 
-Findings dryRenderRepaired(const Kind& kind, const Value& object, const render::Context& context) {
+Findings dryRenderRepaired(const Kind& kind, const Value& object, const render::Context& context,
+                           bool wellTyped) {
   Findings all;
   // Rendering reads every field, so wrong types are removed before.
-  const std::vector<FieldError> types = typeErrors(object);
+  const std::vector<FieldError> types = wellTyped ? std::vector<FieldError>{} : typeErrors(object);
   if (types.empty()) {
     all = kind.dryRender(object, context);
     if (std::none_of(all.errors.begin(), all.errors.end(), isRepairable)) return all;

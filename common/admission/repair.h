@@ -10,8 +10,9 @@
 namespace dynamo::admission {
 
 /// The findings of the kind's dryRender, which must not be nullptr, about `object` and about its repaired
-/// copies. Findings about what was repaired are left out.
-field::Findings dryRenderRepaired(const Kind& kind, const json::Value& object,
-                                  const render::Context& context);
+/// copies. Findings about what was repaired are left out. `wellTyped`: all values are known to have the types
+/// of the schema; otherwise they are checked.
+field::Findings dryRenderRepaired(const Kind& kind, const json::Value& object, const render::Context& context,
+                                  bool wellTyped = false);
 
 }  // namespace dynamo::admission

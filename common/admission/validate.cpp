@@ -149,13 +149,15 @@ Findings judge(const Value& object, const Request& request, const Settings& sett
     }
   }
   const bool small = empty(findings);
-  findings.add(wrongTypes(object, request.old));
+  Findings types = wrongTypes(object, request.old);
+  const bool wellTyped = empty(types);
+  findings.add(std::move(types));
   findings.add(kind->judge(write));
   reportDefaultVolumesAtMounts(object, findings);
   dropWarningsAboutDefaults(object, findings);
   // Nobody reads more errors than the limit.
   if (kind->dryRender != nullptr && small && findings.errors.size() < field::Report::kMaxFindingsPerRule) {
-    Findings rendered = dryRenderRepaired(*kind, object, settings.context());
+    Findings rendered = dryRenderRepaired(*kind, object, settings.context(), wellTyped);
     if (request.old != nullptr && !rendered.errors.empty()) {
       const Findings before = dryRenderRepaired(*kind, *request.old, settings.context());
       rendered = field::ratchet(std::move(rendered), before, object, *request.old);

@@ -1,6 +1,7 @@
 // Texts of Helm templates that were never rendered. Other rules report those in fields with a syntax of their
 // own.
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -14,6 +15,15 @@ using json::Value;
 
 /// Nobody reads more warnings, and each of them costs a search in the old object.
 constexpr int kMaxWarnings = 20;
+
+/// A search without paths. Most services have no template.
+bool hasTemplate(const Value& value) {
+  if (value.IsString()) return field::isHelmTemplate(json::text(value));
+  if (value.IsObject())
+    return std::any_of(value.MemberBegin(), value.MemberEnd(),
+                       [](const auto& member) { return hasTemplate(member.value); });
+  return value.IsArray() && std::any_of(value.Begin(), value.End(), hasTemplate);
+}
 
 void findTemplates(const Value& value, const At& at, const Report& report, int& left) {
   if (left == 0) return;
@@ -29,6 +39,7 @@ void findTemplates(const Value& value, const At& at, const Report& report, int& 
 }
 
 void templatesRendered(const Service& service, const Report& report) {
+  if (!hasTemplate(service.spec)) return;
   int left = kMaxWarnings;
   findTemplates(service.spec, service.path, report, left);
 }
