@@ -22,6 +22,7 @@ GraphPlan planGraph(const GraphView& view, Time now, json::Allocator& allocator)
   plan.inputs.workerHash = view.workerHash;
   if (view.grove && view.podCliqueSet != nullptr && !isBeingDeleted(*view.podCliqueSet))
     plan.inputs.podCliqueSet = view.podCliqueSet;
+  plan.inputs.pickerHash = plan.rollingUpdate.pickerHash;
   return plan;
 }
 

@@ -8,6 +8,7 @@
 #include "common/api/dynamo.h"
 #include "common/json/build.h"
 #include "common/lifecycle/object.h"
+#include "common/lifecycle/picker_rollout.h"
 #include "common/lifecycle/restart.h"
 #include "common/lifecycle/rolling_step.h"
 #include "common/lifecycle/worker_hash.h"
@@ -144,6 +145,7 @@ class Updater {
       setAnnotation(hash_);
       return;
     }
+    result_.pickerHash = followRollingUpdate(view_, from, generations_, next, make_.allocator());
     for (std::size_t i = 0; i < objects_.size(); ++i) {
       const auto replicas = next.oldReplicas.find(generations_[i].name);
       if (replicas != next.oldReplicas.end()) scale(*objects_[i], replicas->second);

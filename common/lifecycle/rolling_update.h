@@ -3,6 +3,7 @@
 // generation, and the deletion of old generations. rolling_step.h computes the replicas of each generation.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ struct RollingUpdate {
   json::Value status;  ///< status.rollingUpdate; null: none
   /// service -> replicas of its new generation.
   std::map<std::string, long long, std::less<>> newReplicas;
-  std::vector<Write> writes;  ///< in order; the annotation comes last (quirk ctl-Q7)
+  std::optional<std::string> pickerHash;  ///< render::LifecycleInputs::pickerHash
+  std::vector<Write> writes;              ///< in order; the annotation comes last (quirk ctl-Q7)
   std::vector<Event> events;
 };
 

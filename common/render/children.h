@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,6 +58,9 @@ struct LifecycleInputs {
   std::string workerHash = {};
   /// The PodCliqueSet that exists, whose immutable fields are kept (decision child-Q35); nullptr: a new one.
   const json::Value* podCliqueSet = nullptr;
+
+  /// The worker generation that endpoint pickers name (picker_namespace.h). nullopt: workerHash; empty: none.
+  std::optional<std::string> pickerHash = {};
 
   bool operator==(const LifecycleInputs&) const = default;
 };

@@ -18,6 +18,7 @@
 #include "common/render/hash.h"
 #include "common/render/network.h"
 #include "common/render/object.h"
+#include "common/render/picker_namespace.h"
 #include "common/render/rbac.h"
 #include "common/render/size.h"
 #include "common/render/workloads.h"
@@ -153,14 +154,37 @@ class GraphRenderer {
     std::string hash = inputs_.workerHash;
     if (hash.empty()) hash = context_.placeholderWorkerHash;
     if (hash.empty()) hash = workerHash(defaults::intent(graph_, make_.allocator()));
+    const std::vector<std::string_view> pickers = pickersOfWorkers();
     for (const Component& component : components_) {
       reportDeploymentConfig(component);
       std::vector<Origins> origins(component.origins == nullptr ? 0 : 1);
       children_.add(componentDeployment(graph_, component, hash, context_, inputs_,
                                         origins.empty() ? nullptr : &origins[0], make_.allocator()),
                     component.key);
+      if (std::find(pickers.begin(), pickers.end(), component.key) != pickers.end()) {
+        if (const std::string named = inputs_.pickerHash.value_or(hash); !named.empty()) {
+          setPickerNamespace(component, named, *json::find(children_.items.back().object, "spec"),
+                             origins.empty() ? nullptr : &origins[0], make_.allocator());
+        }
+      }
       children_.items.back().origins = std::move(origins);
     }
+  }
+
+  /// The endpoint pickers that name a worker generation.
+  std::vector<std::string_view> pickersOfWorkers() {
+    std::vector<std::string_view> pickers;
+    const auto is = [](std::string_view type) {
+      return [type](const Component& c) { return c.type == type; };
+    };
+    const bool workers = std::any_of(components_.begin(), components_.end(),
+                                     [](const Component& c) { return api::isWorkerType(c.type); });
+    if (!workers || std::none_of(components_.begin(), components_.end(), is(api::kEpp))) return pickers;
+    const Value intent = defaults::intent(graph_, make_.allocator());
+    for (const Component& component : components_) {
+      if (followsWorkers(intent, component.key)) pickers.push_back(component.key);
+    }
+    return pickers;
   }
 
   /// Told where the user wrote it: the component has a copy.

@@ -432,6 +432,14 @@ def discovery_in_command(context):
     return without[0] == without[1]
 
 
+def picker_of_a_generation(context):
+    """An endpoint picker on Deployments looks for workers in the namespace of their generation."""
+    sides = (context.found.theirs, context.found.ours)
+    theirs, ours = (side.get("value", "") if isinstance(side, dict) else str(side) for side in sides)
+    is_picker = context.service.get("componentType") == "epp"
+    return is_picker and bool(re.fullmatch(re.escape(theirs) + "-[0-9a-f]{8}", ours))
+
+
 def leader_without_port(context):
     """The leader runs without multinode flags, so nothing listens on the port that their workers wait for."""
     pod = context.found.path[:-2]
