@@ -415,7 +415,7 @@ class Diff(Cluster):
     def test_what_the_api_server_refuses_and_wrong_usage(self):
         wrong = graph()
         wrong["spec"]["services"]["Frontend"]["replicas"] = -1
-        ran = self.diff(wrong)
+        ran = self.run_command("diff", "-f", "-", input=json.dumps(wrong))  # `effective` does not print it
         self.assertEqual((ran.returncode, ran.stdout), (2, ""))
         self.assertIn("spec.services.Frontend.replicas", ran.stderr)
         for manifest, words in (
