@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,13 @@ std::vector<std::string_view> stepsOf(std::string_view path) {
   return steps;
 }
 
+std::optional<rapidjson::SizeType> indexOf(std::string_view step, const Value& list) {
+  rapidjson::SizeType index = 0;
+  const auto parsed = std::from_chars(step.data(), step.data() + step.size(), index);
+  if (parsed.ec != std::errc{} || index >= list.Size()) return std::nullopt;
+  return index;
+}
+
 /// The fields of an item of a list map; nullptr if none are owned.
 const Value* itemFields(const Value& fields, const Value& item) {
   for (const managed::Item& each : managed::items(fields)) {
@@ -40,10 +48,9 @@ bool owns(const Value* fields, const Value* live, const std::vector<std::string_
     if (fields == nullptr) return false;
     if (fields->IsObject() && fields->ObjectEmpty()) return true;
     if (live != nullptr && live->IsArray()) {
-      rapidjson::SizeType index = 0;
-      const auto parsed = std::from_chars(step.data(), step.data() + step.size(), index);
-      if (parsed.ec != std::errc{} || index >= live->Size()) return false;
-      live = &(*live)[index];
+      const auto index = indexOf(step, *live);
+      if (!index) return false;
+      live = &(*live)[*index];
       fields = itemFields(*fields, *live);
     } else {
       live = json::find(live, step);
@@ -70,6 +77,31 @@ std::string_view fieldOwner(const Value& object, std::string_view path, std::str
     written = time;
   }
   return owner;
+}
+
+bool removeField(Value& object, std::string_view path) {
+  std::vector<std::string_view> steps = stepsOf(path);
+  if (steps.empty()) return false;
+  const std::string_view last = steps.back();
+  steps.pop_back();
+  Value* at = &object;
+  for (const std::string_view step : steps) {
+    if (at->IsArray()) {
+      const auto index = indexOf(step, *at);
+      at = index ? &(*at)[*index] : nullptr;
+    } else {
+      at = at->IsObject() ? json::find(*at, step) : nullptr;
+    }
+    if (at == nullptr) return false;
+  }
+  if (at->IsArray()) {
+    const auto index = indexOf(last, *at);
+    if (index) at->Erase(at->Begin() + *index);
+    return index.has_value();
+  }
+  if (!at->IsObject() || json::find(*at, last) == nullptr) return false;
+  json::remove(*at, last);
+  return true;
 }
 
 }  // namespace dynamo::k8s

@@ -307,7 +307,8 @@ Outcome componentOutcome(const ComponentView& view, Time now, Allocator& allocat
   if (notes.empty()) {
     removeCondition(status, condition::kOverridden);
   } else {
-    reportNew(notes, json::findText(findCondition(stored, condition::kOverridden), "message"), outcome);
+    reportNew(notes, json::findText(findCondition(stored, condition::kOverridden), "message"), overridden,
+              outcome);
     setCondition(status, {condition::kOverridden, ConditionStatus::True, notes.front().reason, overridden},
                  generation, now, allocator);
   }

@@ -57,7 +57,7 @@ void withholdDuplicates(const Value& graph, render::Children& children) {
   std::map<k8s::ObjectKey, std::set<std::string>> services;
   std::map<k8s::ObjectKey, int> count;
   for (const render::Child& child : children.items) {
-    if (child.policy == render::Policy::Shared) continue;  // such children are equal
+    if (child.policy != render::Policy::Applied) continue;  // others are equal, or never written again
     services[child.key].insert(child.service);
     ++count[child.key];
   }

@@ -57,7 +57,11 @@ class GraphStatus {
     const std::string problems = permanentFailures(failures);
     if (problems.empty()) return std::move(outcome_);
     copyStored();
-    if (isNewFailure(findCondition(stored_, condition::kReady), problems)) {
+    collectNotes();
+    // Notes follow the problems in the message.
+    const Value* ready = findCondition(stored_, condition::kReady);
+    const bool told = isFalse(ready) && json::findText(ready, "message").starts_with(problems);
+    if (!told && isNewFailure(ready, problems)) {
       outcome_.events.push_back(warning(reason::kReconcileError, problems));
     }
     finish(state::kFailed, ConditionStatus::False, reason::kNotReconciled, problems);
@@ -97,7 +101,7 @@ class GraphStatus {
     json::set(status_, "state", json::string(state, allocator_), allocator_);
     const std::string_view stored = json::findText(findCondition(stored_, condition::kReady), "message");
     if (!notes_.empty()) message.append("; ").append(textOf(notes_));
-    reportNew(notes_, stored, outcome_);
+    reportNew(notes_, stored, message, outcome_);
     for (const Cause& cause : causes_) {
       if (!isNewCause(cause.summary, stored, message)) continue;
       outcome_.events.push_back(warning(cause.reason, fmt::format("{}: {}", cause.service, cause.text)));

@@ -14,7 +14,7 @@ constexpr std::string_view kContested = "FieldContested";
 constexpr std::string_view kForeign = "ForeignObjectUsed";
 // textOf() joins notes with it, and no name of a child or of a field manager has it.
 constexpr std::string_view kNext = "; ";
-// Follows the subject of a note.
+// Ends the subject of a note about replicas.
 constexpr std::string_view kDetail = ": ";
 
 }  // namespace
@@ -37,8 +37,9 @@ std::vector<Note> notesIn(const json::Value* status) {
   while (!rest.empty()) {
     const std::string_view text = rest.substr(0, rest.find(kNext));
     rest.remove_prefix(std::min(text.size() + kNext.size(), rest.size()));
-    const std::string_view subject = text.substr(0, text.find(kDetail));
-    const bool replicas = subject.size() != text.size();
+    const std::size_t detail = text.find(kDetail);
+    const bool replicas = detail != std::string_view::npos;
+    const std::string_view subject = replicas ? text.substr(0, detail + kDetail.size()) : text;
     notes.push_back(
         {std::string{replicas ? kReplicas : kContested}, std::string{subject}, std::string{text}});
   }
@@ -51,9 +52,12 @@ std::string textOf(std::span<const Note> notes) {
   return text;
 }
 
-void reportNew(std::span<const Note> notes, std::string_view stored, Outcome& outcome) {
+void reportNew(std::span<const Note> notes, std::string_view stored, std::string_view message,
+               Outcome& outcome) {
+  const std::string_view kept = message.substr(0, kMaxConditionMessage);
   for (const Note& note : notes) {
-    if (stored.find(note.subject) == std::string_view::npos)
+    if (stored.find(note.subject) == std::string_view::npos &&
+        kept.find(note.subject) != std::string_view::npos)
       outcome.events.push_back(warning(note.reason, note.text));
   }
 }

@@ -34,8 +34,10 @@ std::vector<Note> notesIn(const json::Value* status);
 /// All notes in one line; empty: none.
 std::string textOf(std::span<const Note> notes);
 
-/// Adds an Event for each note that `stored`, the message of a condition, does not have yet.
-void reportNew(std::span<const Note> notes, std::string_view stored, Outcome& outcome);
+/// Adds an Event for each note that `stored`, the stored message of a condition, does not have yet. A note
+/// that is cut off from `message`, the new one, is not told: the next reconcile would tell it again.
+void reportNew(std::span<const Note> notes, std::string_view stored, std::string_view message,
+               Outcome& outcome);
 /// Adds an Event for each object of an administrator that is used.
 void reportForeign(std::span<const render::WriteNotice> notices, Outcome& outcome);
 

@@ -91,7 +91,9 @@ void keepLastOldWorkers(const GraphView& view, const std::vector<WorkerGeneratio
       const auto replicas = next.oldReplicas.find(each.name);
       if (replicas == next.oldReplicas.end()) continue;
       if (replicas->second > 0) return;
-      if (each.replicas > 0 && (last == nullptr || last->available < each.available)) last = &each;
+      // Pods that are not available serve nobody.
+      if (each.replicas > 0 && each.available > 0 && (last == nullptr || last->available < each.available))
+        last = &each;
     }
     if (last != nullptr) next.oldReplicas[last->name] = 1;
   });

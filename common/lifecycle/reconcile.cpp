@@ -261,12 +261,15 @@ Outcome finishComponentReconcile(const Value& deployment, const ComponentReconci
   } else {
     deleteSurplusSets(view, children, applied.objects, outcome, allocator);
   }
-  reportForeign(applied.notices, outcome);
   if (auto scale = reconcile.outdated ? scaleOutdated(deployment, view.workload, allocator) : std::nullopt) {
     outcome.writes.push_back(std::move(*scale));
     // The status would describe the pods of the earlier number. The answer triggers the next reconcile.
-    if (failures.empty()) outcome.status.reset();
+    if (failures.empty()) {
+      outcome.status.reset();
+      outcome.events.clear();
+    }
   }
+  reportForeign(applied.notices, outcome);
   outcome.failures = std::move(failures);
   return outcome;
 }

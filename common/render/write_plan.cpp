@@ -36,8 +36,12 @@ Clock::duration waitAfter(int undone) {
   return std::min<Clock::duration>(kLongestWait, kFirstWait * (1 << std::min(undone - 1, kDoublings)));
 }
 
+Clock::time_point endOf(const Contest& contest) {
+  return contest.since + waitAfter(contest.undone) + kContestEnds;
+}
+
 bool hasEnded(const Contest& contest, Clock::time_point now) {
-  return now >= contest.since + waitAfter(contest.undone) + kContestEnds;
+  return now >= endOf(contest);
 }
 
 std::size_t fieldDigest(const k8s::ObjectKey& key, std::string_view path) {
@@ -152,18 +156,50 @@ class Plan {
     const bool settled =
         memory_.settled && *memory_.settled == Settled{contentDigest(object), contentDigest(live)};
     if (plan_.drift && !settled) {
-      if (waitsForContest(live, object)) return;
+      if (waits(live, object)) return;
     } else if (shared() || !memory_.applied || *memory_.applied == appliedDigest(object)) {
       // The owners of shared objects change without this reconcile.
       plan_.drift.reset();
       plan_.object = &object;
+      tellContests(object);
       return;
     }
     if (!conflicts()) act(WriteAction::Apply, &object);
   }
 
+  /// Whether all differences are of fields that are applied later. The drift is then one of them, else
+  /// another difference.
+  bool waits(const Value& live, const Value& object) {
+    Value rest = json::copy(object, allocator_);
+    while (waitsForContest(live, object)) {
+      if (plan_.action != WriteAction::Leave || !k8s::removeField(rest, plan_.drift->path)) return true;
+      std::optional<k8s::Drift> other = k8s::findDrift(rest, live, live_->ownedFields);
+      // A field that is left out seems to be owned without being applied.
+      if (!other || other->kind != k8s::DriftKind::Changed || other->path == plan_.drift->path) return true;
+      plan_.drift = std::move(other);
+    }
+    return false;
+  }
+
+  /// Nothing differs now, but somebody who keeps changing a field may do so again.
+  void tellContests(const Value& object) {
+    if (plan_.notice || memory_.contests == nullptr) return;
+    for (const auto& [path, contest] : memory_.contests->named(child_.key)) {
+      if (hasEnded(contest, now_) || contest.applied != contentDigest(object)) continue;
+      plan_.notice = contestNotice(contest.manager, path);
+      plan_.again = endOf(contest) - now_;
+      return;
+    }
+  }
+
+  WriteNotice contestNotice(std::string_view manager, std::string_view path) const {
+    return {WriteNotice::Kind::Contested,
+            fmt::format("{} keeps changing {} of {}", manager, path, k8s::toText(child_.key)), ""};
+  }
+
   /// Whether the field is applied later, because somebody changes it back again and again.
   bool waitsForContest(const Value& live, const Value& object) {
+    plan_.contestant.clear();
     const Contest* found =
         memory_.contests == nullptr ? nullptr : memory_.contests->find(child_.key, plan_.drift->path);
     if (found == nullptr) return false;
@@ -180,13 +216,11 @@ class Plan {
         plan_.contestant = k8s::fieldOwner(live, plan_.drift->path, live_->manager);
         if (plan_.contestant.empty()) plan_.contestant = "somebody";
       }
-      plan_.notice = {WriteNotice::Kind::Contested,
-                      fmt::format("{} keeps changing {} of {}", plan_.contestant, plan_.drift->path,
-                                  k8s::toText(child_.key)),
-                      ""};
+      plan_.notice = contestNotice(plan_.contestant, plan_.drift->path);
     }
     if (now_ >= contest.since + wait) return false;
-    plan_.again = contest.since + wait - now_;
+    const Clock::duration rest = contest.since + wait - now_;
+    plan_.again = plan_.again ? std::min(*plan_.again, rest) : rest;
     return true;
   }
 
@@ -209,15 +243,16 @@ class Plan {
 
   /// Whether somebody has set the number after `rendered` was applied.
   bool leavesReplicas(const LiveChild* live, std::string_view rendered) {
-    if (live == nullptr || live->replicasOwner.empty() || rendered == "0") return false;
+    if (live == nullptr || live->replicasOwner.empty()) return false;
     const std::string_view last = json::findText(k8s::annotationsOf(live->object), kRenderedReplicas);
-    if (!last.empty() && last != rendered) return false;
+    // Without a record, a 0 is taken for a new one: it ends an earlier generation of workers.
+    if (last.empty() ? rendered == "0" : last != rendered) return false;
     const Value* replicas = renderedReplicas(live->object);
     const std::string number = replicas == nullptr ? "1" : std::to_string(replicas->GetInt64());
     if (number != rendered) {
       plan_.notice = {WriteNotice::Kind::Replicas,
-                      fmt::format("{} scales {}", live->replicasOwner, k8s::toText(child_.key)),
-                      fmt::format(": {} replicas instead of {}", number, rendered)};
+                      fmt::format("{} scales {}: ", live->replicasOwner, k8s::toText(child_.key)),
+                      fmt::format("{} replicas instead of {}", number, rendered)};
     }
     return true;
   }
@@ -259,6 +294,16 @@ const Contest* Contests::find(const k8s::ObjectKey& key, std::string_view path) 
   return found == fields_.end() ? nullptr : &found->second;
 }
 
+std::map<std::string, Contest, std::less<>> Contests::named(const k8s::ObjectKey& key) const {
+  std::map<std::string, Contest, std::less<>> found;
+  const auto paths = named_.find(key);
+  if (paths == named_.end()) return found;
+  for (const std::string& path : paths->second) {
+    if (const Contest* contest = find(key, path)) found.emplace(path, *contest);
+  }
+  return found;
+}
+
 void Contests::remember(const k8s::ObjectKey& key, const WritePlan& plan, Clock::time_point now) {
   if (!plan.drift || plan.drift->path.empty() || plan.object == nullptr) return;
   if (fields_.size() >= pruneAt_) {
@@ -273,6 +318,12 @@ void Contests::remember(const k8s::ObjectKey& key, const WritePlan& plan, Clock:
   contest.applied = digest;
   contest.since = now;
   contest.manager = plan.contestant;
+  if (!contest.manager.empty()) {
+    named_[key].insert(plan.drift->path);
+  } else if (const auto paths = named_.find(key); paths != named_.end()) {
+    paths->second.erase(plan.drift->path);
+    if (paths->second.empty()) named_.erase(paths);
+  }
 }
 
 }  // namespace dynamo::render

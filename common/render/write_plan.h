@@ -6,7 +6,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -57,12 +60,15 @@ class Contests {
  public:
   /// Returns the field `path` of a child; nullptr: it was not applied lately.
   const Contest* find(const k8s::ObjectKey& key, std::string_view path) const;
+  /// Returns the fields of a child that somebody keeps changing, by path.
+  std::map<std::string, Contest, std::less<>> named(const k8s::ObjectKey& key) const;
   /// Records that the plan was carried out.
   void remember(const k8s::ObjectKey& key, const WritePlan& plan, Clock::time_point now);
   std::size_t size() const { return fields_.size(); }
 
  private:
   std::unordered_map<std::size_t, Contest> fields_;
+  std::map<k8s::ObjectKey, std::set<std::string, std::less<>>> named_;
   std::size_t pruneAt_ = 1024;  ///< the number of fields at which old ones are removed
 };
 
@@ -128,7 +134,7 @@ struct WritePlan {
 /// - Before a controller is added to a live object, the owner is read: garbage collection may have removed
 ///   the reference because the owner is deleted with `--cascade=orphan`.
 /// - Whoever changed spec.replicas last wins. A number that was set through the scale subresource stays until
-///   another number is rendered. 0 is always applied, because it ends an earlier generation of workers.
+///   another number is rendered.
 /// - A field that somebody changes back is applied again at once, then after longer and longer times.
 /// - The replicas of a scaling adapter are written at its creation only (child-Q12). Therefore it is created
 ///   and not applied: if it were applied, a later apply without replicas would remove the field.

@@ -54,6 +54,13 @@ class Run {
                                                                        k8s::toText(child.key), unexpected)});
   }
 
+  /// Ends a stage. Returns false if no other one may follow. An owner that was read before a stage may have
+  /// been deleted since.
+  bool endStage() {
+    ownerRead_.reset();
+    return !result_.ownerGone;
+  }
+
   AppliedChildren result() {
     const auto byKey = [](const auto& a, const auto& b) { return a.first < b.first; };
     std::stable_sort(failures_.begin(), failures_.end(), byKey);
@@ -73,6 +80,7 @@ class Run {
       if (std::optional<kube::Cached> cached = environment_.cache.find(child.key))
         observed_.put(std::move(*cached));
     }
+    if (result_.ownerGone) co_return std::nullopt;
     render::WriteMemory memory = memoryOf(child, *kind);
     for (bool conflicted = false;;) {
       Document arena;
@@ -82,7 +90,10 @@ class Run {
       const render::WritePlan plan = planOf(child, live, memory, arena);
       switch (plan.action) {
         case WriteAction::Read:
-          if (std::optional<Failure> failed = co_await read(*kind, child.key)) co_return failed;
+          if (std::optional<Failure> failed = co_await read(*kind, child.key)) {
+            // Only who changes a field would have been read.
+            if (!plan.drift) co_return failed;
+          }
           memory.read = true;
           continue;
         case WriteAction::ReadOwner:
@@ -177,13 +188,13 @@ class Run {
 
   /// Adds the live object to `observed_` if it exists.
   Task<std::optional<Failure>> read(const WatchedKind& kind, const k8s::ObjectKey& key) {
-    auto got = co_await environment_.client.get(kind.resource, key.namespaceName, key.name);
-    if (auto* error = std::get_if<ApiError>(&got)) {
-      if (error->reason != kube::Reason::NotFound) co_return failureOf(key, *error);
+    auto got = co_await readLive(environment_.client, kind, key);
+    if (auto* error = std::get_if<ApiError>(&got)) co_return failureOf(key, *error);
+    if (auto& found = std::get<std::optional<Document>>(got)) {
+      observed_.put(withOwnership(std::move(*found)));
+    } else {
       observed_.remove(key);
-      co_return std::nullopt;
     }
-    observed_.put(withOwnership(std::move(std::get<Document>(got))));
     co_return std::nullopt;
   }
 
@@ -290,6 +301,7 @@ Task<AppliedChildren> applyChildren(Environment& environment, const Value& owner
     for (; i < order.size() && children.items[order[i]].stage == stage; ++i)
       group.spawn(run.apply(children.items[order[i]]));
     co_await group.join();
+    if (!run.endStage()) break;
   }
   co_return run.result();
 }

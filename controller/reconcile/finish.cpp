@@ -22,8 +22,8 @@ using runtime::Task;
 /// child's kind that does not answer.
 constexpr std::chrono::seconds kTransientTime{30};
 
-/// Makes failures of an object that has failed for kTransientTime permanent, so that its status reports them.
-/// Conflicts never are, and of the waits only those that should have passed.
+}  // namespace
+
 void reportPersistent(const Environment& environment, const k8s::ObjectKey& key,
                       std::span<Failure> failures) {
   const auto since = environment.failingSince.find(key);
@@ -36,8 +36,6 @@ void reportPersistent(const Environment& environment, const k8s::ObjectKey& key,
     failure.waits = false;
   }
 }
-
-}  // namespace
 
 Task<ReconcileResult> applyAndFinish(Environment& environment, const json::Value& object,
                                      const render::Children& children, Observed& observed,
@@ -56,8 +54,9 @@ Task<ReconcileResult> applyAndFinish(Environment& environment, const json::Value
   lifecycle::requeueWithin(outcome.requeueAfter, written.again);
   std::optional<Failure> failure = co_await carryOut(environment, object, outcome, writer);
   if (failure) reportPersistent(environment, key, {&*failure, 1});
+  // A transient failure leaves out the Events.
   for (const render::WriteNotice& notice : applied.notices) {
-    if (!failure && notice.kind == render::WriteNotice::Kind::Foreign)
+    if ((!failure || !failure->transient) && notice.kind == render::WriteNotice::Kind::Foreign)
       environment.told.insert(toldKey(object, notice));
   }
   if (failure && !failure->transient) {

@@ -2,6 +2,7 @@
 
 #include "common/api/kinds.h"
 #include "common/lifecycle/object.h"
+#include "controller/reconcile/finish.h"
 #include "controller/reconcile/outcome.h"
 #include "controller/reconcile/reconcilers.h"
 #include "controller/reconcile/result.h"
@@ -22,8 +23,9 @@ runtime::Task<ReconcileResult> reconcileScalingAdapter(Environment& environment,
   const lifecycle::Outcome outcome = lifecycle::adapterOutcome(adapter, graph ? &graph->object : nullptr,
                                                                environment.config.compatibilityAutoscaling,
                                                                environment.now(), memory.GetAllocator());
-  const auto failure = co_await carryOut(environment, adapter, outcome, writer);
+  auto failure = co_await carryOut(environment, adapter, outcome, writer);
   if (!failure) co_return resultOf(outcome, failure, {});
+  reportPersistent(environment, key, {&*failure, 1});
   const lifecycle::Outcome report =
       lifecycle::adapterFailure(adapter, *failure, environment.now(), memory.GetAllocator());
   co_await carryOut(environment, adapter, report, writer);

@@ -56,7 +56,7 @@ TEST_CASE("the conditions tell what somebody else does to the Deployment (decisi
   json::Document workload = parsed(kReadyDeployment);
   json::Document memory;
   const std::vector<render::WriteNotice> notices = {
-      {Kind::Replicas, "kubectl scales Deployment.apps ns/d", ": 2 replicas instead of 5"},
+      {Kind::Replicas, "kubectl scales Deployment.apps ns/d: ", "2 replicas instead of 5"},
       {Kind::Contested, "mesh keeps changing spec.paused of Deployment.apps ns/d", ""},
       {Kind::Foreign, "RoleBinding ns/b was not made by this operator and is used as it is", ""}};
   const ComponentView view{.deployment = object, .workload = &workload, .notices = notices};
@@ -79,7 +79,7 @@ TEST_CASE("the conditions tell what somebody else does to the Deployment (decisi
   stored.CopyFrom(object, stored.GetAllocator());
   json::set(stored, "status", json::copy(*outcome.status, stored.GetAllocator()), stored.GetAllocator());
   const std::vector<render::WriteNotice> other = {
-      {Kind::Replicas, notices[0].subject, ": 3 replicas instead of 5"}};
+      {Kind::Replicas, notices[0].subject, "3 replicas instead of 5"}};
   const ComponentView later{.deployment = stored, .workload = &workload, .notices = other};
   CHECK(componentOutcome(later, kNow, memory.GetAllocator()).events.empty());
   const Outcome quiet =

@@ -105,6 +105,15 @@ TEST_CASE(
   CHECK(outcome.events[0].message == text);
   world.keep(outcome);
   CHECK(world.pass().events.empty());
+  // A failed graph tells it too, and neither is told again.
+  const std::vector<Failure> failures = {{.message = "Service n/s: no"}};
+  const Outcome failed = world.pass(failures);
+  CHECK(readyStatus(failed).conditions ==
+        "Ready=False failed_to_reconcile_the_resources: Service n/s: no; " + text + "\n");
+  CHECK(failed.events.size() == 1);
+  world.keep(failed);
+  CHECK(world.pass(failures).events.empty());
+  CHECK(world.pass().events.empty());
 }
 
 TEST_CASE("the counts of a service include its old generations") {

@@ -331,6 +331,8 @@ TEST_CASE("whoever changed the replicas last wins (quirk ctl-Q45)") {
       {"a hand, then the same number is rendered", "3", make("3", "2", scaled),
        "apply " + make("3", "3", "")},
       {"a rendered 0", "0", make("5", "2", scaled), "apply " + make("0", "0", "")},
+      {"a hand after a rendered 0", "0", make("2", "0", scaled),
+       "leave [" + hand + "2 replicas instead of 0]"},
   };
   for (const Row& row : rows) {
     INFO(row.what);
@@ -379,6 +381,45 @@ TEST_CASE(
   REQUIRE(writes.size() == 7);  // at 0, 0.1, 1.1, 3.1, 7.1, 15.1 and 31.1 s
   CHECK(writes[1] - writes[0] == 100ms);
   CHECK(writes[6] - writes[5] == 16s);
+
+  // The notice stays while nothing differs, so that it does not come and go.
+  const json::Document asWanted = parsed(
+      R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"a","namespace":"n"},"spec":{"type":"A"}})");
+  const LiveChild quiet{asWanted, kManager, &owned};
+  json::Document notes;
+  const WritePlan told = planWrite(children.items[0], &quiet, memory, now, notes.GetAllocator());
+  CHECK(told.action == WriteAction::Leave);
+  REQUIRE(told.notice);
+  CHECK(told.notice->message() == named);
+  CHECK(told.again.has_value());
+  const WritePlan later = planWrite(children.items[0], &quiet, memory, now + 1h, notes.GetAllocator());
+  CHECK_FALSE(later.notice);
+  // Another difference does not wait.
+  const json::Document edited = parsed(
+      R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"a","namespace":"n"},"spec":{"type":"B","ip":"2"}})");
+  const json::Document both = parsed(R"({"f:spec":{"f:type":{},"f:ip":{}}})");
+  const Children wider = oneOf(
+      R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"a","namespace":"n"},"spec":{"type":"A","ip":"1"}})");
+  const json::Document typeOnly = parsed(
+      R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"a","namespace":"n"},"spec":{"type":"B","ip":"1"}})");
+  Contests narrow;
+  WriteMemory waiting = readAll();
+  waiting.contests = &narrow;
+  const LiveChild fought{typeOnly, kManager, &both};
+  for (int undone = 0; undone < 4; ++undone) {
+    const WritePlan plan =
+        planWrite(wider.items[0], &fought, waiting, kNow + undone * 10s, notes.GetAllocator());
+    REQUIRE(plan.action == WriteAction::Apply);
+    narrow.remember(wider.items[0].key, plan, kNow + undone * 10s);
+  }
+  CHECK(planWrite(wider.items[0], &fought, waiting, kNow + 31s, notes.GetAllocator()).action ==
+        WriteAction::Leave);
+  const LiveChild alsoEdited{edited, kManager, &both};
+  const WritePlan repaired =
+      planWrite(wider.items[0], &alsoEdited, waiting, kNow + 31s, notes.GetAllocator());
+  CHECK(repaired.action == WriteAction::Apply);
+  REQUIRE(repaired.drift);
+  CHECK(repaired.drift->path == "spec.ip");
 
   // Another wanted value is applied at once.
   const Children other = oneOf(
