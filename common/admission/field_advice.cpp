@@ -82,6 +82,8 @@ class Unknown {
   /// "service.resources.limits", the name of the parent in the table.
   std::string parentName() const {
     if (holders_.size() == 1) return "root";
+    // The names of the table are those of fields of the spec.
+    if (field_.front().name != "spec") return std::string{field_.front().name};
     const std::size_t start = inService() ? service_ : 1;
     std::string name{inService() ? "service" : specName(kind_, version_)};
     for (const field::Segment segment : parent().path.view().below(holders_[start].path)) {
@@ -91,7 +93,7 @@ class Unknown {
   }
 
   const RenamedField* renamed(std::string_view name) const {
-    if (kind_ == api::kDynamoComponentDeployment && holders_.size() == 2) {
+    if (kind_ == api::kDynamoComponentDeployment && holders_.size() == 2 && field_.front().name == "spec") {
       if (const RenamedField* row = findRenamedField("component", name)) return row;
     }
     return findRenamedField(parentName(), name);
@@ -118,7 +120,7 @@ class Unknown {
       advice.place = parent().path / row.use.substr(row.use.rfind('.') + 1);
     } else if (row.use.starts_with("spec.")) {
       advice.place = Path{field::Members::dotted(row.use)};
-    } else {
+    } else if (inService()) {
       advice.place = holders_[service_].path / field::Members::dotted(row.use);
     }
     return advice;
@@ -220,7 +222,7 @@ class Unknown {
     const std::string in = parentName();
     const bool amounts = in == "service.resources.limits" || in == "service.resources.requests";
     const bool qualified = name.find('/') != name.npos;
-    const bool native = name == "ephemeral-storage" || name == "storage" || name.starts_with("hugepages-");
+    const bool native = name == "ephemeral-storage" || name.starts_with("hugepages-");
     if (in == "service.resources" && parent().node->property("limits")->node->property(name) != nullptr)
       return ofRow({"", name, Origin::Elsewhere, fmt::format("resources.limits.{}", name), true});
     const bool here = in == "service" || in == "service.resources" || amounts;

@@ -155,23 +155,6 @@ class ControlPlane:
         else:
             self._spawn_client(component)
 
-    def back_up_etcd(self):
-        """Stops etcd, copies its data and starts it again. Returns the copy, for restore_etcd()."""
-        backup = self.directory / "etcd-backup"
-        self._supervisor.end("etcd", signal.SIGKILL, 5)
-        shutil.copytree(self.directory / "etcd", backup, dirs_exist_ok=True)
-        self._spawn("etcd", parts.etcd(self._layout))
-        return backup
-
-    def restore_etcd(self, backup):
-        """Stops API server and etcd, and starts them with the data of a backup: resourceVersions go back."""
-        self.kill_apiserver()
-        self._supervisor.end("etcd", signal.SIGKILL, 5)
-        shutil.rmtree(self.directory / "etcd")
-        shutil.copytree(backup, self.directory / "etcd")
-        self._spawn("etcd", parts.etcd(self._layout))
-        self.restart_apiserver()
-
     def wait_for_garbage_collector(self):
         """Call this after custom resource definitions were created. The garbage collector looks for new kinds every 30 s. If it
         does not know the kind of an owner that is deleted, it may keep the dependents for minutes. After a restart it knows all

@@ -431,49 +431,6 @@ class Faults(unittest.TestCase):
                 restart = lambda: plane.cluster.restart("etcd")  # noqa: E731
                 self.play(about, lambda run, step=step: self.interrupt(run, step, restart), 5)
 
-    def test_etcd_is_restored_from_a_backup(self):
-        """All versions go back. A watch at a version of before would hide every change until the versions have caught up
-        (ctl-Q61)."""
-        proxy.reset()
-        run = Lifecycle(self.baseline.expected)
-        run.create()
-        run.settle("create")
-        backup = plane.cluster.back_up_etcd()
-        plane.cluster.wait(serves, 60, "the API server serves")
-        before = self.version()
-        run.image()
-        run.settle("image")
-        self.restart_actors()
-        plane.cluster.restore_etcd(backup)
-        plane.cluster.wait(serves, 60, "the API server serves")
-        self.restart_actors()
-        self.assertLess(self.version(), before + 50)
-        self.assertEqual(self.images(), {"runtime:1"})
-        began = time.monotonic()
-        plane.apply(graph("g", NAMESPACE, image="runtime:3"))
-        plane.cluster.wait(lambda: self.images() == {"runtime:3"}, 60, "the controller applies the change after the restore")
-        print(f"  restored etcd: the change was applied after {time.monotonic() - began:.1f} s", file=sys.stderr)
-        run.image()
-        run.settle("image")
-        run.delete()
-        run.settle("delete")
-
-    @staticmethod
-    def version():
-        return int(plane.cluster.api("GET", "/api/v1/namespaces?limit=1")["metadata"]["resourceVersion"])
-
-    @staticmethod
-    def images():
-        """The images of the Deployments that should run pods."""
-        found = plane.cluster.api("GET", path_of("Deployment", NAMESPACE))["items"]
-        containers = [one["spec"]["template"]["spec"]["containers"] for one in found if one["spec"]["replicas"]]
-        return {container["image"] for each in containers for container in each}
-
-    @staticmethod
-    def restart_actors():
-        for actor in ("controller-manager", "scheduler", "kwok"):
-            plane.cluster.restart(actor)
-
     @staticmethod
     def interrupt(run, step, restart):
         """Calls `restart` in the middle of `step`, after the fourth write of the controller in it. Then the other actors start
@@ -487,7 +444,8 @@ class Faults(unittest.TestCase):
             plane.cluster.wait(lambda: len(proxy.writes()) >= before + 4, 30, "the controller writes")
             restart()
             plane.cluster.wait(serves, 60, "the API server serves")
-            Faults.restart_actors()
+            for actor in ("controller-manager", "scheduler", "kwok"):
+                plane.cluster.restart(actor)
 
         setattr(run, step, interrupted)
 

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "common/commands/manifest_review.h"
 #include "common/defaults/apply.h"
@@ -26,9 +27,10 @@ void print(const Value& object, const std::string& output) {
   }
 }
 
-/// Prints what `choose` returns of each manifest, unless that is nullptr.
+/// Prints what `choose` returns of each manifest, unless that is nullptr. `select` removes findings that do
+/// not count.
 int printEach(
-    const EffectiveOptions& options,
+    const EffectiveOptions& options, const std::function<void(std::vector<commands::FileFinding>&)>& select,
     const std::function<const Value*(text::Manifest&, ManifestReview&, const admission::Settings&)>& choose) {
   const auto settings = commands::loadSettings(options, config::Purpose::Offline, kProgram, std::cerr);
   if (!settings) return 2;
@@ -37,6 +39,7 @@ int printEach(
   bool refused = false;
   for (text::Manifest& manifest : manifests.objects) {
     ManifestReview review = commands::reviewManifest(manifest, options.namespaceName, *settings);
+    select(review.findings);
     refused = commands::reportErrors(review.findings, std::cerr) || refused;
     if (const Value* chosen = choose(manifest, review, *settings)) print(*chosen, options.output);
   }
@@ -68,7 +71,8 @@ int runEffective(const EffectiveOptions& options) {
     leaveIdentityToRequest(manifest, review.stored);
     return &review.stored;
   };
-  return printEach(options, choose);
+  return printEach(
+      options, [](std::vector<commands::FileFinding>&) {}, choose);
 }
 
 int runIntent(const EffectiveOptions& options) {
@@ -78,7 +82,11 @@ int runIntent(const EffectiveOptions& options) {
     defaults::reduceToIntent(manifest.object);
     return &manifest.object;
   };
-  return printEach(options, choose);
+  // Rules judge new objects, and this one may be stored.
+  const auto ofSchema = [](std::vector<commands::FileFinding>& findings) {
+    std::erase_if(findings, [](const auto& finding) { return !finding.rule.starts_with("schema."); });
+  };
+  return printEach(options, ofSchema, choose);
 }
 
 }  // namespace dynamo::webhook

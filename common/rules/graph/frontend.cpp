@@ -73,6 +73,35 @@ void checkVariables(const Value* list, const At& at, long long served, const Rep
   });
 }
 
+/// Only the variable that counts is judged: that of the container, else of the service, else of the graph.
+/// The default port may be a default of the operator, so it is told at the ports.
+void variablesTell(const Service& service, long long served, const Report& report) {
+  struct Source {
+    const Value* list;
+    At at;
+  };
+  std::vector<Source> sources;
+  sources.push_back(
+      {json::find(service.mainContainer(), "env"), service.at("extraPodSpec.mainContainer.env")});
+  if (service.graph.isGraph) sources.push_back({service.member("envs"), service.at("envs")});
+  sources.push_back({json::find(service.graph.spec, "envs"), "spec.envs"});
+  for (const Source& source : sources) {
+    bool told = false;
+    forEachObject(source.list, [&](const Value& variable, std::size_t i) {
+      const std::string_view name = json::findText(&variable, "name");
+      const std::optional<long long> port = portIn(json::findText(&variable, "value"));
+      if (told || !port || *port == api::kFrontendPort ||
+          std::find(kPortVariables.begin(), kPortVariables.end(), name) == kPortVariables.end())
+        return;
+      told = true;
+      const At item = source.at[i];
+      warnOtherPort(item / "value", *port, served, report);
+    });
+    if (told) return;
+  }
+  warnOtherPort(service.at("extraPodSpec.mainContainer.ports"), api::kFrontendPort, served, report);
+}
+
 /// A flag takes precedence over variables.
 void frontendPort(const Service& service, const Report& report) {
   const std::optional<long long> served = servedPort(service);
@@ -90,11 +119,7 @@ void frontendPort(const Service& service, const Report& report) {
     flag = found.port.has_value();
     if (found.port) warnOtherPort(process.field(found.word), *found.port, *served, report);
   }
-  if (flag) return;
-  checkVariables(json::find(service.graph.spec, "envs"), "spec.envs", *served, report);
-  if (service.graph.isGraph) checkVariables(service.member("envs"), service.at("envs"), *served, report);
-  checkVariables(json::find(service.mainContainer(), "env"), service.at("extraPodSpec.mainContainer.env"),
-                 *served, report);
+  if (!flag) variablesTell(service, *served, report);
 }
 
 /// The ports of a sidecar cannot be changed.

@@ -46,12 +46,27 @@ TEST_CASE("every field of pods and containers has its place at a service") {
       if (serviceNode().property(property.name) != nullptr || renamed.contains(property.name) || inContainer)
         continue;
       INFO(property.name);
-      CHECK(adviceIn(service, property.name) ==
-            fmt::format("unknown field, use {}.{}", place, property.name));
+      // Pods have the field, too, and there it means what is usually meant.
+      const std::string_view in = property.name == "restartPolicy" ? "extraPodSpec" : place;
+      CHECK(adviceIn(service, property.name) == fmt::format("unknown field, use {}.{}", in, property.name));
       ++told;
     }
   }
   CHECK(told > 45);
+}
+
+TEST_CASE("names of fields of a service have no place in metadata") {
+  json::Document object;
+  REQUIRE_FALSE(
+      json::parse(R"({"metadata":{"priorityClassName":{"a":1},"env":[],"gpu":1},"spec":{}})", object));
+  for (const char* kind : {"DynamoComponentDeployment", "DynamoGraphDeployment"}) {
+    for (const char* name : {"priorityClassName", "env", "gpu"}) {
+      CAPTURE(kind, name);
+      const Path path = Path{"metadata"} / std::string_view{name};
+      const std::optional<Advice> advice = adviceFor(kind, "v1alpha1", object, path);
+      CHECK((!advice || advice->place.empty()));
+    }
+  }
 }
 
 TEST_CASE("every field of pods has its place in the main container, and the reverse") {
