@@ -126,7 +126,10 @@ class Player:
         its Role, and replaces the binding, because its role differs."""
         name = "serve-k8s-service-discovery"
         owner = self.api("POST", CORE, "configmaps", {"metadata": {"name": "earlier"}})["metadata"]
-        owned = {"ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "earlier", "uid": owner["uid"]}]}
+        owned = {
+            "labels": {"app.kubernetes.io/managed-by": "dynamo-operator"},
+            "ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "earlier", "uid": owner["uid"]}],
+        }
         self.api("POST", CORE, "serviceaccounts", {"metadata": {"name": name, **owned}})
         self.api("POST", RBAC, "roles", {"metadata": {"name": f"{name}-role", **owned}, "rules": []})
         other = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "another"}
