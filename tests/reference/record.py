@@ -42,6 +42,7 @@ BOOKKEEPING = (
     "kubectl.kubernetes.io/last-applied-configuration",
     "deployment.kubernetes.io/revision",
     "nvidia.com/dynamo-operator-origin-version",
+    "nvidia.com/dynamo-rendered-replicas",  # ctl-Q45
 )
 OF_SERVICES = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy")
 OF_OWNERS = ("kind", "name", "controller", "blockOwnerDeletion")

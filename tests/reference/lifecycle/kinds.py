@@ -46,6 +46,7 @@ FORGET = {
     "kubectl.kubernetes.io/last-applied-configuration",
     "deployment.kubernetes.io/revision",
     "nvidia.com/dynamo-operator-origin-version",
+    "nvidia.com/dynamo-rendered-replicas",  # ctl-Q45
 }
 LONG = {"nvidia.com/generated-dgd-spec", "dgdr.nvidia.com/additional-resources"}  # only their presence counts
 CLUSTERS_OWN = re.compile(
