@@ -437,7 +437,7 @@ def picker_of_a_generation(context):
     sides = (context.found.theirs, context.found.ours)
     theirs, ours = (side.get("value", "") if isinstance(side, dict) else str(side) for side in sides)
     is_picker = context.service.get("componentType") == "epp"
-    return is_picker and bool(re.fullmatch(re.escape(theirs) + "-[0-9a-f]{8}", ours))
+    return is_picker and bool(re.fullmatch(re.escape(theirs) + "-(?:[0-9a-f]{8}|HASH)", ours))
 
 
 def leader_without_port(context):

@@ -62,6 +62,7 @@ def sized(args):
 
 GANG = ("PodCliqueSet", "g", "spec.template.cliques[w-wkr].spec.minAvailable")
 LEADERS = ("PodCliqueSet", "g", "spec.template.cliques[w-ldr].spec.minAvailable")
+PICKER = ("Deployment", "g-w", f"{MAIN}.env[DYN_NAMESPACE].value")
 PROBE = f"{MAIN}.livenessProbe"
 EXEC = pod(livenessProbe={"exec": {"command": ["true"]}})
 HTTP = pod(livenessProbe={"httpGet": {"port": 9090}})
@@ -80,6 +81,9 @@ ROWS = [
     row("refused_by_grove", False, {"replicas": 0}, ("admission", "", "-"), "admitted", "denied spec.services[w].replicas"),
     row("refused_by_grove", False, {"extraPodSpec": {"schedulerName": "x"}}, ("admission", "", "-"), "admitted",
         "denied spec.services[w].extraPodSpec.schedulerName"),
+    row("picker_of_a_generation", True, {"componentType": "epp"}, PICKER, "n-g", "n-g-0123abcd"),
+    row("picker_of_a_generation", False, {"componentType": "epp"}, PICKER, "n-g", "n-h-0123abcd"),
+    row("picker_of_a_generation", False, {"componentType": "frontend"}, PICKER, "n-g", "n-g-0123abcd"),
     row("workers_of_a_gang", True, {"multinode": {"nodeCount": 4}}, GANG, 1, 3),
     row("workers_of_a_gang", False, {"multinode": {"nodeCount": 4}}, GANG, 1, 2),
     row("workers_of_a_gang", False, {"multinode": {"nodeCount": 4}}, LEADERS, 1, 3),
