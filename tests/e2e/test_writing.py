@@ -230,7 +230,8 @@ class Words(Base):
             self.assertEqual(done.returncode, 0, done.stderr)
             lines = [f"Warning: {field}: should be greater than 0, but is {value}" for field in told]
             self.assertEqual(done.stderr.splitlines(), lines + odd)
-        fine = {group: dict.fromkeys(fields, 1) for group, fields in numbers.items()}
+        fine = {group: dict.fromkeys(fields, 1000) for group, fields in numbers.items()}
+        fine["hardware"]["vramMb"] = 81920
         self.assertEqual(self.ns.kubectl("create", "-f", "-", input=beta(unique(), **fine)).stderr.splitlines(), odd)
 
 
@@ -281,7 +282,7 @@ class Restricted(Base):
     def test_hardware_is_required(self):
         missing = "spec.hardware: Required value: must set gpuSku, vramMb or numGpusPerNode because GPU discovery is off"
         table = [(None, False), ({"totalGpus": 8}, False), ({}, False),
-                 ({"gpuSku": "h200_sxm"}, True), ({"vramMb": 1.5}, True), ({"numGpusPerNode": 8}, True)]
+                 ({"gpuSku": "h200_sxm"}, True), ({"vramMb": 81920.5}, True), ({"numGpusPerNode": 8}, True)]
         for hardware, admitted in table:
             with self.subTest(hardware):
                 name = unique()
