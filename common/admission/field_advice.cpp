@@ -101,6 +101,7 @@ class Unknown {
 
   static bool similar(const Node& node, std::string_view name) {
     std::vector<std::string_view> names;
+    names.reserve(node.properties.size());
     for (const schema::Property& property : node.properties) names.push_back(property.name);
     return !field::nearest(name, names).empty();
   }
@@ -136,7 +137,7 @@ class Unknown {
     return inside.empty() ? std::string{place} : fmt::format("{}.{}", inside.text(), place);
   }
 
-  Advice at(const Holder& holder, Candidate found) const {
+  Advice at(const Holder& holder, const Candidate& found) const {
     Advice advice{text(Origin::Elsewhere, printed(holder, found.place)), {}};
     if (found.place.find('[') == found.place.npos)
       advice.place = holder.path / field::Members::dotted(found.place);
@@ -145,7 +146,7 @@ class Unknown {
 
   std::optional<Advice> innerAdvice(std::string_view name) const {
     if (Candidate found = inner(*parent().node, name, value_); found.node != nullptr)
-      return at(parent(), std::move(found));
+      return at(parent(), found);
     const bool ofGraph = kind_ == api::kDynamoGraphDeployment && parent().path == Path{"spec"};
     if (!ofGraph) return std::nullopt;
     // A field of services in the spec of a graph.
@@ -169,8 +170,7 @@ class Unknown {
   std::optional<Advice> deeper(std::string_view name) const {
     for (std::size_t i = holders_.size(); i > first(); --i) {
       const Holder& holder = holders_[i - 1];
-      if (Candidate found = oneDeeper(*holder.node, name); found.node != nullptr)
-        return at(holder, std::move(found));
+      if (Candidate found = oneDeeper(*holder.node, name); found.node != nullptr) return at(holder, found);
     }
     for (const std::string_view names : kInner) {
       const Candidate holder = below(*parent().node, names);
@@ -178,7 +178,7 @@ class Unknown {
       Candidate found = oneDeeper(*holder.node, name);
       if (found.node == nullptr) continue;
       found.place = fmt::format("{}.{}", holder.place, found.place);
-      return at(parent(), std::move(found));
+      return at(parent(), found);
     }
     return std::nullopt;
   }
@@ -197,7 +197,7 @@ class Unknown {
     const Holder& service = holders_[service_];
     Candidate found = inner(*service.node, name, value_);
     if (found.node == nullptr) return std::nullopt;
-    return at(service, std::move(found));
+    return at(service, found);
   }
 
   /// A field at the same place of another version of the kind.
@@ -241,6 +241,7 @@ class Unknown {
       const Candidate holder = below(*parent().node, names);
       if (holder.node == nullptr) continue;
       std::vector<std::string_view> known;
+      known.reserve(holder.node->properties.size());
       for (const schema::Property& property : holder.node->properties) known.push_back(property.name);
       const std::string_view near = field::nearest(name, known);
       if (near.empty()) continue;

@@ -97,6 +97,7 @@ class Cliques {
   /// change of it as an update.
   void sort() {
     std::vector<std::string_view> names;
+    names.reserve(cliques_.size());
     for (const Clique& clique : cliques_) names.push_back(clique.name);
     const std::vector<std::string_view> wanted = live_.exists() ? live_.order() : cliqueOrder(names);
     const auto position = [&](const Clique& clique) {

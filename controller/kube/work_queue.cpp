@@ -91,7 +91,7 @@ void WorkQueue::moveDue() {
 std::optional<WorkQueue::Key> WorkQueue::tryNext() {
   moveDue();
   if (shutDown_) return std::nullopt;
-  const std::optional<Key> key = due_.take();
+  std::optional<Key> key = due_.take();
   if (!key) return std::nullopt;
   depthMetric_.set(static_cast<double>(due_.waiting()));
   const TimePoint now = options_.clock();

@@ -96,31 +96,30 @@ ChildChange changeOf(const render::Child& child, const Value* live, std::string_
   change.key = child.key;
   json::Document memory;
   const render::WritePlan plan = planOf(child, live, manager, memory.GetAllocator());
-  using enum render::WriteAction;
   switch (plan.action) {
-    case Create:
+    case render::WriteAction::Create:
       change.kind = ChangeKind::Created;
       return change;
-    case Wait:
+    case render::WriteAction::Wait:
       change.kind = ChangeKind::Created;
       change.note = "the live object is being deleted";
       return change;
-    case Refuse:
+    case render::WriteAction::Refuse:
       change.kind = ChangeKind::Refused;
       change.note = plan.reason;
       return change;
-    case Replace:
+    case render::WriteAction::Replace:
       change.kind = ChangeKind::Replaced;
       change.note = "deleted and created again";
       setLines(change, sidesOf(*plan.object, *live, manager, memory.GetAllocator()));
       return change;
-    case Apply:
+    case render::WriteAction::Apply:
       break;
-    case Leave:
-    case Read:
-    case ReadOwner:
-    case TakeOver:
-    case Conflict:
+    case render::WriteAction::Leave:
+    case render::WriteAction::Read:
+    case render::WriteAction::ReadOwner:
+    case render::WriteAction::TakeOver:
+    case render::WriteAction::Conflict:
       return change;
   }
   if (live == nullptr) {

@@ -10,8 +10,6 @@
 namespace dynamo::render::test {
 namespace {
 
-using json::Value;
-
 constexpr const char* kWorker =
     R"("Worker":{"componentType":"worker","extraPodSpec":{"mainContainer":{"image":"i"}}})";
 
