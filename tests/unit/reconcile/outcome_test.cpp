@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "common/json/build.h"
+#include "common/runtime/task_group.h"
 #include "controller/reconcile/result.h"
 #include "fake_api.h"
 #include "reconcile_support.h"
@@ -297,10 +298,12 @@ TEST_CASE("an Event that is being written counts as queued, so that a stop waits
     const std::string failed = co_await scene.carryOut(outcome);
     CHECK(failed.empty());
     scene.f.events.stop();
-    loop.spawn(scene.f.events.run());
+    runtime::TaskGroup running{loop};
+    running.spawn(scene.f.events.run());
     while (api.requests().empty()) co_await loop.sleepUntil(kube::test::in(1ms));
     CHECK(scene.f.events.queued() == 1);
     while (scene.f.events.queued() != 0) co_await loop.sleepUntil(kube::test::in(1ms));
+    co_await running.join();
     CHECK(api.requests().size() == 1);
   });
 }
