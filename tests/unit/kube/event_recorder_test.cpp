@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "common/runtime/task_group.h"
 #include "kube_support.h"
 
 namespace dynamo::kube::test {
@@ -98,11 +99,13 @@ TEST_CASE("a request whose connection breaks is repeated") {
   withClient(server.config(), [&](EventLoop& loop, Client& client) -> Task<void> {
     EventRecorder recorder{loop, client, &metrics};
     recorder.record(event("a"));
-    loop.spawn(recorder.run());
+    runtime::TaskGroup running{loop};
+    running.spawn(recorder.run());
     while (recorder.queued() != 0) co_await loop.sleepUntil(std::chrono::steady_clock::now() + kShort);
     recorder.record(event("a"));
     recorder.stop();
-    while (recorder.queued() != 0) co_await loop.sleepUntil(std::chrono::steady_clock::now() + kShort);
+    co_await running.join();
+    CHECK(recorder.queued() == 0);
   });
   // The first Event was created by a request whose reply was lost, so the second one is counted.
   REQUIRE(server.requests().size() == 4);

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <thread>
 
+#include "common/runtime/task_group.h"
 #include "controller/kube/discovery.h"
 #include "controller/kube/event_recorder.h"
 #include "controller/kube/reflector.h"
@@ -157,11 +158,13 @@ TEST_CASE("Events of one namespace are written one by one, and delay no other na
     recorder.record(event("quick", "a"));
     recorder.record(event("quick", "b"));
     const auto began = Clock::now();
-    loop.spawn(recorder.run());
+    runtime::TaskGroup running{loop};
+    running.spawn(recorder.run());
     while (recorder.queued() > 3) co_await loop.sleepUntil(in(1ms));
     CHECK(Clock::now() - began < kSlow);
     recorder.stop();
-    while (recorder.queued() > 0) co_await loop.sleepUntil(in(1ms));
+    co_await running.join();
+    CHECK(recorder.queued() == 0);
   });
   CHECK(most == 1);
   std::string methods;
