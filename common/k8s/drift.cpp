@@ -222,13 +222,20 @@ std::string_view replicasOwner(const Value& object, std::string_view manager) {
   const Value* entries = managedFields(object);
   if (entries == nullptr) return {};
   std::string_view owner;
+  bool owned = false;
   for (const Value& entry : entries->GetArray()) {
     const Value* spec = managed::member(json::findObject(&entry, "fieldsV1"), "spec");
     if (managed::member(spec, "replicas") == nullptr) continue;
+    owned = true;
     if (isApplyOf(entry, manager)) return {};
     const std::string_view other = json::findText(&entry, "manager");
     if (json::findText(&entry, "subresource") == "scale" && other != manager) owner = other;
   }
+  // The API server records no owner of a 0 that was set through the scale subresource: a Scale of 0 replicas
+  // has no field. Whoever else writes a 0 owns it.
+  const Value* replicas = json::find(json::findObject(&object, "spec"), "replicas");
+  const bool isZero = replicas != nullptr && replicas->IsInt64() && replicas->GetInt64() == 0;
+  if (!owned && isZero && !entries->Empty()) return kUnknownManager;
   return owner;
 }
 

@@ -37,9 +37,12 @@ std::optional<Drift> findDrift(const json::Value& applied, const json::Value& li
 /// The fieldsV1 that `manager` owns in `object` by apply requests of the main resource; nullptr: none.
 const json::Value* ownedFields(const json::Value& object, std::string_view manager);
 
+/// What messages call a manager whose name is not known.
+inline constexpr std::string_view kUnknownManager = "somebody";
+
 /// The manager that has set spec.replicas through the scale subresource, as autoscalers and `kubectl scale`
-/// do; empty if it was set by an apply request of `manager` or otherwise. Other edits of spec.replicas are
-/// drift.
+/// do; kUnknownManager for a 0, of which managedFields do not tell the owner; empty if it was set by an apply
+/// request of `manager` or otherwise. Other edits of spec.replicas are drift.
 std::string_view replicasOwner(const json::Value& object, std::string_view manager);
 
 }  // namespace dynamo::k8s

@@ -214,7 +214,7 @@ class Plan {
           return true;
         }
         plan_.contestant = k8s::fieldOwner(live, plan_.drift->path, live_->manager);
-        if (plan_.contestant.empty()) plan_.contestant = "somebody";
+        if (plan_.contestant.empty()) plan_.contestant = k8s::kUnknownManager;
       }
       plan_.notice = contestNotice(plan_.contestant, plan_.drift->path);
     }

@@ -263,6 +263,12 @@ class Hands(Namespace):
         # A hand's 0 is not ready, and the next number of the graph ends it.
         scale(self.namespace, name, 0)
         wait(lambda: ready_of(self.namespace, "g")["status"] == "False", "the graph is not ready")
+        # The API server does not tell who has set a 0.
+        message = f"somebody scales Deployment.apps {self.namespace}/{name}: 0 replicas instead of 3"
+        wait(lambda: message in ready_of(self.namespace, "g")["message"], "the graph tells that it was scaled")
+        wait(lambda: not worker_of(self.namespace)["status"].get("replicas"), "the pods have ended")
+        time.sleep(2)
+        self.assertEqual(worker_of(self.namespace)["spec"]["replicas"], 0)
         self.change("Worker", replicas=2)
         self.wait_for_replicas(2)
         wait_until_ready(self.namespace, "g")

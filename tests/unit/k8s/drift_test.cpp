@@ -154,6 +154,7 @@ TEST_CASE("what managers own") {
     std::string_view entries;
     std::string_view fields;  ///< of the manager "m"; empty: none
     std::string_view scaledBy;
+    std::string_view replicas = "2";
   };
   const Owned rows[] = {
       {R"([])", "", ""},
@@ -168,10 +169,21 @@ TEST_CASE("what managers own") {
        R"({"manager":"m","operation":"Apply","fieldsV1":{"f:spec":{"f:replicas":{}}}}])",
        R"({"f:spec":{"f:replicas":{}}})", ""},
       {R"([{"manager":"kubectl","operation":"Update","fieldsV1":{"f:spec":{"f:replicas":{}}}}])", "", ""},
+      // The API server records nobody for a 0 that was set through the scale subresource.
+      {R"([{"manager":"m","operation":"Apply","fieldsV1":{"f:spec":{"f:a":{}}}}])",
+       R"({"f:spec":{"f:a":{}}})", "somebody", "0"},
+      {R"([{"manager":"m","operation":"Apply","fieldsV1":{"f:spec":{"f:replicas":{}}}}])",
+       R"({"f:spec":{"f:replicas":{}}})", "", "0"},
+      {R"([{"manager":"kubectl-edit","operation":"Update","fieldsV1":{"f:spec":{"f:replicas":{}}}}])", "", "",
+       "0"},
+      {R"([{"manager":"m","operation":"Apply","fieldsV1":{"f:spec":{"f:a":{}}}}])",
+       R"({"f:spec":{"f:a":{}}})", "", "2"},
+      {R"([])", "", "", "0"},
   };
   for (const Owned& row : rows) {
     INFO(row.entries);
-    json::Document object = parsed(R"({"metadata":{"managedFields":)" + std::string{row.entries} + "}}");
+    json::Document object = parsed(R"({"metadata":{"managedFields":)" + std::string{row.entries} +
+                                   R"(},"spec":{"replicas":)" + std::string{row.replicas} + "}}");
     const json::Value* owned = ownedFields(object, "m");
     CHECK((owned == nullptr ? "" : json::dump(*owned)) == row.fields);
     CHECK(replicasOwner(object, "m") == row.scaledBy);

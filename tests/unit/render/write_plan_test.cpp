@@ -325,7 +325,17 @@ TEST_CASE("whoever changed the replicas last wins (quirk ctl-Q45)") {
       {"nobody else", "2", make("2", "2", alone), "leave"},
       {"the number is rendered anew", "3", make("2", "2", alone), "apply " + make("3", "3", "")},
       {"a hand", "2", make("5", "2", scaled), "leave [" + hand + "5 replicas instead of 2]"},
-      {"a hand's 0", "2", make("0", "2", scaled), "leave [" + hand + "0 replicas instead of 2]"},
+      // The API server names nobody who has set a 0 through the scale subresource.
+      {"a hand's 0", "2", make("0", "2", ours + "}}"),
+       "leave [somebody scales Deployment.apps n/a: 0 replicas instead of 2]"},
+      {"a hand's 0, then another number is rendered", "3", make("0", "2", ours + "}}"),
+       "apply " + make("3", "3", "")},
+      {"a 0 of `kubectl edit`", "2",
+       make(
+           "0", "2",
+           ours +
+               R"(}},{"manager":"kubectl-edit","operation":"Update","fieldsV1":{"f:spec":{"f:replicas":{}}}})"),
+       "apply " + make("2", "2", "")},
       {"a hand with the rendered number", "2", make("2", "2", scaled), "leave"},
       {"a hand, then another number is rendered", "3", make("5", "2", scaled), "apply " + make("3", "3", "")},
       {"a hand, then the same number is rendered", "3", make("3", "2", scaled),
