@@ -207,7 +207,6 @@ std::string scaleDownRefused(const ComponentView& view) {
 
 Outcome failed(const ComponentView& view, Time now, Allocator& allocator) {
   Outcome outcome;
-  outcome.retry = true;
   std::string problems = permanentFailures(view.failures);
   if (problems.empty()) return outcome;
   problems.insert(0, scaleDownRefused(view));

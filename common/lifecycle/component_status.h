@@ -39,7 +39,7 @@ struct ComponentView {
   std::span<const json::Value* const> events{};  ///< about pods of its sets (failed_create.h)
   /// Pods of the namespace. Pods of other components are ignored.
   std::span<const json::Value* const> pods{};
-  std::span<const Failure> failures{};             ///< of the writes of this reconcile
+  std::span<const Ending> failures{};              ///< of the writes of this reconcile
   std::span<const render::WriteNotice> notices{};  ///< of these writes
 };
 

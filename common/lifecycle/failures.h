@@ -11,27 +11,27 @@
 
 namespace dynamo::lifecycle {
 
-/// The messages of all failures that are not transient, in one line; empty when there are none (quirk
+/// The messages of all permanent failures, in one line; empty when there are none (quirk
 /// ctl-Q18).
-inline std::string permanentFailures(std::span<const Failure> failures) {
+inline std::string permanentFailures(std::span<const Ending> failures) {
   std::string text;
-  for (const Failure& failure : failures) {
-    if (!failure.transient) text.append(text.empty() ? "" : "; ").append(failure.message);
+  for (const Ending& failure : failures) {
+    if (isPermanent(failure)) text.append(text.empty() ? "" : "; ").append(messageOf(failure));
   }
   return text;
 }
 
 /// Whether nothing failed, except that children may wait for deletions. The status then describes what there
-/// is (Failure::waits).
-inline bool onlyWaits(std::span<const Failure> failures) {
-  return std::all_of(failures.begin(), failures.end(), [](const Failure& failure) { return failure.waits; });
+/// is (LookAgain).
+inline bool onlyWaits(std::span<const Ending> failures) {
+  return std::all_of(failures.begin(), failures.end(), mustLookAgain);
 }
 
 /// What the children wait for, in one line; empty when none waits.
-inline std::string waitsOf(std::span<const Failure> failures) {
+inline std::string waitsOf(std::span<const Ending> failures) {
   std::string text;
-  for (const Failure& failure : failures) {
-    if (failure.waits) text.append(text.empty() ? "" : "; ").append(failure.message);
+  for (const Ending& failure : failures) {
+    if (mustLookAgain(failure)) text.append(text.empty() ? "" : "; ").append(messageOf(failure));
   }
   return text;
 }

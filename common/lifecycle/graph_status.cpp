@@ -52,8 +52,7 @@ class GraphStatus {
     }
   }
 
-  Outcome failed(std::span<const Failure> failures) {
-    outcome_.retry = true;
+  Outcome failed(std::span<const Ending> failures) {
     const std::string problems = permanentFailures(failures);
     if (problems.empty()) return std::move(outcome_);
     copyStored();
@@ -298,8 +297,8 @@ void addWrites(const GraphPlan& plan, Allocator& allocator, Outcome& outcome) {
 
 }  // namespace
 
-Outcome graphOutcome(const GraphView& view, const GraphPlan& plan, std::span<const Failure> failures,
-                     Time now, Allocator& allocator) {
+Outcome graphOutcome(const GraphView& view, const GraphPlan& plan, std::span<const Ending> failures, Time now,
+                     Allocator& allocator) {
   if (isBeingDeleted(view.graph)) return {};
   GraphStatus status{view, plan, now, allocator};
   if (!onlyWaits(failures)) {

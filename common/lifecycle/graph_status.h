@@ -33,7 +33,7 @@ inline constexpr std::string_view kNotReconciled = "failed_to_reconcile_the_reso
 /// Computes status, writes and Events. `view` shows the children after the writes of this reconcile.
 /// `failures` are those of rendering and of these writes. With failures, the outcome omits the plan's writes,
 /// and the status keeps its counts (quirk ctl-Q3).
-Outcome graphOutcome(const GraphView& view, const GraphPlan& plan, std::span<const Failure> failures,
-                     Time now, json::Allocator& allocator);
+Outcome graphOutcome(const GraphView& view, const GraphPlan& plan, std::span<const Ending> failures, Time now,
+                     json::Allocator& allocator);
 
 }  // namespace dynamo::lifecycle

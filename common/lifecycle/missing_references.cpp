@@ -40,14 +40,14 @@ void forEachListedClaim(const Value& graph, Each each) {
 
 /// A claim that the graph creates is never missing.
 void addMissingClaims(const Value& graph, std::span<const Value* const> claims,
-                      std::vector<Failure>& missing) {
+                      std::vector<Ending>& missing) {
   std::set<std::string_view> known;  // claims that exist or are reported
   for (const Value* claim : claims) known.insert(nameOf(*claim));
   forEachListedClaim(graph, [&](std::string_view name, bool create) {
     if (create) known.insert(name);
   });
   const auto add = [&](std::string message) {
-    missing.push_back({std::move(message), false, kNotFoundError});
+    missing.emplace_back(Permanent{std::move(message), kNotFoundError});
   };
   forEachListedClaim(graph, [&](std::string_view name, bool) {
     if (known.insert(name).second) add(fmt::format("PersistentVolumeClaim \"{}\" does not exist", name));
@@ -59,14 +59,14 @@ void addMissingClaims(const Value& graph, std::span<const Value* const> claims,
 }
 
 void addMissingCheckpoint(std::string_view namespaceName, std::string_view service, const Value& spec,
-                          const render::FactsView& facts, std::vector<Failure>& missing) {
+                          const render::FactsView& facts, std::vector<Ending>& missing) {
   const Value* checkpoint = json::findObject(&spec, "checkpoint");
   const std::string_view name = json::findText(checkpoint, "checkpointRef");
   if (name.empty() || !json::findBool(checkpoint, "enabled").value_or(false)) return;
   if (facts.checkpointNamed(namespaceName, name) != nullptr) return;
-  missing.push_back(
-      {fmt::format("service {} refers to DynamoCheckpoint \"{}\", which does not exist", service, name),
-       false, kNotFoundError});
+  missing.emplace_back(Permanent{
+      fmt::format("service {} refers to DynamoCheckpoint \"{}\", which does not exist", service, name),
+      kNotFoundError});
 }
 
 }  // namespace
@@ -82,9 +82,9 @@ std::vector<std::string_view> claimsOf(const Value& graph) {
   return names;
 }
 
-std::vector<Failure> missingReferences(const Value& graph, std::span<const Value* const> claims,
-                                       const render::FactsView& facts) {
-  std::vector<Failure> missing;
+std::vector<Ending> missingReferences(const Value& graph, std::span<const Value* const> claims,
+                                      const render::FactsView& facts) {
+  std::vector<Ending> missing;
   addMissingClaims(graph, claims, missing);
   const Value* services = json::findObject(specOf(graph), "services");
   if (services == nullptr) return missing;

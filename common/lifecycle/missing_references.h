@@ -15,7 +15,7 @@ namespace dynamo::lifecycle {
 std::vector<std::string_view> claimsOf(const json::Value& graph);
 
 /// `claims`: the PersistentVolumeClaims of the namespace, or those that claimsOf names.
-std::vector<Failure> missingReferences(const json::Value& graph, std::span<const json::Value* const> claims,
-                                       const render::FactsView& facts);
+std::vector<Ending> missingReferences(const json::Value& graph, std::span<const json::Value* const> claims,
+                                      const render::FactsView& facts);
 
 }  // namespace dynamo::lifecycle

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/json/value.h"
+#include "common/lifecycle/ending.h"
 
 namespace dynamo::lifecycle {
 
@@ -48,26 +49,6 @@ struct Event {
 /// The longest message that the API server accepts in an Event.
 inline constexpr std::size_t kMaxEventMessage = 1024;
 
-/// The type of errors that have no other type, as in the metrics of the reference.
-inline constexpr std::string_view kInternalError = "internal";
-inline constexpr std::string_view kNotFoundError = "not_found";
-
-/// An error of a reconcile: an answer of the API server, or a child that cannot be rendered.
-struct Failure {
-  std::string message;
-  /// Conflicts, timeouts and throttling. A retry resolves them, so no condition reports them (quirk ctl-Q18).
-  bool transient = false;
-  /// The label error_type of dynamo_operator_reconcile_errors_total, such as "not_found".
-  std::string_view type = kInternalError;
-  std::chrono::seconds retryAfter{0};  ///< the delay before a retry that the API server requested
-  /// A child cannot be written until an object has been deleted. The status describes what there is
-  /// meanwhile, and does not report readiness.
-  bool waits = false;
-  /// Of a failure that waits: it should end within seconds, so it becomes a permanent one if it lasts (quirk
-  /// ctl-Q52).
-  bool passing = false;
-};
-
 /// The controller carries out the members in this order and stops at the first write that fails, because each
 /// write relies on the writes before it. If the object of a deletion does not exist, the deletion has
 /// succeeded.
@@ -78,8 +59,7 @@ struct Outcome {
   /// The outcome changes after this time even if no object changes; nullopt: only events of objects change
   /// it.
   std::optional<std::chrono::milliseconds> requeueAfter;
-  bool retry = false;                  ///< the reconcile failed: requeue with back-off
-  std::vector<Failure> failures = {};  ///< what failed before the outcome, for the log and for metrics
+  std::vector<Ending> failures = {};  ///< what failed before the outcome
 };
 
 /// Reconciles again after this time, or earlier if `requeueAfter` already has an earlier time.

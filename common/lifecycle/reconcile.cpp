@@ -88,9 +88,9 @@ struct GraphChildren {
 };
 
 /// The first failures are those of rendering: they explain why children are missing.
-std::vector<Failure> allFailures(const render::Children& children, const std::vector<Failure>& others) {
-  std::vector<Failure> failures;
-  for (const field::FieldError& error : children.errors) failures.push_back({error.message(), false});
+std::vector<Ending> allFailures(const render::Children& children, const std::vector<Ending>& others) {
+  std::vector<Ending> failures;
+  for (const field::FieldError& error : children.errors) failures.emplace_back(Permanent{error.message()});
   failures.insert(failures.end(), others.begin(), others.end());
   return failures;
 }
@@ -180,13 +180,12 @@ void withholdChildren(const Value& graph, GraphReconcile& reconcile) {
 Outcome finishGraphReconcile(const Value& graph, const GraphReconcile& reconcile, const Applied& applied,
                              const render::Context& context, Time now, Allocator& allocator) {
   const GraphChildren children{applied.objects, graph};
-  std::vector<Failure> failures = reconcile.missing;
-  const std::vector<Failure> others = allFailures(reconcile.children, applied.failures);
+  std::vector<Ending> failures = reconcile.missing;
+  const std::vector<Ending> others = allFailures(reconcile.children, applied.failures);
   failures.insert(failures.end(), others.begin(), others.end());
   GraphView view = children.view(graph, reconcile, context.facts);
   view.notices = applied.notices;
   Outcome outcome = graphOutcome(view, reconcile.plan, failures, now, allocator);
-  outcome.retry = outcome.retry || !failures.empty();
   if (failures.empty()) {
     deleteSurplus(graph, reconcile.children, applied.objects, outcome, allocator);
   } else if (reconcile.grove && children.podCliqueSet != nullptr) {
@@ -239,7 +238,7 @@ Outcome finishComponentReconcile(const Value& deployment, const ComponentReconci
                                  const Applied& applied, const render::Context& context, Time now,
                                  Allocator& allocator) {
   const render::Children& children = reconcile.children;
-  std::vector<Failure> failures = allFailures(children, applied.failures);
+  std::vector<Ending> failures = allFailures(children, applied.failures);
   const Objects sets = onlyWaits(failures) ? renderedSets(deployment, applied.objects, children)
                                            : controlledSets(deployment, applied.objects);
   const Objects groups = ofKind(applied.objects, "PodGroup");
@@ -255,7 +254,6 @@ Outcome finishComponentReconcile(const Value& deployment, const ComponentReconci
                            .failures = failures,
                            .notices = applied.notices};
   Outcome outcome = componentOutcome(view, now, allocator);
-  outcome.retry = outcome.retry || !failures.empty();
   if (failures.empty()) {
     deleteSurplus(deployment, children, applied.objects, outcome, allocator);
   } else {

@@ -6,7 +6,7 @@
 //   lifecycle::Reconciled result =
 //       lifecycle::reconcileGraph(*graph, cache.objects(key), context, now, apply, memory);
 //   client.carryOut(*graph, result.outcome);  // writes, status, Events
-//   if (result.outcome.retry) {
+//   if (!result.outcome.failures.empty()) {
 //     queue.addRateLimited(key);
 //   } else if (result.outcome.requeueAfter) {
 //     queue.addAfter(key, *result.outcome.requeueAfter);
@@ -40,7 +40,7 @@ using Observed = std::span<const json::Value* const>;
 struct Applied {
   /// The observed objects after the writes: the answers of the API server replace the objects of the cache.
   std::vector<const json::Value*> objects;
-  std::vector<Failure> failures;
+  std::vector<Ending> failures;
   /// What users should know about children that were written or left.
   std::vector<render::WriteNotice> notices = {};
 };
@@ -69,7 +69,7 @@ struct GraphReconcile {
   std::string workerHash;
   GraphPlan plan;
   render::Children children;
-  std::vector<Failure> missing;  ///< what the graph refers to and the cluster does not have
+  std::vector<Ending> missing;  ///< what the graph refers to and the cluster does not have
 };
 
 /// The first half of reconcileGraph. `graph` must not be being deleted.

@@ -71,13 +71,12 @@ class Adapter {
     return std::move(outcome_);
   }
 
-  Outcome failed(const Failure& failure) {
-    outcome_.retry = true;
-    if (failure.transient) return std::move(outcome_);
-    if (isNewFailure(findCondition(stored_, kScalable), failure.message)) {
-      outcome_.events.push_back(warning("UpdateFailed", failure.message));
+  Outcome failed(const Ending& failure) {
+    if (!isPermanent(failure)) return std::move(outcome_);
+    if (isNewFailure(findCondition(stored_, kScalable), messageOf(failure))) {
+      outcome_.events.push_back(warning("UpdateFailed", messageOf(failure)));
     }
-    finish(ConditionStatus::False, "UpdateFailed", failure.message);
+    finish(ConditionStatus::False, "UpdateFailed", messageOf(failure));
     return std::move(outcome_);
   }
 
@@ -138,7 +137,7 @@ Outcome adapterOutcome(const Value& adapter, const Value* graph, bool honoursAut
   return Adapter{adapter, now, allocator}.reconcile(graph, honoursAutoscaling);
 }
 
-Outcome adapterFailure(const Value& adapter, const Failure& failure, Time now, Allocator& allocator) {
+Outcome adapterFailure(const Value& adapter, const Ending& failure, Time now, Allocator& allocator) {
   if (isBeingDeleted(adapter)) return {};
   return Adapter{adapter, now, allocator}.failed(failure);
 }

@@ -12,7 +12,7 @@ Outcome adapterOutcome(const json::Value& adapter, const json::Value* graph, boo
                        Time now, json::Allocator& allocator);
 
 /// The outcome after the API server has rejected a write of adapterOutcome.
-Outcome adapterFailure(const json::Value& adapter, const Failure& failure, Time now,
+Outcome adapterFailure(const json::Value& adapter, const Ending& failure, Time now,
                        json::Allocator& allocator);
 
 }  // namespace dynamo::lifecycle

@@ -28,7 +28,11 @@ constexpr log::Logger kLog{"apply"};
 using json::Document;
 using json::Value;
 using kube::ApiError;
-using lifecycle::Failure;
+using lifecycle::Conflict;
+using lifecycle::Done;
+using lifecycle::Ending;
+using lifecycle::LookAgain;
+using lifecycle::Permanent;
 using render::WriteAction;
 using runtime::Task;
 
@@ -44,14 +48,14 @@ class Run {
   Task<void> apply(const render::Child& child) {
     std::string unexpected;
     try {
-      std::optional<Failure> failure = co_await write(child);
-      if (failure) failures_.emplace_back(child.key, std::move(*failure));
+      Ending ended = co_await write(child);
+      if (!isDone(ended)) failures_.emplace_back(child.key, std::move(ended));
     } catch (const std::exception&) {
       unexpected = runtime::currentExceptionType();
     }
     if (!unexpected.empty())
-      failures_.emplace_back(child.key, Failure{.message = fmt::format("{}: unexpected {}",
-                                                                       k8s::toText(child.key), unexpected)});
+      failures_.emplace_back(child.key,
+                             Permanent{fmt::format("{}: unexpected {}", k8s::toText(child.key), unexpected)});
   }
 
   /// Ends a stage. Returns false if no other one may follow. An owner that was read before a stage may have
@@ -72,15 +76,14 @@ class Run {
 
  private:
   /// Carries out the plan for one child. Reads and takeovers lead to a new plan.
-  Task<std::optional<Failure>> write(const render::Child& child) {
+  Task<Ending> write(const render::Child& child) {
     const WatchedKind* kind = findWatchedKind(child.key);
-    if (kind == nullptr)
-      co_return Failure{.message = fmt::format("{}: unknown kind", k8s::toText(child.key))};
+    if (kind == nullptr) co_return Permanent{fmt::format("{}: unknown kind", k8s::toText(child.key))};
     if (observed_.find(child.key) == nullptr) {
       if (std::optional<kube::Cached> cached = environment_.cache.find(child.key))
         observed_.put(std::move(*cached));
     }
-    if (result_.ownerGone) co_return std::nullopt;
+    if (result_.ownerGone) co_return Done{};
     render::WriteMemory memory = memoryOf(child, *kind);
     for (bool conflicted = false;;) {
       Document arena;
@@ -90,46 +93,40 @@ class Run {
       const render::WritePlan plan = planOf(child, live, memory, arena);
       switch (plan.action) {
         case WriteAction::Read:
-          if (std::optional<Failure> failed = co_await read(*kind, child.key)) {
-            // Only who changes a field would have been read.
-            if (!plan.drift) co_return failed;
-          }
+          // Of a contested field, only who changes it would have been read.
+          if (Ending ended = co_await read(*kind, child.key); !isDone(ended) && !plan.drift) co_return ended;
           memory.read = true;
           continue;
         case WriteAction::ReadOwner:
           if (!ownerRead_) ownerRead_ = co_await readOwner(environment_, owner_);
-          if (ownerRead_->failure) co_return ownerRead_->failure;
+          if (!isDone(ownerRead_->ending)) co_return ownerRead_->ending;
           if (!ownerRead_->present) {
             result_.ownerGone = true;
-            co_return std::nullopt;
+            co_return Done{};
           }
           memory.ownerRead = true;
           continue;
         case WriteAction::TakeOver:
-          if (std::optional<Failure> failed = co_await takeOverLive(*kind, child.key, *plan.object))
-            co_return failed;
+          if (Ending ended = co_await takeOverLive(*kind, child.key, *plan.object); !isDone(ended))
+            co_return ended;
           memory.takenOver = true;
           continue;
         case WriteAction::Leave:
           left(child, plan, memory);
-          co_return std::nullopt;
+          co_return Done{};
         case WriteAction::Wait:
-          co_return Failure{.message = plan.reason, .transient = true, .waits = true};
+          co_return LookAgain{plan.reason};
         case WriteAction::Conflict:
-          co_return Failure{.message = plan.reason, .transient = true, .type = kConflictError};
+          co_return Conflict{plan.reason};
         case WriteAction::Refuse:
-          co_return Failure{.message = plan.reason,
-                            .transient = plan.passing,
-                            .waits = plan.passing,
-                            .passing = plan.passing};
+          if (plan.passing) co_return LookAgain{plan.reason, true};
+          co_return Permanent{plan.reason};
         case WriteAction::Create:
           co_return co_await create(*kind, child.key, *plan.object);
-        case WriteAction::Replace: {
-          std::optional<Failure> failed = co_await remove(*kind, child.key, *live);
-          if (failed) co_return failed;
+        case WriteAction::Replace:
+          if (Ending ended = co_await remove(*kind, child.key, *live); !isDone(ended)) co_return ended;
           memory.read = true;
           continue;
-        }
         case WriteAction::Apply:
           break;
       }
@@ -144,14 +141,14 @@ class Run {
         if (!created || conflicted || !exists) co_return failureOf(child.key, *error);
         // Somebody has created an object of that name.
         conflicted = true;
-        if (std::optional<Failure> failed = co_await read(*kind, child.key)) co_return failed;
+        if (Ending ended = co_await read(*kind, child.key); !isDone(ended)) co_return ended;
         if (observed_.find(child.key) == nullptr) co_return failureOf(child.key, *error);
         memory.read = true;
         continue;
       }
       if (plan.notice) notices_.emplace_back(child.key, *plan.notice);
       applied(*kind, child.key, plan, std::move(std::get<Document>(answer)));
-      co_return std::nullopt;
+      co_return Done{};
     }
   }
 
@@ -187,7 +184,7 @@ class Run {
   }
 
   /// Adds the live object to `observed_` if it exists.
-  Task<std::optional<Failure>> read(const WatchedKind& kind, const k8s::ObjectKey& key) {
+  Task<Ending> read(const WatchedKind& kind, const k8s::ObjectKey& key) {
     auto got = co_await readLive(environment_.client, kind, key);
     if (auto* error = std::get_if<ApiError>(&got)) co_return failureOf(key, *error);
     if (auto& found = std::get<std::optional<Document>>(got)) {
@@ -195,51 +192,43 @@ class Run {
     } else {
       observed_.remove(key);
     }
-    co_return std::nullopt;
+    co_return Done{};
   }
 
-  Task<std::optional<Failure>> takeOverLive(const WatchedKind& kind, const k8s::ObjectKey& key,
-                                            const Value& wanted) {
+  Task<Ending> takeOverLive(const WatchedKind& kind, const k8s::ObjectKey& key, const Value& wanted) {
     const kube::Cache::Writing writing{environment_.cache, key};
     auto taken = co_await takeOver(environment_.client, kind.resource, key, wanted);
     if (auto* error = std::get_if<ApiError>(&taken)) co_return failureOf(key, *error);
     auto& stored = std::get<std::optional<Document>>(taken);
     if (!stored) {
       observed_.remove(key);
-      co_return std::nullopt;
+      co_return Done{};
     }
     if (isWatched(kind, *stored)) environment_.cache.wrote(*stored, requests_.writer);
     observed_.put(withOwnership(std::move(*stored)));
-    co_return std::nullopt;
+    co_return Done{};
   }
 
-  Task<std::optional<Failure>> create(const WatchedKind& kind, const k8s::ObjectKey& key,
-                                      const Value& object) {
+  Task<Ending> create(const WatchedKind& kind, const k8s::ObjectKey& key, const Value& object) {
     const kube::Cache::Writing writing{environment_.cache, key};
     std::string body = json::dump(object);
     auto answer = co_await environment_.client.create(kind.resource, key.namespaceName, std::move(body));
     if (auto* error = std::get_if<ApiError>(&answer)) {
-      if (error->reason == kube::Reason::AlreadyExists) co_return std::nullopt;
+      if (error->reason == kube::Reason::AlreadyExists) co_return Done{};
       co_return failureOf(key, *error);
     }
     Document& stored = std::get<Document>(answer);
     if (isWatched(kind, stored)) environment_.cache.wrote(stored, requests_.writer);
     observed_.put(withOwnership(std::move(stored)));
-    co_return std::nullopt;
+    co_return Done{};
   }
 
   /// Deletes an object that is going to be replaced.
-  Task<std::optional<Failure>> remove(const WatchedKind& kind, const k8s::ObjectKey& key,
-                                      const kube::Cached& live) {
+  Task<Ending> remove(const WatchedKind& kind, const k8s::ObjectKey& key, const kube::Cached& live) {
     const kube::Preconditions same{std::string{lifecycle::uidOf(live.object)}};
-    Removal removal = co_await removeObject(environment_, kind.resource, key, same, requests_.writer);
-    if (removal.failure) co_return std::move(removal.failure);
-    if (!removal.gone) {
-      co_return Failure{
-          .message = fmt::format("{} is being deleted", k8s::toText(key)), .transient = true, .waits = true};
-    }
-    observed_.remove(key);
-    co_return std::nullopt;
+    Ending ended = co_await removeObject(environment_, kind.resource, key, same, requests_.writer);
+    if (isDone(ended)) observed_.remove(key);
+    co_return ended;
   }
 
   void applied(const WatchedKind& kind, const k8s::ObjectKey& key, const render::WritePlan& plan,
@@ -279,7 +268,7 @@ class Run {
   Observed& observed_;
   ChildRequests requests_;
   std::optional<OwnerRead> ownerRead_;
-  std::vector<std::pair<k8s::ObjectKey, Failure>> failures_;
+  std::vector<std::pair<k8s::ObjectKey, Ending>> failures_;
   std::vector<std::pair<k8s::ObjectKey, render::WriteNotice>> notices_;
   AppliedChildren result_;
 };

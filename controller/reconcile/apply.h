@@ -16,7 +16,7 @@
 namespace dynamo::controller {
 
 struct AppliedChildren {
-  std::vector<lifecycle::Failure> failures;  ///< in the order of the keys of the children
+  std::vector<lifecycle::Ending> failures;   ///< in the order of the keys of the children
   std::vector<render::WriteNotice> notices;  ///< in the same order
   /// When a child should be written that was left out because somebody keeps changing it.
   std::optional<std::chrono::milliseconds> again;

@@ -19,8 +19,8 @@ runtime::Task<ReconcileResult> reconcileComponent(Environment& environment, k8s:
   render::FactKeys lookedUp;
 
   if (const auto deletion = lifecycle::deletionOutcome(deployment, memory.GetAllocator())) {
-    const auto failure = co_await carryOut(environment, deployment, *deletion, writer);
-    co_return resultOf(*deletion, failure, {});
+    lifecycle::Ending ended = co_await carryOut(environment, deployment, *deletion, writer);
+    co_return resultOf(*deletion, std::move(ended), {});
   }
   const render::Context context = environment.context(lookedUp);
   Observed observed = observeComponent(environment.cache, deployment);

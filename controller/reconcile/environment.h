@@ -51,15 +51,11 @@ struct Environment {
   }
 };
 
-/// The result of a reconcile.
+/// The result of a reconcile. One that is not done is repeated with back-off.
 struct ReconcileResult {
-  std::optional<std::chrono::milliseconds> requeueAfter;
-  bool retry = false;                  ///< the reconcile failed: requeue with back-off
-  bool waits = false;                  ///< it only waits for deletions (lifecycle::Failure::waits)
-  std::string error = {};              ///< the error message; empty if it succeeded
-  std::chrono::seconds retryAfter{0};  ///< lifecycle::Failure::retryAfter of the error
-  std::string_view errorType = lifecycle::kInternalError;  ///< lifecycle::Failure::type of the error
-  render::FactKeys lookedUp;                               ///< facts whose change requires another reconcile
+  lifecycle::Ending ending = {};
+  std::optional<std::chrono::milliseconds> requeueAfter = {};  ///< of one that is done
+  render::FactKeys lookedUp = {};  ///< facts whose change requires another reconcile
 };
 
 }  // namespace dynamo::controller

@@ -20,7 +20,7 @@ using Finish = std::function<lifecycle::Outcome(const lifecycle::Applied&)>;
 /// Makes failures of an object that has failed for 30 s permanent, so that its status reports them (decision
 /// ctl-Q47). Conflicts never are, and of the waits only those that should have passed.
 void reportPersistent(const Environment& environment, const k8s::ObjectKey& key,
-                      std::span<lifecycle::Failure> failures);
+                      std::span<lifecycle::Ending> failures);
 
 /// Applies the children of `object` and carries out the outcome. If the API server refuses a write of the
 /// outcome, the status reports it. The result takes the facts in `lookedUp`, which `finish` may add to. The

@@ -19,8 +19,8 @@ runtime::Task<ReconcileResult> reconcileGraph(Environment& environment, k8s::Obj
   render::FactKeys lookedUp;
 
   if (const auto deletion = lifecycle::deletionOutcome(graph, memory.GetAllocator())) {
-    const auto failure = co_await carryOut(environment, graph, *deletion, writer);
-    co_return resultOf(*deletion, failure, {});
+    lifecycle::Ending ended = co_await carryOut(environment, graph, *deletion, writer);
+    co_return resultOf(*deletion, std::move(ended), {});
   }
   const render::Context context = environment.context(lookedUp);
   Observed observed = observeGraph(environment.cache, graph);

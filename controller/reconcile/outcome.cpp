@@ -17,6 +17,9 @@ namespace {
 using json::Document;
 using json::Value;
 using kube::ApiError;
+using lifecycle::Done;
+using lifecycle::Ending;
+using lifecycle::Permanent;
 using runtime::Task;
 
 k8s::ObjectKey keyOf(const lifecycle::Reference& target) {
@@ -75,36 +78,32 @@ class Execution {
     resourceVersion_ = json::findText(lifecycle::metadataOf(object), "resourceVersion");
   }
 
-  Task<std::optional<lifecycle::Failure>> run(const lifecycle::Outcome& outcome) {
+  Task<Ending> run(const lifecycle::Outcome& outcome) {
     for (const lifecycle::Write& write : outcome.writes) {
-      std::optional<lifecycle::Failure> failure = co_await carryOutWrite(write);
-      if (failure) co_return failure;
+      Ending ended = co_await carryOutWrite(write);
+      if (!isDone(ended)) co_return ended;
     }
-    std::optional<lifecycle::Failure> failure;
-    if (outcome.status) failure = co_await writeStatus(*outcome.status);
+    Ending ended;
+    if (outcome.status) ended = co_await writeStatus(*outcome.status);
     // The next reconcile finds the writes done, and reports them no more. Without writes it finds the same
     // change of the status.
-    if (!failure || !outcome.writes.empty()) {
+    if (isDone(ended) || !outcome.writes.empty()) {
       for (const lifecycle::Event& event : outcome.events) record(event);
     }
-    co_return failure;
+    co_return ended;
   }
 
  private:
-  Task<std::optional<lifecycle::Failure>> carryOutWrite(const lifecycle::Write& write) {
+  Task<Ending> carryOutWrite(const lifecycle::Write& write) {
     const k8s::ObjectKey key = keyOf(write.target);
     const WatchedKind* kind = findWatchedKind(key);
-    if (kind == nullptr)
-      co_return lifecycle::Failure{fmt::format("{}: unknown kind", k8s::toText(key)), false};
+    if (kind == nullptr) co_return Permanent{fmt::format("{}: unknown kind", k8s::toText(key))};
     if (write.verb == lifecycle::Write::Verb::Delete) co_return co_await remove(kind->resource, key, write);
     if (addsOwner(write, object_)) {
       // Its references are gone because it is deleted with --cascade=orphan, and its watch may be late.
       OwnerRead read = co_await readOwner(environment_, object_);
-      if (read.failure) co_return std::move(read.failure);
-      if (!read.present)
-        co_return lifecycle::Failure{.message = fmt::format("{} has changed", k8s::toText(key_)),
-                                     .transient = true,
-                                     .type = kConflictError};
+      if (!isDone(read.ending)) co_return std::move(read.ending);
+      if (!read.present) co_return lifecycle::Conflict{fmt::format("{} has changed", k8s::toText(key_))};
     }
     kube::PatchOptions options;
     const bool scale = write.verb == lifecycle::Write::Verb::Scale;
@@ -118,25 +117,26 @@ class Execution {
                                                      kube::PatchType::Merge, std::move(body), options);
     if (auto* error = std::get_if<ApiError>(&answer)) {
       // Grove has not created the object yet, or has deleted it. Its next event triggers the graph.
-      if (scale && error->reason == kube::Reason::NotFound) co_return std::nullopt;
+      if (scale && error->reason == kube::Reason::NotFound) co_return Done{};
       co_return failureOf(key, *error);
     }
     // The reply of the scale subresource is a Scale.
     if (!scale) took(key, std::get<Document>(answer));
-    co_return std::nullopt;
+    co_return Done{};
   }
 
-  Task<std::optional<lifecycle::Failure>> remove(const kube::Resource& resource, const k8s::ObjectKey& key,
-                                                 const lifecycle::Write& write) {
+  Task<Ending> remove(const kube::Resource& resource, const k8s::ObjectKey& key,
+                      const lifecycle::Write& write) {
     const kube::Preconditions same{write.target.uid, write.target.resourceVersion};
-    Removal removal = co_await removeObject(environment_, resource, key, same, writer_.name);
-    co_return std::move(removal.failure);
+    Ending ended = co_await removeObject(environment_, resource, key, same, writer_.name);
+    // An object that finalizers keep has been asked to go.
+    if (mustLookAgain(ended)) co_return Done{};
+    co_return ended;
   }
 
-  Task<std::optional<lifecycle::Failure>> writeStatus(const Value& status) {
+  Task<Ending> writeStatus(const Value& status) {
     const WatchedKind* kind = findWatchedKind(key_);
-    if (kind == nullptr)
-      co_return lifecycle::Failure{fmt::format("{}: unknown kind", k8s::toText(key_)), false};
+    if (kind == nullptr) co_return Permanent{fmt::format("{}: unknown kind", k8s::toText(key_))};
     kube::PatchOptions options;
     options.subresource = "status";
     options.fieldManager = kStatusManager;
@@ -145,11 +145,11 @@ class Execution {
     auto answer = co_await environment_.client.patch(kind->resource, key_.namespaceName, key_.name,
                                                      kube::PatchType::Json, std::move(body), options);
     if (auto* error = std::get_if<ApiError>(&answer)) {
-      if (error->reason == kube::Reason::NotFound) co_return std::nullopt;
+      if (error->reason == kube::Reason::NotFound) co_return Done{};
       co_return failureOf(key_, *error);
     }
     took(key_, std::get<Document>(answer));
-    co_return std::nullopt;
+    co_return Done{};
   }
 
   void took(const k8s::ObjectKey& key, const Document& answer) {
@@ -184,8 +184,8 @@ class Execution {
 
 }  // namespace
 
-Task<std::optional<lifecycle::Failure>> carryOut(Environment& environment, const Value& object,
-                                                 const lifecycle::Outcome& outcome, Writer writer) {
+Task<Ending> carryOut(Environment& environment, const Value& object, const lifecycle::Outcome& outcome,
+                      Writer writer) {
   Execution execution{environment, object, std::move(writer)};
   co_return co_await execution.run(outcome);
 }

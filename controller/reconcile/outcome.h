@@ -1,7 +1,6 @@
 #pragma once
 // Applies the outcome of a reconcile: writes, then the status, then Events.
 
-#include <optional>
 #include <string>
 
 #include "common/lifecycle/outcome.h"
@@ -16,10 +15,10 @@ struct Writer {
   std::string component;  ///< the source of its Events, as in the reference
 };
 
-/// Applies `outcome` to `object`. Returns the failure of the first write that failed; the later writes, the
-/// status and the Events are then omitted. If only the status fails, the Events tell of the writes. Deleting
-/// an object that does not exist succeeds. The arguments must outlive the task.
-runtime::Task<std::optional<lifecycle::Failure>> carryOut(Environment& environment, const json::Value& object,
-                                                          const lifecycle::Outcome& outcome, Writer writer);
+/// Applies `outcome` to `object`. Returns the ending of the first write that is not done; the later writes,
+/// the status and the Events are then omitted. If only the status fails, the Events tell of the writes.
+/// Deleting an object that does not exist succeeds. The arguments must outlive the task.
+runtime::Task<lifecycle::Ending> carryOut(Environment& environment, const json::Value& object,
+                                          const lifecycle::Outcome& outcome, Writer writer);
 
 }  // namespace dynamo::controller

@@ -37,7 +37,7 @@ runtime::Task<OwnerRead> readOwner(Environment& environment, const Value& owner)
   if (kind == nullptr) co_return OwnerRead{};
   auto got = co_await environment.client.get(kind->resource, key.namespaceName, key.name);
   if (auto* error = std::get_if<kube::ApiError>(&got)) {
-    if (error->reason != kube::Reason::NotFound) co_return OwnerRead{.failure = failureOf(key, *error)};
+    if (error->reason != kube::Reason::NotFound) co_return OwnerRead{.ending = failureOf(key, *error)};
     environment.cache.deleted(key, lifecycle::uidOf(owner), kReader);
     co_return OwnerRead{};
   }
@@ -56,13 +56,7 @@ runtime::Task<std::optional<ReconcileResult>> checkOwner(Environment& environmen
   if (complete || json::findObject(&owner, "status") == nullptr) co_return std::nullopt;
   OwnerRead read = co_await readOwner(environment, owner);
   if (read.present) co_return std::nullopt;
-  ReconcileResult result;
-  if (!read.failure) co_return result;
-  result.retry = true;
-  result.error = std::move(read.failure->message);
-  result.errorType = read.failure->type;
-  result.retryAfter = read.failure->retryAfter;
-  co_return result;
+  co_return ReconcileResult{.ending = std::move(read.ending)};
 }
 
 }  // namespace dynamo::controller

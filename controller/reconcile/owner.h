@@ -14,8 +14,8 @@ namespace dynamo::controller {
 
 /// What the API server says of an owner that the cache has.
 struct OwnerRead {
-  bool present = false;  ///< the same object exists, is not being deleted and has the same spec
-  std::optional<lifecycle::Failure> failure = {};  ///< it could not be read
+  bool present = false;           ///< the same object exists, is not being deleted and has the same spec
+  lifecycle::Ending ending = {};  ///< how the read ended
 };
 
 /// Reads an owner from the API server. The cache then has its state. The arguments must outlive the task.

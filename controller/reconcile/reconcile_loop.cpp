@@ -5,11 +5,11 @@
 #include <exception>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "common/api/kinds.h"
 #include "common/observability/log.h"
 #include "common/runtime/exception_type.h"
-#include "controller/reconcile/removal.h"
 
 namespace dynamo::controller {
 namespace {
@@ -53,12 +53,12 @@ ReconcileLoop::ReconcileLoop(Environment& environment, const Reconciler& reconci
                                    {{"controller", reconciler.kind}})),
       errors_(metrics.counter("controller_runtime_reconcile_errors_total", "Failed reconciles.",
                               {{"controller", reconciler.kind}})),
-      terminalErrors_(metrics.counter("controller_runtime_terminal_reconcile_errors_total",
-                                      "Failed reconciles that are not retried.",
-                                      {{"controller", reconciler.kind}})),
       panics_(metrics.counter("controller_runtime_reconcile_panics_total",
                               "Reconciles that threw an exception.", {{"controller", reconciler.kind}})) {
-  // Reconciles have no deadline; each of their requests has one. The series exists for dashboards.
+  // All failed reconciles are retried. Reconciles have no deadline; each of their requests has one. The two
+  // series exist for dashboards.
+  metrics.counter("controller_runtime_terminal_reconcile_errors_total",
+                  "Failed reconciles that are not retried.", {{"controller", reconciler.kind}});
   metrics.counter("controller_runtime_reconcile_timeouts_total", "Reconciles that exceeded their deadline.",
                   {{"controller", reconciler.kind}});
   metrics
@@ -155,9 +155,7 @@ Task<void> ReconcileLoop::reconcile(k8s::NamespacedName name) {
   } catch (const std::exception&) {
     // Only this object is retried. Other objects are not affected.
     panics_.increment();
-    result = ReconcileResult{};
-    result.retry = true;
-    result.error = std::string{"unexpected "} + runtime::currentExceptionType();
+    result.ending = lifecycle::Permanent{std::string{"unexpected "} + runtime::currentExceptionType()};
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   finish(name, key, result, took.count());
@@ -166,29 +164,29 @@ Task<void> ReconcileLoop::reconcile(k8s::NamespacedName name) {
 void ReconcileLoop::finish(const k8s::NamespacedName& name, const k8s::ObjectKey& key,
                            const ReconcileResult& result, double seconds) {
   setLookedUp(name, result.lookedUp);
-  // A conflict is resolved by a reconcile of the later version, so it is no error.
-  const bool conflict = result.retry && result.errorType == kConflictError;
-  const bool failed = !conflict && !result.waits && (result.retry || !result.error.empty());
+  const lifecycle::Ending& ending = result.ending;
+  const bool conflict = std::holds_alternative<lifecycle::Conflict>(ending);
+  const bool failed = isError(ending);
   if (failed) {
     environment_.failingSince.try_emplace(key, std::chrono::steady_clock::now());
   } else if (!conflict) {
     environment_.failingSince.erase(key);
   }
-  const bool requeued = !result.retry && result.requeueAfter.has_value();
-  if (result.retry) {
-    queue_.addRateLimited(name, result.retryAfter);
-  } else {
+  const bool requeued = isDone(ending) && result.requeueAfter.has_value();
+  if (isDone(ending)) {
     queue_.forget(name);
     if (requeued) queue_.addAfter(name, *result.requeueAfter);
+  } else {
+    const auto* transient = std::get_if<lifecycle::Transient>(&ending);
+    queue_.addRateLimited(name, transient == nullptr ? std::chrono::seconds{0} : transient->retryAfter);
   }
-  const bool again = conflict || result.waits || requeued;
+  const bool again = requeued || !isDone(ending);
   const std::string_view ended = failed ? "error" : again ? "requeue" : "success";
-  if (conflict || result.waits) {
+  if (failed) {
+    kLog.warn("reconcile failed, retrying", {{"object", k8s::toText(key)}, {"error", messageOf(ending)}});
+  } else if (!isDone(ending)) {
     kLog.debug(conflict ? "conflict, retrying" : "waiting",
-               {{"object", k8s::toText(key)}, {"error", result.error}});
-  } else if (failed) {
-    kLog.warn(result.retry ? "reconcile failed, retrying" : "reconcile failed",
-              {{"object", k8s::toText(key)}, {"error", result.error}});
+               {{"object", k8s::toText(key)}, {"error", messageOf(ending)}});
   }
   const std::string_view kind = reconciler_.kind;
   metrics_
@@ -209,10 +207,10 @@ void ReconcileLoop::finish(const k8s::NamespacedName& name, const k8s::ObjectKey
       .increment();
   if (!failed) return;
   errors_.increment();
-  if (!result.retry) terminalErrors_.increment();
   metrics_
-      .counter(kErrors, "Failed reconciles by type of the error.",
-               {{"resource_type", kind}, {"namespace", key.namespaceName}, {"error_type", result.errorType}})
+      .counter(
+          kErrors, "Failed reconciles by type of the error.",
+          {{"resource_type", kind}, {"namespace", key.namespaceName}, {"error_type", errorTypeOf(ending)}})
       .increment();
 }
 

@@ -77,7 +77,6 @@ class ReconcileLoop {
   std::map<std::string, std::chrono::steady_clock::time_point> emptied_;
   observability::Gauge activeWorkers_;
   observability::Counter errors_;
-  observability::Counter terminalErrors_;
   observability::Counter panics_;
 };
 

@@ -19,7 +19,7 @@ std::string_view errorType(const kube::ApiError& error) {
     case kube::Reason::AlreadyExists:
       return "already_exists";
     case kube::Reason::Conflict:
-      return kConflictError;
+      return lifecycle::kConflictError;
     case kube::Reason::Invalid:
       return "validation";
     case kube::Reason::BadRequest:
@@ -47,33 +47,33 @@ bool mayPass(kube::Reason reason) {
 
 }  // namespace
 
-lifecycle::Failure failureOf(const k8s::ObjectKey& key, const kube::ApiError& error) {
-  return {fmt::format("{}: {}", k8s::toText(key), error.message), error.transient() || mayPass(error.reason),
-          errorType(error), error.retryAfter.value_or(std::chrono::seconds{0})};
+lifecycle::Ending failureOf(const k8s::ObjectKey& key, const kube::ApiError& error) {
+  std::string message = fmt::format("{}: {}", k8s::toText(key), error.message);
+  if (error.reason == kube::Reason::Conflict) return lifecycle::Conflict{std::move(message)};
+  if (!error.transient() && !mayPass(error.reason))
+    return lifecycle::Permanent{std::move(message), errorType(error)};
+  return lifecycle::Transient{std::move(message), errorType(error),
+                              error.retryAfter.value_or(std::chrono::seconds{0})};
 }
 
-runtime::Task<Removal> removeObject(Environment& environment, const kube::Resource& resource,
-                                    k8s::ObjectKey key, kube::Preconditions same, std::string writer) {
+runtime::Task<lifecycle::Ending> removeObject(Environment& environment, const kube::Resource& resource,
+                                              k8s::ObjectKey key, kube::Preconditions same,
+                                              std::string writer) {
   const kube::Cache::Writing writing{environment.cache, key};
   auto answer = co_await environment.client.remove(resource, key.namespaceName, key.name, same, "Background");
-  Removal removal;
   if (auto* error = std::get_if<kube::ApiError>(&answer)) {
-    if (error->reason != kube::Reason::NotFound) {
-      removal.failure = failureOf(key, *error);
-      co_return removal;
-    }
+    if (error->reason != kube::Reason::NotFound) co_return failureOf(key, *error);
   } else {
     // The reply is the object if finalizers keep it, otherwise a Status.
     const json::Document& left = std::get<json::Document>(answer);
     if (json::findText(&left, "kind") == key.kind && lifecycle::isBeingDeleted(left) &&
         json::find(lifecycle::metadataOf(left), "finalizers") != nullptr) {
       environment.cache.wrote(left, writer);
-      co_return removal;
+      co_return lifecycle::LookAgain{fmt::format("{} is being deleted", k8s::toText(key))};
     }
   }
   environment.cache.deleted(key, same.uid, writer);
-  removal.gone = true;
-  co_return removal;
+  co_return lifecycle::Done{};
 }
 
 }  // namespace dynamo::controller

@@ -23,13 +23,13 @@ runtime::Task<ReconcileResult> reconcileScalingAdapter(Environment& environment,
   const lifecycle::Outcome outcome = lifecycle::adapterOutcome(adapter, graph ? &graph->object : nullptr,
                                                                environment.config.compatibilityAutoscaling,
                                                                environment.now(), memory.GetAllocator());
-  auto failure = co_await carryOut(environment, adapter, outcome, writer);
-  if (!failure) co_return resultOf(outcome, failure, {});
-  reportPersistent(environment, key, {&*failure, 1});
+  lifecycle::Ending ended = co_await carryOut(environment, adapter, outcome, writer);
+  if (isDone(ended)) co_return resultOf(outcome, std::move(ended), {});
+  reportPersistent(environment, key, {&ended, 1});
   const lifecycle::Outcome report =
-      lifecycle::adapterFailure(adapter, *failure, environment.now(), memory.GetAllocator());
+      lifecycle::adapterFailure(adapter, ended, environment.now(), memory.GetAllocator());
   co_await carryOut(environment, adapter, report, writer);
-  co_return resultOf(report, failure, {});
+  co_return resultOf(report, std::move(ended), {});
 }
 
 }  // namespace dynamo::controller

@@ -82,15 +82,15 @@ kube::Sink SshKeys::sink() {
   return sink;
 }
 
-Task<std::optional<lifecycle::Failure>> SshKeys::ensure(std::string namespaceName) {
-  if (present_.contains(namespaceName)) co_return std::nullopt;
+Task<lifecycle::Ending> SshKeys::ensure(std::string namespaceName) {
+  if (present_.contains(namespaceName)) co_return lifecycle::Done{};
   auto created =
       co_await client_.create(secrets(), namespaceName, json::dump(newSecret(name_, namespaceName)));
   const auto* error = std::get_if<ApiError>(&created);
   if (error != nullptr && error->reason != kube::Reason::AlreadyExists)
     co_return failureOf({"", "v1", "Secret", namespaceName, name_}, *error);
   present_.insert(namespaceName);
-  co_return std::nullopt;
+  co_return lifecycle::Done{};
 }
 
 }  // namespace dynamo::controller

@@ -3,7 +3,6 @@
 // needs one gets a key of its own. A Secret that exists is never read or changed.
 
 #include <functional>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -32,7 +31,7 @@ class SshKeys {
   void onDeleted(std::function<void(const std::string&)> listener) { deleted_ = std::move(listener); }
 
   /// Creates the Secret with a new key in the namespace if it does not exist.
-  runtime::Task<std::optional<lifecycle::Failure>> ensure(std::string namespaceName);
+  runtime::Task<lifecycle::Ending> ensure(std::string namespaceName);
 
  private:
   kube::Client& client_;

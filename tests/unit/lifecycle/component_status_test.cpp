@@ -47,7 +47,6 @@ TEST_CASE("a component on a Deployment has its counts and its readiness") {
   CHECK(json::find(*outcome.status, "observedGeneration")->GetInt64() == 2);
   CHECK(outcome.events.empty());
   CHECK(outcome.writes.empty());
-  CHECK_FALSE(outcome.retry);
 }
 
 TEST_CASE("the conditions tell what somebody else does to the Deployment (decisions ctl-Q45, ctl-Q67)") {
@@ -374,19 +373,17 @@ TEST_CASE("permanent failures are reported once, transient failures never (quirk
   json::Document memory;
   const json::Document object =
       parsed(deployment("'replicas':1", "{'service':{'replicas':1},'observedGeneration':1}"));
-  const Failure conflict{"the object has been modified", true};
-  const Failure refused{"Deployment g: spec.replicas: must be positive", false};
+  const Ending conflict = Conflict{"the object has been modified"};
+  const Ending refused = Permanent{"Deployment g: spec.replicas: must be positive"};
   Outcome outcome =
       componentOutcome({.deployment = object, .failures = {&conflict, 1}}, kNow, memory.GetAllocator());
-  CHECK(outcome.retry);
   CHECK_FALSE(outcome.status);
   CHECK(outcome.events.empty());
 
   outcome = componentOutcome({.deployment = object, .failures = {&refused, 1}}, kNow, memory.GetAllocator());
-  CHECK(outcome.retry);
-  CHECK(eventsOf(outcome.events) == "Warning ReconcileError: " + refused.message + '\n');
+  CHECK(eventsOf(outcome.events) == "Warning ReconcileError: " + messageOf(refused) + '\n');
   CHECK(conditionsOf(*outcome.status) ==
-        "Available=False Reconciling: Failed to reconcile DynamoComponentDeployment: " + refused.message +
+        "Available=False Reconciling: Failed to reconcile DynamoComponentDeployment: " + messageOf(refused) +
             "\nDynamoComponentReady=Unknown Reconciling: Starting to reconcile DynamoComponentDeployment\n");
   CHECK(json::find(*outcome.status, "observedGeneration")->GetInt64() == 1);
   CHECK(json::find(*outcome.status, "service") == nullptr);  // nothing runs
@@ -394,7 +391,6 @@ TEST_CASE("permanent failures are reported once, transient failures never (quirk
   json::Document later = parsed(deployment("'replicas':1", "{}"));
   json::set(later, "status", json::copy(*outcome.status, later.GetAllocator()), later.GetAllocator());
   outcome = componentOutcome({.deployment = later, .failures = {&refused, 1}}, kNow, memory.GetAllocator());
-  CHECK(outcome.retry);
   CHECK_FALSE(outcome.status);
   CHECK(outcome.events.empty());
 }
@@ -432,7 +428,7 @@ TEST_CASE(
        "it is not scaled down from 2 to 0 replicas: ",
        "2"},
   };
-  const Failure refused{"Service n/g: denied", false};
+  const Ending refused = Permanent{"Service n/g: denied"};
   for (const Row& row : rows) {
     INFO(row.name);
     json::Document memory;
@@ -453,7 +449,7 @@ TEST_CASE(
     CHECK(conditionsOf(*outcome.status)
               .find(std::string{
                         "Available=False Reconciling: Failed to reconcile DynamoComponentDeployment: "} +
-                    row.problem + refused.message + '\n') == 0);
+                    row.problem + messageOf(refused) + '\n') == 0);
     const json::Value* service = json::find(*outcome.status, "service");
     REQUIRE((service == nullptr) == (std::string_view{row.replicas} == "-"));
     if (service == nullptr) continue;
@@ -475,7 +471,7 @@ TEST_CASE("a component is not ready while a child waits for a deletion") {
       {"the Deployment is not ready", "0",
        "Available=False DeploymentNotReady: Deployment is not ready: 0 of 1 replicas available\n"
        "DynamoComponentReady=False ComponentNotReady: DynamoComponent is not ready\n"}};
-  const Failure waits{.message = "Service n/g is being deleted", .transient = true, .waits = true};
+  const Ending waits = LookAgain{"Service n/g is being deleted"};
   const json::Document object = parsed(deployment("'replicas':1", "{}"));
   for (const Row& row : rows) {
     INFO(row.name);

@@ -197,9 +197,9 @@ TEST_CASE("missing references are reported by name (quirks child-Q25, dec-1)") {
   facts.setCheckpoint({"ns", "c1", "", "", false});
   facts.setCheckpoint({"other", "c2", "", "", false});
   std::string text;
-  for (const Failure& failure : missingReferences(graph, claims.view(), facts)) {
-    CHECK_FALSE(failure.transient);
-    text += failure.message + '\n';
+  for (const Ending& failure : missingReferences(graph, claims.view(), facts)) {
+    CHECK(isPermanent(failure));
+    text += messageOf(failure) + '\n';
   }
   CHECK(text ==
         "PersistentVolumeClaim \"theirs\" does not exist\n"

@@ -106,7 +106,7 @@ TEST_CASE(
   world.keep(outcome);
   CHECK(world.pass().events.empty());
   // A failed graph tells it too, and neither is told again.
-  const std::vector<Failure> failures = {{.message = "Service n/s: no"}};
+  const std::vector<Ending> failures = {Permanent{"Service n/s: no"}};
   const Outcome failed = world.pass(failures);
   CHECK(readyStatus(failed).conditions ==
         "Ready=False failed_to_reconcile_the_resources: Service n/s: no; " + text + "\n");
@@ -159,7 +159,7 @@ TEST_CASE("the first status of a graph waits for the first statuses of new compo
     CHECK(outcome.status.has_value() != row.deferred);
     CHECK(outcome.requeueAfter.has_value() == row.deferred);
 
-    outcome = world.pass({{"refused", false}});
+    outcome = world.pass({Permanent{"refused"}});
     CHECK(outcome.status.has_value());
   }
 }
@@ -175,7 +175,6 @@ TEST_CASE("a reconcile without changes writes nothing (quirk ctl-Q17)") {
   CHECK_FALSE(second.status);
   CHECK(second.events.empty());
   CHECK(second.writes.empty());
-  CHECK_FALSE(second.retry);
 }
 
 TEST_CASE("failures keep the rest of the status (quirks ctl-Q3, ctl-Q18)") {
@@ -185,13 +184,11 @@ TEST_CASE("failures keep the rest of the status (quirks ctl-Q3, ctl-Q18)") {
       "'r','phase':'Completed'},'rollingUpdate':{'phase':'InProgress','startTime':'s'}}";
   World world{graphText(kServices, "old", known)};
   world.components.add(Component{.hash = "old", .replicas = 1, .ready = 1}.text());
-  Outcome outcome = world.pass({{"conflict", true}});
-  CHECK(outcome.retry);
+  Outcome outcome = world.pass({Conflict{"conflict"}});
   CHECK_FALSE(outcome.status);
   CHECK(outcome.writes.empty());
 
-  outcome = world.pass({{"conflict", true}, {"PersistentVolumeClaim \"c\" does not exist", false}});
-  CHECK(outcome.retry);
+  outcome = world.pass({Conflict{"conflict"}, Permanent{"PersistentVolumeClaim \"c\" does not exist"}});
   CHECK(outcome.writes.empty());
   const ReadyStatus made = readyStatus(outcome);
   CHECK(made.state == "failed");
@@ -203,8 +200,7 @@ TEST_CASE("failures keep the rest of the status (quirks ctl-Q3, ctl-Q18)") {
     CHECK(json::equal(json::find(*outcome.status, kept), json::find(expected, kept)));
 
   world.keep(outcome);
-  outcome = world.pass({{"PersistentVolumeClaim \"c\" does not exist", false}});
-  CHECK(outcome.retry);
+  outcome = world.pass({Permanent{"PersistentVolumeClaim \"c\" does not exist"}});
   CHECK_FALSE(outcome.status);
   CHECK(outcome.events.empty());
 }
@@ -213,11 +209,11 @@ TEST_CASE("a graph is not ready while a child waits for a deletion (quirk ctl-Q5
   struct Row {
     const char* name;
     long long ready;  ///< replicas of the worker
-    std::vector<Failure> failures;
+    std::vector<Ending> failures;
     const char* state;  ///< empty: the status does not change
     const char* condition;
   };
-  const Failure waits{.message = "Service n/g is being deleted", .transient = true, .waits = true};
+  const Ending waits = LookAgain{"Service n/g is being deleted"};
   const Row rows[] = {
       {"all services are ready",
        1,
@@ -226,7 +222,7 @@ TEST_CASE("a graph is not ready while a child waits for a deletion (quirk ctl-Q5
        "Ready=False some_resources_are_not_ready: Resources not ready: Service n/g is being deleted\n"},
       {"two children wait",
        1,
-       {waits, {.message = "Role n/r is being deleted", .transient = true, .waits = true}},
+       {waits, LookAgain{"Role n/r is being deleted"}},
        "pending",
        "Ready=False some_resources_are_not_ready: Resources not ready: Service n/g is being deleted; Role "
        "n/r "
@@ -237,10 +233,10 @@ TEST_CASE("a graph is not ready while a child waits for a deletion (quirk ctl-Q5
        "pending",
        "Ready=False some_resources_are_not_ready: Resources not ready: g-worker-new: Deployment is not "
        "ready\n"},
-      {"a write has failed, too", 1, {waits, {"conflict", true}}, "", ""},
+      {"a write has failed, too", 1, {waits, Conflict{"conflict"}}, "", ""},
       {"a write was refused, too",
        1,
-       {waits, {"denied", false}},
+       {waits, Permanent{"denied"}},
        "failed",
        "Ready=False failed_to_reconcile_the_resources: denied\n"},
   };

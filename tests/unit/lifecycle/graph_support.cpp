@@ -54,7 +54,7 @@ GraphPlan World::plan() {
   return planGraph(view(), kNow, memory.GetAllocator());
 }
 
-Outcome World::pass(std::vector<Failure> failures) {
+Outcome World::pass(std::vector<Ending> failures) {
   const GraphView seen = view();
   const GraphPlan plan = planGraph(seen, kNow, memory.GetAllocator());
   return graphOutcome(seen, plan, failures, kNow, memory.GetAllocator());

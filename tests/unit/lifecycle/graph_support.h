@@ -46,7 +46,7 @@ struct World {
   explicit World(const std::string& text) : graph(parsed(text)) {}
   GraphView view() const;
   GraphPlan plan();
-  Outcome pass(std::vector<Failure> failures = {});
+  Outcome pass(std::vector<Ending> failures = {});
   /// Writes the status of `outcome` into the graph.
   void keep(const Outcome& outcome);
 };

@@ -54,7 +54,7 @@ class Upgrade {
   /// Reconciles `component`, which has `replicas` and whose status is of its generation `seen`. Its
   /// Deployment has `live` replicas. `graph`: text; empty: there is none.
   ComponentReconcile reconcile(std::string component, const std::string& graph, int replicas, int seen,
-                               int live, std::vector<Failure> failures = {}) {
+                               int live, std::vector<Ending> failures = {}) {
     deployment_ = parsed(std::move(component));
     const json::Maker make{deployment_.GetAllocator()};
     make.set(*json::find(deployment_, "spec"), "replicas", replicas);
@@ -176,7 +176,7 @@ TEST_CASE("outdated workers are scaled (decision ctl-Q70)") {
     CHECK(upgrade.outcome.status.has_value() == row.status);
   }
   // Also if a child is refused.
-  upgrade.reconcile(worker, graph, 0, 1, 2, {{"Service ns/c: denied", false}});
+  upgrade.reconcile(worker, graph, 0, 1, 2, {Permanent{"Service ns/c: denied"}});
   CHECK(writesOf(upgrade.outcome.writes) == patch + "0}}\n");
   CHECK(upgrade.outcome.status.has_value());
 }

@@ -39,8 +39,8 @@ class Cluster {
   void bindPlanner() { config_.rbac.plannerClusterRoleName = "planner"; }
 
   json::Document& graph() { return graph_; }
-  std::vector<Failure> failures;  ///< of the next writes of children
-  int applied = 0;                ///< calls of the function that writes children
+  std::vector<Ending> failures;  ///< of the next writes of children
+  int applied = 0;               ///< calls of the function that writes children
 
   /// What a controller does for each key of its queue: one call, then the writes of the outcome.
   Reconciled reconcileOnce() {
@@ -152,7 +152,7 @@ TEST_CASE("one call per reconcile returns children, status and the next reconcil
   const Reconciled first = cluster.reconcileOnce();
   REQUIRE(first.children.errors.empty());
   CHECK_FALSE(first.children.items.empty());
-  CHECK_FALSE(first.outcome.retry);
+  CHECK(first.outcome.failures.empty());
   CHECK_FALSE(first.outcome.requeueAfter);
   CHECK(stateOf(cluster) == "pending");
   cluster.becomeReady();
@@ -240,7 +240,7 @@ TEST_CASE("services whose children have the same key are not written, and are na
     CHECK(cluster.names(api::kDynamoComponentDeployment) == "g-frontend");
     CHECK(stateOf(cluster) == "failed");
     REQUIRE_FALSE(result.outcome.failures.empty());
-    CHECK(result.outcome.failures[0].message.find(named) != std::string::npos);
+    CHECK(messageOf(result.outcome.failures[0]).find(named) != std::string::npos);
     const std::size_t events = result.outcome.events.size();
     CHECK(events == 1);
     CHECK(cluster.reconcileOnce().outcome.events.empty());
@@ -251,7 +251,7 @@ TEST_CASE("services whose children have the same key are not written, and are na
     const Reconciled result = cluster.reconcileOnce();
     CHECK(cluster.names("PodCliqueSet").empty());
     REQUIRE_FALSE(result.outcome.failures.empty());
-    CHECK(result.outcome.failures[0].message.find(named) != std::string::npos);
+    CHECK(messageOf(result.outcome.failures[0]).find(named) != std::string::npos);
   }
 }
 
@@ -262,9 +262,9 @@ TEST_CASE("children that are no longer rendered are deleted, but not after a fai
       "v1','kind':'Ingress','metadata':{'name':'left','namespace':'ns','ownerReferences':[{"
       "'controller':true,'uid':'u'}]}}";
   cluster.add(ingress);
-  cluster.failures = {{"denied", false}};
+  cluster.failures = {Permanent{"denied"}};
   const Reconciled failed = cluster.reconcileOnce();
-  CHECK(failed.outcome.retry);
+  CHECK_FALSE(failed.outcome.failures.empty());
   CHECK(stateOf(cluster) == "failed");
   CHECK(cluster.names("Ingress") == "left");
   cluster.failures.clear();
@@ -278,7 +278,8 @@ TEST_CASE(
   Cluster cluster{graphText(kWorker)};
   cluster.useGrove();
   cluster.add(Component{}.text());
-  cluster.failures = {{"Service n/g-frontend is controlled by DynamoComponentDeployment g-frontend", false}};
+  cluster.failures = {
+      Permanent{"Service n/g-frontend is controlled by DynamoComponentDeployment g-frontend"}};
   cluster.reconcileOnce();
   CHECK(cluster.names(api::kDynamoComponentDeployment) == "g-worker-new");
   cluster.add(
@@ -291,7 +292,7 @@ TEST_CASE(
 
 TEST_CASE("errors of rendering and missing claims fail the reconcile") {
   Cluster broken{graphText("{'Worker':null}")};
-  CHECK(broken.reconcileOnce().outcome.retry);
+  CHECK_FALSE(broken.reconcileOnce().outcome.failures.empty());
   CHECK(conditionsOf(*statusOf(broken.graph())).find("a service must not be null") != std::string::npos);
   Cluster missing{graphText(kWorker, "", "{}", ",'pvcs':[{'name':'data'}]")};
   missing.reconcileOnce();
@@ -369,7 +370,7 @@ TEST_CASE("a component is reconciled in one call, too") {
   const model::ComponentDefaults defaults{};
   const render::Facts facts;
   json::Document memory;
-  std::vector<Failure> failures;
+  std::vector<Ending> failures;
   const auto reconcile = [&] {
     return reconcileComponent(
         deployment, observed.view(), {config, defaults, facts}, kNow,
@@ -383,16 +384,16 @@ TEST_CASE("a component is reconciled in one call, too") {
   CHECK(writesOf(good.outcome.writes) == "delete LeaderWorkerSet/c-0\n");
   REQUIRE(good.outcome.status);
   CHECK(conditionsOf(*good.outcome.status).find("Available=True") == 0);
-  failures = {{"denied", false}};
+  failures = {Permanent{"denied"}};
   const Reconciled failed = reconcile();
-  CHECK(failed.outcome.retry);
+  CHECK_FALSE(failed.outcome.failures.empty());
   CHECK(failed.outcome.writes.empty());
 }
 
 /// Reconciles a component of two nodes, whose LeaderWorkerSets are `sets`. Returns its children.
 std::string multinodeChildren(int replicas, const std::vector<std::string>& sets, const render::Facts& facts,
                               const config::OperatorConfig& config, Reconciled& result,
-                              json::Document& memory, const std::vector<Failure>& failures = {}) {
+                              json::Document& memory, const std::vector<Ending>& failures = {}) {
   const json::Document deployment = parsed(
       "{'apiVersion':'nvidia.com/v1alpha1','kind':'DynamoComponentDeployment','metadata':{'name':'c',"
       "'namespace':'ns','uid':'u','generation':1},'spec':{'componentType':'worker','multinode':{'nodeCount':"
@@ -446,11 +447,11 @@ TEST_CASE("fewer replicas on several nodes end although another child is refused
   json::Document memory;
   Reconciled result;
   const std::vector<std::string> sets = {setOfComponent(0, 1), setOfComponent(1, 1)};
-  multinodeChildren(0, sets, facts, config, result, memory, {{"Service ns/c: denied", false}});
+  multinodeChildren(0, sets, facts, config, result, memory, {Permanent{"Service ns/c: denied"}});
   CHECK(writesOf(result.outcome.writes) == "delete LeaderWorkerSet/c-0\ndelete LeaderWorkerSet/c-1\n");
   REQUIRE(result.outcome.status);
   CHECK(json::find(*json::find(*result.outcome.status, "service"), "readyReplicas")->GetInt64() == 2);
-  CHECK(result.outcome.retry);
+  CHECK_FALSE(result.outcome.failures.empty());
 }
 
 TEST_CASE("sets of a deleted component of the same name are not counted (quirk ctl-Q8)") {
@@ -476,7 +477,7 @@ TEST_CASE("a component keeps its LeaderWorkerSets if their API is gone (decision
   Reconciled result;
   CHECK(multinodeChildren(1, {setOfComponent(0, 1)}, facts, config, result, memory).empty());
   CHECK(result.outcome.writes.empty());
-  CHECK(result.outcome.retry);
+  CHECK_FALSE(result.outcome.failures.empty());
   REQUIRE(result.outcome.status);
   CHECK(conditionsOf(*result.outcome.status).find("needs LeaderWorkerSet and Volcano") != std::string::npos);
   // Without sets, or if the configuration turns them off, it runs as a Deployment.

@@ -135,7 +135,7 @@ class Replay {
     const std::vector<const Value*> claims = ofKind(*step_, "PersistentVolumeClaim");
     const std::string hash = desiredHash(*recorded.facts);
     const render::Facts facts;
-    const std::vector<Failure> failures = missingReferences(graph, claims, facts);
+    const std::vector<Ending> failures = missingReferences(graph, claims, facts);
     const Value* set = named("PodCliqueSet", recorded.name);
     const auto old = step_->setsBefore.find(recorded.name);
     constexpr int kEnough = 8;
@@ -248,8 +248,8 @@ class Replay {
       json::set(json::ensureObject(stored, "spec", allocator), "multinode",
                 json::Maker{allocator}.object("nodeCount", 2), allocator);
     }
-    std::vector<Failure> failures;
-    if (isTold(theirs, "Reconciling")) failures.push_back({"refused", false});
+    std::vector<Ending> failures;
+    if (isTold(theirs, "Reconciling")) failures.emplace_back(Permanent{"refused"});
     const ComponentView view{.deployment = stored,
                              .workload = named("Deployment", recorded.name),
                              .leaderWorkerSets = sets,

@@ -169,7 +169,6 @@ TEST_CASE("an adapter without a service to scale reports it and waits (quirks ch
     const Outcome outcome =
         adapterOutcome(adapter, row.graph.empty() ? nullptr : &graph, false, kNow, memory.GetAllocator());
     CHECK(outcome.writes.empty());
-    CHECK_FALSE(outcome.retry);
     REQUIRE(outcome.status);
     CHECK(conditionsOf(*outcome.status) == "Scalable=False " + std::string{row.condition} + '\n');
   }
@@ -192,14 +191,12 @@ TEST_CASE("autoscaling enables the adapter only with compatibility.autoscaling (
 TEST_CASE("a rejected scaling is reported once, a conflict never") {
   json::Document memory;
   const json::Document adapter = parsed(adapterText("5", "{}"));
-  Outcome outcome = adapterFailure(adapter, {"conflict", true}, kNow, memory.GetAllocator());
-  CHECK(outcome.retry);
+  Outcome outcome = adapterFailure(adapter, Conflict{"conflict"}, kNow, memory.GetAllocator());
   CHECK_FALSE(outcome.status);
-  outcome = adapterFailure(adapter, {"denied", false}, kNow, memory.GetAllocator());
-  CHECK(outcome.retry);
+  outcome = adapterFailure(adapter, Permanent{"denied"}, kNow, memory.GetAllocator());
   CHECK(eventsOf(outcome.events) == "Warning UpdateFailed: denied\n");
   const json::Document later = parsed(adapterText("5", json::dump(*outcome.status)));
-  outcome = adapterFailure(later, {"denied", false}, kNow, memory.GetAllocator());
+  outcome = adapterFailure(later, Permanent{"denied"}, kNow, memory.GetAllocator());
   CHECK(outcome.events.empty());
   CHECK_FALSE(outcome.status);
 }

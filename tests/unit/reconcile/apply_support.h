@@ -77,7 +77,7 @@ class Applier {
     });
   }
 
-  /// Returns the failures, one per line: "transient: MESSAGE" or "MESSAGE".
+  /// Returns the failures, one per line (textOf()).
   template <class... Objects>
   Task<std::string> apply(const Objects&... objects) {
     return applyAll(std::vector<std::string>{objects...});
@@ -89,8 +89,7 @@ class Applier {
     AppliedChildren applied = co_await applyChildren(f.environment, owner, children, observed, kWriter);
     notices = std::move(applied.notices);
     std::string text;
-    for (const lifecycle::Failure& failure : applied.failures)
-      text += (failure.transient ? "transient: " : "") + failure.message + "\n";
+    for (const lifecycle::Ending& failure : applied.failures) text += textOf(failure) + "\n";
     if (applied.ownerGone) text += "the owner is gone\n";
     co_return text;
   }

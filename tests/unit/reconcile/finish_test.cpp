@@ -36,8 +36,8 @@ std::string failureAfter(const FakeApi& api, const std::string& live, std::chron
     const render::Children children = childrenOf({kService});
     const Finish finish = [&](const lifecycle::Applied& applied) {
       if (!applied.failures.empty()) {
-        const lifecycle::Failure& failure = applied.failures.front();
-        kind = failure.waits ? "waits" : failure.transient ? "transient" : "permanent";
+        const lifecycle::Ending& failure = applied.failures.front();
+        kind = mustLookAgain(failure) ? "waits" : isPermanent(failure) ? "permanent" : "transient";
       }
       return lifecycle::Outcome{};
     };
@@ -96,8 +96,8 @@ TEST_CASE("a write of the outcome that fails for 30 s is reported (decision ctl-
       const json::Document surplus = parsed(kService);
       const render::Children none;
       const Finish finish = [&](const lifecycle::Applied& applied) {
-        for (const lifecycle::Failure& each : applied.failures)
-          found += each.transient ? "transient" : "permanent";
+        for (const lifecycle::Ending& each : applied.failures)
+          found += isPermanent(each) ? "permanent" : "transient";
         lifecycle::Outcome outcome;
         outcome.writes.push_back(lifecycle::deletionOf(surplus));
         return outcome;

@@ -52,12 +52,11 @@ struct Scene {
     const json::Document value = parsed(text);
     return json::copy(value, memory.GetAllocator());
   }
-  /// "" on success, else "transient: MESSAGE" or "MESSAGE".
+  /// textOf() of the ending.
   Task<std::string> carryOut(const Outcome& outcome) {
     const Writer writer{"DynamoGraphDeployment", "dynamographdeployment"};
     const auto failed = co_await controller::carryOut(f.environment, graph, outcome, writer);
-    if (!failed) co_return "";
-    co_return (failed->transient ? "transient: " : "") + failed->message;
+    co_return textOf(failed);
   }
 
   EnvironmentFixture f;
@@ -131,7 +130,7 @@ TEST_CASE("deletions") {
            Row{"it does not exist", "", component("c", ",'uid':'u','resourceVersion':'5'"), "", false},
            Row{"another object has its name", component("c", ",'uid':'v'"),
                component("c", ",'uid':'u','resourceVersion':'5'"),
-               "transient: DynamoComponentDeployment.nvidia.com n/c: no", true},
+               "conflict: DynamoComponentDeployment.nvidia.com n/c: no", true},
            Row{"a finalizer keeps it", component("c", ",'uid':'u','finalizers':['example.com/x']"),
                component("c", ",'uid':'u','resourceVersion':'5','finalizers':['example.com/x']"), "", true},
        }) {
@@ -185,12 +184,12 @@ TEST_CASE("a status of an older version is a conflict, which is retried") {
     outcome.events.push_back(lifecycle::normal("Reason", "message"));
     const Writer writer{"DynamoGraphDeployment", "c"};
     const auto failed = co_await controller::carryOut(scene.f.environment, scene.graph, outcome, writer);
-    REQUIRE(failed.has_value());
-    CHECK(failed->transient);
+    CHECK_FALSE(isDone(failed));
+    CHECK_FALSE(isPermanent(failed));
     CHECK(scene.f.events.queued() == 0);
     const ReconcileResult result = resultOf(outcome, failed, {});
-    CHECK(result.retry);
-    CHECK(result.error == failed->message);
+    CHECK(result.ending.index() == failed.index());
+    CHECK(messageOf(result.ending) == messageOf(failed));
   });
   CHECK(api.at(kGraphs + "g").find("status") == std::string::npos);
 }
@@ -199,12 +198,13 @@ TEST_CASE("Events about writes survive a status that is refused") {
   struct Row {
     const char* about;
     int status;
+    const char* ending;
     bool writes;
     std::size_t events;
   };
-  for (const Row& row :
-       {Row{"a conflict after writes", 409, true, 1}, Row{"an error after writes", 500, true, 1},
-        Row{"the retry finds the same change of the status", 409, false, 0}}) {
+  for (const Row& row : {Row{"a conflict after writes", 409, "conflict: ", true, 1},
+                         Row{"an error after writes", 500, "transient: ", true, 1},
+                         Row{"the retry finds the same change of the status", 409, "conflict: ", false, 0}}) {
     CAPTURE(row.about);
     FakeApi api{[&](const std::string& line, int) -> std::optional<std::string> {
       return line.ends_with("/status") ? std::optional{failure(row.status, "Reason")} : std::nullopt;
@@ -216,7 +216,7 @@ TEST_CASE("Events about writes survive a status that is refused") {
       outcome.status = scene.statusOf("{'state':'pending'}");
       outcome.events.push_back(lifecycle::normal("Reason", "message"));
       const std::string failed = co_await scene.carryOut(outcome);
-      CHECK(failed == "transient: DynamoGraphDeployment.nvidia.com n/g: no");
+      CHECK(failed == row.ending + std::string{"DynamoGraphDeployment.nvidia.com n/g: no"});
       CHECK(scene.f.events.queued() == row.events);
     });
   }
@@ -239,7 +239,7 @@ TEST_CASE("the first write that fails stops the rest") {
     int status;
     const char* failed;
   };
-  for (const Row& row : {Row{409, "transient: DynamoComponentDeployment.nvidia.com n/b: no"},
+  for (const Row& row : {Row{409, "conflict: DynamoComponentDeployment.nvidia.com n/b: no"},
                          Row{500, "transient: DynamoComponentDeployment.nvidia.com n/b: no"},
                          Row{422, "DynamoComponentDeployment.nvidia.com n/b: no"}}) {
     CAPTURE(row.status);
@@ -323,24 +323,20 @@ TEST_CASE("an unknown kind fails without a request") {
 TEST_CASE("results of reconciles") {
   Outcome outcome;
   outcome.requeueAfter = std::chrono::milliseconds{30};
-  ReconcileResult result = resultOf(outcome, std::nullopt, {{render::FactKind::Api, "", "grove"}});
-  CHECK_FALSE(result.retry);
+  using lifecycle::Conflict, lifecycle::Done, lifecycle::LookAgain, lifecycle::Permanent,
+      lifecycle::Transient;
+  ReconcileResult result = resultOf(outcome, Done{}, {{render::FactKind::Api, "", "grove"}});
+  CHECK(isDone(result.ending));
   CHECK(result.requeueAfter == std::chrono::milliseconds{30});
   CHECK(result.lookedUp.size() == 1);
-  CHECK(result.error.empty());
-  outcome.failures = {{"first", true, "conflict"}, {"second", false, "forbidden"}, {"third", false}};
-  result = resultOf(outcome, std::nullopt, {});
-  CHECK(result.error == "second");
-  CHECK(result.errorType == "forbidden");
-  CHECK_FALSE(result.retry);
-  result = resultOf(outcome, lifecycle::Failure{"the status", true, "conflict"}, {});
-  CHECK(result.error == "the status");
-  CHECK(result.errorType == "conflict");
-  CHECK(result.retry);
-  outcome.failures = {{"first", true, "conflict"}};
-  CHECK(resultOf(outcome, std::nullopt, {}).errorType == "conflict");
-  outcome.retry = true;
-  CHECK(resultOf(outcome, std::nullopt, {}).retry);
+  outcome.failures = {Conflict{"first"}, Permanent{"second", "forbidden"}, Permanent{"third"}};
+  result = resultOf(outcome, Done{}, {});
+  CHECK(messageOf(result.ending) == "second");
+  CHECK(errorTypeOf(result.ending) == "forbidden");
+  // A failed write of the outcome counts for more than what failed before.
+  result = resultOf(outcome, Conflict{"the status"}, {});
+  CHECK(messageOf(result.ending) == "the status");
+  CHECK(errorTypeOf(result.ending) == "conflict");
 }
 
 }  // namespace dynamo::controller::test

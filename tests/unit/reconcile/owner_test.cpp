@@ -34,7 +34,7 @@ Checked check(const FakeApi& api, const std::string& cached, const std::vector<s
     const Observed observed;
     const auto result = co_await checkOwner(applier.f.environment, known, children, observed);
     checked.goesOn = !result.has_value();
-    checked.retries = result && result->retry;
+    checked.retries = result && !isDone(result->ending);
     checked.cached = applier.f.cache.contains(keyOf(cached));
     checked.changes = applier.changes;
   });

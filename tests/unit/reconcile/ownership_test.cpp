@@ -29,7 +29,7 @@ TEST_CASE("a child of a deleted owner with the same name is not touched until it
     api.store(kPath, deployment("{'replicas':7}", "before"));
     watchSees(api, applier, kPath);
     std::string failed = co_await applier.apply(deployment("{'replicas':1}"));
-    CHECK(failed == "transient: Deployment.apps n/d belongs to a deleted DynamoComponentDeployment c\n");
+    CHECK(failed == "wait: Deployment.apps n/d belongs to a deleted DynamoComponentDeployment c\n");
     CHECK(api.requests().empty());
     applier.f.seeDeleted(api.at(kPath));
     api.remove(kPath);
@@ -47,7 +47,7 @@ TEST_CASE("an object that is being deleted is not written") {
     }());
     watchSees(api, applier, kPath);
     const std::string failed = co_await applier.apply(deployment("{'replicas':1}"));
-    CHECK(failed == "transient: Deployment.apps n/d is being deleted\n");
+    CHECK(failed == "wait: Deployment.apps n/d is being deleted\n");
   });
   CHECK(api.requests().empty());
 }
@@ -98,7 +98,7 @@ TEST_CASE("an owner is not removed from a shared object that has changed since i
     watchSees(api, applier, kModelPath);
     api.store(kModelPath, modelService("second"));  // the watch is late
     std::string failed = co_await applier.apply(modelService("third"));
-    CHECK(failed == "transient: Service n/dynamo-model-0a1b2c3d: no\n");
+    CHECK(failed == "conflict: Service n/dynamo-model-0a1b2c3d: no\n");
     CHECK(api.at(kModelPath).find("third") == std::string::npos);
     watchSees(api, applier, kModelPath);
     failed = co_await applier.apply(modelService("third"));
@@ -119,7 +119,7 @@ TEST_CASE("a shared object that another reconcile writes is written afterwards")
       const kube::Cache::Writing other{applier.f.cache, keyOf(modelService("first"))};
       failed = co_await applier.apply(modelService("second"), service("s", 80));
     }
-    CHECK(failed == "transient: Service n/dynamo-model-0a1b2c3d is being written\n");
+    CHECK(failed == "conflict: Service n/dynamo-model-0a1b2c3d is being written\n");
     // An object with one owner does not wait.
     CHECK(api.sorted() == lines({"GET " + kModelPath, "GET " + kServicePath, "PATCH " + kServicePath}));
     failed = co_await applier.apply(modelService("second"));
@@ -156,7 +156,7 @@ TEST_CASE("a shared object that another reconcile has created since it was not f
     applier.f.see(stored);
     created = true;
     co_await reconcile.join();
-    CHECK(failed == "transient: ServiceAccount n/a is being written\n");
+    CHECK(failed == "conflict: ServiceAccount n/a is being written\n");
     failed = co_await applier.apply(second);
     CHECK(failed.empty());
   });
@@ -193,7 +193,7 @@ TEST_CASE("a changed roleRef deletes the object with its uid as precondition, an
       watchSees(api, applier, kBindingPath);
       api.store(kBindingPath, binding("other", ",'uid':'other'"));
       const std::string failed = co_await applier.apply(binding("new"));
-      CHECK(failed == "transient: RoleBinding.rbac.authorization.k8s.io n/b: no\n");
+      CHECK(failed == "conflict: RoleBinding.rbac.authorization.k8s.io n/b: no\n");
     });
     CHECK(api.lines() == lines({"DELETE " + kBindingPath}));
   }
@@ -210,7 +210,7 @@ TEST_CASE("a changed roleRef deletes the object with its uid as precondition, an
       api.store(kBindingPath, appliedBinding("old", ",'finalizers':['example.com/x']"));
       watchSees(api, applier, kBindingPath);
       std::string failed = co_await applier.apply(binding("new"));
-      CHECK(failed == "transient: RoleBinding.rbac.authorization.k8s.io n/b is being deleted\n");
+      CHECK(failed == "wait: RoleBinding.rbac.authorization.k8s.io n/b is being deleted\n");
       CHECK(api.lines() == lines({"DELETE " + kBindingPath}));
       applier.changes.clear();
       applier.f.seeDeleted(api.at(kBindingPath));
@@ -272,7 +272,7 @@ TEST_CASE("a takeover is repeated when another controller writes the object mean
                 text.insert(text.find("'namespace'"), "'annotations':{'nvidia.com/last-applied-hash':'h'},"));
       watchSees(api, applier, kPath);
       const std::string failed = co_await applier.apply(deployment("{'replicas':1}"));
-      CHECK(failed == (conflicts == 2 ? "" : "transient: Deployment.apps n/d: no\n"));
+      CHECK(failed == (conflicts == 2 ? "" : "conflict: Deployment.apps n/d: no\n"));
     });
   }
 }

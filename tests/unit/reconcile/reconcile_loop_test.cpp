@@ -98,11 +98,9 @@ ReconcileResult done() {
   return {};
 }
 ReconcileResult retried(std::string_view type = "unavailable") {
-  ReconcileResult result;
-  result.retry = true;
-  result.error = "refused";
-  result.errorType = type;
-  return result;
+  using lifecycle::Ending;
+  return {type == lifecycle::kConflictError ? Ending{lifecycle::Conflict{"refused"}}
+                                            : Ending{lifecycle::Transient{"refused", type}}};
 }
 ReconcileResult lookedUp(const char* registry) {
   ReconcileResult result;
@@ -171,9 +169,8 @@ TEST_CASE("a wait for a deletion is retried, is no error, and ends a failure") {
   Script used{[&](const std::string&, int number) {
     failing += std::to_string(environment->failingSince.size());
     if (number > 1) return done();
-    ReconcileResult result = retried();
-    result.waits = number == 1;
-    return result;
+    if (number == 1) return ReconcileResult{lifecycle::LookAgain{"is being deleted"}};
+    return retried();
   }};
   withLoop(used, [&](Scene& scene) -> Task<void> {
     environment = &scene.f.environment;
@@ -188,19 +185,17 @@ TEST_CASE("a wait for a deletion is retried, is no error, and ends a failure") {
   });
 }
 
-TEST_CASE("an error that a retry cannot resolve is a terminal error") {
-  Script used{[](const std::string&, int) {
-    ReconcileResult result = retried("forbidden");
-    result.retry = false;
-    return result;
+TEST_CASE("a permanent error is retried, too, because its cause may end without an event") {
+  Script used{[](const std::string&, int number) {
+    return number == 0 ? ReconcileResult{lifecycle::Permanent{"refused", "forbidden"}} : done();
   }};
   withLoop(used, [&](Scene& scene) -> Task<void> {
     scene.reconciles.start();
     scene.reconciles.add(graphKey("a"));
-    const bool ended = co_await scene.settled("a", 1);
+    const bool ended = co_await scene.settled("a", 2);
     CHECK(ended);
     scene.expect(
-        {R"(controller_runtime_terminal_reconcile_errors_total{controller="DynamoGraphDeployment"} 1)",
+        {R"(controller_runtime_terminal_reconcile_errors_total{controller="DynamoGraphDeployment"} 0)",
          R"(controller_runtime_reconcile_errors_total{controller="DynamoGraphDeployment"} 1)",
          R"(dynamo_operator_reconcile_errors_total{error_type="forbidden",namespace="n",resource_type="DynamoGraphDeployment"} 1)"});
   });

@@ -64,4 +64,9 @@ kube::RestConfig unreachable() {
   return config;
 }
 
+std::string textOf(const lifecycle::Ending& ending) {
+  constexpr std::string_view kKinds[] = {"", "wait: ", "conflict: ", "transient: ", ""};
+  return std::string{kKinds[ending.index()]}.append(messageOf(ending));
+}
+
 }  // namespace dynamo::controller::test

@@ -21,6 +21,11 @@ k8s::ObjectKey keyOf(const std::string& object);
 /// "Kind/name", separated by spaces, in order.
 std::string namesOf(const std::vector<k8s::ObjectKey>& keys);
 
+/// "KIND: MESSAGE" with the kind of ending (wait, conflict, transient), only the message if it is permanent,
+/// and
+/// "" if it is done.
+std::string textOf(const lifecycle::Ending& ending);
+
 /// A cache that is filled as watches do it. An object that no selector of its kind matches is not stored.
 struct CacheFixture {
   /// A watch reports `object` (JSON with single quotes) as added or changed.

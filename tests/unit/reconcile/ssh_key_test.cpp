@@ -20,8 +20,8 @@ std::string ensure(const FakeApi& api, const std::vector<std::string>& namespace
   kube::test::withClient(api.config(), [&](EventLoop&, Client& client) -> Task<void> {
     SshKeys made{client, "key"};
     for (const std::string& name : namespaces) {
-      const std::optional<lifecycle::Failure> failed = co_await made.ensure(name);
-      if (failed) errors += failed->message + "\n";
+      const lifecycle::Ending failed = co_await made.ensure(name);
+      if (!isDone(failed)) errors += std::string{messageOf(failed)} + "\n";
     }
   });
   return errors;
@@ -72,12 +72,14 @@ TEST_CASE("deleted Secrets are reported and created again") {
     sink.listBegins();
     sink.present(secret);
     sink.listEnds("1");
-    CHECK_FALSE(co_await keys.ensure("n"));
+    const lifecycle::Ending made = co_await keys.ensure("n");
+    CHECK(isDone(made));
     CHECK(api.lines().empty());  // the watch has seen it
     sink.deleted(secret);
     sink.deleted(secret);
     CHECK(deleted == "n;");
-    CHECK_FALSE(co_await keys.ensure("n"));
+    const lifecycle::Ending again = co_await keys.ensure("n");
+    CHECK(isDone(again));
     CHECK(!api.at(kKey).empty());
     sink.listBegins();
     sink.listEnds("2");  // deleted while there was no watch
