@@ -42,7 +42,8 @@ class Run {
       : environment_(environment),
         owner_(owner),
         observed_(observed),
-        requests_{environment.client, environment.cache, writer} {}
+        writer_(writer),
+        requests_{environment.client} {}
 
   /// An exception is the failure of this child and of no other.
   Task<void> apply(const render::Child& child) {
@@ -204,7 +205,7 @@ class Run {
       observed_.remove(key);
       co_return Done{};
     }
-    if (isWatched(kind, *stored)) environment_.cache.wrote(*stored, requests_.writer);
+    if (isWatched(kind, *stored)) environment_.cache.wrote(*stored, writer_);
     observed_.put(withOwnership(std::move(*stored)));
     co_return Done{};
   }
@@ -218,7 +219,7 @@ class Run {
       co_return failureOf(key, *error);
     }
     Document& stored = std::get<Document>(answer);
-    if (isWatched(kind, stored)) environment_.cache.wrote(stored, requests_.writer);
+    if (isWatched(kind, stored)) environment_.cache.wrote(stored, writer_);
     observed_.put(withOwnership(std::move(stored)));
     co_return Done{};
   }
@@ -226,14 +227,14 @@ class Run {
   /// Deletes an object that is going to be replaced.
   Task<Ending> remove(const WatchedKind& kind, const k8s::ObjectKey& key, const kube::Cached& live) {
     const kube::Preconditions same{std::string{lifecycle::uidOf(live.object)}};
-    Ending ended = co_await removeObject(environment_, kind.resource, key, same, requests_.writer);
+    Ending ended = co_await removeObject(environment_, kind.resource, key, same, writer_);
     if (isDone(ended)) observed_.remove(key);
     co_return ended;
   }
 
   void applied(const WatchedKind& kind, const k8s::ObjectKey& key, const render::WritePlan& plan,
                Document answer) {
-    if (isWatched(kind, answer)) environment_.cache.wrote(answer, requests_.writer);
+    if (isWatched(kind, answer)) environment_.cache.wrote(answer, writer_);
     environment_.applied.remember(key, render::appliedDigest(*plan.object));
     environment_.contests.remember(key, plan, render::Clock::now());
     rememberSettled(key, *plan.object, answer);
@@ -266,6 +267,7 @@ class Run {
   Environment& environment_;
   const Value& owner_;
   Observed& observed_;
+  const std::string& writer_;  ///< Change::writer
   ChildRequests requests_;
   std::optional<OwnerRead> ownerRead_;
   std::vector<std::pair<k8s::ObjectKey, Ending>> failures_;

@@ -1,12 +1,9 @@
 #pragma once
 // The apply request of a child, and its repair if the API server refuses what it results in.
 
-#include <string>
-
 #include "common/json/value.h"
 #include "common/k8s/object_key.h"
 #include "common/runtime/task.h"
-#include "controller/kube/cache.h"
 #include "controller/kube/client.h"
 #include "controller/kube/resource.h"
 
@@ -14,8 +11,6 @@ namespace dynamo::controller {
 
 struct ChildRequests {
   kube::Client& client;
-  kube::Cache& cache;
-  std::string writer;  ///< Change::writer
 
   /// Applies `wanted`. The request for a shared object fails if `live` (nullptr: there is none) has changed,
   /// because its list of owners is applied as a whole: an owner that was added meanwhile would go. The
