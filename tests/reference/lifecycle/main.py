@@ -3,7 +3,7 @@
 
   main.py record OUTDIR SCENARIO... [--set lws|grove] [--jobs N] [--quiet SECONDS] [--operator-metrics URL] [--http PORT]
                  [--audit FILE --user NAME] [--keep]
-  main.py compare GOLDEN_DIR OUR_DIR [--accept FILE] [--unused-ok] [--hashes] [--messages] [-v]
+  main.py compare GOLDEN_DIR OUR_DIR [--accept FILE] [--scenarios DIR] [--unused-ok] [--hashes] [--messages] [-v]
 
 record   plays each scenario (YAML, below) in its own namespace in the cluster of $KUBECONFIG with the operator that runs there, and
          writes OUTDIR/<scenario>.json. The operator, its CRDs and webhooks, kube-controller-manager, kube-scheduler and kwok nodes must
@@ -11,7 +11,8 @@ record   plays each scenario (YAML, below) in its own namespace in the cluster o
          127.0.0.1:PORT; the operator needs http_proxy=http://127.0.0.1:PORT. --audit/--user counts the operator's write requests from an
          audit log of level Metadata (informational).
 compare  prints the differences: scenario, step, object, path, both values. FILE has accepted deviations, one per line:
-           SCENARIO-GLOB STEP-GLOB KIND PATH-GLOB DECISION # reason           (globs: only * and ? are special; KIND is one kind or *)
+           KIND PATH DIRECTION CONDITION DECISION # reason    (globs: only * and ? are special; conditions: invariants.py)
+         DIR has the scenarios: the conditions of rolling updates need the strategies of their services.
          The exit status is 1 if a difference is not accepted, or if an accept line was never used (unless --unused-ok).
          Not compared: messages (--messages), the worker hashes themselves (--hashes), writes, the list of all events of a scenario.
 
@@ -115,6 +116,7 @@ def main():
     p.add_argument("golden")
     p.add_argument("ours")
     p.add_argument("--accept")
+    p.add_argument("--scenarios")
     p.add_argument("--unused-ok", action="store_true")
     p.add_argument("--hashes", action="store_true")
     p.add_argument("--messages", action="store_true")

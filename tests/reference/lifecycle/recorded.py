@@ -6,9 +6,15 @@ import json
 import pathlib
 import re
 import sys
+from typing import NamedTuple
+
+import yaml
+
+from invariants import CONDITIONS, Difference, Scene
 
 ABSENT = "<absent>"
 ANY = "ANY"  # equals everything
+DIRECTIONS = ("ours", "theirs", "both", "*")
 LINE = re.compile(r"(\S+)\s+(\S+)\s+(\S+)\s+(\S+)\s+([a-z]+\d?-[A-Z]?\d\S*)\s+#\s*\S.*")
 
 
@@ -88,8 +94,29 @@ def _of_step(theirs, ours):
         yield kind, "", path, *("seen" if event in side["events"] else "not seen" for side in (theirs, ours))
 
 
+class Deviation(NamedTuple):
+    kind: str
+    path: str
+    direction: str
+    condition: str
+    line: str
+
+    def covers(self, difference):
+        if not matches(difference.kind, self.kind) or not matches(difference.path.replace(" ", "-"), self.path):
+            return False
+        if self.direction not in ("*", direction_of(difference.theirs, difference.ours)):
+            return False
+        return self.condition == "*" or CONDITIONS[self.condition](difference)
+
+
+def direction_of(theirs, ours):
+    """Which side has the value."""
+    missing = (ABSENT, "not seen")
+    return "ours" if theirs in missing else "theirs" if ours in missing else "both"
+
+
 def accepted(path):
-    """The lines of a file of accepted deviations: (scenario, step, kind, path, the line)."""
+    """The lines of a file of accepted deviations."""
     lines = []
     text = pathlib.Path(path).read_text(encoding="utf-8") if path else ""
     for number, line in enumerate(text.splitlines(), 1):
@@ -97,9 +124,24 @@ def accepted(path):
             continue
         match = LINE.fullmatch(line.strip())
         if match is None or set("".join(match.groups()[:4])) == {"*"}:
-            sys.exit(f"{path}:{number}: must be SCENARIO STEP KIND PATH DECISION # reason, and not consist of stars only")
-        lines.append((*match.groups()[:4], line.strip()))
+            sys.exit(f"{path}:{number}: must be KIND PATH DIRECTION CONDITION DECISION # reason, and not consist of stars only")
+        if match[3] not in DIRECTIONS or match[4] not in ("*", *CONDITIONS):
+            sys.exit(f"{path}:{number}: unknown direction or condition")
+        lines.append(Deviation(*match.groups()[:4], line.strip()))
     return lines
+
+
+def strategies_of(scenario):
+    """The annotations of the services of a scenario's graphs, by name of the service."""
+    found = {}
+    if scenario is None or not scenario.exists():
+        return found
+    document = yaml.safe_load(scenario.read_text(encoding="utf-8"))
+    for action in (document, *document["steps"], *(one for step in document["steps"] for one in step.get("do", []))):
+        for manifest in (*action.get("apply", []), *action.get("setup", [])):
+            services = (manifest.get("spec") or {}).get("services") or {}
+            found.update({name: (service or {}).get("annotations") or {} for name, service in services.items()})
+    return found
 
 
 def compare(options):
@@ -113,21 +155,25 @@ def compare(options):
             bad += 1
             continue
         theirs, ours = (json.loads(path.read_text(encoding="utf-8")) for path in (file, mine))
+        strategies = strategies_of(options.scenarios and pathlib.Path(options.scenarios, f"{file.stem}.yaml"))
         steps += len(theirs["steps"])
+        names = [step["step"] for step in theirs["steps"]]
         left = 0
         for step, kind, name, path, their_value, our_value in differences(theirs, ours, options):
-            place = file.stem, step.replace(" ", "-"), kind, path.replace(" ", "-")
-            met = [line for *wanted, line in lines if all(map(matches, place, wanted))]
+            end = names.index(step) + 1 if step in names else 0
+            scene = Scene(theirs["steps"][:end], ours["steps"][:end], strategies)
+            found = Difference(kind, name, path, their_value, our_value, scene)
+            met = [one.line for one in lines if end and one.covers(found)]
             used.update(met)
             left += not met
             if options.verbose and not met:
-                print(f"{place[0]} / {place[1]} / {kind} {name}: {path}")
+                print(f"{file.stem} / {step} / {kind} {name}: {path}")
                 print(f"    reference: {json.dumps(their_value)[:300]}\n    ours:      {json.dumps(our_value)[:300]}")
         bad += left
         equal += not left
         if left:
             print(f"{file.stem}: {left} differences")
-    idle = [line for *_, line in lines if not used[line]]
+    idle = [one.line for one in lines if not used[one.line]]
     told = f"{equal} of {total} scenarios equal ({steps} steps); {bad} differences not accepted"
     print(f"lifecycle: {told}; {sum(used.values())} accepted by {len(lines) - len(idle)} of {len(lines)} lines")
     for line in idle:
