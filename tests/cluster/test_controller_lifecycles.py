@@ -2,8 +2,8 @@
 """Lifecycles of graphs on the three pathways. Run: python3 tests/cluster/test_controller_lifecycles.py
 
 All tests run at once on one control plane, each in its own namespaces; `-k NAME` chooses some. Watches report every change, so
-the checks cover every moment. actors.py and grove_actor.py play the operators of LeaderWorkerSets and Grove. One test makes a
-random sequence of changes; DYNAMO_SEED repeats it. DYNAMO_FULL=1: graphs with more workers, longer sequences.
+the checks cover every moment. actors.py and grove_actor.py play the operators of LeaderWorkerSets and Grove, grove_admission.py
+the webhooks of Grove. One test makes a random sequence of changes; DYNAMO_SEED repeats it. DYNAMO_FULL=1: graphs with more workers, longer sequences.
 
 Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 
@@ -21,6 +21,7 @@ from operator_plane import OperatorPlane  # noqa: E402  (it adds the paths of mo
 from actors import LeaderWorkerSetActor  # noqa: E402
 from control_plane import ApiError  # noqa: E402
 from grove_actor import GroveActor  # noqa: E402
+from grove_admission import GroveAdmission  # noqa: E402
 from history import History, is_deleting, orphans, replay  # noqa: E402
 from lifecycles import FULL, PATHWAYS, Play, component_of, graph, image_of  # noqa: E402
 from plays import Plays  # noqa: E402
@@ -42,6 +43,7 @@ def setUpModule():
     print(f"DYNAMO_SEED={SEED}", file=sys.stderr)
     plane = OperatorPlane(child_crds=True, grove=True, config=CONFIG, kwok_config=HERE / "pods.kwok.yaml")
     unittest.addModuleCleanup(plane.close)
+    unittest.addModuleCleanup(GroveAdmission(plane.cluster).stop)
     controller = plane.controller()
     controller.start()
     controller.wait_until_ready()
