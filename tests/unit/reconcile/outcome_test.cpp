@@ -323,8 +323,7 @@ TEST_CASE("an unknown kind fails without a request") {
 TEST_CASE("results of reconciles") {
   Outcome outcome;
   outcome.requeueAfter = std::chrono::milliseconds{30};
-  using lifecycle::Conflict, lifecycle::Done, lifecycle::LookAgain, lifecycle::Permanent,
-      lifecycle::Transient;
+  using lifecycle::Conflict, lifecycle::Done, lifecycle::Permanent;
   ReconcileResult result = resultOf(outcome, Done{}, {{render::FactKind::Api, "", "grove"}});
   CHECK(isDone(result.ending));
   CHECK(result.requeueAfter == std::chrono::milliseconds{30});
