@@ -3,7 +3,8 @@
 
 All tests run at once on one control plane, each in its own namespaces; `-k NAME` chooses some. Watches report every change, so
 the checks cover every moment. actors.py and grove_actor.py play the operators of LeaderWorkerSets and Grove, grove_admission.py
-the webhooks of Grove. One test makes a random sequence of changes; DYNAMO_SEED repeats it. DYNAMO_FULL=1: graphs with more workers, longer sequences.
+the webhooks of Grove. One test makes a random sequence of changes; DYNAMO_SEED repeats it. DYNAMO_FULL=1: graphs with more
+workers, longer sequences.
 
 Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 

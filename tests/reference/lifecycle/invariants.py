@@ -62,6 +62,7 @@ def has_failed(scene):
 
 def refused(d):
     """Our webhook has refused the graph that the reference's admitted."""
+
     def was_refused(steps):
         return any(not answer.get("ok", True) for step in steps for answer in step.get("answers") or [])
 
@@ -155,7 +156,7 @@ def keeps_capacity(d):
     updates = [
         (name, facts)
         for name, facts in d.scene.of(GRAPH).items()
-        if "InProgress" in (member(facts, "status", "rollingUpdate", "phase"), *_phases_before(d.scene, name))
+        if "InProgress" in (_phase(facts), _phase(d.scene.before(GRAPH).get(name)))
     ]
     return bool(updates) and all(
         _service_keeps_capacity(d.scene, graph, service, wanted if wanted is not None else 1)
@@ -164,8 +165,8 @@ def keeps_capacity(d):
     )
 
 
-def _phases_before(scene, name):
-    return [member(scene.before(GRAPH).get(name), "status", "rollingUpdate", "phase")]
+def _phase(graph):
+    return member(graph, "status", "rollingUpdate", "phase")
 
 
 def _service_keeps_capacity(scene, graph, service, wanted):
@@ -209,7 +210,7 @@ def on_grove(d):
 
 
 def waits_for_grove(d):
-    """Our graph on Grove is not ready yet. It is never ready where the reference's is not."""
+    """Our graph on Grove is not ready. A difference in which ours is ready is not covered."""
     return on_grove(d) and condition(our_graph(d.scene), "Ready").get("status") == "False"
 
 
