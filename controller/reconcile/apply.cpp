@@ -39,11 +39,7 @@ using runtime::Task;
 class Run {
  public:
   Run(Environment& environment, const Value& owner, Observed& observed, const std::string& writer)
-      : environment_(environment),
-        owner_(owner),
-        observed_(observed),
-        writer_(writer),
-        requests_{environment.client} {}
+      : environment_(environment), owner_(owner), observed_(observed), writer_(writer) {}
 
   /// An exception is the failure of this child and of no other.
   Task<void> apply(const render::Child& child) {
@@ -135,8 +131,8 @@ class Run {
         kLog.debug("child differs", {{"object", k8s::toText(child.key)}, {"path", plan.drift->path}});
       const bool created = live == nullptr;
       const kube::Cache::Writing writing{environment_.cache, child.key};
-      auto answer = co_await requests_.apply(kind->resource, child.key, *plan.object, plan.force,
-                                             created ? nullptr : &live->object);
+      auto answer = co_await applyChild(environment_.client, kind->resource, child.key, *plan.object,
+                                        plan.force, created ? nullptr : &live->object);
       if (auto* error = std::get_if<ApiError>(&answer)) {
         const bool exists = error->reason == kube::Reason::Conflict || error->reason == kube::Reason::Invalid;
         if (!created || conflicted || !exists) co_return failureOf(child.key, *error);
@@ -268,7 +264,6 @@ class Run {
   const Value& owner_;
   Observed& observed_;
   const std::string& writer_;  ///< Change::writer
-  ChildRequests requests_;
   std::optional<OwnerRead> ownerRead_;
   std::vector<std::pair<k8s::ObjectKey, Ending>> failures_;
   std::vector<std::pair<k8s::ObjectKey, render::WriteNotice>> notices_;

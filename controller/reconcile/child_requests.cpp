@@ -61,8 +61,9 @@ Task<kube::Result<Document>> patch(kube::Client& client, const kube::Resource& r
 
 }  // namespace
 
-Task<kube::Result<Document>> ChildRequests::apply(const kube::Resource& resource, const k8s::ObjectKey& key,
-                                                  const Value& wanted, bool force, const Value* live) {
+Task<kube::Result<Document>> applyChild(kube::Client& client, const kube::Resource& resource,
+                                        const k8s::ObjectKey& key, const Value& wanted, bool force,
+                                        const Value* live) {
   auto answer =
       co_await patch(client, resource, key, kube::PatchType::Apply, bodyOf(key, wanted, live), force);
   const auto* refused = std::get_if<ApiError>(&answer);

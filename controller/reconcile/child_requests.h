@@ -9,15 +9,11 @@
 
 namespace dynamo::controller {
 
-struct ChildRequests {
-  kube::Client& client;
-
-  /// Applies `wanted`. The request for a shared object fails if `live` (nullptr: there is none) has changed,
-  /// because its list of owners is applied as a whole: an owner that was added meanwhile would go. The
-  /// arguments must outlive the task.
-  runtime::Task<kube::Result<json::Document>> apply(const kube::Resource& resource, const k8s::ObjectKey& key,
-                                                    const json::Value& wanted, bool force,
-                                                    const json::Value* live);
-};
+/// Applies `wanted`. The request for a shared object fails if `live` (nullptr: there is none) has changed,
+/// because its list of owners is applied as a whole: an owner that was added meanwhile would go. The
+/// arguments must outlive the task.
+runtime::Task<kube::Result<json::Document>> applyChild(kube::Client& client, const kube::Resource& resource,
+                                                       const k8s::ObjectKey& key, const json::Value& wanted,
+                                                       bool force, const json::Value* live);
 
 }  // namespace dynamo::controller
