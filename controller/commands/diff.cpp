@@ -21,6 +21,7 @@
 #include "controller/commands/facts.h"
 #include "controller/commands/screen.h"
 #include "controller/commands/snapshot.h"
+#include "controller/reconcile/kinds.h"
 #include "controller/view/child_plan.h"
 
 namespace dynamo::controller {
@@ -54,12 +55,11 @@ std::string_view namespaceOf(const json::Value& object) {
 }
 
 /// Returns the resource of a manifest, or nullopt if its kind is not supported.
-std::optional<kube::Resource> resourceOf(const json::Value& manifest) {
+std::optional<kube::Resource> resourceIn(const json::Value& manifest) {
   if (json::findText(&manifest, "apiVersion") != api::kV1alpha1) return std::nullopt;
   const std::string kind{json::findText(&manifest, "kind")};
   if (kind == api::kDynamoGraphDeployment) return selectGraphs({}).resource;
-  if (kind == api::kDynamoComponentDeployment)
-    return kube::Resource{std::string{api::kGroup}, "v1alpha1", "dynamocomponentdeployments", kind};
+  if (kind == api::kDynamoComponentDeployment) return resourceOf(api::kGroup, kind);
   return std::nullopt;
 }
 
@@ -154,7 +154,7 @@ class DiffCommand {
 
 Task<void> compareAll(DiffCommand& command, std::vector<text::Manifest>& manifests, int& status) {
   for (text::Manifest& manifest : manifests) {
-    const std::optional<kube::Resource> resource = resourceOf(manifest.object);
+    const std::optional<kube::Resource> resource = resourceIn(manifest.object);
     if (!resource) continue;
     const int one = co_await command.compare(manifest.object, *resource);
     status = std::max(status, one);
@@ -167,7 +167,7 @@ int prepare(std::vector<text::Manifest>& manifests, const DiffOptions& options,
   bool any = false;
   for (text::Manifest& manifest : manifests) {
     const std::string what = fmt::format("{}: {} {}", manifest.file, manifest.kind(), manifest.name());
-    if (!resourceOf(manifest.object)) {
+    if (!resourceIn(manifest.object)) {
       report(what + ": skipped, because it is no DynamoGraphDeployment or DynamoComponentDeployment of " +
              std::string{api::kV1alpha1});
       continue;

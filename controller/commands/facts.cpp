@@ -12,6 +12,7 @@
 #include "controller/kube/decode.h"
 #include "controller/kube/discovery.h"
 #include "controller/reconcile/facts.h"
+#include "controller/reconcile/kinds.h"
 
 namespace dynamo::controller {
 namespace {
@@ -67,14 +68,13 @@ std::vector<Source> sourcesOf(render::Facts& facts, const std::string& namespace
                        for (const std::string& registry : registriesOf(secret))
                          facts.addPullSecrets(namespaceName, registry, {std::string{nameOf(secret)}});
                      }});
-  sources.push_back({{"", "v1", "serviceaccounts", "ServiceAccount"},
-                     accounts,
+  sources.push_back({resourceOf("", "ServiceAccount"), accounts,
                      "differences of serviceAccountName may be wrong",
                      [&facts, namespaceName](const json::Value& account) {
                        facts.addComponentAccount(namespaceName, nameOf(account));
                      }});
   sources.push_back(
-      {{std::string{api::kGroup}, "v1alpha1", "dynamocheckpoints", std::string{api::kDynamoCheckpoint}},
+      {resourceOf(api::kGroup, api::kDynamoCheckpoint),
        {},
        "checkpoints count as absent",
        [&facts](const json::Value& checkpoint) { facts.setCheckpoint(render::checkpointFact(checkpoint)); }});

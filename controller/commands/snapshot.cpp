@@ -22,8 +22,8 @@ using runtime::Task;
 /// The maximum length of a label value. Objects of graphs with longer names do not have the label.
 constexpr std::size_t kMaxLabelValue = 63;
 
-Resource ours(const char* plural, std::string_view kind) {
-  return {std::string{api::kGroup}, "v1alpha1", plural, std::string{kind}};
+Resource ours(std::string_view kind) {
+  return resourceOf(api::kGroup, kind);
 }
 
 std::vector<k8s::StoredKind> storedKinds(const std::vector<Selection>& selections) {
@@ -50,7 +50,7 @@ void addType(json::Value& object, const Resource& resource, json::Allocator& all
 }  // namespace
 
 Selection selectGraphs(const std::string& name) {
-  Selection selection{ours("dynamographdeployments", api::kDynamoGraphDeployment)};
+  Selection selection{ours(api::kDynamoGraphDeployment)};
   if (!name.empty()) selection.fieldSelector = "metadata.name=" + name;
   selection.required = true;
   return selection;
@@ -63,23 +63,23 @@ std::vector<Selection> selectChildren(const std::string& graph) {
         {std::string{api::label::kGraph}, kube::LabelRequirement::Operator::Equals, graph});
   }
   return {
-      {ours("dynamocomponentdeployments", api::kDynamoComponentDeployment)},
-      {ours("dynamographdeploymentscalingadapters", api::kDynamoGraphDeploymentScalingAdapter)},
-      {ours("dynamocheckpoints", api::kDynamoCheckpoint)},
-      {{"apps", "v1", "deployments", "Deployment"}, ofGraph},
-      {{"leaderworkerset.x-k8s.io", "v1", "leaderworkersets", "LeaderWorkerSet"}, ofGraph},
-      {{"scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup"}},
-      {{"grove.io", "v1alpha1", "podcliquesets", "PodCliqueSet"}},
-      {{"grove.io", "v1alpha1", "podcliques", "PodClique"}},
-      {{"grove.io", "v1alpha1", "podcliquescalinggroups", "PodCliqueScalingGroup"}},
-      {{"", "v1", "services", "Service"}},
-      {{"", "v1", "configmaps", "ConfigMap"}, ofGraph},
-      {{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"}},
-      {{"networking.k8s.io", "v1", "ingresses", "Ingress"}},
-      {{"networking.istio.io", "v1beta1", "virtualservices", "VirtualService"}},
-      {{"inference.networking.k8s.io", "v1", "inferencepools", "InferencePool"}},
-      {{"autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler"}, ofGraph},
-      {{"", "v1", "pods", "Pod"}, ofGraph},
+      {ours(api::kDynamoComponentDeployment)},
+      {ours(api::kDynamoGraphDeploymentScalingAdapter)},
+      {ours(api::kDynamoCheckpoint)},
+      {resourceOf("apps", "Deployment"), ofGraph},
+      {resourceOf("leaderworkerset.x-k8s.io", "LeaderWorkerSet"), ofGraph},
+      {resourceOf("scheduling.volcano.sh", "PodGroup")},
+      {resourceOf("grove.io", "PodCliqueSet")},
+      {resourceOf("grove.io", "PodClique")},
+      {resourceOf("grove.io", "PodCliqueScalingGroup")},
+      {resourceOf("", "Service")},
+      {resourceOf("", "ConfigMap"), ofGraph},
+      {resourceOf("", "PersistentVolumeClaim")},
+      {resourceOf("networking.k8s.io", "Ingress")},
+      {resourceOf("networking.istio.io", "VirtualService")},
+      {resourceOf("inference.networking.k8s.io", "InferencePool")},
+      {resourceOf("autoscaling", "HorizontalPodAutoscaler"), ofGraph},
+      {resourceOf("", "Pod"), ofGraph},
   };
 }
 

@@ -1,4 +1,5 @@
 #include "controller/reconcile/facts.h"
+#include "controller/reconcile/kinds.h"
 
 #include <algorithm>
 #include <iterator>
@@ -73,16 +74,20 @@ std::set<std::string> registriesOf(const Value& secret) {
 }
 
 bool isServed(Api api, const kube::ApiGroups& groups) {
+  const auto serves = [&](std::string_view group, std::string_view kind) {
+    const kube::Resource& resource = resourceOf(group, kind);
+    return groups.serves(resource.group, resource.version);
+  };
   switch (api) {
     case Api::Grove:
-      return groups.serves("grove.io", "v1alpha1");
+      return serves("grove.io", "PodCliqueSet");
     case Api::LeaderWorkerSet:
-      return groups.serves("leaderworkerset.x-k8s.io", "v1") &&
-             groups.serves("scheduling.volcano.sh", "v1beta1");
+      return serves("leaderworkerset.x-k8s.io", "LeaderWorkerSet") &&
+             serves("scheduling.volcano.sh", "PodGroup");
     case Api::KaiScheduler:
       return groups.serves("scheduling.run.ai", "v2");
     case Api::InferencePool:
-      return groups.serves("inference.networking.k8s.io", "v1");
+      return serves("inference.networking.k8s.io", "InferencePool");
   }
   return false;
 }

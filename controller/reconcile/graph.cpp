@@ -11,7 +11,7 @@
 namespace dynamo::controller {
 
 runtime::Task<ReconcileResult> reconcileGraph(Environment& environment, k8s::ObjectKey key) {
-  const Writer writer{std::string{api::kDynamoGraphDeployment}, "dynamographdeployment"};
+  const Writer writer = writerOf(key);
   std::optional<kube::Cached> cached = environment.cache.find(key);
   if (!cached) co_return ReconcileResult{};
   const json::Document graph = std::move(cached->object);

@@ -1,10 +1,13 @@
 #include "controller/reconcile/kinds.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
 #include "common/lifecycle/failed_create.h"
+#include "controller/reconcile/reconcilers.h"
+#include "controller/reconcile/resource_counts.h"
 
 namespace dynamo::controller {
 namespace {
@@ -22,6 +25,7 @@ LabelSelector with(std::string_view label) {
   return {{hasLabel(text(label))}};
 }
 
+/// A custom resource of this operator, in the version that the CRD stores.
 Resource ours(std::string_view plural, std::string_view kind) {
   return {text(api::kGroup), "v1alpha1", text(plural), text(kind)};
 }
@@ -58,11 +62,31 @@ std::vector<WatchedKind> makeKinds() {
       {"metadata.creationTimestamp", "lastTimestamp", "involvedObject.name", "message"}};
   const Resource leaderWorkerSets{"leaderworkerset.x-k8s.io", "v1", "leaderworkersets", "LeaderWorkerSet"};
   return {
-      {ours("dynamographdeployments", api::kDynamoGraphDeployment), kAll, intent, {}, false},
-      {ours("dynamocomponentdeployments", api::kDynamoComponentDeployment), kAll, all, graph},
-      {ours("dynamographdeploymentscalingadapters", api::kDynamoGraphDeploymentScalingAdapter), kAll, all,
-       graph},
-      {ours("dynamocheckpoints", api::kDynamoCheckpoint), kAll, all, {}},
+      {.resource = ours("dynamographdeployments", api::kDynamoGraphDeployment),
+       .selectors = kAll,
+       .kept = intent,
+       .labels = {},
+       .applied = false,
+       .trigger = Trigger::Graph,
+       .reconciler = Reconciler{"dynamographdeployment", &reconcileGraph},
+       .countedStatus = &graphState},
+      {.resource = ours("dynamocomponentdeployments", api::kDynamoComponentDeployment),
+       .selectors = kAll,
+       .kept = all,
+       .labels = graph,
+       .reconciler = Reconciler{"dynamocomponentdeployment", &reconcileComponent},
+       .countedStatus = &componentReadiness},
+      {.resource = ours("dynamographdeploymentscalingadapters", api::kDynamoGraphDeploymentScalingAdapter),
+       .selectors = kAll,
+       .kept = all,
+       .labels = graph,
+       .reconciler = Reconciler{"dgdscalingadapter", &reconcileScalingAdapter},
+       .countedStatus = &adapterReadiness},
+      {.resource = ours("dynamocheckpoints", api::kDynamoCheckpoint),
+       .selectors = kAll,
+       .kept = all,
+       .labels = {},
+       .countedStatus = &checkpointPhase},
       {{"apps", "v1", "deployments", "Deployment"}, ofComponents, all, {}},
       {leaderWorkerSets, ofComponents, all, {}},
       // The API server caches no Events: each list reads all of the cluster from etcd.
@@ -73,23 +97,56 @@ std::vector<WatchedKind> makeKinds() {
        .applied = false,
        .fieldSelector = text(lifecycle::kFailedCreateSelector),
        .with = leaderWorkerSets,
-       .listed = true},
+       .listed = true,
+       .trigger = Trigger::FailedCreate},
       {{"scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup"}, kAll, all, {}},
-      {{"grove.io", "v1alpha1", "podcliquesets", "PodCliqueSet"}, kAll, all, {}},
-      {{"grove.io", "v1alpha1", "podcliques", "PodClique"}, ofGraphs, all, graph, false},
-      {{"grove.io", "v1alpha1", "podcliquescalinggroups", "PodCliqueScalingGroup"}, kAll, all, graph, false},
+      {.resource = {"grove.io", "v1alpha1", "podcliquesets", "PodCliqueSet"},
+       .selectors = kAll,
+       .kept = all,
+       .labels = {},
+       .trigger = Trigger::Grove},
+      {.resource = {"grove.io", "v1alpha1", "podcliques", "PodClique"},
+       .selectors = ofGraphs,
+       .kept = all,
+       .labels = graph,
+       .applied = false,
+       .trigger = Trigger::Grove},
+      {.resource = {"grove.io", "v1alpha1", "podcliquescalinggroups", "PodCliqueScalingGroup"},
+       .selectors = kAll,
+       .kept = all,
+       .labels = graph,
+       .applied = false,
+       .trigger = Trigger::Grove},
       {{"", "v1", "services", "Service"}, services, all, {}},
       {{"", "v1", "configmaps", "ConfigMap"}, ofGraphs, all, {}},
-      {{"", "v1", "serviceaccounts", "ServiceAccount"}, access, all, {}},
+      {.resource = {"", "v1", "serviceaccounts", "ServiceAccount"},
+       .selectors = access,
+       .kept = all,
+       .labels = {},
+       .trigger = Trigger::Account},
       {{"rbac.authorization.k8s.io", "v1", "roles", "Role"}, access, all, {}},
-      {{"rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding"}, access, all, {}},
-      {{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"}, kAll, claims, {}, false},
+      {.resource = {"rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding"},
+       .selectors = access,
+       .kept = all,
+       .labels = {},
+       .trigger = Trigger::Account},
+      {.resource = {"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"},
+       .selectors = kAll,
+       .kept = claims,
+       .labels = {},
+       .applied = false,
+       .trigger = Trigger::Claim},
       {{"networking.k8s.io", "v1", "ingresses", "Ingress"}, kAll, all, {}},
       {{"networking.istio.io", "v1beta1", "virtualservices", "VirtualService"}, kAll, all, {}},
       {{"autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler"}, ofGraphs, all, {}},
       {{"inference.networking.k8s.io", "v1", "inferencepools", "InferencePool"}, ofGraphs, all, {}},
       {{"batch", "v1", "jobs", "Job"}, {with(api::label::kCheckpointHash)}, all, {}},
-      {{"", "v1", "pods", "Pod"}, podsOfComponents, pods, graphAndComponent, false},
+      {.resource = {"", "v1", "pods", "Pod"},
+       .selectors = podsOfComponents,
+       .kept = pods,
+       .labels = graphAndComponent,
+       .applied = false,
+       .trigger = Trigger::Pod},
   };
 }
 
@@ -106,6 +163,16 @@ const WatchedKind* findWatchedKind(const k8s::ObjectKey& key) {
     return each.resource.kind == key.kind && each.resource.group == key.group;
   });
   return found == kinds.end() ? nullptr : &*found;
+}
+
+const Resource& resourceOf(std::string_view group, std::string_view kind) {
+  const WatchedKind* found = findWatchedKind({text(group), "", text(kind), "", ""});
+  if (found == nullptr) throw std::logic_error{"no resource of the controller"};
+  return found->resource;
+}
+
+k8s::ObjectKey keyIn(const Resource& resource, std::string_view namespaceName, std::string_view name) {
+  return {resource.group, resource.version, resource.kind, text(namespaceName), text(name)};
 }
 
 std::vector<k8s::StoredKind> storedKinds() {

@@ -1,6 +1,9 @@
 #pragma once
-// The kinds that the controller reads and writes: the objects that it watches and the fields that it caches.
+// The table of the resources that the controller reads and writes. A row says how a resource is called, which
+// of its objects are watched, what the cache keeps of them, what their changes trigger, and, of a custom
+// resource of this operator, who reconciles it and how it is counted.
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +13,7 @@
 #include "common/json/value.h"
 #include "common/k8s/object_key.h"
 #include "common/k8s/object_store.h"
+#include "common/runtime/task.h"
 #include "controller/kube/label_selector.h"
 #include "controller/kube/resource.h"
 
@@ -20,8 +24,29 @@ inline constexpr std::string_view kFieldManager = "dynamo-controller";
 /// The field manager of status updates.
 inline constexpr std::string_view kStatusManager = "dynamo-controller-status";
 
+struct Environment;
+struct ReconcileResult;
+
+/// Whose reconcile a change of an object triggers (triggers.cpp).
+enum class Trigger : std::uint8_t {
+  Owners,        ///< of the objects that the owner references name, and of the object itself
+  Graph,         ///< of the graph and its scaling adapters
+  Grove,         ///< of the owners, and of the graph that the label names
+  Account,       ///< of the owners; of all graphs of the namespace if it has lost them
+  Pod,           ///< of the component that the pod belongs to, or of the graph
+  Claim,         ///< of the graphs that use the claim
+  FailedCreate,  ///< an Event about a pod: of the owners of its LeaderWorkerSet
+};
+
+/// Reconciles the objects of a resource.
+struct Reconciler {
+  std::string_view component = {};  ///< the source of its Events, as in the reference
+  /// Reconciles the object with the key if it exists. The environment must outlive the task.
+  runtime::Task<ReconcileResult> (*reconcile)(Environment&, k8s::ObjectKey) = nullptr;
+};
+
 struct WatchedKind {
-  kube::Resource resource;
+  kube::Resource resource;  ///< with the version that is stored and watched
   /// One watch for each selector. An object matches at most one of them.
   std::vector<kube::LabelSelector> selectors;
   k8s::KeptFields kept;
@@ -32,6 +57,11 @@ struct WatchedKind {
   /// The kind is watched only if this resource is served; nullopt: if `resource` is.
   std::optional<kube::Resource> with = {};
   bool listed = false;  ///< k8s::StoredKind::listed
+  Trigger trigger = Trigger::Owners;
+  /// Its kind is also the name of its queue, and Change::writer of its writes.
+  std::optional<Reconciler> reconciler = {};
+  /// The status that an object is counted under in dynamo_operator_resources_total; nullptr: not counted.
+  std::string_view (*countedStatus)(const json::Value& object) = nullptr;
 
   /// Returns true if the watches report every object of the kind.
   bool complete() const {
@@ -47,6 +77,12 @@ const WatchedKind* findWatchedKind(const k8s::ObjectKey& key);
 
 /// Returns the kinds for the object store of the cache.
 std::vector<k8s::StoredKind> storedKinds();
+
+/// Returns the resource of the group and kind, which must be in the table.
+const kube::Resource& resourceOf(std::string_view group, std::string_view kind);
+
+/// Returns the key of an object of the resource.
+k8s::ObjectKey keyIn(const kube::Resource& resource, std::string_view namespaceName, std::string_view name);
 
 /// Returns true if a watch of the kind reports an object with the labels of `object`.
 bool isWatched(const WatchedKind& kind, const json::Value& object);

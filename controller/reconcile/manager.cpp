@@ -88,9 +88,11 @@ Manager::Manager(runtime::EventLoop& loop, kube::Client& client, const config::O
       environment_{loop, client, cache_, events_, config, defaults_, facts_.facts(), sshKeys_, &wallTime},
       counts_(metrics),
       stopped_(loop) {
-  for (const Reconciler& reconciler : reconcilers())
+  for (const WatchedKind& kind : watchedKinds()) {
+    if (!kind.reconciler) continue;
     loops_.push_back(std::make_unique<ReconcileLoop>(
-        environment_, reconciler, metrics, [this](std::string_view name) { return handles(name); }));
+        environment_, kind, metrics, [this](std::string_view name) { return handles(name); }));
+  }
   addWatches();
   cache_.onChange([this](const kube::Change& change) { changed(change); });
   if (!options_.own.namespaceName.empty())
@@ -119,16 +121,19 @@ bool Manager::handles(std::string_view namespaceName) const {
 }
 
 ReconcileLoop* Manager::loopOf(std::string_view kind) {
-  const auto found =
-      std::find_if(loops_.begin(), loops_.end(), [&](const auto& each) { return each->kind() == kind; });
+  const auto found = std::find_if(loops_.begin(), loops_.end(),
+                                  [&](const auto& each) { return each->resource().kind == kind; });
   return found == loops_.end() ? nullptr : found->get();
+}
+
+std::vector<k8s::ObjectKey> Manager::keysOf(const ReconcileLoop& loop, std::string_view namespaceName) const {
+  return cache_.keysOfKind(kube::apiVersionOf(loop.resource()), loop.resource().kind, namespaceName);
 }
 
 void Manager::reconcileNamespace(const std::string& namespaceName) {
   if (!reconciling_) return;
   for (const auto& each : loops_) {
-    for (const k8s::ObjectKey& key : cache_.keysOfKind(api::kV1alpha1, each->kind(), namespaceName))
-      each->add(key);
+    for (const k8s::ObjectKey& key : keysOf(*each, namespaceName)) each->add(key);
   }
 }
 
@@ -194,7 +199,7 @@ void Manager::startLoops() {
   reconciling_ = true;
   for (const auto& each : loops_) {
     each->start();
-    for (const k8s::ObjectKey& key : cache_.keysOfKind(api::kV1alpha1, each->kind())) each->add(key);
+    for (const k8s::ObjectKey& key : keysOf(*each)) each->add(key);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/worker_hash.h"
 #include "common/model/names.h"
+#include "controller/reconcile/kinds.h"
 
 namespace dynamo::controller {
 namespace {
@@ -96,8 +97,8 @@ Observed observeGraph(const kube::Cache& cache, const Value& graph) {
   }
   // One that lost its owner is adopted, with the values that Grove does not let change.
   if (setUids.empty()) {
-    const k8s::ObjectKey key{"grove.io", "v1alpha1", "PodCliqueSet", std::string{namespaceOf(graph)},
-                             model::dashed(lifecycle::nameOf(graph))};
+    const k8s::ObjectKey key = keyIn(resourceOf("grove.io", "PodCliqueSet"), namespaceOf(graph),
+                                     model::dashed(lifecycle::nameOf(graph)));
     if (auto found = cache.find(key); found && lifecycle::controllerOf(found->object) == nullptr)
       observed.put(std::move(*found));
   }

@@ -40,30 +40,29 @@ k8s::NamespacedName nameOf(const k8s::ObjectKey& key) {
 
 }  // namespace
 
-ReconcileLoop::ReconcileLoop(Environment& environment, const Reconciler& reconciler,
+ReconcileLoop::ReconcileLoop(Environment& environment, const WatchedKind& kind,
                              observability::Registry& metrics, std::function<bool(std::string_view)> handles)
     : environment_(environment),
-      reconciler_(reconciler),
+      kind_(kind),
       metrics_(metrics),
       handles_(std::move(handles)),
-      queue_(environment.loop, std::string{reconciler.kind}, &metrics,
-             {.maxRetry = kMaxRetry, .workers = kWorkers}),
+      queue_(environment.loop, kind.resource.kind, &metrics, {.maxRetry = kMaxRetry, .workers = kWorkers}),
       workers_(environment.loop),
       activeWorkers_(metrics.gauge("controller_runtime_active_workers", "Workers that reconcile an object.",
-                                   {{"controller", reconciler.kind}})),
+                                   {{"controller", kind.resource.kind}})),
       errors_(metrics.counter("controller_runtime_reconcile_errors_total", "Failed reconciles.",
-                              {{"controller", reconciler.kind}})),
+                              {{"controller", kind.resource.kind}})),
       panics_(metrics.counter("controller_runtime_reconcile_panics_total",
-                              "Reconciles that threw an exception.", {{"controller", reconciler.kind}})) {
+                              "Reconciles that threw an exception.", {{"controller", kind.resource.kind}})) {
   // All failed reconciles are retried. Reconciles have no deadline; each of their requests has one. The two
   // series exist for dashboards.
   metrics.counter("controller_runtime_terminal_reconcile_errors_total",
-                  "Failed reconciles that are not retried.", {{"controller", reconciler.kind}});
+                  "Failed reconciles that are not retried.", {{"controller", kind.resource.kind}});
   metrics.counter("controller_runtime_reconcile_timeouts_total", "Reconciles that exceeded their deadline.",
-                  {{"controller", reconciler.kind}});
+                  {{"controller", kind.resource.kind}});
   metrics
       .gauge("controller_runtime_max_concurrent_reconciles", "Workers of the controller.",
-             {{"controller", reconciler.kind}})
+             {{"controller", kind.resource.kind}})
       .set(static_cast<double>(kWorkers));
 }
 
@@ -91,15 +90,17 @@ void ReconcileLoop::updateMetrics(std::chrono::steady_clock::time_point now) {
   std::erase_if(emptied_, [&](const auto& each) {
     const auto& [namespaceName, since] = each;
     if (now < since + kKeepMetrics) return false;
-    const bool used = handles_(namespaceName) &&
-                      !environment_.cache.keysOfKind(api::kV1alpha1, reconciler_.kind, namespaceName).empty();
+    const bool used =
+        handles_(namespaceName) &&
+        !environment_.cache.keysOfKind(kube::apiVersionOf(kind_.resource), kind_.resource.kind, namespaceName)
+             .empty();
     if (!used) removeMetrics(namespaceName);
     return true;
   });
 }
 
 void ReconcileLoop::removeMetrics(const std::string& namespaceName) {
-  const observability::Label kind{"resource_type", reconciler_.kind};
+  const observability::Label kind{"resource_type", kind_.resource.kind};
   const observability::Label inNamespace{"namespace", namespaceName};
   for (const std::string_view name : {kReconciles, kErrors})
     metrics_.removeCounters(name, {kind, inNamespace});
@@ -139,8 +140,7 @@ Task<void> ReconcileLoop::work() {
 }
 
 Task<void> ReconcileLoop::reconcile(k8s::NamespacedName name) {
-  const k8s::ObjectKey key{std::string{api::kGroup}, "v1alpha1", std::string{reconciler_.kind},
-                           name.namespaceName, name.name};
+  const k8s::ObjectKey key = keyIn(kind_.resource, name.namespaceName, name.name);
   // Another operator may have taken over the namespace while the key was queued.
   if (!handles_(key.namespaceName)) {
     queue_.forget(name);
@@ -151,7 +151,7 @@ Task<void> ReconcileLoop::reconcile(k8s::NamespacedName name) {
   const auto start = std::chrono::steady_clock::now();
   ReconcileResult result;
   try {
-    result = co_await reconciler_.reconcile(environment_, key);
+    result = co_await kind_.reconciler->reconcile(environment_, key);
   } catch (const std::exception&) {
     // Only this object is retried. Other objects are not affected.
     panics_.increment();
@@ -188,7 +188,7 @@ void ReconcileLoop::finish(const k8s::NamespacedName& name, const k8s::ObjectKey
     kLog.debug(conflict ? "conflict, retrying" : "waiting",
                {{"object", k8s::toText(key)}, {"error", messageOf(ending)}});
   }
-  const std::string_view kind = reconciler_.kind;
+  const std::string_view kind = kind_.resource.kind;
   metrics_
       .histogram(kDuration, "Duration of reconciles.", kReferenceBuckets,
                  {{"resource_type", kind}, {"namespace", key.namespaceName}, {"result", ended}})

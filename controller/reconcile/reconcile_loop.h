@@ -12,7 +12,7 @@
 #include "common/runtime/task_group.h"
 #include "controller/kube/work_queue.h"
 #include "controller/reconcile/environment.h"
-#include "controller/reconcile/reconcilers.h"
+#include "controller/reconcile/kinds.h"
 
 namespace dynamo::controller {
 
@@ -33,11 +33,12 @@ inline constexpr std::chrono::minutes kKeepMetrics{5};
 /// All functions must be called on the loop's thread. The environment must outlive the loop.
 class ReconcileLoop {
  public:
-  /// `handles` returns whether this process manages a namespace. It is called before each reconcile.
-  ReconcileLoop(Environment& environment, const Reconciler& reconciler, observability::Registry& metrics,
+  /// The kind must have a reconciler. `handles` returns whether this process manages a namespace. It is
+  /// called before each reconcile.
+  ReconcileLoop(Environment& environment, const WatchedKind& kind, observability::Registry& metrics,
                 std::function<bool(std::string_view)> handles);
 
-  std::string_view kind() const { return reconciler_.kind; }
+  const kube::Resource& resource() const { return kind_.resource; }
   void add(const k8s::ObjectKey& key);
   /// Queues an object after a change of one of its children. The delay is kChildDelay, unless the object is
   /// already queued for an earlier time.
@@ -65,7 +66,7 @@ class ReconcileLoop {
   void setLookedUp(const k8s::NamespacedName& name, render::FactKeys keys);
 
   Environment& environment_;
-  const Reconciler& reconciler_;
+  const WatchedKind& kind_;
   observability::Registry& metrics_;
   std::function<bool(std::string_view)> handles_;
   kube::WorkQueue queue_;

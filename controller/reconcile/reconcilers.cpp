@@ -1,18 +1,13 @@
 #include "controller/reconcile/reconcilers.h"
 
-#include <array>
-
-#include "common/api/kinds.h"
+#include "controller/reconcile/kinds.h"
 
 namespace dynamo::controller {
 
-std::span<const Reconciler> reconcilers() {
-  static constexpr std::array<Reconciler, 3> kReconcilers = {{
-      {api::kDynamoGraphDeployment, "dynamographdeployment", &reconcileGraph},
-      {api::kDynamoComponentDeployment, "dynamocomponentdeployment", &reconcileComponent},
-      {api::kDynamoGraphDeploymentScalingAdapter, "dgdscalingadapter", &reconcileScalingAdapter},
-  }};
-  return kReconcilers;
+Writer writerOf(const k8s::ObjectKey& key) {
+  const WatchedKind* kind = findWatchedKind(key);
+  if (kind == nullptr || !kind->reconciler) return {};
+  return {kind->resource.kind, std::string{kind->reconciler->component}};
 }
 
 }  // namespace dynamo::controller

@@ -2,11 +2,10 @@
 
 #include <iterator>
 
-#include "common/api/dynamo.h"
-#include "common/api/kinds.h"
 #include "common/lifecycle/component_status.h"
 #include "common/lifecycle/conditions.h"
 #include "common/lifecycle/object.h"
+#include "controller/reconcile/kinds.h"
 
 namespace dynamo::controller {
 namespace {
@@ -20,30 +19,32 @@ std::string_view readiness(bool ready) {
   return ready ? "ready" : "not_ready";
 }
 
-bool isCounted(const k8s::ObjectKey& key) {
-  return key.kind == api::kDynamoGraphDeployment || key.kind == api::kDynamoComponentDeployment ||
-         key.kind == api::kDynamoGraphDeploymentScalingAdapter || key.kind == api::kDynamoCheckpoint;
-}
-
 }  // namespace
 
-std::string_view countedStatus(const Value& object) {
-  const std::string_view kind = json::findText(&object, "kind");
-  const Value* status = lifecycle::statusOf(object);
-  if (kind == api::kDynamoGraphDeployment) return json::findText(status, "state");
-  if (kind == api::kDynamoComponentDeployment)
-    return readiness(lifecycle::isTrue(lifecycle::findCondition(status, lifecycle::condition::kAvailable)));
-  if (kind == api::kDynamoGraphDeploymentScalingAdapter)
-    return readiness(!json::findText(status, "selector").empty() &&
-                     lifecycle::countAt(status, "replicas") > 0);
-  return json::findText(status, "phase");
+std::string_view graphState(const Value& graph) {
+  return json::findText(lifecycle::statusOf(graph), "state");
+}
+
+std::string_view componentReadiness(const Value& deployment) {
+  const Value* status = lifecycle::statusOf(deployment);
+  return readiness(lifecycle::isTrue(lifecycle::findCondition(status, lifecycle::condition::kAvailable)));
+}
+
+std::string_view adapterReadiness(const Value& adapter) {
+  const Value* status = lifecycle::statusOf(adapter);
+  return readiness(!json::findText(status, "selector").empty() && lifecycle::countAt(status, "replicas") > 0);
+}
+
+std::string_view checkpointPhase(const Value& checkpoint) {
+  return json::findText(lifecycle::statusOf(checkpoint), "phase");
 }
 
 void ResourceCounts::changed(const kube::Change& change) {
-  if (!isCounted(change.key)) return;
+  const WatchedKind* kind = findWatchedKind(change.key);
+  if (kind == nullptr || kind->countedStatus == nullptr) return;
   if (change.before != nullptr)
-    subtract(change.key.kind, change.key.namespaceName, countedStatus(*change.before));
-  if (change.now != nullptr) add(change.key.kind, change.key.namespaceName, countedStatus(*change.now));
+    subtract(change.key.kind, change.key.namespaceName, kind->countedStatus(*change.before));
+  if (change.now != nullptr) add(change.key.kind, change.key.namespaceName, kind->countedStatus(*change.now));
 }
 
 void ResourceCounts::add(const std::string& kind, const std::string& namespaceName, std::string_view status) {

@@ -14,10 +14,11 @@
 
 namespace dynamo::controller {
 
-/// Returns the status that an object is counted under: the state of a graph, "ready" or "not_ready" of a
-/// component deployment or scaling adapter, the phase of a checkpoint. Returns an empty text if the object
-/// has no status yet.
-std::string_view countedStatus(const json::Value& object);
+/// The statuses that objects are counted under. Empty: the object has no status yet.
+std::string_view graphState(const json::Value& graph);
+std::string_view componentReadiness(const json::Value& deployment);  ///< "ready" or "not_ready"
+std::string_view adapterReadiness(const json::Value& adapter);       ///< the same
+std::string_view checkpointPhase(const json::Value& checkpoint);
 
 /// Counts objects from changes of the cache, so that a count costs the same with any number of objects.
 class ResourceCounts {

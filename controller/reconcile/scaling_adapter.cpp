@@ -10,7 +10,7 @@
 namespace dynamo::controller {
 
 runtime::Task<ReconcileResult> reconcileScalingAdapter(Environment& environment, k8s::ObjectKey key) {
-  const Writer writer{std::string{api::kDynamoGraphDeploymentScalingAdapter}, "dgdscalingadapter"};
+  const Writer writer = writerOf(key);
   std::optional<kube::Cached> cached = environment.cache.find(key);
   if (!cached || lifecycle::isBeingDeleted(cached->object)) co_return ReconcileResult{};
   const json::Document adapter = std::move(cached->object);

@@ -11,6 +11,7 @@
 #include "common/lifecycle/failed_create.h"
 #include "common/lifecycle/missing_references.h"
 #include "common/lifecycle/object.h"
+#include "controller/reconcile/kinds.h"
 
 namespace dynamo::controller {
 namespace {
@@ -24,8 +25,13 @@ constexpr std::string_view kComponent = api::kDynamoComponentDeployment;
 constexpr std::string_view kAdapter = api::kDynamoGraphDeploymentScalingAdapter;
 
 ObjectKey ourKey(std::string_view kind, std::string_view namespaceName, std::string_view name) {
-  return {std::string{api::kGroup}, "v1alpha1", std::string{kind}, std::string{namespaceName},
-          std::string{name}};
+  return keyIn(resourceOf(api::kGroup, kind), namespaceName, name);
+}
+
+/// Whether the controller reconciles this kind of this operator.
+bool isReconciled(std::string_view kind) {
+  const WatchedKind* found = findWatchedKind({std::string{api::kGroup}, "", std::string{kind}, "", ""});
+  return found != nullptr && found->reconciler.has_value();
 }
 
 class Triggers {
@@ -34,27 +40,34 @@ class Triggers {
       : change_(change), cache_(cache), object_(change.now != nullptr ? *change.now : *change.before) {}
 
   std::vector<ObjectKey> all() {
-    const std::string_view kind = change_.key.kind;
-    if (kind == kGraph || kind == kComponent || kind == kAdapter) add(kind, change_.key.name);
-    if (kind == kGraph) {
-      if (onlyStatusChanged()) return std::move(keys_);
-      addAdapters(change_.key.name);
-    } else if (kind == "Pod") {
-      addPodOwners();
-    } else if (kind == "PersistentVolumeClaim") {
-      addClaimUsers();
-    } else if (kind == "Event") {
-      addOwnersOfSets();
-    } else {
-      addOwners(change_.now);
-      // A user may have removed the owner reference. The owner adopts the object again or reports the
-      // conflict.
-      addOwners(change_.before);
-      const bool account = kind == "ServiceAccount" || kind == "RoleBinding";
-      if (account && change_.kind != Change::Kind::Added && lifecycle::ownersOf(object_).empty())
-        addAllGraphs();
-      // PodCliques and scaling groups belong to a PodCliqueSet, whose name is that of the graph.
-      if (change_.key.group == "grove.io") add(kGraph, lifecycle::labelOf(object_, api::label::kGraph));
+    const WatchedKind* kind = findWatchedKind(change_.key);
+    if (kind == nullptr) return {};
+    if (kind->reconciler) add(change_.key.kind, change_.key.name);
+    switch (kind->trigger) {
+      case Trigger::Graph:
+        if (!onlyStatusChanged()) addAdapters(change_.key.name);
+        break;
+      case Trigger::Pod:
+        addPodOwners();
+        break;
+      case Trigger::Claim:
+        addClaimUsers();
+        break;
+      case Trigger::FailedCreate:
+        addOwnersOfSets();
+        break;
+      case Trigger::Account:
+        addPresentAndFormerOwners();
+        if (change_.kind != Change::Kind::Added && lifecycle::ownersOf(object_).empty()) addAllGraphs();
+        break;
+      case Trigger::Grove:
+        addPresentAndFormerOwners();
+        // PodCliques and scaling groups belong to a PodCliqueSet, whose name is that of the graph.
+        add(kGraph, lifecycle::labelOf(object_, api::label::kGraph));
+        break;
+      case Trigger::Owners:
+        addPresentAndFormerOwners();
+        break;
     }
     return std::move(keys_);
   }
@@ -89,7 +102,8 @@ class Triggers {
 
   /// Returns the objects of one of our kinds in the namespace of the change.
   std::vector<ObjectKey> keysOf(std::string_view kind) const {
-    return cache_.keysOfKind(api::kV1alpha1, kind, change_.key.namespaceName);
+    const kube::Resource& resource = resourceOf(api::kGroup, kind);
+    return cache_.keysOfKind(kube::apiVersionOf(resource), resource.kind, change_.key.namespaceName);
   }
 
   /// Returns the objects of one of our kinds that have the label of the graph. The label selects all pods of
@@ -100,12 +114,18 @@ class Triggers {
     return found;
   }
 
+  /// A user may have removed the owner reference. The owner adopts the object again or reports the conflict.
+  void addPresentAndFormerOwners() {
+    addOwners(change_.now);
+    addOwners(change_.before);
+  }
+
   void addOwners(const Value* object) {
     if (object == nullptr) return;
     for (const Value& owner : lifecycle::ownersOf(*object)) {
       const std::string_view kind = json::findText(&owner, "kind");
       const std::string_view name = json::findText(&owner, "name");
-      if (kind == kGraph || kind == kComponent || kind == kAdapter) add(kind, name);
+      if (isReconciled(kind)) add(kind, name);
       if (kind == "PodCliqueSet") addOwnerOfSet(name);
     }
   }
@@ -113,7 +133,7 @@ class Triggers {
   /// The name of a PodCliqueSet has "-" for each "." of the graph's name.
   void addOwnerOfSet(std::string_view name) {
     const auto set =
-        cache_.find({"grove.io", "v1alpha1", "PodCliqueSet", change_.key.namespaceName, std::string{name}});
+        cache_.find(keyIn(resourceOf("grove.io", "PodCliqueSet"), change_.key.namespaceName, name));
     if (!set) {
       add(kGraph, name);
       return;
@@ -176,8 +196,8 @@ class Triggers {
   /// An Event about a pod that cannot be created.
   void addOwnersOfSets() {
     for (const std::string_view name : lifecycle::leaderWorkerSetsOf(object_)) {
-      const auto set = cache_.find({"leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet",
-                                    change_.key.namespaceName, std::string{name}});
+      const auto set = cache_.find(
+          keyIn(resourceOf("leaderworkerset.x-k8s.io", "LeaderWorkerSet"), change_.key.namespaceName, name));
       if (set) addOwners(&set->object);
     }
   }

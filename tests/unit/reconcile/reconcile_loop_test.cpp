@@ -35,7 +35,15 @@ Task<ReconcileResult> reconcileByScript(Environment& environment, k8s::ObjectKey
   co_return script->run(key.name, number);
 }
 
-constexpr Reconciler kReconciler{api::kDynamoGraphDeployment, "test", &reconcileByScript};
+const WatchedKind& kindByScript() {
+  static const WatchedKind kKind = [] {
+    WatchedKind kind =
+        *findWatchedKind({std::string{api::kGroup}, "", std::string{api::kDynamoGraphDeployment}, "", ""});
+    kind.reconciler = Reconciler{"test", &reconcileByScript};
+    return kind;
+  }();
+  return kKind;
+}
 
 k8s::ObjectKey graphKey(const std::string& name, const std::string& namespaceName = "n") {
   return {std::string{api::kGroup}, "v1alpha1", std::string{api::kDynamoGraphDeployment}, namespaceName,
@@ -46,7 +54,7 @@ struct Scene {
   Scene(EventLoop& loop_, kube::Client& client, Script& used)
       : loop(loop_),
         f(loop_, client),
-        reconciles(f.environment, kReconciler, metrics,
+        reconciles(f.environment, kindByScript(), metrics,
                    [this](std::string_view name) { return handled(name); }) {
     script = &used;
   }
