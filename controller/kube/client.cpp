@@ -61,16 +61,17 @@ Client::ObjectTask failure(ApiError error) {
   co_return std::move(error);
 }
 
-Client::ObjectTask object(std::shared_ptr<Transport> transport, HttpRequest request) {
-  auto sent = co_await Transport::send(std::move(transport), std::move(request));
+Client::ObjectTask object(std::shared_ptr<RoundTripper> roundTripper, HttpRequest request) {
+  auto sent = co_await roundTripper->send(std::move(request));
   if (auto* error = std::get_if<ApiError>(&sent)) co_return std::move(*error);
   const std::string& body = std::get<Answer>(sent).body;
   if (body.empty()) co_return json::Document{};
   co_return decodeObject(body);
 }
 
-Client::ObjectTask listed(std::shared_ptr<Transport> transport, HttpRequest request, std::string plural) {
-  auto sent = co_await Transport::send(std::move(transport), std::move(request));
+Client::ObjectTask listed(std::shared_ptr<RoundTripper> roundTripper, HttpRequest request,
+                          std::string plural) {
+  auto sent = co_await roundTripper->send(std::move(request));
   if (auto* error = std::get_if<ApiError>(&sent)) co_return std::move(*error);
   auto decoded = decodeListReply(std::get<Answer>(sent).body);
   if (auto* error = std::get_if<ApiError>(&decoded)) co_return std::move(*error);
@@ -94,8 +95,9 @@ std::string deleteOptions(const Preconditions& preconditions, const std::string&
   return json::dump(options);
 }
 
-Task<Result<std::unique_ptr<WatchStream>>> stream(std::shared_ptr<Transport> transport, HttpRequest request) {
-  auto sent = co_await Transport::send(std::move(transport), std::move(request));
+Task<Result<std::unique_ptr<WatchStream>>> stream(std::shared_ptr<RoundTripper> roundTripper,
+                                                  HttpRequest request) {
+  auto sent = co_await roundTripper->send(std::move(request));
   if (auto* error = std::get_if<ApiError>(&sent)) co_return std::move(*error);
   auto& session = std::get<Answer>(sent).stream;
   co_return std::make_unique<WatchStream>(std::move(*session));
@@ -104,7 +106,11 @@ Task<Result<std::unique_ptr<WatchStream>>> stream(std::shared_ptr<Transport> tra
 }  // namespace
 
 Client::Client(runtime::EventLoop& loop, RestConfig config, ClientMetrics* metrics, ClientOptions options)
-    : transport_(std::make_shared<Transport>(loop, std::move(config), metrics, std::move(options))) {}
+    : fieldManager_(options.fieldManager) {
+  roundTripper_ = std::make_shared<Transport>(loop, std::move(config), metrics, std::move(options));
+}
+Client::Client(std::shared_ptr<RoundTripper> roundTripper, std::string fieldManager)
+    : roundTripper_(std::move(roundTripper)), fieldManager_(std::move(fieldManager)) {}
 Client::~Client() = default;
 
 Client::ObjectTask Client::get(const Resource& resource, const std::string& namespaceName,
@@ -112,7 +118,7 @@ Client::ObjectTask Client::get(const Resource& resource, const std::string& name
   if (auto error = checkNames(resource, namespaceName, name)) return failure(std::move(*error));
   HttpRequest request = requestFor("GET", resource, pathOf(resource, namespaceName, name), call);
   request.namespaceName = namespaceName;
-  return object(transport_, std::move(request));
+  return object(roundTripper_, std::move(request));
 }
 
 Client::ObjectTask Client::list(const Resource& resource, const std::string& namespaceName,
@@ -127,20 +133,20 @@ Client::ObjectTask Client::list(const Resource& resource, const std::string& nam
   HttpRequest request = requestFor("GET", resource, pathOf(resource, namespaceName) + query.text(), call);
   request.maxBodyBytes = kMaxListBytes;
   request.namespaceName = namespaceName;
-  return listed(transport_, std::move(request), resource.plural);
+  return listed(roundTripper_, std::move(request), resource.plural);
 }
 
 Client::ObjectTask Client::create(const Resource& resource, const std::string& namespaceName,
                                   std::string body, bool dryRun, CallOptions call) {
   if (auto error = checkNames(resource, namespaceName, "new")) return failure(std::move(*error));
   Query query;
-  query.add("fieldManager", transport_->options().fieldManager).add("dryRun", allFor(dryRun));
+  query.add("fieldManager", fieldManager_).add("dryRun", allFor(dryRun));
   HttpRequest request = requestFor("POST", resource, pathOf(resource, namespaceName) + query.text(), call);
   request.contentType = kJson;
   request.body = std::move(body);
   request.repeatable = false;
   request.namespaceName = namespaceName;
-  return object(transport_, std::move(request));
+  return object(roundTripper_, std::move(request));
 }
 
 Client::ObjectTask Client::replace(const Resource& resource, const std::string& namespaceName,
@@ -148,22 +154,21 @@ Client::ObjectTask Client::replace(const Resource& resource, const std::string& 
                                    CallOptions call) {
   if (auto error = checkNames(resource, namespaceName, name)) return failure(std::move(*error));
   Query query;
-  query.add("fieldManager", transport_->options().fieldManager);
+  query.add("fieldManager", fieldManager_);
   HttpRequest request =
       requestFor("PUT", resource, pathOf(resource, namespaceName, name, subresource) + query.text(), call);
   request.contentType = kJson;
   request.body = std::move(body);
   request.namespaceName = namespaceName;
-  return object(transport_, std::move(request));
+  return object(roundTripper_, std::move(request));
 }
 
 Client::ObjectTask Client::patch(const Resource& resource, const std::string& namespaceName,
                                  const std::string& name, PatchType type, std::string body,
                                  const PatchOptions& options, CallOptions call) {
   if (auto error = checkNames(resource, namespaceName, name)) return failure(std::move(*error));
-  const std::string& defaultManager = transport_->options().fieldManager;
   Query query;
-  query.add("fieldManager", options.fieldManager.empty() ? defaultManager : options.fieldManager)
+  query.add("fieldManager", options.fieldManager.empty() ? fieldManager_ : options.fieldManager)
       .add("force", options.force && type == PatchType::Apply)
       .add("dryRun", allFor(options.dryRun));
   const std::string path = pathOf(resource, namespaceName, name, options.subresource);
@@ -172,7 +177,7 @@ Client::ObjectTask Client::patch(const Resource& resource, const std::string& na
   request.body = std::move(body);
   request.repeatable = type != PatchType::Json;  // an "add" to a list is not idempotent
   request.namespaceName = namespaceName;
-  return object(transport_, std::move(request));
+  return object(roundTripper_, std::move(request));
 }
 
 Client::ObjectTask Client::remove(const Resource& resource, const std::string& namespaceName,
@@ -185,7 +190,7 @@ Client::ObjectTask Client::remove(const Resource& resource, const std::string& n
   request.namespaceName = namespaceName;
   // Without preconditions, the second request could delete a new object with the same name.
   request.repeatable = !preconditions.uid.empty() || !preconditions.resourceVersion.empty();
-  return object(transport_, std::move(request));
+  return object(roundTripper_, std::move(request));
 }
 
 Client::ObjectTask Client::raw(std::string method, std::string path, std::string body,
@@ -197,7 +202,7 @@ Client::ObjectTask Client::raw(std::string method, std::string path, std::string
   request.body = std::move(body);
   request.maxBodyBytes = kMaxObjectBytes;
   request.call = call;
-  return object(transport_, std::move(request));
+  return object(roundTripper_, std::move(request));
 }
 
 Task<Result<std::unique_ptr<WatchStream>>> Client::watch(const Resource& resource,
@@ -214,15 +219,15 @@ Task<Result<std::unique_ptr<WatchStream>>> Client::watch(const Resource& resourc
       .add("resourceVersionMatch", options.sendInitialEvents ? "NotOlderThan" : "");
   HttpRequest request = requestFor("GET", resource, pathOf(resource, namespaceName) + query.text(), call);
   request.stream = true;
-  return stream(transport_, std::move(request));
+  return stream(roundTripper_, std::move(request));
 }
 
 void Client::setWriteGate(std::function<bool(std::string_view namespaceName)> open) {
-  transport_->setWriteGate(std::move(open));
+  roundTripper_->setWriteGate(std::move(open));
 }
 
 std::size_t Client::idleConnections() const {
-  return transport_->idleConnections();
+  return roundTripper_->idleConnections();
 }
 
 }  // namespace dynamo::kube

@@ -18,7 +18,7 @@
 
 namespace dynamo::kube {
 
-class Transport;
+class RoundTripper;
 
 /// The maximum size of a reply with one object. etcd stores up to 1.5 MiB by default, and JSON is larger than
 /// the stored form.
@@ -42,6 +42,8 @@ class Client {
  public:
   /// `metrics` may be null. Otherwise it must outlive the client and its calls.
   Client(runtime::EventLoop& loop, RestConfig config, ClientMetrics* metrics, ClientOptions options = {});
+  /// Sends all requests with `roundTripper`, which does what the first paragraphs say.
+  Client(std::shared_ptr<RoundTripper> roundTripper, std::string fieldManager);
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
@@ -85,7 +87,8 @@ class Client {
   std::size_t idleConnections() const;
 
  private:
-  std::shared_ptr<Transport> transport_;
+  std::shared_ptr<RoundTripper> roundTripper_;  ///< calls in progress hold it, too
+  std::string fieldManager_;                    ///< ClientOptions::fieldManager
 };
 
 }  // namespace dynamo::kube

@@ -206,29 +206,29 @@ milliseconds Transport::pauseAfter(const ApiError& error) {
   return least + milliseconds{more(random_)};
 }
 
-Task<Result<Answer>> Transport::send(std::shared_ptr<Transport> at, HttpRequest request) {
-  const Deadline deadline = steady_clock::now() + request.call.timeout.value_or(at->options_.timeout);
+Task<Result<Answer>> Transport::send(HttpRequest request) {
+  const Deadline deadline = steady_clock::now() + request.call.timeout.value_or(options_.timeout);
   unsigned postponed = 0;
   std::optional<Authentication> refused;
   for (;;) {
-    auto current = co_await at->config_.credentials->current(at->loop_, deadline);
+    auto current = co_await config_.credentials->current(loop_, deadline);
     if (auto* error = std::get_if<ApiError>(&current)) co_return std::move(*error);
     const auto& who = std::get<Authentication>(current);
-    auto result = co_await at->exchange(request, who, deadline);
+    auto result = co_await exchange(request, who, deadline);
     const auto* const error = std::get_if<ApiError>(&result);
     if (error == nullptr) co_return std::move(result);
     if (error->status == 401 && !refused) {
-      at->config_.credentials->refused(who);
+      config_.credentials->refused(who);
       refused = who;
-      auto renewed = co_await at->config_.credentials->current(at->loop_, deadline);
+      auto renewed = co_await config_.credentials->current(loop_, deadline);
       const auto* const other = std::get_if<Authentication>(&renewed);
       if (other == nullptr || *other == *refused) co_return std::move(result);
       continue;
     }
-    if (!isPostponed(*error) || postponed++ == at->options_.maxPostponed) co_return std::move(result);
-    const auto pause = at->pauseAfter(*error);
+    if (!isPostponed(*error) || postponed++ == options_.maxPostponed) co_return std::move(result);
+    const auto pause = pauseAfter(*error);
     if (steady_clock::now() + pause >= deadline) co_return std::move(result);
-    const WaitResult how = co_await at->loop_.sleepUntil(steady_clock::now() + pause);
+    const WaitResult how = co_await loop_.sleepUntil(steady_clock::now() + pause);
     if (how != WaitResult::Ready) co_return std::move(result);
   }
 }

@@ -4,9 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
-#include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -20,45 +18,18 @@
 #include "controller/kube/connection_pool.h"
 #include "controller/kube/credentials.h"
 #include "controller/kube/rest_config.h"
+#include "controller/kube/round_tripper.h"
 #include "controller/kube/turns.h"
 
 namespace dynamo::kube {
 
-/// Whether objects of the namespace may be written now.
-using WriteGate = std::function<bool(std::string_view namespaceName)>;
-
-struct HttpRequest {
-  HttpRequest(std::string method_, std::string path_) : method(std::move(method_)), path(std::move(path_)) {}
-
-  std::string method;
-  std::string path;  ///< with the query, without the base path
-  std::string contentType;
-  std::string body;
-  std::string namespaceName;  ///< namespace of the object; empty: cluster-scoped, or unknown
-  bool write = false;         ///< the request is subject to the write gate
-  bool repeatable = true;     ///< the request is idempotent
-  bool stream = false;        ///< the caller reads the body of the reply
-  MessagePolicy messagePolicy = MessagePolicy::Quote;
-  std::size_t maxBodyBytes = 0;
-  CallOptions call;
-};
-
-struct Answer {
-  std::string body;                              ///< the complete body; empty if the request is a stream
-  std::optional<runtime::ClientSession> stream;  ///< the connection, positioned after the response header
-};
-
-class Transport {
+class Transport : public RoundTripper {
  public:
   Transport(runtime::EventLoop& loop, RestConfig config, ClientMetrics* metrics, ClientOptions options);
 
-  /// Sends the request and returns a reply with status 2xx. The task holds `at`, because it may outlive the
-  /// client.
-  static runtime::Task<Result<Answer>> send(std::shared_ptr<Transport> at, HttpRequest request);
-
-  const ClientOptions& options() const { return options_; }
-  void setWriteGate(WriteGate open) { gate_ = std::move(open); }
-  std::size_t idleConnections() const { return pool_.size(); }
+  runtime::Task<Result<Answer>> send(HttpRequest request) override;
+  void setWriteGate(WriteGate open) override { gate_ = std::move(open); }
+  std::size_t idleConnections() const override { return pool_.size(); }
 
  private:
   /// One request and its reply, with one retry if the server had closed the kept connection.

@@ -73,6 +73,22 @@ std::vector<std::string> ApiServer::requests() const {
   return requests_;
 }
 
+Task<Result<Answer>> FakeRoundTripper::send(HttpRequest request) {
+  if (request.write && gate_ && !gate_(request.namespaceName))
+    co_return ApiError{Reason::Transport, 0, "writes are stopped"};
+  const int number = static_cast<int>(requests_.size());
+  requests_.push_back(request.method + " " + request.path +
+                      " HTTP/1.1\r\nContent-Type: " + request.contentType + "\r\n\r\n" + request.body);
+  const std::string replied = co_await handler_(requests_.back(), number);
+  if (replied.empty()) co_return ApiError{Reason::Transport, 0, "the connection was closed"};
+  runtime::ReplyHead head;
+  head.status = std::stoi(replied.substr(replied.find(' ')));
+  if (head.status >= 300) co_return errorOf(head, bodyOf(replied), request.messagePolicy);
+  Answer answer;
+  answer.body = bodyOf(replied);
+  co_return std::move(answer);
+}
+
 std::string textOf(const Result<json::Document>& result) {
   if (const auto* error = std::get_if<ApiError>(&result)) {
     return std::string{nameOf(error->reason)} + ": " + error->message;

@@ -14,6 +14,7 @@
 
 #include "controller/kube/client.h"
 #include "controller/kube/rest_config.h"
+#include "controller/kube/round_tripper.h"
 #include "tests/unit/certs/support.h"
 #include "tests/unit/runtime/client_support.h"
 
@@ -67,6 +68,37 @@ class ApiServer {
   std::vector<std::string> requests_;
   std::unique_ptr<ScriptedPeer> peer_;  ///< destroyed first, because its threads use the other members
 };
+
+/// Answers requests with a function, in memory and on the thread of the loop.
+class FakeRoundTripper : public RoundTripper {
+ public:
+  /// Returns the complete reply to a request, like ApiServer::Handler. It may wait, and other requests are
+  /// answered meanwhile.
+  using Handler = std::function<Task<std::string>(std::string request, int number)>;
+
+  explicit FakeRoundTripper(Handler handler) : handler_(std::move(handler)) {}
+
+  Task<Result<Answer>> send(HttpRequest request) override;
+  void setWriteGate(WriteGate open) override { gate_ = std::move(open); }
+  std::size_t idleConnections() const override { return 0; }
+  /// The requests in the order of arrival, as an ApiServer reads them.
+  const std::vector<std::string>& requests() const { return requests_; }
+
+ private:
+  Handler handler_;
+  WriteGate gate_;
+  std::vector<std::string> requests_;
+};
+
+/// Runs `use(loop, client)` with a client that sends with `roundTripper`.
+template <class Use>
+void withClient(std::shared_ptr<RoundTripper> roundTripper, Use use) {
+  EventLoop loop;
+  Client client{std::move(roundTripper), "dynamo-controller"};
+  const auto run = [&]() -> Task<void> { co_await use(loop, client); };
+  loop.spawn(run());
+  loop.run();
+}
 
 /// Runs `use(loop, client)`.
 template <class Use>

@@ -103,7 +103,7 @@ class Applier {
 /// Runs `use(applier)` against `api`.
 template <class Use>
 inline void withApplier(const FakeApi& api, Use use) {
-  kube::test::withClient(api.config(), [&](EventLoop& loop, Client& client) -> Task<void> {
+  kube::test::withClient(api.roundTripper(), [&](EventLoop& loop, Client& client) -> Task<void> {
     Applier applier{loop, client};
     co_await use(applier);
   });

@@ -1,9 +1,6 @@
 // The ConfigMap with the facts of the cluster.
 #include "controller/reconcile/facts_writer.h"
 
-#include <atomic>
-#include <thread>
-
 #include "apply_support.h"
 #include "common/runtime/task_group.h"
 
@@ -12,12 +9,13 @@ namespace dynamo::controller::test {
 TEST_CASE("facts that change while they are published are published at once") {
   using namespace std::chrono_literals;
   const std::string path = "/api/v1/namespaces/n/configmaps/dynamo-operator-facts";
-  std::atomic<bool> changed{false};
-  FakeApi api{[&](const std::string&, int number) -> std::optional<std::string> {
-    while (number == 0 && !changed) std::this_thread::sleep_for(1ms);
-    return std::nullopt;
-  }};
-  kube::test::withClient(api.config(), [&](EventLoop& loop, Client& client) -> Task<void> {
+  EventLoop* onLoop = nullptr;
+  bool changed = false;
+  FakeApi api{{}, {}, [&](int number) -> Task<void> {
+                while (number == 0 && !changed) co_await onLoop->sleepUntil(kube::test::in(1ms));
+              }};
+  kube::test::withClient(api.roundTripper(), [&](EventLoop& loop, Client& client) -> Task<void> {
+    onLoop = &loop;
     render::Facts facts;
     facts.setApi(render::Api::Grove, false);
     FactsWriter writer{loop, client, facts, "n"};

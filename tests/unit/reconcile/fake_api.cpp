@@ -68,23 +68,24 @@ std::string lineWithoutQuery(const std::string& request) {
   return line.substr(0, line.find('?'));
 }
 
-FakeApi::FakeApi(Script script, Change change) : script_(std::move(script)), change_(std::move(change)) {
-  server_ = std::make_unique<kube::test::ApiServer>(
-      [this](const std::string& request, int number) { return answer(request, number); });
+FakeApi::FakeApi(Script script, Change change, Delay delay)
+    : script_(std::move(script)), change_(std::move(change)), delay_(std::move(delay)) {
+  const auto answered = [this](std::string request, int number) -> runtime::Task<std::string> {
+    if (delay_) co_await delay_(number);
+    co_return answer(request, number);
+  };
+  requests_ = std::make_shared<kube::test::FakeRoundTripper>(answered);
 }
 
 void FakeApi::store(const std::string& path, const std::string& object) {
-  const std::lock_guard lock{mutex_};
   save(path, lifecycle::test::parsed(object));
 }
 
 void FakeApi::remove(const std::string& path) {
-  const std::lock_guard lock{mutex_};
   objects_.erase(path);
 }
 
 std::string FakeApi::at(const std::string& path) const {
-  const std::lock_guard lock{mutex_};
   const auto found = objects_.find(path);
   return found == objects_.end() ? "" : found->second;
 }
@@ -113,7 +114,6 @@ std::vector<std::string> FakeApi::bodies(std::string_view line) const {
 }
 
 std::string FakeApi::answer(const std::string& request, int number) {
-  const std::lock_guard lock{mutex_};
   const std::string line = lineWithoutQuery(request);
   if (script_) {
     if (auto scripted = script_(line, number)) return *scripted;

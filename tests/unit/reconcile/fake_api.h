@@ -1,11 +1,10 @@
 #pragma once
-// A small API server over TLS: it stores objects, checks preconditions and tracks the fields of apply
+// A small API server in memory: it stores objects, checks preconditions and tracks the fields of apply
 // requests. It does not merge lists by keys.
 
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,7 +22,10 @@ class FakeApi {
   /// Changes an object before it is stored, as a webhook or another controller does.
   using Change = std::function<void(json::Document&)>;
 
-  explicit FakeApi(Script script = {}, Change change = {});
+  /// Is awaited before a request is answered.
+  using Delay = std::function<runtime::Task<void>(int number)>;
+
+  explicit FakeApi(Script script = {}, Change change = {}, Delay delay = {});
 
   /// Stores `object` (JSON with single quotes) under its path, as somebody else's write.
   void store(const std::string& path, const std::string& object);
@@ -31,12 +33,13 @@ class FakeApi {
   /// The object at `path`; empty if there is none.
   std::string at(const std::string& path) const;
 
-  kube::RestConfig config() const { return server_->config(); }
+  /// What a client sends its requests with. This object must outlive it.
+  std::shared_ptr<kube::RoundTripper> roundTripper() const { return requests_; }
   /// "METHOD /path" of all requests, one per line. Requests of one stage are concurrent, so they are sorted.
   std::string sorted() const;
   /// The same in the order of arrival.
   std::string lines() const;
-  std::vector<std::string> requests() const { return server_->requests(); }
+  const std::vector<std::string>& requests() const { return requests_->requests(); }
   /// The bodies of the requests with this line.
   std::vector<std::string> bodies(std::string_view line) const;
 
@@ -49,10 +52,10 @@ class FakeApi {
 
   Script script_;
   Change change_;
-  mutable std::mutex mutex_;
+  Delay delay_;
   std::map<std::string, std::string> objects_;
   int version_ = 100;
-  std::unique_ptr<kube::test::ApiServer> server_;  ///< its threads use the other members
+  std::shared_ptr<kube::test::FakeRoundTripper> requests_;
 };
 
 /// "METHOD /path" of a request, without the query.

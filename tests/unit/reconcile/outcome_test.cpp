@@ -1,8 +1,6 @@
 // How outcomes of reconciles are carried out.
 #include "controller/reconcile/outcome.h"
 
-#include <thread>
-
 #include "common/json/build.h"
 #include "common/runtime/task_group.h"
 #include "controller/reconcile/result.h"
@@ -67,7 +65,7 @@ struct Scene {
 
 template <class Use>
 void withScene(FakeApi& api, Use use) {
-  kube::test::withClient(api.config(), [&](EventLoop& loop, Client& client) -> Task<void> {
+  kube::test::withClient(api.roundTripper(), [&](EventLoop& loop, Client& client) -> Task<void> {
     Scene scene{loop, client, api};
     co_await use(scene);
   });
@@ -266,7 +264,7 @@ TEST_CASE("the first write that fails stops the rest") {
 
 TEST_CASE("Events are recorded after all writes, about the object, with the source of the reference") {
   FakeApi api;
-  kube::test::withClient(api.config(), [&](EventLoop& loop, Client& client) -> Task<void> {
+  kube::test::withClient(api.roundTripper(), [&](EventLoop& loop, Client& client) -> Task<void> {
     Scene scene{loop, client, api};
     Outcome outcome;
     outcome.events.push_back(lifecycle::warning("Broken", "it is broken"));
@@ -287,11 +285,13 @@ TEST_CASE("Events are recorded after all writes, about the object, with the sour
 }
 
 TEST_CASE("an Event that is being written counts as queued, so that a stop waits for it") {
-  FakeApi api{[](const std::string&, int) {
-    std::this_thread::sleep_for(100ms);
-    return std::optional<std::string>{};
-  }};
-  kube::test::withClient(api.config(), [&](EventLoop& loop, Client& client) -> Task<void> {
+  EventLoop* onLoop = nullptr;
+  bool answers = false;
+  FakeApi api{{}, {}, [&](int) -> Task<void> {
+                while (!answers) co_await onLoop->sleepUntil(kube::test::in(1ms));
+              }};
+  kube::test::withClient(api.roundTripper(), [&](EventLoop& loop, Client& client) -> Task<void> {
+    onLoop = &loop;
     Scene scene{loop, client, api};
     Outcome outcome;
     outcome.events.push_back(lifecycle::warning("Broken", "it is broken"));
@@ -302,6 +302,7 @@ TEST_CASE("an Event that is being written counts as queued, so that a stop waits
     running.spawn(scene.f.events.run());
     while (api.requests().empty()) co_await loop.sleepUntil(kube::test::in(1ms));
     CHECK(scene.f.events.queued() == 1);
+    answers = true;
     while (scene.f.events.queued() != 0) co_await loop.sleepUntil(kube::test::in(1ms));
     co_await running.join();
     CHECK(api.requests().size() == 1);

@@ -1,6 +1,4 @@
 // Children that exist already: of others, of a deleted owner, or with fields that do not change.
-#include <atomic>
-#include <thread>
 
 #include "apply_support.h"
 #include "common/runtime/task_group.h"
@@ -137,17 +135,21 @@ TEST_CASE("a shared object that another reconcile has created since it was not f
   };
   const std::string path = "/api/v1/namespaces/n/serviceaccounts/a";
   const std::string second = account("second");
-  std::atomic<bool> created{false};
-  FakeApi api{[&](const std::string&, int number) -> std::optional<std::string> {
-    if (number != 0) return std::nullopt;
-    while (!created) std::this_thread::sleep_for(1ms);
-    return failure(404, "NotFound");
-  }};
+  EventLoop* onLoop = nullptr;
+  bool created = false;
+  const auto notFoundOnce = [](const std::string&, int number) {
+    return number == 0 ? std::optional{failure(404, "NotFound")} : std::nullopt;
+  };
+  const auto untilCreated = [&](int) -> Task<void> {
+    while (!created) co_await onLoop->sleepUntil(kube::test::in(1ms));
+  };
+  FakeApi api{notFoundOnce, {}, untilCreated};
   storeOwner(api);
   api.store(path, account("first"));
   const std::string stored = api.at(path);
   withApplier(api, [&](Applier& applier) -> Task<void> {
     EventLoop& loop = applier.f.environment.loop;
+    onLoop = &loop;
     std::string failed;
     runtime::TaskGroup reconcile{loop};
     const auto apply = [&]() -> Task<void> { failed = co_await applier.apply(second); };

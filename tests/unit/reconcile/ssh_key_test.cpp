@@ -17,7 +17,7 @@ const std::string kSeen = "{'metadata':{'namespace':'n','name':'key'}}";
 /// Ensures the Secret in the namespaces, in order. Returns the errors.
 std::string ensure(const FakeApi& api, const std::vector<std::string>& namespaces = {"n"}) {
   std::string errors;
-  kube::test::withClient(api.config(), [&](EventLoop&, Client& client) -> Task<void> {
+  kube::test::withClient(api.roundTripper(), [&](EventLoop&, Client& client) -> Task<void> {
     SshKeys made{client, "key"};
     for (const std::string& name : namespaces) {
       const lifecycle::Ending failed = co_await made.ensure(name);
@@ -63,7 +63,7 @@ TEST_CASE("a refused Secret is a failure that names it") {
 
 TEST_CASE("deleted Secrets are reported and created again") {
   FakeApi api;
-  kube::test::withClient(api.config(), [&](EventLoop&, Client& client) -> Task<void> {
+  kube::test::withClient(api.roundTripper(), [&](EventLoop&, Client& client) -> Task<void> {
     SshKeys keys{client, "key"};
     std::string deleted;
     keys.onDeleted([&](const std::string& name) { deleted += name + ";"; });

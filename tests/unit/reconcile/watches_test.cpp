@@ -1,7 +1,7 @@
 // Which watches start after a discovery, and what the API server serves.
 #include "controller/reconcile/watches.h"
 
-#include <atomic>
+#include <memory>
 
 #include "reconcile_support.h"
 #include "tests/unit/kube/kube_support.h"
@@ -10,8 +10,8 @@ namespace dynamo::controller::test {
 namespace {
 
 using kube::Client;
-using kube::test::ApiServer;
 using kube::test::failure;
+using kube::test::FakeRoundTripper;
 using kube::test::in;
 using kube::test::lineOf;
 using kube::test::ok;
@@ -43,15 +43,18 @@ kube::Sink ignoring() {
 }  // namespace
 
 TEST_CASE("a version that is listed but answered with 404 is not served, until it is") {
-  std::atomic<bool> installed = false;
-  ApiServer server{[&](const std::string& request, int) {
-    const std::string line = lineOf(request);
-    if (line == "GET /apis/grove.io/v1alpha1") return installed ? kGroveKinds : failure(404, "NotFound");
-    if (line == "GET /apis/leaderworkerset.x-k8s.io/v1") return failure(503, "ServiceUnavailable");
-    return line.find("watch=true") != std::string::npos ? failure(500, "InternalError") : kEmptyList;
-  }};
   EventLoop loop;
-  Client client{loop, server.config(), nullptr};
+  bool installed = false;
+  bool lists = false;
+  const auto answer = [&](std::string request, int) -> Task<std::string> {
+    const std::string line = lineOf(request);
+    if (line == "GET /apis/grove.io/v1alpha1") co_return installed ? kGroveKinds : failure(404, "NotFound");
+    if (line == "GET /apis/leaderworkerset.x-k8s.io/v1") co_return failure(503, "ServiceUnavailable");
+    if (line.find("watch=true") != std::string::npos) co_return failure(500, "InternalError");
+    while (!lists) co_await loop.sleepUntil(in(1ms));
+    co_return kEmptyList;
+  };
+  Client client{std::make_shared<FakeRoundTripper>(answer), "dynamo-controller"};
   Watches watches{loop, client, ""};
   const auto run = [&]() -> Task<void> {
     watches.add(kCliques, "", "", ignoring());
@@ -65,7 +68,9 @@ TEST_CASE("a version that is listed but answered with 404 is not served, until i
     started = co_await watches.start(groups());
     CHECK(namesOf(started.groups) == "grove.io;leaderworkerset.x-k8s.io;apps;");
     // The watch has started, and has no list yet.
+    CHECK_FALSE(watches.unsynced().empty());
     CHECK(namesOf(watches.syncedOf(started.groups)) == "leaderworkerset.x-k8s.io;apps;");
+    lists = true;
     while (!watches.unsynced().empty()) co_await loop.sleepUntil(in(1ms));
     CHECK(namesOf(watches.syncedOf(started.groups)) == "grove.io;leaderworkerset.x-k8s.io;apps;");
     loop.stop();
