@@ -54,12 +54,13 @@ std::string_view namespaceOf(const json::Value& object) {
   return json::findText(json::find(&object, "metadata"), "namespace");
 }
 
-/// Returns the resource of a manifest, or nullopt if its kind is not supported.
+/// Returns the resource of a manifest, or nullopt if its kind or version is not supported.
 std::optional<kube::Resource> resourceIn(const json::Value& manifest) {
-  if (json::findText(&manifest, "apiVersion") != api::kV1alpha1) return std::nullopt;
-  const std::string kind{json::findText(&manifest, "kind")};
-  if (kind == api::kDynamoGraphDeployment) return selectGraphs({}).resource;
-  if (kind == api::kDynamoComponentDeployment) return resourceOf(api::kGroup, kind);
+  const k8s::ObjectKey key = k8s::keyOf(manifest);
+  const WatchedKind* kind = findWatchedKind(key);
+  if (kind == nullptr || key.group != api::kGroup || !kind->serves(key.version)) return std::nullopt;
+  if (key.kind == api::kDynamoGraphDeployment) return selectGraphs({}).resource;
+  if (key.kind == api::kDynamoComponentDeployment) return kind->resource;
   return std::nullopt;
 }
 

@@ -3,6 +3,7 @@
 // of its objects are watched, what the cache keeps of them, what their changes trigger, and, of a custom
 // resource of this operator, who reconciles it and how it is counted.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -46,7 +47,7 @@ struct Reconciler {
 };
 
 struct WatchedKind {
-  kube::Resource resource;  ///< with the version that is stored and watched
+  kube::Resource resource;  ///< with the version that is stored and watched, and the scope
   /// One watch for each selector. An object matches at most one of them.
   std::vector<kube::LabelSelector> selectors;
   k8s::KeptFields kept;
@@ -60,9 +61,16 @@ struct WatchedKind {
   Trigger trigger = Trigger::Owners;
   /// Its kind is also the name of its queue, and Change::writer of its writes.
   std::optional<Reconciler> reconciler = {};
+  /// Other versions that the API server serves. Keys, watches and requests have the stored one.
+  std::vector<std::string> alsoServed = {};
   /// The status that an object is counted under in dynamo_operator_resources_total; nullptr: not counted.
   std::string_view (*countedStatus)(const json::Value& object) = nullptr;
 
+  /// Returns true if manifests may have this version.
+  bool serves(std::string_view version) const {
+    return version == resource.version ||
+           std::find(alsoServed.begin(), alsoServed.end(), version) != alsoServed.end();
+  }
   /// Returns true if the watches report every object of the kind.
   bool complete() const {
     return selectors.size() == 1 && selectors.front().requirements.empty() && fieldSelector.empty();

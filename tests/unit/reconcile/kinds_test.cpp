@@ -6,6 +6,7 @@
 #include <set>
 
 #include "common/api/dynamo.h"
+#include "common/api/kinds.h"
 #include "common/json/build.h"
 #include "common/render/child_kinds.h"
 #include "common/text/manifests.h"
@@ -50,6 +51,35 @@ TEST_CASE("every kind of child is watched with the version that is rendered") {
   }
   CHECK(findWatchedKind({"", "v1", "Secret", "n", "s"}) == nullptr);
   CHECK(findWatchedKind({"example.com", "v1", "Service", "n", "s"}) == nullptr);
+}
+
+TEST_CASE("the rows of the custom resources are those of deploy/crds") {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator{dynamo::test::sourceFile("deploy/crds")}) {
+    if (entry.path().filename().string().starts_with("nvidia.com_")) files.push_back(entry.path().string());
+  }
+  text::Manifests crds = text::readManifests(files);
+  REQUIRE(crds.errors.empty());
+  int checked = 0;
+  for (const text::Manifest& crd : crds.objects) {
+    const json::Value* spec = json::find(&crd.object, "spec");
+    const json::Value* names = json::find(spec, "names");
+    const std::string kind{json::findText(names, "kind")};
+    CAPTURE(kind);
+    const WatchedKind* row = findWatchedKind({std::string{api::kGroup}, "", kind, "", ""});
+    if (row == nullptr) continue;
+    ++checked;
+    CHECK(json::findText(names, "plural") == row->resource.plural);
+    CHECK((json::findText(spec, "scope") == "Namespaced") == row->resource.namespaced);
+    for (const json::Value& version : json::find(spec, "versions")->GetArray()) {
+      const std::string_view name = json::findText(&version, "name");
+      CAPTURE(name);
+      CHECK(json::find(version, "served")->GetBool() == row->serves(name));
+      CHECK(json::find(version, "storage")->GetBool() == (name == row->resource.version));
+    }
+  }
+  const auto ours = [](const WatchedKind& kind) { return kind.resource.group == api::kGroup; };
+  CHECK(checked == std::count_if(watchedKinds().begin(), watchedKinds().end(), ours));
 }
 
 TEST_CASE("a kind is watched once, and every stored kind is watched") {
