@@ -7,6 +7,7 @@
 
 #include "common/json/parse.h"
 #include "common/k8s/managed_fields.h"
+#include "common/k8s/object.h"
 
 namespace dynamo::k8s {
 namespace {
@@ -233,9 +234,7 @@ std::string_view replicasOwner(const Value& object, std::string_view manager) {
   }
   // The API server records no owner of a 0 that was set through the scale subresource: a Scale of 0 replicas
   // has no field. Whoever else writes a 0 owns it.
-  const Value* replicas = json::find(json::findObject(&object, "spec"), "replicas");
-  const bool isZero = replicas != nullptr && replicas->IsInt64() && replicas->GetInt64() == 0;
-  if (!owned && isZero && !entries->Empty()) return kUnknownManager;
+  if (!owned && replicasOf(object) == 0 && !entries->Empty()) return kUnknownManager;
   return owner;
 }
 

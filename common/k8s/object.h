@@ -1,6 +1,8 @@
 #pragma once
 // Accessors for members that objects of every kind have.
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -13,6 +15,13 @@ inline constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-app
 
 inline const json::Value* specOf(const json::Value& object) {
   return json::findObject(&object, "spec");
+}
+
+/// spec.replicas; nullopt: absent, or no integer.
+inline std::optional<std::int64_t> replicasOf(const json::Value& object) {
+  const json::Value* replicas = json::find(specOf(object), "replicas");
+  if (replicas == nullptr || !replicas->IsInt64()) return std::nullopt;
+  return replicas->GetInt64();
 }
 
 inline const json::Value* annotationsOf(const json::Value& object) {

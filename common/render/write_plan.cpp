@@ -56,11 +56,6 @@ bool isDeployment(const Child& child) {
   return child.key.kind == "Deployment" && child.key.group == "apps";
 }
 
-const Value* renderedReplicas(const Value& object) {
-  const Value* replicas = json::find(json::findObject(&object, "spec"), "replicas");
-  return replicas != nullptr && replicas->IsInt64() ? replicas : nullptr;
-}
-
 /// Whether an owner reference of the child is missing in the live object, or is no controller there.
 bool addsOwner(const Value& wanted, const Value& live, bool shared) {
   const auto owners = ownersOf(live);
@@ -170,9 +165,11 @@ class Plan {
   /// Whether all differences are of fields that are applied later. The drift is then one of them, else
   /// another difference.
   bool waits(const Value& live, const Value& object) {
-    Value rest = json::copy(object, allocator_);
+    Value rest;  // without the fields that are applied later
     while (waitsForContest(live, object)) {
-      if (plan_.action != WriteAction::Leave || !k8s::removeField(rest, plan_.drift->path)) return true;
+      if (plan_.action != WriteAction::Leave) return true;
+      if (rest.IsNull()) rest = json::copy(object, allocator_);
+      if (!k8s::removeField(rest, plan_.drift->path)) return true;
       std::optional<k8s::Drift> other = k8s::findDrift(rest, live, live_->ownedFields);
       // A field that is left out seems to be owned without being applied.
       if (!other || other->kind != k8s::DriftKind::Changed || other->path == plan_.drift->path) return true;
@@ -228,9 +225,9 @@ class Plan {
   Value wanted(const LiveChild* live) {
     if (live != nullptr && shared()) return withOwnersOf(child_.object, live->object, allocator_);
     if (live != nullptr && isAdapter(child_)) return withoutReplicas(child_.object, allocator_);
-    const Value* replicas = renderedReplicas(child_.object);
-    if (replicas == nullptr || isAdapter(child_)) return json::copy(child_.object, allocator_);
-    const std::string number = std::to_string(replicas->GetInt64());
+    const std::optional<std::int64_t> replicas = k8s::replicasOf(child_.object);
+    if (!replicas || isAdapter(child_)) return json::copy(child_.object, allocator_);
+    const std::string number = std::to_string(*replicas);
     Value object = leavesReplicas(live, number) ? withoutReplicas(child_.object, allocator_)
                                                 : json::copy(child_.object, allocator_);
     if (isDeployment(child_)) {
@@ -247,8 +244,7 @@ class Plan {
     const std::string_view last = json::findText(k8s::annotationsOf(live->object), kRenderedReplicas);
     // Without a record, a 0 is taken for a new one: it ends an earlier generation of workers.
     if (last.empty() ? rendered == "0" : last != rendered) return false;
-    const Value* replicas = renderedReplicas(live->object);
-    const std::string number = replicas == nullptr ? "1" : std::to_string(replicas->GetInt64());
+    const std::string number = std::to_string(k8s::replicasOf(live->object).value_or(1));
     if (number != rendered) {
       plan_.notice = {WriteNotice::Kind::Replicas,
                       fmt::format("{} scales {}: ", live->replicasOwner, k8s::toText(child_.key)),

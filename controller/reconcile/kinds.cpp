@@ -86,7 +86,7 @@ std::vector<WatchedKind> makeKinds() {
        .selectors = kAll,
        .kept = all,
        .labels = {},
-       .countedStatus = &checkpointPhase},
+       .countedStatus = &phaseOf},
       {{"apps", "v1", "deployments", "Deployment"}, ofComponents, all, {}},
       {leaderWorkerSets, ofComponents, all, {}},
       // The API server caches no Events: each list reads all of the cluster from etcd.

@@ -35,7 +35,7 @@ std::string_view adapterReadiness(const Value& adapter) {
   return readiness(!json::findText(status, "selector").empty() && lifecycle::countAt(status, "replicas") > 0);
 }
 
-std::string_view checkpointPhase(const Value& checkpoint) {
+std::string_view phaseOf(const Value& checkpoint) {
   return json::findText(lifecycle::statusOf(checkpoint), "phase");
 }
 

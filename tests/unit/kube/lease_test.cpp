@@ -54,14 +54,19 @@ struct Store {
   }
 };
 
+// No test waits for these times: Fixture::ahead moves the clock.
+constexpr milliseconds kDuration{60'000};
+constexpr milliseconds kRenewTime{40'000};
+constexpr milliseconds kMoment{1};
+
 struct Fixture {
   LeaderElector elector(const std::string& identity) {
     LeaseOptions options;
     options.namespaceName = "n";
     options.name = "lease";
     options.identity = identity;
-    options.duration = milliseconds{1000};
-    options.renewTime = milliseconds{60};
+    options.duration = kDuration;
+    options.renewTime = kRenewTime;
     options.retry = milliseconds{5};
     LeaseAccess access;
     access.get = [this] { return Store::get(&store); };
@@ -72,12 +77,15 @@ struct Fixture {
     return LeaderElector{loop, options, access, &metrics, clocks};
   }
 
-  /// Renews for a moment, then makes the API server fail, which ends hold().
+  /// Renews the lease at least twice, then makes the API server fail, which ends hold().
   void hold(LeaderElector& elector) {
     const auto disturb = [](Fixture& fixture) -> Task<void> {
-      const auto soon = std::chrono::steady_clock::now() + milliseconds{30};
-      co_await fixture.loop.sleepUntil(soon);
+      for (const int before = fixture.store.version; fixture.store.version < before + 2;) {
+        const auto soon = std::chrono::steady_clock::now() + kMoment;
+        co_await fixture.loop.sleepUntil(soon);
+      }
       fixture.store.down = true;
+      fixture.ahead += kRenewTime;
     };
     loop.spawn(elector.hold());
     loop.spawn(disturb(*this));
@@ -99,7 +107,7 @@ TEST_CASE("the first process acquires the lease") {
   CHECK(elector.leading());
   const LeaseRecord record = f.store.record();
   CHECK(record.holder == "a");
-  CHECK(record.duration == std::chrono::seconds{1});
+  CHECK(record.duration == kDuration);
   CHECK(record.transitions == 0);
   CHECK(record.acquireTime == record.renewTime);
 }
@@ -108,7 +116,7 @@ TEST_CASE("a leader stops leading after the renew time, even if its requests han
   Fixture f;
   LeaderElector elector = f.elector("a");
   CHECK(runtime::runTask(f.loop, elector.acquire()));
-  f.ahead += milliseconds{61};
+  f.ahead += kRenewTime + kMoment;
   CHECK_FALSE(elector.leading());
 }
 
@@ -125,7 +133,7 @@ TEST_CASE("a second process waits until the lease has not changed for its durati
     const auto soon = std::chrono::steady_clock::now() + milliseconds{30};
     co_await fixture.loop.sleepUntil(soon);
     CHECK_FALSE(result);
-    fixture.ahead += milliseconds{1001};
+    fixture.ahead += kDuration + kMoment;
   };
   f.loop.spawn(other(second, got));
   f.loop.spawn(time(f, got));
