@@ -159,6 +159,8 @@ class Plan {
       tellContests(object);
       return;
     }
+    // The live object may have lost its owner since the cache was filled.
+    if (!ownersOf(object).empty() && !memory_.ownerRead) return act(WriteAction::ReadOwner);
     if (!conflicts()) act(WriteAction::Apply, &object);
   }
 

@@ -131,8 +131,8 @@ struct WritePlan {
 /// The plan for `child`. `live` is nullptr if no object is known. The child must outlive the result.
 ///
 /// - An object that the cache may lack is read before it is written, so that nobody else's is taken over.
-/// - Before a controller is added to a live object, the owner is read: garbage collection may have removed
-///   the reference because the owner is deleted with `--cascade=orphan`.
+/// - Before a live object is applied with owners, the owner is read: garbage collection may have removed the
+///   reference, unseen by the cache, because the owner is deleted with `--cascade=orphan`.
 /// - Whoever changed spec.replicas last wins. A number that was set through the scale subresource stays until
 ///   another number is rendered.
 /// - A field that somebody changes back is applied again at once, then after longer and longer times.

@@ -33,6 +33,7 @@ TEST_CASE("a kind whose objects are all watched is not read before it is created
 
 TEST_CASE("a child is applied again if the live object or the rendered one differs") {
   FakeApi api;
+  storeOwner(api);
   withApplier(api, [&](Applier& applier) -> Task<void> {
     std::string failed = co_await applier.apply(deployment("{'replicas':1,'paused':true}"));
     // Somebody edits a field.
@@ -67,6 +68,7 @@ TEST_CASE("a child that the server changes is applied once, until one of the two
                 if (spec != nullptr) json::set(*spec, "paused", json::Value{false}, allocator);
               }};
   const std::string line = "PATCH " + kPath;
+  storeOwner(api);
   withApplier(api, [&](Applier& applier) -> Task<void> {
     std::string failed = co_await applier.apply(deployment("{'paused':true}"));
     failed += co_await applier.apply(deployment("{'paused':true}"));
@@ -94,6 +96,7 @@ TEST_CASE("a child that the server changes is applied once, until one of the two
 
 TEST_CASE("replicas that were set through the scale subresource are kept") {
   FakeApi api;
+  storeOwner(api);
   withApplier(api, [&](Applier& applier) -> Task<void> {
     api.store(kPath, [&] {
       std::string text = deployment("{'replicas':5,'paused':true}");
@@ -137,6 +140,7 @@ TEST_CASE("a port whose number was edited: the list is replaced, then applied") 
   }};
 
   SECTION("of an existing object") {
+    storeOwner(api);
     withApplier(api, [&](Applier& applier) -> Task<void> {
       api.store(kServicePath, service("s", 81));
       watchSees(api, applier, kServicePath);
@@ -144,14 +148,15 @@ TEST_CASE("a port whose number was edited: the list is replaced, then applied") 
       CHECK(failed.empty());
     });
     // The fields of the merge patch become fields of the apply request, so that they go with it.
-    REQUIRE(api.lines() == lines({line, line, "GET /api/v1/namespaces/n/services", line, line}));
+    REQUIRE(api.lines() ==
+            lines({"GET " + kOwnerPath, line, line, "GET /api/v1/namespaces/n/services", line, line}));
     const auto typeOf = [&](int number) {
       return kube::test::headerOf(api.requests()[number], "Content-Type");
     };
-    CHECK(typeOf(0).starts_with("application/apply-patch"));
-    CHECK(typeOf(1).starts_with("application/merge-patch"));
-    CHECK(typeOf(3).starts_with("application/merge-patch"));
-    CHECK(typeOf(4).starts_with("application/apply-patch"));
+    CHECK(typeOf(1).starts_with("application/apply-patch"));
+    CHECK(typeOf(2).starts_with("application/merge-patch"));
+    CHECK(typeOf(4).starts_with("application/merge-patch"));
+    CHECK(typeOf(5).starts_with("application/apply-patch"));
     CHECK(api.at(kServicePath).find("81") == std::string::npos);
   }
   SECTION("a new object is not patched") {
@@ -164,13 +169,14 @@ TEST_CASE("a port whose number was edited: the list is replaced, then applied") 
   }
   SECTION("the replacement fails, too: the first answer is reported") {
     refused = 2;
+    storeOwner(api);
     withApplier(api, [&](Applier& applier) -> Task<void> {
       api.store(kServicePath, service("s", 81));
       watchSees(api, applier, kServicePath);
       const std::string failed = co_await applier.apply(service("s", 80));
       CHECK(failed == "Service n/s: duplicate\n");
     });
-    CHECK(api.requests().size() == 2);
+    CHECK(api.bodies(line).size() == 2);
   }
 }
 
@@ -186,6 +192,7 @@ TEST_CASE("an object that is emptied: its members are removed by a merge patch, 
     --refused;
     return invalid;
   }};
+  storeOwner(api);
   withApplier(api, [&](Applier& applier) -> Task<void> {
     api.store(kPath, deployment("{'paused':true,'ingress':{'labels':{'a':'b'},'host':'h'}}"));
     watchSees(api, applier, kPath);
@@ -193,7 +200,8 @@ TEST_CASE("an object that is emptied: its members are removed by a merge patch, 
         co_await applier.apply(deployment("{'paused':false,'ingress':{'labels':{},'host':'h'},'list':[{}]}"));
     CHECK(failed.empty());
   });
-  REQUIRE(api.lines() == lines({line, line, "GET /apis/apps/v1/namespaces/n/deployments", line, line}));
+  REQUIRE(api.lines() ==
+          lines({"GET " + kOwnerPath, line, line, "GET /apis/apps/v1/namespaces/n/deployments", line, line}));
   const auto bodies = api.bodies(line);
   CHECK(bodies[0].find(R"("ingress":{"labels":{},"host":"h"},"list":[{}])") != std::string::npos);
   CHECK(bodies[1].find(R"("ingress":{"labels":null,"host":"h"},"list":[{}])") != std::string::npos);
@@ -203,15 +211,16 @@ TEST_CASE("an object that is emptied: its members are removed by a merge patch, 
 TEST_CASE("other content is applied even if no difference to the live object is visible") {
   FakeApi api;
   const std::string tolerated = deployment("{'tolerations':[{'key':'k','effect':'NoSchedule'}]}");
+  storeOwner(api);
   withApplier(api, [&](Applier& applier) -> Task<void> {
     std::string failed = co_await applier.apply(tolerated);
     const std::size_t created = api.requests().size();
     failed += co_await applier.apply(tolerated);
     CHECK(api.requests().size() == created);
     failed += co_await applier.apply(deployment("{'tolerations':[{'key':'k'}]}"));
-    CHECK(api.requests().size() == created + 1);
+    CHECK(api.requests().size() == created + 2);  // the owner is read, too
     failed += co_await applier.apply(deployment("{'tolerations':[{'key':'k'}]}"));
-    CHECK(api.requests().size() == created + 1);
+    CHECK(api.requests().size() == created + 2);
     CHECK(failed.empty());
   });
 }
@@ -351,6 +360,18 @@ TEST_CASE("a child whose owner is gone does not get it back") {
     });
     CHECK(api.lines() == lines({"GET " + kOwnerPath}));
   }
+}
+
+TEST_CASE(
+    "a child that differs is not written for an owner that is gone, even if the cache shows its reference") {
+  FakeApi api;
+  withApplier(api, [&](Applier& applier) -> Task<void> {
+    api.store(kPath, deployment("{'replicas':1,'paused':true}"));
+    watchSees(api, applier, kPath);
+    const std::string failed = co_await applier.apply(deployment("{'replicas':1,'paused':false}"));
+    CHECK(failed == "the owner is gone\n");
+  });
+  CHECK(api.lines() == lines({"GET " + kOwnerPath}));
 }
 
 }  // namespace dynamo::controller::test

@@ -67,13 +67,14 @@ TEST_CASE("objects that are created once are never written again") {
 
 TEST_CASE("the replicas of an adapter are written at its creation only") {
   FakeApi api;
+  storeOwner(api);
   withApplier(api, [&](Applier& applier) -> Task<void> {
     std::string failed = co_await applier.apply(adapter(2));
     failed += co_await applier.apply(adapter(5));
     CHECK(failed.empty());
   });
   const std::string path = "/apis/nvidia.com/v1alpha1/namespaces/n/dynamographdeploymentscalingadapters";
-  REQUIRE(api.lines() == lines({"POST " + path, "PATCH " + path + "/a"}));
+  REQUIRE(api.lines() == lines({"POST " + path, "GET " + kOwnerPath, "PATCH " + path + "/a"}));
   // The second request takes ownership of the other fields.
   CHECK(api.bodies("PATCH " + path + "/a")[0].find("replicas") == std::string::npos);
   CHECK(api.at(path + "/a").find(R"("replicas":2)") != std::string::npos);
@@ -245,6 +246,7 @@ TEST_CASE("a child of the reference operator is taken over before it is applied"
     return text.insert(text.find("'namespace'"), annotations + managed);
   };
   FakeApi api;
+  storeOwner(api);
   withApplier(api, [&](Applier& applier) -> Task<void> {
     api.store(kPath, written());
     watchSees(api, applier, kPath);
@@ -253,8 +255,8 @@ TEST_CASE("a child of the reference operator is taken over before it is applied"
     CHECK(failed.empty());
   });
   // The field that is not applied is removed by the second patch.
-  CHECK(api.lines() ==
-        lines({"GET " + kPath.substr(0, kPath.rfind('/')), "PATCH " + kPath, "PATCH " + kPath}));
+  CHECK(api.lines() == lines({"GET " + kPath.substr(0, kPath.rfind('/')), "PATCH " + kPath,
+                              "GET " + kOwnerPath, "PATCH " + kPath}));
   const std::string first = api.bodies("PATCH " + kPath)[0];
   CHECK(first.find(R"("manager":"dynamo-controller","operation":"Apply")") != std::string::npos);
   CHECK(api.at(kPath).find("last-applied-hash") == std::string::npos);
@@ -268,6 +270,7 @@ TEST_CASE("a takeover is repeated when another controller writes the object mean
       if (line != "PATCH " + kPath || ++patches > conflicts) return std::nullopt;
       return failure(409, "Conflict");
     }};
+    storeOwner(api);
     withApplier(api, [&](Applier& applier) -> Task<void> {
       std::string text = deployment("{'replicas':1}");
       api.store(kPath,

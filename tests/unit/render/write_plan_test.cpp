@@ -227,7 +227,7 @@ TEST_CASE("what the cache may lack is read first, whatever its kind (quirk ctl-Q
   CHECK_FALSE(planWrite(children.items[0], nullptr, memory, kNow, arena.GetAllocator()).force);
 }
 
-TEST_CASE("the owner is read before a live object gets it (quirk ctl-Q66)") {
+TEST_CASE("the owner is read before a live object is applied with it (quirk ctl-Q66)") {
   const std::string mine = R"([{"kind":"G","name":"g","uid":"1","controller":true}])";
   const std::string plain = R"([{"kind":"G","name":"g","uid":"1"}])";
   const std::string other = R"([{"kind":"G","name":"h","uid":"2","controller":true}])";
@@ -240,11 +240,12 @@ TEST_CASE("the owner is read before a live object gets it (quirk ctl-Q66)") {
   const std::string deployment = R"("apps/v1","kind":"Deployment")";
   const std::string account = R"("v1","kind":"ServiceAccount")";
   const Row rows[] = {
-      {"the controller stays", deployment, mine, false},
+      {"nothing differs", deployment, mine, false},
       {"the reference was removed", deployment, "[]", true},
       {"the owner is no controller", deployment, plain, true},
       {"an account gets one more owner", account, other, true},
-      {"an account keeps its owner", account, plain, false},
+      {"an account has the owner, and another field differs", account, plain, true},
+      {"an account has the owner, and nothing differs", account, mine, false},
   };
   for (const Row& row : rows) {
     INFO(row.what);
