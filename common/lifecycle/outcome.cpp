@@ -9,10 +9,7 @@ using json::Value;
 Reference referenceTo(const Value& object, bool atThisVersion) {
   const Value* metadata = json::find(object, "metadata");
   Reference made;
-  made.apiVersion = json::findText(&object, "apiVersion");
-  made.kind = json::findText(&object, "kind");
-  made.namespaceName = json::findText(metadata, "namespace");
-  made.name = json::findText(metadata, "name");
+  made.key = k8s::keyOf(object);
   made.uid = json::findText(metadata, "uid");
   if (atThisVersion) made.resourceVersion = json::findText(metadata, "resourceVersion");
   return made;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/json/value.h"
+#include "common/k8s/object_key.h"
 #include "common/lifecycle/ending.h"
 
 namespace dynamo::lifecycle {
@@ -16,10 +17,7 @@ namespace dynamo::lifecycle {
 /// An object of the cluster. The controller sends uid and resourceVersion, where they are set, as
 /// preconditions of the write. Two controllers that both believe to be the leader then do no harm.
 struct Reference {
-  std::string apiVersion;
-  std::string kind;
-  std::string namespaceName;
-  std::string name;
+  k8s::ObjectKey key;
   std::string uid;
   std::string resourceVersion;  ///< empty: the write does not depend on the version of the object
 };

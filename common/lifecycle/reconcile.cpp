@@ -136,7 +136,7 @@ void deleteSurplusSets(const ComponentView& view, const render::Children& childr
   if (!children.errors.empty() || !usesLeaderWorkerSets(view)) return;
   std::vector<Write> deletions = surplusChildren(view.deployment, children.items, observed, allocator);
   std::erase_if(deletions, [](const Write& write) {
-    return write.target.kind != "LeaderWorkerSet" && write.target.kind != "PodGroup";
+    return write.target.key.kind != "LeaderWorkerSet" && write.target.key.kind != "PodGroup";
   });
   outcome.writes = std::move(deletions);
 }

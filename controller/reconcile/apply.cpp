@@ -72,7 +72,14 @@ class Run {
   }
 
  private:
-  /// Carries out the plan for one child. Reads and takeovers lead to a new plan.
+  /// A child while it is written.
+  struct Attempt {
+    const render::Child& child;
+    const WatchedKind& kind;
+    render::WriteMemory memory;
+    bool conflicted = false;  ///< its creation found an object of that name
+  };
+
   Task<Ending> write(const render::Child& child) {
     const WatchedKind* kind = findWatchedKind(child.key);
     if (kind == nullptr) co_return Permanent{fmt::format("{}: unknown kind", k8s::toText(child.key))};
@@ -81,72 +88,85 @@ class Run {
         observed_.put(std::move(*cached));
     }
     if (result_.ownerGone) co_return Done{};
-    render::WriteMemory memory = memoryOf(child, *kind);
-    for (bool conflicted = false;;) {
+    Attempt attempt{child, *kind, memoryOf(child, *kind)};
+    for (;;) {
       Document arena;
       const kube::Cached* live = observed_.find(child.key);
-      memory.beingWritten = environment_.cache.isBeingWritten(child.key) ||
-                            (live == nullptr && environment_.cache.contains(child.key));
-      const render::WritePlan plan = planOf(child, live, memory, arena);
-      switch (plan.action) {
-        case WriteAction::Read:
-          // Of a contested field, only who changes it would have been read.
-          if (Ending ended = co_await read(*kind, child.key); !isDone(ended) && !plan.drift) co_return ended;
-          memory.read = true;
-          continue;
-        case WriteAction::ReadOwner:
-          if (!ownerRead_) ownerRead_ = co_await readOwner(environment_, owner_);
-          if (!isDone(ownerRead_->ending)) co_return ownerRead_->ending;
-          if (!ownerRead_->present) {
-            result_.ownerGone = true;
-            co_return Done{};
-          }
-          memory.ownerRead = true;
-          continue;
-        case WriteAction::TakeOver:
-          if (Ending ended = co_await takeOverLive(*kind, child.key, *plan.object); !isDone(ended))
-            co_return ended;
-          memory.takenOver = true;
-          continue;
-        case WriteAction::Leave:
-          left(child, plan, memory);
-          co_return Done{};
-        case WriteAction::Wait:
-          co_return LookAgain{plan.reason};
-        case WriteAction::Conflict:
-          co_return Conflict{plan.reason};
-        case WriteAction::Refuse:
-          if (plan.passing) co_return LookAgain{plan.reason, true};
-          co_return Permanent{plan.reason};
-        case WriteAction::Create:
-          co_return co_await create(*kind, child.key, *plan.object);
-        case WriteAction::Replace:
-          if (Ending ended = co_await remove(*kind, child.key, *live); !isDone(ended)) co_return ended;
-          memory.read = true;
-          continue;
-        case WriteAction::Apply:
-          break;
-      }
-      if (plan.drift)
-        kLog.debug("child differs", {{"object", k8s::toText(child.key)}, {"path", plan.drift->path}});
-      const bool created = live == nullptr;
-      const kube::Cache::Writing writing{environment_.cache, child.key};
-      auto answer = co_await applyChild(environment_.client, kind->resource, child.key, *plan.object,
-                                        plan.force, created ? nullptr : &live->object);
-      if (auto* error = std::get_if<ApiError>(&answer)) {
-        const bool exists = error->reason == kube::Reason::Conflict || error->reason == kube::Reason::Invalid;
-        if (!created || conflicted || !exists) co_return failureOf(child.key, *error);
-        // Somebody has created an object of that name.
-        conflicted = true;
-        if (Ending ended = co_await read(*kind, child.key); !isDone(ended)) co_return ended;
-        if (observed_.find(child.key) == nullptr) co_return failureOf(child.key, *error);
-        memory.read = true;
-        continue;
-      }
-      if (plan.notice) notices_.emplace_back(child.key, *plan.notice);
-      applied(*kind, child.key, plan, std::move(std::get<Document>(answer)));
-      co_return Done{};
+      attempt.memory.beingWritten = environment_.cache.isBeingWritten(child.key) ||
+                                    (live == nullptr && environment_.cache.contains(child.key));
+      const render::WritePlan plan = planOf(child, live, attempt.memory, arena);
+      std::optional<Ending> ended = co_await carryOut(attempt, plan, live);
+      if (ended) co_return std::move(*ended);
     }
+  }
+
+  /// Carries out the plan; nullopt: something was learnt, so a new plan is needed.
+  Task<std::optional<Ending>> carryOut(Attempt& attempt, const render::WritePlan& plan,
+                                       const kube::Cached* live) {
+    const render::Child& child = attempt.child;
+    const WatchedKind& kind = attempt.kind;
+    switch (plan.action) {
+      case WriteAction::Read: {
+        attempt.memory.read = true;
+        Ending ended = co_await read(kind, child.key);
+        // Of a contested field, only who changes it would have been read.
+        co_return plan.drift ? std::nullopt : unlessDone(std::move(ended));
+      }
+      case WriteAction::ReadOwner:
+        if (!ownerRead_) ownerRead_ = co_await readOwner(environment_, owner_);
+        if (!isDone(ownerRead_->ending)) co_return ownerRead_->ending;
+        result_.ownerGone = result_.ownerGone || !ownerRead_->present;
+        if (result_.ownerGone) co_return Done{};
+        attempt.memory.ownerRead = true;
+        co_return std::nullopt;
+      case WriteAction::TakeOver:
+        attempt.memory.takenOver = true;
+        co_return unlessDone(co_await takeOverLive(kind, child.key, *plan.object));
+      case WriteAction::Leave:
+        left(child, plan, attempt.memory);
+        co_return Done{};
+      case WriteAction::Wait:
+        co_return LookAgain{plan.reason};
+      case WriteAction::Conflict:
+        co_return Conflict{plan.reason};
+      case WriteAction::Refuse:
+        if (plan.passing) co_return LookAgain{plan.reason, true};
+        co_return Permanent{plan.reason};
+      case WriteAction::Create:
+        co_return co_await create(kind, child.key, *plan.object);
+      case WriteAction::Replace:
+        attempt.memory.read = true;
+        co_return unlessDone(co_await remove(kind, child.key, *live));
+      case WriteAction::Apply:
+        break;
+    }
+    co_return co_await apply(attempt, plan, live);
+  }
+
+  Task<std::optional<Ending>> apply(Attempt& attempt, const render::WritePlan& plan,
+                                    const kube::Cached* live) {
+    const k8s::ObjectKey& key = attempt.child.key;
+    if (plan.drift) kLog.debug("child differs", {{"object", k8s::toText(key)}, {"path", plan.drift->path}});
+    const bool creates = live == nullptr;
+    const kube::Cache::Writing writing{environment_.cache, key};
+    auto answer = co_await applyChild(environment_.client, attempt.kind.resource, key, *plan.object,
+                                      plan.force, creates ? nullptr : &live->object);
+    if (auto* error = std::get_if<ApiError>(&answer)) {
+      const bool exists = error->reason == kube::Reason::Conflict || error->reason == kube::Reason::Invalid;
+      if (!creates || attempt.conflicted || !exists) co_return failureOf(key, *error);
+      // Somebody has created an object of that name.
+      attempt.conflicted = attempt.memory.read = true;
+      if (Ending ended = co_await read(attempt.kind, key); !isDone(ended)) co_return std::move(ended);
+      if (observed_.find(key) == nullptr) co_return failureOf(key, *error);
+      co_return std::nullopt;
+    }
+    if (plan.notice) notices_.emplace_back(key, *plan.notice);
+    applied(attempt.kind, key, plan, std::move(std::get<Document>(answer)));
+    co_return Done{};
+  }
+
+  static std::optional<Ending> unlessDone(Ending ended) {
+    return isDone(ended) ? std::nullopt : std::optional{std::move(ended)};
   }
 
   render::WriteMemory memoryOf(const render::Child& child, const WatchedKind& kind) const {

@@ -26,8 +26,8 @@ LabelSelector with(std::string_view label) {
 }
 
 /// A custom resource of this operator, in the version that the CRD stores.
-Resource ours(std::string_view plural, std::string_view kind) {
-  return {text(api::kGroup), "v1alpha1", text(plural), text(kind)};
+Resource ours(std::string_view plural, std::string_view kind, std::string_view version = "v1alpha1") {
+  return {text(api::kGroup), text(version), text(plural), text(kind)};
 }
 
 const std::vector<LabelSelector> kAll = {LabelSelector{}};

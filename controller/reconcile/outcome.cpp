@@ -22,14 +22,6 @@ using lifecycle::Ending;
 using lifecycle::Permanent;
 using runtime::Task;
 
-k8s::ObjectKey keyOf(const lifecycle::Reference& target) {
-  const std::size_t slash = target.apiVersion.find('/');
-  const bool core = slash == std::string::npos;
-  return {core ? std::string{} : target.apiVersion.substr(0, slash),
-          core ? target.apiVersion : target.apiVersion.substr(slash + 1), target.kind, target.namespaceName,
-          target.name};
-}
-
 /// Returns a merge patch with the preconditions of `target`. The API server returns a conflict if
 /// metadata.uid or metadata.resourceVersion differs.
 std::string patchBody(const Value& patch, const lifecycle::Reference& target) {
@@ -95,7 +87,7 @@ class Execution {
 
  private:
   Task<Ending> carryOutWrite(const lifecycle::Write& write) {
-    const k8s::ObjectKey key = keyOf(write.target);
+    const k8s::ObjectKey key = write.target.key;
     const WatchedKind* kind = findWatchedKind(key);
     if (kind == nullptr) co_return Permanent{fmt::format("{}: unknown kind", k8s::toText(key))};
     if (write.verb == lifecycle::Write::Verb::Delete) co_return co_await remove(kind->resource, key, write);

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -83,6 +84,14 @@ class Patches(unittest.TestCase):
         self.assertIn(done.returncode, (0, 1), done.stderr)  # refused objects are told and not printed
         return [json.loads(line) for line in done.stdout.splitlines()]
 
+    @staticmethod
+    def examples():
+        """The samples and the manifests of tests/golden."""
+        golden = [path for path in (ROOT / "tests/golden").glob("*.yaml")
+                  if path.name.count(".") == 1 and path.name not in ("config.yaml", "facts.yaml")]
+        samples = [ROOT / "deploy/samples" / name for name in ("graph.yaml", "dgdr-v1alpha1.yaml", "dgdr-v1beta1.yaml")]
+        return [LISTS, *samples, *golden]
+
     def check(self, paths, least):
         own = 0
         for path in sorted(paths):
@@ -98,10 +107,7 @@ class Patches(unittest.TestCase):
         self.assertGreaterEqual(own, least)
 
     def test_samples_and_examples(self):
-        golden = [path for path in (ROOT / "tests/golden").glob("*.yaml")
-                  if path.name.count(".") == 1 and path.name not in ("config.yaml", "facts.yaml")]
-        samples = [ROOT / "deploy/samples" / name for name in ("graph.yaml", "dgdr-v1alpha1.yaml", "dgdr-v1beta1.yaml")]
-        self.check([LISTS, *samples, *golden], 20)
+        self.check(self.examples(), 20)
 
     def test_manifests_of_the_reference(self):
         if not RECORDED.is_dir():
@@ -164,6 +170,26 @@ class Applied(unittest.TestCase):
                 before = self.get(made)
                 self.assertEqual(self.apply(made), "unchanged")
                 self.assertEqual(self.get(made), before)
+
+    def check_a_second_apply(self, paths, least):
+        made = [with_keys(manifest) for path in sorted(paths) for manifest in documents(path)]
+        for number, manifest in enumerate(made):
+            manifest["metadata"] = {**manifest["metadata"], "name": f"n{number}", "namespace": self.ns.name}
+            manifest["metadata"].pop("generateName", None)
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": made})
+        # Refused manifests are told and not created.
+        created = set(re.findall("^(\\S+) created$", self.ns.kubectl("apply", "-f", "-", input=text).stdout, re.M))
+        self.assertGreaterEqual(len(created), least)
+        again = self.ns.kubectl("apply", "-f", "-", input=text).stdout
+        self.assertEqual(set(re.findall("^(\\S+) unchanged$", again, re.M)), created, again)
+
+    def test_a_second_apply_of_samples_and_examples(self):
+        self.check_a_second_apply(Patches.examples(), 20)
+
+    def test_a_second_apply_of_manifests_of_the_reference(self):
+        if not RECORDED.is_dir():
+            self.skipTest(f"no example manifests of the reference in {RECORDED}")
+        self.check_a_second_apply(RECORDED.glob("*.yaml"), 50)
 
     def test_objects_of_the_release_before(self):
         self.serve(COMPLETE)

@@ -137,6 +137,13 @@ class Laws(unittest.TestCase):
                 if manifest["kind"] != "DynamoCheckpoint":
                     self.assertNotEqual(plain(stored), plain(defaulted), "nothing was defaulted")
 
+    def test_effective_prints_what_is_stored(self):
+        printed = command("effective", "--config", self.config, objects=[manifest for manifest, *_ in self.admitted])
+        self.assertEqual(len(printed), len(self.admitted))
+        for (manifest, _, stored), effective in zip(self.admitted, printed):
+            with self.subTest(manifest["metadata"]["namespace"], kind=manifest["kind"], seed=SEED):
+                self.assertEqual(plain(effective), plain(stored))
+
     def test_admission_does_not_change_the_children(self):
         text = self.config.read_text(encoding="utf-8")
         self.lenient.write_text(text + "validation: {mode: warn}\n", encoding="utf-8")

@@ -118,12 +118,12 @@ class Cluster {
 
   void carryOut(const Write& write) {
     if (write.verb == Write::Verb::Delete) {
-      REQUIRE(objects_.erase(write.target.name) == 1);
+      REQUIRE(objects_.erase(write.target.key.name) == 1);
       return;
     }
     REQUIRE(write.verb == Write::Verb::Patch);
     Value& target =
-        write.target.kind == api::kDynamoGraphDeployment ? graph_ : objects_.at(write.target.name);
+        write.target.key.kind == api::kDynamoGraphDeployment ? graph_ : objects_.at(write.target.key.name);
     mergePatch(target, write.patch, memory_.GetAllocator());
   }
 

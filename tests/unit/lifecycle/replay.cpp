@@ -165,10 +165,10 @@ class Replay {
         ours["next." + std::string{service.name}] = std::to_string(count);
       }
       for (const Write& write : outcome.writes) {
-        if (write.target.kind == "DynamoComponentDeployment" && write.verb == Write::Verb::Patch)
-          ours["writes." + write.target.name] = json::dump(write.patch);
+        if (write.target.key.kind == "DynamoComponentDeployment" && write.verb == Write::Verb::Patch)
+          ours["writes." + write.target.key.name] = json::dump(write.patch);
         if (write.verb == Write::Verb::Scale)
-          ours["writes." + write.target.name] = std::to_string(write.replicas);
+          ours["writes." + write.target.key.name] = std::to_string(write.replicas);
       }
     }
     carried_[recorded.name] = json::copy(graph, recording_.allocator());
@@ -216,12 +216,12 @@ class Replay {
     for (const Write& write : writes) {
       if (write.verb == Write::Verb::Delete) {
         std::erase_if(components, [&](const Value* component) {
-          return json::findText(json::find(*component, "metadata"), "name") == write.target.name;
+          return json::findText(json::find(*component, "metadata"), "name") == write.target.key.name;
         });
       }
       const Value* metadata = json::find(&write.patch, "metadata");
       const Value* annotations = json::findObject(metadata, "annotations");
-      if (write.target.kind != "DynamoGraphDeployment" || annotations == nullptr) continue;
+      if (write.target.key.kind != "DynamoGraphDeployment" || annotations == nullptr) continue;
       json::Allocator& allocator = recording_.allocator();
       Value& own =
           json::ensureObject(json::ensureObject(graph, "metadata", allocator), "annotations", allocator);
@@ -277,7 +277,8 @@ class Replay {
     const Value* graph = named("DynamoGraphDeployment", json::findText(target, "name"));
     const Outcome outcome = adapterOutcome(recorded.object, graph, false, kNow, recording_.allocator());
     Leaves ours;
-    for (const Write& write : outcome.writes) ours["writes." + write.target.name] = json::dump(write.patch);
+    for (const Write& write : outcome.writes)
+      ours["writes." + write.target.key.name] = json::dump(write.patch);
     Value status = json::copy(outcome.status ? *outcome.status : *json::find(recorded.object, "status"),
                               recording_.allocator());
     json::remove(status, "lastScaleTime");  // not recorded, because the reference sometimes loses it

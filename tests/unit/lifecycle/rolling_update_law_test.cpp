@@ -121,12 +121,12 @@ class Cluster {
   }
 
   void apply(const Write& write) {
-    if (write.target.kind == "DynamoGraphDeployment") {
+    if (write.target.key.kind == "DynamoGraphDeployment") {
       const json::Value* annotations = json::find(json::find(&write.patch, "metadata"), "annotations");
       annotation = json::findText(annotations, "nvidia.com/current-worker-hash");
       return;
     }
-    const std::string hash = write.target.name.substr(std::string_view{"g-worker-"}.size());
+    const std::string hash = write.target.key.name.substr(std::string_view{"g-worker-"}.size());
     if (write.verb == Write::Verb::Delete) {
       generations.erase(hash);
     } else {

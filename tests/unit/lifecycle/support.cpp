@@ -60,7 +60,7 @@ std::string writesOf(const std::vector<Write>& writes) {
   for (const Write& write : writes) {
     const bool scale = write.verb == Write::Verb::Scale;
     text += write.verb == Write::Verb::Patch ? "patch " : scale ? "scale " : "delete ";
-    text += write.target.kind + '/' + write.target.name;
+    text += write.target.key.kind + '/' + write.target.key.name;
     if (!write.target.resourceVersion.empty()) text += '@' + write.target.resourceVersion;
     if (write.verb == Write::Verb::Patch) text += ' ' + json::dump(write.patch);
     if (scale) text += ' ' + std::to_string(write.replicas);

@@ -242,13 +242,27 @@ TEST_CASE("a failed child does not stop the others, and all failures are returne
       return std::nullopt;
     }};
     withApplier(api, [&](Applier& applier) -> Task<void> {
-      const std::string failed = co_await applier.apply(service("s", 80), service("t", 80), deployment("{}"));
+      // The failures have the order of the keys.
+      const std::string failed = co_await applier.apply(service("t", 80), service("s", 80), deployment("{}"));
       const std::string prefix = row.ending;
       CHECK(failed == prefix + "Service n/s: no\n" + prefix + "Service n/t: no\n");
     });
     CHECK_FALSE(api.at(kPath).empty());
     CHECK(api.at(kServicePath).empty());
   }
+}
+
+TEST_CASE("an exception in the write of a child is its failure, and the others are written") {
+  FakeApi api{[](const std::string& line, int) -> std::optional<std::string> {
+    if (line == "PATCH " + kServicePath) throw std::runtime_error{"secret"};
+    return std::nullopt;
+  }};
+  withApplier(api, [&](Applier& applier) -> Task<void> {
+    const std::string failed = co_await applier.apply(service("s", 80), service("t", 80), deployment("{}"));
+    CHECK(failed == "Service n/s: unexpected std::runtime_error\n");
+  });
+  CHECK_FALSE(api.at(kPath).empty());
+  CHECK_FALSE(api.at("/api/v1/namespaces/n/services/t").empty());
 }
 
 TEST_CASE("children are written stage by stage") {
