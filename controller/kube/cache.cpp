@@ -252,8 +252,8 @@ std::vector<k8s::ObjectKey> Cache::keysOfKind(std::string_view apiVersion, std::
   return keys;
 }
 
-std::vector<k8s::ObjectKey> Cache::keysOfKind(std::string_view apiVersion, std::string_view kind,
-                                              std::string_view namespaceName) const {
+std::vector<k8s::ObjectKey> Cache::keysInNamespace(std::string_view apiVersion, std::string_view kind,
+                                                   std::string_view namespaceName) const {
   std::vector<k8s::ObjectKey> keys;
   for (const auto slot : store_.ofKind(apiVersion, kind, namespaceName)) keys.push_back(store_.key(slot));
   return keys;

@@ -60,8 +60,8 @@ class Cache {
                                std::string_view value) const;
   std::vector<k8s::ObjectKey> keysOfKind(std::string_view apiVersion, std::string_view kind) const;
   /// The kind must be listed (k8s::StoredKind).
-  std::vector<k8s::ObjectKey> keysOfKind(std::string_view apiVersion, std::string_view kind,
-                                         std::string_view namespaceName) const;
+  std::vector<k8s::ObjectKey> keysInNamespace(std::string_view apiVersion, std::string_view kind,
+                                              std::string_view namespaceName) const;
   std::vector<k8s::ObjectKey> keysOwnedBy(std::string_view namespaceName, std::string_view uid) const;
   std::vector<k8s::ObjectKey> keysLabelled(std::string_view namespaceName, std::string_view key,
                                            std::string_view value) const;

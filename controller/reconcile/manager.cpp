@@ -126,14 +126,13 @@ ReconcileLoop* Manager::loopOf(std::string_view kind) {
   return found == loops_.end() ? nullptr : found->get();
 }
 
-std::vector<k8s::ObjectKey> Manager::keysOf(const ReconcileLoop& loop, std::string_view namespaceName) const {
-  return cache_.keysOfKind(kube::apiVersionOf(loop.resource()), loop.resource().kind, namespaceName);
-}
-
 void Manager::reconcileNamespace(const std::string& namespaceName) {
   if (!reconciling_) return;
   for (const auto& each : loops_) {
-    for (const k8s::ObjectKey& key : keysOf(*each, namespaceName)) each->add(key);
+    const kube::Resource& resource = each->resource();
+    const std::string version = kube::apiVersionOf(resource);
+    for (const k8s::ObjectKey& key : cache_.keysInNamespace(version, resource.kind, namespaceName))
+      each->add(key);
   }
 }
 
@@ -199,7 +198,9 @@ void Manager::startLoops() {
   reconciling_ = true;
   for (const auto& each : loops_) {
     each->start();
-    for (const k8s::ObjectKey& key : keysOf(*each)) each->add(key);
+    const kube::Resource& resource = each->resource();
+    const std::string version = kube::apiVersionOf(resource);
+    for (const k8s::ObjectKey& key : cache_.keysOfKind(version, resource.kind)) each->add(key);
   }
 }
 

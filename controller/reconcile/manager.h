@@ -70,8 +70,6 @@ class Manager {
   void startLoops();
   void reconcileNamespace(const std::string& namespaceName);
   ReconcileLoop* loopOf(std::string_view kind);
-  /// Returns the objects of the loop's kind; without a namespace those of all.
-  std::vector<k8s::ObjectKey> keysOf(const ReconcileLoop& loop, std::string_view namespaceName = {}) const;
   void fail(const std::string& reason);
   void setProblem(std::string problem);
 

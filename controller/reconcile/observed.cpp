@@ -58,7 +58,7 @@ void addEvents(const kube::Cache& cache, const Value& deployment, Observed& obse
     if (json::findText(object, "kind") == "LeaderWorkerSet") sets.emplace(lifecycle::nameOf(*object));
   }
   if (sets.empty()) return;
-  for (const k8s::ObjectKey& key : cache.keysOfKind("v1", "Event", namespaceOf(deployment))) {
+  for (const k8s::ObjectKey& key : cache.keysInNamespace("v1", "Event", namespaceOf(deployment))) {
     std::optional<kube::Cached> event = cache.find(key);
     if (!event) continue;
     const std::vector<std::string_view> names = lifecycle::leaderWorkerSetsOf(event->object);

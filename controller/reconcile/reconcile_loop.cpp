@@ -90,10 +90,10 @@ void ReconcileLoop::updateMetrics(std::chrono::steady_clock::time_point now) {
   std::erase_if(emptied_, [&](const auto& each) {
     const auto& [namespaceName, since] = each;
     if (now < since + kKeepMetrics) return false;
-    const bool used =
-        handles_(namespaceName) &&
-        !environment_.cache.keysOfKind(kube::apiVersionOf(kind_.resource), kind_.resource.kind, namespaceName)
-             .empty();
+    const bool used = handles_(namespaceName) && !environment_.cache
+                                                      .keysInNamespace(kube::apiVersionOf(kind_.resource),
+                                                                       kind_.resource.kind, namespaceName)
+                                                      .empty();
     if (!used) removeMetrics(namespaceName);
     return true;
   });

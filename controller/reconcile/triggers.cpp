@@ -103,7 +103,7 @@ class Triggers {
   /// Returns the objects of one of our kinds in the namespace of the change.
   std::vector<ObjectKey> keysOf(std::string_view kind) const {
     const kube::Resource& resource = resourceOf(api::kGroup, kind);
-    return cache_.keysOfKind(kube::apiVersionOf(resource), resource.kind, change_.key.namespaceName);
+    return cache_.keysInNamespace(kube::apiVersionOf(resource), resource.kind, change_.key.namespaceName);
   }
 
   /// Returns the objects of one of our kinds that have the label of the graph. The label selects all pods of
