@@ -155,6 +155,26 @@ class ControlPlane:
         else:
             self._spawn_client(component)
 
+    def back_up_etcd(self):
+        """Copies the data of etcd, which restarts. Returns a value for restore_etcd()."""
+        copy = self.directory / f"etcd-backup-{time.monotonic_ns()}"
+        self._supervisor.end("etcd", signal.SIGKILL, 5)
+        shutil.copytree(self.directory / "etcd", copy)
+        self._spawn("etcd", parts.etcd(self._layout))
+        return copy
+
+    def restore_etcd(self, backup, timeout=180):
+        """Restores a backup as administrators do: the control plane stops, and all its components start again."""
+        self.kill_apiserver()
+        self._supervisor.end("etcd", signal.SIGKILL, 5)
+        shutil.rmtree(self.directory / "etcd")
+        shutil.copytree(backup, self.directory / "etcd")
+        self._spawn("etcd", parts.etcd(self._layout))
+        self.restart_apiserver(timeout)
+        for component in self._components:
+            if component not in ("etcd", "apiserver"):
+                self.restart(component)
+
     def wait_for_garbage_collector(self):
         """Call this after custom resource definitions were created. The garbage collector looks for new kinds every 30 s. If it
         does not know the kind of an owner that is deleted, it may keep the dependents for minutes. After a restart it knows all
