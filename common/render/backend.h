@@ -43,7 +43,7 @@ using AnnotationLayers = std::initializer_list<const json::Value*>;
 /// Whether multinode vLLM in `main` needs flags of the operator. With Ray it does not.
 bool vllmNeedsFlags(const json::Value& main, const json::Value& component, AnnotationLayers layers);
 
-/// Whether no number of GPUs is known from which the flags that join the nodes of vLLM follow, and the
+/// Whether no number of GPUs, or 0, is known from which the flags that join the nodes of vLLM follow, and the
 /// command of `main` does not join them (quirk pod-Q41).
 bool vllmLacksGpus(const json::Value& main, const json::Value& component);
 

@@ -209,7 +209,7 @@ bool vllmNeedsFlags(const Value& main, const Value& component, AnnotationLayers 
 }
 
 bool vllmLacksGpus(const Value& main, const Value& component) {
-  return gpuPlace(component, main) == GpuPlace::Nowhere && !joinsNodes(main);
+  return lacksGpus(component, main) && !joinsNodes(main);
 }
 
 void removeProbes(Value& container) {

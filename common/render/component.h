@@ -59,6 +59,9 @@ GpuPlace gpuPlace(const json::Value& component, const json::Value& main);
 /// limits or `main`, else its request (quirk pod-Q41). 0 if absent or not a whole number.
 long long gpusOf(const json::Value& component, const json::Value& main);
 
+/// Whether gpusOf() is 0 because no number is given, or because a quantity is 0 or no whole number.
+bool lacksGpus(const json::Value& component, const json::Value& main);
+
 /// A number of GPUs and its field.
 struct GpuCount {
   long long number = 0;

@@ -123,6 +123,12 @@ long long gpusOf(const Value& component, const Value& main) {
   return parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size() ? count : 0;
 }
 
+bool lacksGpus(const Value& component, const Value& main) {
+  if (gpusOf(component, main) != 0) return false;
+  const std::string_view text = gpuText(json::findObject(&component, "resources"));
+  return text.empty() || wholeNumber(text).has_value();
+}
+
 GpuCount countedGpus(const Value& component) {
   const Value* resources = json::findObject(&component, "resources");
   for (const std::string_view kind : {"requests", "limits"}) {

@@ -49,8 +49,11 @@ void gpusUnknown(const Service& service, const Report& report) {
   if (!service.multinode() || service.framework.name != model::kVllm) return;
   const Value* main = service.mainContainer();
   if (main == nullptr || !render::vllmLacksGpus(*main, service.spec)) return;
+  const Value* limits = json::findObject(json::findObject(&service.spec, "resources"), "limits");
+  const std::string_view given = json::findText(limits, "gpu");
   report.warn(service.path / Path{"resources.limits.gpu"},
-              "is not set: the operator adds no flags that join the nodes of vLLM");
+              fmt::format("is {}: the operator adds no flags that join the nodes of vLLM",
+                          given.empty() ? std::string{"not set"} : field::showValue(given)));
 }
 
 /// Only the leader keeps the probes. Workers of vLLM and SGLang have none, and those of TensorRT-LLM have one

@@ -631,11 +631,20 @@ TEST_CASE("multinode: vLLM without a number of GPUs (pod-Q41)") {
       "W service.node-gpus spec.services[a].resources.limits.gpu: is not set: the operator adds no flags "
       "that "
       "join the nodes of vLLM\n";
+  const std::string none =
+      "W service.node-gpus spec.services[a].resources.limits.gpu: is \"0\": the operator adds no flags that "
+      "join the nodes of vLLM\n";
   check({
       {"nowhere", with("{}"), unknown},
       {"only CPUs", with(R"({"limits":{"cpu":"1"}})"), unknown},
       {"another resource of the container", with("{}", R"(,"resources":{"limits":{"amd.com/gpu":8}})"),
        unknown},
+      {"no GPUs", with(R"({"limits":{"gpu":"0"}})"), none},
+      {"a request of none", with(R"({"requests":{"gpu":"0"}})"), unknown},
+      {"none in the container", with("{}", R"(,"resources":{"limits":{"nvidia.com/gpu":0}})"), unknown},
+      {"none for a command that joins the nodes",
+       with(R"({"limits":{"gpu":"0"}})", "", 2, R"("-tp","16","--nnodes","2","--node-rank","0")"), ""},
+      {"none for one node", with(R"({"limits":{"gpu":"0"}})", "", 1), ""},
       {"one node", with("{}", "", 1), ""},
       {"in the service", with(R"({"limits":{"gpu":"8"}})"), ""},
       {"a request", with(R"({"requests":{"gpu":"8"}})"), ""},
