@@ -82,8 +82,10 @@ class DiffCommand {
     if (facts == nullptr) co_return kFailed;
 
     const bool graph = resource.kind == api::kDynamoGraphDeployment;
-    Snapshot snapshot{loop_, client_, namespaceName,
-                      selectChildren(graph ? std::string{nameOf(manifest)} : std::string{})};
+    std::vector<Selection> selections = selectChildren(graph ? std::string{nameOf(manifest)} : std::string{});
+    if (!graph)
+      selections.push_back({selectGraphs({}).resource});  // which say whether they want the component
+    Snapshot snapshot{loop_, client_, namespaceName, std::move(selections)};
     if (const auto error = co_await snapshot.load()) co_return fail(*error);
     for (const std::string& note : snapshot.notes()) report(note);
     LoadedObjects observed = snapshot.objects();

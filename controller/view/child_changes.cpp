@@ -6,6 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "common/field/check.h"
+#include "common/json/build.h"
 #include "common/k8s/drift.h"
 #include "common/k8s/drift_sides.h"
 #include "common/render/write_plan.h"
@@ -146,6 +148,27 @@ ChildChange successorOf(const render::Child& child, const Value& earlier, std::s
   }
   if (!earlierHash.empty()) replaceAll(sides.live, earlierHash, hash, allocator);
   setLines(change, std::move(sides));
+  return change;
+}
+
+ChildChange patchOf(const Value& live, const Value& patch) {
+  ChildChange change = unchanged(live);
+  change.kind = ChangeKind::Changed;
+  json::Document memory;
+  const json::Maker make{memory.GetAllocator()};
+  Value before = make.object();
+  const Value* spec = json::find(live, "spec");
+  field::forEachMember(json::findObject(&patch, "spec"), [&](std::string_view name, const Value&) {
+    if (const Value* given = json::find(spec, name)) make.set(before, name, *given);
+  });
+  change.before = yamlOf(make.object("spec", std::move(before)));
+  change.after = yamlOf(patch);
+  return change;
+}
+
+ChildChange unchanged(const Value& live) {
+  ChildChange change;
+  change.key = k8s::keyOf(live);
   return change;
 }
 

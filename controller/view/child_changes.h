@@ -40,6 +40,11 @@ ChildChange changeOf(const render::Child& child, const json::Value* live, std::s
 ChildChange successorOf(const render::Child& child, const json::Value& earlier, std::string_view earlierHash,
                         std::string_view hash, std::string_view manager);
 
+/// Returns the change of `live` by a merge patch that sets fields of the spec.
+ChildChange patchOf(const json::Value& live, const json::Value& patch);
+
+ChildChange unchanged(const json::Value& live);
+
 ChildChange deletionOf(const json::Value& live, std::string note);
 
 /// Returns true if the changes contain a difference.

@@ -1,6 +1,7 @@
 #include "controller/view/child_plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "common/json/build.h"
 #include "common/k8s/drift.h"
 #include "common/lifecycle/object.h"
+#include "common/lifecycle/outdated_generation.h"
 #include "common/lifecycle/reconcile.h"
 #include "common/lifecycle/surplus.h"
 #include "common/schema/defaults.h"
@@ -67,6 +69,13 @@ std::string withHash(std::string text, std::string_view from, std::string_view t
   return text;
 }
 
+/// The change of the Deployment `live` of an outdated worker generation.
+ChildChange scalingOf(const Value& live, const Value& component) {
+  json::Document memory;
+  const auto scale = lifecycle::scaleOutdated(component, &live, memory.GetAllocator());
+  return scale ? patchOf(live, scale->patch) : unchanged(live);
+}
+
 class Comparison {
  public:
   Comparison(const std::vector<OwnedChildren>& plan, Observed observed, std::string_view manager)
@@ -80,7 +89,8 @@ class Comparison {
     for (std::size_t i = 0; i < plan_.size(); ++i) {
       const OwnedChildren& owned = plan_[i];
       const Value* earlier = isComponent(owned.owner) && i > 0 ? earlierGeneration(owned.owner) : nullptr;
-      for (const render::Child& child : owned.children.items) addChild(child, earlier, owned.owner);
+      for (const render::Child& child : owned.children.items)
+        addChild(child, earlier, owned.owner, owned.outdated);
       // If rendering failed, `children` may be incomplete.
       if (owned.children.errors.empty()) addSurplus(owned);
     }
@@ -89,14 +99,15 @@ class Comparison {
   }
 
  private:
-  void addChild(const render::Child& child, const Value* earlierOwner, const Value& owner) {
+  void addChild(const render::Child& child, const Value* earlierOwner, const Value& owner, bool outdated) {
     const Value* live = find(live_, child.key);
     const Value* earlier = nullptr;
     const Value& generation = isComponent(child.object) ? child.object : owner;
     if (live == nullptr && isComponent(child.object)) earlier = earlierGeneration(child.object);
     if (live == nullptr && earlierOwner != nullptr) earlier = sameChild(child, *earlierOwner, owner);
     if (earlier == nullptr) {
-      changes_.push_back(changeOf(child, live, manager_));
+      const bool scaled = outdated && live != nullptr && child.key.kind == "Deployment";
+      changes_.push_back(scaled ? scalingOf(*live, owner) : changeOf(child, live, manager_));
       return;
     }
     const Value& from = earlierOwner == nullptr ? *earlier : *earlierOwner;
@@ -189,6 +200,13 @@ void growNewGenerations(const Value& graph, const render::Context& context, cons
   }
 }
 
+void planComponent(OwnedChildren& component, Observed observed, const render::Context& context) {
+  lifecycle::ComponentReconcile reconcile =
+      lifecycle::planComponentReconcile(component.owner, observed, context);
+  component.children = std::move(reconcile.children);
+  component.outdated = reconcile.outdated;
+}
+
 }  // namespace
 
 std::vector<OwnedChildren> planChildren(const Value& root, Observed observed, const render::Context& context,
@@ -197,7 +215,7 @@ std::vector<OwnedChildren> planChildren(const Value& root, Observed observed, co
   plan.front().owner = copyOf(root);
   const Value& owner = plan.front().owner;
   if (isComponent(root)) {
-    plan.front().children = lifecycle::componentChildren(owner, observed, context);
+    planComponent(plan.front(), observed, context);
     return plan;
   }
   json::Document memory;
@@ -206,12 +224,16 @@ std::vector<OwnedChildren> planChildren(const Value& root, Observed observed, co
       lifecycle::planGraphReconcile(owner, observed, context, now, memory.GetAllocator());
   growNewGenerations(owner, context, live, reconcile);
   plan.front().children = std::move(reconcile.children);
+  // The graph as it will be decides which worker generations it wants.
+  std::vector<const Value*> withGraph{&owner};
+  std::copy_if(observed.begin(), observed.end(), std::back_inserter(withGraph),
+               [&](const Value* object) { return k8s::keyOf(*object) != k8s::keyOf(owner); });
   std::vector<OwnedChildren> below;
   for (const render::Child& child : plan.front().children.items) {
     if (!isComponent(child.object)) continue;
     OwnedChildren component;
     component.owner = stored(child.object, find(live, child.key));
-    component.children = lifecycle::componentChildren(component.owner, observed, context);
+    planComponent(component, withGraph, context);
     below.push_back(std::move(component));
   }
   std::move(below.begin(), below.end(), std::back_inserter(plan));

@@ -18,11 +18,14 @@ namespace dynamo::view {
 struct OwnedChildren {
   json::Document owner;  ///< the object as it will be stored
   render::Children children;
+  /// A worker generation that its graph does not want (lifecycle/outdated_generation.h): its children that
+  /// exist are kept, and its Deployment is only scaled.
+  bool outdated = false;
 };
 
 /// Returns the children of a DynamoGraphDeployment or DynamoComponentDeployment, then the children of its
 /// component deployments. `root` is the object as it will be stored, with a uid. `observed` contains the live
-/// objects of the namespace in any order.
+/// objects of the namespace in any order, for a component deployment also its graph.
 std::vector<OwnedChildren> planChildren(const json::Value& root, std::span<const json::Value* const> observed,
                                         const render::Context& context, lifecycle::Time now);
 

@@ -225,4 +225,42 @@ TEST_CASE("a changed worker is a new generation, and its lines are those of the 
   CHECK(marked == 8);
 }
 
+TEST_CASE("a worker generation that its graph does not want is only scaled (ctl-Q70)") {
+  const config::OperatorConfig config;
+  const model::ComponentDefaults defaults;
+  render::Facts facts;
+  facts.setDiscovered();
+  const render::Context context{config, defaults, facts};
+  std::vector<std::string> texts = created(planChildren(parsed(graph("a")), {}, context, kNow));
+  std::string worker;
+  for (std::string& text : texts) {
+    const json::Document object = parsed(text);
+    const bool ofWorker = lifecycle::nameOf(object).starts_with("g-worker-");
+    if (json::findText(&object, "kind") == "DynamoComponentDeployment" && ofWorker) worker = text;
+    if (json::findText(&object, "kind") != "Deployment" || !ofWorker) continue;
+    // An earlier release rendered another pod.
+    const std::string image = "\"image\":\"a\"";
+    const std::size_t at = text.find(image);
+    REQUIRE(at != std::string::npos);
+    text.replace(at, image.size(), "\"image\":\"earlier\"");
+  }
+  REQUIRE_FALSE(worker.empty());
+  /// How the children of the worker with `replicas` change when `wanted` is its graph.
+  const auto changes = [&](const std::string& wanted, int replicas) {
+    std::vector<std::string> objects = texts;
+    objects.push_back(wanted);
+    const Objects observed{objects};
+    json::Document root = parsed(worker);
+    json::Maker{root.GetAllocator()}.set(*json::find(root, "spec"), "replicas", replicas);
+    const std::vector<OwnedChildren> plan = planChildren(root, observed.view(), context, kNow);
+    return toText(changesOf(plan, observed.view(), kManager), Style{});
+  };
+  CHECK(changes(graph("a"), 1).find("image: earlier") != std::string::npos);
+  CHECK(changes(graph("b"), 1).empty());
+  const std::string scaled = changes(graph("b"), 3);
+  REQUIRE(heads(scaled).size() == 1);
+  CHECK(heads(scaled)[0].starts_with("~ Deployment demo/g-worker-"));
+  CHECK(scaled.find("  @@ spec @@\n   spec:\n  -  replicas: 1\n  +  replicas: 3\n") != std::string::npos);
+}
+
 }  // namespace dynamo::view
