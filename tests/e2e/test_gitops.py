@@ -18,6 +18,7 @@ from requests import ROOT, start_cluster, unique  # noqa: E402
 WEBHOOK = ROOT / "build/release/bin/dynamo-webhook"
 LISTS = ROOT / "tests/unit/render/user-lists/manifests.yaml"
 RECORDED = ROOT.parent / "shared/reference/input"
+RECORD = "nvidia.com/dynamo-defaulted"
 COMPLETE = installation.CONFIG + "defaults: {{userLists: complete}}\n"
 cluster = None
 
@@ -116,6 +117,9 @@ class Patches(unittest.TestCase):
 
     def test_with_all_the_lists_are_those_of_pods(self):
         (drift, *_), (complete, *_) = self.effective(LISTS), self.effective(LISTS, "--all")
+        # Only what is stored has the record of the defaults.
+        self.assertIn(RECORD, drift["metadata"]["annotations"])
+        del drift["metadata"]["annotations"][RECORD]
         self.assertEqual(drift["metadata"], complete["metadata"])
         stored, pod = (made["spec"]["services"]["Worker"]["extraPodSpec"]["mainContainer"] for made in (drift, complete))
         self.assertEqual(stored["env"], [{"name": "HF_HOME", "value": "/cache"}])

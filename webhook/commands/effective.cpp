@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "common/api/dynamo.h"
 #include "common/commands/manifest_review.h"
+#include "common/defaults/annotations.h"
 #include "common/defaults/apply.h"
 #include "common/text/manifests.h"
 #include "common/text/yaml_writer.h"
@@ -67,6 +69,8 @@ int runEffective(const EffectiveOptions& options) {
       const defaults::DefaultContext context{settings.defaults, settings.config, settings.operatorVersion,
                                              options.namespaceName};
       defaults::addDefaultsOfPods(review.stored, context, manifest.object.GetAllocator());
+      // It records what is stored, and this object never is.
+      defaults::dropAnnotation(review.stored, api::annotation::kDefaulted);
     }
     leaveIdentityToRequest(manifest, review.stored);
     return &review.stored;
