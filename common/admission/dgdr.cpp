@@ -16,6 +16,7 @@
 #include "common/conversion/dgdr.h"
 #include "common/field/check.h"
 #include "common/field/ratchet.h"
+#include "common/field/template_text.h"
 #include "common/json/parse.h"
 #include "common/k8s/names.h"
 #include "common/k8s/object.h"
@@ -83,7 +84,8 @@ void image(const Value& object, const Report& report) {
 
 void model(const Value& object, const Report& report) {
   const std::string_view model = json::findText(specOf(object), "model");
-  std::string warning = invisibleCharacterWarning(model);
+  std::string warning = field::notReplaced(model);
+  if (warning.empty()) warning = invisibleCharacterWarning(model);
   if (warning.empty() && model.find(' ') != std::string_view::npos) warning = "contains whitespace";
   if (!warning.empty()) report.warn("spec.model", warning);
 }
@@ -191,7 +193,9 @@ constexpr std::array kChecks = {
         imageSpace},
     RequestCheck{{"dgdr-image", Severity::Warning, "the profiler's image has a name that registries accept"},
                  image},
-    RequestCheck{{"dgdr-model-space", Severity::Warning, "a model's name has no whitespace"}, model},
+    RequestCheck{
+        {"dgdr-model-space", Severity::Warning, "a model's name has no whitespace and is no placeholder"},
+        model},
     RequestCheck{{"dgdr-model-cache", Severity::Error, "the claim of a model cache has a valid name"},
                  modelCache},
     RequestCheck{{"dgdr-output-claim", Severity::Error, "the claim for results has a valid name"},

@@ -6,6 +6,7 @@
 
 #include "common/admission/renamed_fields.h"
 #include "common/admission/schema_search.h"
+#include "common/api/dynamo.h"
 #include "common/api/kinds.h"
 #include "common/field/suggest.h"
 #include "common/schema/registry.h"
@@ -39,7 +40,11 @@ std::string_view specName(std::string_view kind, std::string_view version) {
 class Unknown {
  public:
   Unknown(std::string_view kind, std::string_view version, const Value& object, PathView field)
-      : kind_{kind}, version_{version}, field_{field}, value_{field::valueAt(object, field)} {
+      : kind_{kind},
+        version_{version},
+        object_{&object},
+        field_{field},
+        value_{field::valueAt(object, field)} {
     const Node* node = schema::find(fmt::format("{}/{}", api::kGroup, version), kind);
     Path path;
     for (const field::Segment segment : field) {
@@ -166,11 +171,25 @@ class Unknown {
     return std::nullopt;
   }
 
+  /// A field that only endpoint pickers have, in another service.
+  std::optional<Advice> ofPicker(const Holder& holder, const Candidate& found) const {
+    constexpr std::string_view kPicker = "eppConfig";
+    if (!inService() || holder.path != holders_[service_].path || !found.place.starts_with(kPicker))
+      return std::nullopt;
+    const Value* type = field::valueAt(*object_, holder.path / "componentType");
+    if (type == nullptr || json::text(*type) == api::kEpp) return std::nullopt;
+    return Advice{
+        fmt::format("unknown field: only services of componentType epp have one, as {}", found.place), {}};
+  }
+
   /// A field of one member of the parent, of an object around it, or of a container.
   std::optional<Advice> deeper(std::string_view name) const {
     for (std::size_t i = holders_.size(); i > first(); --i) {
       const Holder& holder = holders_[i - 1];
-      if (Candidate found = oneDeeper(*holder.node, name); found.node != nullptr) return at(holder, found);
+      Candidate found = oneDeeper(*holder.node, name);
+      if (found.node == nullptr) continue;
+      if (auto advice = ofPicker(holder, found)) return advice;
+      return at(holder, found);
     }
     for (const std::string_view names : kInner) {
       const Candidate holder = below(*parent().node, names);
@@ -255,6 +274,7 @@ class Unknown {
 
   std::string_view kind_;
   std::string_view version_;
+  const Value* object_;
   PathView field_;
   const Value* value_;
   std::vector<Holder> holders_;  ///< from the root to the parent

@@ -179,6 +179,8 @@ constexpr std::array kFields = {
     RenamedField{"request", "modelName", Before, "spec.model", true},
     RenamedField{"request", "online", Before, "spec.searchStrategy, thorough when it is true"},
     RenamedField{"request", "gpu", Before, "spec.hardware"},
+    RenamedField{"request", "backendFramework", Elsewhere, "spec.backend", true},
+    RenamedField{"request", "framework", Elsewhere, "spec.backend", true},
     RenamedField{"request", "profilerImage", Elsewhere, "spec.image", true},
     RenamedField{
         "request", "profilingConfig", Elsewhere,
@@ -193,6 +195,8 @@ constexpr std::array kFields = {
     RenamedField{"request.hardware", "gpuType", Elsewhere, "spec.hardware.gpuSku", true},
     RenamedField{"request.hardware", "vram", Elsewhere, "spec.hardware.vramMb, in MiB"},
     RenamedField{"request.hardware", "vramGb", Elsewhere, "spec.hardware.vramMb, in MiB"},
+    RenamedField{"alpha", "backendFramework", Elsewhere, "spec.backend", true},
+    RenamedField{"alpha", "framework", Elsewhere, "spec.backend", true},
     RenamedField{"alpha", "modelName", Before, "spec.model", true},
     RenamedField{"alpha", "sla", Before, "spec.profilingConfig.config.sla, or apiVersion nvidia.com/v1beta1"},
     RenamedField{"alpha", "gpu", Before, "spec.profilingConfig.config.hardware"},

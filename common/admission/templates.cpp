@@ -13,20 +13,28 @@ using json::Value;
 
 /// Whether a shell or the kubelet may replace variables at `path`.
 bool isReadByShell(const Path& path) {
-  constexpr std::array<std::string_view, 5> kFields = {"command", "args", "env", "envs", "annotations"};
-  return std::any_of(path.view().begin(), path.view().end(), [&](const field::Segment& segment) {
-    return !segment.isIndex() && std::find(kFields.begin(), kFields.end(), segment.name) != kFields.end();
-  });
+  constexpr std::array<std::string_view, 3> kFields = {"command", "args", "annotations"};
+  constexpr std::array<std::string_view, 2> kVariables = {"env", "envs"};
+  const auto isBelow = [&](const auto& fields) {
+    return std::any_of(path.view().begin(), path.view().end(), [&](const field::Segment& segment) {
+      return !segment.isIndex() && std::find(fields.begin(), fields.end(), segment.name) != fields.end();
+    });
+  };
+  return isBelow(kFields) || (path.view().back().name == "value" && isBelow(kVariables));
 }
 
-/// The value or the key at `path` if it is a template; else empty.
+/// The value or the key at `path` if it is a template or a placeholder; else empty.
 std::string_view templateAt(const Value& object, const Path& path) {
   const Value* value = path.empty() ? nullptr : field::valueAt(object, path);
   if (value == nullptr) return {};
   const field::Segment last = path.view().back();
-  const std::string_view text = value->IsString() ? json::text(*value) : last.isIndex() ? "" : last.name;
-  const bool meant = isReadByShell(path) ? field::isHelmTemplate(text) : field::isTemplate(text);
-  return meant ? text : std::string_view{};
+  const bool shell = isReadByShell(path);
+  for (const std::string_view text : {json::text(*value), last.isIndex() ? std::string_view{} : last.name}) {
+    const bool forgotten =
+        shell ? field::isHelmTemplate(text) : field::isTemplate(text) || field::isPlaceholder(text);
+    if (forgotten) return text;
+  }
+  return {};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The rules of DynamoModel.
 
 #include "common/field/judge.h"
+#include "common/field/template_text.h"
 #include "common/k8s/object.h"
 #include "common/rules/validators.h"
 
@@ -43,6 +44,14 @@ void sourceHasPath(const Write& write, const Report& report) {
   report.warn("spec.source.uri", "has no path after the scheme");
 }
 
+void namesReplaced(const Write& write, const Report& report) {
+  const Value* spec = specOf(write.object);
+  for (const std::string_view name : {"modelName", "baseModelName"}) {
+    const std::string forgotten = field::notReplaced(json::findText(spec, name));
+    if (!forgotten.empty()) report.warn(Path{"spec"} / name, forgotten);
+  }
+}
+
 bool changed(const Write& write, std::string_view field) {
   return write.old != nullptr &&
          json::findText(specOf(*write.old), field) != json::findText(specOf(write.object), field);
@@ -79,6 +88,9 @@ constexpr std::array kChecks = {
                  loraSource},
     Check<Write>{{"model.source-named", Severity::Warning, "the URI of a source has a path after its scheme"},
                  sourceHasPath},
+    Check<Write>{
+        {"model.template", Severity::Warning, "the names of a model are no templates or placeholders"},
+        namesReplaced},
     Check<Write>{{"model.type-immutable", Severity::Lock, "modelType is immutable"}, typeImmutable},
     Check<Write>{{"model.base-immutable", Severity::Lock, "baseModelName is immutable"}, baseModelImmutable},
     Check<Write>{

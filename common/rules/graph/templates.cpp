@@ -1,5 +1,5 @@
-// Texts of Helm templates that were never rendered. Other rules report those in fields with a syntax of their
-// own.
+// Texts of Helm templates that were never rendered, and placeholders of a model. Other rules report those in
+// fields with a syntax of their own.
 
 #include <algorithm>
 #include <array>
@@ -39,13 +39,21 @@ void findTemplates(const Value& value, const At& at, const Report& report, int& 
 }
 
 void templatesRendered(const Service& service, const Report& report) {
+  // No model has such a name, whatever made it.
+  const std::string_view model = json::findText(json::findObject(&service.spec, "modelRef"), "name");
+  if (!field::isHelmTemplate(model)) {
+    const std::string forgotten = field::notReplaced(model);
+    if (!forgotten.empty()) report.warn(service.at("modelRef.name"), forgotten);
+  }
   if (!hasTemplate(service.spec)) return;
   int left = kMaxWarnings;
   findTemplates(service.spec, service.path, report, left);
 }
 
-constexpr std::array kChecks = {ServiceCheck{
-    {"service.template", Severity::Warning, "templates of Helm are rendered"}, templatesRendered}};
+constexpr std::array kChecks = {
+    ServiceCheck{{"service.template", Severity::Warning,
+                  "templates of Helm are rendered, and the name of a model is no placeholder"},
+                 templatesRendered}};
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/field/template_text.h"
 #include "common/k8s/names.h"
 #include "common/rules/pod/parts.h"
 #include "common/rules/pod/rules.h"
@@ -55,6 +56,9 @@ void forbidLongRunningFields(const Reports& report, const Value& container, cons
 }  // namespace
 
 std::string imageWarning(std::string_view image) {
+  if (image.find('$') == std::string_view::npos) {
+    if (std::string forgotten = field::notReplaced(image); !forgotten.empty()) return forgotten;
+  }
   if (std::any_of(image.begin(), image.end(), isSpace)) return "contains whitespace";
   if (image.find("://") != std::string_view::npos) return "is a URL: leave out the scheme";
   if (image.find('$') != std::string_view::npos) return "holds '$': variables are not expanded in an image";

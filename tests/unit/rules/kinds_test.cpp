@@ -96,6 +96,9 @@ TEST_CASE("models") {
                 {"base", model(""), ""},
                 {"no spec", kNoSpec, "E " + base + "E " + name},
                 {"empty names", model("", "", ""), "E " + base + "E " + name},
+                {"placeholders", model("", "<model>", "${BASE}"),
+                 "W model.template spec.modelName: is a placeholder that was not replaced\n"
+                 "W model.template spec.baseModelName: is a template that was not rendered\n"},
                 {"s3", lora("s3://b/k"), ""},
                 {"hf", lora("hf://org/model@main"), ""},
                 {"scheme alone", lora("s3://"),
