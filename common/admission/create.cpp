@@ -8,8 +8,10 @@
 #include "common/admission/admit.h"
 #include "common/admission/dgdr.h"
 #include "common/admission/field_advice.h"
+#include "common/admission/implied.h"
 #include "common/admission/intended.h"
 #include "common/admission/kinds.h"
+#include "common/admission/metadata.h"
 #include "common/admission/templates.h"
 #include "common/api/kinds.h"
 #include "common/conversion/dgdr.h"
@@ -24,6 +26,7 @@ namespace {
 using json::Value;
 
 constexpr std::string_view kUnknownField = "schema.unknown-field";
+constexpr std::string_view kValidNamespace = "x";
 
 /// Sets a name where only generateName is given: the API server appends five characters to it.
 void ensureName(Value& object, json::Allocator& allocator) {
@@ -106,6 +109,12 @@ Created create(const schema::Node& node, const Value& object, std::string_view n
   const std::string_view apiVersion = json::findText(&object, "apiVersion");
   Intended intended{node, kind, apiVersion.substr(apiVersion.find('/') + 1), object, allocator};
   const Value& meant = intended.object();
+  if (json::findText(json::find(meant, "metadata"), "namespace").empty() && !namespaceName.empty()) {
+    for (field::FieldError& error : namespaceErrors(namespaceName)) {
+      intended.errors().push_back(std::move(error));
+      namespaceName = kValidNamespace;
+    }
+  }
   const bool dgdr = kind == api::kDynamoGraphDeploymentRequest;
   (dgdr ? createDgdr : createOther)(node, meant, namespaceName, settings, allocator, created);
   const bool converted = dgdr && apiVersion != api::kV1beta1;
@@ -117,18 +126,14 @@ Created create(const schema::Node& node, const Value& object, std::string_view n
     std::erase_if(errors,
                   [](const field::FieldError& error) { return error.rule == "schema.cel.service-not-null"; });
   }
-  const auto add = [&](std::vector<field::FieldError>& others) {
-    for (field::FieldError& error : others) {
-      if (!contains(errors, error)) errors.push_back(std::move(error));
-    }
-  };
-  add(created.findings.errors);
+  for (field::FieldError& error : created.findings.errors) {
+    if (!contains(errors, error)) errors.push_back(std::move(error));
+  }
   if (kind == api::kDynamoGraphDeployment) explainServices(errors);
   created.findings.errors = std::move(errors);
   intended.tellAtManifest(created.findings);
-  errors = std::move(created.findings.errors);
-  add(intended.errors());
-  created.findings.errors = std::move(errors);
+  for (field::FieldError& error : intended.errors()) created.findings.error(std::move(error));
+  dropFollowing(created.findings.errors);
   tellTemplates(object, created.findings);
   created.findings.sort();
   return created;

@@ -32,7 +32,7 @@ void explainUnknownFields(std::string_view kind, std::string_view version, const
 /// place in v1alpha1.
 std::vector<field::FieldError> laterFields(std::string_view kind, const json::Value& object);
 
-/// Adds to the errors about types of spec.services and of its services what was probably meant.
+/// Adds to the error about the type of spec.services what was probably meant.
 void explainServices(std::vector<field::FieldError>& errors);
 
 }  // namespace dynamo::admission

@@ -2,18 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/admission/field_advice.h"
+#include "common/admission/metadata.h"
 #include "common/api/contains.h"
 #include "common/api/dgdr.h"
 #include "common/api/kinds.h"
 #include "common/field/check.h"
 #include "common/json/build.h"
-#include "common/k8s/names.h"
 #include "common/k8s/object.h"
 #include "common/model/graph.h"
 #include "common/model/origin.h"
@@ -102,19 +104,25 @@ void checkMetadata(const Value& request, const Value& graph, Findings& findings)
   const field::Report report{findings, kRule};
   const Value* metadata = json::findObject(&graph, "metadata");
   const std::string_view own = json::findText(json::find(request, "metadata"), "namespace");
+  // API servers check the metadata of embedded objects. The name must be one of a graph besides.
+  std::vector<FieldError> errors = nameErrors(graph);
+  const bool badNamespace = std::any_of(errors.begin(), errors.end(), [](const FieldError& error) {
+    return error.field == Path{"metadata.namespace"};
+  });
+  for (FieldError& error : errors) {
+    if (error.field == Path{"metadata.name"}) error.rule = kNameRule;
+    error.field = below(error.field);
+    findings.error(std::move(error));
+  }
   field::forEachMember(metadata, [&](std::string_view key, const Value& value) {
     const Path at = Path{kOverride} / "metadata" / key;
     if (key == "namespace") {
-      if (json::text(value) == own || own.empty()) return;
+      if (badNamespace || json::text(value) == own || own.empty()) return;
       report.warn(at, "has no effect because the deployment is created in the namespace of the request");
     } else if (!contains(kMetadata, key) && !json::isEmpty(value)) {
       report.warn(at, "has no effect because only name, labels and annotations are used");
     }
   });
-  if (const std::string_view name = json::findText(metadata, "name"); !name.empty()) {
-    field::Report{findings, kNameRule}.check(below(Path{"metadata.name"}), name,
-                                             k8s::dns1123SubdomainProblem(name));
-  }
   field::forEachMember(json::findObject(metadata, "labels"), [&](std::string_view key, const Value&) {
     if (!contains(api::dgdr::kTrackingLabels, key)) return;
     report.warn((Path{kOverride} / "metadata.labels").key(key), "has no effect because the operator sets it");
@@ -198,6 +206,8 @@ void checkRules(const Value& request, const Value& graph, Findings& findings) {
   json::Document document;
   auto& allocator = document.GetAllocator();
   Value named = json::share(graph, allocator);
+  // Names of children are made of the names in metadata, whose errors are told there.
+  repairMetadata(named, allocator);
   Value& metadata = json::ensureObject(named, "metadata", allocator);
   const std::string_view own = json::findText(json::find(request, "metadata"), "namespace");
   json::set(metadata, "namespace", json::string(own, allocator), allocator);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "common/model/graph.h"
 #include "common/render/origin.h"
@@ -94,6 +95,26 @@ bool isImplied(const FieldError& rendered, const FieldError& known, const Value&
     return each.rule == known.rule && each.rendered == rendered.rule &&
            holds(each.where, rendered, known, object);
   });
+}
+
+void dropFollowing(std::vector<FieldError>& errors) {
+  std::set<Path> typed;
+  std::set<Path> missing;
+  for (const FieldError& error : errors) {
+    if (error.type == field::ErrorType::TypeInvalid) typed.insert(error.field);
+    if (error.type == field::ErrorType::Required) missing.insert(error.field);
+  }
+  if (missing.empty()) return;
+  const auto follows = [&](const FieldError& error) {
+    if (error.type != field::ErrorType::Required) return false;
+    if (typed.contains(error.field)) return true;
+    for (PathView rest = error.field; !rest.empty(); rest = rest.rest()) {
+      const Path around{error.field.view().before(rest)};
+      if (typed.contains(around) || missing.contains(around)) return true;
+    }
+    return false;
+  };
+  std::erase_if(errors, follows);
 }
 
 }  // namespace dynamo::admission

@@ -1,9 +1,10 @@
 #pragma once
 // Finds errors of rendering that repeat an error of a rule about the object, with another message or at
-// another field.
+// another field, and errors that only follow from others.
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "common/field/finding.h"
 #include "common/json/value.h"
@@ -28,5 +29,9 @@ std::span<const Implication> implications();
 
 /// Whether `rendered`, an error of rendering `object`, is at the field of `known`, or `known` implies it.
 bool isImplied(const field::FieldError& rendered, const field::FieldError& known, const json::Value& object);
+
+/// Removes errors about missing values that follow from another error: the value or an object around it has a
+/// wrong type, or an object around it is missing itself.
+void dropFollowing(std::vector<field::FieldError>& errors);
 
 }  // namespace dynamo::admission

@@ -1,9 +1,13 @@
 #include "common/admission/intended.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "common/admission/field_advice.h"
 #include "common/admission/metadata.h"
+#include "common/admission/stray_fields.h"
+#include "common/api/kinds.h"
 #include "common/json/parse.h"
 #include "common/schema/validator.h"
 
@@ -91,19 +95,31 @@ bool move(const Node& schema, Value& object, PathView from, PathView to, json::A
   return true;
 }
 
+Value* servicesOf(Value& graph) {
+  Value* spec = json::find(graph, "spec");
+  return spec == nullptr ? nullptr : json::find(*spec, "services");
+}
+
 }  // namespace
 
 Intended::Intended(const Node& schema, std::string_view kind, std::string_view version, const Value& object,
                    json::Allocator& allocator)
     : object_{json::copy(object, allocator)} {
-  for (FieldError& error : schema::validate(schema, object)) {
-    if (error.rule != kUnknownField) continue;
+  const std::vector<FieldError> found = schema::validate(schema, object);
+  if (kind == api::kDynamoGraphDeployment) moveStrayFields(schema, found, allocator);
+  const auto isStray = [&](PathView field) {
+    return std::any_of(errors_.begin(), errors_.end(),
+                       [&](const FieldError& error) { return field.isWithin(error.field); });
+  };
+  std::vector<FieldError> unknown;
+  for (FieldError error : found) {
+    if (error.rule != kUnknownField || isStray(error.field)) continue;
     if (auto advice = adviceFor(kind, version, object, error.field)) {
       error.detail = std::move(advice->text);
       if (!advice->place.empty() && move(schema, object_, error.field, advice->place, allocator))
         moves_.push_back({error.field, std::move(advice->place)});
     }
-    errors_.push_back(std::move(error));
+    unknown.push_back(std::move(error));
   }
   // Moved values may have unknown fields themselves.
   for (FieldError& error : schema::validate(schema, object_)) {
@@ -112,10 +128,52 @@ Intended::Intended(const Node& schema, std::string_view kind, std::string_view v
     if (error.rule != kUnknownField || moved == moves_.end()) continue;
     if (auto advice = adviceFor(kind, version, object_, error.field)) error.detail = std::move(advice->text);
     error.field.rebase(moved->to, moved->from);
-    errors_.push_back(std::move(error));
+    unknown.push_back(std::move(error));
   }
-  for (FieldError& error : metadataErrors(object)) errors_.push_back(std::move(error));
+  std::move(unknown.begin(), unknown.end(), std::back_inserter(errors_));
+  std::vector<FieldError> inMetadata = metadataErrors(object);
+  if (inMetadata.empty()) return;
+  std::move(inMetadata.begin(), inMetadata.end(), std::back_inserter(errors_));
   repairMetadata(object_, allocator);
+  Value& metadata = json::ensureObject(object_, "metadata", allocator);
+  if (json::findText(&metadata, "name").empty() && json::findText(&metadata, "generateName").empty())
+    json::set(metadata, "name", json::string("x", allocator), allocator);
+}
+
+void Intended::moveStrayFields(const Node& schema, const std::vector<FieldError>& found,
+                               json::Allocator& allocator) {
+  Value* services = servicesOf(object_);
+  if (services == nullptr) return;
+  for (StrayField& stray : strayFields(*services)) {
+    const Path from = Path{"spec.services"} / stray.name;
+    const auto typed = std::find_if(found.begin(), found.end(), [&](const FieldError& error) {
+      return error.type == field::ErrorType::TypeInvalid && error.field == from;
+    });
+    FieldError error;
+    if (typed != found.end()) {
+      error = *typed;
+      error.detail += "; " + stray.advice;
+    } else {
+      error.field = from;
+      error.detail = "unknown field: " + stray.advice;
+      error.rule = kUnknownField;
+    }
+    errors_.push_back(std::move(error));
+    if (!stray.place.empty()) {
+      Value* body = json::findRaw(*services, stray.service);
+      if (body->IsNull()) {
+        body->SetObject();
+        errors_.push_back({field::ErrorType::Required,
+                           Path{"spec.services"}.key(stray.service),
+                           {},
+                           "must not be null",
+                           "dgd.service-null"});
+      }
+      if (move(schema, object_, from, stray.place, allocator))
+        moves_.push_back({from, std::move(stray.place)});
+    }
+    json::remove(*services, stray.name);
+  }
 }
 
 void Intended::tellAtManifest(field::Findings& findings) const {

@@ -19,7 +19,8 @@ class Intended {
            const json::Value& object, json::Allocator& allocator);
 
   const json::Value& object() const { return object_; }
-  /// The errors about unknown fields and about metadata. Paths are those of the manifest.
+  /// The errors about unknown fields, about fields beside services, and about metadata. Paths are those of
+  /// the manifest.
   std::vector<field::FieldError>& errors() { return errors_; }
   /// Moves findings about the intended object to the fields of the manifest.
   void tellAtManifest(field::Findings& findings) const;
@@ -29,6 +30,10 @@ class Intended {
     field::Path from;
     field::Path to;
   };
+
+  /// `found`: the errors of the schema.
+  void moveStrayFields(const schema::Node& schema, const std::vector<field::FieldError>& found,
+                       json::Allocator& allocator);
 
   json::Value object_;
   std::vector<field::FieldError> errors_;

@@ -1,6 +1,4 @@
-// Objects of later releases, and services that are not objects.
-
-#include <fmt/format.h>
+// Objects of later releases, and services that are no map.
 
 #include <set>
 
@@ -47,17 +45,9 @@ std::vector<FieldError> laterFields(std::string_view kind, const Value& object) 
 
 void explainServices(std::vector<FieldError>& errors) {
   static const Path kServices{"spec.services"};
-  const schema::Node* deployment = schema::find(api::kV1alpha1, api::kDynamoComponentDeployment);
-  const schema::Node& service = *deployment->property("spec")->node;
   for (FieldError& error : errors) {
-    if (error.rule != "schema.type" || !error.field.isWithin(kServices)) continue;
-    const field::PathView key = error.field.view().below(kServices);
-    if (key.empty()) {
+    if (error.rule == "schema.type" && error.field == kServices)
       error.detail += "; it is a map of services by name";
-    } else if (key.rest().empty() && service.property(key.front().name) != nullptr) {
-      error.detail += fmt::format("; {} is a field of a service, so indent it below the name of its service",
-                                  key.front().name);
-    }
   }
 }
 

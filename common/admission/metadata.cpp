@@ -1,10 +1,13 @@
 #include "common/admission/metadata.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
 #include "common/field/template_text.h"
 #include "common/k8s/names.h"
+#include "common/schema/registry.h"
+#include "common/schema/validator.h"
 
 namespace dynamo::admission {
 namespace {
@@ -15,6 +18,7 @@ using field::Path;
 using json::Value;
 
 constexpr const char* kRule = "schema.metadata";
+constexpr std::string_view kValid = "x";
 
 /// Generated names only have a prefix in the manifest.
 std::string prefixProblem(std::string_view prefix) {
@@ -41,16 +45,28 @@ std::string reason(std::string_view text, std::string problem) {
   return forgotten.empty() ? problem : forgotten;
 }
 
+FieldError invalid(Path field, std::string_view shown, std::string detail) {
+  return {ErrorType::Invalid, std::move(field), field::showValue(shown), std::move(detail), kRule};
+}
+
+/// The values of wrong types, with paths below metadata.
+std::vector<FieldError> wrongTypesIn(const Value& metadata) {
+  return schema::wrongTypes(schema::metadataNode(), metadata);
+}
+
+/// Whether an error is about the field from which an API server takes or makes the name.
+bool concernsName(const FieldError& error) {
+  return error.field.empty() || error.field == Path{"name"} || error.field == Path{"generateName"};
+}
+
 }  // namespace
 
-std::vector<FieldError> metadataErrors(const Value& object) {
+std::vector<FieldError> nameErrors(const Value& object) {
   std::vector<FieldError> errors;
   const Value* metadata = json::findObject(&object, "metadata");
   if (metadata == nullptr) return errors;
   const auto add = [&](Path field, std::string_view shown, std::string detail) {
-    if (detail.empty()) return;
-    errors.push_back(
-        {ErrorType::Invalid, std::move(field), field::showValue(shown), std::move(detail), kRule});
+    if (!detail.empty()) errors.push_back(invalid(std::move(field), shown, std::move(detail)));
   };
   for (const NameField& each : kNames) {
     const std::string_view text = json::findText(metadata, each.name);
@@ -74,17 +90,49 @@ std::vector<FieldError> metadataErrors(const Value& object) {
   return errors;
 }
 
+std::vector<FieldError> metadataErrors(const Value& object) {
+  static const Path kMetadata{"metadata"};
+  const Value* metadata = json::find(object, "metadata");
+  std::vector<FieldError> errors;
+  if (metadata != nullptr) errors = wrongTypesIn(*metadata);
+  const bool named =
+      !json::findText(metadata, "name").empty() || !json::findText(metadata, "generateName").empty();
+  const bool tried = std::any_of(errors.begin(), errors.end(), concernsName);
+  for (FieldError& error : errors) error.field.prepend(kMetadata);
+  if (!named && !tried) {
+    errors.push_back(
+        {ErrorType::Required, kMetadata / "name", {}, "name or generateName is required", kRule});
+  }
+  for (FieldError& error : nameErrors(object)) errors.push_back(std::move(error));
+  return errors;
+}
+
+std::vector<FieldError> namespaceErrors(std::string_view namespaceName) {
+  std::string detail = reason(namespaceName, k8s::dns1123LabelProblem(namespaceName));
+  if (detail.empty()) return {};
+  return {invalid(Path{"metadata.namespace"}, namespaceName, std::move(detail))};
+}
+
 void repairMetadata(Value& object, json::Allocator& allocator) {
-  constexpr std::string_view kValid = "x";
   Value* metadata = json::find(object, "metadata");
-  if (metadata == nullptr || !metadata->IsObject()) return;
+  if (metadata == nullptr) return;
+  if (!metadata->IsObject()) metadata->SetObject();
+  for (const FieldError& error : wrongTypesIn(*metadata)) {
+    const field::PathView path = error.field;
+    Value* map = path.rest().empty() ? nullptr : json::find(*metadata, path.front().name);
+    if (map != nullptr && map->IsObject()) {
+      json::remove(*map, path.rest().front().name);
+    } else {
+      json::remove(*metadata, path.front().name);
+    }
+  }
   for (const NameField& each : kNames) {
     const std::string_view text = json::findText(metadata, each.name);
     if (!text.empty() && !each.problem(text).empty())
       json::set(*metadata, each.name, json::string(kValid, allocator), allocator);
   }
   Value* labels = json::find(*metadata, "labels");
-  if (labels == nullptr || !labels->IsObject()) return;
+  if (labels == nullptr) return;
   std::vector<std::string> wrong;
   for (const auto& label : labels->GetObject()) {
     if (!labelProblem(json::text(label.name), label.value).empty())

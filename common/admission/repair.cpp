@@ -53,6 +53,13 @@ class RepairedCopy {
                        [&](const Path& field) { return path.isWithin(field); });
   }
 
+  /// Whether an error says that something is not found which a repaired list may have had.
+  bool mayHaveHad(const FieldError& error) const {
+    return error.type == field::ErrorType::NotFound &&
+           std::any_of(besideLists_.begin(), besideLists_.end(),
+                       [&](const Path& holder) { return error.field.isWithin(holder); });
+  }
+
   /// Returns false if the error cannot be repaired.
   bool repair(const FieldError& error) {
     const auto known = std::find_if(kRepairs.begin(), kRepairs.end(),
@@ -68,12 +75,22 @@ class RepairedCopy {
     if (path.view().back().isIndex()) return remove(holder);
     Value* object = mutableAt(object_, holder);
     if (object == nullptr || !object->IsObject()) return false;
+    noteList(path);
     json::remove(*object, path.view().back().name);
     fields_.push_back(path);
     return true;
   }
 
  private:
+  /// Remembers the object of the list that `path` is, or that contains it.
+  void noteList(const Path& path) {
+    PathView left = path;
+    while (!left.empty() && !left.front().isIndex()) left = left.rest();
+    const Path list{path.view().before(left)};
+    const Value* value = field::valueAt(object_, list);
+    if (value != nullptr && value->IsArray()) besideLists_.emplace_back(list.view().before(lastOf(list)));
+  }
+
   bool set(const Path& path, Stand stand) {
     auto& allocator = document_.GetAllocator();
     Value* at = &object_;
@@ -101,6 +118,7 @@ class RepairedCopy {
   json::Document document_;
   Value object_;
   std::vector<Path> fields_;
+  std::vector<Path> besideLists_;
 };
 
 std::vector<FieldError> typeErrors(const Value& object) {
@@ -132,7 +150,9 @@ Findings dryRenderRepaired(const Kind& kind, const Value& object, const render::
   for (const FieldError& error : all.errors) copy.repair(error);
   for (int round = 0; round < kMaxRounds; ++round) {
     Findings found = kind.dryRender(copy.object(), context);
-    std::erase_if(found.errors, [&](const FieldError& error) { return copy.concerns(error.field); });
+    std::erase_if(found.errors, [&](const FieldError& error) {
+      return copy.concerns(error.field) || copy.mayHaveHad(error);
+    });
     std::erase_if(found.warnings,
                   [&](const field::Warning& warning) { return copy.concerns(warning.field); });
     bool repaired = false;

@@ -5,13 +5,11 @@
 #include <algorithm>
 
 namespace dynamo::admission {
-namespace {
 
 using json::Value;
 using schema::Node;
 using schema::Type;
 
-/// Whether the value has the type of `node` and only fields that it knows.
 bool accepts(const Node& node, const Value& value) {
   switch (node.type) {
     case Type::Object:
@@ -27,8 +25,6 @@ bool accepts(const Node& node, const Value& value) {
       return !value.IsObject() && !value.IsArray();
   }
 }
-
-}  // namespace
 
 Candidate below(const Node& node, std::string_view names) {
   Candidate at{&node, {}};

@@ -26,6 +26,9 @@ inline constexpr std::array<std::string_view, 12> kInner = {
     "overrides.profilingJob.template.spec",
 };
 
+/// Whether the value has the type of `node` and only fields that it knows.
+bool accepts(const schema::Node& node, const json::Value& value);
+
 struct Candidate {
   const schema::Node* node = nullptr;  ///< the schema of the field; nullptr: not found
   std::string place;                   ///< relative to its holder; "[]" is any item

@@ -98,23 +98,23 @@ bool empty(const Findings& findings) {
   return findings.errors.empty() && findings.warnings.empty();
 }
 
-/// Adds the findings of rendering, except those that repeat findings of the rules.
-void append(Findings& all, Findings&& more, const Value& object) {
-  const std::size_t before = all.errors.size();
-  for (FieldError& error : more.errors) {
-    const bool known =
-        std::any_of(all.errors.begin(), all.errors.begin() + static_cast<std::ptrdiff_t>(before),
-                    [&](const FieldError& e) { return isImplied(error, e, object); });
-    if (!known) all.errors.push_back(std::move(error));
-  }
+/// Removes the errors of rendering that repeat errors of the rules.
+void dropImplied(std::vector<FieldError>& rendered, const std::vector<FieldError>& known,
+                 const Value& object) {
+  std::erase_if(rendered, [&](const FieldError& error) {
+    return std::any_of(known.begin(), known.end(),
+                       [&](const FieldError& other) { return isImplied(error, other, object); });
+  });
+}
+
+/// Adds the findings of rendering.
+void append(Findings& all, Findings&& more) {
   // Two warnings at the same field report the same problem in other words.
-  const auto told = all.warnings.size();
-  for (field::Warning& warning : more.warnings) {
-    const bool known =
-        std::any_of(all.warnings.begin(), all.warnings.begin() + static_cast<std::ptrdiff_t>(told),
-                    [&](const field::Warning& w) { return w.field == warning.field; });
-    if (!known) all.warnings.push_back(std::move(warning));
-  }
+  std::erase_if(more.warnings, [&](const field::Warning& warning) {
+    return std::any_of(all.warnings.begin(), all.warnings.end(),
+                       [&](const field::Warning& told) { return told.field == warning.field; });
+  });
+  all.add(std::move(more));
 }
 
 }  // namespace
@@ -162,9 +162,12 @@ Findings judge(const Value& object, const Request& request, const Settings& sett
       const Findings before = dryRenderRepaired(*kind, *request.old, settings.context());
       rendered = field::ratchet(std::move(rendered), before, object, *request.old);
     }
+    // Before errors become warnings, which nothing implies.
+    dropImplied(rendered.errors, findings.errors, object);
     warnZeroReplicas(object, settings.context(), rendered);
-    append(findings, std::move(rendered), object);
+    append(findings, std::move(rendered));
   }
+  dropFollowing(findings.errors);
   tellTemplates(object, findings);
   findings.sort();
   return findings;

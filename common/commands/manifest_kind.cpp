@@ -8,10 +8,12 @@
 #include <string_view>
 
 #include "common/admission/field_advice.h"
+#include "common/admission/metadata.h"
 #include "common/api/kinds.h"
 #include "common/config/operator_config_decode.h"
 #include "common/field/suggest.h"
 #include "common/schema/registry.h"
+#include "common/schema/validator.h"
 
 namespace dynamo::commands {
 namespace {
@@ -54,6 +56,16 @@ std::string_view inV1alpha1(std::string_view kind) {
   return {};
 }
 
+/// The schema of a text.
+const schema::Node& textNode() {
+  static const schema::Node kText = [] {
+    schema::Node node;
+    node.type = schema::Type::String;
+    return node;
+  }();
+  return kText;
+}
+
 std::vector<std::string_view> dynamoKinds() {
   std::vector<std::string_view> kinds;
   for (const schema::KindVersion& entry : schema::kindVersions()) {
@@ -81,10 +93,28 @@ FieldError unsupported(field::Members field, std::string_view value, std::string
           "supported values: " + std::move(supported), kRule};
 }
 
-ManifestKind wrong(FieldError error) {
+/// An object of Dynamo that is refused because of `error`. What is wrong in its metadata is told, too: the
+/// metadata of all kinds and versions is alike.
+ManifestKind wrong(FieldError error, const Value& object) {
   ManifestKind kind{Category::Invalid, nullptr, {}};
   kind.errors.push_back(std::move(error));
+  for (FieldError& other : admission::metadataErrors(object)) kind.errors.push_back(std::move(other));
   return kind;
+}
+
+/// The errors about a member that every object has as a text.
+void checkText(const Value& object, std::string_view name, std::vector<FieldError>& errors) {
+  const Value* value = json::find(object, name);
+  if (value == nullptr) {
+    errors.push_back({ErrorType::Required, field::Path{field::Members{name}}, {}, {}, kRule});
+    return;
+  }
+  for (FieldError& error : schema::wrongTypes(textNode(), *value)) {
+    error.field.prepend(field::Path{field::Members{name}});
+    errors.push_back(std::move(error));
+  }
+  if (json::text(*value).empty() && value->IsString())
+    errors.push_back({ErrorType::Required, field::Path{field::Members{name}}, {}, {}, kRule});
 }
 
 /// Classifies an object of Dynamo's API group whose kind or version has no schema.
@@ -96,9 +126,9 @@ ManifestKind classifyUnknownKind(const Value& object, std::string_view version, 
     std::string supported = versionsOf(kind, true);
     const std::string_view advice = inV1alpha1(kind);
     if (version.substr(version.find('/') + 1) != "v1beta1" || advice.empty())
-      return wrong(unsupported("apiVersion", version, std::move(supported)));
+      return wrong(unsupported("apiVersion", version, std::move(supported)), object);
     supported += fmt::format("; v1beta1 is of later releases, in v1alpha1: {}", advice);
-    ManifestKind later = wrong(unsupported("apiVersion", version, std::move(supported)));
+    ManifestKind later = wrong(unsupported("apiVersion", version, std::move(supported)), object);
     for (FieldError& error : admission::laterFields(kind, object)) later.errors.push_back(std::move(error));
     return later;
   }
@@ -110,11 +140,11 @@ ManifestKind classifyUnknownKind(const Value& object, std::string_view version, 
                                    [&](const FormerKind& each) { return each.name == kind; });
   if (former != kFormerKinds.end()) {
     all += fmt::format("; {} is a kind of releases before 0.9: {}", kind, former->use);
-    return wrong(unsupported("kind", kind, std::move(all)));
+    return wrong(unsupported("kind", kind, std::move(all)), object);
   }
   const std::string_view near = field::nearest(kind, kinds);
   if (!near.empty()) all += fmt::format("; did you mean \"{}\"?", near);
-  return wrong(unsupported("kind", kind, std::move(all)));
+  return wrong(unsupported("kind", kind, std::move(all)), object);
 }
 
 }  // namespace
@@ -128,9 +158,7 @@ ManifestKind classifyManifest(const text::Manifest& manifest) {
   }
   if (version.empty() || kind.empty()) {
     ManifestKind none{Category::Invalid, nullptr, {}};
-    if (version.empty())
-      none.errors.push_back({ErrorType::Required, field::Path{"apiVersion"}, {}, {}, kRule});
-    if (kind.empty()) none.errors.push_back({ErrorType::Required, field::Path{"kind"}, {}, {}, kRule});
+    for (const std::string_view name : {"apiVersion", "kind"}) checkText(manifest.object, name, none.errors);
     return none;
   }
   const std::vector<std::string_view> kinds = dynamoKinds();
@@ -148,7 +176,7 @@ ManifestKind classifyManifest(const text::Manifest& manifest) {
   const bool meant =
       exact || (!field::nearest(group, kGroups).empty() && !field::nearest(kind, kinds).empty());
   if (!meant) return {};
-  return wrong(unsupported("apiVersion", version, versionsOf(kind, exact)));
+  return wrong(unsupported("apiVersion", version, versionsOf(kind, exact)), manifest.object);
 }
 
 }  // namespace dynamo::commands

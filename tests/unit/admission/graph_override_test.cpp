@@ -107,6 +107,27 @@ TEST_CASE("metadata of the graph") {
           "Invalid value: \"My_Graph\": must consist of lower case letters, digits, '-' or '.', and start "
           "and end "
           "with a letter or digit")},
+      {"a name that names children, too",
+       override(R"(,"metadata":{"name":"My_Graph"},"spec":{"services":{"Frontend":{},"Worker":{}}})"),
+       at("E dgdr-override-name", "metadata.name",
+          "Invalid value: \"My_Graph\": must consist of lower case letters, digits, '-' or '.', and start "
+          "and end "
+          "with a letter or digit")},
+      {"an invalid namespace",
+       override(R"(,"metadata":{"namespace":"Bad NS"},"spec":{"services":{"Frontend":{},"Worker":{}}})"),
+       at("E schema.metadata", "metadata.namespace",
+          "Invalid value: \"Bad NS\": must consist of lower case letters, digits or '-', and start and end "
+          "with a "
+          "letter or digit")},
+      {"an invalid label and annotation",
+       override(R"(,"metadata":{"labels":{"app":"a b"},"annotations":{"a b":"c"}})"),
+       at("E schema.metadata", "metadata.annotations[a b]",
+          "Invalid value: \"a b\": name part must consist of letters, digits, '-', '_' or '.', and start "
+          "and end "
+          "with a letter or digit") +
+           at("E schema.metadata", "metadata.labels[app]",
+              "Invalid value: \"a b\": must consist of letters, digits, '-', '_' or '.', and start and end "
+              "with a letter or digit")},
       {"a status", override(R"(,"status":{"state":"successful"})"),
        at("W dgdr-override-graph", "status", "has no effect")},
   });

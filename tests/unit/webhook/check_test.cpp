@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "common/commands/manifest_review.h"
@@ -30,12 +31,12 @@ std::string expectedIn(const std::string& file) {
   return all;
 }
 
-std::string saidAbout(const std::string& file) {
+std::string saidAbout(const std::string& file, const std::string& namespaceName = "default") {
   const admission::Settings settings{config::defaultConfig(), "1.0.0"};
   text::Manifests manifests = text::readManifests({file});
   std::string said;
   for (text::Manifest& manifest : manifests.objects) {
-    const commands::ManifestReview review = commands::reviewManifest(manifest, "default", settings);
+    const commands::ManifestReview review = commands::reviewManifest(manifest, namespaceName, settings);
     REQUIRE(review.category != commands::ManifestKind::Category::OtherGroup);
     for (const commands::FileFinding& each : review.findings) {
       said += fmt::format("{} {} {} {}: {}\n", each.isError ? 'E' : 'W', each.at.line, each.rule, each.field,
@@ -52,11 +53,29 @@ TEST_CASE("check tells common mistakes with the place that was meant (adm-Q20 to
        std::filesystem::directory_iterator{dynamo::test::sourceFile("tests/unit/webhook/check")}) {
     files.insert(entry.path().string());
   }
-  CHECK(files.size() >= 12);
+  CHECK(files.size() >= 15);
   for (const std::string& file : files) {
     INFO(file);
     CHECK(saidAbout(file) == expectedIn(file));
   }
+}
+
+TEST_CASE("a bad namespace of the command is told once for each object without one (adm-Q21)") {
+  const std::string file = dynamo::test::sourceFile("tests/unit/webhook/check/service-without-body.yaml");
+  std::string told;
+  std::istringstream said{saidAbout(file, "Bad NS")};
+  int objects = 0;
+  for (std::string line; std::getline(said, line);) {
+    if (line.find("Bad NS") == std::string::npos) {
+      told += line + "\n";
+      continue;
+    }
+    ++objects;
+    CHECK(line.find(" schema.metadata metadata.namespace: Invalid value: \"Bad NS\": must consist of") !=
+          std::string::npos);
+  }
+  CHECK(objects == 6);
+  CHECK(told == expectedIn(file));
 }
 
 }  // namespace
