@@ -372,6 +372,32 @@ class Diff(Cluster):
         self.assertIn("+sizeLimit:9Gi", {line.replace('"', "") for line in marked})
         self.assertNotIn("worker-hash", "".join(marked), ran.stdout)
 
+    def test_a_worker_generation_that_the_graph_does_not_want_is_only_scaled(self):
+        """ctl-Q70: its Deployment is that of an earlier release, which the controller leaves alone."""
+        children = self.apply(graph())
+        name = next(c["metadata"]["name"] for c in children if "-worker-" in c["metadata"]["name"])
+        self.plane.kubectl("patch", "deployment", name, "-n", "demo", "--type=json", "-p",
+                           '[{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"earlier"}]')
+        component = json.loads(self.plane.kubectl("get", "dcd", name, "-n", "demo", "-o", "json").stdout)
+        del component["metadata"]["resourceVersion"]
+
+        def diff():
+            ran = self.run_command("diff", "-f", "-", input=json.dumps(component))
+            self.assertEqual(ran.stderr, "")
+            return ran.returncode, ran.stdout
+
+        self.assertIn("-        image: earlier", diff()[1], "the graph wants it")
+        changed = graph()
+        changed["spec"]["services"]["Worker"]["sharedMemory"]["size"] = "9Gi"
+        self.plane.kubectl("apply", "-f", "-", input=json.dumps(effective(changed)))
+        self.assertEqual(diff(), (0, f"DynamoComponentDeployment demo/{name}\n2 unchanged\n"))
+        component["spec"]["replicas"] = 3
+        status, text = diff()
+        self.assertEqual(status, 1)
+        self.assertEqual(text.splitlines()[-1], "1 changed, 1 unchanged")
+        self.assertEqual([line for line in text.splitlines() if line.startswith(("  -", "  +"))],
+                         ["  -  replicas: 1", "  +  replicas: 3"])
+
     def test_a_service_that_is_gone(self):
         other = {"componentType": "frontend", "replicas": 1, "extraPodSpec": {"mainContainer": {"image": "a"}}}
         self.apply(graph(Other=other))
