@@ -133,7 +133,7 @@ Created create(const schema::Node& node, const Value& object, std::string_view n
   created.findings.errors = std::move(errors);
   intended.tellAtManifest(created.findings);
   for (field::FieldError& error : intended.errors()) created.findings.error(std::move(error));
-  dropFollowing(created.findings.errors);
+  dropFollowing(created.findings);
   tellTemplates(object, created.findings);
   created.findings.sort();
   return created;

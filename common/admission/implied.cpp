@@ -97,24 +97,29 @@ bool isImplied(const FieldError& rendered, const FieldError& known, const Value&
   });
 }
 
-void dropFollowing(std::vector<FieldError>& errors) {
+void dropFollowing(field::Findings& findings) {
   std::set<Path> typed;
   std::set<Path> missing;
-  for (const FieldError& error : errors) {
+  for (const FieldError& error : findings.errors) {
     if (error.type == field::ErrorType::TypeInvalid) typed.insert(error.field);
     if (error.type == field::ErrorType::Required) missing.insert(error.field);
   }
-  if (missing.empty()) return;
-  const auto follows = [&](const FieldError& error) {
-    if (error.type != field::ErrorType::Required) return false;
-    if (typed.contains(error.field)) return true;
-    for (PathView rest = error.field; !rest.empty(); rest = rest.rest()) {
-      const Path around{error.field.view().before(rest)};
-      if (typed.contains(around) || missing.contains(around)) return true;
+  const auto isAround = [](const std::set<Path>& fields, const Path& field) {
+    for (PathView rest = field; !rest.empty(); rest = rest.rest()) {
+      if (fields.contains(Path{field.view().before(rest)})) return true;
     }
     return false;
   };
-  std::erase_if(errors, follows);
+  const auto isTyped = [&](const Path& field) { return typed.contains(field) || isAround(typed, field); };
+  if (!missing.empty()) {
+    std::erase_if(findings.errors, [&](const FieldError& error) {
+      return error.type == field::ErrorType::Required &&
+             (isTyped(error.field) || isAround(missing, error.field));
+    });
+  }
+  if (!typed.empty()) {
+    std::erase_if(findings.warnings, [&](const field::Warning& warning) { return isTyped(warning.field); });
+  }
 }
 
 }  // namespace dynamo::admission

@@ -4,7 +4,6 @@
 
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "common/field/finding.h"
 #include "common/json/value.h"
@@ -30,8 +29,9 @@ std::span<const Implication> implications();
 /// Whether `rendered`, an error of rendering `object`, is at the field of `known`, or `known` implies it.
 bool isImplied(const field::FieldError& rendered, const field::FieldError& known, const json::Value& object);
 
-/// Removes errors about missing values that follow from another error: the value or an object around it has a
-/// wrong type, or an object around it is missing itself.
-void dropFollowing(std::vector<field::FieldError>& errors);
+/// Removes what only follows from another error: errors about missing values, and warnings, where the value
+/// or an object around it has a wrong type, and errors about missing values in an object that is missing
+/// itself.
+void dropFollowing(field::Findings& findings);
 
 }  // namespace dynamo::admission

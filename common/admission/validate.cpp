@@ -167,7 +167,7 @@ Findings judge(const Value& object, const Request& request, const Settings& sett
     warnZeroReplicas(object, settings.context(), rendered);
     append(findings, std::move(rendered));
   }
-  dropFollowing(findings.errors);
+  dropFollowing(findings);
   tellTemplates(object, findings);
   findings.sort();
   return findings;
