@@ -73,7 +73,10 @@ class GroveActor(Actor):
             broken = [pod for pod in old if not is_pod_ready(pod)]
             if broken or len(ready) == replicas:
                 self.delete("Pod", (broken or old)[0])
-        done = surplus == 0 and not old and len(ready) == replicas
+        # An update waits for minAvailable ready pods of each clique, so it does not end for one with 0 replicas.
+        updated = found["status"].get("currentPodCliqueSetGenerationHash") == generation if found.get("status") else True
+        enough = updated or replicas >= found["spec"].get("minAvailable", 1)
+        done = surplus == 0 and not old and len(ready) == replicas and enough
         status = {
             "observedGeneration": metadata["generation"],
             "replicas": len(alive),

@@ -16,7 +16,7 @@ from grove_actor import GroveActor  # noqa: E402
 from grove_admission import GroveAdmission  # noqa: E402
 from history import History, path_of  # noqa: E402
 
-GRAPH, SET, GROUP = "DynamoGraphDeployment", "PodCliqueSet", "PodCliqueScalingGroup"
+GRAPH, SET, CLIQUE, GROUP = "DynamoGraphDeployment", "PodCliqueSet", "PodClique", "PodCliqueScalingGroup"
 ADAPTER = "DynamoGraphDeploymentScalingAdapter"
 
 plane = None
@@ -69,7 +69,10 @@ class Grove(unittest.TestCase):
         return next((one for one in status.get("conditions", []) if one["type"] == "Ready"), {"status": "", "message": ""})
 
     def until(self, what, condition, seconds=60):
-        plane.cluster.wait(condition, seconds, what)
+        try:
+            plane.cluster.wait(condition, seconds, what)
+        except Exception as error:
+            raise AssertionError(f"{error}; the graph tells: {self.ready()['message']}") from error
 
     def until_successful(self):
         self.until("the graph is successful", lambda: self.get(GRAPH).get("status", {}).get("state") == "successful")
@@ -83,6 +86,12 @@ class Grove(unittest.TestCase):
     def delete_set(self):
         options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
         plane.cluster.api("DELETE", path_of(SET, self.namespace, "g"), options)
+
+    def replicas(self, kind, name):
+        return self.get(kind, name)["spec"]["replicas"]
+
+    def until_replicas(self, kind, name, number):
+        self.until(f"{name} has {number} replicas", lambda: self.replicas(kind, name) == number)
 
     def cliques(self):
         template = self.get(SET)["spec"]["template"]
@@ -150,6 +159,22 @@ class Grove(unittest.TestCase):
         self.change("Wide", replicas=2)
         self.until_successful()
         self.assertEqual(self.get(GROUP, "g-0-wide")["spec"]["replicas"], 2)
+
+    def test_one_node_without_replicas(self):
+        """Grove makes a 0 a 1 at creation, and ends no update for a clique that is scaled to 0."""
+        plane.apply(graph(self.namespace, Worker=worker(replicas=0)))
+        self.until_successful()
+        self.until_replicas(CLIQUE, "g-0-worker", 0)
+        self.assertEqual(self.cliques()["worker"]["replicas"], 1)
+        self.change("Worker", envs=[{"name": "NEW", "value": "1"}])
+        self.until_told("Grove does not end the update to the latest spec while it has 0 replicas")
+        self.assertEqual(self.ready()["status"], "False")
+        self.change("Worker", replicas=1)
+        self.until_replicas(CLIQUE, "g-0-worker", 1)
+        self.until_successful()
+        self.change("Worker", replicas=0)
+        self.until_replicas(CLIQUE, "g-0-worker", 0)
+        self.until_successful()
 
     def test_an_adapter_of_several_nodes(self):
         wide = worker(multinode={"nodeCount": 2}, scalingAdapter={"enabled": True})
