@@ -232,10 +232,10 @@ constexpr auto kRules = [] {
   return rules;
 }();
 
-Findings runAll(const Value& object) {
+Findings runAll(const Value& object, const rules::GraphPolicy& policy) {
   Findings findings;
   checkProfilingJob(object, findings);
-  checkGraphOverride(object, findings);
+  checkGraphOverride(object, policy, findings);
   field::runChecks<Value>(kChecks, object, findings);
   return findings;
 }
@@ -281,9 +281,10 @@ std::span<const field::Rule> dgdrRules() {
 Findings validateDgdr(const rules::DgdrWrite& request) {
   Findings all = rules::validateDgdr(request);
   if (request.old == nullptr || !k8s::isBeingDeleted(request.object)) {
-    Findings more = runAll(request.object);
+    Findings more = runAll(request.object, request.policy.graph);
     if (request.old != nullptr && !more.errors.empty()) {
-      more = field::ratchet(std::move(more), runAll(*request.old), request.object, *request.old);
+      more = field::ratchet(std::move(more), runAll(*request.old, request.policy.graph), request.object,
+                            *request.old);
     }
     all.add(std::move(more));
   }

@@ -42,6 +42,7 @@ constexpr field::Members kOverride = "spec.overrides.dgd";
 constexpr std::string_view kRule = "dgdr-override-graph";
 constexpr std::string_view kNameRule = "dgdr-override-name";
 constexpr std::string_view kUnknownField = "schema.unknown-field";
+constexpr std::string_view kSchedulerRule = "dgd.grove-scheduler";
 constexpr std::string_view kNoEffect = "has no effect";
 
 /// Pod rules that depend on another part of the pod, which the profiler may generate.
@@ -200,9 +201,21 @@ void checkPods(const Value& graph, Findings& findings) {
   });
 }
 
+/// Whether two services name different schedulers. The profiler may give one to those that name none.
+bool namesTwoSchedulers(const Value& graph) {
+  std::set<std::string_view> names;
+  field::forEachMember(json::findObject(k8s::specOf(graph), "services"),
+                       [&](std::string_view, const Value& service) {
+                         const Value* pod = json::findObject(&service, "extraPodSpec");
+                         names.insert(json::findText(pod, "schedulerName"));
+                       });
+  names.erase(std::string_view{});
+  return names.size() > 1;
+}
+
 /// Applies the rules of graphs to the override.
-void checkRules(const Value& request, const Value& graph, Findings& findings) {
-  static const rules::GraphPolicy kPolicy;
+void checkRules(const Value& request, const Value& graph, const rules::GraphPolicy& policy,
+                Findings& findings) {
   json::Document document;
   auto& allocator = document.GetAllocator();
   Value named = json::share(graph, allocator);
@@ -211,9 +224,13 @@ void checkRules(const Value& request, const Value& graph, Findings& findings) {
   Value& metadata = json::ensureObject(named, "metadata", allocator);
   const std::string_view own = json::findText(json::find(request, "metadata"), "namespace");
   json::set(metadata, "namespace", json::string(own, allocator), allocator);
-  Findings found = rules::validateDgdParts({named, nullptr, {}, kPolicy});
+  Findings found = rules::validateDgdParts({named, nullptr, {}, policy});
   for (FieldError& error : found.errors) {
     if (isMissing(error)) continue;
+    if (error.rule == kSchedulerRule && !namesTwoSchedulers(graph)) {
+      findings.warn(below(error.field), std::move(error.detail), std::move(error.rule));
+      continue;
+    }
     error.field = below(error.field);
     findings.error(std::move(error));
   }
@@ -230,7 +247,7 @@ void keepFirstPerField(Findings& findings) {
 
 }  // namespace
 
-void checkGraphOverride(const Value& request, Findings& findings) {
+void checkGraphOverride(const Value& request, const rules::GraphPolicy& policy, Findings& findings) {
   const Value* graph = json::findObject(json::findObject(k8s::specOf(request), "overrides"), "dgd");
   if (graph == nullptr || json::findText(graph, "kind") != api::kDynamoGraphDeployment ||
       json::findText(graph, "apiVersion") != api::kV1alpha1) {
@@ -245,7 +262,7 @@ void checkGraphOverride(const Value& request, Findings& findings) {
   if (found.errors.empty()) {
     checkStructure(*graph, found);
     checkMetadata(request, *graph, found);
-    checkRules(request, *graph, found);
+    checkRules(request, *graph, policy, found);
     checkPods(*graph, found);
     keepFirstPerField(found);
   }

@@ -16,7 +16,8 @@ Settings::Settings(config::OperatorConfig configuration, std::string version,
                               facts.api(render::Api::InferencePool), facts.api(render::Api::KaiScheduler)})),
       // adm-Q7: the webhook and the controller use the same condition.
       dgdr{.hardwareRequired = config.restricted() && !config.gpuDiscoveryEnabled,
-           .allowOtherNamespaces = config.allowOtherNamespaces},
+           .allowOtherNamespaces = config.allowOtherNamespaces,
+           .graph = policy},
       warnOnly(config.warnOnly()) {}
 
 std::shared_ptr<const Settings> usualSettings() {

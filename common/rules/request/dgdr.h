@@ -6,15 +6,18 @@
 
 #include "common/json/value.h"
 #include "common/rules/field_names.h"
+#include "common/rules/validators.h"
 
 namespace dynamo::rules {
 
-/// Settings of the operator that the rules depend on.
+/// Settings of the operator and facts about the cluster that the rules depend on.
 struct DgdrPolicy {
   /// spec.hardware is required because the operator is namespace-restricted and GPU discovery is off.
   bool hardwareRequired = false;
   /// deploymentOverrides.namespace may name another namespace than the request's.
   bool allowOtherNamespaces = false;
+  /// What the generated graph meets.
+  GraphPolicy graph = {};
 };
 
 /// A request in v1beta1. The API server sends this version whichever version the client used.

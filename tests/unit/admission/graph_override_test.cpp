@@ -16,8 +16,8 @@ using rules::test::dgdr;
 using rules::test::lines;
 using rules::test::object;
 
-std::string findingsOf(std::string_view text, std::string_view old = {}) {
-  const rules::DgdrPolicy policy;
+std::string findingsOf(std::string_view text, std::string_view old = {},
+                       const rules::DgdrPolicy& policy = {}) {
   const json::Document now = object(text);
   if (old.empty()) return lines(validateDgdr({now, nullptr, "v1beta1", policy}));
   const json::Document before = object(old);
@@ -86,7 +86,9 @@ TEST_CASE("fields of the graph that are unknown or of a wrong type") {
        at("E schema.type", "spec.services[a.b].replicas",
           "Invalid value: \"boolean\": spec.overrides.dgd.spec.services[a.b].replicas in body must be of "
           "type "
-          "integer: \"boolean\"")},
+          "integer: \"boolean\"") +
+           at("W dgd.grove-dotted-name", "spec.services[a.b]",
+              "with Grove: may not contain dots: Grove uses it in host names of pods")},
   });
 }
 
@@ -164,6 +166,68 @@ TEST_CASE("rules that do not depend on generated fields") {
        at("E pod.handler-port", "spec.services[Worker].livenessProbe.httpGet.port",
           "Invalid value: 0: must be between 1 and 65535, inclusive")},
   });
+}
+
+TEST_CASE("an override is judged by the rules of Grove that its graph will meet (child-Q43)") {
+  rules::DgdrPolicy served;
+  served.graph.groveCertain = true;
+  served.graph.kaiScheduler = false;
+  rules::DgdrPolicy none;
+  none.graph.groveDisabled = true;
+  const std::string spread =
+      service(R"("extraPodSpec":{"topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"k",)"
+              R"("whenUnsatisfiable":"ScheduleAnyway","labelSelector":{"matchLabels":{"a":"b"}}}]})");
+  const std::string ofSpread = "spec.services[Worker].extraPodSpec.topologySpreadConstraints";
+  const std::string ofReplicas = "spec.services[Worker].replicas";
+  const auto services = [](std::string_view worker, std::string_view frontend) {
+    return override(
+        fmt::format(R"(,"spec":{{"services":{{"Worker":{{{}}},"Frontend":{{{}}}}}}})", worker, frontend));
+  };
+  const std::string scheduler = R"("extraPodSpec":{"schedulerName":"mine"})";
+  const std::string same = "must be the same for all services of a graph on Grove";
+  struct Row {
+    const char* name;
+    std::string request;
+    const rules::DgdrPolicy& policy;
+    std::string findings;
+  };
+  const rules::DgdrPolicy unknown;
+  const Row rows[] = {
+      {"Grove is served", spread, served,
+       at("E service.grove-topology-spread", ofSpread, "Forbidden: must not be set: Grove refuses it")},
+      {"Grove may be served", spread, unknown,
+       at("W service.grove-topology-spread", ofSpread, "with Grove: must not be set")},
+      {"Grove is not served", spread, none, ""},
+      {"the override turns Grove off",
+       override(R"(,"metadata":{"annotations":{"nvidia.com/enable-grove":"false"}},"spec":{"services":)"
+                R"({"Worker":{"extraPodSpec":{"nodeName":"n"}}}})"),
+       served, ""},
+      {"a node", service(R"("extraPodSpec":{"nodeName":"n"})"), served,
+       at("E service.grove-node-name", "spec.services[Worker].extraPodSpec.nodeName",
+          "Forbidden: must not be set: Grove refuses it")},
+      {"several nodes without replicas", service(R"("multinode":{"nodeCount":2},"replicas":0)"), served,
+       at("E dgd.grove-replicas", ofReplicas, "Invalid value: 0: must be at least 1 for several nodes")},
+      {"no replicas", service(R"("replicas":0)"), served,
+       at("W dgd.grove-replicas", ofReplicas,
+          "Grove creates one pod first, and ends no rolling update while there are none")},
+      {"a variable that Grove sets", service(R"("envs":[{"name":"GROVE_PCS_NAME","value":"x"}])"), served,
+       at("W service.grove-env", "spec.services[Worker].envs[0].name",
+          "has no effect: Grove sets the variable")},
+      {"two schedulers", services(scheduler, R"("extraPodSpec":{"schedulerName":"other"})"), served,
+       at("E dgd.grove-scheduler", "spec.services[Worker].extraPodSpec.schedulerName",
+          "Invalid value: \"mine\": " + same)},
+      // The profiler may give the other service one.
+      {"a scheduler of one service", services(scheduler, R"("replicas":1)"), served,
+       at("W dgd.grove-scheduler", "spec.services[Worker].extraPodSpec.schedulerName", same)},
+      {"a scheduler of the only service that is named", service(scheduler), served, ""},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    CHECK(findingsOf(row.request, {}, row.policy) == row.findings);
+  }
+  // A request that was stored before Grove was served is not refused.
+  CHECK(findingsOf(spread, spread, served) ==
+        at("W service.grove-topology-spread", ofSpread, "Forbidden: must not be set: Grove refuses it"));
 }
 
 TEST_CASE("an update with an unchanged override is not rejected for it") {
