@@ -21,6 +21,9 @@ constexpr bool isWorkerType(std::string_view componentType) {
   return componentType == kWorker || componentType == kPrefill || componentType == kDecode;
 }
 
+/// The field manager of what the controller applies and scales.
+inline constexpr std::string_view kFieldManager = "dynamo-controller";
+
 namespace label {
 inline constexpr std::string_view kSelector = "nvidia.com/selector";
 inline constexpr std::string_view kGraph = "nvidia.com/dynamo-graph-deployment-name";

@@ -9,6 +9,7 @@
 
 #include "common/api/dynamo.h"
 #include "common/json/build.h"
+#include "common/lifecycle/clique_scale.h"
 #include "common/lifecycle/component_status.h"
 #include "common/lifecycle/conditions.h"
 #include "common/lifecycle/failures.h"
@@ -43,6 +44,7 @@ class GraphStatus {
         allocator_(allocator),
         stored_(statusOf(view.graph)),
         services_(serviceStates(view)) {
+    if (view.grove) planScales();
     if (!plan.rollingUpdate.inProgress) return;
     const std::vector<const Value*> components = ownComponents(view);
     for (const ServiceState& service : services_) {
@@ -84,6 +86,16 @@ class GraphStatus {
   }
 
  private:
+  void planScales() {
+    for (const ServiceState& service : services_) {
+      scales_.push_back(planScale(view_, service, allocator_));
+      const auto& notice = scales_.back().notice;
+      if (!notice) continue;
+      std::vector<Note> told = notesOf({&*notice, 1});
+      std::move(told.begin(), told.end(), std::back_inserter(scaleNotes_));
+    }
+  }
+
   void copyStored() {
     status_ = stored_ == nullptr ? Value{rapidjson::kObjectType} : json::copy(*stored_, allocator_);
   }
@@ -112,13 +124,13 @@ class GraphStatus {
 
   /// Grove changes the replicas of existing cliques through their scale subresource only (quirk child-Q38).
   void scaleGrove() {
-    if (!view_.grove) return;
-    for (const ServiceState& service : services_) {
-      if (service.child == nullptr || !service.desired || isBeingDeleted(*service.child)) continue;
-      if (keepsReplicas(service)) continue;
-      if (countAt(specOf(*service.child), "replicas", 1) == *service.desired) continue;
-      outcome_.writes.push_back({Write::Verb::Scale, referenceTo(*service.child), Value{},
-                                 static_cast<long long>(*service.desired)});
+    for (std::size_t i = 0; i < scales_.size(); ++i) {
+      render::WritePlan& plan = scales_[i];
+      if (plan.again)
+        requeueWithin(outcome_.requeueAfter, std::chrono::ceil<std::chrono::milliseconds>(*plan.again));
+      if (plan.action != render::WriteAction::Apply) continue;
+      outcome_.writes.push_back({Write::Verb::Scale, referenceTo(*services_[i].child), Value{},
+                                 static_cast<long long>(*services_[i].desired), std::move(plan)});
     }
   }
 
@@ -154,6 +166,7 @@ class GraphStatus {
   /// What others do to the children of the graph, and to those of its components.
   void collectNotes() {
     notes_ = notesOf(view_.notices);
+    notes_.insert(notes_.end(), scaleNotes_.begin(), scaleNotes_.end());
     if (view_.grove) return;
     for (const ServiceState& service : services_) {
       if (service.child == nullptr) continue;
@@ -265,6 +278,8 @@ class GraphStatus {
   std::vector<std::pair<std::string_view, const Value*>> refused_;
   std::vector<Cause> causes_;
   std::vector<Note> notes_;
+  std::vector<render::WritePlan> scales_;  ///< of `services_`; on Grove
+  std::vector<Note> scaleNotes_;
   Value status_;
   Outcome outcome_;
 };

@@ -8,6 +8,7 @@
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
 #include "common/k8s/names.h"
+#include "common/lifecycle/clique_scale.h"
 #include "common/lifecycle/grove_limits.h"
 #include "common/lifecycle/object.h"
 #include "common/model/graph.h"
@@ -49,20 +50,21 @@ void observeClique(const GraphView& view, ServiceState& service) {
   const bool group = service.spec != nullptr && model::nodeCount(*service.spec) > 1;
   service.kind = group ? "PodCliqueScalingGroup" : "PodClique";
   service.childName = model::componentName(model::dashed(nameOf(view.graph)) + "-0", service.name);
-  if (group) {
-    service.child = findChild(view.scalingGroups, service.childName, "PodCliqueSet", view.podCliqueSet);
-    service.readiness =
-        scalingGroupReadiness(service.child, view.podCliqueSet, service.desired, view.podCliques);
-    if (keepsReplicas(service)) {
-      service.readiness.ready = false;
-      service.readiness.reason = reason::kScaling;
-      service.readiness.message =
-          fmt::format("keeps {} replicas: Grove does not run a service with several nodes with 0",
-                      countAt(specOf(*service.child), "replicas", 1));
-    }
-  } else {
-    service.child = findChild(view.podCliques, service.childName, "PodCliqueSet", view.podCliqueSet);
-    service.readiness = podCliqueReadiness(service.child, view.podCliqueSet, service.desired);
+  service.child = findChild(group ? view.scalingGroups : view.podCliques, service.childName, "PodCliqueSet",
+                            view.podCliqueSet);
+  service.scaledByOthers = isScaledByOthers(view, service);
+  const std::optional<std::int64_t> expected = service.scaledByOthers ? std::nullopt : service.desired;
+  service.readiness = group
+                          ? scalingGroupReadiness(service.child, view.podCliqueSet, expected, view.podCliques)
+                          : podCliqueReadiness(service.child, view.podCliqueSet, expected);
+  const std::int64_t replicas = service.child == nullptr ? 0 : countAt(specOf(*service.child), "replicas", 1);
+  if (keepsReplicas(service)) {
+    service.readiness = {
+        false, std::string{reason::kScaling},
+        fmt::format("keeps {} replicas: Grove does not run a service with several nodes with 0", replicas)};
+  } else if (service.readiness.ready && replicas == 0 && service.desired.value_or(0) > 0) {
+    service.readiness = {false, std::string{reason::kPaused},
+                         fmt::format("is scaled to 0 replicas instead of {}", *service.desired)};
   }
 }
 

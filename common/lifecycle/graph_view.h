@@ -31,6 +31,9 @@ struct GraphView {
   /// Pods of the namespace. Pods of other graphs are ignored.
   std::span<const json::Value* const> pods{};
   std::span<const render::WriteNotice> notices{};  ///< of the writes of this reconcile
+  /// Applied::contests and Applied::clock
+  const render::Contests* contests = nullptr;
+  render::Clock::time_point clock{};
 };
 
 /// A service and the child that runs it.
@@ -42,6 +45,7 @@ struct ServiceState {
   std::string childName;
   const json::Value* child = nullptr;   ///< nullptr: does not exist
   std::optional<std::int64_t> desired;  ///< spec.replicas of the service
+  bool scaledByOthers = false;          ///< the child keeps the number of somebody else (clique_scale.h)
   Readiness readiness;
 };
 

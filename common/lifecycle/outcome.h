@@ -11,6 +11,7 @@
 #include "common/json/value.h"
 #include "common/k8s/object_key.h"
 #include "common/lifecycle/ending.h"
+#include "common/render/write_plan.h"
 
 namespace dynamo::lifecycle {
 
@@ -33,6 +34,8 @@ struct Write {
   Reference target;
   json::Value patch;
   long long replicas = 0;
+  /// Of Scale: what is remembered of a number that somebody may change back (render/contests.h).
+  std::optional<render::WritePlan> plan = {};
 };
 
 /// An Event about the object that is reconciled.

@@ -8,6 +8,7 @@
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
 #include "common/defaults/apply.h"
+#include "common/lifecycle/clique_scale.h"
 #include "common/lifecycle/component_status.h"
 #include "common/lifecycle/deletion.h"
 #include "common/lifecycle/duplicates.h"
@@ -165,6 +166,7 @@ GraphReconcile planGraphReconcile(const Value& graph, Observed observed, const r
   reconcile.children = workers.rendered && reconcile.plan.inputs == current
                            ? std::move(*workers.rendered)
                            : render::renderGraph(graph, decided, reconcile.plan.inputs);
+  if (reconcile.grove) recordReplicas(children.view(graph, reconcile, context.facts), reconcile.children);
   withholdDuplicates(graph, reconcile.children);
   reconcile.missing = missingReferences(graph, ofKind(observed, "PersistentVolumeClaim"), context.facts);
   return reconcile;
@@ -185,6 +187,8 @@ Outcome finishGraphReconcile(const Value& graph, const GraphReconcile& reconcile
   failures.insert(failures.end(), others.begin(), others.end());
   GraphView view = children.view(graph, reconcile, context.facts);
   view.notices = applied.notices;
+  view.contests = applied.contests;
+  view.clock = applied.clock;
   Outcome outcome = graphOutcome(view, reconcile.plan, failures, now, allocator);
   if (failures.empty()) {
     deleteSurplus(graph, reconcile.children, applied.objects, outcome, allocator);

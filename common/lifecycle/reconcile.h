@@ -43,6 +43,9 @@ struct Applied {
   std::vector<Ending> failures;
   /// What users should know about children that were written or left.
   std::vector<render::WriteNotice> notices = {};
+  /// The fields that somebody keeps changing, and the present time on their clock; nullptr: none.
+  const render::Contests* contests = nullptr;
+  render::Clock::time_point clock = {};
 };
 
 /// Writes the children as render/write_plan.h says, in the order of render::creationOrder.

@@ -13,7 +13,6 @@ using json::Allocator;
 using json::Value;
 
 constexpr std::string_view kHash = "nvidia.com/last-applied-hash";
-/// The field manager of the reference operator: the name of its program.
 constexpr std::string_view kReferenceManager = "manager";
 constexpr std::array kMarks = {kHash, std::string_view{"nvidia.com/last-applied-generation"}};
 
@@ -76,6 +75,10 @@ void unite(Value& fields, const Value& more, Allocator& allocator) {
 
 bool isReferenceMark(std::string_view annotation) {
   return std::find(kMarks.begin(), kMarks.end(), annotation) != kMarks.end();
+}
+
+bool isReferenceManager(std::string_view manager) {
+  return manager == kReferenceManager;
 }
 
 bool isReferenceObject(const Value& live) {

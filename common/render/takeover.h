@@ -15,6 +15,9 @@ namespace dynamo::render {
 /// generation after its last write.
 bool isReferenceMark(std::string_view annotation);
 
+/// Whether it is the field manager of the reference operator: the name of its program.
+bool isReferenceManager(std::string_view manager);
+
 /// Whether the reference operator has made an object to which it writes no such annotation, such as the
 /// account of planners. `live` must have its managedFields.
 bool isReferenceObject(const json::Value& live);

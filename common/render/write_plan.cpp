@@ -17,36 +17,9 @@
 namespace dynamo::render {
 namespace {
 
-using namespace std::chrono_literals;
 using json::Allocator;
 using json::Value;
 using k8s::ownersOf;
-
-/// The first two writes after a change are made at once: one by a user who does not know who owns the child.
-constexpr Clock::duration kFirstWait = 1s;
-constexpr Clock::duration kLongestWait = 5min;
-/// Whoever has not changed a field back for this time does so no more.
-constexpr Clock::duration kContestEnds = 10min;
-/// Who changes a field back this often is named.
-constexpr int kNamedFrom = 2;
-
-Clock::duration waitAfter(int undone) {
-  if (undone == 0) return 0s;
-  constexpr int kDoublings = 9;  // more would pass kLongestWait anyway
-  return std::min<Clock::duration>(kLongestWait, kFirstWait * (1 << std::min(undone - 1, kDoublings)));
-}
-
-Clock::time_point endOf(const Contest& contest) {
-  return contest.since + waitAfter(contest.undone) + kContestEnds;
-}
-
-bool hasEnded(const Contest& contest, Clock::time_point now) {
-  return now >= endOf(contest);
-}
-
-std::size_t fieldDigest(const k8s::ObjectKey& key, std::string_view path) {
-  return std::hash<std::string>{}(k8s::toText(key).append(1, '\n').append(path));
-}
 
 bool isAdapter(const Child& child) {
   return child.key.kind == api::kDynamoGraphDeploymentScalingAdapter;
@@ -185,15 +158,10 @@ class Plan {
     if (plan_.notice || memory_.contests == nullptr) return;
     for (const auto& [path, contest] : memory_.contests->named(child_.key)) {
       if (hasEnded(contest, now_) || contest.applied != contentDigest(object)) continue;
-      plan_.notice = contestNotice(contest.manager, path);
+      plan_.notice = contestNotice(child_.key, path, contest.manager);
       plan_.again = endOf(contest) - now_;
       return;
     }
-  }
-
-  WriteNotice contestNotice(std::string_view manager, std::string_view path) const {
-    return {WriteNotice::Kind::Contested,
-            fmt::format("{} keeps changing {} of {}", manager, path, k8s::toText(child_.key)), ""};
   }
 
   /// Whether the field is applied later, because somebody changes it back again and again.
@@ -215,7 +183,7 @@ class Plan {
         plan_.contestant = k8s::fieldOwner(live, plan_.drift->path, live_->manager);
         if (plan_.contestant.empty()) plan_.contestant = k8s::kUnknownManager;
       }
-      plan_.notice = contestNotice(plan_.contestant, plan_.drift->path);
+      plan_.notice = contestNotice(child_.key, plan_.drift->path, plan_.contestant);
     }
     if (now_ >= contest.since + wait) return false;
     const Clock::duration rest = contest.since + wait - now_;
@@ -247,11 +215,7 @@ class Plan {
     // Without a record, a 0 is taken for a new one: it ends an earlier generation of workers.
     if (last.empty() ? rendered == "0" : last != rendered) return false;
     const std::string number = std::to_string(k8s::replicasOf(live->object).value_or(1));
-    if (number != rendered) {
-      plan_.notice = {WriteNotice::Kind::Replicas,
-                      fmt::format("{} scales {}: ", live->replicasOwner, k8s::toText(child_.key)),
-                      fmt::format("{} replicas instead of {}", number, rendered)};
-    }
+    if (number != rendered) plan_.notice = replicasNotice(child_.key, live->replicasOwner, number, rendered);
     return true;
   }
 
@@ -270,6 +234,12 @@ WritePlan planWrite(const Child& child, const LiveChild* live, const WriteMemory
   return Plan{child, live, memory, now, allocator}.make();
 }
 
+WriteNotice replicasNotice(const k8s::ObjectKey& key, std::string_view owner, std::string_view number,
+                           std::string_view rendered) {
+  return {WriteNotice::Kind::Replicas, fmt::format("{} scales {}: ", owner, k8s::toText(key)),
+          fmt::format("{} replicas instead of {}", number, rendered)};
+}
+
 std::size_t appliedDigest(const Value& object) {
   json::Document memory;
   return std::hash<std::string>{}(json::dump(withoutReplicas(object, memory.GetAllocator())));
@@ -285,43 +255,6 @@ std::size_t contentDigest(const Value& object) {
       json::remove(*metadata, name);
   }
   return std::hash<std::string>{}(json::dump(content));
-}
-
-const Contest* Contests::find(const k8s::ObjectKey& key, std::string_view path) const {
-  const auto found = fields_.find(fieldDigest(key, path));
-  return found == fields_.end() ? nullptr : &found->second;
-}
-
-std::map<std::string, Contest, std::less<>> Contests::named(const k8s::ObjectKey& key) const {
-  std::map<std::string, Contest, std::less<>> found;
-  const auto paths = named_.find(key);
-  if (paths == named_.end()) return found;
-  for (const std::string& path : paths->second) {
-    if (const Contest* contest = find(key, path)) found.emplace(path, *contest);
-  }
-  return found;
-}
-
-void Contests::remember(const k8s::ObjectKey& key, const WritePlan& plan, Clock::time_point now) {
-  if (!plan.drift || plan.drift->path.empty() || plan.object == nullptr) return;
-  if (fields_.size() >= pruneAt_) {
-    std::erase_if(fields_, [&](const auto& each) { return hasEnded(each.second, now); });
-    pruneAt_ = std::max(pruneAt_, 2 * fields_.size());
-  }
-  const std::size_t digest = contentDigest(*plan.object);
-  const auto [found, added] = fields_.try_emplace(fieldDigest(key, plan.drift->path));
-  Contest& contest = found->second;
-  const bool again = !added && contest.applied == digest && !hasEnded(contest, now);
-  contest.undone = again ? contest.undone + 1 : 0;
-  contest.applied = digest;
-  contest.since = now;
-  contest.manager = plan.contestant;
-  if (!contest.manager.empty()) {
-    named_[key].insert(plan.drift->path);
-  } else if (const auto paths = named_.find(key); paths != named_.end()) {
-    paths->second.erase(plan.drift->path);
-    if (paths->second.empty()) named_.erase(paths);
-  }
 }
 
 }  // namespace dynamo::render

@@ -6,18 +6,15 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "common/json/value.h"
 #include "common/k8s/drift.h"
 #include "common/k8s/object_key.h"
 #include "common/render/children.h"
+#include "common/render/contests.h"
 
 namespace dynamo::render {
 
@@ -40,36 +37,6 @@ struct Settled {
   std::size_t live = 0;
 
   bool operator==(const Settled&) const = default;
-};
-
-using Clock = std::chrono::steady_clock;
-
-/// A field of a child that somebody else changes back each time it is applied.
-struct Contest {
-  std::size_t applied = 0;  ///< digest of the child that was applied
-  int undone = 0;           ///< how often it was changed back
-  Clock::time_point since;  ///< when it was applied last
-  std::string manager;      ///< who changes it back; empty: not known yet
-};
-
-struct WritePlan;
-
-/// The contested fields of all children. Fields are stored by digest, because each change of a child is one
-/// until it has stayed for some minutes.
-class Contests {
- public:
-  /// Returns the field `path` of a child; nullptr: it was not applied lately.
-  const Contest* find(const k8s::ObjectKey& key, std::string_view path) const;
-  /// Returns the fields of a child that somebody keeps changing, by path.
-  std::map<std::string, Contest, std::less<>> named(const k8s::ObjectKey& key) const;
-  /// Records that the plan was carried out.
-  void remember(const k8s::ObjectKey& key, const WritePlan& plan, Clock::time_point now);
-  std::size_t size() const { return fields_.size(); }
-
- private:
-  std::unordered_map<std::size_t, Contest> fields_;
-  std::map<k8s::ObjectKey, std::set<std::string, std::less<>>> named_;
-  std::size_t pruneAt_ = 1024;  ///< the number of fields at which old ones are removed
 };
 
 /// What this process remembers of a child, and what this reconcile has done for it.
@@ -124,6 +91,7 @@ struct WritePlan {
   bool force = true;                ///< of Apply: take fields from their owners
   std::optional<k8s::Drift> drift;  ///< of Apply to a live object: the first difference
   std::string contestant;           ///< Contest::manager of the field at `drift`
+  std::string version;              ///< Contest::version of the field at `drift`
   std::optional<WriteNotice> notice;
   std::optional<Clock::duration> again;  ///< plan again after this time even if nothing changes
 };
@@ -140,6 +108,10 @@ struct WritePlan {
 ///   and not applied: if it were applied, a later apply without replicas would remove the field.
 WritePlan planWrite(const Child& child, const LiveChild* live, const WriteMemory& memory,
                     Clock::time_point now, json::Allocator& allocator);
+
+/// `owner` has set the replicas of a child to `number`.
+WriteNotice replicasNotice(const k8s::ObjectKey& key, std::string_view owner, std::string_view number,
+                           std::string_view rendered);
 
 /// A digest of a child without spec.replicas, which are not always applied. A member that is no longer
 /// applied cannot be told from a default of the API server in a list that server-side apply treats as one

@@ -30,9 +30,6 @@ namespace {
 using kube::ApiError;
 using runtime::Task;
 
-/// The field manager of the children.
-constexpr std::string_view kFieldManager = "dynamo-controller";
-
 constexpr int kSame = 0;
 constexpr int kDiffers = 1;
 constexpr int kFailed = 2;

@@ -43,7 +43,8 @@ Task<ReconcileResult> applyAndFinish(Environment& environment, const json::Value
     if (!isDone(missing)) failures.push_back(std::move(missing));
   }
   reportPersistent(environment, key, failures);
-  lifecycle::Applied applied{observed.values(), std::move(failures), std::move(written.notices)};
+  lifecycle::Applied applied{observed.values(), std::move(failures), std::move(written.notices),
+                             &environment.contests, render::Clock::now()};
   lifecycle::Outcome outcome = finish(applied);
   lifecycle::requeueWithin(outcome.requeueAfter, written.again);
   Ending ended = co_await carryOut(environment, object, outcome, writer);

@@ -54,6 +54,8 @@ std::vector<WatchedKind> makeKinds() {
   k8s::KeptFields intent;  // managedFields distinguish fields of users from defaults
   intent.managedFields = true;
   intent.lastApplied = true;
+  k8s::KeptFields scaled;  // managedFields tell who set the replicas
+  scaled.managedFields = true;
   const k8s::KeptFields pods{{"metadata.labels", "metadata.creationTimestamp", "spec.nodeName",
                               "status.phase", "status.reason", "status.message", "status.conditions",
                               "status.containerStatuses", "status.initContainerStatuses"}};
@@ -107,13 +109,13 @@ std::vector<WatchedKind> makeKinds() {
        .trigger = Trigger::Grove},
       {.resource = {"grove.io", "v1alpha1", "podcliques", "PodClique"},
        .selectors = ofGraphs,
-       .kept = all,
+       .kept = scaled,
        .labels = graph,
        .applied = false,
        .trigger = Trigger::Grove},
       {.resource = {"grove.io", "v1alpha1", "podcliquescalinggroups", "PodCliqueScalingGroup"},
        .selectors = kAll,
-       .kept = all,
+       .kept = scaled,
        .labels = graph,
        .applied = false,
        .trigger = Trigger::Grove},

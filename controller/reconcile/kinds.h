@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/api/dynamo.h"
 #include "common/json/value.h"
 #include "common/k8s/object_key.h"
 #include "common/k8s/object_store.h"
@@ -21,7 +22,7 @@
 namespace dynamo::controller {
 
 /// The field manager of everything that the controller applies.
-inline constexpr std::string_view kFieldManager = "dynamo-controller";
+inline constexpr std::string_view kFieldManager = api::kFieldManager;
 /// The field manager of status updates.
 inline constexpr std::string_view kStatusManager = "dynamo-controller-status";
 

@@ -114,6 +114,7 @@ class Execution {
     }
     // The reply of the scale subresource is a Scale.
     if (!scale) took(key, std::get<Document>(answer));
+    if (write.plan) environment_.contests.remember(key, *write.plan, render::Clock::now());
     co_return Done{};
   }
 

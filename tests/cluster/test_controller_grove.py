@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Graphs on Grove with its webhooks (grove_admission.py): what Grove refuses never stops a graph that runs.
+"""Graphs on Grove with its webhooks (grove_admission.py): what Grove refuses never stops a graph that runs, and who decides
+about the replicas of what Grove makes (decisions ctl-Q45, ctl-Q67).
 Run: python3 tests/cluster/test_controller_grove.py
 
 Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 
 import sys
+import threading
+import time
 import unittest
 from pathlib import Path
 
@@ -18,12 +21,13 @@ from history import History, path_of  # noqa: E402
 
 GRAPH, SET, CLIQUE, GROUP = "DynamoGraphDeployment", "PodCliqueSet", "PodClique", "PodCliqueScalingGroup"
 ADAPTER = "DynamoGraphDeploymentScalingAdapter"
+RECORD = "nvidia.com/dynamo-rendered-replicas"
 
-plane = None
+plane = controller = None
 
 
 def setUpModule():
-    global plane
+    global plane, controller
     plane = OperatorPlane(child_crds=True, grove=True, kwok_config=HERE / "pods.kwok.yaml")
     unittest.addModuleCleanup(plane.close)
     admission = GroveAdmission(plane.cluster)
@@ -92,6 +96,16 @@ class Grove(unittest.TestCase):
 
     def until_replicas(self, kind, name, number):
         self.until(f"{name} has {number} replicas", lambda: self.replicas(kind, name) == number)
+
+    def scale(self, kind, name, replicas):
+        """What `kubectl scale` sends."""
+        path = path_of(kind, self.namespace, name, "scale") + "?fieldManager=kubectl"
+        plane.cluster.api("PATCH", path, {"spec": {"replicas": replicas}}, "application/merge-patch+json")
+
+    def warnings(self, reason):
+        events = plane.cluster.api("GET", f"/api/v1/namespaces/{self.namespace}/events")["items"]
+        return [(one["message"], one.get("count", 1)) for one in events
+                if one["reason"] == reason and one["involvedObject"]["kind"] == GRAPH]
 
     def cliques(self):
         template = self.get(SET)["spec"]["template"]
@@ -175,6 +189,95 @@ class Grove(unittest.TestCase):
         self.change("Worker", replicas=0)
         self.until_replicas(CLIQUE, "g-0-worker", 0)
         self.until_successful()
+
+    def test_the_last_change_of_replicas_wins(self):
+        plane.apply(graph(self.namespace, Worker=worker(replicas=2), Wide=worker(multinode={"nodeCount": 2})))
+        self.until_successful()
+        self.assertNotIn(RECORD, self.get(SET)["metadata"].get("annotations", {}))
+        self.scale(CLIQUE, "g-0-worker", 3)
+        self.scale(GROUP, "g-0-wide", 2)
+        told = [f"kubectl scales PodClique.grove.io {self.namespace}/g-0-worker: 3 replicas instead of 2",
+                f"kubectl scales PodCliqueScalingGroup.grove.io {self.namespace}/g-0-wide: 2 replicas instead of 1"]
+        for text in told:
+            self.until_told(text)
+        self.until_successful()
+        self.assertEqual(sorted(self.warnings("ReplicasOverridden")), [(text, 1) for text in sorted(told)])
+        # The number stays when the controller is killed, and when the graph changes something else.
+        controller.kill()
+        controller.start()
+        controller.wait_until_ready()
+        self.change("Frontend", envs=[{"name": "NEW", "value": "1"}])
+        self.until("the set changes", lambda: any(
+            each["name"] == "NEW" for each in self.cliques()["frontend"]["podSpec"]["containers"][0]["env"]))
+        self.until_successful()
+        time.sleep(2)
+        self.assertEqual((self.replicas(CLIQUE, "g-0-worker"), self.replicas(GROUP, "g-0-wide")), (3, 2))
+        # Another number of the spec, changed while no controller runs, takes them back.
+        controller.stop()
+        for service in ("Worker", "Wide"):
+            self.change(service, replicas=4)
+        controller.start()
+        controller.wait_until_ready()
+        self.until_replicas(CLIQUE, "g-0-worker", 4)
+        self.until_replicas(GROUP, "g-0-wide", 4)
+        self.until("nobody scales it", lambda: "scales" not in self.ready()["message"])
+        self.until_successful()
+        self.until("the record is gone", lambda: RECORD not in self.get(SET)["metadata"].get("annotations", {}))
+        self.assertEqual(len(self.warnings("ReplicasOverridden")), 2)
+
+    def test_a_clique_that_somebody_scaled_to_0(self):
+        plane.apply(graph(self.namespace, Worker=worker(replicas=2)))
+        self.until_successful()
+        self.scale(CLIQUE, "g-0-worker", 0)
+        # The API server does not tell who has set a 0.
+        self.until_told(f"somebody scales PodClique.grove.io {self.namespace}/g-0-worker: 0 replicas instead of 2")
+        self.assertEqual(self.ready()["status"], "False")
+        time.sleep(2)
+        self.assertEqual(self.replicas(CLIQUE, "g-0-worker"), 0)
+        self.change("Worker", replicas=1)
+        self.until_replicas(CLIQUE, "g-0-worker", 1)
+        self.until_successful()
+
+    def test_an_autoscaler_of_a_clique(self):
+        plane.apply(graph(self.namespace, Worker=worker(replicas=1)))
+        self.until_successful()
+        target = {"apiVersion": "grove.io/v1alpha1", "kind": CLIQUE, "name": "g-0-worker"}
+        plane.cluster.api("POST", path_of("HorizontalPodAutoscaler", self.namespace), {
+            "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "user"},
+            "spec": {"scaleTargetRef": target, "minReplicas": 3, "maxReplicas": 3}})
+        self.until_told("/g-0-worker: 3 replicas instead of 1")
+        self.until_successful()
+        # Each new number of the graph is written once; after that the autoscaler's stays.
+        self.change("Worker", replicas=2)
+        self.until_told("/g-0-worker: 3 replicas instead of 2")
+        generation = self.get(CLIQUE, "g-0-worker")["metadata"]["generation"]
+        time.sleep(5)
+        self.assertEqual(self.get(CLIQUE, "g-0-worker")["metadata"]["generation"], generation)
+        self.assertLessEqual(len(self.warnings("ReplicasOverridden")), 2)
+
+    def test_a_number_that_is_changed_back_again_and_again(self):
+        plane.apply(graph(self.namespace, Worker=worker(replicas=1)))
+        self.until_successful()
+        path = path_of(CLIQUE, self.namespace, "g-0-worker") + "?fieldManager=rival"
+        ended = threading.Event()
+
+        def undo():
+            while not ended.is_set():
+                plane.cluster.api("PATCH", path, {"spec": {"replicas": 2}}, "application/merge-patch+json")
+                time.sleep(0.05)
+
+        rival = threading.Thread(target=undo)
+        generation = self.get(CLIQUE, "g-0-worker")["metadata"]["generation"]
+        rival.start()
+        try:
+            time.sleep(10)
+            self.until_told(f"rival keeps changing spec.replicas of PodClique.grove.io {self.namespace}/g-0-worker")
+        finally:
+            ended.set()
+            rival.join()
+        # 10 s allow repairs at 0, 0, 1, 3 and 7 s, and one more until the end.
+        self.assertLess(self.get(CLIQUE, "g-0-worker")["metadata"]["generation"] - generation, 20)
+        self.assertEqual(len(self.warnings("FieldContested")), 1)
 
     def test_an_adapter_of_several_nodes(self):
         wide = worker(multinode={"nodeCount": 2}, scalingAdapter={"enabled": True})

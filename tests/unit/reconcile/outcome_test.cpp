@@ -2,6 +2,7 @@
 #include "controller/reconcile/outcome.h"
 
 #include "common/json/build.h"
+#include "common/render/scale_plan.h"
 #include "common/runtime/task_group.h"
 #include "controller/reconcile/result.h"
 #include "fake_api.h"
@@ -106,8 +107,14 @@ TEST_CASE("replicas are written through the scale subresource") {
     const json::Document clique = scene.read(path);
     Outcome outcome;
     outcome.writes.push_back({Write::Verb::Scale, lifecycle::referenceTo(clique), json::Value{}, 4});
+    render::ScaledObject live;
+    live.key = k8s::keyOf(clique);
+    live.replicas = 1;
+    live.rendered = 4;
+    outcome.writes[0].plan = render::planScale(live, nullptr, {}, scene.memory.GetAllocator());
     const std::string failed = co_await scene.carryOut(outcome);
     CHECK(failed.empty());
+    CHECK(scene.f.environment.contests.find(live.key, "spec.replicas") != nullptr);
   });
   const auto bodies = api.bodies("PATCH " + path + "/scale");
   REQUIRE(bodies.size() == 1);
