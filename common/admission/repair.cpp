@@ -4,9 +4,8 @@
 #include <array>
 #include <vector>
 
+#include "common/admission/validate.h"
 #include "common/field/path.h"
-#include "common/schema/registry.h"
-#include "common/schema/validator.h"
 
 namespace dynamo::admission {
 namespace {
@@ -121,12 +120,6 @@ class RepairedCopy {
   std::vector<Path> besideLists_;
 };
 
-std::vector<FieldError> typeErrors(const Value& object) {
-  const schema::Node* node =
-      schema::find(json::findText(&object, "apiVersion"), json::findText(&object, "kind"));
-  return node == nullptr ? std::vector<FieldError>{} : schema::wrongTypes(*node, object);
-}
-
 bool isRepairable(const FieldError& error) {
   return std::any_of(kRepairs.begin(), kRepairs.end(),
                      [&](const Repair& each) { return each.rule == error.rule; });
@@ -138,7 +131,8 @@ Findings dryRenderRepaired(const Kind& kind, const Value& object, const render::
                            bool wellTyped) {
   Findings all;
   // Rendering reads every field, so wrong types are removed before.
-  const std::vector<FieldError> types = wellTyped ? std::vector<FieldError>{} : typeErrors(object);
+  const std::vector<FieldError> types =
+      wellTyped ? std::vector<FieldError>{} : wrongTypes(object, nullptr).errors;
   if (types.empty()) {
     all = kind.dryRender(object, context);
     if (std::none_of(all.errors.begin(), all.errors.end(), isRepairable)) return all;
