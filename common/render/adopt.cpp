@@ -39,9 +39,9 @@ bool hasMark(const Value* members) {
   });
 }
 
-/// Whether this operator or the reference operator made `live`, which has no controller: its graph may have
-/// been deleted with --cascade=orphan, or a backup without owners was restored.
-bool isOrphan(const Value& live, const Value& child, bool applied) {
+/// Whether the metadata of `live` say that this operator or the reference operator made it. It may have no
+/// owner: its graph may have been deleted with --cascade=orphan, or a backup without owners was restored.
+bool isMarked(const Value& live, const Value& child, bool applied) {
   const std::string_view graph = json::findText(labelsOf(live), api::label::kGraph);
   const std::string_view wanted = json::findText(labelsOf(child), api::label::kGraph);
   if (!graph.empty() && !wanted.empty()) return graph == wanted;
@@ -50,15 +50,10 @@ bool isOrphan(const Value& live, const Value& child, bool applied) {
          json::findText(labelsOf(live), api::label::kAppManagedBy) == api::kOperatorName;
 }
 
-/// Whether an owner of `live` has the kind of an owner of `child`.
-bool hasOwnerOfSameKind(const Value& live, const Value& child) {
+/// Whether `owner` is an owner of `child`.
+bool isOwner(const Value& owner, const Value& child) {
   const auto owners = ownersOf(child);
-  const auto known = [&](const Value& owner) {
-    return std::any_of(owners.begin(), owners.end(), [&](const Value& other) {
-      return json::findText(&owner, "kind") == json::findText(&other, "kind");
-    });
-  };
-  return std::any_of(ownersOf(live).begin(), ownersOf(live).end(), known);
+  return std::any_of(owners.begin(), owners.end(), [&](const Value& own) { return sameUid(own, owner); });
 }
 
 /// Whether a graph owns what one of its components should own, or the other way round. The name of a
@@ -116,12 +111,17 @@ Claim claimOf(const Child& child, const Value& live, bool applied) {
     return {Claimant::Other, fmt::format("{} is controlled by {} {}", name, kind, owner),
             wanted != nullptr && changesPathway(*controller, *wanted)};
   }
-  // A shared object may belong to others beside the controller, if they are of our kinds.
-  const bool shared =
-      child.policy == Policy::Shared && (isReserved(child) || hasOwnerOfSameKind(live, child.object));
-  if (!shared && controller == nullptr && !isOrphan(live, child.object, applied))
-    return {Claimant::Other, fmt::format("{} exists, but this operator did not create it", name)};
-  return {};
+  if (isReserved(child)) return {};
+  const bool shared = child.policy == Policy::Shared;
+  if (!shared && controller != nullptr) return {};
+  const auto owners = ownersOf(live);
+  const auto others = std::count_if(owners.begin(), owners.end(),
+                                    [&](const Value& owner) { return !isOwner(owner, child.object); });
+  if (shared && others == 0 && !owners.empty()) return {};
+  // Whoever may create objects can copy a label and name an owner, but then he is in managedFields.
+  const bool written = applied || (shared && isReferenceObject(live));
+  if ((others == 0 || written) && isMarked(live, child.object, applied)) return {};
+  return {Claimant::Other, fmt::format("{} exists, but this operator did not create it", name)};
 }
 
 }  // namespace dynamo::render

@@ -23,7 +23,9 @@ struct Claim {
 };
 
 /// The claim on the live object with the key of `child`. Only its metadata are read. `applied` tells whether
-/// this controller has applied it before.
+/// this controller has applied it before. An object with owners that the child does not have is the
+/// operator's only if managedFields say so. Without managedFields, a shared object of the reference operator
+/// that has other owners seems to be somebody else's.
 Claim claimOf(const Child& child, const json::Value& live, bool applied);
 
 /// Whether the child has one name in all namespaces and no owner: the accounts of planners, endpoint pickers

@@ -95,6 +95,9 @@ class Plan {
     if (child_.policy == Policy::CreatedOnce) return;
     const bool applied = live_->ownedFields != nullptr;
     const Claim claim = claimOf(child_, live, applied);
+    // The cache does not have the managedFields that show the reference operator.
+    if (claim.claimant == Claimant::Other && shared() && !ownersOf(live).empty() && !applied && !memory_.read)
+      return act(WriteAction::Read);
     if (claim.claimant == Claimant::Gone) return stop(WriteAction::Wait, claim.reason);
     if (claim.claimant == Claimant::Other) {
       plan_.passing = claim.passing;

@@ -122,16 +122,19 @@ class Player:
         self.delete_everything()
 
     def earlier_objects(self):
-        """Objects of an earlier owner with the names of children. The controller adds itself to the owners of the account and
-        its Role, and replaces the binding, because its role differs."""
+        """Objects with the names of children that this operator has applied for an earlier owner. The controller adds itself to
+        the owners of the account and its Role, and replaces the binding, because its role differs."""
         name = "serve-k8s-service-discovery"
         owner = self.api("POST", CORE, "configmaps", {"metadata": {"name": "earlier"}})["metadata"]
         owned = {
             "labels": {"app.kubernetes.io/managed-by": "dynamo-operator"},
             "ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "earlier", "uid": owner["uid"]}],
         }
-        self.api("POST", CORE, "serviceaccounts", {"metadata": {"name": name, **owned}})
-        self.api("POST", RBAC, "roles", {"metadata": {"name": f"{name}-role", **owned}, "rules": []})
+        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, **owned}}
+        role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": f"{name}-role", **owned}}
+        for base, resource, body in ((CORE, "serviceaccounts", account), (RBAC, "roles", {**role, "rules": []})):
+            path = f"{resource}/{body['metadata']['name']}?fieldManager=dynamo-controller"
+            self.api("PATCH", base, path, body, "application/apply-patch+yaml")
         other = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "another"}
         ours = {"annotations": {"nvidia.com/last-applied-hash": "x"}}  # but no label that a watch selects
         self.api("POST", RBAC, "rolebindings", {"metadata": {"name": f"{name}-binding", **ours}, "roleRef": other})

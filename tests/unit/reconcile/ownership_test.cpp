@@ -87,15 +87,21 @@ std::string modelService(const std::string& uid) {
          "'app.kubernetes.io/managed-by':'dynamo-operator'}," +
          ownersOf(uid) + "},'spec':{'clusterIP':'None'}}";
 }
+/// `object` as this controller has applied it.
+std::string appliedHere(std::string object) {
+  return object.insert(
+      object.find("'namespace'"),
+      "'managedFields':[{'manager':'dynamo-controller','operation':'Apply','fieldsV1':{}}],");
+}
 const std::string kModelPath = "/api/v1/namespaces/n/services/dynamo-model-0a1b2c3d";
 
 TEST_CASE("an owner is not removed from a shared object that has changed since it was read") {
   FakeApi api;
   withApplier(api, [&](Applier& applier) -> Task<void> {
     storeOwner(api);
-    api.store(kModelPath, modelService("first"));
+    api.store(kModelPath, appliedHere(modelService("first")));
     watchSees(api, applier, kModelPath);
-    api.store(kModelPath, modelService("second"));  // the watch is late
+    api.store(kModelPath, appliedHere(modelService("second")));  // the watch is late
     std::string failed = co_await applier.apply(modelService("third"));
     CHECK(failed == "conflict: Service n/dynamo-model-0a1b2c3d: no\n");
     CHECK(api.at(kModelPath).find("third") == std::string::npos);
@@ -146,7 +152,7 @@ TEST_CASE("a shared object that another reconcile has created since it was not f
   };
   FakeApi api{notFoundOnce, {}, untilCreated};
   storeOwner(api);
-  api.store(path, account("first"));
+  api.store(path, appliedHere(account("first")));
   const std::string stored = api.at(path);
   withApplier(api, [&](Applier& applier) -> Task<void> {
     EventLoop& loop = applier.f.environment.loop;
