@@ -30,23 +30,25 @@ bool isPredecessor(const Value& live, const Value* wanted) {
          json::findText(&live, "apiVersion") == json::findText(wanted, "apiVersion");
 }
 
-/// Whether a key is one that this operator or the reference operator gives to children.
-bool hasMark(const Value* members) {
+/// Whether a key is one that this operator or the reference operator gives to children. Custom resources of
+/// users have keys of this operator, too: admission records its version in them.
+bool hasMark(const Value* members, bool custom) {
   if (members == nullptr || !members->IsObject()) return false;
-  return std::any_of(members->MemberBegin(), members->MemberEnd(), [](const auto& member) {
+  return std::any_of(members->MemberBegin(), members->MemberEnd(), [&](const auto& member) {
     const std::string_view key = json::text(member.name);
-    return key.starts_with("nvidia.com/dynamo-") || isReferenceMark(key);
+    return (!custom && key.starts_with("nvidia.com/dynamo-")) || isReferenceMark(key);
   });
 }
 
 /// Whether the metadata of `live` say that this operator or the reference operator made it. It may have no
 /// owner: its graph may have been deleted with --cascade=orphan, or a backup without owners was restored.
-bool isMarked(const Value& live, const Value& child, bool applied) {
+bool isMarked(const Value& live, const Child& child, bool applied) {
   const std::string_view graph = json::findText(labelsOf(live), api::label::kGraph);
-  const std::string_view wanted = json::findText(labelsOf(child), api::label::kGraph);
+  const std::string_view wanted = json::findText(labelsOf(child.object), api::label::kGraph);
   if (!graph.empty() && !wanted.empty()) return graph == wanted;
   // Accounts, roles and their bindings have no label of the graph.
-  return applied || hasMark(labelsOf(live)) || hasMark(annotationsOf(live)) ||
+  const bool custom = child.key.group == api::kGroup;
+  return applied || hasMark(labelsOf(live), custom) || hasMark(annotationsOf(live), custom) ||
          json::findText(labelsOf(live), api::label::kAppManagedBy) == api::kOperatorName;
 }
 
@@ -120,7 +122,7 @@ Claim claimOf(const Child& child, const Value& live, bool applied) {
   if (shared && others == 0 && !owners.empty()) return {};
   // Whoever may create objects can copy a label and name an owner, but then he is in managedFields.
   const bool written = applied || (shared && isReferenceObject(live));
-  if ((others == 0 || written) && isMarked(live, child.object, applied)) return {};
+  if ((others == 0 || written) && isMarked(live, child, applied)) return {};
   return {Claimant::Other, fmt::format("{} exists, but this operator did not create it", name)};
 }
 

@@ -195,6 +195,24 @@ TEST_CASE("an object without controller is adopted only if the operator made it 
   CHECK(stepText(service(""), child) == "apply " + service(""));
 }
 
+TEST_CASE("a component of a user is not a child, although admission has written to it (quirk ctl-Q51)") {
+  const auto component = [](const std::string& members) {
+    return R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoComponentDeployment","metadata":{"name":"a","namespace":"n")" +
+           members + "}}";
+  };
+  const std::string child = component(R"(,"labels":{"nvidia.com/dynamo-graph-deployment-name":"g"})");
+  const std::string version =
+      component(R"(,"annotations":{"nvidia.com/dynamo-operator-origin-version":"1.0.0"})");
+  const std::string backend = component(R"(,"annotations":{"nvidia.com/dynamo-discovery-backend":"etcd"})");
+  for (const std::string& live : {version, backend}) {
+    CHECK(stepText(child, live).starts_with("refuse: "));
+    CHECK(stepText(child, live, true).starts_with("apply "));
+  }
+  const std::string reference = component(R"(,"annotations":{"nvidia.com/last-applied-hash":"x"})");
+  CHECK(stepText(child, reference).starts_with("take over "));
+  CHECK(stepText(child, child).starts_with("apply "));
+}
+
 TEST_CASE(
     "an account or role without owners that the operator did not make does not get one (quirk ctl-Q51)") {
   const std::string owner = R"(,"ownerReferences":[{"kind":"G","name":"g","uid":"1","controller":true}])";
