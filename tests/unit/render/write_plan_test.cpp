@@ -383,6 +383,16 @@ TEST_CASE("an administrator's object with a reserved name is used as it is (quir
     INFO(row.what);
     CHECK(planText(child, row.live, readAll()) == row.plan);
   }
+  const auto account = [](const std::string& more) {
+    return R"({"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"epp-serviceaccount","namespace":"n")" +
+           more + "}}";
+  };
+  const auto managed = [&](const std::string& manager, const std::string& operation) {
+    return account(R"(,"managedFields":[)" + entry(manager, operation) + "]");
+  };
+  CHECK(planText(account(""), managed("kubectl-create", "Update"), readAll()) ==
+        "leave [ServiceAccount n/epp-serviceaccount was not made by this operator and is used as it is]");
+  CHECK(planText(account(""), managed("manager", "Update"), readAll()) == "apply " + account(""));
   // The cache has no field managers.
   CHECK(planText(child, make(entry("helm", "Update"), "small"), WriteMemory{}) == "read");
 }
