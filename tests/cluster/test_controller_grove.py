@@ -123,6 +123,7 @@ class Grove(unittest.TestCase):
         self.assertEqual(self.cliques()["wide-wkr"]["minAvailable"], 2)
         self.assertEqual(self.cliques()["wide-ldr"]["minAvailable"], 1)
         self.assertEqual(self.get(GRAPH)["status"]["services"]["Wide"]["minAvailable"], 2)
+        uid = self.get(SET)["metadata"]["uid"]
         self.change("Wide", multinode={"nodeCount": 4})
         self.until("the set has more workers", lambda: self.cliques()["wide-wkr"]["replicas"] == 3)
         self.assertEqual(self.cliques()["wide-wkr"]["minAvailable"], 2)
@@ -130,6 +131,7 @@ class Grove(unittest.TestCase):
         self.change("Wide", multinode={"nodeCount": 3})
         said = self.refused("spec.services[Wide].multinode.nodeCount", self.change, "Wide", multinode={"nodeCount": 2})
         self.assertIn("delete the PodCliqueSet", said)
+        self.assertEqual(self.get(SET)["metadata"]["uid"], uid)
         self.delete_set()
         self.until("the set is made anew", lambda: self.get(SET) and self.cliques()["wide-wkr"]["minAvailable"] == 2)
 
@@ -224,6 +226,29 @@ class Grove(unittest.TestCase):
         self.until_successful()
         self.until("the record is gone", lambda: RECORD not in self.get(SET)["metadata"].get("annotations", {}))
         self.assertEqual(len(self.warnings("ReplicasOverridden")), 2)
+
+    def test_objects_of_another_namespace(self):
+        """Somebody makes a PodClique and a group with the names, the label and the owner of this graph's."""
+        plane.apply(graph(self.namespace, Worker=worker(replicas=2), Wide=worker(multinode={"nodeCount": 2})))
+        self.until_successful()
+        other = f"{self.namespace}-x"
+        plane.cluster.api("POST", "/api/v1/namespaces", {"metadata": {"name": other}})
+        forged = []
+        for kind, name in ((CLIQUE, "g-0-worker"), (GROUP, "g-0-wide")):
+            made = self.get(kind, name)
+            metadata = {key: made["metadata"][key] for key in ("name", "labels", "ownerReferences")}
+            path = path_of(kind, other)
+            plane.cluster.api("POST", path, {**made, "metadata": metadata, "spec": {**made["spec"], "replicas": 7}})
+            status = {"status": {"replicas": 7, "readyReplicas": 0, "availableReplicas": 0, "updatedReplicas": 0}}
+            changed = plane.cluster.api("PATCH", f"{path}/{name}/status", status, "application/merge-patch+json")
+            forged.append((f"{path}/{name}", changed["metadata"]["resourceVersion"]))
+        self.change("Worker", replicas=3)
+        self.until_replicas(CLIQUE, "g-0-worker", 3)
+        self.until_successful()
+        self.assertEqual(self.get(GRAPH)["status"]["services"]["Worker"]["replicas"], 3)
+        self.assertEqual(self.replicas(GROUP, "g-0-wide"), 1)
+        for path, version in forged:
+            self.assertEqual(plane.cluster.api("GET", path)["metadata"]["resourceVersion"], version)
 
     def test_a_clique_that_somebody_scaled_to_0(self):
         plane.apply(graph(self.namespace, Worker=worker(replicas=2)))
