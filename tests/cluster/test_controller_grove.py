@@ -13,7 +13,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-from operator_plane import OperatorPlane  # noqa: E402  (it adds the paths of modules that the following import)
+from operator_plane import OperatorPlane, is_ready  # noqa: E402  (it adds the paths of modules that the following import)
 from control_plane import ApiError  # noqa: E402
 from grove_actor import GroveActor  # noqa: E402
 from grove_admission import GroveAdmission  # noqa: E402
@@ -79,7 +79,7 @@ class Grove(unittest.TestCase):
             raise AssertionError(f"{error}; the graph tells: {self.ready()['message']}") from error
 
     def until_successful(self):
-        self.until("the graph is successful", lambda: self.get(GRAPH).get("status", {}).get("state") == "successful")
+        self.until("the graph is successful", lambda: is_ready(self.get(GRAPH)))
 
     def until_told(self, text):
         self.until(f"the graph tells: {text}", lambda: text in self.ready()["message"])
@@ -245,8 +245,8 @@ class Grove(unittest.TestCase):
             forged.append(f"{path}/{name}")
         self.change("Worker", replicas=3)
         self.until_replicas(CLIQUE, "g-0-worker", 3)
+        self.until("three pods are counted", lambda: self.get(GRAPH)["status"]["services"]["Worker"]["replicas"] == 3)
         self.until_successful()
-        self.assertEqual(self.get(GRAPH)["status"]["services"]["Worker"]["replicas"], 3)
         self.assertEqual(self.replicas(GROUP, "g-0-wide"), 1)
         for path in forged:
             found = plane.cluster.api("GET", path)
