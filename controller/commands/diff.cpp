@@ -56,9 +56,9 @@ std::optional<kube::Resource> resourceIn(const json::Value& manifest) {
   const k8s::ObjectKey key = k8s::keyOf(manifest);
   const WatchedKind* kind = findWatchedKind(key);
   if (kind == nullptr || key.group != api::kGroup || !kind->serves(key.version)) return std::nullopt;
-  if (key.kind == api::kDynamoGraphDeployment) return selectGraphs({}).resource;
-  if (key.kind == api::kDynamoComponentDeployment) return kind->resource;
-  return std::nullopt;
+  const bool compared =
+      key.kind == api::kDynamoGraphDeployment || key.kind == api::kDynamoComponentDeployment;
+  return compared ? std::optional{kind->resource} : std::nullopt;
 }
 
 class DiffCommand {

@@ -1,5 +1,4 @@
 #include "controller/reconcile/facts.h"
-#include "controller/reconcile/kinds.h"
 
 #include <algorithm>
 #include <iterator>
@@ -14,6 +13,7 @@
 #include "common/render/facts.h"
 #include "common/render/pull_secrets.h"
 #include "controller/kube/exec_credential.h"
+#include "controller/reconcile/kinds.h"
 
 namespace dynamo::controller {
 namespace {
