@@ -14,6 +14,7 @@
 #include "controller/kube/client_options.h"
 #include "controller/kube/resource.h"
 #include "controller/kube/rest_config.h"
+#include "controller/kube/restores.h"
 #include "controller/kube/watch_stream.h"
 
 namespace dynamo::kube {
@@ -85,10 +86,13 @@ class Client {
   void setWriteGate(std::function<bool(std::string_view namespaceName)> open);
   /// Returns the number of idle connections.
   std::size_t idleConnections() const;
+  /// Returns what the watches of this client share.
+  const std::shared_ptr<Restores>& restores() const { return restores_; }
 
  private:
   std::shared_ptr<RoundTripper> roundTripper_;  ///< calls in progress hold it, too
   std::string fieldManager_;                    ///< ClientOptions::fieldManager
+  std::shared_ptr<Restores> restores_ = std::make_shared<Restores>();
 };
 
 }  // namespace dynamo::kube

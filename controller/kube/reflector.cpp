@@ -28,8 +28,8 @@ Task<Result<Lines>> openWatch(Client& client, Resource resource, std::string nam
   auto opened = co_await client.watch(resource, namespaceName, options, call);
   if (auto* error = std::get_if<ApiError>(&opened)) co_return std::move(*error);
   std::shared_ptr<WatchStream> stream = std::move(std::get<std::unique_ptr<WatchStream>>(opened));
-  Lines lines = [stream](Deadline deadline) { return stream->next(deadline); };
-  co_return lines;
+  co_return Lines{[stream](Deadline deadline) { return stream->next(deadline); },
+                  [stream] { stream->cancel(); }};
 }
 
 }  // namespace
@@ -43,6 +43,7 @@ ListWatch listWatchOf(Client& client, const Resource& resource, const std::strin
   source.watch = [&client, resource, namespaceName, call](WatchOptions options) {
     return openWatch(client, resource, namespaceName, std::move(options), call);
   };
+  source.restores = client.restores();
   return source;
 }
 
@@ -52,10 +53,15 @@ Reflector::Reflector(runtime::EventLoop& loop, Resource resource, WatchedSet set
       resource_(std::move(resource)),
       source_(std::move(source)),
       sink_(std::move(sink)),
-      watcher_(std::move(set), std::move(random)) {}
+      watcher_(std::move(set), std::move(random)),
+      knownRestores_(source_.restores->count()) {}
 
 Task<void> Reflector::run() {
   while (!stopped_ && !loop_.stopping()) {
+    if (behind()) {
+      knownRestores_ = source_.restores->count();
+      watcher_.serverRestored();
+    }
     Watcher::Action action = watcher_.next();
     if (auto* sleep = std::get_if<Watcher::Sleep>(&action)) {
       const Deadline until = std::chrono::steady_clock::now() + sleep->time;
@@ -70,9 +76,15 @@ Task<void> Reflector::run() {
   }
 }
 
+void Reflector::noticeRestore() {
+  ++knownRestores_;
+  source_.restores->noticed();
+}
+
 Task<void> Reflector::list(Watcher::List action) {
   auto answer = co_await source_.list(std::move(action.options));
-  if (stopped_) co_return;
+  // A page that was requested before a restore may be of the time before.
+  if (stopped_ || behind()) co_return;
   if (auto* error = std::get_if<ApiError>(&answer)) {
     fail("list", *error);
     watcher_.listFailed(*error);
@@ -87,6 +99,7 @@ Task<void> Reflector::list(Watcher::List action) {
   problem_.clear();
   ListPage& page = std::get<ListPage>(decoded);
   if (action.first && watcher_.wentBack(page)) {
+    if (!watcher_.restored()) noticeRestore();
     kLog.warn("the API server has gone back to older versions", {{"resource", resource_.plural}});
     if (sink_.wentBack) sink_.wentBack();
   }
@@ -102,7 +115,7 @@ Task<void> Reflector::list(Watcher::List action) {
 
 Task<void> Reflector::probe(Watcher::Probe action) {
   auto answer = co_await source_.list(std::move(action.options));
-  if (stopped_) co_return;
+  if (stopped_ || behind()) co_return;
   auto* error = std::get_if<ApiError>(&answer);
   Result<ListPage> decoded =
       error != nullptr ? std::move(*error) : decodeList(std::move(std::get<json::Document>(answer)));
@@ -111,7 +124,9 @@ Task<void> Reflector::probe(Watcher::Probe action) {
     fail("list", *error);
     watcher_.probeFailed(*error);
   } else {
-    watcher_.probed(std::get<ListPage>(decoded));
+    const ListPage& page = std::get<ListPage>(decoded);
+    if (watcher_.wentBack(page)) noticeRestore();
+    watcher_.probed(page);
   }
 }
 
@@ -129,12 +144,13 @@ Task<void> Reflector::watch(Watcher::Watch action) {
   const auto lasted = [&] {
     return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - opening);
   };
-  Lines lines = std::move(std::get<Lines>(opened));
+  const Lines lines = std::move(std::get<Lines>(opened));
+  const Restores::Listening listening{source_.restores, lines.cancel};
   std::chrono::steady_clock::duration busy{};
-  while (!stopped_) {
+  while (!stopped_ && !behind()) {
     const Deadline silent = std::chrono::steady_clock::now() + kMaxSilence;
-    auto line = co_await lines(std::min(dead, silent));
-    if (stopped_) co_return;
+    auto line = co_await lines.next(std::min(dead, silent));
+    if (stopped_ || behind()) co_return;
     if (auto* error = std::get_if<ApiError>(&line)) {
       if (error->reason == Reason::Timeout && silent < dead) {
         watcher_.watchLasted(lasted());

@@ -8,17 +8,25 @@
 
 #include "common/runtime/event_loop.h"
 #include "controller/kube/client.h"
+#include "controller/kube/restores.h"
 #include "controller/kube/watcher.h"
 
 namespace dynamo::kube {
 
-/// Returns the next line of a watch. Only one call may be in progress.
-using Lines = std::function<runtime::Task<Result<std::optional<std::string>>>(runtime::Deadline)>;
+/// The lines of a watch.
+struct Lines {
+  /// Returns the next line. Only one call may be in progress.
+  std::function<runtime::Task<Result<std::optional<std::string>>>(runtime::Deadline)> next;
+  /// Makes the call in progress, and all later ones, return an error.
+  std::function<void()> cancel;
+};
 
 /// The requests of a reflector.
 struct ListWatch {
   std::function<runtime::Task<Result<json::Document>>(ListOptions)> list;
   std::function<runtime::Task<Result<Lines>>(WatchOptions)> watch;
+  /// What reflectors of one API server share.
+  std::shared_ptr<Restores> restores = std::make_shared<Restores>();
 };
 
 /// Returns the requests of a client, which must outlive the calls. `call` applies to the lists, and to the
@@ -33,8 +41,8 @@ struct Sink {
   std::function<void(const json::Value&)> deleted;  ///< the last state of a deleted object
   /// Ends a list. The argument is the resourceVersion of the list.
   std::function<void(std::string_view)> listEnds;
-  /// Optional. Called before `listBegins` if the list is older than what was reported before: the API server
-  /// has gone back, as after a restore of etcd, and the list is right.
+  /// Optional. Called before `listBegins` if what was reported before may be newer than the list: the API
+  /// server has gone back, as after a restore of etcd, and the list is right.
   std::function<void()> wentBack = {};
 };
 
@@ -58,6 +66,9 @@ class Reflector {
   runtime::Task<void> list(Watcher::List action);
   runtime::Task<void> watch(Watcher::Watch action);
   runtime::Task<void> probe(Watcher::Probe action);
+  /// Returns true if another reflector noticed a restore that this one does not know yet.
+  bool behind() const { return knownRestores_ != source_.restores->count(); }
+  void noticeRestore();
   /// Reports the event of a line. Returns false if the watch cannot go on.
   bool handle(std::string_view line);
   void fail(std::string_view what, const ApiError& error);
@@ -68,6 +79,7 @@ class Reflector {
   Sink sink_;
   Watcher watcher_;
   std::string problem_;
+  unsigned knownRestores_ = 0;
   bool stopped_ = false;
 };
 

@@ -69,6 +69,7 @@ bool Watcher::listed(const ListPage& page) {
   resourceVersion_ = page.resourceVersion();
   state_ = State::Watching;
   synced_ = true;
+  restored_ = false;
   return true;
 }
 
@@ -89,7 +90,13 @@ void Watcher::listFailed(const ApiError& error) {
 
 void Watcher::probed(const ListPage& page) {
   probe_ = false;
-  if (wentBack(page)) restart();
+  if (wentBack(page)) serverRestored();
+}
+
+void Watcher::serverRestored() {
+  restart();
+  restored_ = true;
+  sleep_ = false;
 }
 
 void Watcher::probeFailed(const ApiError& error) {
@@ -100,7 +107,7 @@ void Watcher::probeFailed(const ApiError& error) {
 }
 
 bool Watcher::wentBack(const ListPage& page) const {
-  return isOlder(page.resourceVersion(), resourceVersion_);
+  return restored_ || isOlder(page.resourceVersion(), resourceVersion_);
 }
 
 void Watcher::watchOpened() {

@@ -82,8 +82,12 @@ class Watcher {
   /// Processes an event. Returns false for a bookmark, which contains no object.
   bool received(const WatchEvent& event);
 
-  /// Returns true if a page is older than what is known: the versions of the API server have gone back, as
-  /// after a restore of etcd.
+  /// Makes the watcher list again after a restore of etcd that another watcher noticed.
+  void serverRestored();
+  /// Returns true from the moment that a restore is known until the list after it is complete.
+  bool restored() const { return restored_; }
+  /// Returns true if a page is older than what is known, or if a restore is known: the versions of the API
+  /// server have gone back.
   bool wentBack(const ListPage& page) const;
 
   /// Returns true once a complete list has been received.
@@ -104,6 +108,7 @@ class Watcher {
   std::string resourceVersion_;
   bool synced_ = false;
   bool sleep_ = false;
+  bool restored_ = false;
   bool probe_ = false;  ///< the last watch failed or was silent: the API server may have gone back
   std::chrono::milliseconds atLeast_{0};  ///< the minimum delay that the server requested
   unsigned emptyWatches_ = 0;             ///< number of consecutive watches that ended without an event

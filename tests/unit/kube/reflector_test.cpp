@@ -4,7 +4,10 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <deque>
+#include <map>
+#include <memory>
 #include <thread>
+#include <utility>
 
 #include "common/json/parse.h"
 
@@ -63,8 +66,7 @@ struct Server {
     }
     auto lines = std::make_shared<std::deque<std::string>>(self->watches.front());
     self->watches.pop_front();
-    Lines read = [lines](runtime::Deadline deadline) { return line(lines, deadline); };
-    co_return read;
+    co_return Lines{[lines](runtime::Deadline deadline) { return line(lines, deadline); }, [] {}};
   }
 };
 
@@ -185,6 +187,79 @@ TEST_CASE("a list that is older than what was reported is announced") {
   const Run result = run(server);
   CHECK(result.requests == "list ;watch 10;probe ;list ;watch 7;list ;watch 30;");
   CHECK(result.seen == "[+a]10+b<[+a]7[]30");
+}
+
+/// A server of two resources whose watches are silent until they break or are cancelled.
+struct RestoredServer {
+  runtime::EventLoop loop;
+  std::shared_ptr<Restores> restores = std::make_shared<Restores>();
+  std::map<std::string, std::unique_ptr<runtime::Notification>> watches;
+  std::map<std::string, std::string> versions{{"a", "100"}, {"b", "200"}};
+  std::string log;
+
+  static Task<Result<json::Document>> list(RestoredServer* self, std::string name, ListOptions options) {
+    self->log += name + (options.limit == 1 ? " probe;" : " list;");
+    co_return parsed(listOf(self->versions[name], "", ""));
+  }
+  static Task<Result<std::optional<std::string>>> wait(RestoredServer* self, std::string name,
+                                                       runtime::Deadline deadline) {
+    co_await self->watches[name]->wait(deadline);
+    co_return ApiError{Reason::Transport, 0, "broken"};
+  }
+  static Task<Result<Lines>> open(RestoredServer* self, std::string name, WatchOptions options) {
+    self->log += name + " watch " + options.resourceVersion + ";";
+    self->watches[name] = std::make_unique<runtime::Notification>(self->loop);
+    co_return Lines{[self, name](runtime::Deadline deadline) { return wait(self, name, deadline); },
+                    [self, name] { self->watches[name]->notify(); }};
+  }
+  std::unique_ptr<Reflector> reflector(const std::string& name) {
+    ListWatch source;
+    source.list = [this, name](ListOptions options) { return list(this, name, std::move(options)); };
+    source.watch = [this, name](WatchOptions options) { return open(this, name, std::move(options)); };
+    source.restores = restores;
+    Sink sink;
+    sink.listBegins = [] {};
+    sink.listEnds = [](std::string_view) {};
+    sink.wentBack = [this, name] { log += name + " went back;"; };
+    WatchedSet set;
+    set.maxDelay = std::chrono::milliseconds{1};
+    return std::make_unique<Reflector>(loop, Resource{"", "v1", name, "Pod"}, set, source, sink,
+                                       [] { return 0.0; });
+  }
+  /// Lets the reflectors run until the log is as long as expected, and returns it.
+  static Task<std::string> said(RestoredServer* self, std::size_t length) {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+    while (self->log.size() < length && std::chrono::steady_clock::now() < limit)
+      co_await self->loop.sleepUntil(std::chrono::steady_clock::now() + std::chrono::milliseconds{1});
+    co_return std::exchange(self->log, {});
+  }
+};
+
+// Decision ctl-Q61. The versions may have caught up with those of a watch before it asks for them.
+TEST_CASE("all watches list again after one of them has noticed a restore") {
+  RestoredServer server;
+  const auto a = server.reflector("a");
+  const auto b = server.reflector("b");
+  server.loop.spawn(a->run());
+  server.loop.spawn(b->run());
+  const auto play = [&]() -> Task<void> {
+    const auto check = [&](std::string expected) -> Task<void> {
+      const std::string said = co_await RestoredServer::said(&server, expected.size());
+      CHECK(said == expected);
+    };
+    co_await check("a list;a watch 100;b list;b watch 200;");
+    server.versions = {{"a", "150"}, {"b", "150"}};
+    server.watches["a"]->notify();
+    co_await check("a probe;a watch 100;");
+    server.watches["b"]->notify();
+    co_await check("b probe;b list;b went back;b watch 150;a list;a went back;a watch 150;");
+    // Both know it now.
+    server.watches["a"]->notify();
+    co_await check("a probe;a watch 150;");
+    server.loop.stop();
+  };
+  server.loop.spawn(play());
+  server.loop.run();
 }
 
 TEST_CASE("a silent watch is opened again and is no failure") {

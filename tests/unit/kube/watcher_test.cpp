@@ -232,6 +232,26 @@ TEST_CASE("after a failed or silent watch, a server with older versions is liste
   }
 }
 
+TEST_CASE("a restore that another watch noticed leads to a list that is right whatever its version") {
+  for (const bool watching : {true, false}) {
+    CAPTURE(watching);
+    Watcher watch = watcher();
+    CHECK(watch.listed(page("10", watching ? "" : "t")) == watching);
+    watch.serverRestored();
+    CHECK(next(watch) == "list first");
+    watch.listFailed(ApiError{Reason::Unavailable, 503, "no"});
+    CHECK(next(watch) == "sleep 800");
+    CHECK(next(watch) == "list first");
+    CHECK(watch.wentBack(page("11", "")));
+    watch.listed(page("11", "t"));
+    CHECK(watch.restored());
+    watch.listed(page("11", ""));
+    CHECK_FALSE(watch.restored());
+    CHECK_FALSE(watch.wentBack(page("11", "")));
+    CHECK(next(watch) == "watch 11");
+  }
+}
+
 TEST_CASE("a proxy that cuts quiet watches again and again causes no growing delay") {
   const ApiError cut{Reason::Transport, 0, "cut"};
   struct Row {

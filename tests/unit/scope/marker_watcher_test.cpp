@@ -80,9 +80,11 @@ struct Server {
     co_return ApiError{Reason::Transport, 0, "ended"};
   }
   static Task<kube::Result<kube::Lines>> watch(Server* self, bool ofLeases) {
-    kube::Lines lines = [self, ofLeases](Deadline deadline) {
+    kube::Lines lines;
+    lines.next = [self, ofLeases](Deadline deadline) {
       return ofLeases ? next(self, deadline) : never(self, deadline);
     };
+    lines.cancel = [] {};
     co_return lines;
   }
 
