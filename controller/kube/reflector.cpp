@@ -57,6 +57,7 @@ Reflector::Reflector(runtime::EventLoop& loop, Resource resource, WatchedSet set
       knownRestores_(source_.restores->count()) {}
 
 Task<void> Reflector::run() {
+  const Restores::Watching watching{source_.restores};
   while (!stopped_ && !loop_.stopping()) {
     if (behind()) {
       knownRestores_ = source_.restores->count();
@@ -77,6 +78,7 @@ Task<void> Reflector::run() {
 }
 
 void Reflector::noticeRestore() {
+  watcher_.serverRestored();
   ++knownRestores_;
   source_.restores->noticed();
 }
@@ -110,7 +112,10 @@ Task<void> Reflector::list(Watcher::List action) {
       sink_.present(item);
     }
   }
-  if (watcher_.listed(page)) sink_.listEnds(watcher_.resourceVersion());
+  const bool restored = watcher_.restored();
+  if (!watcher_.listed(page)) co_return;
+  sink_.listEnds(watcher_.resourceVersion());
+  if (restored) source_.restores->relisted();
 }
 
 Task<void> Reflector::probe(Watcher::Probe action) {
@@ -145,7 +150,7 @@ Task<void> Reflector::watch(Watcher::Watch action) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - opening);
   };
   const Lines lines = std::move(std::get<Lines>(opened));
-  const Restores::Listening listening{source_.restores, lines.cancel};
+  const Restores::Running running{source_.restores, lines.cancel};
   std::chrono::steady_clock::duration busy{};
   while (!stopped_ && !behind()) {
     const Deadline silent = std::chrono::steady_clock::now() + kMaxSilence;

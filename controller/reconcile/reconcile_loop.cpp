@@ -33,6 +33,7 @@ constexpr std::string_view kErrors = "dynamo_operator_reconcile_errors_total";
 /// The end of some failures causes no event, for example when an object of somebody else that had the name of
 /// a child is renamed. A retry is little work, so it is not delayed for a quarter of an hour as in client-go.
 constexpr std::chrono::minutes kMaxRetry{2};
+constexpr std::chrono::milliseconds kRestorePoll{20};
 
 k8s::NamespacedName nameOf(const k8s::ObjectKey& key) {
   return {key.namespaceName, key.name};
@@ -126,17 +127,25 @@ void ReconcileLoop::start() {
 }
 
 Task<void> ReconcileLoop::stop() {
+  stopping_ = true;
   queue_.shutDown();
   co_await workers_.join();
 }
 
 Task<void> ReconcileLoop::work() {
   while (std::optional<k8s::NamespacedName> name = co_await queue_.next()) {
+    co_await awaitRestore();
     activeWorkers_.add(1);
     co_await reconcile(*name);
     activeWorkers_.add(-1);
     queue_.done(*name);
   }
+}
+
+Task<void> ReconcileLoop::awaitRestore() {
+  const auto& restores = environment_.client.restores();
+  while (restores->inProgress() && !stopping_ && !environment_.loop.stopping())
+    co_await environment_.loop.sleepUntil(std::chrono::steady_clock::now() + kRestorePoll);
 }
 
 Task<void> ReconcileLoop::reconcile(k8s::NamespacedName name) {

@@ -59,6 +59,8 @@ class ReconcileLoop {
 
  private:
   runtime::Task<void> work();
+  /// Decision ctl-Q61. The objects of some kinds are of before a restore until all are listed again.
+  runtime::Task<void> awaitRestore();
   runtime::Task<void> reconcile(k8s::NamespacedName name);
   void finish(const k8s::NamespacedName& name, const k8s::ObjectKey& key, const ReconcileResult& result,
               double seconds);
@@ -76,6 +78,7 @@ class ReconcileLoop {
   std::map<k8s::NamespacedName, const render::FactKeys*> lookedUp_;
   /// Namespaces whose objects may all be gone, with the time of the last removal.
   std::map<std::string, std::chrono::steady_clock::time_point> emptied_;
+  bool stopping_ = false;
   observability::Gauge activeWorkers_;
   observability::Counter errors_;
   observability::Counter panics_;

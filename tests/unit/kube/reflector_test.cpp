@@ -251,8 +251,11 @@ TEST_CASE("all watches list again after one of them has noticed a restore") {
     server.versions = {{"a", "150"}, {"b", "150"}};
     server.watches["a"]->notify();
     co_await check("a probe;a watch 100;");
+    CHECK_FALSE(server.restores->inProgress());
     server.watches["b"]->notify();
     co_await check("b probe;b list;b went back;b watch 150;a list;a went back;a watch 150;");
+    CHECK(server.restores->count() == 1);
+    CHECK_FALSE(server.restores->inProgress());
     // Both know it now.
     server.watches["a"]->notify();
     co_await check("a probe;a watch 150;");

@@ -139,6 +139,33 @@ TEST_CASE("an object is reconciled once for each trigger, and then rests") {
   });
 }
 
+// Decision ctl-Q61.
+TEST_CASE("after a restore nothing is reconciled until all watches have listed their objects again") {
+  Script used{[](const std::string&, int) { return done(); }};
+  withLoop(used, [&](Scene& scene) -> Task<void> {
+    const auto& restores = scene.f.environment.client.restores();
+    const kube::Restores::Watching one{restores};
+    const kube::Restores::Watching other{restores};
+    restores->noticed();
+    restores->relisted();
+    scene.reconciles.start();
+    scene.reconciles.add(graphKey("a"));
+    co_await scene.pause(60ms);
+    CHECK(used.calls["a"] == 0);
+    const auto now = std::chrono::steady_clock::now();
+    CHECK(restores->inProgress(now));
+    CHECK_FALSE(restores->inProgress(now + kube::kMaxRelistTime));
+    restores->relisted();
+    const bool ended = co_await scene.settled("a", 1);
+    CHECK(ended);
+    // A stop does not wait for the watches.
+    restores->noticed();
+    scene.reconciles.add(graphKey("a"));
+    co_await scene.pause(30ms);
+  });
+  CHECK(used.calls["a"] == 2);
+}
+
 TEST_CASE("a failed reconcile is retried until it succeeds, and other objects go on") {
   Script used{
       [](const std::string& name, int number) { return name == "bad" && number < 4 ? retried() : done(); }};
