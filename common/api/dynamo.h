@@ -59,6 +59,7 @@ inline constexpr std::string_view kDisablePullSecretDiscovery =
 inline constexpr std::string_view kDeploymentStrategy = "nvidia.com/deployment-strategy";
 inline constexpr std::string_view kMaxSurge = "nvidia.com/deployment-rolling-update-max-surge";
 inline constexpr std::string_view kMaxUnavailable = "nvidia.com/deployment-rolling-update-max-unavailable";
+inline constexpr std::string_view kMinReadySeconds = "nvidia.com/deployment-min-ready-seconds";
 inline constexpr std::string_view kOriginVersion = "nvidia.com/dynamo-operator-origin-version";
 inline constexpr std::string_view kVllmExecutor = "nvidia.com/vllm-distributed-executor-backend";
 inline constexpr std::string_view kKaiQueue = "nvidia.com/kai-scheduler-queue";

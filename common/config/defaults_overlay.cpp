@@ -7,6 +7,7 @@
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
 #include "common/field/suggest.h"
+#include "common/model/min_ready.h"
 #include "common/schema/registry.h"
 #include "common/schema/validator.h"
 
@@ -82,6 +83,13 @@ void checkContainer(const Nodes& nodes, const Value& given, const At& at, Findin
 }
 
 void checkComponent(const Nodes& nodes, ObjectDecoder& d, const At& at, Findings& findings) {
+  std::int64_t minReady = 0;
+  d.read("minReadySeconds", minReady);
+  if (minReady < 0 || minReady >= model::kProgressDeadline.count()) {
+    const At field = at / "minReadySeconds";
+    findings.error({ErrorType::Invalid, field.path(), std::to_string(minReady),
+                    std::string{model::kMinReadyProblem}, std::string{kRule}});
+  }
   if (const Value* memory = d.object("sharedMemory")) {
     checkAgainstSchema(nodes.sharedMemory, *memory, at / "sharedMemory", findings);
   }

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "common/api/dynamo.h"
+#include "common/model/min_ready.h"
 #include "common/render/metadata.h"
 #include "common/render/object.h"
 
@@ -13,6 +14,12 @@ namespace {
 
 using json::Allocator;
 using json::Value;
+
+bool isRecreated(const Component& component) {
+  const bool restoring = component.checkpoint.enabled && component.checkpoint.ready;
+  return restoring ||
+         json::findText(component.annotations, api::annotation::kDeploymentStrategy) == "Recreate";
+}
 
 /// An IntOrString: "3" becomes a number, "25%" stays a string.
 Value intOrString(std::string_view text, const json::Maker& make) {
@@ -24,9 +31,7 @@ Value intOrString(std::string_view text, const json::Maker& make) {
 }
 
 Value strategy(const Component& component, const Value& annotations, const json::Maker& make) {
-  const bool restoring = component.checkpoint.enabled && component.checkpoint.ready;
-  const std::string_view wanted = json::findText(component.annotations, api::annotation::kDeploymentStrategy);
-  if (restoring || wanted == "Recreate") return make.object("type", "Recreate");
+  if (isRecreated(component)) return make.object("type", "Recreate");
   const auto limit = [&](std::string_view key) {
     const std::string_view text = json::findText(&annotations, key);
     return intOrString(text.empty() ? "25%" : text, make);
@@ -34,6 +39,16 @@ Value strategy(const Component& component, const Value& annotations, const json:
   return make.object("type", "RollingUpdate", "rollingUpdate",
                      make.object("maxSurge", limit(api::annotation::kMaxSurge), "maxUnavailable",
                                  limit(api::annotation::kMaxUnavailable)));
+}
+
+/// Decision child-Q44. A wrong annotation of an object that bypassed admission is ignored.
+std::int32_t minReadySeconds(const Component& component, const Context& context, const Value& annotations) {
+  // With Recreate no pod waits for another one.
+  if (isRecreated(component)) return 0;
+  const Value* given = json::find(context.defaults.of(component.type), "minReadySeconds");
+  const std::int32_t fallback = given != nullptr && given->IsInt() ? given->GetInt() : 0;
+  const std::string_view text = json::findText(&annotations, api::annotation::kMinReadySeconds);
+  return text.empty() ? fallback : model::minReadySeconds(text).value_or(fallback);
 }
 
 }  // namespace
@@ -65,6 +80,8 @@ void renderDeployment(const Value& owner, const Component& component, const Cont
   Value spec = make.object("selector", make.object("matchLabels", make.object(api::label::kSelector, name)),
                            "strategy", strategy(component, annotations, make), "template",
                            make.object("metadata", std::move(templateMetadata), "spec", std::move(pod.spec)));
+  if (const std::int32_t seconds = minReadySeconds(component, context, annotations); seconds > 0)
+    make.set(spec, "minReadySeconds", seconds);
   if (const Value* replicas = json::find(component.spec, "replicas")) make.set(spec, "replicas", *replicas);
   Value deployment = makeObject("apps/v1", "Deployment", name, component.namespaceName, allocator);
   setMetadata(deployment, "labels", componentLabels(component, allocator), allocator);

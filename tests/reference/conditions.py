@@ -14,6 +14,8 @@ from differences import ABSENT
 
 DISCOVERY = "nvidia.com/dynamo-discovery-backend"
 METRICS = "nvidia.com/enable-metrics"
+WORKER_TYPES = ("worker", "prefill", "decode")
+MIN_READY = "nvidia.com/deployment-min-ready-seconds"
 MODEL_SERVICE = "dynamo-model-"
 PLANNER_ACCOUNT = "planner-serviceaccount"
 PROBES = ("livenessProbe", "readinessProbe")
@@ -361,6 +363,14 @@ def secret_not_mounted(context):
 
 
 # --- replicas
+
+
+def worker_without_own_time(context):
+    """A worker whose pods do not end before new ones start, without the annotation: it has the default of 5 s."""
+    metadata = context.service.get("extraPodMetadata") or {}
+    given = {**(context.service.get("annotations") or {}), **(metadata.get("annotations") or {})}
+    own = {"nvidia.com/deployment-strategy": "Recreate"}.items() <= given.items() or MIN_READY in given
+    return context.service.get("componentType") in WORKER_TYPES and not own and context.found.ours == 5
 
 
 def replicas_beside_multinode(context):

@@ -20,6 +20,10 @@ KEYS = ("orchestrators", "infrastructure", "rbac", "mpi")
 ROLES = ("planner", "dgdr-profiling", "epp")
 
 
+# In the recordings, workers count as available at once. Tests on nodes that only simulate pods would take longer with the default.
+AVAILABLE_AT_ONCE = "defaults: {types: {worker: &now {minReadySeconds: 0}, prefill: *now, decode: *now}}\n"
+
+
 def text_of(name):
     """The installation's configuration with the settings of the set. It still has the placeholder {delay}."""
     kept = [line for line in installation.CONFIG.splitlines() if not line.startswith(KEYS)]
@@ -30,7 +34,7 @@ def text_of(name):
 def config_of(name, more=""):
     """While it is active, webhooks start with the configuration of the set and the text `more`. Returns the text for the
     controller."""
-    text = text_of(name) + more.replace("{", "{{").replace("}", "}}")
+    text = text_of(name) + (AVAILABLE_AT_ONCE + more).replace("{", "{{").replace("}", "}}")
     with mock.patch.object(installation, "CONFIG", text):
         yield text.format(delay="0s")
 

@@ -256,6 +256,9 @@ constexpr std::array kServiceChecks = {
     ServiceCheck{{"service.rolling-update", Severity::Error,
                   "annotations of the rolling update are numbers or percentages, not both 0"},
                  rollingUpdate},
+    ServiceCheck{{"service.min-ready-seconds", Severity::Error,
+                  "the time that a pod must be ready is less than the progress deadline of 600 s"},
+                 minReadySeconds},
     ServiceCheck{
         {"service.discovery-backend", Severity::Warning, "the discovery backend is kubernetes or etcd"},
         serviceDiscovery},

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "common/api/dynamo.h"
+#include "common/model/min_ready.h"
 
 namespace dynamo::rules {
 namespace {
@@ -47,21 +48,29 @@ bool isRecreated(const Service& service) {
   return json::findText(service.annotations(), api::annotation::kDeploymentStrategy) == "Recreate";
 }
 
+/// LeaderWorkerSets and Grove do not read the annotations of rolling updates.
+bool hasRollingUpdates(const Service& service) {
+  return !service.multinode() && !isRecreated(service);
+}
+
+/// Where Grove may run the pods, a mistake is only a warning.
+void reportProblem(const Service& service, const Report& report, const At& at, std::string_view text,
+                   std::string_view problem) {
+  if (!service.graph.withoutGrove()) {
+    report.warn(at, fmt::format("without Grove: {}", problem));
+  } else if (text.empty()) {
+    report.refused(at, std::string{problem});
+  } else {
+    report.invalid(at, text, std::string{problem});
+  }
+}
+
 }  // namespace
 
 void rollingUpdate(const Service& service, const Report& report) {
-  // LeaderWorkerSets and Grove do not read these annotations. Where Grove may run the pods, a mistake is only
-  // a warning.
-  if (service.multinode() || isRecreated(service)) return;
-  const bool certain = service.graph.withoutGrove();
+  if (!hasRollingUpdates(service)) return;
   const auto reportAt = [&](const At& at, std::string_view text, std::string_view problem) {
-    if (!certain) {
-      report.warn(at, fmt::format("without Grove: {}", problem));
-    } else if (text.empty()) {
-      report.refused(at, std::string{problem});
-    } else {
-      report.invalid(at, text, std::string{problem});
-    }
+    reportProblem(service, report, at, text, problem);
   };
   bool zero = true;
   Path field;
@@ -81,6 +90,15 @@ void rollingUpdate(const Service& service, const Report& report) {
     zero = zero && given == 0;
   }
   if (zero) reportAt(field, {}, "may not be 0 when max-surge is 0");
+}
+
+void minReadySeconds(const Service& service, const Report& report) {
+  Path field;
+  const Value* value = effectiveAnnotation(service, api::annotation::kMinReadySeconds, field);
+  if (value == nullptr || !hasRollingUpdates(service)) return;
+  const std::string_view text = json::text(*value);
+  if (text.empty() || model::minReadySeconds(text)) return;
+  reportProblem(service, report, field, text, model::kMinReadyProblem);
 }
 
 void deploymentStrategy(const Service& service, const Report& report) {

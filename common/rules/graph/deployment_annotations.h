@@ -8,6 +8,8 @@ namespace dynamo::rules {
 /// Checks max-surge and max-unavailable.
 void rollingUpdate(const Service& service, const Report& report);
 
+void minReadySeconds(const Service& service, const Report& report);
+
 void deploymentStrategy(const Service& service, const Report& report);
 
 }  // namespace dynamo::rules

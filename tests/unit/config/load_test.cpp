@@ -258,6 +258,10 @@ TEST_CASE("defaults of components are validated") {  // cfg-Q16
       {"{common: {mainContainer: {env: [{name: A, value: b}]}}}",
        at + "error: defaults.common.mainContainer.env: Invalid value: must be an object that "
             "maps names to values or valueFrom sources"},
+      {"{types: {worker: {minReadySeconds: 599}}}", ""},
+      {"{types: {worker: {minReadySeconds: 600}}}",
+       at + "error: defaults.types.worker.minReadySeconds: Invalid value: 600: must be a number of seconds "
+            "from 0 to 599"},
       {"{common: []}", at + "error: defaults.common: Invalid value: (a list): must be an object"},
   };
   for (const auto& [yaml, expected] : table) {

@@ -183,6 +183,41 @@ TEST_CASE("children are created in the order of their dependencies") {
         "RoleBinding w-k8s-service-discovery-binding\nLeaderWorkerSet w-0\nLeaderWorkerSet w-1\nIngress w\n");
 }
 
+// Decision child-Q44.
+TEST_CASE("pods of workers must be ready for a while before they count as available") {
+  struct Row {
+    const char* spec;
+    int seconds;  ///< 0: the Deployment does not say
+  };
+  const std::string own = R"("annotations":{"nvidia.com/deployment-min-ready-seconds":)";
+  const std::string recreated =
+      R"("componentType":"worker","annotations":{"nvidia.com/deployment-strategy":"Recreate",)"
+      R"("nvidia.com/deployment-min-ready-seconds":"9"})";
+  const std::string longer = R"("componentType":"worker",)" + own + R"("60"})";
+  const std::string none = R"("componentType":"worker",)" + own + R"("0"})";
+  const std::string wrong = R"("componentType":"worker",)" + own + R"("600"})";
+  const std::string frontend = R"("componentType":"frontend",)" + own + R"("7"})";
+  for (const Row& row :
+       {Row{R"("componentType":"worker")", 5}, Row{R"("componentType":"prefill")", 5},
+        Row{R"("componentType":"decode")", 5}, Row{R"("componentType":"frontend")", 0},
+        Row{R"("componentType":"planner")", 0}, Row{longer.c_str(), 60}, Row{none.c_str(), 0},
+        Row{wrong.c_str(), 5}, Row{frontend.c_str(), 7}, Row{recreated.c_str(), 0}}) {
+    CAPTURE(row.spec);
+    const json::Document component = parsed(
+        R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoComponentDeployment","metadata":{"name":"w",)"
+        R"("namespace":"ns"},"spec":{"extraPodSpec":{"mainContainer":{"image":"i"}},)" +
+        std::string{row.spec} + "}}");
+    const Children children = renderComponentDeployment(component, Setup{Pathway::Deployment}.context());
+    CHECK(errorsOf(children).empty());
+    const auto found = std::find_if(children.items.begin(), children.items.end(),
+                                    [](const Child& child) { return child.key.kind == "Deployment"; });
+    REQUIRE(found != children.items.end());
+    const json::Value* seconds = json::find(json::find(&found->object, "spec"), "minReadySeconds");
+    CHECK((seconds == nullptr ? 0 : seconds->GetInt()) == row.seconds);
+    CHECK((seconds == nullptr) == (row.seconds == 0));
+  }
+}
+
 TEST_CASE("children to create have owners with the uids of stored objects") {
   const std::string refused =
       "E render.owner-uid metadata.uid: Required value: the owner must have a uid, because children are "

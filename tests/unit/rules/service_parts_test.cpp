@@ -692,6 +692,21 @@ TEST_CASE("service.rolling-update") {
           {"recreated anyway", with("many", "few", R"(,"nvidia.com/deployment-strategy":"Recreate")"), ""},
           {"multinode has none",
            service(fmt::format(R"("multinode":{{"nodeCount":2}},"annotations":{{"{}":"many"}})", surge)), ""},
+          {"ready for a while", with("1", "0", R"(,"nvidia.com/deployment-min-ready-seconds":"599")"), ""},
+          {"ready for the whole progress deadline",
+           with("1", "0", R"(,"nvidia.com/deployment-min-ready-seconds":"600")"),
+           "E service.min-ready-seconds "
+           "spec.services[a].annotations[nvidia.com/deployment-min-ready-seconds]: "
+           "Invalid value: \"600\": must be a number of seconds from 0 to 599\n"},
+          {"ready for no number", with("1", "0", R"(,"nvidia.com/deployment-min-ready-seconds":"5s")"),
+           "E service.min-ready-seconds "
+           "spec.services[a].annotations[nvidia.com/deployment-min-ready-seconds]: "
+           "Invalid value: \"5s\": must be a number of seconds from 0 to 599\n"},
+          {"ready and recreated",
+           with(
+               "1", "0",
+               R"(,"nvidia.com/deployment-min-ready-seconds":"x","nvidia.com/deployment-strategy":"Recreate")"),
+           ""},
           {"of the pod",
            service(fmt::format(
                R"("annotations":{{"{0}":"1"}},"extraPodMetadata":{{"annotations":{{"{0}":"many"}}}})",
