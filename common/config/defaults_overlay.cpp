@@ -6,8 +6,8 @@
 
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
+#include "common/api/min_ready.h"
 #include "common/field/suggest.h"
-#include "common/model/min_ready.h"
 #include "common/schema/registry.h"
 #include "common/schema/validator.h"
 
@@ -34,6 +34,7 @@ struct Nodes {
   const schema::Node& sharedMemory = nodeAt(api::kDynamoComponentDeployment, {"spec", "sharedMemory"});
   const schema::Node& podSpec = nodeAt(api::kDynamoCheckpoint, {"spec", "job", "podTemplateSpec", "spec"});
   const schema::Node& container = *podSpec.member("containers")->items;
+  const schema::Node& preStop = *container.member("lifecycle")->member("preStop");
   const schema::Node& variable = *container.member("env")->items->member("valueFrom");
 };
 
@@ -85,11 +86,13 @@ void checkContainer(const Nodes& nodes, const Value& given, const At& at, Findin
 void checkComponent(const Nodes& nodes, ObjectDecoder& d, const At& at, Findings& findings) {
   std::int64_t minReady = 0;
   d.read("minReadySeconds", minReady);
-  if (minReady < 0 || minReady >= model::kProgressDeadline.count()) {
+  if (minReady < 0 || minReady >= api::kProgressDeadline.count()) {
     const At field = at / "minReadySeconds";
     findings.error({ErrorType::Invalid, field.path(), std::to_string(minReady),
-                    std::string{model::kMinReadyProblem}, std::string{kRule}});
+                    std::string{api::kMinReadyProblem}, std::string{kRule}});
   }
+  if (const Value* preStop = d.object("preStop"))
+    checkAgainstSchema(nodes.preStop, *preStop, at / "preStop", findings);
   if (const Value* memory = d.object("sharedMemory")) {
     checkAgainstSchema(nodes.sharedMemory, *memory, at / "sharedMemory", findings);
   }

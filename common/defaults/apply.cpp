@@ -88,8 +88,8 @@ class RequestDefaulter {
         graphContext_(graphContextOf(object, context.namespaceName)) {
     if (old_ == nullptr) return;
     const std::string_view requested = annotationOf(&object, api::annotation::kRedefault);
-    const bool redefault = !requested.empty() && requested != annotationOf(old_, api::annotation::kRedefault);
-    rederive_ = redefault || graphContextOf(*old_, context.namespaceName) != graphContext_;
+    redefault_ = !requested.empty() && requested != annotationOf(old_, api::annotation::kRedefault);
+    rederive_ = redefault_ || graphContextOf(*old_, context.namespaceName) != graphContext_;
   }
 
   bool recordsAreNewer() const { return old_ != nullptr ? before_.newer() : now_.newer(); }
@@ -216,7 +216,25 @@ class RequestDefaulter {
   }
 
   Derivation derivation(const ComponentChange& component) const {
-    return {context_.components, context_.config, graphContext_, component.node, component.claim};
+    return {context_.components, context_.config, graphContext_,
+            component.node,      component.claim, takesPreStop(component)};
+  }
+
+  /// Decision pod-Q42. A new preStop changes the pod template, so it is only written if there are no pods yet
+  /// or all of them are replaced, or if the user asked for it.
+  bool takesPreStop(const ComponentChange& component) const {
+    if (!context_.sleepAction && needsSleepAction(component)) return false;
+    const bool replaced =
+        context_.podsReplaced && api::isWorkerType(json::findText(component.now, "componentType"));
+    return component.before == nullptr || redefault_ || replaced || hasPreStop(component.recordBefore);
+  }
+  bool needsSleepAction(const ComponentChange& component) const {
+    const Value& defaults = context_.components.of(json::findText(component.now, "componentType"));
+    return json::find(json::findObject(&defaults, "preStop"), "sleep") != nullptr;
+  }
+  static bool hasPreStop(const Value* trie) {
+    const Value* main = json::findObject(json::findObject(trie, "extraPodSpec"), "mainContainer");
+    return json::find(json::findObject(main, "lifecycle"), "preStop") != nullptr;
   }
 
   Value derived(ComponentChange& component) {
@@ -278,6 +296,7 @@ class RequestDefaulter {
   Record before_;
   Record now_;
   GraphContext graphContext_;
+  bool redefault_ = false;  ///< the user requested to derive all defaults again
   bool rederive_ = false;  ///< derive all defaults again: the graph context changed, or the user requested it
   std::optional<Claims> claims_;
   std::optional<Claims> claimsBefore_;

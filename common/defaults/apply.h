@@ -19,6 +19,8 @@ struct DefaultContext {
   const config::OperatorConfig& config;
   std::string_view operatorVersion;  ///< set as annotation on new graphs unless "" or "unknown"
   std::string_view namespaceName;    ///< namespace of the request, for objects without metadata.namespace
+  bool sleepAction = false;          ///< whether the API server knows the action `sleep` of preStop
+  bool podsReplaced = false;         ///< whether this update replaces the pods of the workers
 };
 
 struct DefaultResult {

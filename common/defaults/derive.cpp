@@ -18,6 +18,7 @@ using model::Unit;
 constexpr std::array<std::string_view, 1> kSharedMemory = {"sharedMemory"};
 constexpr std::array<std::string_view, 1> kPodSpec = {"extraPodSpec"};
 constexpr std::array<std::string_view, 2> kMainContainer = {"extraPodSpec", "mainContainer"};
+constexpr std::array<std::string_view, 3> kLifecycle = {"extraPodSpec", "mainContainer", "lifecycle"};
 
 /// The units for absent fields. Units that complete a value of the user are applied to pods only.
 std::vector<Unit> onlyAbsent(std::vector<Unit>&& units) {
@@ -60,6 +61,7 @@ Value derive(Value& component, const Derivation& from, Allocator& allocator) {
   writer.members(kMainContainer, onlyAbsent(std::move(made.mainContainer)));
   if (userLists) writer.items(kMainContainer, "volumeMounts", std::move(made.volumeMounts));
   if (userLists || !hasEnv) writer.items(kMainContainer, "env", std::move(made.env));
+  if (from.preStop) writer.members(kLifecycle, std::move(made.lifecycle));
   Value trie = writer.take();
   if (!trie.ObjectEmpty()) json::set(trie, kDerivedFrom, json::string(source, allocator), allocator);
   return trie;

@@ -36,6 +36,7 @@ struct Derivation {
   const GraphContext& graphContext;
   const schema::Node* node;  ///< schema of the component; written values get its defaults
   const Claim& claim;        ///< claims on the component
+  bool preStop = false;      ///< write the default preStop (decision pod-Q42)
 };
 
 /// Writes the defaults of `component` and returns their trie (units.h), without `replicas`. Only members of

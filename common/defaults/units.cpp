@@ -66,8 +66,9 @@ bool isWebhookUnit(std::string_view digest, const Value& value, const Claim& cla
 
 constexpr std::array<std::string_view, 3> kProbes = {"livenessProbe", "readinessProbe", "startupProbe"};
 /// Members in which a value of the user may conflict with a unit of the webhook.
-constexpr std::array<std::string_view, 6> kMayConflict = {
-    "env", "livenessProbe", "ports", "readinessProbe", "startupProbe", "volumes"};
+constexpr std::array<std::string_view, 7> kMayConflict = {
+    "env", "livenessProbe", "ports", "preStop", "readinessProbe", "startupProbe", "volumes"};
+constexpr std::array<std::string_view, 4> kPreStopHandlers = {"exec", "httpGet", "sleep", "tcpSocket"};
 constexpr std::array<std::string_view, 4> kHandlers = {"exec", "grpc", "httpGet", "tcpSocket"};
 
 bool mayConflict(const Value::Member& entry, std::string_view place) {
@@ -79,6 +80,7 @@ bool mayConflict(const Value::Member& entry, std::string_view place) {
 bool isExclusiveMember(std::string_view place, std::string_view member) {
   if (place == "env") return member == "value" || member == "valueFrom";
   if (place == "volumes") return member != "name";
+  if (place == "preStop") return contains(kPreStopHandlers, member);
   return place == "valueFrom" || (contains(kProbes, place) && contains(kHandlers, member));
 }
 

@@ -63,6 +63,7 @@ class Completer {
     list(json::find(containerPage(), "volumeMounts"), json::find(userContainer(), "volumeMounts"),
          "volumeMounts", "mountPath", done_.mainContainer, done_.volumeMounts, {});
     environment();
+    preStop();
     return std::move(done_);
   }
 
@@ -152,6 +153,21 @@ class Completer {
       done_.mainContainer.push_back(
           {std::string{name}, mergedProbe(*fallback, *given, allocator_), Unit::How::Completed});
     }
+  }
+
+  /// A preStop that takes as long as the grace period would leave the process no time to end.
+  void preStop() {
+    const Value* page = json::find(page_, "preStop");
+    const Value* given = json::findObject(userContainer(), "lifecycle");
+    if (page == nullptr || !page->IsObject() || json::find(given, "preStop") != nullptr) return;
+    const Value* seconds = json::find(json::findObject(page, "sleep"), "seconds");
+    const Value* own = json::find(userPod(), "terminationGracePeriodSeconds");
+    const Value* grace = own != nullptr ? own : json::find(podPage(), "terminationGracePeriodSeconds");
+    if (seconds != nullptr && seconds->IsInt64() && grace != nullptr && grace->IsInt64() &&
+        grace->GetInt64() <= seconds->GetInt64()) {
+      return;
+    }
+    done_.lifecycle.push_back({"preStop", json::copy(*page, allocator_)});
   }
 
   void volumes() {

@@ -36,6 +36,8 @@ struct Completion {
   std::vector<Unit> mainContainer;
   std::vector<Unit> volumeMounts;
   std::vector<Unit> env;
+  /// Members of mainContainer.lifecycle. Only admission writes them (decision pod-Q42).
+  std::vector<Unit> lifecycle;
 };
 
 /// The input of the defaults of a component besides its spec. An empty name is unknown.

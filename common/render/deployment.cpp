@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "common/api/dynamo.h"
-#include "common/model/min_ready.h"
+#include "common/api/min_ready.h"
 #include "common/render/metadata.h"
 #include "common/render/object.h"
 
@@ -48,7 +48,7 @@ std::int32_t minReadySeconds(const Component& component, const Context& context,
   const Value* given = json::find(context.defaults.of(component.type), "minReadySeconds");
   const std::int32_t fallback = given != nullptr && given->IsInt() ? given->GetInt() : 0;
   const std::string_view text = json::findText(&annotations, api::annotation::kMinReadySeconds);
-  return text.empty() ? fallback : model::minReadySeconds(text).value_or(fallback);
+  return text.empty() ? fallback : api::minReadySeconds(text).value_or(fallback);
 }
 
 }  // namespace

@@ -17,15 +17,16 @@
 
 namespace dynamo::render {
 
-/// APIs of other operators that affect rendering.
+/// APIs that affect rendering or defaults.
 enum class Api : std::uint8_t {
   Grove,
   LeaderWorkerSet,  ///< leaderworkerset.x-k8s.io and scheduling.volcano.sh, both
   KaiScheduler,
-  InferencePool  ///< inference.networking.k8s.io
+  InferencePool,  ///< inference.networking.k8s.io
+  SleepAction     ///< the action `sleep` of preStop: Kubernetes 1.30
 };
-inline constexpr std::array<std::string_view, 4> kApiNames = {"grove", "leaderWorkerSet", "kaiScheduler",
-                                                              "inferencePool"};
+inline constexpr std::array<std::string_view, 5> kApiNames = {"grove", "leaderWorkerSet", "kaiScheduler",
+                                                              "inferencePool", "sleepAction"};
 inline constexpr std::string_view nameOf(Api api) {
   return kApiNames[static_cast<std::size_t>(api)];
 }

@@ -11,7 +11,8 @@
 namespace dynamo::render {
 
 /// Adds the facts of a YAML or JSON file to `facts`. Returns the error, or "" if there is none. Format:
-///   apis: {grove: true, leaderWorkerSet: true, kaiScheduler: false, inferencePool: true}
+///   apis: {grove: true, leaderWorkerSet: true, kaiScheduler: false, inferencePool: true,
+///          sleepAction: true}
 ///   pullSecrets: {<namespace>: {<registry>: [<secret>]}}
 ///   componentServiceAccounts: {<namespace>: [<name>]}
 ///   checkpoints: [<DynamoCheckpoint>]

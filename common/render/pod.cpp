@@ -112,6 +112,16 @@ void PodDraft::setOfMain(std::string_view name, Value&& value, Allocator& alloca
   json::set(main, name, std::move(value), allocator);
 }
 
+/// Decision pod-Q42. A container that is checkpointed, or waits for a restore, serves no requests.
+void dropDefaultPreStop(const Component& component, const Context& context, Value& main) {
+  Value* lifecycle = json::find(main, "lifecycle");
+  const Value* page = json::find(context.defaults.of(component.type), "preStop");
+  if (lifecycle == nullptr || !lifecycle->IsObject() || page == nullptr) return;
+  if (!json::equal(json::find(lifecycle, "preStop"), page)) return;
+  json::remove(*lifecycle, "preStop");
+  if (lifecycle->ObjectEmpty()) json::remove(main, "lifecycle");
+}
+
 Pod renderPod(const Component& component, Role role, const Context& context, Errors& errors,
               Allocator& allocator) {
   const std::size_t before = errors.size();
@@ -126,6 +136,8 @@ Pod renderPod(const Component& component, Role role, const Context& context, Err
   model::Completion completion = complete(component, context, allocator);
   draft.spec = model::completedPodSpec(component.spec, completion, allocator, {draft.origins, kSpecAt});
   draft.main = mainContainer(component, completion, errors, allocator, {draft.origins, draft.mainAt});
+  if (role == Role::Checkpoint || (component.checkpoint.enabled && component.checkpoint.ready))
+    dropDefaultPreStop(component, context, draft.main);
   addVolumes(component, completion, draft, errors, allocator);
   updateForBackend(component, role, context, draft, errors, allocator);
   if (role != Role::Checkpoint) injectCheckpoint(component, context, draft, errors, allocator);

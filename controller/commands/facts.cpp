@@ -90,9 +90,10 @@ Task<std::variant<DiscoveredFacts, std::string>> discoverFacts(kube::Client& cli
   auto groups = co_await kube::discover(client);
   if (const auto* error = std::get_if<ApiError>(&groups))
     co_return Found{fmt::format("cannot discover the APIs of the cluster: {}", error->message)};
+  // The version decides about no child, so commands do without it.
   for (std::size_t i = 0; i < render::kApiNames.size(); ++i) {
     const auto api = static_cast<render::Api>(i);
-    found.facts.setApi(api, isServed(api, std::get<kube::ApiGroups>(groups)));
+    found.facts.setApi(api, isServed(api, std::get<kube::ApiGroups>(groups), ""));
   }
   found.facts.setDiscovered();
   const std::vector<Source> sources = sourcesOf(found.facts, namespaceName);

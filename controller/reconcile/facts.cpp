@@ -8,6 +8,7 @@
 
 #include "common/json/parse.h"
 #include "common/k8s/object_key.h"
+#include "common/k8s/semver.h"
 #include "common/lifecycle/object.h"
 #include "common/observability/log.h"
 #include "common/render/facts.h"
@@ -25,6 +26,8 @@ using render::FactKind;
 using Name = std::pair<std::string, std::string>;
 
 constexpr log::Logger kLog{"facts"};
+/// The feature gate PodLifecycleSleepAction is on by default since Kubernetes 1.30.
+constexpr std::uint64_t kSleepActionMinor = 30;
 
 Name nameOf(const Value& object) {
   const Value* metadata = lifecycle::metadataOf(object);
@@ -73,7 +76,7 @@ std::set<std::string> registriesOf(const Value& secret) {
   return registries;
 }
 
-bool isServed(Api api, const kube::ApiGroups& groups) {
+bool isServed(Api api, const kube::ApiGroups& groups, std::string_view version) {
   const auto serves = [&](std::string_view group, std::string_view kind) {
     const kube::Resource& resource = resourceOf(group, kind);
     return groups.serves(resource.group, resource.version);
@@ -88,6 +91,10 @@ bool isServed(Api api, const kube::ApiGroups& groups) {
       return groups.serves("scheduling.run.ai", "v2");
     case Api::InferencePool:
       return serves("inference.networking.k8s.io", "InferencePool");
+    case Api::SleepAction: {
+      const auto server = k8s::parseVersion(version);
+      return server && (server->major > 1 || server->minor >= kSleepActionMinor);
+    }
   }
   return false;
 }
@@ -179,11 +186,12 @@ void ClusterFacts::checkpointChanged(const kube::Change& change) {
   tell(changed);
 }
 
-void ClusterFacts::discovered(const kube::ApiGroups& groups, std::chrono::steady_clock::time_point now) {
+void ClusterFacts::discovered(const kube::ApiGroups& groups, std::string_view version,
+                              std::chrono::steady_clock::time_point now) {
   FactKeys changed;
   for (std::size_t i = 0; i < render::kApiNames.size(); ++i) {
     const auto api = static_cast<Api>(i);
-    const bool present = isServed(api, groups);
+    const bool present = isServed(api, groups, version);
     if (present) absentSince_.erase(api);
     if (facts_.discovered() && facts_.api(api) == present) continue;
     if (!present && facts_.api(api).value_or(false)) {

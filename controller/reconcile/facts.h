@@ -21,7 +21,7 @@ namespace dynamo::controller {
 std::set<std::string> registriesOf(const json::Value& secret);
 
 /// Returns true if the API server serves all groups of an API in the versions that are rendered.
-bool isServed(render::Api api, const kube::ApiGroups& groups);
+bool isServed(render::Api api, const kube::ApiGroups& groups, std::string_view version);
 
 inline constexpr std::chrono::minutes kAbsentTime{5};
 
@@ -42,7 +42,8 @@ class ClusterFacts {
   /// Updates the facts after a discovery at `now`. An API that was served is taken for absent only when it
   /// has been absent for kAbsentTime: while it is installed again, or the API server's list is incomplete,
   /// workloads stay as they are.
-  void discovered(const kube::ApiGroups& groups,
+  /// `version`: of the API server, such as "v1.34.3"; empty if unknown.
+  void discovered(const kube::ApiGroups& groups, std::string_view version,
                   std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now());
 
   /// Sets the listener that is called with the keys of changed facts.

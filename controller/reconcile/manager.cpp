@@ -215,7 +215,12 @@ Task<std::string> Manager::discover() {
   if (started.error) co_return "API discovery failed: " + started.error->message;
   // The reconciles that new facts trigger read the caches of these kinds. At the start none runs yet.
   if (synced_) co_await waitForNewWatches();
-  facts_.discovered(synced_ ? watches_.syncedOf(started.groups) : started.groups);
+  // An API server that is upgraded learns the action, so an older one is asked again.
+  if (!facts_.facts().api(render::Api::SleepAction).value_or(false)) {
+    auto version = co_await kube::serverVersion(client_);
+    if (auto* known = std::get_if<std::string>(&version)) serverVersion_ = std::move(*known);
+  }
+  facts_.discovered(synced_ ? watches_.syncedOf(started.groups) : started.groups, serverVersion_);
   co_return "";
 }
 

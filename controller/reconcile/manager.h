@@ -80,6 +80,7 @@ class Manager {
   model::ComponentDefaults defaults_;
   kube::Cache cache_;
   ClusterFacts facts_;
+  std::string serverVersion_;  ///< of the API server; empty if unknown
   kube::EventRecorder events_;
   OperatingMode mode_;
   SshKeys sshKeys_;

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "common/api/dynamo.h"
-#include "common/model/min_ready.h"
+#include "common/api/min_ready.h"
 
 namespace dynamo::rules {
 namespace {
@@ -97,8 +97,8 @@ void minReadySeconds(const Service& service, const Report& report) {
   const Value* value = effectiveAnnotation(service, api::annotation::kMinReadySeconds, field);
   if (value == nullptr || !hasRollingUpdates(service)) return;
   const std::string_view text = json::text(*value);
-  if (text.empty() || model::minReadySeconds(text)) return;
-  reportProblem(service, report, field, text, model::kMinReadyProblem);
+  if (text.empty() || api::minReadySeconds(text)) return;
+  reportProblem(service, report, field, text, api::kMinReadyProblem);
 }
 
 void deploymentStrategy(const Service& service, const Report& report) {

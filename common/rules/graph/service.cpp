@@ -129,6 +129,20 @@ void sidecarPort(const Service& service, const Report& report) {
               "conflicts with the frontend in the same pod: both listen on port 8000");
 }
 
+/// A long answer of a model takes this time.
+constexpr std::int64_t kLongAnswerSeconds = 30;
+
+/// A process that ends answers the requests that it has, but not beyond its grace period.
+void gracePeriod(const Service& service, const Report& report) {
+  if (service.type != api::kFrontend && !api::isWorkerType(service.type)) return;
+  const Value* pod = json::findObject(&service.spec, "extraPodSpec");
+  const Value* seconds = json::find(pod, "terminationGracePeriodSeconds");
+  if (seconds == nullptr || !seconds->IsInt64()) return;
+  if (seconds->GetInt64() < 0 || seconds->GetInt64() >= kLongAnswerSeconds) return;
+  report.warn(service.at("extraPodSpec.terminationGracePeriodSeconds"),
+              fmt::format("cuts off answers that take longer than {} s when a pod ends", seconds->GetInt64()));
+}
+
 constexpr std::array kChecks = {
     ServiceCheck{{"service.replicas-negative", Severity::Error, "replicas are 0 or more"},
                  replicasNotNegative},
@@ -149,6 +163,8 @@ constexpr std::array kChecks = {
     ServiceCheck{
         {"service.sub-component-type", Severity::Warning, "the subcomponent type is prefill or decode"},
         subComponentType},
+    ServiceCheck{{"service.grace-period", Severity::Warning, "answers end within the grace period"},
+                 gracePeriod},
     ServiceCheck{{"service.model-ref", Severity::Error, "modelRef names a model"}, modelReference},
 };
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "common/json/parse.h"
+#include "common/runtime/notification.h"
 
 namespace dynamo::kube::test {
 namespace {

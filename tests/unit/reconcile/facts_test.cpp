@@ -243,11 +243,13 @@ TEST_CASE("discovery: APIs that appear or stay away are reported (decision dec-2
   const auto discover = [&](const std::vector<std::string>& names) {
     kube::ApiGroups groups;
     for (const std::string& name : names) groups.groups.push_back({name, {"v1", "v1alpha1", "v1beta1"}});
-    f.facts.discovered(groups, now);
+    f.facts.discovered(groups, "v1.34.3", now);
     return f.take();
   };
   CHECK_FALSE(f.facts.facts().api(Api::Grove).has_value());
-  CHECK(discover({"nvidia.com"}) == "api /grove;api /inferencePool;api /kaiScheduler;api /leaderWorkerSet;");
+  CHECK(discover({"nvidia.com"}) ==
+        "api /grove;api /inferencePool;api /kaiScheduler;api /leaderWorkerSet;"
+        "api /sleepAction;");
   CHECK(f.facts.facts().api(Api::Grove) == false);
   CHECK(discover({"nvidia.com"}).empty());
   CHECK(discover({"nvidia.com", "grove.io"}) == "api /grove;");
@@ -278,6 +280,7 @@ TEST_CASE("an API is served if all its groups are served in the versions that ar
     Api api;
     std::vector<kube::ApiGroup> groups;
     bool served;
+    const char* version = "v1.34.3";
   };
   for (const Row& row : {
            Row{"Grove", Api::Grove, {{"grove.io", {"v1alpha1"}}}, true},
@@ -294,9 +297,12 @@ TEST_CASE("an API is served if all its groups are served in the versions that ar
                Api::InferencePool,
                {{"inference.networking.k8s.io", {"v1alpha2"}}},
                false},
+           Row{"the action sleep", Api::SleepAction, {}, true, "v1.30.0-eks-1234567"},
+           Row{"an API server without the action sleep", Api::SleepAction, {}, false, "v1.29.14"},
+           Row{"an unknown API server", Api::SleepAction, {}, false, ""},
        }) {
     CAPTURE(row.about);
-    CHECK(isServed(row.api, {row.groups}) == row.served);
+    CHECK(isServed(row.api, {row.groups}, row.version) == row.served);
   }
 }
 

@@ -210,7 +210,8 @@ TEST_CASE("changed keys of facts") {
   }
   SECTION("discovery without further APIs") {
     after.setDiscovered();
-    CHECK(textOf(changed(before, after)) == "api /inferencePool\napi /kaiScheduler\napi /leaderWorkerSet\n");
+    CHECK(textOf(changed(before, after)) ==
+          "api /inferencePool\napi /kaiScheduler\napi /leaderWorkerSet\napi /sleepAction\n");
   }
 }
 

@@ -90,6 +90,24 @@ TEST_CASE("service.component-type (a1-Q12)") {
   });
 }
 
+TEST_CASE("service.grace-period (pod-Q42)") {
+  const auto with = [](std::string_view type, std::string_view seconds) {
+    return service(fmt::format(R"("componentType":"{}","extraPodSpec":{{"terminationGracePeriodSeconds":{},)"
+                               R"("mainContainer":{{"image":"i","command":["run"]}}}})",
+                               type, seconds));
+  };
+  const std::string cut =
+      "W service.grace-period spec.services[a].extraPodSpec.terminationGracePeriodSeconds: cuts off answers "
+      "that take longer than 10 s when a pod ends\n";
+  check({
+      {"a short one of a worker", with("worker", "10"), cut},
+      {"a short one of a frontend", with("frontend", "10"), cut},
+      {"a short one of a planner", with("planner", "10"), ""},
+      {"a long one", with("decode", "30"), ""},
+      {"the default", with("prefill", "null"), ""},
+  });
+}
+
 TEST_CASE("service.model-ref") {
   const std::string finding =
       "E service.model-ref spec.services[a].modelRef.name: Required value: must name the model that the "

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-namespace dynamo::model {
+namespace dynamo::api {
 
 /// The default progressDeadlineSeconds of Deployments, which must exceed minReadySeconds.
 inline constexpr std::chrono::seconds kProgressDeadline{600};
@@ -23,4 +23,4 @@ inline std::optional<std::int32_t> minReadySeconds(std::string_view text) {
   return valid ? std::optional{seconds} : std::nullopt;
 }
 
-}  // namespace dynamo::model
+}  // namespace dynamo::api
