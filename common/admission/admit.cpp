@@ -10,9 +10,7 @@
 #include "common/defaults/annotations.h"
 #include "common/defaults/apply.h"
 #include "common/defaults/dgdr.h"
-#include "common/json/build.h"
 #include "common/json/patch.h"
-#include "common/render/hash.h"
 #include "common/render/size.h"
 #include "common/rules/graph/graph.h"
 #include "common/schema/registry.h"
@@ -75,22 +73,6 @@ Decision mutateDgdr(Value& object, const Request& request, const Settings& setti
   return decision;
 }
 
-/// The worker hash of a graph, or of a graph with the component alone.
-std::string workerHashOf(const Value& object, json::Allocator& allocator) {
-  const Value intent = defaults::intent(object, allocator);
-  if (json::findText(&object, "kind") == api::kDynamoGraphDeployment) return render::workerHash(intent);
-  const json::Maker make{allocator};
-  const Value* spec = json::find(intent, "spec");
-  if (spec == nullptr) return {};
-  return render::workerHash(make.object("spec", make.object("services", make.object("component", *spec))));
-}
-
-/// Whether the update replaces the pods of the workers.
-bool replacesWorkers(const Value& object, const Value& old, json::Allocator& allocator) {
-  if (json::equal(json::find(&object, "spec"), json::find(&old, "spec"))) return false;
-  return workerHashOf(object, allocator) != workerHashOf(old, allocator);
-}
-
 Decision mutateComponents(Value& object, const Request& request, const Settings& settings,
                           json::Allocator& allocator) {
   Decision decision;
@@ -101,8 +83,6 @@ Decision mutateComponents(Value& object, const Request& request, const Settings&
   defaults::DefaultContext context{settings.defaults, settings.config, settings.operatorVersion,
                                    request.namespaceName};
   context.sleepAction = settings.facts.api(render::Api::SleepAction).value_or(false);
-  context.podsReplaced =
-      context.sleepAction && request.old != nullptr && replacesWorkers(object, *request.old, allocator);
   defaults::DefaultResult result = defaults::applyComponentDefaults(object, request.old, context, allocator);
   decision.findings.warnings = std::move(result.warnings);
   dropOperatorWarnings(request, settings.policy, decision.findings.warnings);

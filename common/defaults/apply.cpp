@@ -31,6 +31,7 @@ struct ComponentChange {
   const schema::Node* node;
   Claim claim;        ///< from the request
   Claim claimBefore;  ///< from the stored object
+  bool replacesPods = false;
 };
 
 /// The schema of spec. Both kinds that have components have one.
@@ -223,10 +224,9 @@ class RequestDefaulter {
   /// Decision pod-Q42. A new preStop changes the pod template, so it is only written if there are no pods yet
   /// or all of them are replaced, or if the user asked for it.
   bool takesPreStop(const ComponentChange& component) const {
+    if (hasPreStop(component.recordBefore)) return true;
     if (!context_.sleepAction && needsSleepAction(component)) return false;
-    const bool replaced =
-        context_.podsReplaced && api::isWorkerType(json::findText(component.now, "componentType"));
-    return component.before == nullptr || redefault_ || replaced || hasPreStop(component.recordBefore);
+    return component.before == nullptr || redefault_ || component.replacesPods;
   }
   bool needsSleepAction(const ComponentChange& component) const {
     const Value& defaults = context_.components.of(json::findText(component.now, "componentType"));
@@ -278,6 +278,7 @@ class RequestDefaulter {
     Value left = json::copy(*component.before, allocator_);
     takeUnitsExceptReplicas(left, component.recordBefore, component.claimBefore,
                             OwnedUnits::UnclaimedOrMissing, &now, allocator_);
+    component.replacesPods = !samePods(now, left);
     if (!sameIntent(now, left)) return derived(component);
     Value trie{rapidjson::kObjectType};
     if (component.recordBefore != nullptr) {

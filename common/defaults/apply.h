@@ -20,7 +20,6 @@ struct DefaultContext {
   std::string_view operatorVersion;  ///< set as annotation on new graphs unless "" or "unknown"
   std::string_view namespaceName;    ///< namespace of the request, for objects without metadata.namespace
   bool sleepAction = false;          ///< whether the API server knows the action `sleep` of preStop
-  bool podsReplaced = false;         ///< whether this update replaces the pods of the workers
 };
 
 struct DefaultResult {

@@ -70,4 +70,7 @@ std::string derivedFrom(const json::Value& component, const GraphContext& graphC
 /// the annotations that do not affect defaults.
 bool sameIntent(const json::Value& a, const json::Value& b);
 
+/// Whether two intents of a component have the same type and the same fields of pods (model::isPodField).
+bool samePods(const json::Value& a, const json::Value& b);
+
 }  // namespace dynamo::defaults

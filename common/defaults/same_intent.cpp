@@ -5,6 +5,7 @@
 #include "common/api/dynamo.h"
 #include "common/defaults/derive.h"
 #include "common/defaults/digest.h"
+#include "common/json/build.h"
 #include "common/model/claim_mounts.h"
 #include "common/model/graph.h"
 
@@ -52,6 +53,18 @@ bool sameIntent(const Value& a, const Value& b) {
     const std::string_view name = json::text(member.name);
     return !isRelevant(member) || model::sameComponentField(name, &member.value, json::find(&b, name));
   });
+}
+
+bool samePods(const Value& a, const Value& b) {
+  const auto includes = [](const Value& one, const Value& other) {
+    return std::all_of(one.MemberBegin(), one.MemberEnd(), [&](const Value::Member& member) {
+      const std::string_view name = json::text(member.name);
+      return !model::isPodField(name) || json::isEmpty(member.value) ||
+             model::sameComponentField(name, &member.value, json::find(&other, name));
+    });
+  };
+  return a.IsObject() && b.IsObject() && includes(a, b) && includes(b, a) &&
+         json::findText(&a, "componentType") == json::findText(&b, "componentType");
 }
 
 std::string derivedFrom(const Value& component, const GraphContext& graphContext) {

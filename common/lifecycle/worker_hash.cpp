@@ -1,7 +1,6 @@
 #include "common/lifecycle/worker_hash.h"
 
 #include <algorithm>
-#include <array>
 
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
@@ -19,21 +18,11 @@ namespace {
 
 using json::Value;
 
-/// Fields of a component that its hash does not cover, and fields that the graph adds.
-constexpr std::array<std::string_view, 13> kNotCovered = {
-    "annotations", "labels",      "serviceName",     "componentType", "subComponentType",
-    "replicas",    "autoscaling", "scalingAdapter",  "ingress",       "dynamoNamespace",
-    "modelRef",    "eppConfig",   "backendFramework"};
-
-bool isCovered(std::string_view member) {
-  return std::find(kNotCovered.begin(), kNotCovered.end(), member) == kNotCovered.end();
-}
-
 /// Whether every covered field of `a` equals that of `b`. Absent, null and empty values are equal.
 bool includes(const Value& a, const Value& b) {
   return std::all_of(a.MemberBegin(), a.MemberEnd(), [&](const auto& member) {
     const std::string_view name = json::text(member.name);
-    if (!isCovered(name) || json::isEmpty(member.value)) return true;
+    if (!model::isPodField(name) || json::isEmpty(member.value)) return true;
     const Value* other = json::find(b, name);
     return other != nullptr && model::sameComponentField(name, &member.value, other);
   });

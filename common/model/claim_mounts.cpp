@@ -1,6 +1,7 @@
 #include "common/model/claim_mounts.h"
 
 #include <algorithm>
+#include <array>
 
 namespace dynamo::model {
 namespace {
@@ -8,6 +9,12 @@ namespace {
 using json::Value;
 
 constexpr std::string_view kCache = "useAsCompilationCache";
+
+/// Fields of a component that do not belong to its pods, and fields that the graph adds.
+constexpr std::array<std::string_view, 13> kNotInPods = {
+    "annotations", "labels",      "serviceName",     "componentType", "subComponentType",
+    "replicas",    "autoscaling", "scalingAdapter",  "ingress",       "dynamoNamespace",
+    "modelRef",    "eppConfig",   "backendFramework"};
 
 /// Whether every member of `a` but a false `useAsCompilationCache` equals that of `b`.
 bool includes(const Value& a, const Value& b) {
@@ -22,6 +29,10 @@ bool includes(const Value& a, const Value& b) {
 bool sameClaimMount(const Value& a, const Value& b) {
   if (!a.IsObject() || !b.IsObject()) return json::equal(a, b);
   return includes(a, b) && includes(b, a);
+}
+
+bool isPodField(std::string_view name) {
+  return std::find(kNotInPods.begin(), kNotInPods.end(), name) == kNotInPods.end();
 }
 
 bool sameComponentField(std::string_view name, const Value* a, const Value* b) {

@@ -11,6 +11,9 @@ namespace dynamo::model {
 /// schemas had this default, so that objects which they defaulted contain it.
 bool sameClaimMount(const json::Value& a, const json::Value& b);
 
+/// Whether the field of a component belongs to its pods. The worker hash covers the same fields.
+bool isPodField(std::string_view name);
+
 /// Whether two fields of a component are the same. Compares "volumeMounts" with sameClaimMount(). Values may
 /// be nullptr.
 bool sameComponentField(std::string_view name, const json::Value* a, const json::Value* b);

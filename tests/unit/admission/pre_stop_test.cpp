@@ -1,4 +1,4 @@
-// When admission writes the default preStop of workers (decision pod-Q42).
+// When admission writes the default preStop of frontends and workers (decision pod-Q42).
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
@@ -73,7 +73,7 @@ std::string worker(std::string_view members = "", std::string_view container = R
                      pod, container);
 }
 
-TEST_CASE("a new worker gets a preStop if the API server knows the action") {
+TEST_CASE("a new worker or frontend gets a preStop if the API server knows the action") {
   struct Row {
     const char* about;
     std::string service;
@@ -104,7 +104,7 @@ TEST_CASE("a new worker gets a preStop if the API server knows the action") {
     const Settings settings = settingsOf(row.known);
     const json::Document stored = admitted(graph(row.service), settings);
     CHECK(preStopOf(stored) == row.preStop);
-    CHECK(preStopOf(stored, "f") == "-");
+    CHECK(preStopOf(stored, "f") == (row.known.value_or(false) ? kDefault : "-"));
     // The record makes it a default: the intent lacks it, and the webhook does not change it again.
     json::Document memory;
     CHECK(json::equal(admitted(stored, settings), stored));
@@ -128,6 +128,8 @@ TEST_CASE("a stored worker gets a preStop only if its pods are replaced, or on r
            Row{"a label", worker(R"(,"labels":{"a":"b"})"), "-"},
            Row{"an ingress", worker(R"(,"ingress":{"enabled":true,"host":"h"})"), "-"},
            Row{"an image", worker("", R"("image":"i:2")"), kDefault},
+           Row{"another type",
+               R"({"componentType":"decode","extraPodSpec":{"mainContainer":{"image":"i:1"}}})", kDefault},
            Row{"a variable", worker(R"(,"envs":[{"name":"A","value":"1"}])"), kDefault},
            Row{"on request", before, kDefault, R"({"nvidia.com/dynamo-redefault":"1"})"},
        }) {
@@ -137,9 +139,10 @@ TEST_CASE("a stored worker gets a preStop only if its pods are replaced, or on r
     const json::Document stored = admitted(graph(before), unknown);
     const json::Document updated = admitted(graph(row.service, row.annotations), known, &stored);
     CHECK(preStopOf(updated) == row.preStop);
+    CHECK(preStopOf(updated, "f") == (row.annotations == std::string_view{"{}"} ? "-" : kDefault));
     CHECK(json::equal(admitted(updated, known, &updated), updated));
     // Once it is there it stays, also for a webhook that does not know the action yet.
-    const json::Document later = admitted(graph(worker(R"(,"ingress":{"enabled":true})")), known, &updated);
+    const json::Document later = admitted(graph(worker(R"(,"ingress":{"enabled":true})")), unknown, &updated);
     CHECK(preStopOf(later) == (row.preStop == "-" ? "-" : kDefault));
     CHECK(json::equal(admitted(updated, unknown, &updated), updated));
   }
