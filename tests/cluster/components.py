@@ -115,17 +115,14 @@ def etcd(layout):
     ]
 
 
-def apiserver(layout, components, flags=()):
+def apiserver(layout, components, flags=(), address=None):
+    """`address` is where pods of a real node reach the server, in the network namespace of the node."""
     argv = [
         layout.assets / "kube-apiserver",
         f"--etcd-servers={layout.etcd_socket}",
-        "--bind-address=127.0.0.1",
-        "--advertise-address=127.0.0.1",
         f"--secure-port={layout.port}",
         f"--cert-dir={layout.certificates}",
         f"--service-cluster-ip-range={SERVICE_CIDR}",
-        "--endpoint-reconciler-type=none",  # a loopback address is not a valid endpoint of a service
-        "--authorization-mode=RBAC",
         f"--token-auth-file={layout.token_file}",
         "--service-account-issuer=https://kubernetes.default.svc",
         f"--service-account-key-file={layout.service_account_key}",
@@ -133,6 +130,12 @@ def apiserver(layout, components, flags=()):
         "--allow-privileged=true",
         "--profiling=false",
     ]
+    if address:
+        argv += ["--bind-address=0.0.0.0", f"--advertise-address={address}", "--kubelet-preferred-address-types=InternalIP"]
+        argv += ["--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction"]
+    else:
+        argv += ["--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--authorization-mode=RBAC"]
+        argv.append("--endpoint-reconciler-type=none")  # a loopback address is not a valid endpoint of a service
     if "controller-manager" not in components:
         # No controller creates the service accounts or removes the taints that these two plugins rely on.
         argv.append("--disable-admission-plugins=ServiceAccount,TaintNodesByCondition")

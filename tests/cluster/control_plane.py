@@ -21,6 +21,8 @@ from pathlib import Path
 import client
 import components as parts
 from client import ApiError, KubectlError  # noqa: F401  (exported by this module)
+from node import settings as node_settings
+from node.machine import Node, NodeError, build_node
 from supervisor import Supervisor, SupervisorError
 
 HERE = Path(__file__).resolve().parent
@@ -44,16 +46,20 @@ def build_assets():
     return Path(run.stdout.strip())
 
 
+def listen_on_free_port():
+    """A listener on a loopback port that no other process had."""
+    for port in random.sample(PORTS, len(PORTS)):
+        try:
+            return socket.create_server(("127.0.0.1", port))
+        except OSError:
+            continue
+    raise ControlPlaneError(f"no free port in {PORTS.start}..{PORTS.stop}")
+
+
 def free_port():
     """A loopback port without a listener at this moment."""
-    for port in random.sample(PORTS, len(PORTS)):
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
-    raise ControlPlaneError(f"no free port in {PORTS.start}..{PORTS.stop}")
+    with listen_on_free_port() as listener:
+        return listener.getsockname()[1]
 
 
 class ControlPlane:
@@ -64,18 +70,21 @@ class ControlPlane:
     kwok_config  file of kwok `Stage` documents instead of kwok's default ones (pods become ready at once)
     apiserver_flags  additional flags of kube-apiserver
     timeout      timeout of start() in seconds when used with `with`
+    node         with a real node in a network namespace of its own, instead of kwok (node/machine.py). It needs root
 
     Attributes after start(): kubeconfig (Path, admin), api_url, ca (PEM), ca_file, admin_token, assets,
-    directory (data and logs; removed by stop()), up_seconds.
+    directory (data and logs; removed by stop()), up_seconds, node (Node, or None).
     """
 
-    def __init__(self, components=parts.ALL, users=None, kwok_config=None, timeout=180, apiserver_flags=()):
+    def __init__(self, components=parts.ALL, users=None, kwok_config=None, timeout=180, apiserver_flags=(), node=False):
         unknown = set(components) - set(parts.ALL)
         if unknown or not {"etcd", "apiserver"} <= set(components):
             given = sorted(components)
             raise ValueError(f"components must be of {parts.ALL}, with etcd and apiserver: {given}")
-        self._components = [c for c in parts.ALL if c in components]
-        self._users = {**parts.SYSTEM_USERS, **(users or {})}
+        self._components = [c for c in parts.ALL if c in components and not (node and c == "kwok")]
+        self._users = {**parts.SYSTEM_USERS, **(node_settings.USERS if node else {}), **(users or {})}
+        self._with_node = node
+        self.node = None
         self._kwok_config = Path(kwok_config).resolve() if kwok_config else None
         self._timeout = timeout
         self._apiserver_flags = tuple(apiserver_flags)
@@ -100,18 +109,25 @@ class ControlPlane:
         if self._supervisor:
             raise ControlPlaneError("already started")
         assets = build_assets()
+        node_assets = build_node() if self._with_node else None
         started = time.monotonic()
         deadline = started + timeout
         try:
-            self._supervisor = Supervisor()
+            self._supervisor = Supervisor(isolated=self._with_node)
             self._layout = parts.Layout(self._supervisor.directory, assets)
             parts.write_tokens(self._layout, self._users)
+            if self._with_node:
+                self.node = Node(self._supervisor, self._layout, node_assets)
+                self.node.prepare()
             self._spawn("etcd", parts.etcd(self._layout))
             self._start_apiserver_on_free_port(deadline)
             self._start_clients(deadline)
+            if self.node:
+                self.node.start(max(deadline - time.monotonic(), 1))
+                self.wait(self._real_node_is_usable, max(deadline - time.monotonic(), 1), "the node is ready")
         except BaseException as error:
             self.stop()
-            if isinstance(error, (SupervisorError, OSError)):
+            if isinstance(error, (SupervisorError, NodeError, OSError)):
                 raise ControlPlaneError(f"start failed: {error}") from error
             raise
         self.up_seconds = time.monotonic() - started
@@ -145,13 +161,16 @@ class ControlPlane:
                 raise ControlPlaneError(f"port {self._layout.port} is still in use")
 
     def restart(self, component):
-        """Kills and restarts etcd, controller-manager, scheduler or kwok. etcd keeps its data."""
+        """Kills and restarts etcd, controller-manager, scheduler or kwok, or containerd, kubelet or kube-proxy of the node.
+        etcd keeps its data, and pods run on."""
         self._supervisor.end(component, signal.SIGKILL, 5)
         if component == "kwok":
             # Its identity is random, so it would wait until the leases that it held before expire.
             self.api("DELETE", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")
         if component == "etcd":
             self._spawn("etcd", parts.etcd(self._layout))
+        elif self.node and component in self.node.components:
+            self.node.spawn(component)
         else:
             self._spawn_client(component)
 
@@ -321,7 +340,12 @@ class ControlPlane:
 
     def _start_apiserver_on_free_port(self, deadline):
         for _ in range(PORT_ATTEMPTS):
-            self._layout.port = free_port()
+            if self.node:  # the port leads into its network namespace, where no other process listens
+                with listen_on_free_port() as listener:
+                    self._layout.port = listener.getsockname()[1]
+                    self.node.serve(listener, "127.0.0.1", self._layout.port)
+            else:
+                self._layout.port = free_port()
             if self._start_apiserver(deadline):
                 return
         raise ControlPlaneError(f"other processes have taken {PORT_ATTEMPTS} ports in a row")
@@ -330,7 +354,8 @@ class ControlPlane:
         """Returns False when another process has taken the port first."""
         log = self._layout.log("apiserver")
         before = log.stat().st_size if log.exists() else 0
-        self._spawn("apiserver", parts.apiserver(self._layout, self._components, self._apiserver_flags))
+        address = self.node.address if self.node else None
+        self._spawn("apiserver", parts.apiserver(self._layout, self._components, self._apiserver_flags, address))
         while not self._is_ready():
             if self._supervisor.statuses().get("apiserver") is not None:
                 with open(log, encoding="utf-8", errors="replace") as file:
@@ -354,7 +379,7 @@ class ControlPlane:
             return False
 
     def _start_clients(self, deadline):
-        for user in parts.SYSTEM_USERS:
+        for user in (*parts.SYSTEM_USERS, *(node_settings.USERS if self.node else ())):
             token = {"token": self._layout.tokens[user]}
             parts.write_kubeconfig(self._layout, self._layout.kubeconfig(user), token)
         for component in self._components:
@@ -376,6 +401,10 @@ class ControlPlane:
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"
         remaining = max(deadline - time.monotonic(), 1)
         self.wait(lambda: self.exists(path), remaining, f"default service account of namespace {namespace}")
+
+    def _real_node_is_usable(self):
+        path = f"/api/v1/nodes/{self.node.name}"
+        return self.exists(path) and self._node_is_usable(self.node.name)
 
     def _node_is_usable(self, name):
         found = self.api("GET", f"/api/v1/nodes/{name}")

@@ -7,6 +7,9 @@ on request, when standard input closes, or when its parent process has ended for
 as their parent-death signal, so they do not even survive a SIGKILL of this process. The directory that remains in that
 case is removed by the next supervisor.
 
+For a node it forks a second process into namespaces of its own (node/isolation.py). That one executes the commands. The
+first one only waits for it, and then removes the directory and the control groups of the pods.
+
 Linux sends the parent-death signal when the parent *thread* ends. Therefore the processes are started here, in the only
 thread, and not in the user's program.
 """
@@ -25,10 +28,13 @@ import threading
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from node import isolation  # noqa: E402
+
 PREFIX = "dynamo-control-plane-"
 LOCK = ".lock"  # held while the supervising process of a directory runs
 STALE_SECONDS = 60  # the process of a younger directory may not hold its lock yet
-PARENT_CHECK_SECONDS = 0.5
+IDLE_SECONDS = 0.5
 MEMORY_FOLDER = Path("/dev/shm")
 MEMORY_NEEDED = 2 << 30  # free bytes; one cluster takes about 0.2 GiB, most of it etcd's preallocated log
 PR_SET_PDEATHSIG = 1
@@ -39,17 +45,19 @@ class SupervisorError(Exception):
 
 
 class Supervisor:
-    """Handle on a supervising process. Safe to use from several threads."""
+    """Handle on a supervising process. Safe to use from several threads. With `isolated`, the processes run in namespaces of
+    their own. Attributes: directory, namespaces (the process id of their first process; None without)."""
 
-    def __init__(self):
+    def __init__(self, isolated=False):
         self._mutex = threading.Lock()
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", __file__, str(os.getpid())],
+            [sys.executable, "-I", "-S", "-B", __file__, str(os.getpid()), *(["--isolated"] if isolated else [])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C and a kill of the user's process group must not reach the supervising process
         )
-        self.directory = Path(self._reply()["directory"])
+        started = self._reply()
+        self.directory, self.namespaces = Path(started["directory"]), started["namespaces"]
 
     @property
     def pid(self):
@@ -76,7 +84,7 @@ class Supervisor:
             self._process.wait()
             self._process.stdout.close()
         if self.directory.exists():  # the supervising process was killed, and its children with it
-            shutil.rmtree(self.directory, ignore_errors=True)
+            remove(self.directory)
 
     def _call(self, **command):
         with self._mutex:
@@ -108,8 +116,16 @@ def base_folder():
     return Path(tempfile.gettempdir())
 
 
+def remove(directory):
+    """Removes the directory of a run whose processes have ended, and the control groups of its pods."""
+    isolation.remove_groups(directory.name)
+    shutil.rmtree(directory, ignore_errors=True)
+    if directory.exists():  # a file appeared while the tree was being removed
+        shutil.rmtree(directory, ignore_errors=True)
+
+
 def remove_stale(base):
-    """Removes directories whose supervising process was killed with SIGKILL. Their lock is free."""
+    """Removes what belongs to directories whose supervising process was killed with SIGKILL. Their lock is free."""
     for folder in base.glob(PREFIX + "*"):
         try:
             about = folder.stat()
@@ -117,7 +133,7 @@ def remove_stale(base):
                 continue
             with open(folder / LOCK, "a", encoding="utf-8") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
+                remove(folder)
         except OSError:
             continue  # in use, or removed by another process meanwhile
 
@@ -161,6 +177,16 @@ class Processes:
     def statuses(self):
         return {"statuses": {name: child.poll() for name, child in self._children.items()}}
 
+    def collect(self):
+        """Collects ended processes. The first process of a PID namespace becomes the parent of orphans, too."""
+        try:
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                for child in self._children.values():
+                    if child.pid == ended[0]:
+                        child.returncode = os.waitstatus_to_exitcode(ended[1])
+        except ChildProcessError:
+            pass
+
     def kill_all(self):
         for child in self._children.values():
             child.kill()
@@ -182,12 +208,17 @@ def answer(processes, command):
         return {"error": str(error)}
 
 
-def commands(parent):
-    """Yields commands from standard input until it closes or the parent has ended."""
+def commands(parent, idle):
+    """Yields commands from standard input until it closes or the parent has ended. `parent` is a descriptor of that process,
+    which also works from another PID namespace. Calls `idle` now and then."""
     pending = b""
-    while os.getppid() == parent:
+    while True:
         # End of file is not enough: a process forked by the user's program may keep the pipe open after its end.
-        if not select.select([0], [], [], PARENT_CHECK_SECONDS)[0]:
+        ready = select.select([0, parent], [], [], IDLE_SECONDS)[0]
+        if parent in ready:
+            return
+        idle()
+        if not ready:
             continue
         data = os.read(0, 65536)
         if not data:
@@ -201,29 +232,76 @@ def reply(message):
     os.write(1, json.dumps(message).encode() + b"\n")
 
 
-def supervise(parent):
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: None)  # a handler, unlike SIG_IGN, is not inherited through exec
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    base = base_folder()
-    remove_stale(base)
-    directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
+def execute(parent, isolated):
+    """Executes commands until the end, and then kills all processes."""
     processes = Processes()
     try:
-        with open(directory / LOCK, "w", encoding="utf-8") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            reply({"directory": str(directory)})
-            for command in commands(parent):
-                reply(answer(processes, command))
+        for command in commands(parent, processes.collect if isolated else lambda: None):
+            reply(answer(processes, command))
     except BrokenPipeError:
         pass  # the user's program died between its command and our reply
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         processes.kill_all()
-        shutil.rmtree(directory, ignore_errors=True)
-        if directory.exists():  # a file appeared while the tree was being removed
-            shutil.rmtree(directory, ignore_errors=True)
+
+
+def execute_isolated(parent, directory):
+    """Executes commands in namespaces of their own. Their processes end with the first one."""
+    done, started = os.pipe()
+    try:
+        isolation.make_groups(directory.name)
+        first = isolation.fork()
+    except OSError as error:
+        return reply({"error": str(error)})
+    if first:
+        os.close(started)
+        try:
+            failure = os.read(done, 4096)
+            reply({"error": failure.decode()} if failure else {"directory": str(directory), "namespaces": first})
+            os.waitpid(first, 0)
+        except BaseException:
+            os.kill(first, signal.SIGKILL)
+            os.waitpid(first, 0)
+            raise
+        return
+    status = 1
+    try:
+        isolation.prepare(directory)
+        os.close(started)
+        execute(parent, True)
+        status = 0
+    except (OSError, subprocess.SubprocessError) as error:
+        os.write(started, str(error).encode())
+    finally:
+        os._exit(status)
+
+
+def supervise(parent, isolated):
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)  # a handler, unlike SIG_IGN, is not inherited through exec
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    watched = os.pidfd_open(parent)
+    if os.getppid() != parent:
+        return
+    # Images of containers are too large for memory.
+    base = Path(tempfile.gettempdir()) if isolated else base_folder()
+    for folder in {base, MEMORY_FOLDER, Path(tempfile.gettempdir())}:
+        remove_stale(folder)
+    directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base)).resolve()
+    try:
+        with open(directory / LOCK, "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if isolated:
+                execute_isolated(watched, directory)
+            else:
+                reply({"directory": str(directory), "namespaces": None})
+                execute(watched, False)
+    except BrokenPipeError:
+        pass
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        remove(directory)
 
 
 if __name__ == "__main__":
-    supervise(int(sys.argv[1]))
+    supervise(int(sys.argv[1]), "--isolated" in sys.argv)
