@@ -229,7 +229,7 @@ def install(cluster, webhook):
     """Applies the base and waits until the API server calls the webhook. Registrations and conversion take effect a
     moment after they are stored."""
     apply(cluster, webhook, BASE)
-    cluster.wait(lambda: _webhook_is_called(cluster), 120, "the API server calls the webhook")
+    cluster.wait(lambda: webhook_is_called(cluster), 120, "the API server calls the webhook")
 
 
 def apply(cluster, webhook, folder):
@@ -244,7 +244,8 @@ def apply(cluster, webhook, folder):
     cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=120s")
 
 
-def _webhook_is_called(cluster):
+def webhook_is_called(cluster):
+    """Whether the API server calls the webhook for defaults, conversion and validation."""
     path = "/apis/nvidia.com/{version}/namespaces/default/dynamographdeploymentrequests?dryRun=All"
 
     def create(version, spec):

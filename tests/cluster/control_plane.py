@@ -134,7 +134,8 @@ class ControlPlane:
 
     def stop(self):
         """Kills all processes and removes all data. May be called at any time and repeatedly.
-        DYNAMO_KEEP_LOGS=<folder> keeps the logs there, in a folder with the name of the control plane's."""
+        DYNAMO_KEEP_LOGS=<folder> keeps the logs there, also those of a node's pods, in a folder with the name of the control
+        plane's."""
         if not self._supervisor:
             return
         supervisor, self._supervisor = self._supervisor, None
@@ -145,6 +146,8 @@ class ControlPlane:
                 target.mkdir(parents=True, exist_ok=True)
                 for log in supervisor.directory.glob("*.log"):
                     shutil.copy(log, target)
+                if self.node:
+                    shutil.copytree(self.node.pod_logs, target / "pods", dirs_exist_ok=True)
         finally:
             supervisor.close()
 

@@ -37,6 +37,8 @@ STALE_SECONDS = 60  # the process of a younger directory may not hold its lock y
 IDLE_SECONDS = 0.5
 MEMORY_FOLDER = Path("/dev/shm")
 MEMORY_NEEDED = 2 << 30  # free bytes; one cluster takes about 0.2 GiB, most of it etcd's preallocated log
+# Images of the runtime of 0.6 GB, each packed and unpacked, and their pods. In memory a node starts and stops faster.
+NODE_MEMORY_NEEDED = 12 << 30
 PR_SET_PDEATHSIG = 1
 
 
@@ -105,11 +107,21 @@ class Supervisor:
         return reply
 
 
-def base_folder():
+def available_memory():
+    """Bytes that programs can use without swapping."""
+    for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) << 10
+    return 0
+
+
+def base_folder(isolated):
     """A folder in memory if there is enough space, otherwise the folder of temporary files."""
     try:
         room = os.statvfs(MEMORY_FOLDER)
-        if room.f_bavail * room.f_frsize >= MEMORY_NEEDED and os.access(MEMORY_FOLDER, os.W_OK | os.X_OK):
+        free = room.f_bavail * room.f_frsize
+        enough = min(free, available_memory()) >= NODE_MEMORY_NEEDED if isolated else free >= MEMORY_NEEDED
+        if enough and os.access(MEMORY_FOLDER, os.W_OK | os.X_OK):
             return MEMORY_FOLDER
     except OSError:
         pass
@@ -283,9 +295,8 @@ def supervise(parent, isolated):
     watched = os.pidfd_open(parent)
     if os.getppid() != parent:
         return
-    # Images of containers are too large for memory.
-    base = Path(tempfile.gettempdir()) if isolated else base_folder()
-    for folder in {base, MEMORY_FOLDER, Path(tempfile.gettempdir())}:
+    base = base_folder(isolated)
+    for folder in {MEMORY_FOLDER, Path(tempfile.gettempdir())}:
         remove_stale(folder)
     directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base)).resolve()
     try:

@@ -7,6 +7,7 @@ asked. Equal contents give equal archives: owners are root, and all times are ze
 An archive is kept in the cache by the digest of what it is made from. Its name in containerd is part of it."""
 
 import contextlib
+import fnmatch
 import hashlib
 import json
 import os
@@ -22,6 +23,9 @@ HERE = Path(__file__).resolve().parent
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 BLOCK = tarfile.BLOCKSIZE
 KEPT_SECONDS = 7 * 24 * 3600
+PYTHON = "/usr/bin/python3"
+# Of Python's standard library: what no pod of a test needs.
+SUPERFLUOUS = ("__pycache__", "config-*", "dist-packages", "ensurepip", "idlelib", "lib2to3", "site-packages", "test", "tkinter")
 CA_FILE = Path("/etc/ssl/certs/ca-certificates.crt")
 PASSWD = "root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/nonexistent:/sbin/nologin\n"
 GROUP = "root:x:0:\nnonroot:x:65532:\n"
@@ -35,39 +39,28 @@ def cache():
 def image_of_root(name, root, entrypoint, env=None, user=None, key=None):
     """The path of an archive whose image `name` has the files of the folder `root`. `key` is a text that stands for the
     contents of the folder; without it all files are read to find out whether the archive is in the cache."""
-    root = Path(root)
-    config = {
-        "Entrypoint": [str(word) for word in entrypoint],
-        "Env": [f"{name}={value}" for name, value in (env or {"PATH": "/usr/local/bin:/usr/bin:/bin"}).items()],
-        "User": str(user or ""),
-        "WorkingDir": "/",
-    }
-    text = json.dumps([name, config, key or _digest_of(root), platform.machine()])
-    target = cache() / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.tar"
-    if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = target.with_name(f".{target.name}.{os.getpid()}")
-        try:
-            with open(temporary, "wb") as file:
-                _write_archive(file, name, root, config)
-            temporary.rename(target)
-        finally:
-            temporary.unlink(missing_ok=True)
-        _forget_old(target)
-    os.utime(target)
-    return target
+    return _kept(key or _digest_of(Path(root)), name, _config(entrypoint, env, user), lambda _: Path(root))
 
 
-def image_of_programs(name, programs, entrypoint, env=None, user="65532"):
+def image_of_programs(name, programs, entrypoint, env=None, user="65532", folders=None):
     """The path of an archive whose image has `programs` (path in the image -> file of this machine), stripped, with the
-    libraries that they load, users, and the certificates of public authorities."""
-    with tempfile.TemporaryDirectory(prefix="dynamo-image-") as folder:
-        root = Path(folder)
+    libraries that they load, users, and the certificates of public authorities; and `folders` (path in the image -> folder of
+    this machine), with the libraries that their shared objects load."""
+    folders = folders or {}
+    listing = [path for folder in folders.values() for path in _entries(folder) if not _is_superfluous(path.relative_to(folder))]
+    modules = [path for path in listing if path.suffix == ".so"]
+    libraries = sorted(libraries_of([*programs.values(), *modules]))
+    key = [sorted((target, _file_digest(source)) for target, source in programs.items())]
+    key += [sorted((path, _file_digest(path)) for path in libraries), sorted(folders), PASSWD, GROUP]
+    key += [(str(path), path.lstat().st_size, path.lstat().st_mtime_ns) for path in listing]
+
+    def make(root):
+        for target, source in folders.items():
+            shutil.copytree(source, root / target.lstrip("/"), symlinks=True, ignore=shutil.ignore_patterns(*SUPERFLUOUS))
         for target, source in programs.items():
-            inside = _copy(source, root, target)
-            subprocess.run(["strip", "--strip-all", inside], check=True)
-            for library in libraries_of(source):
-                _copy(library, root, library)
+            subprocess.run(["strip", "--strip-all", _copy(source, root, target)], check=True)
+        for library in libraries:
+            _copy(library, root, library)
         for path, text in (("etc/passwd", PASSWD), ("etc/group", GROUP)):
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text, encoding="ascii")
@@ -75,25 +68,78 @@ def image_of_programs(name, programs, entrypoint, env=None, user="65532"):
             _copy(CA_FILE, root, CA_FILE)
         (root / "tmp").mkdir()
         (root / "tmp").chmod(0o1777)
-        return image_of_root(name, root, entrypoint, env, user)
+        return root
+
+    return _kept(json.dumps(key), name, _config(entrypoint, env, user), make)
+
+
+def python_image(name):
+    """The path of an archive with Debian's Python and its standard library."""
+    ask = [PYTHON, "-c", "import os, sys, sysconfig; print(os.path.realpath(sys.executable), sysconfig.get_path('stdlib'))"]
+    program, library = subprocess.run(ask, capture_output=True, text=True, check=True).stdout.split()
+    return image_of_programs(name, {PYTHON: program}, [PYTHON], folders={library: library})
 
 
 def pause_image(name):
     """The path of the archive of the image that holds the namespaces of a pod."""
-    with tempfile.TemporaryDirectory(prefix="dynamo-image-") as folder:
-        compile_it = ["gcc", "-Os", "-static", "-s", "-Wl,--build-id=none", "-o", f"{folder}/pause", HERE / "pause.c"]
-        subprocess.run(compile_it, check=True)
-        return image_of_root(name, folder, ["/pause"], user="65535:65535", key=(HERE / "pause.c").read_text(encoding="ascii"))
+    source = HERE / "pause.c"
+
+    def make(root):
+        command = ["gcc", "-Os", "-static", "-s", "-Wl,--build-id=none", "-o", root / "pause", source]
+        subprocess.run(command, check=True)
+        return root
+
+    return _kept(source.read_text(encoding="ascii"), name, _config(["/pause"], None, "65535:65535"), make)
 
 
-def libraries_of(program):
-    """The paths of the shared libraries that a program loads, and of its loader."""
-    listing = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
-    words = [line.replace("=>", " ").split() for line in listing.splitlines()]
-    missing = [line.strip() for line in listing.splitlines() if "not found" in line]
+def libraries_of(programs):
+    """The paths of the shared libraries that programs load, and of the loader."""
+    lines = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=True).stdout.splitlines()
+    missing = [line.strip() for line in lines if "not found" in line]
     if missing:
-        raise FileNotFoundError(f"{program} loads libraries that are missing: {missing}")
-    return sorted({word for line in words for word in line if word.startswith("/")})
+        raise FileNotFoundError(f"{programs} load libraries that are missing: {missing}")
+    # With several programs, the name of each stands before its list, at the beginning of the line.
+    words = [line.replace("=>", " ").split() for line in lines if line[:1].isspace()]
+    return {word for line in words for word in line if word.startswith("/")}
+
+
+def _config(entrypoint, env, user):
+    variables = env or {"PATH": "/usr/local/bin:/usr/bin:/bin"}
+    return {
+        "Entrypoint": [str(word) for word in entrypoint],
+        "Env": [f"{name}={value}" for name, value in variables.items()],
+        "User": str(user or ""),
+        "WorkingDir": "/",
+    }
+
+
+def _kept(key, name, config, make):
+    """The path of the archive in the cache. If it is not there, `make` gets an empty folder and returns the root."""
+    text = json.dumps([key, name, config, platform.machine()])
+    target = cache() / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.tar"
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".image-", dir=target.parent) as folder:
+            root = Path(folder) / "root"
+            root.mkdir()
+            with open(Path(folder) / "archive", "wb") as file:
+                _write_archive(file, name, make(root), config)
+            (Path(folder) / "archive").rename(target)
+        _forget_old(target)
+    os.utime(target)
+    return target
+
+
+def _is_superfluous(path):
+    return any(fnmatch.fnmatch(part, pattern) for part in path.parts for pattern in SUPERFLUOUS)
+
+
+def _file_digest(path):
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while data := file.read(1 << 20):
+            digest.update(data)
+    return digest.hexdigest()
 
 
 def _copy(source, root, target):
@@ -120,9 +166,7 @@ def _digest_of(root):
         if stat.S_ISLNK(about.st_mode):
             digest.update(os.readlink(path).encode())
         elif stat.S_ISREG(about.st_mode):
-            with open(path, "rb") as file:
-                while data := file.read(1 << 20):
-                    digest.update(data)
+            digest.update(_file_digest(path).encode())
     return digest.hexdigest()
 
 
@@ -196,4 +240,4 @@ def _forget_old(newest):
     for path in newest.parent.iterdir():
         with contextlib.suppress(OSError):
             if newest.stat().st_mtime - path.stat().st_mtime > KEPT_SECONDS:
-                path.unlink()
+                shutil.rmtree(path) if path.is_dir() else path.unlink()

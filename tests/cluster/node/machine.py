@@ -43,6 +43,11 @@ class Node:
 
     # Use
 
+    @property
+    def pod_logs(self):
+        """The folder of the logs of all pods."""
+        return self._files.pod_logs
+
     def command(self, argv):
         """The command line that runs `argv` in the network of the node, for instance clients that make load."""
         return ["nsenter", f"--target={self._supervisor.namespaces}", "--net", "--", *map(str, argv)]

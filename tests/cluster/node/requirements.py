@@ -1,22 +1,25 @@
-"""Whether this system can run a node."""
+#!/usr/bin/env python3
+"""Whether this system can run a node. As a program it prints the reason and fails if it cannot."""
 
 import os
 import shutil
-import tempfile
+import sys
 import unittest
 from pathlib import Path
 
-from node.isolation import hierarchies
-from node.settings import PLUGINS
-from supervisor import Supervisor, SupervisorError
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import supervisor  # noqa: E402
+from node.isolation import hierarchies  # noqa: E402
+from node.settings import PLUGINS  # noqa: E402
 
 PROGRAMS = (
     "containerd", "containerd-shim-runc-v2", "ctr", "runc", "iptables", "conntrack", "ip", "nsenter", "gcc", "strip", "ldd",
     "openssl",
 )  # fmt: skip
 CNI_PLUGINS = ("ptp", "host-local", "loopback")
-DISK_BYTES = 6 << 30
-MEMORY_BYTES = 2 << 30
+GIB = 1 << 30
+ROOM_BYTES = 6 * GIB  # for images of the runtime
+MEMORY_BYTES = 2 * GIB  # a node and its control plane use 1 GiB
 SEARCHED = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -30,16 +33,16 @@ def reason_against_node():
         return f"a node needs programs that are missing: {', '.join(missing)}"
     if not hierarchies():
         return "a node needs control groups, and none are mounted"
-    folder = tempfile.gettempdir()
-    free = shutil.disk_usage(folder).free
-    if free < DISK_BYTES:
-        return f"a node needs {DISK_BYTES >> 30} GiB, but {folder} has {free / (1 << 30):.1f} GiB free"
-    memory = _available_memory()
-    if memory < MEMORY_BYTES:
-        return f"a node needs {MEMORY_BYTES >> 30} GiB of memory, but {memory / (1 << 30):.1f} GiB are available"
+    folder = supervisor.base_folder(isolated=True)
+    for what, found, needed in (
+        (f"in {folder}", shutil.disk_usage(folder).free, ROOM_BYTES),
+        ("of memory", supervisor.available_memory(), MEMORY_BYTES),
+    ):
+        if found < needed:
+            return f"a node needs {needed / GIB:.0f} GiB {what}, but only {found / GIB:.1f} GiB are free"
     try:
-        Supervisor(isolated=True).close()
-    except SupervisorError as error:
+        supervisor.Supervisor(isolated=True).close()
+    except supervisor.SupervisorError as error:
         return f"a node needs namespaces, mounts and control groups: {error}"
     return None
 
@@ -53,8 +56,6 @@ def require_node():
         raise unittest.SkipTest(reason)
 
 
-def _available_memory():
-    for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) << 10
-    return 0
+if __name__ == "__main__":
+    if found := reason_against_node():
+        sys.exit(found)

@@ -23,6 +23,7 @@ class Files:
         self.folder = directory / "node"
         self.containerd_socket = directory / "containerd.sock"
         self.relay_socket = directory / "relay.sock"
+        self.pod_logs = directory / "pod-logs"
 
     def write(self, name, text):
         path = self.folder / name
@@ -99,9 +100,10 @@ def kubelet(files, binary, kubeconfig):
             "memory.available": "100Mi", "nodefs.available": "0%", "nodefs.inodesFree": "0%", "imagefs.available": "0%",
         },  # fmt: skip
         "imageGCHighThresholdPercent": 100,
-        "podLogsDir": str(files.directory / "pod-logs"),
+        "podLogsDir": str(files.pod_logs),
         "volumePluginDir": str(files.folder / "volume-plugins"),
-        # There is no name server. An empty file makes look-ups fail at once.
+        # There is no name server. Look-ups of pods fail at once, because nothing listens at this address.
+        "clusterDNS": ["127.0.0.1"],
         "resolvConf": str(files.write("resolv.conf", "")),
     }
     return [

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Webhook and controller run as pods of a real node, as deploy/kustomize installs them.
+Run: tests/cluster/run test_node_operator, after building dynamo-webhook and dynamo-controller"""
+
+import json
+import sys
+import unittest
+from pathlib import Path
+
+import yaml
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from control_plane import ControlPlane  # noqa: E402
+from node import requirements  # noqa: E402
+from node.operator_pods import DEPLOYMENTS, NAMESPACE, RESTRICTED, install_operator  # noqa: E402
+
+SAMPLES = HERE.parents[1] / "deploy/samples"
+GRAPHS = "/apis/nvidia.com/v1alpha1/namespaces/default/dynamographdeployments"
+cluster = None
+
+
+def setUpModule():
+    global cluster
+    requirements.require_node()
+    cluster = ControlPlane(node=True)
+    cluster.start()
+    install_operator(cluster)
+
+
+def tearDownModule():
+    if cluster:
+        cluster.stop()
+
+
+def listed(path):
+    return cluster.api("GET", path)["items"]
+
+
+class Operator(unittest.TestCase):
+    def test_its_pods_are_restricted_and_none_was_restarted(self):
+        namespace = cluster.api("GET", f"/api/v1/namespaces/{NAMESPACE}")
+        self.assertLessEqual(RESTRICTED.items(), namespace["metadata"]["labels"].items())
+        pods = listed(f"/api/v1/namespaces/{NAMESPACE}/pods")
+        self.assertEqual(len(pods), 2 * len(DEPLOYMENTS))
+        for pod in pods:
+            (status,) = pod["status"]["containerStatuses"]
+            self.assertEqual((status["ready"], status["restartCount"]), (True, 0), pod["metadata"]["name"])
+
+    def test_the_api_server_calls_the_webhook_through_its_service(self):
+        hooks = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+        configs = [hook["clientConfig"] for item in listed(hooks) for hook in item["webhooks"]]
+        self.assertTrue(configs)
+        for config in configs:
+            self.assertEqual(config["service"]["name"], "dynamo-operator-webhook-service")
+
+    def test_a_graph_gets_defaults_and_children(self):
+        cluster.kubectl("apply", "-f", SAMPLES / "graph.yaml")
+        stored = cluster.api("GET", f"{GRAPHS}/qwen")
+        given = yaml.safe_load((SAMPLES / "graph.yaml").read_text(encoding="utf-8"))["spec"]
+        self.assertEqual(given["services"].keys(), stored["spec"]["services"].keys())
+        self.assertNotIn("replicas", given["services"]["Planner"])
+        self.assertEqual(stored["spec"]["services"]["Planner"]["replicas"], 1)
+        expected = {name.lower() for name in given["services"]}
+
+        def children():
+            names = [item["metadata"]["name"] for item in listed("/apis/apps/v1/namespaces/default/deployments")]
+            return {name.split("-")[1] for name in names if name.startswith("qwen-")} == expected
+
+        cluster.wait(children, 60, "each service has a Deployment")
+        accounts = [item["metadata"]["name"] for item in listed("/api/v1/namespaces/default/serviceaccounts")]
+        self.assertTrue([name for name in accounts if name != "default"], accounts)
+        cluster.kubectl("delete", "-f", SAMPLES / "graph.yaml", "--timeout=60s")
+        cluster.wait(lambda: not listed("/apis/apps/v1/namespaces/default/deployments"), 60, "the children are deleted")
+
+    def test_mistakes_are_refused(self):
+        documents = list(yaml.safe_load_all((SAMPLES / "mistakes.yaml").read_text(encoding="utf-8")))
+        for name, path in (("thorough-auto", "spec.searchStrategy"), ("other-namespace", "spec.deploymentOverrides.namespace")):
+            (mistake,) = [one for one in documents if one["metadata"]["name"] == name]
+            with self.subTest(name):
+                refused = cluster.kubectl("create", "-f", "-", input=json.dumps(mistake), check=False)
+                self.assertEqual(refused.returncode, 1, refused.stdout)
+                self.assertIn(path, refused.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
