@@ -23,7 +23,8 @@ from test_leftovers import eventually  # noqa: E402
 # Where programs of a node have fixed paths.
 FIXED_PATHS = [
     "/run", "/run/containerd", "/run/netns", "/run/runc", "/var/lib", "/var/lib/cni", "/var/lib/kubelet", "/var/log", "/opt",
-    "/etc/cni", "/usr/libexec/kubernetes", "/proc/sys/vm/overcommit_memory", "/proc/sys/kernel/panic", "/proc/sys/net/ipv4/ip_forward",
+    "/etc/cni", "/usr/libexec/kubernetes", "/proc/sys/vm/overcommit_memory", "/proc/sys/kernel/panic",
+    "/proc/sys/net/ipv4/ip_forward",
 ]  # fmt: skip
 PARENT = """
 import json, sys, time
@@ -133,16 +134,22 @@ class NothingStays(unittest.TestCase):
         self.assertTrue(eventually(lambda: not remains(directory), 20), remains(directory))
         self.assertEqual(fixed_paths(), self.before)
 
-    def test_after_sigkill(self):
-        for title, killed in (
-            ("of the program", lambda parent, supervisor, first: [parent]),
-            ("of the first process of the namespaces", lambda parent, supervisor, first: [first, parent]),
-        ):
-            with self.subTest(title):
-                parent, directory, supervisor, first = self.start_parent()
-                for pid in killed(parent.pid, supervisor, first):
-                    os.kill(pid, signal.SIGKILL)
-                self.assert_gone(directory)
+    def test_two_nodes_have_nothing_in_common_and_one_stays_when_the_program_of_the_other_is_killed(self):
+        with ControlPlane(node=True) as other:
+            self.before = fixed_paths()
+            parent, directory, _, first = self.start_parent()
+            networks = {namespace_of(pid, "net") for pid in ("self", first, other._supervisor.namespaces)}
+            self.assertEqual(len(networks), 3)
+            parent.kill()
+            self.assert_gone(directory)
+            start_pod(other)
+        self.assertEqual(remains(other.directory), [])
+
+    def test_after_sigkill_of_the_first_process_of_the_namespaces(self):
+        parent, directory, _, first = self.start_parent()
+        os.kill(first, signal.SIGKILL)
+        self.assert_gone(directory)
+        self.assertIsNone(parent.poll())
 
     def test_the_next_start_removes_what_remains_after_sigkill_of_program_and_supervisor(self):
         parent, directory, supervisor, _ = self.start_parent()
@@ -164,24 +171,6 @@ class NothingStays(unittest.TestCase):
                 cluster.start()
         self.assertEqual(remains(cluster.directory), [])
         self.assertEqual(fixed_paths(), self.before)
-
-
-class TwoAtOnce(unittest.TestCase):
-    def test_two_nodes_have_equal_addresses_and_nothing_in_common(self):
-        before = fixed_paths()
-        with ControlPlane(node=True) as one, ControlPlane(node=True) as other:
-            networks = {namespace_of(cluster._supervisor.namespaces, "net") for cluster in (one, other)}
-            self.assertEqual(len(networks - {namespace_of("self", "net")}), 2)
-            start_pod(one)
-            start_pod(other)
-            (first, second) = (c.api("GET", "/api/v1/namespaces/default/pods/p") for c in (one, other))
-            self.assertEqual(first["status"]["podIP"], second["status"]["podIP"])
-            self.assertNotEqual(first["metadata"]["uid"], second["metadata"]["uid"])
-            other.stop()
-            self.assertEqual(remains(other.directory), [])
-            start_pod(one, "after-the-end-of-the-other")
-        self.assertEqual(remains(one.directory), [])
-        self.assertEqual(fixed_paths(), before)
 
 
 if __name__ == "__main__":

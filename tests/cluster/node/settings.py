@@ -97,8 +97,11 @@ def kubelet(files, binary, kubeconfig):
         # The sizes of file systems are not known everywhere, and the disk belongs to others, too.
         "localStorageCapacityIsolation": False,
         "evictionHard": {
-            "memory.available": "100Mi", "nodefs.available": "0%", "nodefs.inodesFree": "0%", "imagefs.available": "0%",
-        },  # fmt: skip
+            "memory.available": "100Mi",
+            "nodefs.available": "0%",
+            "nodefs.inodesFree": "0%",
+            "imagefs.available": "0%",
+        },
         "imageGCHighThresholdPercent": 100,
         "podLogsDir": str(files.pod_logs),
         "volumePluginDir": str(files.folder / "volume-plugins"),
