@@ -50,15 +50,11 @@ def setUpModule():
     global shared
     requirements.require_node()
     shared = ControlPlane(node=True)
+    unittest.addModuleCleanup(shared.stop)
     shared.start()
     print(f"up in {shared.up_seconds:.2f} s", file=sys.stderr)
     shared.node.load(images.python_image(IMAGE))
     start_pods(shared, "server", "client")
-
-
-def tearDownModule():
-    if shared:
-        shared.stop()
 
 
 def pod(name):

@@ -24,13 +24,9 @@ def setUpModule():
     global cluster
     requirements.require_node()
     cluster = ControlPlane(node=True)
+    unittest.addModuleCleanup(cluster.stop)
     cluster.start()
     install_operator(cluster)
-
-
-def tearDownModule():
-    if cluster:
-        cluster.stop()
 
 
 def listed(path):

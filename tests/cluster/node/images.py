@@ -94,7 +94,10 @@ def pause_image(name):
 
 def libraries_of(programs):
     """The paths of the shared libraries that programs load, and of the loader."""
-    lines = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=True).stdout.splitlines()
+    run = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False)
+    if run.returncode != 0 and "not a dynamic executable" not in run.stdout + run.stderr:
+        raise FileNotFoundError(run.stderr)
+    lines = run.stdout.splitlines()
     missing = [line.strip() for line in lines if "not found" in line]
     if missing:
         raise FileNotFoundError(f"{programs} load libraries that are missing: {missing}")
