@@ -60,7 +60,7 @@ def setUpModule():
 def pod(name):
     probe = {"httpGet": {"path": "/", "port": 8080}, "periodSeconds": 1}
     container = {"name": "main", "image": IMAGE, "args": ["-c", SERVER], "readinessProbe": probe}
-    spec = {"containers": [container], "terminationGracePeriodSeconds": 0}
+    spec = {"containers": [container], "terminationGracePeriodSeconds": 0, "hostname": name, "subdomain": f"{name}-pods"}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"app": name}}, "spec": spec}
 
 
@@ -69,9 +69,15 @@ def service(name):
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec}
 
 
+def headless(name):
+    """A headless Service of a pod with that name, which has the host name too."""
+    spec = {"selector": {"app": name}, "clusterIP": "None"}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": f"{name}-pods"}, "spec": spec}
+
+
 def start_pods(cluster, *names):
-    """Starts a pod and a Service of each name, and waits until the pods are ready."""
-    objects = [make(name) for name in names for make in (pod, service)]
+    """Starts a pod and two Services of each name, and waits until the pods are ready."""
+    objects = [make(name) for name in names for make in (pod, service, headless)]
     cluster.kubectl("apply", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     cluster.kubectl("wait", "--for=condition=Ready", "pod", *names, "--timeout=90s")
 
@@ -106,6 +112,10 @@ class Network(unittest.TestCase):
         for title, reach, url, expected in (
             ("a pod reaches another pod", client, self.pod_url, "server"),
             ("a pod reaches a Service", client, self.service_url, "server"),
+            ("a pod knows the name of a Service", client, "http://server", "server"),
+            ("and its full name", client, "http://server.default.svc.cluster.local", "server"),
+            ("a pod knows the name of a headless Service", client, "http://server-pods:8080", "server"),
+            ("and those of its pods", client, "http://server.server-pods.default.svc.cluster.local:8080", "server"),
             ("a pod reaches itself through its Service", itself, self.service_url, "server"),
             ("a pod reaches the API server with its account", client, API_SERVER, "v1.34.3"),
             ("a program in the node's network reaches a pod", node, self.pod_url, "server"),
@@ -118,6 +128,7 @@ class Network(unittest.TestCase):
         with socket.create_server(("", 0)) as outside:
             port = outside.getsockname()[1]
             urls = [f"http://{address}:{port}" for address in ("127.0.0.1", "192.0.2.1", *addresses_of_this_machine())]
+            urls += ["http://absent", "http://absent.server-pods", "http://example.com"]
             for url in urls:
                 with self.subTest(url):
                     self.assertIn("unreachable", from_pod(shared, "client", url))

@@ -33,7 +33,7 @@ class Node:
 
     name = settings.NAME
     address = ADDRESS
-    components = ("containerd", "kubelet", "kube-proxy")
+    components = ("containerd", "kubelet", "kube-proxy", "names")
 
     def __init__(self, supervisor, layout, binaries):
         self._supervisor = supervisor
@@ -114,13 +114,15 @@ class Node:
         self.load(images.pause_image(settings.PAUSE_IMAGE))
         self.spawn("kubelet")
         self.spawn("kube-proxy")
+        self.spawn("names")
 
     def spawn(self, component):
-        files, user = self._files, {"kubelet": settings.KUBELET_USER, "kube-proxy": settings.PROXY_USER}.get(component)
+        files, kubeconfig = self._files, self._layout.kubeconfig
         argv = {
             "containerd": lambda: settings.containerd(files),
-            "kubelet": lambda: settings.kubelet(files, self._binaries / "kubelet", self._layout.kubeconfig(user)),
-            "kube-proxy": lambda: settings.kube_proxy(files, self._binaries / "kube-proxy", self._layout.kubeconfig(user)),
+            "kubelet": lambda: settings.kubelet(files, self._binaries / "kubelet", kubeconfig(settings.KUBELET_USER)),
+            "kube-proxy": lambda: settings.kube_proxy(files, self._binaries / "kube-proxy", kubeconfig(settings.PROXY_USER)),
+            "names": lambda: [sys.executable, "-B", HERE / "names.py", ADDRESS, kubeconfig(settings.NAMES_USER)],
         }[component]()
         self._spawn(component, [shutil.which(str(argv[0]), path="/usr/sbin:/usr/bin:/sbin:/bin") or argv[0], *argv[1:]])
 

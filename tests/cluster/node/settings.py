@@ -10,9 +10,9 @@ NAME = "node-1"
 POD_CIDR = "10.244.0.0/16"
 PAUSE_IMAGE = "localhost/pause:1"
 PLUGINS = Path("/usr/lib/cni")
-# Users of kubelet and kube-proxy: name -> groups. Their roles exist in every cluster.
-KUBELET_USER, PROXY_USER = f"system:node:{NAME}", "system:kube-proxy"
-USERS = {KUBELET_USER: ["system:nodes"], PROXY_USER: []}
+# Users of kubelet, kube-proxy and the name server: name -> groups. Roles of the first two exist in every cluster.
+KUBELET_USER, PROXY_USER, NAMES_USER = f"system:node:{NAME}", "system:kube-proxy", "names"
+USERS = {KUBELET_USER: ["system:nodes"], PROXY_USER: [], NAMES_USER: ["system:masters"]}
 
 
 class Files:
@@ -105,9 +105,9 @@ def kubelet(files, binary, kubeconfig):
         "imageGCHighThresholdPercent": 100,
         "podLogsDir": str(files.pod_logs),
         "volumePluginDir": str(files.folder / "volume-plugins"),
-        # There is no name server. Look-ups of pods fail at once, because nothing listens at this address.
-        "clusterDNS": ["127.0.0.1"],
-        "resolvConf": str(files.write("resolv.conf", "")),
+        "clusterDNS": [ADDRESS],
+        "clusterDomain": "cluster.local",
+        "resolvConf": str(files.write("resolv.conf", "")),  # this machine's name servers are not reached from here
     }
     return [
         binary,
