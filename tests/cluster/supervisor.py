@@ -130,10 +130,12 @@ def base_folder(isolated):
 
 def remove(directory):
     """Removes the directory of a run whose processes have ended, and the control groups of its pods."""
-    isolation.remove_groups(directory.name)
+    gone = isolation.remove_groups(directory.name)
     shutil.rmtree(directory, ignore_errors=True)
     if directory.exists():  # a file appeared while the tree was being removed
         shutil.rmtree(directory, ignore_errors=True)
+    if not gone:  # the next start tries again
+        directory.mkdir(exist_ok=True)
 
 
 def remove_stale(base):

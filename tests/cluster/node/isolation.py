@@ -103,7 +103,8 @@ def make_groups(name):
 
 
 def remove_groups(name):
-    """Removes the control groups `name` and those below them. Their processes have been killed, but may need a moment."""
+    """Removes the control groups `name` and those below them. Their processes have been killed, but may need a moment.
+    Returns whether none is left."""
     deadline = time.monotonic() + GROUP_SECONDS
     for top in hierarchies():
         while (top / name).exists():
@@ -113,5 +114,6 @@ def remove_groups(name):
                 except OSError:
                     pass
             if time.monotonic() > deadline:
-                break
+                return False
             time.sleep(0.01)
+    return True
