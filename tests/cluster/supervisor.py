@@ -5,7 +5,7 @@ As a module it has `Supervisor`, the handle. As a program it is the supervising 
 thread. It reads one JSON command per line from standard input and writes one reply per line to standard output. It ends
 on request, when standard input closes, or when its parent process has ended for any reason. Its children have SIGKILL
 as their parent-death signal, so they do not even survive a SIGKILL of this process. The directory that remains in that
-case is removed by the next supervisor.
+case is removed by the next supervisor (directories.py).
 
 For a node it forks a second process into namespaces of its own (node/isolation.py). That one executes the commands. The
 first one only waits for it, and then removes the directory and the control groups of the pods.
@@ -19,26 +19,18 @@ import fcntl
 import json
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from directories import LOCK, MEMORY_FOLDER, PREFIX, base_folder, remove, remove_stale  # noqa: E402
 from node import isolation  # noqa: E402
 
-PREFIX = "dynamo-control-plane-"
-LOCK = ".lock"  # held while the supervising process of a directory runs
-STALE_SECONDS = 60  # the process of a younger directory may not hold its lock yet
 IDLE_SECONDS = 0.5
-MEMORY_FOLDER = Path("/dev/shm")
-MEMORY_NEEDED = 2 << 30  # free bytes; one cluster takes about 0.2 GiB, most of it etcd's preallocated log
-# Images of the runtime of 0.6 GB, each packed and unpacked, and their pods. In memory a node starts and stops faster.
-NODE_MEMORY_NEEDED = 12 << 30
 PR_SET_PDEATHSIG = 1
 
 
@@ -105,51 +97,6 @@ class Supervisor:
         if "error" in reply:
             raise SupervisorError(reply["error"])
         return reply
-
-
-def available_memory():
-    """Bytes that programs can use without swapping."""
-    for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) << 10
-    return 0
-
-
-def base_folder(isolated):
-    """A folder in memory if there is enough space, otherwise the folder of temporary files."""
-    try:
-        room = os.statvfs(MEMORY_FOLDER)
-        free = room.f_bavail * room.f_frsize
-        enough = min(free, available_memory()) >= NODE_MEMORY_NEEDED if isolated else free >= MEMORY_NEEDED
-        if enough and os.access(MEMORY_FOLDER, os.W_OK | os.X_OK):
-            return MEMORY_FOLDER
-    except OSError:
-        pass
-    return Path(tempfile.gettempdir())
-
-
-def remove(directory):
-    """Removes the directory of a run whose processes have ended, and the control groups of its pods."""
-    gone = isolation.remove_groups(directory.name)
-    shutil.rmtree(directory, ignore_errors=True)
-    if directory.exists():  # a file appeared while the tree was being removed
-        shutil.rmtree(directory, ignore_errors=True)
-    if not gone:  # the next start tries again
-        directory.mkdir(exist_ok=True)
-
-
-def remove_stale(base):
-    """Removes what belongs to directories whose supervising process was killed with SIGKILL. Their lock is free."""
-    for folder in base.glob(PREFIX + "*"):
-        try:
-            about = folder.stat()
-            if about.st_uid != os.getuid() or time.time() - about.st_mtime < STALE_SECONDS:
-                continue
-            with open(folder / LOCK, "a", encoding="utf-8") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                remove(folder)
-        except OSError:
-            continue  # in use, or removed by another process meanwhile
 
 
 class Processes:

@@ -15,7 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 from control_plane import ControlPlane, ControlPlaneError, build_assets  # noqa: E402
-from supervisor import remove_stale  # noqa: E402
+from directories import remove_stale  # noqa: E402
 from test_control_plane import processes_naming  # noqa: E402
 
 SMALL = {"etcd", "apiserver"}

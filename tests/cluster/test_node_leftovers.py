@@ -15,9 +15,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 from control_plane import ControlPlane, ControlPlaneError  # noqa: E402
+from directories import remove_stale  # noqa: E402
 from node import requirements, settings  # noqa: E402
 from node.isolation import hierarchies  # noqa: E402
-from supervisor import remove_stale  # noqa: E402
 from test_leftovers import eventually  # noqa: E402
 
 # Where programs of a node have fixed paths.

@@ -8,6 +8,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import directories  # noqa: E402
 import supervisor  # noqa: E402
 from node.isolation import hierarchies  # noqa: E402
 from node.settings import PLUGINS  # noqa: E402
@@ -33,10 +34,10 @@ def reason_against_node():
         return f"a node needs programs that are missing: {', '.join(missing)}"
     if not hierarchies():
         return "a node needs control groups, and none are mounted"
-    folder = supervisor.base_folder(isolated=True)
+    folder = directories.base_folder(isolated=True)
     for what, found, needed in (
         (f"in {folder}", shutil.disk_usage(folder).free, ROOM_BYTES),
-        ("of memory", supervisor.available_memory(), MEMORY_BYTES),
+        ("of memory", directories.available_memory(), MEMORY_BYTES),
     ):
         if found < needed:
             return f"a node needs {needed / GIB:.0f} GiB {what}, but only {found / GIB:.1f} GiB are free"
