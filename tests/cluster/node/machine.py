@@ -98,7 +98,8 @@ class Node:
         names = [f"DNS:{name}" for name in (*SERVER_NAMES, "localhost")]
         names += [f"IP:{address}" for address in ("127.0.0.1", ADDRESS, "10.96.0.1")]
         make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=kube-apiserver"]
-        make += ["-addext", f"subjectAltName={','.join(names)}"]
+        # TLS libraries of some clients refuse a server whose certificate is that of an authority.
+        make += ["-addext", "basicConstraints=critical,CA:FALSE", "-addext", f"subjectAltName={','.join(names)}"]
         make += ["-keyout", self._layout.service_account_key, "-out", self._layout.ca_file]
         made = subprocess.run(make, capture_output=True, text=True, check=False)
         if made.returncode != 0:
