@@ -69,6 +69,37 @@ class Operator(unittest.TestCase):
         cluster.kubectl("delete", "-f", SAMPLES / "graph.yaml", "--timeout=60s")
         cluster.wait(lambda: not listed("/apis/apps/v1/namespaces/default/deployments"), 60, "the children are deleted")
 
+    def test_workers_and_frontends_drain(self):
+        """Decisions pod-Q42 and child-Q44. The webhook learns from the controller that the API server knows the action; the
+        kubelet updates the mounted ConfigMap about once a minute."""
+        container = {"mainContainer": {"image": "none.invalid/none:1"}}
+        services = {kind: {"componentType": kind, "extraPodSpec": container} for kind in ("frontend", "worker")}
+        graph = {
+            "apiVersion": "nvidia.com/v1alpha1",
+            "kind": "DynamoGraphDeployment",
+            "metadata": {"name": "drained", "namespace": "default"},
+            "spec": {"services": services},
+        }
+
+        def defaulted():
+            made = cluster.api("POST", f"{GRAPHS}?dryRun=All", graph)["spec"]["services"]
+            return all("lifecycle" in service["extraPodSpec"]["mainContainer"] for service in made.values())
+
+        cluster.wait(defaulted, 180, "the webhook knows the facts of the cluster")
+        cluster.api("POST", GRAPHS, graph)
+
+        def drained():
+            found = listed("/apis/apps/v1/namespaces/default/deployments?labelSelector=nvidia.com/dynamo-graph-deployment-name=drained")
+            return found if len(found) == len(services) else None
+
+        for found in cluster.wait(drained, 60, "each service has a Deployment"):
+            (container,) = found["spec"]["template"]["spec"]["containers"]
+            self.assertEqual(container["lifecycle"], {"preStop": {"sleep": {"seconds": 5}}})
+            worker = found["metadata"]["name"].startswith("drained-worker")
+            self.assertEqual(found["spec"].get("minReadySeconds", 0), 5 if worker else 0)
+        cluster.api("DELETE", f"{GRAPHS}/drained")
+        cluster.wait(lambda: not drained(), 60, "the children are deleted")
+
     def test_mistakes_are_refused(self):
         documents = list(yaml.safe_load_all((SAMPLES / "mistakes.yaml").read_text(encoding="utf-8")))
         for name, path in (("thorough-auto", "spec.searchStrategy"), ("other-namespace", "spec.deploymentOverrides.namespace")):
