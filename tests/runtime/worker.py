@@ -1,0 +1,105 @@
+"""A worker on the runtime of ai-dynamo with an engine that echoes the prompt, one token after the other. Request plane, discovery,
+the system port with /health, /live and /v1/loras, and the download and registration of adapters are those of the runtime.
+
+    worker.py --model NAME [--enable-lora] [--token-seconds SECONDS]
+
+DYN_DISCOVERY_BACKEND and DYN_REQUEST_PLANE are those of other workers."""
+
+import argparse
+import asyncio
+import os
+import signal
+
+import uvloop
+from dynamo.common.lora import LoRAManager
+from dynamo.common.utils.namespace import get_worker_namespace
+from dynamo.llm import ModelInput, ModelType, lora_name_to_id, register_model, unregister_model
+from dynamo.runtime import DistributedRuntime
+from dynamo.runtime.logging import configure_dynamo_logging
+
+SERVED = ModelType.Chat | ModelType.Completions
+
+
+class Worker:
+    def __init__(self, runtime, options):
+        self.options = options
+        self.endpoint = {
+            name: runtime.endpoint(f"{get_worker_namespace()}.backend.{name}")
+            for name in ("generate", "load_lora", "unload_lora", "list_loras")
+        }
+        self.manager = LoRAManager() if options.enable_lora else None
+        self.loras = {}
+
+    async def generate(self, request, context=None):
+        prompt = list(request.get("token_ids") or [3])
+        count = (request.get("stop_conditions") or {}).get("max_tokens") or len(prompt)
+        for number in range(count):
+            await asyncio.sleep(self.options.token_seconds)
+            answer = {"token_ids": [prompt[number % len(prompt)]]}
+            if number == count - 1:
+                answer["finish_reason"] = "stop"
+            yield answer
+
+    async def load_lora(self, request=None):
+        request = request or {}
+        name, uri = request.get("lora_name"), (request.get("source") or {}).get("uri")
+        if not name or not uri:
+            yield {"status": "error", "message": "'lora_name' and 'source.uri' are required"}
+            return
+        if name not in self.loras:
+            found = await self.manager.download_lora(uri)
+            if found["status"] != "success":
+                yield {"status": "error", "message": f"the adapter is not loaded: {found.get('message')}"}
+                return
+            self.loras[name] = lora_name_to_id(name)
+            await register_model(
+                model_input=ModelInput.Tokens,
+                model_type=SERVED,
+                endpoint=self.endpoint["generate"],
+                model_path=self.options.model,
+                user_data={"lora_adapter": True, "lora_id": self.loras[name]},
+                lora_name=name,
+                base_model_path=self.options.model,
+            )
+        yield {"status": "success", "lora_name": name, "lora_id": self.loras[name]}
+
+    async def unload_lora(self, request=None):
+        name = (request or {}).get("lora_name")
+        if name not in self.loras:
+            yield {"status": "error", "message": f"the adapter {name} is not loaded"}
+            return
+        number = self.loras.pop(name)
+        await unregister_model(endpoint=self.endpoint["generate"], lora_name=name)
+        yield {"status": "success", "lora_name": name, "lora_id": number}
+
+    async def list_loras(self, request=None):
+        yield {"status": "success", "loras": self.loras, "count": len(self.loras)}
+
+    async def serve(self):
+        generate = self.endpoint["generate"]
+        await register_model(ModelInput.Tokens, SERVED, generate, self.options.model)
+        probe = {"token_ids": [3], "stop_conditions": {"max_tokens": 1}}
+        serving = [generate.serve_endpoint(self.generate, graceful_shutdown=True, health_check_payload=probe)]
+        if self.options.enable_lora:
+            for name in ("load_lora", "unload_lora", "list_loras"):
+                serving.append(self.endpoint[name].serve_endpoint(getattr(self, name)))
+        await asyncio.gather(*serving)
+
+
+async def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--enable-lora", action="store_true")
+    parser.add_argument("--token-seconds", type=float, default=0.0)
+    options = parser.parse_args()
+    configure_dynamo_logging()
+    loop = asyncio.get_running_loop()
+    discovery, plane = os.environ.get("DYN_DISCOVERY_BACKEND", "etcd"), os.environ.get("DYN_REQUEST_PLANE", "tcp")
+    runtime = DistributedRuntime(loop, discovery, plane, False)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, runtime.shutdown)
+    await Worker(runtime, options).serve()
+
+
+if __name__ == "__main__":
+    uvloop.run(main())
