@@ -54,14 +54,15 @@ class Client:
 
     def ask(self):
         """Sends one request. Returns what became of it."""
-        record = {"client": self.name, "start": time.time(), "status": 0, "resent": False}
+        begin = time.time()
+        record = {"client": self.name, "start": begin, "last": begin, "status": 0, "resent": False}
         try:
             response = self._response(record)
             record["status"] = response.status
-            record["first"] = time.time()
+            record["last"] = time.time()
             if response.status != 200:
                 raise Failure(response.read().decode(errors="replace")[:MESSAGE_LIMIT])
-            found = read_stream(response) if self.stream else read_answer(response)
+            found = read_stream(response, record) if self.stream else read_answer(response)
             record["tokens"] = found
             if found != self.tokens:
                 raise Failure(f"{found} of {self.tokens} tokens")
@@ -117,11 +118,12 @@ def read_answer(response):
     return answer["usage"]["completion_tokens"]
 
 
-def read_stream(response):
-    """Reads a stream of events to its end. Returns the number of tokens."""
+def read_stream(response, record):
+    """Reads a stream of events to its end, and notes the time of the last one. Returns the number of tokens."""
     text = finished = done = False
     tokens = None
     while line := response.readline().decode():
+        record["last"] = time.time()
         field, _, value = line.strip().partition(":")
         if field == "event" and "error" in value:
             raise Failure(f"an error in the stream: {value} {response.readline().decode()[:MESSAGE_LIMIT]}")
@@ -142,9 +144,16 @@ def read_stream(response):
     return tokens
 
 
+def moment(record):
+    """When it was decided what becomes of a request: its end, or, if it failed, when the last of its answer came. A client that
+    waits in vain notices a loss much later."""
+    return record["last"] if "error" in record else record["end"]
+
+
 def summary(records, begin, end):
-    """Requests, failures and the longest time without a successful short answer, of the requests that ended in this time."""
-    inside = sorted((one for one in records if begin <= one["end"] < end), key=lambda one: one["end"])
+    """Requests, failures and the longest time without a successful short answer, of the requests that were decided in this
+    time."""
+    inside = sorted((one for one in records if begin <= moment(one) < end), key=moment)
     failed = [one for one in inside if "error" in one]
     short = [one["end"] for one in inside if "error" not in one and not one["client"].endswith("stream")]
     edges = [begin, *short, end]
@@ -166,7 +175,7 @@ def main():
     parser.add_argument("--clients", default=",".join(CLIENTS))
     parser.add_argument("--seconds", type=float, default=3600, help="the longest time in which requests are begun")
     parser.add_argument("--pause", type=float, default=0.05, help="seconds between an answer and the next request")
-    parser.add_argument("--timeout", type=float, default=30)
+    parser.add_argument("--timeout", type=float, default=15)
     parser.add_argument("--tokens", type=int, default=8, help="length of short answers")
     parser.add_argument("--stream-tokens", type=int, default=400)
     options = parser.parse_args()

@@ -180,11 +180,13 @@ class Clients(unittest.TestCase):
 
     def test_counts_and_the_longest_gap(self):
         def record(end, client="kept", **more):
-            return {"client": client, "start": end - 0.1, "end": end, "status": 200, "resent": False, **more}
+            return {"client": client, "start": end - 0.1, "last": end, "end": end, "status": 200, "resent": False, **more}
 
         records = [record(10.5), record(11.0), record(12.0, error="no"), record(13.5), record(12.2, "stream"), record(20.0)]
         found = chat.summary(records, 10, 15)
         self.assertEqual((found["requests"], found["streams"], found["failed"], found["gap"]), (5, 1, 1, 2.5))
+        hanging = record(30.0, error="timed out") | {"last": 12.5}
+        self.assertEqual([chat.summary([hanging], *span)["failed"] for span in ((10, 15), (25, 35))], [1, 0])
         self.assertEqual(chat.summary([], 1, 4)["gap"], 3)
         self.assertEqual(chat.summary([record(2, error="no")], 1, 4)["gap"], 3)
 

@@ -1,0 +1,227 @@
+"""A control plane with a real node, the operator, NATS and etcd, on which graphs of the real runtime run."""
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(ROOT / "tests/cluster"), str(ROOT / "deploy/lib")]
+
+import image  # noqa: E402
+import install as installation  # noqa: E402
+from control_plane import ApiError, ControlPlane  # noqa: E402
+from node import images  # noqa: E402
+
+NAMESPACE = "real"
+# There is no name server on the node, so these Services have fixed addresses.
+NATS, ETCD = "10.96.0.222", "10.96.0.237"
+ETCD_IMAGE = "localhost/etcd:1"
+GRAPHS = f"/apis/nvidia.com/v1alpha1/namespaces/{NAMESPACE}/dynamographdeployments"
+ADAPTERS = f"/apis/nvidia.com/v1alpha1/namespaces/{NAMESPACE}/dynamographdeploymentscalingadapters"
+PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+CONFIG = f'infrastructure: {{natsAddress: "nats://{NATS}:4222", etcdAddress: "http://{ETCD}:2379"}}\n'
+
+
+class _Inside:
+    """A program in the network of the node, where API server and webhook reach each other by loopback addresses."""
+
+    node = None
+
+    def _spawn(self, argv, message, environment=None):
+        return super()._spawn(self.node.command(argv), message, environment)
+
+
+class Webhook(_Inside, installation.Webhook):
+    pass
+
+
+class Controller(_Inside, installation.Controller):
+    def _is_ready(self):
+        return http_get(self.node, "127.0.0.1", self.health_port, "/readyz")[0] == 200
+
+
+def http_get(node, host, port, path, timeout=10):
+    """Status and text of an answer; status 0 and the error if there is none."""
+    connection = http.client.HTTPConnection(host, port, timeout=timeout)
+    try:
+        connection.sock = node.connect(host, port, timeout)
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+    except (OSError, http.client.HTTPException) as error:
+        return 0, str(error)
+    finally:
+        connection.close()
+
+
+def server_pod(name, image_name, command, address, port):
+    """A pod with a server, and its Service at a fixed address."""
+    labels = {"app": name}
+    container = {"name": "main", "image": image_name, "command": command}
+    container["readinessProbe"] = {"tcpSocket": {"port": port}, "periodSeconds": 1}
+    ports = [{"port": port}]
+    return [
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": {"containers": [container]}},
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": {"selector": labels, "clusterIP": address, "ports": ports}},
+    ]  # fmt: skip
+
+
+class RuntimePlane:
+    """`versions`: of the runtime whose images the node gets. `etcd`: whether there is an etcd for discovery. `config`: more
+    text for the configuration of the operator. Attributes: cluster, webhook, controller."""
+
+    def __init__(self, versions, etcd=False, config=""):
+        self._running = contextlib.ExitStack()
+        try:
+            archives = [image.runtime_image(version) for version in versions]
+            self.cluster = self._running.enter_context(ControlPlane(node=True))
+            node = _Inside.node = self.cluster.node
+            if etcd:
+                program = {"/bin/etcd": self.cluster.assets / "etcd"}
+                archives.append(images.image_of_programs(ETCD_IMAGE, program, ["/bin/etcd"]))
+            for archive in archives:
+                node.load(archive)
+            self.webhook = Webhook(self.cluster.directory, config=installation.CONFIG.format(delay="0s") + CONFIG + config)
+            self._running.callback(self.webhook.stop)
+            self.webhook.start()
+            installation.install(self.cluster, self.webhook)
+            for one in ("webhook", "controller-manager"):  # they run as processes, so their pods are not needed
+                self.cluster.kubectl("scale", "-n", "dynamo-system", "deployment", f"dynamo-operator-{one}", "--replicas=0")
+            self.cluster.wait_for_garbage_collector()
+            text = installation.installed_config(self.cluster) + CONFIG + config
+            self.controller = Controller(self.cluster, config=text)
+            self._running.callback(self.controller.stop)
+            self.controller.start()
+            self.controller.wait_until_ready()
+            self.cluster.create_namespace(NAMESPACE)
+            self.cluster.create_namespace("infrastructure")
+            self._infrastructure(image.name_of(versions[0]), etcd)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self):
+        keep = os.environ.get("DYNAMO_KEEP_LOGS")
+        if keep and hasattr(self, "cluster"):
+            for name in ("webhook.log", "controller.log"):
+                with contextlib.suppress(OSError):
+                    (Path(keep) / name).write_bytes((self.cluster.directory / name).read_bytes())
+        self._running.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _infrastructure(self, runtime, etcd):
+        objects = server_pod("nats", runtime, ["/usr/sbin/nats-server", "-js", "-sd", "/tmp/nats"], NATS, 4222)
+        if etcd:
+            flags = ["--data-dir=/etcd", "--listen-client-urls=http://0.0.0.0:2379", f"--advertise-client-urls=http://{ETCD}:2379"]
+            objects += server_pod("etcd", ETCD_IMAGE, ["/bin/etcd", *flags], ETCD, 2379)
+            objects[2]["spec"]["containers"][0]["securityContext"] = {"runAsUser": 0}
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+        self.cluster.kubectl("apply", "-n", "infrastructure", "-f", "-", input=text)
+        names = ["pod/nats", *(["pod/etcd"] if etcd else [])]
+        self.cluster.kubectl("wait", "-n", "infrastructure", "--for=condition=Ready", *names, "--timeout=60s")
+
+    # Graphs
+
+    def get(self, name):
+        return self.cluster.api("GET", f"{GRAPHS}/{name}")
+
+    def patch(self, name, spec):
+        return self.cluster.api("PATCH", f"{GRAPHS}/{name}", {"spec": spec}, "application/merge-patch+json")
+
+    def pods(self, name, service=None):
+        selector = f"nvidia.com/dynamo-graph-deployment-name={name}"
+        if service:
+            selector += f",nvidia.com/dynamo-component={service}"
+        return self.cluster.api("GET", f"{PODS}?labelSelector={selector}")["items"]
+
+    def address(self, name):
+        """The address of the Service of the frontend."""
+        path = f"/api/v1/namespaces/{NAMESPACE}/services/{name}-frontend"
+        return self.cluster.api("GET", path)["spec"]["clusterIP"]
+
+    def models(self, name):
+        """The ids that /v1/models lists, asked through the Service; None if it does not answer."""
+        status, text = http_get(self.cluster.node, self.address(name), 8000, "/v1/models")
+        return [one["id"] for one in json.loads(text)["data"]] if status == 200 else None
+
+    def settled(self, name, replicas):
+        """Whether the graph is ready, with `replicas` (service -> number) ready pods and no others."""
+        found = self.get(name)
+        status = found.get("status", {})
+        if status.get("state") != "successful" or status.get("observedGeneration") != found["metadata"]["generation"]:
+            return False
+        if (status.get("rollingUpdate") or {}).get("phase") not in (None, "", "None", "Completed"):
+            return False
+        wanted = found["spec"].get("restart")
+        if wanted and ((status.get("restart") or {}).get("observedID"), status["restart"].get("phase")) != (wanted["id"], "Completed"):
+            return False
+        pods = self.pods(name)
+        counts = {}
+        for pod in pods:
+            if "deletionTimestamp" in pod["metadata"]:
+                return False
+            if not any(c["type"] == "Ready" and c["status"] == "True" for c in pod["status"].get("conditions", [])):
+                return False
+            service = pod["metadata"]["labels"]["nvidia.com/dynamo-component"]
+            counts[service] = counts.get(service, 0) + 1
+        return counts == replicas
+
+    def wait_until_settled(self, name, replicas, seconds, rest=2.0):
+        """Waits until settled() has been true for `rest` seconds. Returns the seconds until it became true."""
+        begin = time.monotonic()
+        since = None
+        while True:
+            if not self.settled(name, replicas):
+                since = None
+            elif since is None:
+                since = time.monotonic()
+            elif time.monotonic() - since >= rest:
+                return since - begin
+            if time.monotonic() - begin > seconds:
+                pods = [(pod["metadata"]["name"], pod["status"].get("phase")) for pod in self.pods(name)]
+                raise TimeoutError(f"{name} has not settled in {seconds} s: {self.get(name).get('status')}, pods {pods}")
+            time.sleep(0.2)
+
+
+class Load:
+    """The clients of chat.py in the network of the node. `records`: what became of the requests so far."""
+
+    def __init__(self, node, address, model, out, *options):
+        self._out = out
+        argv = ["python3", "-B", HERE / "chat.py", "--url", f"http://{address}:8000", "--model", model, "--out", out, *options]
+        self._errors = open(f"{out}.errors", "wb")
+        self._process = subprocess.Popen(node.command(argv), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._errors)
+
+    @property
+    def records(self):
+        if not self._out.exists():
+            return []
+        return [json.loads(line) for line in self._out.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
+
+    def stop(self, seconds=60):
+        """Ends the clients when their last requests have ended."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+        try:
+            status = self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            status = self._process.wait()
+        self._errors.close()
+        if status != 0:
+            raise RuntimeError(f"chat.py: status {status}: {Path(self._errors.name).read_text(encoding='utf-8')[-2000:]}")
+
+
+__all__ = ["ApiError", "RuntimePlane", "Load", "NAMESPACE"]

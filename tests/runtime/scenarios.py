@@ -1,0 +1,192 @@
+"""Changes of a graph while clients ask all the time, as a table: each says what a user or an administrator does, and which
+pods there are afterwards. A scenario is over when the graph has settled."""
+
+import contextlib
+import dataclasses
+import itertools
+import typing
+
+import image
+import model
+from plane import ADAPTERS, NAMESPACE, PODS
+
+_numbers = itertools.count(2)
+# Seconds per token; an answer of so many takes 20 s.
+SPEEDUP, STREAM_TOKENS = "0.5", 1300
+
+
+def graph(name, version, replicas, discovery="kubernetes", worker="mocker", settings=None):
+    """A graph with a frontend and a worker. `worker`: mocker (of the runtime), or echo (worker.py). `settings`: more members of
+    the main containers."""
+    command = {
+        "mocker": (["python3", "-m", "dynamo.mocker"], ["--model-path", model.NAME, "--model-name", model.NAME, "--speedup-ratio", SPEEDUP]),
+        "echo": (["python3", f"/{image.HOME}/worker.py"], ["--model", model.NAME, "--token-seconds", str(20 / STREAM_TOKENS)]),
+    }[worker]  # fmt: skip
+    runtime = {"image": image.name_of(version), **(settings or {})}
+    main = {**runtime, "command": command[0], "args": command[1]}
+    return {
+        "apiVersion": "nvidia.com/v1alpha1",
+        "kind": "DynamoGraphDeployment",
+        "metadata": {"name": name, "namespace": NAMESPACE, "annotations": {"nvidia.com/dynamo-discovery-backend": discovery}},
+        "spec": {
+            "services": {
+                "Frontend": {"componentType": "frontend", "replicas": replicas, "extraPodSpec": {"mainContainer": runtime}},
+                "Worker": {"componentType": "worker", "replicas": replicas, "extraPodSpec": {"mainContainer": main}},
+            }
+        },
+    }
+
+
+def change(service, **fields):
+    return lambda plane, name: plane.patch(name, {"services": {service: fields}})
+
+
+def update(service):
+    """Changes an environment variable, and so the template of the pods."""
+
+    def act(plane, name):
+        found = plane.get(name)["spec"]["services"][service]["extraPodSpec"]["mainContainer"].get("env", [])
+        env = [one for one in found if one["name"] != "GENERATION"] + [{"name": "GENERATION", "value": str(next(_numbers))}]
+        plane.patch(name, {"services": {service: {"extraPodSpec": {"mainContainer": {"env": env}}}}})
+
+    return act
+
+
+def restart(strategy):
+    return lambda plane, name: plane.patch(name, {"restart": {"id": f"r{next(_numbers)}", "strategy": {"type": strategy}}})
+
+
+def scale_by(number):
+    def act(plane, name):
+        replicas = plane.get(name)["spec"]["services"]["Worker"]["replicas"]
+        plane.patch(name, {"services": {"Worker": {"replicas": replicas + number}}})
+
+    return act
+
+
+def enable_adapter(plane, name):
+    plane.patch(name, {"services": {"Worker": {"scalingAdapter": {"enabled": True}}}})
+    adapters = f"{ADAPTERS}?labelSelector=nvidia.com/dynamo-graph-deployment-name={name}"
+    plane.cluster.wait(lambda: plane.cluster.exists(f"{ADAPTERS}/{name}-worker"), 30, f"an adapter of {adapters}")
+
+
+def scale_adapter(number):
+    """Through the subresource that autoscalers use."""
+
+    def act(plane, name):
+        path = f"{ADAPTERS}/{name}-worker/scale"
+        replicas = plane.cluster.api("GET", path)["spec"]["replicas"] + number
+        plane.cluster.api("PATCH", path, {"spec": {"replicas": replicas}}, "application/merge-patch+json")
+
+    return act
+
+
+def evict(service):
+    """What `kubectl drain` does with a pod."""
+
+    def act(plane, name):
+        pod = plane.pods(name, service)[0]["metadata"]["name"]
+        body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod, "namespace": NAMESPACE}}
+        plane.cluster.api("POST", f"{PODS}/{pod}/eviction", body)
+
+    return act
+
+
+def restart_kubelet(plane, name):
+    plane.cluster.restart("kubelet")
+
+
+def kill_controller(plane, name):
+    plane.controller.kill()
+    plane.controller.start()
+    plane.controller.wait_until_ready()
+
+
+def replace_webhook(plane, name):
+    port = plane.webhook.port
+    plane.webhook.stop()
+    plane.webhook.start(port)
+
+
+@dataclasses.dataclass
+class Scenario:
+    """`workers`: how many more workers there are afterwards; `lossless`: whether no request may fail, by the number of
+    replicas (None: in every case)."""
+
+    title: str
+    act: typing.Callable
+    workers: int = 0
+    lossless: typing.Optional[int] = None
+
+
+NOTHING = Scenario("nothing happens", lambda plane, name: None)
+UPDATE = Scenario("rolling update of the worker", update("Worker"))
+UP = Scenario("one worker more", scale_by(1), 1)
+DOWN = Scenario("one worker less", scale_by(-1), -1)
+FRONTEND = Scenario("update of the frontend", update("Frontend"))
+SHORT = [UPDATE, UP, DOWN, FRONTEND]
+FULL = [
+    NOTHING,
+    *SHORT,
+    Scenario("restart, sequential", restart("Sequential")),
+    Scenario("restart, parallel", restart("Parallel")),
+    Scenario("kubelet restarts", restart_kubelet),
+    Scenario("the controller is killed", kill_controller),
+    Scenario("the webhook is replaced", replace_webhook),
+    Scenario("eviction of a worker", evict("Worker"), lossless=2),
+    Scenario("eviction of a frontend", evict("Frontend"), lossless=2),
+    Scenario("an adapter is enabled", enable_adapter),
+    Scenario("the adapter scales up", scale_adapter(1), 1),
+    Scenario("the adapter scales down", scale_adapter(-1), -1),
+]
+
+
+@dataclasses.dataclass
+class Setting:
+    """One life of a graph."""
+
+    version: str = "1.0.0"
+    replicas: int = 1
+    discovery: str = "kubernetes"
+    worker: str = "mocker"
+
+    def __str__(self):
+        return f"{self.worker} {self.version}, {self.discovery}, {self.replicas} replica{'s' * (self.replicas > 1)}"
+
+
+def settings():
+    """All lives of the long form."""
+    return [
+        Setting(version, replicas, discovery)
+        for version in image.VERSIONS
+        for discovery in ("kubernetes", "etcd")
+        for replicas in (1, 3)
+    ] + [Setting(worker="echo")]
+
+
+def remains(plane, name):
+    """What is left of a deleted graph, as kind/name."""
+    kinds = [
+        ("", "pods"), ("", "services"), ("", "configmaps"), ("", "serviceaccounts"),
+        ("discovery.k8s.io/v1", "endpointslices"), ("apps/v1", "deployments"), ("apps/v1", "replicasets"),
+        ("rbac.authorization.k8s.io/v1", "roles"), ("rbac.authorization.k8s.io/v1", "rolebindings"),
+        ("nvidia.com/v1alpha1", "dynamographdeployments"), ("nvidia.com/v1alpha1", "dynamocomponentdeployments"),
+        ("nvidia.com/v1alpha1", "dynamoworkermetadatas"), ("nvidia.com/v1alpha1", "dynamographdeploymentscalingadapters"),
+    ]  # fmt: skip
+    left = []
+    for group, plural in kinds:
+        base = f"/apis/{group}" if group else "/api/v1"
+        for one in plane.cluster.api("GET", f"{base}/namespaces/{NAMESPACE}/{plural}")["items"]:
+            if one["metadata"]["name"].startswith(f"{name}-") or one["metadata"]["name"] == name:
+                left.append(f"{plural}/{one['metadata']['name']}")
+    return left
+
+
+def delete(plane, name, seconds=120):
+    """Deletes a graph. Returns what is left of it when nothing more goes."""
+    from plane import GRAPHS
+
+    plane.cluster.api("DELETE", f"{GRAPHS}/{name}", {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"})
+    with contextlib.suppress(Exception):
+        plane.cluster.wait(lambda: not remains(plane, name), seconds, "all objects go")
+    return remains(plane, name)
