@@ -3,7 +3,6 @@
 import contextlib
 import http.client
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -11,40 +10,22 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(ROOT / "tests/cluster"), str(ROOT / "deploy/lib")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "cluster")]
 
 import image  # noqa: E402
-import install as installation  # noqa: E402
-from control_plane import ApiError, ControlPlane  # noqa: E402
+from control_plane import ControlPlane  # noqa: E402
 from node import images  # noqa: E402
+from node.operator_pods import install_operator  # noqa: E402
 
 NAMESPACE = "real"
 # There is no name server on the node, so these Services have fixed addresses.
 NATS, ETCD = "10.96.0.222", "10.96.0.237"
+# What every graph gets: the mocker of 1.0.0 needs NATS.
+SERVERS = {"NATS_SERVER": f"nats://{NATS}:4222", "ETCD_ENDPOINTS": f"http://{ETCD}:2379"}
 ETCD_IMAGE = "localhost/etcd:1"
 GRAPHS = f"/apis/nvidia.com/v1alpha1/namespaces/{NAMESPACE}/dynamographdeployments"
 ADAPTERS = f"/apis/nvidia.com/v1alpha1/namespaces/{NAMESPACE}/dynamographdeploymentscalingadapters"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
-CONFIG = f'infrastructure: {{natsAddress: "nats://{NATS}:4222", etcdAddress: "http://{ETCD}:2379"}}\n'
-
-
-class _Inside:
-    """A program in the network of the node, where API server and webhook reach each other by loopback addresses."""
-
-    node = None
-
-    def _spawn(self, argv, message, environment=None):
-        return super()._spawn(self.node.command(argv), message, environment)
-
-
-class Webhook(_Inside, installation.Webhook):
-    pass
-
-
-class Controller(_Inside, installation.Controller):
-    def _is_ready(self):
-        return http_get(self.node, "127.0.0.1", self.health_port, "/readyz")[0] == 200
 
 
 def http_get(node, host, port, path, timeout=10):
@@ -74,45 +55,26 @@ def server_pod(name, image_name, command, address, port):
 
 
 class RuntimePlane:
-    """`versions`: of the runtime whose images the node gets. `etcd`: whether there is an etcd for discovery. `config`: more
-    text for the configuration of the operator. Attributes: cluster, webhook, controller."""
+    """`versions`: of the runtime whose images the node gets. `etcd`: whether there is an etcd for discovery. Webhook and
+    controller run as pods. Attribute: cluster."""
 
-    def __init__(self, versions, etcd=False, config=""):
-        self._running = contextlib.ExitStack()
-        try:
-            archives = [image.runtime_image(version) for version in versions]
-            self.cluster = self._running.enter_context(ControlPlane(node=True))
-            node = _Inside.node = self.cluster.node
+    def __init__(self, versions, etcd=False):
+        archives = [image.runtime_image(version) for version in versions]
+        with contextlib.ExitStack() as running:
+            self.cluster = running.enter_context(ControlPlane(node=True))
             if etcd:
                 program = {"/bin/etcd": self.cluster.assets / "etcd"}
                 archives.append(images.image_of_programs(ETCD_IMAGE, program, ["/bin/etcd"]))
             for archive in archives:
-                node.load(archive)
-            self.webhook = Webhook(self.cluster.directory, config=installation.CONFIG.format(delay="0s") + CONFIG + config)
-            self._running.callback(self.webhook.stop)
-            self.webhook.start()
-            installation.install(self.cluster, self.webhook)
-            for one in ("webhook", "controller-manager"):  # they run as processes, so their pods are not needed
-                self.cluster.kubectl("scale", "-n", "dynamo-system", "deployment", f"dynamo-operator-{one}", "--replicas=0")
+                self.cluster.node.load(archive)
+            install_operator(self.cluster)
             self.cluster.wait_for_garbage_collector()
-            text = installation.installed_config(self.cluster) + CONFIG + config
-            self.controller = Controller(self.cluster, config=text)
-            self._running.callback(self.controller.stop)
-            self.controller.start()
-            self.controller.wait_until_ready()
-            self.cluster.create_namespace(NAMESPACE)
-            self.cluster.create_namespace("infrastructure")
+            for name in (NAMESPACE, "infrastructure"):
+                self.cluster.create_namespace(name)
             self._infrastructure(image.name_of(versions[0]), etcd)
-        except BaseException:
-            self.close()
-            raise
+            self._running = running.pop_all()
 
     def close(self):
-        keep = os.environ.get("DYNAMO_KEEP_LOGS")
-        if keep and hasattr(self, "cluster"):
-            for name in ("webhook.log", "controller.log"):
-                with contextlib.suppress(OSError):
-                    (Path(keep) / name).write_bytes((self.cluster.directory / name).read_bytes())
         self._running.close()
 
     def __enter__(self):
@@ -223,5 +185,3 @@ class Load:
         if status != 0:
             raise RuntimeError(f"chat.py: status {status}: {Path(self._errors.name).read_text(encoding='utf-8')[-2000:]}")
 
-
-__all__ = ["ApiError", "RuntimePlane", "Load", "NAMESPACE"]

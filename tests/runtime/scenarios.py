@@ -8,16 +8,16 @@ import typing
 
 import image
 import model
-from plane import ADAPTERS, NAMESPACE, PODS
+from plane import ADAPTERS, GRAPHS, NAMESPACE, PODS, SERVERS
 
 _numbers = itertools.count(2)
 # Seconds per token; an answer of so many takes 20 s.
 SPEEDUP, STREAM_TOKENS = "0.5", 1300
 
 
-def graph(name, version, replicas, discovery="kubernetes", worker="mocker", settings=None):
+def graph(name, version, replicas, discovery="kubernetes", worker="mocker", settings=None, frontend=None):
     """A graph with a frontend and a worker. `worker`: mocker (of the runtime), or echo (worker.py). `settings`: more members of
-    the main containers."""
+    the main containers; `frontend`: those of the frontend's alone."""
     command = {
         "mocker": (["python3", "-m", "dynamo.mocker"], ["--model-path", model.NAME, "--model-name", model.NAME, "--speedup-ratio", SPEEDUP]),
         "echo": (["python3", f"/{image.HOME}/worker.py"], ["--model", model.NAME, "--token-seconds", str(20 / STREAM_TOKENS)]),
@@ -29,8 +29,9 @@ def graph(name, version, replicas, discovery="kubernetes", worker="mocker", sett
         "kind": "DynamoGraphDeployment",
         "metadata": {"name": name, "namespace": NAMESPACE, "annotations": {"nvidia.com/dynamo-discovery-backend": discovery}},
         "spec": {
+            "envs": [{"name": name, "value": value} for name, value in SERVERS.items()],
             "services": {
-                "Frontend": {"componentType": "frontend", "replicas": replicas, "extraPodSpec": {"mainContainer": runtime}},
+                "Frontend": {"componentType": "frontend", "replicas": replicas, "extraPodSpec": {"mainContainer": {**runtime, **(frontend or {})}}},
                 "Worker": {"componentType": "worker", "replicas": replicas, "extraPodSpec": {"mainContainer": main}},
             }
         },
@@ -66,8 +67,7 @@ def scale_by(number):
 
 def enable_adapter(plane, name):
     plane.patch(name, {"services": {"Worker": {"scalingAdapter": {"enabled": True}}}})
-    adapters = f"{ADAPTERS}?labelSelector=nvidia.com/dynamo-graph-deployment-name={name}"
-    plane.cluster.wait(lambda: plane.cluster.exists(f"{ADAPTERS}/{name}-worker"), 30, f"an adapter of {adapters}")
+    plane.cluster.wait(lambda: plane.cluster.exists(f"{ADAPTERS}/{name}-worker"), 30, "the adapter exists")
 
 
 def scale_adapter(number):
@@ -97,26 +97,30 @@ def restart_kubelet(plane, name):
 
 
 def kill_controller(plane, name):
-    plane.controller.kill()
-    plane.controller.start()
-    plane.controller.wait_until_ready()
+    """The leader, without a word."""
+    lease = plane.cluster.api("GET", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/dynamo.nvidia.com")
+    pods = plane.cluster.api("GET", "/api/v1/namespaces/dynamo-system/pods")["items"]
+    names = [pod["metadata"]["name"] for pod in pods if pod["metadata"]["name"] in lease["spec"]["holderIdentity"]]
+    plane.cluster.kubectl("delete", "pod", "-n", "dynamo-system", *names, "--grace-period=0", "--force")
 
 
-def replace_webhook(plane, name):
-    port = plane.webhook.port
-    plane.webhook.stop()
-    plane.webhook.start(port)
+def restart_operator(plane, name):
+    for one in ("webhook", "controller-manager"):
+        plane.cluster.kubectl("rollout", "restart", "-n", "dynamo-system", f"deployment/dynamo-operator-{one}")
+    for one in ("webhook", "controller-manager"):
+        plane.cluster.kubectl("rollout", "status", "-n", "dynamo-system", f"deployment/dynamo-operator-{one}", "--timeout=120s")
 
 
 @dataclasses.dataclass
 class Scenario:
     """`workers`: how many more workers there are afterwards; `lossless`: whether no request may fail, by the number of
-    replicas (None: in every case)."""
+    replicas (None: in every case); `rest`: how many seconds the graph must be settled."""
 
     title: str
     act: typing.Callable
     workers: int = 0
     lossless: typing.Optional[int] = None
+    rest: float = 3.0
 
 
 NOTHING = Scenario("nothing happens", lambda plane, name: None)
@@ -130,9 +134,9 @@ FULL = [
     *SHORT,
     Scenario("restart, sequential", restart("Sequential")),
     Scenario("restart, parallel", restart("Parallel")),
-    Scenario("kubelet restarts", restart_kubelet),
+    Scenario("kubelet restarts", restart_kubelet, rest=20),
     Scenario("the controller is killed", kill_controller),
-    Scenario("the webhook is replaced", replace_webhook),
+    Scenario("the operator is replaced", restart_operator),
     Scenario("eviction of a worker", evict("Worker"), lossless=2),
     Scenario("eviction of a frontend", evict("Frontend"), lossless=2),
     Scenario("an adapter is enabled", enable_adapter),
@@ -184,8 +188,6 @@ def remains(plane, name):
 
 def delete(plane, name, seconds=120):
     """Deletes a graph. Returns what is left of it when nothing more goes."""
-    from plane import GRAPHS
-
     plane.cluster.api("DELETE", f"{GRAPHS}/{name}", {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"})
     with contextlib.suppress(Exception):
         plane.cluster.wait(lambda: not remains(plane, name), seconds, "all objects go")
