@@ -3,9 +3,11 @@
 import contextlib
 import http.client
 import json
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -54,6 +56,15 @@ def server_pod(name, image_name, command, address, port):
     ]  # fmt: skip
 
 
+def etcd_image(program):
+    """The path of an archive with the etcd of the control plane, which loads no libraries."""
+    with tempfile.TemporaryDirectory(prefix="dynamo-image-") as folder:
+        for name in ("bin", "tmp"):
+            (Path(folder) / name).mkdir()
+        shutil.copy(program, Path(folder) / "bin/etcd")
+        return images.image_of_root(ETCD_IMAGE, folder, ["/bin/etcd"], user="0")
+
+
 class RuntimePlane:
     """`versions`: of the runtime whose images the node gets. `etcd`: whether there is an etcd for discovery. Webhook and
     controller run as pods. Attribute: cluster."""
@@ -63,8 +74,7 @@ class RuntimePlane:
         with contextlib.ExitStack() as running:
             self.cluster = running.enter_context(ControlPlane(node=True))
             if etcd:
-                program = {"/bin/etcd": self.cluster.assets / "etcd"}
-                archives.append(images.image_of_programs(ETCD_IMAGE, program, ["/bin/etcd"]))
+                archives.append(etcd_image(self.cluster.assets / "etcd"))
             for archive in archives:
                 self.cluster.node.load(archive)
             install_operator(self.cluster)
@@ -86,9 +96,8 @@ class RuntimePlane:
     def _infrastructure(self, runtime, etcd):
         objects = server_pod("nats", runtime, ["/usr/sbin/nats-server", "-js", "-sd", "/tmp/nats"], NATS, 4222)
         if etcd:
-            flags = ["--data-dir=/etcd", "--listen-client-urls=http://0.0.0.0:2379", f"--advertise-client-urls=http://{ETCD}:2379"]
+            flags = ["--data-dir=/tmp/etcd", "--listen-client-urls=http://0.0.0.0:2379", f"--advertise-client-urls=http://{ETCD}:2379"]
             objects += server_pod("etcd", ETCD_IMAGE, ["/bin/etcd", *flags], ETCD, 2379)
-            objects[2]["spec"]["containers"][0]["securityContext"] = {"runAsUser": 0}
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
         self.cluster.kubectl("apply", "-n", "infrastructure", "-f", "-", input=text)
         names = ["pod/nats", *(["pod/etcd"] if etcd else [])]
