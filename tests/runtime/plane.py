@@ -20,7 +20,7 @@ from node import images  # noqa: E402
 from node.operator_pods import install_operator  # noqa: E402
 
 NAMESPACE = "real"
-# There is no name server on the node, so these Services have fixed addresses.
+# Fixed, because etcd tells its clients an address.
 NATS, ETCD = "10.96.0.222", "10.96.0.237"
 # What every graph gets: the mocker of 1.0.0 needs NATS.
 SERVERS = {"NATS_SERVER": f"nats://{NATS}:4222", "ETCD_ENDPOINTS": f"http://{ETCD}:2379"}
@@ -82,6 +82,7 @@ class RuntimePlane:
             for name in (NAMESPACE, "infrastructure"):
                 self.cluster.create_namespace(name)
             self._infrastructure(image.name_of(versions[0]), etcd)
+            self.cluster.wait(self._webhook_knows_the_facts, 180, "the webhook knows the facts of the cluster")
             self._running = running.pop_all()
 
     def close(self):
@@ -102,6 +103,13 @@ class RuntimePlane:
         self.cluster.kubectl("apply", "-n", "infrastructure", "-f", "-", input=text)
         names = ["pod/nats", *(["pod/etcd"] if etcd else [])]
         self.cluster.kubectl("wait", "-n", "infrastructure", "--for=condition=Ready", *names, "--timeout=60s")
+
+    def _webhook_knows_the_facts(self):
+        """Whether workers get a preStop (decision pod-Q42). The kubelet updates the mounted ConfigMap about once a minute."""
+        service = {"componentType": "worker", "extraPodSpec": {"mainContainer": {"image": "none.invalid/none:1"}}}
+        graph = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "metadata": {"name": "asked"}}
+        made = self.cluster.api("POST", f"{GRAPHS}?dryRun=All", {**graph, "spec": {"services": {"Worker": service}}})
+        return "lifecycle" in made["spec"]["services"]["Worker"]["extraPodSpec"]["mainContainer"]
 
     # Graphs
 
