@@ -1,5 +1,5 @@
-"""Images with the Dynamo runtime: Debian's Python, the packages of requirements-<version>.txt, the model of model.py, the worker
-of worker.py, and nats-server. Built once and kept in the cache by what they are made of. No image registry is asked.
+"""Images with the Dynamo runtime: Debian's Python, the packages of requirements-<version>.txt, the model of model.py, the
+worker of worker.py, and nats-server. Built once and kept in the cache by what they are made of. No image registry is asked.
 
     image.py [VERSION]     builds the image and prints its archive, its size and the time"""
 

@@ -50,10 +50,11 @@ def server_pod(name, image_name, command, address, port):
     container = {"name": "main", "image": image_name, "command": command}
     container["readinessProbe"] = {"tcpSocket": {"port": port}, "periodSeconds": 1}
     ports = [{"port": port}]
+    service = {"selector": labels, "clusterIP": address, "ports": ports}
     return [
         {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": {"containers": [container]}},
-        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": {"selector": labels, "clusterIP": address, "ports": ports}},
-    ]  # fmt: skip
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": service},
+    ]
 
 
 def etcd_image(program):
@@ -97,7 +98,8 @@ class RuntimePlane:
     def _infrastructure(self, runtime, etcd):
         objects = server_pod("nats", runtime, ["/usr/sbin/nats-server", "-js", "-sd", "/tmp/nats"], NATS, 4222)
         if etcd:
-            flags = ["--data-dir=/tmp/etcd", "--listen-client-urls=http://0.0.0.0:2379", f"--advertise-client-urls=http://{ETCD}:2379"]
+            flags = ["--data-dir=/tmp/etcd", "--listen-client-urls=http://0.0.0.0:2379"]
+            flags.append(f"--advertise-client-urls=http://{ETCD}:2379")
             objects += server_pod("etcd", ETCD_IMAGE, ["/bin/etcd", *flags], ETCD, 2379)
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
         self.cluster.kubectl("apply", "-n", "infrastructure", "-f", "-", input=text)
@@ -143,8 +145,8 @@ class RuntimePlane:
             return False
         if (status.get("rollingUpdate") or {}).get("phase") not in (None, "", "None", "Completed"):
             return False
-        wanted = found["spec"].get("restart")
-        if wanted and ((status.get("restart") or {}).get("observedID"), status["restart"].get("phase")) != (wanted["id"], "Completed"):
+        wanted, restart = found["spec"].get("restart"), status.get("restart") or {}
+        if wanted and (restart.get("observedID"), restart.get("phase")) != (wanted["id"], "Completed"):
             return False
         pods = self.pods(name)
         counts = {}
@@ -181,13 +183,15 @@ class Load:
         self._out = out
         argv = ["python3", "-B", HERE / "chat.py", "--url", f"http://{address}:8000", "--model", model, "--out", out, *options]
         self._errors = open(f"{out}.errors", "wb")
-        self._process = subprocess.Popen(node.command(argv), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._errors)
+        quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
+        self._process = subprocess.Popen(node.command(argv), stderr=self._errors, **quiet)
 
     @property
     def records(self):
         if not self._out.exists():
             return []
-        return [json.loads(line) for line in self._out.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
+        lines = self._out.read_text(encoding="utf-8").splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.endswith("\n")]
 
     def stop(self, seconds=60):
         """Ends the clients when their last requests have ended."""

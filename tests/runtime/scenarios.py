@@ -18,20 +18,23 @@ SPEEDUP, STREAM_TOKENS = "0.5", 1300
 def graph(name, version, replicas, discovery="kubernetes", worker="mocker", settings=None, frontend=None):
     """A graph with a frontend and a worker. `worker`: mocker (of the runtime), or echo (worker.py). `settings`: more members of
     the main containers; `frontend`: those of the frontend's alone."""
+    mocker = ["--model-path", model.NAME, "--model-name", model.NAME, "--speedup-ratio", SPEEDUP]
     command = {
-        "mocker": (["python3", "-m", "dynamo.mocker"], ["--model-path", model.NAME, "--model-name", model.NAME, "--speedup-ratio", SPEEDUP]),
+        "mocker": (["python3", "-m", "dynamo.mocker"], mocker),
         "echo": (["python3", f"/{image.HOME}/worker.py"], ["--model", model.NAME, "--token-seconds", str(20 / STREAM_TOKENS)]),
-    }[worker]  # fmt: skip
+    }[worker]
     runtime = {"image": image.name_of(version), **(settings or {})}
+    front = {**runtime, **(frontend or {})}
     main = {**runtime, "command": command[0], "args": command[1]}
+    annotations = {"nvidia.com/dynamo-discovery-backend": discovery}
     return {
         "apiVersion": "nvidia.com/v1alpha1",
         "kind": "DynamoGraphDeployment",
-        "metadata": {"name": name, "namespace": NAMESPACE, "annotations": {"nvidia.com/dynamo-discovery-backend": discovery}},
+        "metadata": {"name": name, "namespace": NAMESPACE, "annotations": annotations},
         "spec": {
             "envs": [{"name": name, "value": value} for name, value in SERVERS.items()],
             "services": {
-                "Frontend": {"componentType": "frontend", "replicas": replicas, "extraPodSpec": {"mainContainer": {**runtime, **(frontend or {})}}},
+                "Frontend": {"componentType": "frontend", "replicas": replicas, "extraPodSpec": {"mainContainer": front}},
                 "Worker": {"componentType": "worker", "replicas": replicas, "extraPodSpec": {"mainContainer": main}},
             }
         },
@@ -199,7 +202,8 @@ def remains(plane, name):
 
 def delete(plane, name, seconds=120):
     """Deletes a graph. Returns what is left of it when nothing more goes."""
-    plane.cluster.api("DELETE", f"{GRAPHS}/{name}", {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"})
+    options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
+    plane.cluster.api("DELETE", f"{GRAPHS}/{name}", options)
     with contextlib.suppress(Exception):
         plane.cluster.wait(lambda: not remains(plane, name), seconds, "all objects go")
     return remains(plane, name)

@@ -25,19 +25,21 @@ def endpoints(*given):
     return {"endpoints": found}
 
 
+WAITING = {"waiting": {"reason": "CrashLoopBackOff"}}
+RESTARTING = {"conditions": [{"type": "Ready", "status": "False", "reason": "r"}], "restart": {"phase": "Restarting"}}
 LAST = {"terminated": {"reason": "Error", "exitCode": 137}}
 CASES = [
     ("pods", pod(), "Running, ready"),
     ("pods", pod(ready=False, started=False), "Running, not ready, not started"),
     ("pods", pod(deletionTimestamp="now"), "Running, ready, terminating"),
-    ("pods", pod(ready=False, state={"waiting": {"reason": "CrashLoopBackOff"}}, restarts=2), "Running, not ready, waiting CrashLoopBackOff, restarts 2"),
+    ("pods", pod(ready=False, state=WAITING, restarts=2), "Running, not ready, waiting CrashLoopBackOff, restarts 2"),
     ("pods", pod("Failed", False, LAST), "Failed, not ready, terminated Error 137"),
     ("pods", {"metadata": {"name": "p"}}, "?, not ready"),
     ("endpointslices", endpoints(("b", True, True, False), ("a", False, True, True)), "a serving, terminating; b ready"),
     ("endpointslices", endpoints(("a", False, False, False)), "a not ready"),
     ("endpointslices", {"endpoints": None}, "no endpoints"),
     ("dynamographdeployments", {}, "Ready=None"),
-    ("dynamographdeployments", {"status": {"conditions": [{"type": "Ready", "status": "False", "reason": "r"}], "restart": {"phase": "Restarting"}}}, "Ready=False r, restart Restarting"),
+    ("dynamographdeployments", {"status": RESTARTING}, "Ready=False r, restart Restarting"),
 ]  # fmt: skip
 
 

@@ -1,5 +1,5 @@
-"""What happens to the pods of a namespace, and when: conditions, ends, addresses in EndpointSlices, discovery objects, state of the
-graph. Beside the requests that failed this shows the cause."""
+"""What happens to the pods of a namespace, and when: conditions, ends, addresses in EndpointSlices, discovery objects, state
+of the graph. Beside the requests that failed this shows the cause."""
 
 import http.client
 import json

@@ -1,5 +1,6 @@
-"""A worker on the runtime of ai-dynamo with an engine that echoes the prompt, one token after the other. Request plane, discovery,
-the system port with /health, /live and /v1/loras, and the download and registration of adapters are those of the runtime.
+"""A worker on the runtime of ai-dynamo with an engine that echoes the prompt, one token after the other. Request plane,
+discovery, the system port with /health, /live and /v1/loras, and the download and registration of adapters are those of
+the runtime.
 
     worker.py --model NAME [--enable-lora] [--token-seconds SECONDS]
 
