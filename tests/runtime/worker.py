@@ -9,10 +9,10 @@ DYN_DISCOVERY_BACKEND and DYN_REQUEST_PLANE are those of other workers."""
 import argparse
 import asyncio
 import os
-import signal
 
 import uvloop
 from dynamo.common.lora import LoRAManager
+from dynamo.common.utils.graceful_shutdown import install_signal_handlers
 from dynamo.common.utils.namespace import get_worker_namespace
 from dynamo.llm import ModelInput, ModelType, lora_name_to_id, register_model, unregister_model
 from dynamo.runtime import DistributedRuntime
@@ -97,9 +97,10 @@ async def main():
     loop = asyncio.get_running_loop()
     discovery, plane = os.environ.get("DYN_DISCOVERY_BACKEND", "etcd"), os.environ.get("DYN_REQUEST_PLANE", "tcp")
     runtime = DistributedRuntime(loop, discovery, plane, False)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, runtime.shutdown)
-    await Worker(runtime, options).serve()
+    worker = Worker(runtime, options)
+    # As the workers of vLLM, SGLang and TensorRT-LLM: discovery forgets the endpoint some seconds before it stops.
+    install_signal_handlers(loop, runtime, [worker.endpoint["generate"]])
+    await worker.serve()
 
 
 if __name__ == "__main__":
