@@ -139,8 +139,9 @@ void gracePeriod(const Service& service, const Report& report) {
   const Value* seconds = json::find(pod, "terminationGracePeriodSeconds");
   if (seconds == nullptr || !seconds->IsInt64()) return;
   if (seconds->GetInt64() < 0 || seconds->GetInt64() >= kLongAnswerSeconds) return;
-  report.warn(service.at("extraPodSpec.terminationGracePeriodSeconds"),
-              fmt::format("cuts off answers that take longer than {} s when a pod ends", seconds->GetInt64()));
+  report.warn(
+      service.at("extraPodSpec.terminationGracePeriodSeconds"),
+      fmt::format("cuts off answers that take longer than {} s when a pod ends", seconds->GetInt64()));
 }
 
 constexpr std::array kChecks = {
