@@ -28,8 +28,10 @@ Task<Result<Lines>> openWatch(Client& client, Resource resource, std::string nam
   auto opened = co_await client.watch(resource, namespaceName, options, call);
   if (auto* error = std::get_if<ApiError>(&opened)) co_return std::move(*error);
   std::shared_ptr<WatchStream> stream = std::move(std::get<std::unique_ptr<WatchStream>>(opened));
-  co_return Lines{[stream](Deadline deadline) { return stream->next(deadline); },
-                  [stream] { stream->cancel(); }};
+  Lines lines;
+  lines.next = [stream](Deadline deadline) { return stream->next(deadline); };
+  lines.cancel = [stream] { stream->cancel(); };
+  co_return lines;
 }
 
 }  // namespace

@@ -67,7 +67,10 @@ struct Server {
     }
     auto lines = std::make_shared<std::deque<std::string>>(self->watches.front());
     self->watches.pop_front();
-    co_return Lines{[lines](runtime::Deadline deadline) { return line(lines, deadline); }, [] {}};
+    Lines read;
+    read.next = [lines](runtime::Deadline deadline) { return line(lines, deadline); };
+    read.cancel = [] {};
+    co_return read;
   }
 };
 
@@ -210,8 +213,10 @@ struct RestoredServer {
   static Task<Result<Lines>> open(RestoredServer* self, std::string name, WatchOptions options) {
     self->log += name + " watch " + options.resourceVersion + ";";
     self->watches[name] = std::make_unique<runtime::Notification>(self->loop);
-    co_return Lines{[self, name](runtime::Deadline deadline) { return wait(self, name, deadline); },
-                    [self, name] { self->watches[name]->notify(); }};
+    Lines lines;
+    lines.next = [self, name](runtime::Deadline deadline) { return wait(self, name, deadline); };
+    lines.cancel = [self, name] { self->watches[name]->notify(); };
+    co_return lines;
   }
   std::unique_ptr<Reflector> reflector(const std::string& name) {
     ListWatch source;
@@ -230,8 +235,10 @@ struct RestoredServer {
   /// Lets the reflectors run until the log is as long as expected, and returns it.
   static Task<std::string> said(RestoredServer* self, std::size_t length) {
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds{20};
-    while (self->log.size() < length && std::chrono::steady_clock::now() < limit)
-      co_await self->loop.sleepUntil(std::chrono::steady_clock::now() + std::chrono::milliseconds{1});
+    while (self->log.size() < length && std::chrono::steady_clock::now() < limit) {
+      const auto next = std::chrono::steady_clock::now() + std::chrono::milliseconds{1};
+      co_await self->loop.sleepUntil(next);
+    }
     co_return std::exchange(self->log, {});
   }
 };
