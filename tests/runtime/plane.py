@@ -18,16 +18,7 @@ import image  # noqa: E402
 from control_plane import ControlPlane  # noqa: E402
 from node import images  # noqa: E402
 from node.operator_pods import install_operator  # noqa: E402
-
-NAMESPACE = "real"
-# Fixed, because etcd tells its clients an address.
-NATS, ETCD = "10.96.0.222", "10.96.0.237"
-# What every graph gets: the mocker of 1.0.0 needs NATS.
-SERVERS = {"NATS_SERVER": f"nats://{NATS}:4222", "ETCD_ENDPOINTS": f"http://{ETCD}:2379"}
-ETCD_IMAGE = "localhost/etcd:1"
-GRAPHS = f"/apis/nvidia.com/v1alpha1/namespaces/{NAMESPACE}/dynamographdeployments"
-ADAPTERS = f"/apis/nvidia.com/v1alpha1/namespaces/{NAMESPACE}/dynamographdeploymentscalingadapters"
-PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+from places import ETCD, ETCD_IMAGE, GRAPHS, NAMESPACE, NATS, PODS  # noqa: E402
 
 
 def http_get(node, host, port, path, timeout=10):
@@ -83,8 +74,23 @@ class RuntimePlane:
             for name in (NAMESPACE, "infrastructure"):
                 self.cluster.create_namespace(name)
             self._infrastructure(image.name_of(versions[0]), etcd)
-            self.cluster.wait(self._webhook_knows_the_facts, 180, "the webhook knows the facts of the cluster")
+            self._tell_facts()
             self._running = running.pop_all()
+
+    def _tell_facts(self):
+        """Waits until the webhook knows what the controller found out about the API server: then pods get a preStop (decision
+        pod-Q42). The kubelet updates the mounted ConfigMap about once a minute, but a change of the pod makes it look at once."""
+        path = "/api/v1/namespaces/dynamo-system/configmaps/dynamo-operator-facts"
+        self.cluster.wait(lambda: self.cluster.exists(path), 60, "the controller writes its facts")
+        if "sleepAction: true" in self.cluster.api("GET", path).get("data", {}).get("facts.yaml", ""):
+            self.cluster.kubectl("annotate", "pods", "-n", "dynamo-system", "--all", "tests/facts=written")
+            self.cluster.wait(self._webhook_knows_the_facts, 180, "the webhook knows the facts of the cluster")
+
+    def _webhook_knows_the_facts(self):
+        service = {"componentType": "worker", "extraPodSpec": {"mainContainer": {"image": "none.invalid/none:1"}}}
+        graph = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "metadata": {"name": "asked"}}
+        made = self.cluster.api("POST", f"{GRAPHS}?dryRun=All", {**graph, "spec": {"services": {"Worker": service}}})
+        return "lifecycle" in made["spec"]["services"]["Worker"]["extraPodSpec"]["mainContainer"]
 
     def close(self):
         self._running.close()
@@ -105,13 +111,6 @@ class RuntimePlane:
         self.cluster.kubectl("apply", "-n", "infrastructure", "-f", "-", input=text)
         names = ["pod/nats", *(["pod/etcd"] if etcd else [])]
         self.cluster.kubectl("wait", "-n", "infrastructure", "--for=condition=Ready", *names, "--timeout=60s")
-
-    def _webhook_knows_the_facts(self):
-        """Whether workers get a preStop (decision pod-Q42). The kubelet updates the mounted ConfigMap about once a minute."""
-        service = {"componentType": "worker", "extraPodSpec": {"mainContainer": {"image": "none.invalid/none:1"}}}
-        graph = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "metadata": {"name": "asked"}}
-        made = self.cluster.api("POST", f"{GRAPHS}?dryRun=All", {**graph, "spec": {"services": {"Worker": service}}})
-        return "lifecycle" in made["spec"]["services"]["Worker"]["extraPodSpec"]["mainContainer"]
 
     # Graphs
 

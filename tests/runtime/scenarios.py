@@ -8,7 +8,7 @@ import typing
 
 import image
 import model
-from plane import ADAPTERS, GRAPHS, NAMESPACE, PODS, SERVERS
+from places import ADAPTERS, GRAPHS, NAMESPACE, PODS, SERVERS
 
 _numbers = itertools.count(2)
 # Seconds per token; an answer of so many takes 20 s.
@@ -179,7 +179,7 @@ def settings():
         for version in image.VERSIONS
         for discovery in ("kubernetes", "etcd")
         for replicas in (1, 3)
-    ] + [Setting(worker="echo")]
+    ] + [Setting(discovery=discovery, worker="echo") for discovery in ("kubernetes", "etcd")]
 
 
 def remains(plane, name):
