@@ -86,8 +86,9 @@ def runtime_root(version):
         shutil.copyfile(HERE / "worker.py", root / HOME / "worker.py")
         _finish(root)
         root.rename(target)
-    except FileExistsError:  # another process was faster
-        pass
+    except OSError:
+        if not target.is_dir():  # otherwise another process was faster
+            raise
     finally:
         shutil.rmtree(folder)
     return target
