@@ -93,6 +93,7 @@ void checkComponent(const Nodes& nodes, ObjectDecoder& d, const At& at, Findings
   }
   if (const Value* preStop = d.object("preStop"))
     checkAgainstSchema(nodes.preStop, *preStop, at / "preStop", findings);
+  if (const Value* env = d.object("preStopEnv")) checkEnvironment(nodes, *env, at / "preStopEnv", findings);
   if (const Value* memory = d.object("sharedMemory")) {
     checkAgainstSchema(nodes.sharedMemory, *memory, at / "sharedMemory", findings);
   }

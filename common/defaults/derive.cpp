@@ -1,6 +1,8 @@
 #include "common/defaults/derive.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -60,8 +62,12 @@ Value derive(Value& component, const Derivation& from, Allocator& allocator) {
   if (userLists) writer.items(kPodSpec, "volumes", std::move(made.volumes));
   writer.members(kMainContainer, onlyAbsent(std::move(made.mainContainer)));
   if (userLists) writer.items(kMainContainer, "volumeMounts", std::move(made.volumeMounts));
+  if (from.preStop) {
+    writer.members(kLifecycle, std::move(made.lifecycle));
+    std::move(made.lifecycleEnv.begin(), made.lifecycleEnv.end(), std::back_inserter(made.env));
+    std::sort(made.env.begin(), made.env.end(), [](const Unit& a, const Unit& b) { return a.name < b.name; });
+  }
   if (userLists || !hasEnv) writer.items(kMainContainer, "env", std::move(made.env));
-  if (from.preStop) writer.members(kLifecycle, std::move(made.lifecycle));
   Value trie = writer.take();
   if (!trie.ObjectEmpty()) json::set(trie, kDerivedFrom, json::string(source, allocator), allocator);
   return trie;

@@ -155,21 +155,6 @@ class Completer {
     }
   }
 
-  /// A preStop that takes as long as the grace period would leave the process no time to end.
-  void preStop() {
-    const Value* page = json::find(page_, "preStop");
-    const Value* given = json::findObject(userContainer(), "lifecycle");
-    if (page == nullptr || !page->IsObject() || json::find(given, "preStop") != nullptr) return;
-    const Value* seconds = json::find(json::findObject(page, "sleep"), "seconds");
-    const Value* own = json::find(userPod(), "terminationGracePeriodSeconds");
-    const Value* grace = own != nullptr ? own : json::find(podPage(), "terminationGracePeriodSeconds");
-    if (seconds != nullptr && seconds->IsInt64() && grace != nullptr && grace->IsInt64() &&
-        grace->GetInt64() <= seconds->GetInt64()) {
-      return;
-    }
-    done_.lifecycle.push_back({"preStop", json::copy(*page, allocator_)});
-  }
-
   void volumes() {
     std::optional<Value> first;
     if (input_.type == api::kEpp) {
@@ -250,28 +235,49 @@ class Completer {
   }
 
   void environment() {
-    const Value* user = json::find(userContainer(), "env");
-    const Value* own = json::find(spec_, "envs");
-    const json::Maker make{allocator_};
-    for (const Variable& variable : variables()) {
-      const std::string_view name = variable.name;
-      if (std::binary_search(input_.graphEnv.begin(), input_.graphEnv.end(), name) ||
-          json::findNamed(own, name) != nullptr || json::findNamed(user, name) != nullptr) {
-        continue;
-      }
-      Value entry = make.object("name", name);
-      if (variable.page == nullptr) {
-        make.set(entry, "value", variable.text);
-      } else {
-        std::optional<Value> value = instantiate(*variable.page, names_, allocator_);
-        if (!value) continue;
-        // Go clients omit an empty value. The entry must stay equal after such a client writes the object.
-        const bool text = value->IsString() && value->GetStringLength() > 0;
-        if (text) make.set(entry, "value", std::move(*value));
-        if (value->IsObject()) make.set(entry, "valueFrom", std::move(*value));
-      }
-      done_.env.push_back({std::string{name}, std::move(entry)});
+    for (const Variable& variable : variables()) addVariable(variable, done_.env);
+  }
+
+  /// Adds a variable that no layer above the defaults has.
+  void addVariable(const Variable& variable, std::vector<Unit>& units) {
+    const std::string_view name = variable.name;
+    if (std::binary_search(input_.graphEnv.begin(), input_.graphEnv.end(), name) ||
+        json::findNamed(json::find(spec_, "envs"), name) != nullptr ||
+        json::findNamed(json::find(userContainer(), "env"), name) != nullptr) {
+      return;
     }
+    const json::Maker make{allocator_};
+    Value entry = make.object("name", name);
+    if (variable.page == nullptr) {
+      make.set(entry, "value", variable.text);
+    } else {
+      std::optional<Value> value = instantiate(*variable.page, names_, allocator_);
+      if (!value) return;
+      // Go clients omit an empty value. The entry must stay equal after such a client writes the object.
+      const bool text = value->IsString() && value->GetStringLength() > 0;
+      if (text) make.set(entry, "value", std::move(*value));
+      if (value->IsObject()) make.set(entry, "valueFrom", std::move(*value));
+    }
+    units.push_back({std::string{name}, std::move(entry)});
+  }
+
+  /// A preStop that takes as long as the grace period would leave the process no time to end.
+  void preStop() {
+    const Value* page = json::find(page_, "preStop");
+    const Value* given = json::findObject(userContainer(), "lifecycle");
+    if (page == nullptr || !page->IsObject() || json::find(given, "preStop") != nullptr) return;
+    const Value* seconds = json::find(json::findObject(page, "sleep"), "seconds");
+    const Value* own = json::find(userPod(), "terminationGracePeriodSeconds");
+    const Value* grace = own != nullptr ? own : json::find(podPage(), "terminationGracePeriodSeconds");
+    if (seconds != nullptr && seconds->IsInt64() && grace != nullptr && grace->IsInt64() &&
+        grace->GetInt64() <= seconds->GetInt64()) {
+      return;
+    }
+    done_.lifecycle.push_back({"preStop", json::copy(*page, allocator_)});
+    const Value* env = json::findObject(&page_, "preStopEnv");
+    if (env == nullptr) return;
+    for (const auto& each : env->GetObject())
+      addVariable({json::text(each.name), &each.value, {}}, done_.lifecycleEnv);
   }
 
   const Value& spec_;

@@ -36,8 +36,10 @@ struct Completion {
   std::vector<Unit> mainContainer;
   std::vector<Unit> volumeMounts;
   std::vector<Unit> env;
-  /// Members of mainContainer.lifecycle. Only admission writes them (decision pod-Q42).
+  /// Members of mainContainer.lifecycle, and the variables that go with them. Only admission writes them
+  /// (decision pod-Q42).
   std::vector<Unit> lifecycle;
+  std::vector<Unit> lifecycleEnv;
 };
 
 /// The input of the defaults of a component besides its spec. An empty name is unknown.

@@ -17,8 +17,9 @@ class ComponentDefaults {
   /// `overlay` is `defaults` of OperatorConfiguration, in the format of components.yaml; nullptr if absent.
   explicit ComponentDefaults(const json::Value* overlay = nullptr);
 
-  /// {"minReadySeconds", "preStop", "sharedMemory", "podSpec", "mainContainer"} of a component type. An
-  /// unknown type has the `common` defaults. `env` is a map. Placeholders "${…}" are not substituted.
+  /// {"minReadySeconds", "preStop", "preStopEnv", "sharedMemory", "podSpec", "mainContainer"} of a component
+  /// type. An unknown type has the `common` defaults. `env` is a map. Placeholders "${…}" are not
+  /// substituted.
   const json::Value& of(std::string_view componentType) const;
 
   /// components.yaml merged with the overlay: {"userLists", "common", "types"}.

@@ -114,6 +114,48 @@ TEST_CASE("a new worker or frontend gets a preStop if the API server knows the a
   }
 }
 
+/// The variable that goes with the preStop of frontends; "-": none.
+std::string timeoutOf(const Value& object) {
+  const Value* service = json::find(json::find(json::find(&object, "spec"), "services"), "a");
+  const Value* main = json::find(json::find(service, "extraPodSpec"), "mainContainer");
+  const Value* found = json::findNamed(json::find(main, "env"), "DYN_HTTP_GRACEFUL_SHUTDOWN_TIMEOUT_SECS");
+  return found == nullptr ? "-" : json::dump(*json::find(found, "value"));
+}
+
+TEST_CASE("the variables that go with the preStop of a frontend") {
+  const auto frontend = [](std::string_view members, std::string_view container = R"("image":"i")") {
+    return fmt::format(R"({{"componentType":"frontend"{},"extraPodSpec":{{"mainContainer":{{{}}}}}}})",
+                       members, container);
+  };
+  struct Row {
+    const char* about;
+    std::string service;
+    bool known;
+    std::string_view value;
+  };
+  const std::string_view name = "DYN_HTTP_GRACEFUL_SHUTDOWN_TIMEOUT_SECS";
+  for (const Row& row : {
+           Row{"a frontend", frontend(""), true, R"("0")"},
+           Row{"an older API server", frontend(""), false, "-"},
+           Row{"a worker", worker(), true, "-"},
+           Row{"a variable of the user",
+               frontend(fmt::format(R"(,"envs":[{{"name":"{}","value":"9"}}])", name)), true, "-"},
+           Row{"a list of the user", frontend("", R"("image":"i","env":[{"name":"A","value":"1"}])"), true,
+               "-"},
+           Row{"a preStop of the user",
+               frontend("", R"("image":"i","lifecycle":{"preStop":{"exec":{"command":["true"]}}})"), true,
+               "-"},
+       }) {
+    CAPTURE(row.about);
+    const Settings settings = settingsOf(row.known);
+    const json::Document stored = admitted(graph(row.service), settings);
+    CHECK(timeoutOf(stored) == row.value);
+    CHECK(json::equal(admitted(stored, settings, &stored), stored));
+    json::Document memory;
+    CHECK(timeoutOf(defaults::intent(stored, memory.GetAllocator())) == "-");
+  }
+}
+
 TEST_CASE("a stored worker gets a preStop only if its pods are replaced, or on request") {
   const std::string before = worker();
   struct Row {

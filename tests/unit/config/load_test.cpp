@@ -259,6 +259,11 @@ TEST_CASE("defaults of components are validated") {  // cfg-Q16
        at + "error: defaults.common.mainContainer.env: Invalid value: must be an object that "
             "maps names to values or valueFrom sources"},
       {"{types: {worker: {minReadySeconds: 599}}}", ""},
+      {"{types: {frontend: {preStop: null, preStopEnv: {A: '1', B: null}}}}", ""},
+      {"{types: {frontend: {preStop: {sleep: {seconds: '5'}}}}}",
+       at + "error: defaults.types.frontend.preStop.sleep.seconds: Invalid value: \"string\": sleep.seconds "
+            "in "
+            "body must be of type integer: \"string\""},
       {"{types: {worker: {minReadySeconds: 600}}}",
        at + "error: defaults.types.worker.minReadySeconds: Invalid value: 600: must be a number of seconds "
             "from 0 to 599"},
