@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""The quickstart on a real node: webhook and controller run as pods, a graph of the real Dynamo runtime answers chat, and its
+workers are replaced while clients ask. `deploy/quickstart --real` starts it."""
+
+import json
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from install import ROOT, WEBHOOK  # noqa: E402
+from story import Story, StoryError  # noqa: E402
+
+sys.path[:0] = [str(ROOT / "tests/runtime"), str(ROOT / "tests/cluster")]
+import chat  # noqa: E402
+import model  # noqa: E402
+from control_plane import ControlPlaneError, KubectlError  # noqa: E402
+from node import requirements  # noqa: E402
+from plane import NAMESPACE, Load, RuntimePlane  # noqa: E402
+
+VERSION = "1.0.0"
+GRAPH = "tests/runtime/graph.yaml"
+NAME = "words"
+QUESTION = {"model": model.NAME, "max_tokens": 12, "messages": [{"role": "user", "content": "the quick brown fox"}]}
+SETTLED_SECONDS = 180
+
+
+def the_operator(story):
+    story.chapter("Webhook and controller run as pods, as deploy/kustomize/base installs them")
+    output = story.run("kubectl get pods -n dynamo-system")
+    story.check(output.count(" Running ") == 4, "two replicas of each run")
+
+
+def the_graph(story, plane):
+    story.chapter("A graph of the real runtime")
+    story.run(f"kubectl apply -f {GRAPH}")
+    story.run(f"kubectl wait -n {NAMESPACE} dgd/{NAME} --for=condition=Ready --timeout=120s")
+    story.run(f"kubectl get -n {NAMESPACE} dgd,pods")
+    story.check(plane.models(NAME) == [model.NAME], "the frontend lists the model as soon as the graph is ready")
+
+
+def a_chat(story, plane):
+    story.chapter("The graph answers chat")
+    story.define(f"in_cluster() {{ {' '.join(plane.cluster.node.command([]))} \"$@\"; }}")
+    story.define(f"frontend=http://{plane.address(NAME)}:8000")
+    answer = story.run(f"in_cluster curl -s $frontend/v1/chat/completions -H 'Content-Type: application/json' -d '{json.dumps(QUESTION)}'")
+    choice = json.loads(answer)["choices"][0]
+    story.check(bool(choice["message"]["content"]), f"the answer: {choice['message']['content']!r}")
+
+
+def an_update(story, plane, folder):
+    story.chapter("The worker is replaced while four clients ask")
+    load = Load(plane.cluster.node, plane.address(NAME), model.NAME, folder / "requests")
+    try:
+        begin = time.time()
+        change = json.dumps({"spec": {"services": {"Worker": {"extraPodMetadata": {"annotations": {"generation": "2"}}}}}})
+        story.run(f"kubectl patch -n {NAMESPACE} dgd/{NAME} --type=merge -p '{change}'")
+        plane.wait_until_settled(NAME, {"Frontend": 1, "Worker": 1}, SETTLED_SECONDS, 3)
+    finally:
+        load.stop()
+    found = chat.summary(load.records, begin, time.time())
+    story.run(f"kubectl get -n {NAMESPACE} dgd,pods")
+    story.tell(f"{found['requests']} requests, {found['failed']} failed, at most {found['gap']} s without an answer")
+    story.check(found["requests"] > 0 and found["failed"] == 0, "no request has failed")
+
+
+def the_end(story, plane):
+    story.chapter("Cleaning up")
+    story.run(f"kubectl delete -f {GRAPH}")
+    plane.cluster.wait(lambda: not plane.pods(NAME), 90, "the pods are gone")
+    story.check(story.run(f"kubectl get -n {NAMESPACE} dgd,dcd,deployments -o name") == "", "no objects remain")
+
+
+def main():
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda received, _: sys.exit(128 + received))
+    if reason := requirements.reason_against_node():
+        sys.exit(f"quickstart: {reason}")
+    started = time.monotonic()
+    print("==> making the image of the runtime, starting a control plane with a real node, installing the operator", flush=True)
+    with RuntimePlane([VERSION]) as plane, tempfile.TemporaryDirectory() as folder:
+        print(f"    done in {time.monotonic() - started:.1f} s", flush=True)
+        environment = plane.cluster.environment()
+        environment["PATH"] = f"{WEBHOOK.parent}:{environment['PATH']}"
+        story = Story(environment, ROOT)
+        the_operator(story)
+        the_graph(story, plane)
+        a_chat(story, plane)
+        an_update(story, plane, Path(folder))
+        the_end(story, plane)
+    print(f"\nquickstart: {story.checks} checks passed in {time.monotonic() - started:.0f} s")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        print("\nquickstart: interrupted; everything is cleaned up", file=sys.stderr)
+        sys.exit(130)
+    except (StoryError, ControlPlaneError, KubectlError, TimeoutError) as error:
+        print(f"\nquickstart: {error}", file=sys.stderr)
+        sys.exit(1)
