@@ -3,7 +3,6 @@
 workers are replaced while clients ask. `deploy/quickstart --real` starts it."""
 
 import json
-import signal
 import sys
 import tempfile
 import time
@@ -11,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from install import ROOT, WEBHOOK  # noqa: E402
-from story import Story, StoryError  # noqa: E402
+from story import Story, conclude  # noqa: E402
 
 sys.path[:0] = [str(ROOT / "tests/runtime"), str(ROOT / "tests/cluster")]
 import chat  # noqa: E402
@@ -74,8 +73,6 @@ def the_end(story, plane):
 
 
 def main():
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda received, _: sys.exit(128 + received))
     if reason := requirements.reason_against_node():
         sys.exit(f"quickstart: {reason}")
     started = time.monotonic()
@@ -94,11 +91,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except KeyboardInterrupt:
-        print("\nquickstart: interrupted; everything is cleaned up", file=sys.stderr)
-        sys.exit(130)
-    except (StoryError, ControlPlaneError, KubectlError, TimeoutError) as error:
-        print(f"\nquickstart: {error}", file=sys.stderr)
-        sys.exit(1)
+    conclude(main, ControlPlaneError, KubectlError, TimeoutError)

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -91,3 +92,17 @@ class Story:
     def _write(self, text):
         self._stream.write(text)
         self._stream.flush()
+
+
+def conclude(tour, *errors):
+    """Runs a demonstration as a program: SIGTERM and SIGHUP end it with clean-up, and `errors` are for the user."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda received, _: sys.exit(128 + received))
+    try:
+        tour()
+    except KeyboardInterrupt:
+        print("\nquickstart: interrupted; everything is cleaned up", file=sys.stderr)
+        sys.exit(130)
+    except (StoryError, *errors) as error:
+        print(f"\nquickstart: {error}", file=sys.stderr)
+        sys.exit(1)

@@ -12,7 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import tour_controller  # noqa: E402
 from install import ROOT, WEBHOOK, Controller, InstallError, Webhook, install  # noqa: E402
-from story import Story, StoryError  # noqa: E402
+from story import Story, StoryError, conclude  # noqa: E402
 
 from control_plane import ControlPlane, ControlPlaneError, KubectlError  # noqa: E402
 
@@ -223,8 +223,6 @@ def main():
     parser = argparse.ArgumentParser(prog="deploy/quickstart", description=__doc__)
     parser.add_argument("--keep", action="store_true", help="leave everything running until Ctrl-C")
     keep = parser.parse_args().keep
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda received, _: sys.exit(128 + received))
     whole = started = begin("starting the control plane, with one fake node of 8 GPUs")
     with ControlPlane() as cluster:
         directory = cluster.directory
@@ -264,11 +262,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except KeyboardInterrupt:
-        print("\nquickstart: interrupted; everything is cleaned up", file=sys.stderr)
-        sys.exit(130)
-    except (StoryError, InstallError, ControlPlaneError, KubectlError) as error:
-        print(f"\nquickstart: {error}", file=sys.stderr)
-        sys.exit(1)
+    conclude(main, InstallError, ControlPlaneError, KubectlError)
