@@ -278,8 +278,10 @@ class RequestDefaulter {
     Value left = json::copy(*component.before, allocator_);
     takeUnitsExceptReplicas(left, component.recordBefore, component.claimBefore,
                             OwnedUnits::UnclaimedOrMissing, &now, allocator_);
-    component.replacesPods = !samePods(now, left);
-    if (!sameIntent(now, left)) return derived(component);
+    if (!sameIntent(now, left)) {
+      component.replacesPods = !samePods(now, left);
+      return derived(component);
+    }
     Value trie{rapidjson::kObjectType};
     if (component.recordBefore != nullptr) {
       trie = json::copy(*component.recordBefore, allocator_);

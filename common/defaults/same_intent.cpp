@@ -5,7 +5,6 @@
 #include "common/api/dynamo.h"
 #include "common/defaults/derive.h"
 #include "common/defaults/digest.h"
-#include "common/json/build.h"
 #include "common/model/claim_mounts.h"
 #include "common/model/graph.h"
 
@@ -56,14 +55,7 @@ bool sameIntent(const Value& a, const Value& b) {
 }
 
 bool samePods(const Value& a, const Value& b) {
-  const auto includes = [](const Value& one, const Value& other) {
-    return std::all_of(one.MemberBegin(), one.MemberEnd(), [&](const Value::Member& member) {
-      const std::string_view name = json::text(member.name);
-      return !model::isPodField(name) || json::isEmpty(member.value) ||
-             model::sameComponentField(name, &member.value, json::find(&other, name));
-    });
-  };
-  return a.IsObject() && b.IsObject() && includes(a, b) && includes(b, a) &&
+  return a.IsObject() && b.IsObject() && model::samePodFields(a, b) &&
          json::findText(&a, "componentType") == json::findText(&b, "componentType");
 }
 

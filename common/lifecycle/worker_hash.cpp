@@ -18,20 +18,6 @@ namespace {
 
 using json::Value;
 
-/// Whether every covered field of `a` equals that of `b`. Absent, null and empty values are equal.
-bool includes(const Value& a, const Value& b) {
-  return std::all_of(a.MemberBegin(), a.MemberEnd(), [&](const auto& member) {
-    const std::string_view name = json::text(member.name);
-    if (!model::isPodField(name) || json::isEmpty(member.value)) return true;
-    const Value* other = json::find(b, name);
-    return other != nullptr && model::sameComponentField(name, &member.value, other);
-  });
-}
-
-bool equal(const Value& a, const Value& b) {
-  return includes(a, b) && includes(b, a);
-}
-
 /// `spec` with the defaults of pods; its variables are merged and sorted.
 Value completed(const Value& spec, const model::CompletionInput& input, json::Allocator& allocator) {
   Value made{rapidjson::kObjectType};
@@ -59,14 +45,14 @@ Value completed(const Value& spec, const model::CompletionInput& input, json::Al
 /// Whether pods of the rendered worker `worker` are the same with its spec `desired` and with `live`.
 bool haveSamePods(const Value& worker, const Value& desired, const Value& live,
                   const render::Context& context) {
-  if (equal(desired, live)) return true;
+  if (model::samePodFields(desired, live)) return true;
   json::Allocator allocator;
   const model::ResolvedGraph graph = model::resolveGraph(worker);
   const model::Component component =
       model::resolveComponent(graph, desired, field::Path{"spec"}, json::findText(&desired, "serviceName"),
                               context.config.discoveryBackend);
   const model::CompletionInput input = model::completionInput(component, context.defaults, context.config);
-  return equal(completed(desired, input, allocator), completed(live, input, allocator));
+  return model::samePodFields(completed(desired, input, allocator), completed(live, input, allocator));
 }
 
 /// Whether a live worker of the generation `hash` equals the rendered worker `desired`.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "common/json/build.h"
+
 namespace dynamo::model {
 namespace {
 
@@ -24,6 +26,15 @@ bool includes(const Value& a, const Value& b) {
   });
 }
 
+/// Whether every pod field of `a` equals that of `b`.
+bool includesPodFields(const Value& a, const Value& b) {
+  return std::all_of(a.MemberBegin(), a.MemberEnd(), [&](const Value::Member& member) {
+    const std::string_view name = json::text(member.name);
+    return !isPodField(name) || json::isEmpty(member.value) ||
+           sameComponentField(name, &member.value, json::find(&b, name));
+  });
+}
+
 }  // namespace
 
 bool sameClaimMount(const Value& a, const Value& b) {
@@ -40,6 +51,10 @@ bool sameComponentField(std::string_view name, const Value* a, const Value* b) {
     return json::equal(a, b);
   }
   return std::equal(a->Begin(), a->End(), b->Begin(), b->End(), sameClaimMount);
+}
+
+bool samePodFields(const Value& a, const Value& b) {
+  return includesPodFields(a, b) && includesPodFields(b, a);
 }
 
 }  // namespace dynamo::model

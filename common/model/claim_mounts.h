@@ -18,4 +18,8 @@ bool isPodField(std::string_view name);
 /// be nullptr.
 bool sameComponentField(std::string_view name, const json::Value* a, const json::Value* b);
 
+/// Whether the specs of two components have the same fields of isPodField(). Absent, null and empty values
+/// are equal.
+bool samePodFields(const json::Value& a, const json::Value& b);
+
 }  // namespace dynamo::model
