@@ -62,12 +62,18 @@ Value derive(Value& component, const Derivation& from, Allocator& allocator) {
   if (userLists) writer.items(kPodSpec, "volumes", std::move(made.volumes));
   writer.members(kMainContainer, onlyAbsent(std::move(made.mainContainer)));
   if (userLists) writer.items(kMainContainer, "volumeMounts", std::move(made.volumeMounts));
+  const bool takesEnv = userLists || !hasEnv;
   if (from.preStop) {
     writer.members(kLifecycle, std::move(made.lifecycle));
-    std::move(made.lifecycleEnv.begin(), made.lifecycleEnv.end(), std::back_inserter(made.env));
-    std::sort(made.env.begin(), made.env.end(), [](const Unit& a, const Unit& b) { return a.name < b.name; });
+    if (takesEnv) {
+      std::move(made.lifecycleEnv.begin(), made.lifecycleEnv.end(), std::back_inserter(made.env));
+      std::sort(made.env.begin(), made.env.end(),
+                [](const Unit& a, const Unit& b) { return a.name < b.name; });
+    } else if (json::find(&component, "envs") == nullptr) {
+      writer.items({}, "envs", std::move(made.lifecycleEnv));
+    }
   }
-  if (userLists || !hasEnv) writer.items(kMainContainer, "env", std::move(made.env));
+  if (takesEnv) writer.items(kMainContainer, "env", std::move(made.env));
   Value trie = writer.take();
   if (!trie.ObjectEmpty()) json::set(trie, kDerivedFrom, json::string(source, allocator), allocator);
   return trie;

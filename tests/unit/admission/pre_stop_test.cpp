@@ -114,12 +114,16 @@ TEST_CASE("a new worker or frontend gets a preStop if the API server knows the a
   }
 }
 
-/// The variable that goes with the preStop of frontends; "-": none.
+/// The list of the variable that goes with the preStop of frontends, and its value; "-": none.
 std::string timeoutOf(const Value& object) {
   const Value* service = json::find(json::find(json::find(&object, "spec"), "services"), "a");
   const Value* main = json::find(json::find(service, "extraPodSpec"), "mainContainer");
-  const Value* found = json::findNamed(json::find(main, "env"), "DYN_HTTP_GRACEFUL_SHUTDOWN_TIMEOUT_SECS");
-  return found == nullptr ? "-" : json::dump(*json::find(found, "value"));
+  std::string text;
+  for (const auto& [list, owner] : {std::pair{"env", main}, std::pair{"envs", service}}) {
+    const Value* found = json::findNamed(json::find(owner, list), "DYN_HTTP_GRACEFUL_SHUTDOWN_TIMEOUT_SECS");
+    if (found != nullptr) text += fmt::format("{}: {}", list, json::dump(*json::find(found, "value")));
+  }
+  return text.empty() ? "-" : text;
 }
 
 TEST_CASE("the variables that go with the preStop of a frontend") {
@@ -134,14 +138,21 @@ TEST_CASE("the variables that go with the preStop of a frontend") {
     std::string_view value;
   };
   const std::string_view name = "DYN_HTTP_GRACEFUL_SHUTDOWN_TIMEOUT_SECS";
+  const std::string_view users = R"("image":"i","env":[{"name":"A","value":"1"}])";
   for (const Row& row : {
-           Row{"a frontend", frontend(""), true, R"("0")"},
+           Row{"a frontend", frontend(""), true, R"(env: "0")"},
            Row{"an older API server", frontend(""), false, "-"},
            Row{"a worker", worker(), true, "-"},
            Row{"a variable of the user",
-               frontend(fmt::format(R"(,"envs":[{{"name":"{}","value":"9"}}])", name)), true, "-"},
-           Row{"a list of the user", frontend("", R"("image":"i","env":[{"name":"A","value":"1"}])"), true,
+               frontend(fmt::format(R"(,"envs":[{{"name":"{}","value":"9"}}])", name)), true, R"(envs: "9")"},
+           Row{"the user's mainContainer.env", frontend("", users), true, R"(envs: "0")"},
+           Row{"the user's mainContainer.env, an older API server", frontend("", users), false, "-"},
+           Row{"the user's envs", frontend(R"(,"envs":[{"name":"A","value":"1"}])"), true, R"(env: "0")"},
+           Row{"both lists are the user's", frontend(R"(,"envs":[{"name":"B","value":"1"}])", users), true,
                "-"},
+           Row{"a variable of the user in mainContainer.env",
+               frontend("", fmt::format(R"("image":"i","env":[{{"name":"{}","value":"9"}}])", name)), true,
+               R"(env: "9")"},
            Row{"a preStop of the user",
                frontend("", R"("image":"i","lifecycle":{"preStop":{"exec":{"command":["true"]}}})"), true,
                "-"},
@@ -152,8 +163,33 @@ TEST_CASE("the variables that go with the preStop of a frontend") {
     CHECK(timeoutOf(stored) == row.value);
     CHECK(json::equal(admitted(stored, settings, &stored), stored));
     json::Document memory;
-    CHECK(timeoutOf(defaults::intent(stored, memory.GetAllocator())) == "-");
+    const std::string intent = timeoutOf(defaults::intent(stored, memory.GetAllocator()));
+    CHECK(intent == (row.value.ends_with(R"("9")") ? row.value : "-"));
+    // The lists of the intent are the user's, as if nothing had been written into them.
+    CHECK(
+        json::equal(defaults::intent(admitted(graph(row.service), settingsOf(false)), memory.GetAllocator()),
+                    defaults::intent(stored, memory.GetAllocator())));
   }
+}
+
+TEST_CASE("the variable of the preStop leaves a list that the user writes") {
+  const Settings known = settingsOf(true);
+  const auto frontend = [](std::string_view members, std::string_view env) {
+    return graph(fmt::format(
+        R"({{"componentType":"frontend"{},"extraPodSpec":{{"mainContainer":{{"image":"i"{}}}}}}})", members,
+        env));
+  };
+  const std::string_view own = R"(,"env":[{"name":"A","value":"1"}])";
+  const json::Document stored = admitted(frontend("", own), known);
+  CHECK(timeoutOf(stored) == R"(envs: "0")");
+  // Client-side apply replaces the whole list.
+  const json::Document replaced =
+      admitted(frontend(R"(,"envs":[{"name":"B","value":"1"}])", own), known, &stored);
+  CHECK(timeoutOf(replaced) == "-");
+  CHECK(replaced["spec"]["services"]["a"]["envs"].Size() == 1);
+  // Without it the default comes back, and without the other list it moves there.
+  CHECK(timeoutOf(admitted(frontend("", own), known, &replaced)) == R"(envs: "0")");
+  CHECK(timeoutOf(admitted(frontend("", ""), known, &stored)) == R"(env: "0")");
 }
 
 TEST_CASE("a stored worker gets a preStop only if its pods are replaced, or on request") {
