@@ -113,6 +113,17 @@ std::optional<std::chrono::milliseconds> untrustedFor(const Value& deployment, T
   return *since + kUnobservedGrace - now;
 }
 
+/// How much longer a set that is ready must be available until it counts; nullopt: it counts.
+std::optional<std::chrono::milliseconds> availableIn(const Value& set, std::chrono::seconds minReady,
+                                                     Time now) {
+  const Value* available = findCondition(statusOf(set), "Available");
+  const auto since = parseTime(json::findText(available, "lastTransitionTime"));
+  // A time that is far in the future is from the clock of another host.
+  if (minReady.count() == 0 || !since || now >= *since + minReady || now + minReady < *since)
+    return std::nullopt;
+  return *since + minReady - now;
+}
+
 /// Since when the component is unavailable; nullopt: it has no status yet.
 std::optional<Time> unavailableSince(const Value& deployment, Time now) {
   const Value* available = findCondition(statusOf(deployment), condition::kAvailable);
@@ -127,6 +138,7 @@ Workload observeSets(const ComponentView& view, Time now, Allocator& allocator) 
   if (numbers.empty()) return made;
   const std::string base = model::dashed(nameOf(view.deployment));
   std::int64_t missing = 0;
+  std::int64_t available = 0;
   std::vector<std::string> names;
   for (const long long number : numbers) {
     std::string name = fmt::format("{}-{}", base, number);
@@ -142,6 +154,12 @@ Workload observeSets(const ComponentView& view, Time now, Allocator& allocator) 
     // Each set is one replica of the component. Somebody may have scaled it.
     if (readiness.ready && countAt(specOf(*set), "replicas", 1) == 0)
       readiness = {false, std::string{reason::kPaused}, "is scaled to 0 replicas"};
+    if (const auto wait = readiness.ready ? availableIn(*set, view.minReady, now) : std::nullopt) {
+      requeueWithin(made.requeueAfter, wait);
+      readiness = {false, std::string{reason::kUnavailable},
+                   fmt::format("has been ready for less than {} s", view.minReady.count())};
+    }
+    if (readiness.ready) available += countAt(statusOf(*set), "readyReplicas");
     if (readiness.reason == reason::kUnscheduled) {
       made.causes.push_back({std::string{reason::kUnschedulable}, name + " cannot be gang-scheduled", ""});
     }
@@ -157,6 +175,7 @@ Workload observeSets(const ComponentView& view, Time now, Allocator& allocator) 
   }
   if (missing > kMaxNamed) made.notReady += fmt::format("; and {} more", missing - kMaxNamed);
   made.service = setCounts(view.leaderWorkerSets, std::move(names), allocator);
+  if (view.minReady.count() > 0) json::set(made.service, "availableReplicas", Value{available}, allocator);
   return made;
 }
 

@@ -32,6 +32,9 @@ inline constexpr std::string_view kReconcileError = "ReconcileError";
 struct ComponentView {
   const json::Value& deployment;          ///< the DynamoComponentDeployment
   bool lwsEnabled = true;                 ///< render::lwsEnabled
+  /// How long a LeaderWorkerSet must be available before it counts (decision child-Q44). Deployments count
+  /// themselves.
+  std::chrono::seconds minReady{0};
   const json::Value* workload = nullptr;  ///< its Deployment
   /// The rendered ones; after a failure, all that the component controls: some may have to be deleted yet.
   std::span<const json::Value* const> leaderWorkerSets{};

@@ -250,6 +250,7 @@ Outcome finishComponentReconcile(const Value& deployment, const ComponentReconci
   const Objects pods = ofKind(applied.objects, "Pod");
   const ComponentView view{.deployment = deployment,
                            .lwsEnabled = render::lwsEnabled(context),
+                           .minReady = std::chrono::seconds{children.minReadySeconds},
                            .workload = findControlled(applied.objects, "Deployment", deployment),
                            .leaderWorkerSets = sets,
                            .podGroups = groups,

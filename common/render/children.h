@@ -35,6 +35,8 @@ struct Child {
 struct Children {
   std::vector<Child> items;  ///< in print order; see creationOrder()
   Errors errors;
+  /// minReadySeconds of the component if it runs as LeaderWorkerSets, which have no such field.
+  std::int32_t minReadySeconds = 0;
 
   json::Allocator& memory() { return *memory_; }
   /// Adds an object that was allocated from memory(). It must be complete, because its key is read here.

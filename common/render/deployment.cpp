@@ -41,7 +41,8 @@ Value strategy(const Component& component, const Value& annotations, const json:
                                  limit(api::annotation::kMaxUnavailable)));
 }
 
-/// Decision child-Q44. A wrong annotation of an object that bypassed admission is ignored.
+}  // namespace
+
 std::int32_t minReadySeconds(const Component& component, const Context& context, const Value& annotations) {
   // With Recreate no pod waits for another one.
   if (isRecreated(component)) return 0;
@@ -50,8 +51,6 @@ std::int32_t minReadySeconds(const Component& component, const Context& context,
   const std::string_view text = json::findText(&annotations, api::annotation::kMinReadySeconds);
   return text.empty() ? fallback : api::minReadySeconds(text).value_or(fallback);
 }
-
-}  // namespace
 
 void ensureServiceAccount(const Component& component, const FactsView& facts, Pod& pod,
                           Allocator& allocator) {

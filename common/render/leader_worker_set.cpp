@@ -118,6 +118,7 @@ void renderLeaderWorkerSets(const Value& owner, const Component& component, cons
   if (!hasCommand(component, pods.worker, children.errors)) return;
   ensureServiceAccount(component, context.facts, pods.leader, allocator);
   ensureServiceAccount(component, context.facts, pods.worker, allocator);
+  children.minReadySeconds = minReadySeconds(component, context, componentAnnotations(component, allocator));
   if (!numbers.empty()) {
     for (const long long number : numbers) renderOne(owner, component, pods, number, children);
     return;

@@ -2,12 +2,18 @@
 // Renders the workloads of components. Each kind of workload has a file.
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "common/render/children.h"
 #include "common/render/pod.h"
 
 namespace dynamo::render {
+
+/// How long a pod must be ready before others end for it (decision child-Q44). `annotations` are those of the
+/// workload. A wrong annotation of an object that bypassed admission is ignored.
+std::int32_t minReadySeconds(const Component& component, const Context& context,
+                             const json::Value& annotations);
 
 /// The pod's account, where nobody named one: the labelled one of the namespace, else "default".
 void ensureServiceAccount(const Component& component, const FactsView& facts, Pod& pod,

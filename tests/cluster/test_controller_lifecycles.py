@@ -9,6 +9,7 @@ workers, longer sequences.
 Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 
 import concurrent.futures
+import datetime
 import os
 import random
 import sys
@@ -199,6 +200,26 @@ class Lifecycles(unittest.TestCase):
         self.assertIn(("pending", 1), said)
         self.assertIn(("successful", 2), said)
         self.assertNotIn(("successful", 1), said)
+
+    @on("LeaderWorkerSet")
+    def test_an_update_ends_an_old_set_when_a_new_one_has_been_available_for_a_while(self, play):
+        """Decision child-Q44."""
+        annotations = {"annotations": {"nvidia.com/deployment-min-ready-seconds": "4", SURGE: "1", UNAVAILABLE: "0"}}
+        play.wait_until_ready(play.apply(replicas=1, **annotations))
+        since = play.now()
+        play.wait_until_ready(play.apply(replicas=1, image="runtime:2", **annotations))
+        (new,) = play.all("LeaderWorkerSet")
+        (available,) = (one for one in new["status"]["conditions"] if one["type"] == "Available")
+        begin = datetime.datetime.fromisoformat(available["lastTransitionTime"])
+        scaled_down = next(
+            change.object
+            for change in play.changes()
+            if change.version > since and change.kind == "DynamoComponentDeployment"
+            and component_of(change.object) == "Worker" and change.object["spec"]["replicas"] == 0
+        )  # fmt: skip
+        end = max(datetime.datetime.fromisoformat(entry["time"]) for entry in scaled_down["metadata"]["managedFields"])
+        seconds = (end - begin).total_seconds()
+        self.assertTrue(4 <= seconds <= 8, f"the old set was scaled down after {seconds} s")
 
     @on("LeaderWorkerSet")
     def test_an_update_first_ends_the_sets_that_do_not_serve(self, play):

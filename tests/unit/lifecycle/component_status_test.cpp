@@ -1,6 +1,8 @@
 // The status of a DynamoComponentDeployment.
 #include "common/lifecycle/component_status.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "common/lifecycle/conditions.h"
@@ -176,6 +178,52 @@ TEST_CASE("a multinode component sums the counts of its LeaderWorkerSets") {
       json::dump(*json::find(*outcome.status, "service")) ==
       R"({"componentKind":"LeaderWorkerSet","componentName":"g-worker-h-0","componentNames":["g-worker-h-0",)"
       R"("g-worker-h-1","g-worker-h-2"],"replicas":2,"updatedReplicas":2,"readyReplicas":2})");
+}
+
+TEST_CASE("a LeaderWorkerSet counts when it has been available for a while (decision child-Q44)") {
+  using std::chrono::milliseconds;
+  const json::Document object = parsed(deployment("'replicas':2,'multinode':{'nodeCount':2}", "{}"));
+  const auto set = [](const char* name, const char* since) {
+    return fmt::format(
+        "{{'metadata':{{'name':'{}'}},'spec':{{'replicas':1}},'status':{{'replicas':1,'readyReplicas':1,"
+        "'updatedReplicas':1,'conditions':[{{'type':'Available','status':'True'{}}}]}}}}",
+        name, since);
+  };
+  struct Row {
+    const char* about;
+    const char* since;
+    int seconds;
+    int available;  // -1: no count
+    std::optional<milliseconds> requeueAfter;
+  };
+  for (const Row& row : {
+           Row{"long ago", ",'lastTransitionTime':'2026-01-02T03:00:00Z'", 5, 2, {}},
+           Row{"exactly so long ago", ",'lastTransitionTime':'2026-01-02T03:04:00Z'", 5, 2, {}},
+           Row{"a second too late", ",'lastTransitionTime':'2026-01-02T03:04:01Z'", 5, 1, milliseconds{1000}},
+           Row{"just now", ",'lastTransitionTime':'2026-01-02T03:04:05Z'", 5, 1, milliseconds{5000}},
+           Row{"a clock that is slightly ahead", ",'lastTransitionTime':'2026-01-02T03:04:07Z'", 5, 1,
+               milliseconds{7000}},
+           Row{"another clock", ",'lastTransitionTime':'2026-01-02T04:00:00Z'", 5, 2, {}},
+           Row{"no time", "", 5, 2, {}},
+           Row{"nothing to wait for", ",'lastTransitionTime':'2026-01-02T03:04:05Z'", 0, -1, {}},
+       }) {
+    CAPTURE(row.about);
+    const Objects sets{{set("g-worker-h-0", ",'lastTransitionTime':'2026-01-01T00:00:00Z'"),
+                        set("g-worker-h-1", row.since)}};
+    json::Document memory;
+    const Outcome outcome = componentOutcome({.deployment = object,
+                                              .minReady = std::chrono::seconds{row.seconds},
+                                              .leaderWorkerSets = sets.view()},
+                                             kNow, memory.GetAllocator());
+    const json::Value* service = json::find(*outcome.status, "service");
+    CHECK(countAt(service, "readyReplicas") == 2);
+    const json::Value* available = json::find(service, "availableReplicas");
+    CHECK((available == nullptr ? -1 : available->GetInt()) == row.available);
+    CHECK(outcome.requeueAfter == row.requeueAfter);
+    const std::string why = "g-worker-h-1: has been ready for less than 5 s";
+    CHECK((conditionsOf(*outcome.status).find(why) != std::string::npos) == row.requeueAfter.has_value());
+    CHECK((conditionsOf(*outcome.status).find("Available=True") == 0) == !row.requeueAfter);
+  }
 }
 
 TEST_CASE("a component reports why pods of its LeaderWorkerSets cannot be created (decision ctl-Q36)") {

@@ -215,6 +215,16 @@ TEST_CASE("pods of workers must be ready for a while before they count as availa
     const json::Value* seconds = json::find(json::find(&found->object, "spec"), "minReadySeconds");
     CHECK((seconds == nullptr ? 0 : seconds->GetInt()) == row.seconds);
     CHECK((seconds == nullptr) == (row.seconds == 0));
+    CHECK(children.minReadySeconds == 0);
+    // LeaderWorkerSets have no such field: the controller waits.
+    const json::Document sets = parsed(
+        R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoComponentDeployment","metadata":{"name":"w",)"
+        R"("namespace":"ns"},"spec":{"backendFramework":"sglang","multinode":{"nodeCount":2},)"
+        R"("extraPodSpec":{"mainContainer":{"image":"i","command":["c"],"args":["python3 -m dynamo.sglang"]}},)" +
+        std::string{row.spec} + "}}");
+    const Children rendered = renderComponentDeployment(sets, Setup{Pathway::LeaderWorkerSet}.context());
+    CHECK(errorsOf(rendered).empty());
+    CHECK(rendered.minReadySeconds == row.seconds);
   }
 }
 
