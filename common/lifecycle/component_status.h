@@ -30,8 +30,8 @@ inline constexpr std::string_view kReconcileError = "ReconcileError";
 /// A DynamoComponentDeployment and its children after the writes of this reconcile: the answers of the API
 /// server, else the objects of the cache.
 struct ComponentView {
-  const json::Value& deployment;          ///< the DynamoComponentDeployment
-  bool lwsEnabled = true;                 ///< render::lwsEnabled
+  const json::Value& deployment;  ///< the DynamoComponentDeployment
+  bool lwsEnabled = true;         ///< render::lwsEnabled
   /// How long a LeaderWorkerSet must be available before it counts (decision child-Q44). Deployments count
   /// themselves.
   std::chrono::seconds minReady{0};

@@ -4,6 +4,7 @@ pods there are afterwards. A scenario is over when the graph has settled."""
 import contextlib
 import dataclasses
 import itertools
+import time
 import typing
 
 import image
@@ -113,6 +114,17 @@ def restart_operator(plane, name):
         plane.cluster.kubectl("rollout", "status", "-n", "dynamo-system", f"deployment/dynamo-operator-{one}", "--timeout=120s")
 
 
+def during_update(act, seconds=8):
+    """The worker is updated, and this happens in the middle of it."""
+
+    def both(plane, name):
+        update("Worker")(plane, name)
+        time.sleep(seconds)
+        act(plane, name)
+
+    return both
+
+
 @dataclasses.dataclass
 class Setting:
     """One life of a graph."""
@@ -163,6 +175,8 @@ FULL = [
     Scenario("kubelet restarts", restart_kubelet, lossless=found_in_etcd, rest=20),
     Scenario("the controller is killed", kill_controller),
     Scenario("the operator is replaced", restart_operator),
+    Scenario("the controller is killed in an update", during_update(kill_controller)),
+    Scenario("the operator is replaced in an update", during_update(restart_operator)),
     Scenario("eviction of a worker", evict("Worker"), lossless=several),
     Scenario("eviction of a frontend", evict("Frontend"), lossless=several),
     Scenario("an adapter is enabled", enable_adapter),
