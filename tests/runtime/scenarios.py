@@ -151,20 +151,21 @@ def found_in_etcd(setting):
 
 @dataclasses.dataclass
 class Scenario:
-    """`workers`: how many more workers there are afterwards; `lossless`: the settings in which no request may fail; `rest`:
-    how many seconds the graph must be settled."""
+    """`workers`: how many more workers there are afterwards; `lossless`: the settings in which no request may fail;
+    `steady`: whether the frontends must stay as they are, ready; `rest`: how many seconds the graph must be settled."""
 
     title: str
     act: typing.Callable
     workers: int = 0
     lossless: typing.Callable = lambda setting: True
+    steady: bool = False
     rest: float = 3.0
 
 
 NOTHING = Scenario("nothing happens", lambda plane, name: None)
-UPDATE = Scenario("rolling update of the worker", update("Worker"))
-UP = Scenario("one worker more", scale_by(1), 1)
-DOWN = Scenario("one worker less", scale_by(-1), -1)
+UPDATE = Scenario("rolling update of the worker", update("Worker"), steady=True)
+UP = Scenario("one worker more", scale_by(1), 1, steady=True)
+DOWN = Scenario("one worker less", scale_by(-1), -1, steady=True)
 FRONTEND = Scenario("update of the frontend", update("Frontend"))
 SHORT = [UPDATE, UP, DOWN, FRONTEND]
 FULL = [
@@ -173,15 +174,15 @@ FULL = [
     Scenario("restart, sequential", restart("Sequential")),
     Scenario("restart, parallel", restart("Parallel")),
     Scenario("kubelet restarts", restart_kubelet, lossless=found_in_etcd, rest=20),
-    Scenario("the controller is killed", kill_controller),
-    Scenario("the operator is replaced", restart_operator),
-    Scenario("the controller is killed in an update", during_update(kill_controller)),
-    Scenario("the operator is replaced in an update", during_update(restart_operator)),
+    Scenario("the controller is killed", kill_controller, steady=True),
+    Scenario("the operator is replaced", restart_operator, steady=True),
+    Scenario("the controller is killed in an update", during_update(kill_controller), steady=True),
+    Scenario("the operator is replaced in an update", during_update(restart_operator), steady=True),
     Scenario("eviction of a worker", evict("Worker"), lossless=several),
     Scenario("eviction of a frontend", evict("Frontend"), lossless=several),
-    Scenario("an adapter is enabled", enable_adapter),
-    Scenario("the adapter scales up", scale_adapter(1), 1),
-    Scenario("the adapter scales down", scale_adapter(-1), -1),
+    Scenario("an adapter is enabled", enable_adapter, steady=True),
+    Scenario("the adapter scales up", scale_adapter(1), 1, steady=True),
+    Scenario("the adapter scales down", scale_adapter(-1), -1, steady=True),
 ]
 
 

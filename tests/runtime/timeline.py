@@ -89,6 +89,10 @@ class Timeline:
     def between(self, begin, end):
         return sorted(entry for entry in self.entries if begin <= entry[0] < end)
 
+    def changes_of_pods(self, prefix, begin, end):
+        """What pods whose names begin with `prefix` reported in this time. Pods that stay as they are report nothing."""
+        return [entry for entry in self.between(begin, end) if entry[1] == "pods" and entry[2].startswith(prefix)]
+
     def _open(self, path):
         tls = ssl.create_default_context(cafile=self._cluster.ca_file)
         address = self._cluster.api_url.removeprefix("https://")
