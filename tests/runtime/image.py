@@ -1,5 +1,6 @@
 """Images with the Dynamo runtime: Debian's Python, the packages of requirements-<version>.txt, the model of model.py, the
-worker of worker.py, and nats-server. Built once and kept in the cache by what they are made of. No image registry is asked.
+programs worker.py and planner.py, and nats-server. Built once and kept in the cache by what they are made of. No image
+registry is asked.
 
     image.py [VERSION]     builds the image and prints its archive, its size and the time"""
 
@@ -29,6 +30,8 @@ ABIS = ("cp311", "abi3", "none")
 HOME = "opt/dynamo"
 # What pods run; only these modules are compiled, because compiling all of them takes a minute.
 MODULES = ("dynamo.frontend.main", "dynamo.mocker.main", "dynamo.common.lora")
+MODULES_OF_VERSION = {"1.0.0": ("dynamo.planner.kubernetes_connector",)}
+PROGRAMS = ("worker.py", "planner.py")
 USER = "1000:1000"
 ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/usr/sbin:/bin",
@@ -83,8 +86,9 @@ def runtime_root(version):
         _debian(root)
         _packages(root, HERE / f"requirements-{version}.txt")
         model.write_hub(root / HOME / "hub")
-        shutil.copyfile(HERE / "worker.py", root / HOME / "worker.py")
-        _finish(root)
+        for program in PROGRAMS:
+            shutil.copyfile(HERE / program, root / HOME / program)
+        _finish(root, [*MODULES, *MODULES_OF_VERSION.get(version, ())])
         root.rename(target)
     except OSError:
         if not target.is_dir():  # otherwise another process was faster
@@ -102,7 +106,8 @@ def _cache():
 def _digest(version):
     """Of everything that decides what the image contains."""
     digest = hashlib.sha256(platform.machine().encode())
-    for path in (HERE / f"requirements-{version}.txt", HERE / "image.py", HERE / "model.py", HERE / "worker.py"):
+    for name in (f"requirements-{version}.txt", "image.py", "model.py", *PROGRAMS):
+        path = HERE / name
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
@@ -134,10 +139,10 @@ def _packages(root, requirements):
     _run([*pip, *pinned, *python, "--target", root / SITE])
 
 
-def _finish(root):
+def _finish(root, modules):
     """Compiles the modules that pods load. The image has no times, so the compiled files are valid without them."""
     environment = {**ENVIRONMENT, "PYTHONHASHSEED": "0"}
-    _run(["chroot", root, "/usr/bin/python3", "-c", COMPILE, *MODULES], env=environment)
+    _run(["chroot", root, "/usr/bin/python3", "-c", COMPILE, *modules], env=environment)
     shutil.rmtree(root / "tmp")
     (root / "tmp").mkdir(mode=0o1777)
     (root / "tmp").chmod(0o1777)

@@ -27,18 +27,20 @@ def graph(name, version, replicas, discovery="kubernetes", worker="mocker", sett
     runtime = {"image": image.name_of(version), **(settings or {})}
     front = {**runtime, **(frontend or {})}
     main = {**runtime, "command": command[0], "args": command[1]}
+    services = {
+        "Frontend": {"componentType": "frontend", "replicas": replicas, "extraPodSpec": {"mainContainer": front}},
+        "Worker": {"componentType": "worker", "replicas": replicas, "extraPodSpec": {"mainContainer": main}},
+    }
+    return graph_of(name, discovery, services)
+
+
+def graph_of(name, discovery, services):
     annotations = {"nvidia.com/dynamo-discovery-backend": discovery}
     return {
         "apiVersion": "nvidia.com/v1alpha1",
         "kind": "DynamoGraphDeployment",
         "metadata": {"name": name, "namespace": NAMESPACE, "annotations": annotations},
-        "spec": {
-            "envs": [{"name": name, "value": value} for name, value in SERVERS.items()],
-            "services": {
-                "Frontend": {"componentType": "frontend", "replicas": replicas, "extraPodSpec": {"mainContainer": front}},
-                "Worker": {"componentType": "worker", "replicas": replicas, "extraPodSpec": {"mainContainer": main}},
-            }
-        },
+        "spec": {"envs": [{"name": name, "value": value} for name, value in SERVERS.items()], "services": services},
     }
 
 
@@ -127,7 +129,7 @@ def during_update(act, seconds=8):
 
 @dataclasses.dataclass
 class Setting:
-    """One life of a graph."""
+    """One life of a graph. `worker`: as in graph(), or planned (planned.py)."""
 
     version: str = "1.0.0"
     replicas: int = 1
@@ -151,12 +153,12 @@ def found_in_etcd(setting):
 
 @dataclasses.dataclass
 class Scenario:
-    """`workers`: how many more workers there are afterwards; `lossless`: the settings in which no request may fail;
+    """`pods`: how many more pods services have afterwards; `lossless`: the settings in which no request may fail;
     `steady`: whether the frontends must stay as they are, ready; `rest`: how many seconds the graph must be settled."""
 
     title: str
     act: typing.Callable
-    workers: int = 0
+    pods: dict = dataclasses.field(default_factory=dict)
     lossless: typing.Callable = lambda setting: True
     steady: bool = False
     rest: float = 3.0
@@ -164,8 +166,8 @@ class Scenario:
 
 NOTHING = Scenario("nothing happens", lambda plane, name: None)
 UPDATE = Scenario("rolling update of the worker", update("Worker"), steady=True)
-UP = Scenario("one worker more", scale_by(1), 1, steady=True)
-DOWN = Scenario("one worker less", scale_by(-1), -1, steady=True)
+UP = Scenario("one worker more", scale_by(1), {"Worker": 1}, steady=True)
+DOWN = Scenario("one worker less", scale_by(-1), {"Worker": -1}, steady=True)
 FRONTEND = Scenario("update of the frontend", update("Frontend"))
 SHORT = [UPDATE, UP, DOWN, FRONTEND]
 FULL = [
@@ -181,8 +183,8 @@ FULL = [
     Scenario("eviction of a worker", evict("Worker"), lossless=several),
     Scenario("eviction of a frontend", evict("Frontend"), lossless=several),
     Scenario("an adapter is enabled", enable_adapter, steady=True),
-    Scenario("the adapter scales up", scale_adapter(1), 1, steady=True),
-    Scenario("the adapter scales down", scale_adapter(-1), -1, steady=True),
+    Scenario("the adapter scales up", scale_adapter(1), {"Worker": 1}, steady=True),
+    Scenario("the adapter scales down", scale_adapter(-1), {"Worker": -1}, steady=True),
 ]
 
 
@@ -193,7 +195,10 @@ def settings():
         for version in image.VERSIONS
         for discovery in ("kubernetes", "etcd")
         for replicas in (1, 3)
-    ] + [Setting(discovery=discovery, worker="echo") for discovery in ("kubernetes", "etcd")]
+    ] + [
+        *(Setting(discovery=discovery, worker="echo") for discovery in ("kubernetes", "etcd")),
+        Setting(worker="planned"),
+    ]
 
 
 def remains(plane, name):
