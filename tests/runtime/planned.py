@@ -6,6 +6,9 @@ import http.client
 import json
 import re
 import time
+from pathlib import Path
+
+import yaml
 
 import image
 import model
@@ -19,6 +22,7 @@ STRANGERS = "strangers"  # a namespace in which the planner has no rights
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:planner-serviceaccount"
 PORT = 9085
 SERVICES = {"prefill": "Prefill", "decode": "Decode"}
+SAMPLE = Path(__file__).resolve().parents[2] / "deploy/samples/graph.yaml"
 WORKER_PORT = 9090
 REQUESTS = re.compile(r"^dynamo_component_requests_total\{[^}]*\} (\d+)", re.MULTILINE)
 # How the API server calls the client library of the connector in managedFields.
@@ -151,6 +155,22 @@ def validate(plane, name):
     follows(planner, 1, 1)
 
 
+def validate_sample(plane, name):
+    """Planners of the runtime accept the sample of deploy/samples."""
+    graph = yaml.safe_load(SAMPLE.read_text(encoding="utf-8"))
+    for service in graph["spec"]["services"].values():
+        service["replicas"] = 0
+    plane.cluster.api("POST", GRAPHS, graph)
+    sample = graph["metadata"]["name"]
+    try:
+        planner = Planner(plane, name)
+        planner.call("validate_deployment", graph=sample)
+        equal("the model of the sample", planner.call("get_model_name", graph=sample), "Qwen/Qwen3-0.6B")
+        equal("GPUs of a worker of the sample", planner.call("get_gpu_counts", graph=sample), [1, 1])
+    finally:
+        plane.cluster.api("DELETE", f"{GRAPHS}/{sample}")
+
+
 def stay_within_rights(plane, name):
     """The account of planners scales the graphs of its namespace, and neither reads nor changes anything of others."""
     planner = Planner(plane, name)
@@ -261,6 +281,7 @@ def remove_without_adapter(plane, name):
 
 FULL = [
     Scenario("the planner validates", validate),
+    Scenario("the planner validates the sample", validate_sample),
     Scenario("the planner stays within rights", stay_within_rights),
     Scenario("the planner adds for decode", add_and_wait("decode"), {"Decode": 1}),
     Scenario("the planner adds for prefill", add("prefill"), {"Prefill": 1}),

@@ -1,7 +1,8 @@
 """The main container of a planner: what KubernetesConnector of ai-dynamo does with the account and the environment of its pod.
 Like the planner of the runtime it is a component with an endpoint.
 
-    POST /connector/METHOD    calls a method of the connector. The body has its arguments; services are `prefill` and `decode`
+    POST /connector/METHOD    calls a method of the connector. The body has its arguments, and the name of another graph if
+                              the connector is to have it (`graph`)
     POST /api                 asks the API server, through the client that the connector uses: {"method", "path", "body"}
     POST /fetch               gets a URL: {"url"}
 
@@ -56,6 +57,8 @@ def answer(connector, path, given):
     try:
         kind, _, method = path.strip("/").partition("/")
         if kind == "connector":
+            if other := given.pop("graph", None):
+                connector = KubernetesConnector(os.environ["DYN_NAMESPACE"], parent_dgd_name=other)
             return {"result": call(connector, method, given)}
         return {"result": {"api": ask_api, "fetch": fetch}[kind](connector, given)}
     except Exception as error:  # noqa: BLE001  (the test judges it)
