@@ -280,15 +280,15 @@ def remove_without_adapter(plane, name):
 
 
 FULL = [
-    Scenario("the planner validates", validate),
-    Scenario("the planner validates the sample", validate_sample),
-    Scenario("the planner stays within rights", stay_within_rights),
-    Scenario("the planner adds for decode", add_and_wait("decode"), {"Decode": 1}),
-    Scenario("the planner adds for prefill", add("prefill"), {"Prefill": 1}),
-    Scenario("the planner sets both to 1", set_both(1), {"Prefill": -1, "Decode": -1}),
-    Scenario("the planner sets both to 2", set_both(2), {"Prefill": 1, "Decode": 1}),
-    Scenario("requests reach all workers", reach_all),
-    Scenario("the planner sets both to 1", set_both(1), {"Prefill": -1, "Decode": -1}),
-    Scenario("without an adapter, one more", scale_without_adapter, {"Prefill": 1}),
-    Scenario("without an adapter, one less", remove_without_adapter, {"Prefill": -1}),
+    Scenario("the planner validates", validate, steady=True),
+    Scenario("the planner validates the sample", validate_sample, steady=True),
+    Scenario("the planner stays within rights", stay_within_rights, steady=True),
+    Scenario("the planner adds for decode", add_and_wait("decode"), {"Decode": 1}, steady=True),
+    Scenario("the planner adds for prefill", add("prefill"), {"Prefill": 1}, steady=True),
+    Scenario("the planner sets both to 1", set_both(1), {"Prefill": -1, "Decode": -1}, steady=True),
+    Scenario("the planner sets both to 2", set_both(2), {"Prefill": 1, "Decode": 1}, steady=True),
+    Scenario("requests reach all workers", reach_all, steady=True),
+    Scenario("the planner sets both to 1", set_both(1), {"Prefill": -1, "Decode": -1}, steady=True),
+    Scenario("without an adapter, one more", scale_without_adapter, {"Prefill": 1}, steady=True),
+    Scenario("without an adapter, one less", remove_without_adapter, {"Prefill": -1}, steady=True),
 ]
