@@ -15,6 +15,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "cluster")]
 
 import image  # noqa: E402
+from child_crds import child_crds  # noqa: E402
 from control_plane import ControlPlane  # noqa: E402
 from node import images  # noqa: E402
 from node.operator_pods import install_operator  # noqa: E402
@@ -58,10 +59,10 @@ def etcd_image(program):
 
 
 class RuntimePlane:
-    """`versions`: of the runtime whose images the node gets. `etcd`: whether there is an etcd for discovery. Webhook and
-    controller run as pods. Attribute: cluster."""
+    """`versions`: of the runtime whose images the node gets. `etcd`: whether there is an etcd for discovery. `kinds`: of children
+    whose CRDs are created. Webhook and controller run as pods. Attribute: cluster."""
 
-    def __init__(self, versions, etcd=False):
+    def __init__(self, versions, etcd=False, kinds=()):
         archives = [image.runtime_image(version) for version in versions]
         with contextlib.ExitStack() as running:
             self.cluster = running.enter_context(ControlPlane(node=True))
@@ -69,6 +70,9 @@ class RuntimePlane:
                 archives.append(etcd_image(self.cluster.assets / "etcd"))
             for archive in archives:
                 self.cluster.node.load(archive)
+            for crd in child_crds() if kinds else []:
+                if crd["spec"]["names"]["kind"] in kinds:
+                    self.cluster.kubectl("create", "-f", "-", input=json.dumps(crd))
             install_operator(self.cluster)
             self.cluster.wait_for_garbage_collector()
             for name in (NAMESPACE, "infrastructure"):

@@ -73,11 +73,11 @@ def image_of_programs(name, programs, entrypoint, env=None, user="65532", folder
     return _kept(json.dumps(key), name, _config(entrypoint, env, user), make)
 
 
-def python_image(name):
-    """The path of an archive with Debian's Python and its standard library."""
+def python_image(name, folders=None, script=()):
+    """The path of an archive with Debian's Python, its standard library, and more folders. The image runs `script`."""
     ask = [PYTHON, "-c", "import os, sys, sysconfig; print(os.path.realpath(sys.executable), sysconfig.get_path('stdlib'))"]
     program, library = subprocess.run(ask, capture_output=True, text=True, check=True).stdout.split()
-    return image_of_programs(name, {PYTHON: program}, [PYTHON], folders={library: library})
+    return image_of_programs(name, {PYTHON: program}, [PYTHON, *script], folders={library: library, **(folders or {})})
 
 
 def pause_image(name):
