@@ -1,5 +1,6 @@
 """Runs the tests of pods on a plane."""
 
+import shutil
 import sys
 import unittest
 from pathlib import Path
@@ -31,7 +32,12 @@ def play(plane, folder, chosen=""):
         result = unittest.TextTestRunner(sys.stdout, verbosity=2).run(suite)
     finally:
         PodsTest.timeline.stop()
+        lines = [f"{at:.1f} {kind}/{about}: {text}" for at, kind, about, text in PodsTest.timeline.entries]
+        (folder / "pods/timeline").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    failed = [str(test) for test, _ in result.failures + result.errors]
+    for component in ("kubelet", "containerd") if failed else ():
+        shutil.copy(plane.cluster.directory / f"{component}.log", folder / "pods")
     print(ROW.format("pods", "expected", "measured"))
     for row in PodsTest.measured:
         print(ROW.format(*row))
-    return [str(test) for test, _ in result.failures + result.errors]
+    return failed

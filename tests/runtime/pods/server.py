@@ -8,6 +8,7 @@ endpoint picker.
 
 With the argument `deaf` it ignores SIGTERM."""
 
+import contextlib
 import http.server
 import os
 import signal
@@ -54,6 +55,10 @@ class Health(socketserver.StreamRequestHandler):
     """grpc.health.v1.Health/Check over HTTP/2. All requests are taken for this call, so their headers are not read."""
 
     def handle(self):
+        with contextlib.suppress(ConnectionResetError):  # the kubelet does not say goodbye
+            self._serve()
+
+    def _serve(self):
         self.rfile.read(PREFACE_BYTES)
         self._send(SETTINGS, 0, 0, b"")
         bodies = {}
@@ -85,19 +90,16 @@ class Tcp(socketserver.ThreadingTCPServer):
     daemon_threads = True
 
 
-def on_sigterm(*_):
-    print(f"SIGTERM {time.time()}", flush=True)
-    if "deaf" not in sys.argv:
-        os._exit(0)
-
-
 def main():
-    signal.signal(signal.SIGTERM, on_sigterm)
+    # Before threads begin, so that none of them takes the signal.
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     servers = [http.server.ThreadingHTTPServer(("", port), Http) for port in HTTP_PORTS] + [Tcp(("", GRPC_PORT), Health)]
     for server in servers:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-    while True:
-        signal.pause()
+    while signal.sigwait([signal.SIGTERM]):
+        print(f"SIGTERM {time.time()}", flush=True)
+        if "deaf" not in sys.argv:
+            os._exit(0)
 
 
 if __name__ == "__main__":
