@@ -299,7 +299,7 @@ Outcome componentOutcome(const ComponentView& view, Time now, Allocator& allocat
   const bool isReady = workload.ready() && waits.empty();
   if (!workload.ready()) {
     message = fmt::format("{}: {}", texts.notReadyText, workload.notReady);
-    if (!causes.empty()) message += "; " + causes;
+    if (const std::string why = textOf(failures); !why.empty()) message += "; " + why;
   } else if (!isReady) {
     message = std::move(waits);
   }

@@ -151,6 +151,8 @@ class GraphStatus {
       if (auto failure = groveFailure(service.child)) found.causes.push_back(std::move(*failure));
       for (const PodFailure& failure : found.causes)
         causes_.push_back({service.name, failure.reason, failure.summary, failure.text()});
+      if (found.causes.empty() && !found.delays.empty())
+        delays_.emplace_back(service.name, textOf(found.delays));
     }
     for (const auto& [service, component] : refused_) addCausesOf(service, *component);
     if (!view_.grove) return;
@@ -178,15 +180,18 @@ class GraphStatus {
   /// Causes from the conditions of the component.
   void addCausesOf(std::string_view service, const Value& component) {
     const Value* status = statusOf(component);
-    const auto add = [&](std::string_view why, const Value* source) {
-      const std::string text{json::findText(source, "message")};
-      causes_.push_back({service, std::string{why}, text, text});
-    };
     const Value* failure = findCondition(status, condition::kPodFailure);
-    if (isTrue(failure)) add(json::findText(failure, "reason"), failure);
+    if (isTrue(failure)) {
+      const std::string_view text = json::findText(failure, "message");
+      // What follows the summary may change while the cause lasts: exit codes, names of pods.
+      causes_.push_back({service, std::string{json::findText(failure, "reason")},
+                         std::string{text.substr(0, text.find(": "))}, std::string{text}});
+    }
     const Value* available = findCondition(status, condition::kAvailable);
-    if (isFalse(available) && json::findText(available, "reason") == reason::kReconciling)
-      add(reason::kReconcileError, available);
+    if (isFalse(available) && json::findText(available, "reason") == reason::kReconciling) {
+      const std::string text{json::findText(available, "message")};
+      causes_.push_back({service, std::string{reason::kReconcileError}, text, text});
+    }
   }
 
   std::string notReady() const {
@@ -212,6 +217,9 @@ class GraphStatus {
   std::string withCauses(std::string text, std::string_view service) const {
     for (const Cause& cause : causes_) {
       if (cause.service == service) text.append(text.empty() ? "" : "; ").append(cause.text);
+    }
+    for (const auto& [delayed, why] : delays_) {
+      if (delayed == service) text.append(text.empty() ? "" : "; ").append(why);
     }
     return text;
   }
@@ -277,6 +285,7 @@ class GraphStatus {
   /// Services and their earlier generations that are refused a child, while workers roll.
   std::vector<std::pair<std::string_view, const Value*>> refused_;
   std::vector<Cause> causes_;
+  std::vector<std::pair<std::string_view, std::string>> delays_;  ///< of services without causes; on Grove
   std::vector<Note> notes_;
   std::vector<render::WritePlan> scales_;  ///< of `services_`; on Grove
   std::vector<Note> scaleNotes_;

@@ -7,6 +7,7 @@
 
 #include "common/k8s/api_message.h"
 #include "common/lifecycle/conditions.h"
+#include "common/lifecycle/container_failures.h"
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/outcome.h"
 
@@ -15,20 +16,11 @@ namespace {
 
 using json::Value;
 
-/// Details come from other components and may be long. All causes together must fit into one message.
-constexpr std::size_t kMaxDetail = 300;
+constexpr std::string_view kInitList = "initContainerStatuses";
+constexpr std::string_view kMainList = "containerStatuses";
 
 bool isOneOf(std::string_view text, std::initializer_list<std::string_view> list) {
   return std::find(list.begin(), list.end(), text) != list.end();
-}
-
-/// The kubelet alternates between the error and a back-off text that ends with the error. Both become the
-/// error, otherwise the status would alternate too.
-std::string_view pullError(std::string_view message) {
-  constexpr std::string_view kError = "ErrImagePull: ";
-  const std::size_t at = message.rfind(kError);
-  if (at != std::string_view::npos) return message.substr(at + kError.size());
-  return message.starts_with("Back-off pulling image") ? std::string_view{} : message;
 }
 
 /// The text with which the admission plugin ResourceQuota refuses an object.
@@ -36,44 +28,27 @@ bool isQuota(std::string_view message) {
   return message.find("exceeded quota: ") != std::string_view::npos;
 }
 
-std::string detail(std::string_view text) {
-  return shortened(text, kMaxDetail);
-}
-
-/// The last end of the container: that of its state, else that of the run before.
-const Value* lastTermination(const Value& container) {
-  const Value* now = json::findObject(json::findObject(&container, "state"), "terminated");
-  return now != nullptr ? now : json::findObject(json::findObject(&container, "lastState"), "terminated");
-}
-
-std::string terminationCause(const Value* terminated) {
-  const std::string_view why = json::findText(terminated, "reason");
-  if (why == "OOMKilled") return "exceeded its memory limit";
-  const Value* code = json::find(terminated, "exitCode");
-  return code != nullptr && code->IsInt64() ? fmt::format("exit code {}", code->GetInt64())
-                                            : std::string{why};
-}
-
 class Collector {
  public:
-  Collector(Time now, std::chrono::seconds schedulingGrace) : now_(now), grace_(schedulingGrace) {}
+  Collector(Time now, const Grace& grace) : now_(now), grace_(grace) {}
 
   void add(const Value& pod) {
     const Value* status = statusOf(pod);
     const std::string_view phase = json::findText(status, "phase");
     if (isBeingDeleted(pod) || isOneOf(phase, {"Succeeded", "Failed"})) return;
     addUnschedulable(findCondition(status, "PodScheduled"));
-    for (const std::string_view list : {"initContainerStatuses", "containerStatuses"}) {
+    for (const std::string_view list : {kInitList, kMainList}) {
       const Value* containers = json::find(status, list);
       if (containers == nullptr || !containers->IsArray()) continue;
       for (const Value& container : containers->GetArray()) {
-        if (!isCompleted(container, list)) addContainer(container);
+        if (!isCompleted(container, list)) addContainer({pod, container, now_}, list == kMainList);
       }
     }
   }
 
   PodFailures take() {
     sortCauses(found_.causes);
+    sortCauses(found_.delays);
     return std::move(found_);
   }
 
@@ -81,74 +56,31 @@ class Collector {
   void addUnschedulable(const Value* condition) {
     if (!isFalse(condition) || json::findText(condition, "reason") != "Unschedulable") return;
     const auto since = parseTime(json::findText(condition, "lastTransitionTime"));
-    if (grace_ > std::chrono::seconds{0} && since && now_ < *since + grace_) {
-      requeueWithin(found_.requeueAfter, *since + grace_ - now_);
+    const std::chrono::seconds grace = grace_.scheduling;
+    if (grace > std::chrono::seconds{0} && since && now_ < *since + grace) {
+      requeueWithin(found_.requeueAfter, *since + grace - now_);
       return;
     }
     found_.causes.push_back({std::string{reason::kUnschedulable}, "pods cannot be scheduled",
-                             detail(schedulingReasons(json::findText(condition, "message")))});
+                             shownDetail(schedulingReasons(json::findText(condition, "message")))});
   }
 
   static bool isCompleted(const Value& container, std::string_view list) {
     const Value* ended = json::findObject(json::findObject(&container, "state"), "terminated");
-    return ended != nullptr && list == "initContainerStatuses" && numberAt(ended, "exitCode", -1) == 0;
+    return ended != nullptr && list == kInitList && numberAt(ended, "exitCode", -1) == 0;
   }
 
-  void addContainer(const Value& container) {
-    const Value* state = json::findObject(json::findObject(&container, "state"), "waiting");
-    const std::string_view why = json::findText(state, "reason");
-    const std::string_view message = json::findText(state, "message");
-    const std::string_view name = json::findText(&container, "name");
-    if (isOneOf(why, {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
-                      "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"})) {
-      found_.causes.push_back({std::string{reason::kImagePull},
-                               fmt::format("cannot pull image \"{}\"", json::findText(&container, "image")),
-                               detail(pullError(message))});
-    } else if (failsToStart(container)) {
-      found_.causes.push_back({std::string{reason::kContainer},
-                               fmt::format("container \"{}\" cannot be started", name),
-                               detail(json::findText(lastTermination(container), "message"))});
-    } else if (why == "CrashLoopBackOff" || isCrashLoop(container)) {
-      const Value* last = lastTermination(container);
-      found_.causes.push_back({std::string{reason::kCrashLoop},
-                               fmt::format("container \"{}\" keeps terminating", name),
-                               last == nullptr ? "" : terminationCause(last)});
-    } else if (isOneOf(why, {"CreateContainerConfigError", "CreateContainerError", "RunContainerError",
-                             "PreCreateHookError", "PreStartHookError", "PostStartHookError"})) {
-      found_.causes.push_back({std::string{reason::kContainer},
-                               fmt::format("container \"{}\" cannot be started", name), detail(message)});
+  void addContainer(const ContainerView& container, bool isMain) {
+    if (auto failure = containerFailure(container, found_.requeueAfter)) {
+      found_.causes.push_back(std::move(*failure));
+    } else if (isMain) {
+      if (auto delay = containerDelay(container, grace_.start, found_.requeueAfter))
+        found_.delays.push_back(std::move(*delay));
     }
   }
 
-  /// Whether the container runtime cannot start the container. The kubelet reports this as an error of the
-  /// start, as an end of the container and as a back-off in turn.
-  static bool failsToStart(const Value& container) {
-    return json::findObject(json::findObject(&container, "state"), "running") == nullptr &&
-           isOneOf(json::findText(lastTermination(container), "reason"),
-                   {"StartError", "ContainerCannotRun"});
-  }
-
-  /// A container that crashes runs for a while between two back-offs, has ended for a moment, and may fail in
-  /// its hook. The cause stays the same meanwhile. The kubelet forgets the crashes of a container that has
-  /// run for ten minutes.
-  bool isCrashLoop(const Value& container) {
-    constexpr std::int64_t kManyRestarts = 2;
-    constexpr std::chrono::minutes kForgotten{10};
-    if (json::findBool(&container, "ready").value_or(false) ||
-        countAt(&container, "restartCount") < kManyRestarts)
-      return false;
-    const Value* state = json::findObject(&container, "state");
-    if (json::findObject(state, "terminated") != nullptr ||
-        json::findText(json::findObject(state, "waiting"), "reason") == "PostStartHookError")
-      return true;
-    const auto since = parseTime(json::findText(json::findObject(state, "running"), "startedAt"));
-    if (!since || now_ >= *since + kForgotten) return false;
-    requeueWithin(found_.requeueAfter, *since + kForgotten - now_);
-    return true;
-  }
-
   Time now_;
-  std::chrono::seconds grace_;
+  Grace grace_;
   PodFailures found_;
 };
 
@@ -165,15 +97,30 @@ std::string_view schedulingReasons(std::string_view message) {
   return message.substr(0, message.find(" preemption:"));
 }
 
-PodFailures podFailures(std::span<const Value* const> pods, Time now, std::chrono::seconds schedulingGrace) {
-  Collector collector{now, schedulingGrace};
+std::string PodFailure::text() const {
+  std::string text = detail.empty() ? summary : summary + ": " + detail;
+  if (see.empty()) return text;
+  return text + (pods > 1 ? fmt::format(" ({} pods; see {})", pods, see) : fmt::format(" (see {})", see));
+}
+
+std::string seeEvents(const Value& pod) {
+  return fmt::format("kubectl describe pod {}", nameOf(pod));
+}
+
+std::string shownDetail(std::string_view text) {
+  constexpr std::size_t kMaxDetail = 300;
+  return shortened(text, kMaxDetail);
+}
+
+PodFailures podFailures(std::span<const Value* const> pods, Time now, const Grace& grace) {
+  Collector collector{now, grace};
   for (const Value* pod : pods) collector.add(*pod);
   return collector.take();
 }
 
 PodFailure refusedPods(std::string_view message) {
   return {std::string{isQuota(message) ? reason::kQuotaExceeded : reason::kPodsRefused},
-          "pods cannot be created", detail(k8s::withoutQuotedValues(message))};
+          "pods cannot be created", shownDetail(k8s::withoutQuotedValues(message))};
 }
 
 std::optional<PodFailure> replicaFailure(const Value* deployment) {
@@ -192,7 +139,7 @@ std::optional<PodFailure> groveFailure(const Value* object) {
       });
   const std::string_view text = json::findText(newest, "description");
   return PodFailure{std::string{isQuota(text) ? reason::kQuotaExceeded : reason::kGroveError},
-                    "Grove reports an error", detail(k8s::withoutQuotedValues(text))};
+                    "Grove reports an error", shownDetail(k8s::withoutQuotedValues(text))};
 }
 
 bool isLackOfCapacity(std::string_view reason) {
@@ -202,14 +149,19 @@ bool isLackOfCapacity(std::string_view reason) {
 void sortCauses(std::vector<PodFailure>& causes) {
   const auto key = [](const PodFailure& f) {
     return std::tuple{isLackOfCapacity(f.reason), std::string_view{f.reason}, std::string_view{f.summary},
-                      std::string_view{f.detail}};
+                      std::string_view{f.detail}, std::string_view{f.see}};
   };
   std::sort(causes.begin(), causes.end(),
             [&](const PodFailure& a, const PodFailure& b) { return key(a) < key(b); });
-  const auto same = [](const PodFailure& a, const PodFailure& b) {
-    return a.reason == b.reason && a.summary == b.summary;
-  };
-  causes.erase(std::unique(causes.begin(), causes.end(), same), causes.end());
+  std::vector<PodFailure> merged;
+  for (PodFailure& cause : causes) {
+    if (!merged.empty() && merged.back().reason == cause.reason && merged.back().summary == cause.summary) {
+      merged.back().pods += cause.pods;
+    } else {
+      merged.push_back(std::move(cause));
+    }
+  }
+  causes = std::move(merged);
 }
 
 std::string textOf(const std::vector<PodFailure>& causes) {
@@ -219,6 +171,10 @@ std::string textOf(const std::vector<PodFailure>& causes) {
   }
   if (causes.size() > kMaxPodFailures) text += fmt::format("; and {} more", causes.size() - kMaxPodFailures);
   return text;
+}
+
+std::string textOf(const PodFailures& failures) {
+  return textOf(failures.causes.empty() ? failures.delays : failures.causes);
 }
 
 }  // namespace dynamo::lifecycle

@@ -49,14 +49,15 @@ void fillPod(Node& node, const Value& pod, Time now) {
   const std::string_view phase = json::findText(statusOf(pod), "phase");
   const Value* const pods[] = {&pod};
   // Who looks at a pod wants its reason now. Only conditions and Events wait.
-  const std::vector<lifecycle::PodFailure> causes =
-      lifecycle::podFailures(pods, now, std::chrono::seconds{0}).causes;
-  if (!causes.empty()) {
-    node.state = causes.front().reason;
-    node.message = lifecycle::textOf(causes);
+  const lifecycle::PodFailures found = lifecycle::podFailures(pods, now, lifecycle::kNoGrace);
+  if (!found.causes.empty()) {
+    node.state = found.causes.front().reason;
+    node.message = lifecycle::textOf(found);
   } else if (phase == "Succeeded" || phase == "Failed") {
     node.state = phase;
     node.message = json::findText(statusOf(pod), "message");
+  } else {
+    addToMessage(node, lifecycle::textOf(found));
   }
 }
 

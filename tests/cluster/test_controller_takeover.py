@@ -34,7 +34,7 @@ from reference_sets import Set, changed, templates, without_scripts  # noqa: E40
 
 FULL = os.environ.get("DYNAMO_FULL") == "1"
 SAMPLE = 5
-SCHEDULING_GRACE_SECONDS = 32  # kSchedulingGrace of common/lifecycle, and a slow machine
+SCHEDULING_GRACE_SECONDS = 32  # lifecycle::Grace, and a slow machine
 QUIET_SECONDS = 30 if FULL else 3
 REST_SECONDS = 4 if FULL else 2
 HASH_ANNOTATION = "nvidia.com/current-worker-hash"

@@ -2,6 +2,7 @@
 #include "common/lifecycle/pod_failures.h"
 
 #include <catch2/catch.hpp>
+#include <cstring>
 
 #include "support.h"
 
@@ -10,15 +11,15 @@ namespace {
 
 std::string waiting(const char* reason, const char* message, const char* last = "{}") {
   return std::string{
-             "{'status':{'phase':'Pending','containerStatuses':[{'name':'main','image':'img:1','state':"
-             "{'waiting':{'reason':'"} +
+             "{'metadata':{'name':'a-0'},'status':{'phase':'Pending','containerStatuses':[{'name':'main',"
+             "'image':'img:1','state':{'waiting':{'reason':'"} +
          reason + "','message':'" + message + "'}},'lastState':" + last + "}]}}";
 }
 
 std::string running(const char* since, int restarts) {
   return std::string{
-             "{'status':{'phase':'Running','containerStatuses':[{'name':'main','image':'img:1','ready':false,"
-             "'state':{'running':{'startedAt':'"} +
+             "{'metadata':{'name':'a-0'},'status':{'phase':'Running','containerStatuses':[{'name':'main',"
+             "'image':'img:1','ready':false,'state':{'running':{'startedAt':'"} +
          since + "'}},'lastState':{'terminated':{'exitCode':1}},'restartCount':" + std::to_string(restarts) +
          "}]}}";
 }
@@ -52,13 +53,15 @@ TEST_CASE("the summary of a cause does not change while the cause lasts") {
       {"it keeps terminating",
        waiting("CrashLoopBackOff", "back-off 5m0s restarting failed container",
                "{'terminated':{'exitCode':1,'reason':'Error'}}"),
-       "CrashLoop container \"main\" keeps terminating: exit code 1"},
+       "CrashLoop container \"main\" keeps terminating: exit code 1 (see kubectl logs --previous a-0 -c "
+       "main)"},
       {"killed for memory",
        waiting("CrashLoopBackOff", "", "{'terminated':{'exitCode':137,'reason':'OOMKilled'}}"),
-       "CrashLoop container \"main\" keeps terminating: exceeded its memory limit"},
+       "CrashLoop container \"main\" keeps terminating: exceeded its memory limit (OOMKilled, exit code 137) "
+       "(see kubectl describe pod a-0)"},
       {"it ran long after a crash", running("2026-01-02T02:54:05Z", 9), ""},
       {"it ends, nobody knows how", waiting("CrashLoopBackOff", ""),
-       "CrashLoop container \"main\" keeps terminating"},
+       "CrashLoop container \"main\" keeps terminating (see kubectl describe pod a-0)"},
       {"a secret is missing", waiting("CreateContainerConfigError", "secret hf not found"),
        "ContainerNotCreated container \"main\" cannot be started: secret hf not found"},
       {"unschedulable",
@@ -66,7 +69,10 @@ TEST_CASE("the summary of a cause does not change while the cause lasts") {
                      "0/4 nodes are available: 4 Insufficient nvidia.com/gpu. "
                      "preemption: 0/4 nodes are available"),
        "PodUnschedulable pods cannot be scheduled: 0/4 nodes are available: 4 Insufficient nvidia.com/gpu."},
-      {"a deleted pod", "{'metadata':{'deletionTimestamp':'x'}," + waiting("ErrImagePull", "").substr(1), ""},
+      {"a deleted pod",
+       "{'metadata':{'deletionTimestamp':'x'}" +
+           waiting("ErrImagePull", "").substr(std::strlen("{'metadata':{'name':'a-0'}")),
+       ""},
       {"a failed pod", "{'status':{'phase':'Failed','containerStatuses':[]}}", ""}};
   for (const Row& row : rows) {
     INFO(row.name);
@@ -114,7 +120,8 @@ TEST_CASE("an unscheduled pod is a failure after half a minute") {
 TEST_CASE("a crash loop is one cause while the container runs between two crashes") {
   const PodFailures found = podFailures(Objects{{running("2026-01-02T03:00:05Z", 2)}}.view(), kNow);
   REQUIRE(found.causes.size() == 1);
-  CHECK(found.causes[0].text() == "container \"main\" keeps terminating: exit code 1");
+  CHECK(found.causes[0].text() ==
+        "container \"main\" keeps terminating: exit code 1 (see kubectl logs --previous a-0 -c main)");
   CHECK(found.requeueAfter == std::chrono::minutes{6});
   CHECK(podFailures(Objects{{running("2026-01-02T03:00:05Z", 1)}}.view(), kNow).causes.empty());
 }
@@ -122,8 +129,9 @@ TEST_CASE("a crash loop is one cause while the container runs between two crashe
 TEST_CASE("a container that fails again and again has one cause in all states of its cycle") {
   const auto pod = [](const std::string& list, const std::string& state, const std::string& last,
                       int restarts) {
-    return "{'status':{'phase':'Running','" + list + "':[{'name':'main','image':'i','ready':false,'state':{" +
-           state + "},'lastState':{" + last + "},'restartCount':" + std::to_string(restarts) + "}]}}";
+    return "{'metadata':{'name':'a-0'},'status':{'phase':'Running','" + list +
+           "':[{'name':'main','image':'i','ready':false,'state':{" + state + "},'lastState':{" + last +
+           "},'restartCount':" + std::to_string(restarts) + "}]}}";
   };
   const std::string crashed = "'terminated':{'exitCode':1,'reason':'Error'}";
   const std::string noStart = "'terminated':{'exitCode':128,'reason':'StartError','message':'no such file'}";
@@ -136,7 +144,8 @@ TEST_CASE("a container that fails again and again has one cause in all states of
     std::string pod;
     const char* text;
   };
-  const char* crashLoop = "CrashLoop container \"main\" keeps terminating: exit code 1";
+  const char* crashLoop =
+      "CrashLoop container \"main\" keeps terminating: exit code 1 (see kubectl logs --previous a-0 -c main)";
   const char* notStarted = "ContainerNotCreated container \"main\" cannot be started: no such file";
   const Row rows[] = {
       {"runs again", pod(main, "'running':{'startedAt':'2026-01-02T03:04:00Z'}", crashed, 2), crashLoop},
@@ -186,11 +195,14 @@ TEST_CASE("the newest error of Grove is a cause") {
 TEST_CASE("pods with the same cause are one failure, and further causes are counted") {
   Objects pods;
   for (int i = 0; i < 3; ++i) pods.add(waiting("ErrImagePull", i == 0 ? "a" : "b"));
-  CHECK(podFailures(pods.view(), kNow).causes.size() == 1);
+  const PodFailures found = podFailures(pods.view(), kNow);
+  REQUIRE(found.causes.size() == 1);
+  CHECK(found.causes[0].pods == 3);
+  CHECK(textOf(found) == "cannot pull image \"img:1\": a");
   std::vector<PodFailure> causes;
   for (int i = 0; i < 6; ++i) causes.push_back({"R", "w" + std::to_string(i), ""});
   CHECK(textOf(causes) == "w0; w1; w2; w3; and 2 more");
-  CHECK(textOf({}).empty());
+  CHECK(textOf(PodFailures{}).empty());
 }
 
 TEST_CASE("failures of init containers are reported") {
