@@ -152,9 +152,9 @@ std::string terminationCause(const Value& terminated) {
   const Value* found = json::find(&terminated, "exitCode");
   if (found == nullptr || !found->IsInt64()) return std::string{why};
   const std::int64_t code = found->GetInt64();
-  if (why == "OOMKilled") return fmt::format("exceeded its memory limit (OOMKilled, exit code {})", code);
+  if (why == "OOMKilled") return fmt::format("OOMKilled, exceeded its memory limit, exit code {}", code);
   std::string text = fmt::format("exit code {}", code);
-  if (code == 0) text += ", but it must not end; a failed probe ends it, too";
+  if (code == 0) text += ", ended without an error, perhaps because a probe failed";
   if (isKilled(code)) text += ", killed, perhaps because a probe failed";
   const std::string line = lastLine(json::findText(&terminated, "message"));
   return line.empty() ? text : fmt::format("{}: {}", text, line);

@@ -33,6 +33,7 @@ struct GraphPolicy {
   CheckpointStorage checkpointStorage{"pvc", "snapshot-pvc", "/checkpoints", ""};
   std::string ingressFault;  ///< the setting that makes default Ingresses invalid; empty: none
   std::string discoveryBackend = "kubernetes";
+  bool natsProvided = false;        ///< the configuration gives components the variable NATS_SERVER
   bool virtualServices = false;     ///< the configuration names a gateway, without which none are created
   bool honoursAutoscaling = false;  ///< compatibility.autoscaling of the configuration
   /// Service accounts, "namespace/name", that may change replicas owned by scaling adapters: the operator's

@@ -1,10 +1,12 @@
-// Commands and arguments of services (pod-Q30). All findings are warnings because only the image knows what
-// it runs.
+// Commands and arguments of services (pod-Q30, dec-23). All findings are warnings because only the image
+// knows what it runs.
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
+#include "common/json/build.h"
 #include "common/render/shell.h"
 #include "common/rules/graph/process.h"
 
@@ -84,6 +86,47 @@ void joinedArguments(const Service& service, const Report& report) {
   }
 }
 
+/// The tag of an image reference, without a digest; empty: it has none.
+std::string_view tagOf(std::string_view image) {
+  image = image.substr(0, image.find('@'));
+  const std::size_t at = image.find_last_of("/:");
+  return at == std::string_view::npos || image[at] == '/' ? std::string_view{} : image.substr(at + 1);
+}
+
+/// The index of the item that runs the mocker; nullopt: none does.
+std::optional<std::size_t> mockerIn(const Process& process) {
+  constexpr std::string_view kMocker = "dynamo.mocker";
+  const auto isMocker = [&](std::string_view word) { return word == kMocker || word == "-mdynamo.mocker"; };
+  for (std::size_t i = 0; i < process.items.size(); ++i) {
+    if (isMocker(process.items[i])) return i;
+    if (process.script != i) continue;
+    for (const auto& command : commandsIn(process.items[i])) {
+      if (std::any_of(command.begin(), command.end(), isMocker)) return i;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Whether a list names the variable, or sources may contain it.
+bool mayHaveNats(const Service& service) {
+  const json::Value* container = service.mainContainer();
+  const auto names = [](const json::Value* list) { return json::findNamed(list, "NATS_SERVER") != nullptr; };
+  return names(json::find(service.graph.spec, "envs")) || names(service.member("envs")) ||
+         names(json::find(container, "env")) || json::find(container, "envFrom") != nullptr ||
+         service.member("envFromSecret") != nullptr;
+}
+
+/// The mocker of 1.0 connects to NATS whatever its planes are, and ends if it cannot. Later ones do not.
+void mockerWithoutNats(const Service& service, const Report& report) {
+  if (service.graph.policy.natsProvided || mayHaveNats(service)) return;
+  if (!tagOf(json::findText(service.mainContainer(), "image")).starts_with("1.0.")) return;
+  const Process process = processOf(service);
+  const std::optional<std::size_t> item = mockerIn(process);
+  if (!item) return;
+  report.warn(process.field(*item),
+              "the mocker of 1.0 ends without NATS: set NATS_SERVER here, or natsAddress of the operator");
+}
+
 constexpr std::array kChecks = {
     ServiceCheck{
         {"service.worker-args", Severity::Warning,
@@ -100,6 +143,8 @@ constexpr std::array kChecks = {
     ServiceCheck{
         {"service.parallel-size", Severity::Warning, "an engine has as many GPUs as its parallel sizes need"},
         parallelSizes},
+    ServiceCheck{{"service.mocker-nats", Severity::Warning, "the mocker of the runtime 1.0 needs NATS"},
+                 mockerWithoutNats},
 };
 
 }  // namespace

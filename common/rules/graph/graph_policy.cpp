@@ -1,8 +1,30 @@
+#include <algorithm>
+
 #include "common/config/operator_config_validation.h"
 #include "common/model/pathway.h"
 #include "common/rules/validators.h"
 
 namespace dynamo::rules {
+namespace {
+
+using json::Value;
+
+bool hasNats(const Value* defaults) {
+  const Value* env = json::findObject(json::findObject(defaults, "mainContainer"), "env");
+  return json::find(env, "NATS_SERVER") != nullptr;
+}
+
+/// By its address of NATS, or by defaults of any component type.
+bool providesNats(const config::OperatorConfig& config) {
+  if (!config.infrastructure.natsAddress.empty()) return true;
+  if (config.defaults == nullptr) return false;
+  if (hasNats(json::findObject(config.defaults.get(), "common"))) return true;
+  const Value* types = json::findObject(config.defaults.get(), "types");
+  return types != nullptr && std::any_of(types->MemberBegin(), types->MemberEnd(),
+                                         [](const auto& type) { return hasNats(&type.value); });
+}
+
+}  // namespace
 
 GraphPolicy graphPolicy(const config::OperatorConfig& config, std::string_view operatorAccount,
                         const ClusterApis& apis) {
@@ -22,6 +44,7 @@ GraphPolicy graphPolicy(const config::OperatorConfig& config, std::string_view o
   const std::vector<Warning> ingress = config::ingressWarnings(config.ingress);
   if (!ingress.empty()) policy.ingressFault = ingress.front().field.text();
   policy.discoveryBackend = config.discoveryBackend;
+  policy.natsProvided = providesNats(config);
   policy.virtualServices = !config.ingress.virtualServiceGateway.empty();
   policy.honoursAutoscaling = config.compatibilityAutoscaling;
   policy.scalingAllowed = config.scalingAllowedServiceAccounts;

@@ -37,8 +37,8 @@ TEST_CASE("an end of a container is told with exit code, meaning and last words"
   const Row rows[] = {
       {"{'exitCode':1,'reason':'Error'}", "exit code 1"},
       {"{'exitCode':0,'reason':'Completed'}",
-       "exit code 0, but it must not end; a failed probe ends it, too"},
-      {"{'exitCode':137,'reason':'OOMKilled'}", "exceeded its memory limit (OOMKilled, exit code 137)"},
+       "exit code 0, ended without an error, perhaps because a probe failed"},
+      {"{'exitCode':137,'reason':'OOMKilled'}", "OOMKilled, exceeded its memory limit, exit code 137"},
       {"{'exitCode':137,'reason':'Error'}", "exit code 137, killed, perhaps because a probe failed"},
       {"{'exitCode':143,'reason':'Error'}", "exit code 143, killed, perhaps because a probe failed"},
       {"{'reason':'ContainerStatusUnknown'}", "ContainerStatusUnknown"},

@@ -57,7 +57,7 @@ TEST_CASE("the summary of a cause does not change while the cause lasts") {
        "main)"},
       {"killed for memory",
        waiting("CrashLoopBackOff", "", "{'terminated':{'exitCode':137,'reason':'OOMKilled'}}"),
-       "CrashLoop container \"main\" keeps terminating: exceeded its memory limit (OOMKilled, exit code 137) "
+       "CrashLoop container \"main\" keeps terminating: OOMKilled, exceeded its memory limit, exit code 137 "
        "(see kubectl describe pod a-0)"},
       {"it ran long after a crash", running("2026-01-02T02:54:05Z", 9), ""},
       {"it ends, nobody knows how", waiting("CrashLoopBackOff", ""),

@@ -160,6 +160,58 @@ TEST_CASE("service.container-name, the frontend sidecar (pod-Q11b, pod-Q33b)") {
   });
 }
 
+TEST_CASE("service.mocker-nats (dec-23)") {
+  const auto runs = [](std::string_view image, std::string_view command, std::string_view container = "",
+                       std::string_view members = "", std::string_view spec = "") {
+    return service(
+        fmt::format(R"("componentType":"worker","extraPodSpec":{{"mainContainer":{{"image":"{}",{}{}}}}}{})",
+                    image, command, container, members),
+        spec);
+  };
+  const std::string module = R"("command":["python3","-m","dynamo.mocker"],"args":["--model-path","m"])";
+  const auto finding = [](std::string_view item) {
+    return fmt::format(
+        "W service.mocker-nats spec.services[a].extraPodSpec.mainContainer.{}: the mocker of 1.0 ends "
+        "without "
+        "NATS: set NATS_SERVER here, or natsAddress of the operator\n",
+        item);
+  };
+  const std::string server = R"([{"name":"NATS_SERVER","value":"nats://n:4222"}])";
+  const std::string ours = "registry:5000/vllm-runtime:1.0.0";
+  const std::vector<Row> rows = {
+      {"1.0.0", runs(ours, module), finding("command[2]")},
+      {"with a digest", runs("r/vllm:1.0.1@sha256:00", module), finding("command[2]")},
+      {"in a script", runs(ours, R"("command":["sh","-c"],"args":["exec python3 -m dynamo.mocker --x 1"])"),
+       finding("args[0]")},
+      {"another module", runs(ours, R"("command":["python3","-m","dynamo.vllm"])"), ""},
+      {"a later runtime", runs("r/vllm:1.6.1", module), ""},
+      {"an unknown runtime", runs("registry:5000/vllm", module), ""},
+      {"a variable of the graph", runs(ours, module, "", "", R"("envs":)" + server), ""},
+      {"of the service", runs(ours, module, "", R"(,"envs":)" + server), ""},
+      {"of the container", runs(ours, module, R"(,"env":)" + server), ""},
+      {"perhaps in a Secret", runs(ours, module, "", R"(,"envFromSecret":"s")"), ""},
+      {"perhaps in a source", runs(ours, module, R"(,"envFrom":[{"configMapRef":{"name":"c"}}])"), ""}};
+  check(rows);
+  GraphPolicy policy;
+  policy.natsProvided = true;
+  CHECK(findingsOf(validateDgd, rows[0].object, {}, policy).empty());
+}
+
+TEST_CASE("graphPolicy knows whether components get NATS_SERVER") {
+  const auto provided = [](std::string_view address, std::string_view defaults) {
+    config::OperatorConfig config;
+    config.infrastructure.natsAddress = address;
+    if (!defaults.empty()) config.defaults = std::make_shared<const json::Document>(object(defaults));
+    return graphPolicy(config, "", {}).natsProvided;
+  };
+  const std::string container = R"({"mainContainer":{"env":{"NATS_SERVER":"nats://n"}}})";
+  CHECK_FALSE(provided("", ""));
+  CHECK_FALSE(provided("", R"({"common":{},"types":{"worker":{"mainContainer":{"env":{}}}}})"));
+  CHECK(provided("nats://n", ""));
+  CHECK(provided("", R"({"common":)" + container + "}"));
+  CHECK(provided("", R"({"types":{"worker":)" + container + "}}"));
+}
+
 TEST_CASE("service.worker-args (pod-Q30)") {
   const auto with = [](std::string_view type, std::string_view main) {
     return service(
