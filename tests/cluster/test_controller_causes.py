@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Why a graph is not ready: the reason of its condition Ready, and the Events. Run: python3 tests/cluster/test_controller_causes.py
 
-A quota, also for the pods of a LeaderWorkerSet, a cluster without room, an image that cannot be pulled, an update that waits
-for its pods, an update of workers whose old generation is refused a child, and claims that do not exist or are deleted (child-Q25,
-dec-1, ctl-Q36, ctl-Q49, ctl-Q65).
+A quota, also for the pods of a LeaderWorkerSet, a cluster without room, an image that cannot be pulled, a container that
+crashes, an update that waits for its pods, an update of workers whose old generation is refused a child, and claims that do not
+exist or are deleted (child-Q25, dec-1, ctl-Q36, ctl-Q49, ctl-Q65, ctl-Q72).
 Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 
 import contextlib
 import copy
 import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -45,6 +46,10 @@ def graph(name, **pod):
         "metadata": {"name": name, "namespace": NAMESPACE},
         "spec": {"services": {"Frontend": frontend}},
     }
+
+
+def now():
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def ready_condition(name):
@@ -165,6 +170,42 @@ class Causes(unittest.TestCase):
         name = self.apply(graph("image", mainContainer={"image": "runtime:missing"}))
         wait_for(name, "some_resources_are_not_ready", 'cannot pull image "runtime:missing"')
         self.assert_warns(name, "ImagePullFailed")
+
+    def test_a_container_that_crashes_after_it_was_ready(self):
+        """One message and one Event while kubelet restarts it; the statuses are those that a kubelet writes."""
+        name = self.apply(graph("crash"))
+        wait_until_ready(name)
+        pod = self.pods_of(name)[0]["metadata"]["name"]
+        once = f'container "main" has terminated: exit code 1: no model (see kubectl logs --previous {pod} -c main)'
+        often = once.replace("has terminated", "keeps terminating")
+        ended = {"terminated": {"exitCode": 1, "reason": "Error", "message": "Traceback\nno model\n"}}
+        waits = {"waiting": {"reason": "CrashLoopBackOff", "message": f"back-off 10s restarting failed container=main pod={pod}"}}
+        runs = {"running": {"startedAt": now()}}
+        for restarts, state, last, text in [
+            (0, ended, {}, once), (1, runs, ended, once), (1, ended, ended, once), (1, waits, ended, often),
+            (2, runs, ended, often), (2, ended, ended, often), (2, waits, ended, often),
+        ]:  # fmt: skip
+            self.write_status(pod, {"ready": False, "started": False, "restartCount": restarts, "state": state, "lastState": last})
+            wait_for(name, "some_resources_are_not_ready", "0 of 1 replicas available; " + text)
+        self.assert_warns(name, "CrashLoop")
+        self.write_status(pod, {"ready": True, "started": True, "restartCount": 3, "state": runs, "lastState": ended})
+        wait_until_ready(name)
+        self.assertEqual(ready_condition(name)["message"], "All resources are ready")
+
+    @staticmethod
+    def pods_of(name):
+        path = path_of("Pod", NAMESPACE) + f"?labelSelector=nvidia.com/dynamo-graph-deployment-name={name}"
+        return plane.cluster.api("GET", path)["items"]
+
+    @staticmethod
+    def write_status(pod, container):
+        """Writes the status of the only container of a pod, and the conditions that follow from it."""
+        container = {"name": "main", "image": "runtime:1", "imageID": "", **container}
+        ready = str(container["ready"])
+        conditions = [{"type": kind, "status": ready, "lastTransitionTime": now()} for kind in ("Ready", "ContainersReady")]
+        patch = {"status": {"containerStatuses": [container], "conditions": conditions}}
+        path = path_of("Pod", NAMESPACE, pod, "status")
+        plane.cluster.api("PATCH", path, patch, content_type="application/strategic-merge-patch+json")
 
     def test_an_update_that_waits_for_its_pods(self):
         name = self.apply(graph("update"))
