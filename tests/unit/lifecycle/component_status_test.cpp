@@ -158,6 +158,43 @@ TEST_CASE("a component that is not ready reports what is missing and why (quirk 
   CHECK(conditionsOf(*healed.status).find("PodFailure") == std::string::npos);
 }
 
+TEST_CASE("what pods wait for is only in the message, and another exit code is no Event (quirk ctl-Q72)") {
+  const json::Document object = parsed(deployment("'replicas':1", "{}"));
+  const json::Document workload = parsed(
+      "{'metadata':{'name':'g-worker-h','generation':1},'spec':{'replicas':1},'status':{"
+      "'observedGeneration':1}}");
+  const std::string waiting = "{'waiting':{'reason':'ErrImagePull'}}";
+  const auto pod = [&](const std::string& state) {
+    std::string text = kBrokenPod;
+    return text.replace(text.find(waiting), waiting.size(), state);
+  };
+  json::Document memory;
+  const Objects starting{{pod("{'running':{'startedAt':'2026-01-02T03:00:00Z'}},'started':false")}};
+  const Outcome outcome = componentOutcome(
+      {.deployment = object, .workload = &workload, .pods = starting.view()}, kNow, memory.GetAllocator());
+  CHECK(conditionsOf(*outcome.status) ==
+        "Available=False DeploymentNotReady: Deployment is not ready: 0 of 1 replicas available; container "
+        "\"main\" runs, but does not pass its startup probe (see kubectl describe pod p)\n"
+        "DynamoComponentReady=False ComponentNotReady: DynamoComponent is not ready\n");
+  CHECK(outcome.events.empty());
+
+  json::Document stored = parsed(deployment("'replicas':1", "{}"));
+  const auto crashed = [&](const char* code) {
+    const Objects pods{
+        {pod("{'waiting':{'reason':'CrashLoopBackOff'}},'lastState':{'terminated':{"
+             "'exitCode':" +
+             std::string{code} + "}}")}};
+    Outcome made = componentOutcome({.deployment = stored, .workload = &workload, .pods = pods.view()}, kNow,
+                                    memory.GetAllocator());
+    json::set(stored, "status", json::copy(*made.status, stored.GetAllocator()), stored.GetAllocator());
+    return eventsOf(made.events);
+  };
+  CHECK(crashed("1") ==
+        "Warning CrashLoop: container \"main\" keeps terminating: exit code 1 (see kubectl logs --previous p "
+        "-c main)\n");
+  CHECK(crashed("2").empty());
+}
+
 TEST_CASE("a multinode component sums the counts of its LeaderWorkerSets") {
   const std::string set =
       "'spec':{'replicas':1},'status':{'replicas':1,'readyReplicas':1,'updatedReplicas':1,'conditions':[{'"

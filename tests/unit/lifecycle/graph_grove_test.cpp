@@ -252,6 +252,23 @@ TEST_CASE("a graph on Grove reports why its pods do not run") {
   CHECK(world.pass().events.empty());
 }
 
+TEST_CASE("a graph on Grove tells what its pods wait for, without an Event (quirk ctl-Q72)") {
+  World world{graphText("{'Frontend':{}}")};
+  world.grove = true;
+  world.set = setOf(2);
+  world.cliques.add(clique("g-0-frontend", 1, 0));
+  world.pods.add(
+      "{'metadata':{'name':'p','labels':{'nvidia.com/dynamo-graph-deployment-name':'g',"
+      "'nvidia.com/dynamo-component':'Frontend'}},'status':{'containerStatuses':[{'name':'main','image':'i',"
+      "'started':false,'state':{'running':{'startedAt':'2026-01-02T03:00:00Z'}}}]}}");
+  const Outcome outcome = world.pass();
+  REQUIRE(outcome.status);
+  CHECK(outcome.events.empty());
+  CHECK(conditionsOf(*outcome.status) ==
+        "Ready=False some_resources_are_not_ready: Resources not ready: g-0-frontend: 0 of 1 replicas ready; "
+        "container \"main\" runs, but does not pass its startup probe (see kubectl describe pod p)\n");
+}
+
 TEST_CASE("a graph on Grove reports errors of Grove while a service is not ready") {
   World world{graphText("{'Frontend':{}}")};
   world.grove = true;

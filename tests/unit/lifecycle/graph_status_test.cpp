@@ -272,6 +272,28 @@ TEST_CASE("a graph reports once why pods of a component do not run (quirk ctl-Q3
   CHECK(world.pass().events.empty());
 }
 
+TEST_CASE("a graph reports a cause once although its exit code changes (quirk ctl-Q72)") {
+  const auto component = [](const char* code) {
+    const std::string cause = "container main keeps terminating: exit code " + std::string{code};
+    std::string text = Component{}.text();
+    text.replace(text.find("Deployment is not ready"), 23, "Deployment is not ready: " + cause);
+    return text.replace(
+        text.find("'conditions':["), 14,
+        "'conditions':[{'type':'PodFailure','status':'True','reason':'CrashLoop','message':'" + cause +
+            "'},");
+  };
+  World world{graphText("{'Worker':{'componentType':'worker'}}", "new")};
+  world.components.add(component("1"));
+  const Outcome first = world.pass();
+  CHECK(eventsOf(first.events) ==
+        "Warning CrashLoop: Worker: container main keeps terminating: exit code 1\n");
+  world.keep(first);
+  world.components = Objects{{component("2")}};
+  const Outcome second = world.pass();
+  CHECK(second.events.empty());
+  CHECK(readyStatus(second).conditions.find("exit code 2") != std::string::npos);
+}
+
 TEST_CASE("the reason of Ready tells capacity, updates and other causes apart (quirk ctl-Q49)") {
   struct Row {
     const char* name;
