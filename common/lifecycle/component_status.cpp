@@ -255,7 +255,12 @@ bool usesLeaderWorkerSets(const ComponentView& view) {
   return view.lwsEnabled && spec != nullptr && model::nodeCount(*spec) > 1;
 }
 
+bool takesCheckpoint(const Value& pod) {
+  return labelOf(pod, api::label::kCheckpointSource) == "true";
+}
+
 bool isPodOf(const Value& pod, const Value& deployment) {
+  if (takesCheckpoint(pod)) return false;
   std::string_view service = json::findText(specOf(deployment), "serviceName");
   if (service.empty()) service = nameOf(deployment);
   if (labelOf(pod, api::label::kComponent) != service) return false;

@@ -58,6 +58,10 @@ bool usesLeaderWorkerSets(const ComponentView& view);
 /// run more pods (decision ctl-Q65).
 Outcome componentOutcome(const ComponentView& view, Time now, json::Allocator& allocator);
 
+/// Whether the pod is one of the Job of a checkpoint. It has the labels of the graph and the service, but
+/// serves nobody.
+bool takesCheckpoint(const json::Value& pod);
+
 /// Whether `pod` has the labels that rendering gives to the pods of the DynamoComponentDeployment.
 bool isPodOf(const json::Value& pod, const json::Value& deployment);
 

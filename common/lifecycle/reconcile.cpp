@@ -67,7 +67,9 @@ struct GraphChildren {
         podCliqueSet(findPodCliqueSet(observed, graph)),
         podCliques(ofKind(observed, "PodClique")),
         scalingGroups(ofKind(observed, "PodCliqueScalingGroup")),
-        pods(ofKind(observed, "Pod")) {}
+        pods(ofKind(observed, "Pod")) {
+    std::erase_if(pods, [](const Value* pod) { return takesCheckpoint(*pod); });
+  }
 
   GraphView view(const Value& graph, const GraphReconcile& reconcile, const render::FactsView& facts) const {
     return {.graph = graph,

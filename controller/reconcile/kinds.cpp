@@ -44,10 +44,13 @@ std::vector<WatchedKind> makeKinds() {
       {{hasLabel(text(api::label::kDiscoveryEnabled)), lacksLabel(text(api::label::kComponent))}},
       {{hasLabel(text(api::label::kBaseModelHash)), lacksLabel(text(api::label::kComponent)),
         lacksLabel(text(api::label::kDiscoveryEnabled))}}};
-  // Pods of a DynamoComponentDeployment without a graph do not have the graph label.
-  const std::vector<LabelSelector> podsOfComponents = {
+  // Pods of a DynamoComponentDeployment without a graph do not have the graph label; pods of checkpoints that
+  // a user has made have neither label.
+  const std::vector<LabelSelector> watchedPods = {
       with(api::label::kGraph),
-      {{hasLabel(text(api::label::kComponent)), lacksLabel(text(api::label::kGraph))}}};
+      {{hasLabel(text(api::label::kComponent)), lacksLabel(text(api::label::kGraph))}},
+      {{hasLabel(text(api::label::kCheckpointSource)), lacksLabel(text(api::label::kComponent)),
+        lacksLabel(text(api::label::kGraph))}}};
   const std::vector<LabelSelector> access = {
       {{{text(api::label::kAppManagedBy), kube::LabelRequirement::Operator::Equals, "dynamo-operator"}}}};
   const k8s::KeptFields all;
@@ -88,6 +91,7 @@ std::vector<WatchedKind> makeKinds() {
        .selectors = kAll,
        .kept = all,
        .labels = {},
+       .reconciler = Reconciler{"checkpoint", &reconcileCheckpoint},
        .countedStatus = &phaseOf},
       {{"apps", "v1", "deployments", "Deployment"}, ofComponents, all, {}},
       {leaderWorkerSets, ofComponents, all, {}},
@@ -144,7 +148,7 @@ std::vector<WatchedKind> makeKinds() {
       {{"inference.networking.k8s.io", "v1", "inferencepools", "InferencePool"}, ofGraphs, all, {}},
       {{"batch", "v1", "jobs", "Job"}, {with(api::label::kCheckpointHash)}, all, {}},
       {.resource = {"", "v1", "pods", "Pod"},
-       .selectors = podsOfComponents,
+       .selectors = watchedPods,
        .kept = pods,
        .labels = graphAndComponent,
        .applied = false,

@@ -35,7 +35,7 @@ enum class Trigger : std::uint8_t {
   Graph,         ///< of the graph and its scaling adapters
   Grove,         ///< of the owners, and of the graph that the label names
   Account,       ///< of the owners; of all graphs of the namespace if it has lost them
-  Pod,           ///< of the component that the pod belongs to, or of the graph
+  Pod,           ///< of the component that the pod belongs to, of the graph, or of the owner of its Job
   Claim,         ///< of the graphs that use the claim
   FailedCreate,  ///< an Event about a pod: of the owners of its LeaderWorkerSet
 };

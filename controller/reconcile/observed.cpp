@@ -127,4 +127,13 @@ Observed observeComponent(const kube::Cache& cache, const Value& deployment) {
   return observed;
 }
 
+Observed observeCheckpoint(const kube::Cache& cache, const Value& checkpoint) {
+  Observed observed;
+  for (kube::Cached& job : cache.ownedBy(namespaceOf(checkpoint), lifecycle::uidOf(checkpoint))) {
+    addAll(observed, cache.ownedBy(namespaceOf(checkpoint), lifecycle::uidOf(job.object)));
+    observed.put(std::move(job));
+  }
+  return observed;
+}
+
 }  // namespace dynamo::controller

@@ -33,4 +33,7 @@ Observed observeGraph(const kube::Cache& cache, const json::Value& graph);
 /// the Events about pods of its LeaderWorkerSets. Of workers, also their graph and its components.
 Observed observeComponent(const kube::Cache& cache, const json::Value& deployment);
 
+/// Returns the objects for lifecycle::checkpointOutcome: the Job of the checkpoint and its pods.
+Observed observeCheckpoint(const kube::Cache& cache, const json::Value& checkpoint);
+
 }  // namespace dynamo::controller

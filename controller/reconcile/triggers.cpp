@@ -9,6 +9,7 @@
 #include "common/api/kinds.h"
 #include "common/lifecycle/component_status.h"
 #include "common/lifecycle/failed_create.h"
+#include "common/lifecycle/job_status.h"
 #include "common/lifecycle/missing_references.h"
 #include "common/lifecycle/object.h"
 #include "controller/reconcile/kinds.h"
@@ -163,6 +164,7 @@ class Triggers {
   /// no DynamoComponentDeployment. A rolling update with the strategy Recreate waits for the end of pods,
   /// which the status does not contain.
   void addPodOwners() {
+    if (addOwnersOfJob()) return;
     const std::string_view phase = json::findText(lifecycle::statusOf(object_), "phase");
     if (change_.kind == Change::Kind::Deleted || phase == "Succeeded" || phase == "Failed")
       add(kGraph, lifecycle::labelOf(object_, api::label::kGraph));
@@ -181,6 +183,17 @@ class Triggers {
       found = true;
     }
     if (!found) add(kGraph, graph);
+  }
+
+  /// What a Job says about its pods are counts; why they do not run is only in the pods.
+  /// Returns whether the pod is one of a Job.
+  bool addOwnersOfJob() {
+    const std::string_view name = lifecycle::labelOf(object_, "batch.kubernetes.io/job-name");
+    if (name.empty()) return false;
+    const auto job = cache_.find(keyIn(resourceOf("batch", "Job"), change_.key.namespaceName, name));
+    if (!job || !lifecycle::isPodOfJob(object_, job->object)) return false;
+    addOwners(&job->object);
+    return true;
   }
 
   /// Returns the DynamoComponentDeployments that may own the pod. One without a graph does not have the graph

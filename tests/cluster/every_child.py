@@ -7,6 +7,7 @@ import yaml
 DYNAMO = "/apis/nvidia.com/v1alpha1/namespaces/{}/{}"
 GROVE = "/apis/grove.io/v1alpha1/namespaces/{}/{}"
 CORE = "/api/v1/namespaces/{}/{}"
+BATCH = "/apis/batch/v1/namespaces/{}/{}"
 APPS = "/apis/apps/v1/namespaces/{}/{}"
 AUTOSCALING = "/apis/autoscaling/v2/namespaces/{}/{}"
 INFERENCE = "/apis/inference.networking.k8s.io/v1/namespaces/{}/{}"
@@ -80,6 +81,17 @@ spec:
       autoscaling: {{enabled: true, minReplicas: 1, maxReplicas: 2}}
       checkpoint: {{enabled: true, identity: {{model: Qwen/Qwen3-0.6B, backendFramework: vllm}}}}{WORKER}
 """
+# Its Job fails when its time is over.
+TAKEN = """
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoCheckpoint
+metadata: {name: taken}
+spec:
+  identity: {model: m, backendFramework: vllm}
+  job:
+    activeDeadlineSeconds: 3600
+    podTemplateSpec: {spec: {containers: [{name: main, image: "runtime:1.0.0"}]}}
+"""
 CLIQUES = f"""
 apiVersion: nvidia.com/v1alpha1
 kind: DynamoGraphDeployment
@@ -108,11 +120,12 @@ class Player:
 
     def play(self):
         self.earlier_objects()
-        for text in (SERVE, SAVED, CLIQUES, ALONE):
+        for text in (SERVE, SAVED, TAKEN, CLIQUES, ALONE):
             self.cluster.kubectl("-n", self.namespace, "apply", "-f", "-", input=text)
         self.until("the graph is up", lambda: self.graph("serve").get("status", {}).get("state") == "successful")
         self.until("the graph's claim exists", lambda: self.has("pvc models"))
-        self.until("a checkpoint exists", lambda: self.count("dynamocheckpoints") == 1)
+        self.until("a checkpoint exists", lambda: self.count("dynamocheckpoints") == 2)
+        self.checkpoint()
         self.scale()
         self.rolling_update()
         self.hide()
@@ -156,7 +169,31 @@ class Player:
     def rolling_update(self):
         before = self.workers()
         self.patch_graph("serve", {"Worker": {"extraPodSpec": {"mainContainer": {"image": "runtime:2.0.0"}}}})
-        self.until("the workers are replaced", lambda: len(self.workers()) == 1 and self.workers() != before)
+
+        def replaced():
+            now = self.workers()
+            return len(now) == 1 and now != before
+
+        self.until("the workers are replaced", replaced)
+
+    def checkpoint(self):
+        """A Job that is deleted, one that fails, and a changed spec, which replaces it."""
+        self.until("a Job takes the checkpoint", lambda: self.uid_of_job())
+        first = self.uid_of_job()
+        self.api("DELETE", BATCH, "jobs/checkpoint-taken?propagationPolicy=Background")
+        self.until("another Job exists", lambda: self.uid_of_job() not in (None, first))
+        second = self.uid_of_job()
+        self.patch(BATCH, "jobs/checkpoint-taken", {"spec": {"activeDeadlineSeconds": 1}})
+        self.until("the checkpoint has failed", lambda: self.phase_of_checkpoint() == "Failed")
+        self.patch(DYNAMO, "dynamocheckpoints/taken", {"spec": {"job": {"activeDeadlineSeconds": 1800}}})
+        self.until("a third Job exists", lambda: self.uid_of_job() not in (None, first, second))
+
+    def phase_of_checkpoint(self):
+        return self.api("GET", DYNAMO, "dynamocheckpoints/taken").get("status", {}).get("phase")
+
+    def uid_of_job(self):
+        jobs = self.api("GET", BATCH, "jobs")["items"]
+        return next((one["metadata"]["uid"] for one in jobs if one["metadata"]["name"] == "checkpoint-taken"), None)
 
     def hide(self):
         """Takes the labels of children away, so that the controller's watches no longer see them, and changes one field. The

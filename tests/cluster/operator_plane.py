@@ -31,6 +31,8 @@ KINDS = {
     "DynamoGraphDeployment": (OURS, "dynamographdeployments"),
     "DynamoComponentDeployment": (OURS, "dynamocomponentdeployments"),
     "DynamoGraphDeploymentScalingAdapter": (OURS, "dynamographdeploymentscalingadapters"),
+    "DynamoCheckpoint": (OURS, "dynamocheckpoints"),
+    "Job": ("/apis/batch/v1", "jobs"),
     "Deployment": (APPS, "deployments"),
     "ReplicaSet": (APPS, "replicasets"),
     "Service": ("/api/v1", "services"),

@@ -40,6 +40,7 @@ ingress: {virtualServiceGateway: istio/gateway}
 CHECKED_INSIDE = (
     "update dynamographdeployments/finalizers.nvidia.com",
     "update dynamocomponentdeployments/finalizers.nvidia.com",
+    "update dynamocheckpoints/finalizers.nvidia.com",
     "delete serviceaccounts",
     "delete roles.rbac.authorization.k8s.io",
     "* endpoints",
@@ -47,6 +48,11 @@ CHECKED_INSIDE = (
     "* dynamoworkermetadatas.nvidia.com",
     "bind clusterroles.rbac.authorization.k8s.io dynamo-operator-*",
 )
+OWNERS = {
+    "dynamographdeployments": "DynamoGraphDeployment",
+    "dynamocomponentdeployments": "DynamoComponentDeployment",
+    "dynamocheckpoints": "DynamoCheckpoint",
+}
 # Permissions that nothing here needs: (permission, reason). A line for a permission that is used is an error.
 NOT_PLAYED = (
     ("get secrets dynamo-operator-webhook-cert*", "reading again after a conflict: test_certificates.py"),
@@ -215,8 +221,7 @@ class Mode:
         core, rbac = f"/api/v1/namespaces/{self.graphs}", f"{RBAC}/namespaces/{self.graphs}"
         owner = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "name": "g", "uid": "u"}
         if permission.resource.endswith("/finalizers"):
-            if permission.resource.startswith("dynamocomponent"):
-                owner["kind"] = "DynamoComponentDeployment"
+            owner["kind"] = OWNERS[permission.resource.removesuffix("/finalizers")]
             owner["blockOwnerDeletion"] = True
             return "POST", f"{core}/configmaps", {"metadata": {"name": "owned", "ownerReferences": [owner]}}
         if permission.verb == "delete" and permission.resource in ("serviceaccounts", "roles"):

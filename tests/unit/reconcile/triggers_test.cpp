@@ -77,6 +77,18 @@ std::string failedCreate(const std::string& statefulSet) {
   return object("v1", "Event", "e", "", ",'involvedObject':{'name':'" + statefulSet + "'}");
 }
 
+std::string jobOf(const std::string& checkpoint) {
+  return object(
+      "batch/v1", "Job", "checkpoint-" + checkpoint,
+      labelled("'nvidia.com/snapshot-checkpoint-hash':'h'") + ownedBy("DynamoCheckpoint", checkpoint));
+}
+std::string podOfJob(const std::string& uid) {
+  return object("v1", "Pod", "p",
+                labelled(ofGraph("g") + ",'batch.kubernetes.io/job-name':'checkpoint-c'") +
+                    ",'ownerReferences':[{'uid':'" + uid + "','controller':true}]",
+                ",'status':{'phase':'Running'}");
+}
+
 std::vector<Row> rows() {
   const std::string claims = ",'spec':{'pvcs':[{'name':'data'}]}";
   const std::string withClaim = graph("g", claims);
@@ -356,12 +368,30 @@ std::vector<Row> rows() {
        "",
        ""},
 
-      {"a checkpoint triggers through facts",
+      {"a checkpoint: graphs are triggered through facts",
        {graph("g")},
        How::Seen,
        object(kOurs, "DynamoCheckpoint", "c"),
        "",
-       ""},
+       "DynamoCheckpoint/c"},
+      {"the Job of a checkpoint",
+       {object(kOurs, "DynamoCheckpoint", "c")},
+       How::Seen,
+       jobOf("c"),
+       "",
+       "DynamoCheckpoint/c"},
+      {"a pod of the Job of a checkpoint, with the labels of a graph",
+       {graph("g"), jobOf("c")},
+       How::Seen,
+       podOfJob("uid-Job-checkpoint-c"),
+       "",
+       "DynamoCheckpoint/c"},
+      {"a pod that only has the label of the Job",
+       {graph("g"), jobOf("c")},
+       How::Seen,
+       podOfJob("other"),
+       "",
+       "DynamoGraphDeployment/g"},
   };
 }
 

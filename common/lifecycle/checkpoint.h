@@ -1,0 +1,36 @@
+#pragma once
+// A DynamoCheckpoint: the Job that takes it, and its status. Decisions ctl-Q9, ctl-Q12, ctl-Q74.
+//
+// phase     Job                                       then
+// Pending   none: it is created; refused: told        Creating
+// Creating  runs; what keeps its pods back is told    Ready, Failed; Pending if the Job is gone
+// Ready     may be gone                               final
+// Failed    may be gone                               Pending when the spec has changed
+
+#include <string_view>
+
+#include "common/json/value.h"
+#include "common/lifecycle/outcome.h"
+#include "common/lifecycle/reconcile.h"
+#include "common/lifecycle/time.h"
+#include "common/render/children.h"
+#include "common/render/context.h"
+
+namespace dynamo::lifecycle {
+
+namespace condition {
+inline constexpr std::string_view kJobCreated = "JobCreated";
+inline constexpr std::string_view kJobCompleted = "JobCompleted";
+}  // namespace condition
+
+/// What a reconcile of a DynamoCheckpoint writes first: its Job if there is none and one is needed. A Job
+/// that exists is never changed, because its pods run. `checkpoint` must not be being deleted.
+render::Children checkpointChildren(const json::Value& checkpoint, Observed observed,
+                                    const render::Context& context);
+
+/// The outcome after the children were written. `children`: of checkpointChildren.
+Outcome checkpointOutcome(const json::Value& checkpoint, const render::Children& children,
+                          const Applied& applied, const render::Context& context, Time now,
+                          json::Allocator& allocator);
+
+}  // namespace dynamo::lifecycle

@@ -1,0 +1,30 @@
+#pragma once
+// How a Job has ended, and why its pods failed.
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "common/json/value.h"
+
+namespace dynamo::lifecycle {
+
+enum class JobState {
+  Running,   ///< also: it has not begun, or is suspended
+  Complete,  ///< the condition Complete is true
+  Failed,    ///< the condition Failed is true
+};
+
+/// The state by the conditions of the Job. Counts of pods decide nothing: a Job may need several pods
+/// (decision ctl-Q9).
+JobState jobState(const json::Value& job);
+
+/// Whether the Job controller has made the pod for the Job.
+bool isPodOfJob(const json::Value& pod, const json::Value& job);
+
+/// Why the Job failed: the message of its condition, and how the container `container` of the latest failed
+/// pod ended. `pods`: of the namespace; pods of others are ignored. Never empty.
+std::string jobFailure(const json::Value& job, std::string_view container,
+                       std::span<const json::Value* const> pods);
+
+}  // namespace dynamo::lifecycle

@@ -1,0 +1,37 @@
+#include "common/lifecycle/checkpoint.h"
+
+#include "common/lifecycle/deletion.h"
+#include "controller/reconcile/finish.h"
+#include "controller/reconcile/observed.h"
+#include "controller/reconcile/outcome.h"
+#include "controller/reconcile/owner.h"
+#include "controller/reconcile/reconcilers.h"
+#include "controller/reconcile/result.h"
+
+namespace dynamo::controller {
+
+runtime::Task<ReconcileResult> reconcileCheckpoint(Environment& environment, k8s::ObjectKey key) {
+  const Writer writer = writerOf(key);
+  std::optional<kube::Cached> cached = environment.cache.find(key);
+  if (!cached) co_return ReconcileResult{};
+  const json::Document checkpoint = std::move(cached->object);
+  json::Document memory;
+  render::FactKeys lookedUp;
+
+  if (const auto deletion = lifecycle::deletionOutcome(checkpoint, memory.GetAllocator())) {
+    lifecycle::Ending ended = co_await carryOut(environment, checkpoint, *deletion, writer);
+    co_return resultOf(*deletion, std::move(ended), {});
+  }
+  const render::Context context = environment.context(lookedUp);
+  Observed observed = observeCheckpoint(environment.cache, checkpoint);
+  const render::Children children = lifecycle::checkpointChildren(checkpoint, observed.values(), context);
+  std::optional<ReconcileResult> stale = co_await checkOwner(environment, checkpoint, children, observed);
+  if (stale) co_return std::move(*stale);
+  const Finish finish = [&](const lifecycle::Applied& applied) {
+    return lifecycle::checkpointOutcome(checkpoint, children, applied, context, environment.now(),
+                                        memory.GetAllocator());
+  };
+  co_return co_await applyAndFinish(environment, checkpoint, children, observed, finish, writer, lookedUp);
+}
+
+}  // namespace dynamo::controller

@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+"""Checkpoints: their Jobs and their status. Run: python3 tests/cluster/test_controller_checkpoints.py
+
+Every transition of a DynamoCheckpoint with the real Job controller; the pods of its Job end as the tests say (ctl-Q9, ctl-Q12,
+ctl-Q74). Graphs that take and restore a checkpoint.
+Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
+
+import contextlib
+import sys
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from operator_plane import OperatorPlane, condition_of, is_ready, path_of, wait_for_rest  # noqa: E402
+
+CONFIG = 'checkpoint: {enabled: true, storage: {type: s3, s3: {uri: "s3://bucket/prefix"}}}\n'
+NAMESPACE = "checkpoints"
+HASH = "nvidia.com/snapshot-checkpoint-hash"
+IDENTITY = {"model": "meta-llama/Llama-2-7b-hf", "backendFramework": "vllm"}
+IDENTITY_HASH = "96429b2725761a09"
+
+plane = None
+controller = None
+
+
+def setUpModule():
+    global plane, controller
+    plane = OperatorPlane(nodes=1, gpus=8, kwok_config=HERE / "pods.kwok.yaml", config=CONFIG)
+    unittest.addModuleCleanup(plane.close)
+    plane.cluster.create_namespace(NAMESPACE)
+    controller = plane.controller()
+    controller.start()
+    controller.wait_until_ready()
+
+
+def checkpoint(name, image="runtime:1", **job):
+    pod = {"restartPolicy": "Never", "containers": [{"name": "main", "image": image, "command": ["sleep"]}]}
+    return {
+        "apiVersion": "nvidia.com/v1alpha1",
+        "kind": "DynamoCheckpoint",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {"identity": {**IDENTITY, "model": name}, "job": {**job, "podTemplateSpec": {"spec": pod}}},
+    }
+
+
+def get(name):
+    return plane.get("DynamoCheckpoint", NAMESPACE, name)
+
+
+def status(name):
+    return (get(name) or {}).get("status", {})
+
+
+def job(name):
+    return plane.get("Job", NAMESPACE, f"checkpoint-{name}")
+
+
+def wait_for_phase(name, phase):
+    try:
+        plane.cluster.wait(lambda: status(name).get("phase") == phase, 60, f"{name} is {phase}")
+    except Exception as error:
+        raise AssertionError(f"{name} has {status(name)}") from error
+
+
+def pods_of_job(name):
+    path = f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector=job-name%3Dcheckpoint-{name}"
+    return plane.cluster.api("GET", path)["items"]
+
+
+def end_pod(name, phase, exit_code=0, message=""):
+    """The pod of the Job ends."""
+    plane.cluster.wait(lambda: any(one["status"].get("phase") == "Running" for one in pods_of_job(name)), 60, "a pod runs")
+    (pod,) = (one for one in pods_of_job(name) if one["status"].get("phase") == "Running")
+    state = {"terminated": {"exitCode": exit_code, "reason": "Completed" if phase == "Succeeded" else "Error", "message": message}}
+    container = {**pod["status"]["containerStatuses"][0], "ready": False, "state": state}
+    change = {"status": {"phase": phase, "containerStatuses": [container]}}
+    plane.patch("Pod", NAMESPACE, pod["metadata"]["name"], change, "status")
+
+
+def events(name):
+    """(type, reason) of the Events about the checkpoint."""
+    found = plane.cluster.api("GET", f"/api/v1/namespaces/{NAMESPACE}/events")["items"]
+    return sorted(
+        {
+            (one["type"], one["reason"])
+            for one in found
+            if one["involvedObject"]["kind"] == "DynamoCheckpoint" and one["involvedObject"]["name"] == name
+        }
+    )
+
+
+@contextlib.contextmanager
+def quota_of_jobs(number):
+    quotas = f"/api/v1/namespaces/{NAMESPACE}/resourcequotas"
+    plane.cluster.api("POST", quotas, {"metadata": {"name": "jobs"}, "spec": {"hard": {"count/jobs.batch": number}}})
+    try:
+        plane.cluster.wait(lambda: "used" in plane.cluster.api("GET", quotas + "/jobs").get("status", {}), 30, "the quota")
+        yield
+    finally:
+        plane.cluster.api("DELETE", quotas + "/jobs")
+
+
+class Checkpoints(unittest.TestCase):
+    def apply(self, manifest):
+        name = manifest["metadata"]["name"]
+        plane.apply(manifest)
+        self.addCleanup(lambda: get(name) and plane.delete("DynamoCheckpoint", NAMESPACE, name))
+        return name
+
+    def test_a_job_that_succeeds(self):
+        name = self.apply(checkpoint("good"))
+        wait_for_phase(name, "Creating")
+        made = job(name)
+        self.assertEqual(status(name)["jobName"], made["metadata"]["name"])
+        self.assertEqual(condition_of(get(name), "JobCreated")["status"], "True")
+        self.assertEqual(get(name)["metadata"]["labels"], {HASH: status(name)["identityHash"]})
+        self.assertEqual(made["metadata"]["labels"][HASH], status(name)["identityHash"])
+        end_pod(name, "Succeeded")
+        wait_for_phase(name, "Ready")
+        ready = status(name)
+        self.assertEqual(ready["location"], f"s3://bucket/prefix/{ready['identityHash']}.tar")
+        self.assertEqual(ready["storageType"], "s3")
+        self.assertEqual(ready["createdAt"], job(name)["status"]["completionTime"])
+        self.assertEqual(events(name), [("Normal", "CheckpointReady")])
+        # What is over stays told when the Job is collected, and when somebody edits the spec.
+        plane.delete("Job", NAMESPACE, f"checkpoint-{name}")
+        plane.patch("DynamoCheckpoint", NAMESPACE, name, {"spec": {"job": {"backoffLimit": 7}}})
+        plane.cluster.wait(lambda: job(name) is None, 30, "the Job is gone")
+        wait_for_rest(plane.audit.entries)
+        self.assertEqual(status(name), ready)
+        self.assertIsNone(job(name))
+
+    def test_a_job_that_fails_and_a_new_spec(self):
+        name = self.apply(checkpoint("bad", backoffLimit=0))
+        end_pod(name, "Failed", 3, "no GPU")
+        wait_for_phase(name, "Failed")
+        self.assertIn("container main ended with exit code 3 (Error): no GPU", status(name)["message"])
+        self.assertEqual(condition_of(get(name), "JobCompleted")["reason"], "JobFailed")
+        self.assertEqual(events(name), [("Warning", "CheckpointFailed")])
+        failed = job(name)["metadata"]["uid"]
+        wait_for_rest(plane.audit.entries)
+        self.assertEqual(job(name)["metadata"]["uid"], failed)
+        plane.patch("DynamoCheckpoint", NAMESPACE, name, {"spec": {"job": {"backoffLimit": 1}}})
+        plane.cluster.wait(lambda: (job(name) or {"metadata": {"uid": failed}})["metadata"]["uid"] != failed, 60, "another Job")
+        self.assertEqual(job(name)["spec"]["backoffLimit"], 1)
+        wait_for_phase(name, "Creating")
+        self.assertNotIn("message", status(name))
+        end_pod(name, "Succeeded")
+        wait_for_phase(name, "Ready")
+
+    def test_a_change_while_the_job_runs_does_not_touch_it(self):
+        name = self.apply(checkpoint("changed"))
+        wait_for_phase(name, "Creating")
+        before = job(name)["metadata"]["uid"]
+        plane.patch("DynamoCheckpoint", NAMESPACE, name, {"spec": {"job": {"activeDeadlineSeconds": 60}}})
+        wait_for_rest(plane.audit.entries)
+        self.assertEqual(job(name)["metadata"]["uid"], before)
+        self.assertEqual(job(name)["spec"]["activeDeadlineSeconds"], 3600)
+        end_pod(name, "Succeeded")
+        wait_for_phase(name, "Ready")
+
+    def test_a_job_that_is_deleted_while_it_runs(self):
+        name = self.apply(checkpoint("lost"))
+        wait_for_phase(name, "Creating")
+        before = job(name)["metadata"]["uid"]
+        plane.delete("Job", NAMESPACE, f"checkpoint-{name}")
+        plane.cluster.wait(lambda: (job(name) or {"metadata": {"uid": before}})["metadata"]["uid"] != before, 60, "another Job")
+        wait_for_phase(name, "Creating")
+
+    def test_an_image_that_cannot_be_pulled(self):
+        name = self.apply(checkpoint("image", image="runtime:missing"))
+        plane.cluster.wait(lambda: 'cannot pull image "runtime:missing"' in status(name).get("message", ""), 60, "the cause")
+        self.assertEqual(status(name)["phase"], "Creating")
+        self.assertEqual(events(name), [("Warning", "ImagePullFailed")])
+
+    def test_a_job_that_is_refused(self):
+        with quota_of_jobs("0"):
+            name = self.apply(checkpoint("quota"))
+            plane.cluster.wait(lambda: "exceeded quota" in status(name).get("message", ""), 60, "the refusal")
+            self.assertEqual(status(name)["phase"], "Pending")
+            self.assertEqual(condition_of(get(name), "JobCreated")["reason"], "JobCreationFailed")
+            self.assertEqual(events(name), [("Warning", "JobCreationFailed")])
+        wait_for_phase(name, "Creating")
+        self.assertNotIn("message", status(name))
+
+    def test_a_job_of_somebody_else(self):
+        name = "taken"
+        pod = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "runtime:1"}]}
+        foreign = {"metadata": {"name": f"checkpoint-{name}", "namespace": NAMESPACE}, "spec": {"template": {"spec": pod}}}
+        plane.cluster.api("POST", path_of("Job", NAMESPACE), foreign)
+        self.apply(checkpoint(name))
+        plane.cluster.wait(lambda: "checkpoint-taken" in status(name).get("message", ""), 60, "the refusal")
+        self.assertEqual(status(name)["phase"], "Pending")
+        self.assertNotIn("ownerReferences", job(name)["metadata"])
+        plane.delete("Job", NAMESPACE, f"checkpoint-{name}")
+        wait_for_phase(name, "Creating")
+
+    def test_a_checkpoint_that_is_deleted_takes_its_job_along(self):
+        name = self.apply(checkpoint("deleted"))
+        wait_for_phase(name, "Creating")
+        self.assertNotIn("finalizers", get(name)["metadata"])
+        plane.delete("DynamoCheckpoint", NAMESPACE, name)
+        plane.cluster.wait(lambda: job(name) is None and get(name) is None, 60, "both are gone")
+
+    def test_a_checkpoint_of_the_reference_is_adopted_without_a_write_to_its_job(self):
+        name = "adopted"
+        controller.stop()
+        self.apply(checkpoint(name))
+        owner = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoCheckpoint", "name": name, "controller": True}
+        owner.update(uid=get(name)["metadata"]["uid"], blockOwnerDeletion=True)
+        pod = checkpoint(name)["spec"]["job"]["podTemplateSpec"]["spec"]
+        made = {
+            "metadata": {"name": f"checkpoint-{name}", "namespace": NAMESPACE, "ownerReferences": [owner], "labels": {HASH: "h"}},
+            "spec": {"backoffLimit": 3, "template": {"metadata": {"labels": {HASH: "h"}}, "spec": pod}},
+        }
+        plane.cluster.api("POST", path_of("Job", NAMESPACE), made)
+        created = {"type": "JobCreated", "status": "True", "reason": "JobCreated", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        created["message"] = f"Checkpoint job checkpoint-{name} created"
+        theirs = {"phase": "Creating", "identityHash": "h", "jobName": f"checkpoint-{name}", "conditions": [created]}
+        plane.patch("DynamoCheckpoint", NAMESPACE, name, {"status": theirs}, "status")
+        before = job(name)
+        controller.start()
+        controller.wait_until_ready()
+        plane.cluster.wait(lambda: HASH in get(name)["metadata"].get("labels", {}), 60, "the label")
+        wait_for_rest(plane.audit.entries)
+        after = job(name)
+        self.assertEqual(after["metadata"]["generation"], before["metadata"]["generation"])
+        self.assertEqual(after["spec"], before["spec"])
+        end_pod(name, "Succeeded")
+        wait_for_phase(name, "Ready")
+
+
+class Graphs(unittest.TestCase):
+    def test_a_graph_takes_a_checkpoint_and_its_workers_restore_it(self):
+        worker = {"componentType": "worker", "replicas": 1, "checkpoint": {"enabled": True, "mode": "Auto", "identity": IDENTITY}}
+        container = {"image": "runtime:1", "command": ["python3", "-m", "dynamo.vllm"], "args": ["--model", "m"]}
+        worker["extraPodSpec"] = {"mainContainer": container}
+        manifest = {
+            "apiVersion": "nvidia.com/v1alpha1",
+            "kind": "DynamoGraphDeployment",
+            "metadata": {"name": "restored", "namespace": NAMESPACE},
+            "spec": {"backendFramework": "vllm", "services": {"Worker": worker}},
+        }
+        plane.apply(manifest)
+        self.addCleanup(plane.delete, "DynamoGraphDeployment", NAMESPACE, "restored")
+        wait_for_phase(IDENTITY_HASH, "Creating")
+        graph = lambda: plane.get("DynamoGraphDeployment", NAMESPACE, "restored")  # noqa: E731
+        plane.cluster.wait(lambda: is_ready(graph()), 60, "the workers start without the checkpoint")
+        # The pods of the Job have the labels of the graph, but are none of its own.
+        self.assertEqual(graph()["status"]["services"]["Worker"]["readyReplicas"], 1)
+        end_pod(IDENTITY_HASH, "Succeeded")
+        wait_for_phase(IDENTITY_HASH, "Ready")
+        seen = lambda: (graph()["status"].get("checkpoints") or {}).get("Worker", {}).get("ready")  # noqa: E731
+        plane.cluster.wait(seen, 60, "the graph sees the checkpoint")
+
+        def restoring():
+            deployments = plane.cluster.api("GET", path_of("Deployment", NAMESPACE))["items"]
+            return [one["spec"]["template"]["spec"]["containers"][0].get("command") for one in deployments]
+
+        plane.cluster.wait(lambda: restoring() == [["sleep", "infinity"]], 60, "the workers wait for their restore")
+        plane.delete("DynamoCheckpoint", NAMESPACE, IDENTITY_HASH)
+        # Its graph takes another one.
+        wait_for_phase_again = lambda: get(IDENTITY_HASH) and status(IDENTITY_HASH).get("phase") == "Creating"  # noqa: E731
+        plane.cluster.wait(wait_for_phase_again, 60, "another checkpoint is taken")
+
+
+if __name__ == "__main__":
+    unittest.main()
