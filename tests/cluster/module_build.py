@@ -1,0 +1,56 @@
+"""Builds Go programs that only some tests need, each module once, into a cache of its own. So only those who need a program
+build it, and a change of its module leaves what else is built valid. How it builds is in `build`.
+
+DYNAMO_CACHE  cache root, default ~/.cache/dynamo-operator"""
+
+import argparse
+import hashlib
+import importlib.machinery
+import importlib.util
+import os
+import platform
+import signal
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+
+def load_builder():
+    """The functions of `build`, whose name is no name of a Python module."""
+    loader = importlib.machinery.SourceFileLoader("control_plane_build", str(HERE / "build"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+def cache_dir(module, ldflags):
+    """<cache root>/<module>/<digest of everything that decides what is built>"""
+    root = os.environ.get("DYNAMO_CACHE") or Path.home() / ".cache" / "dynamo-operator"
+    digest = hashlib.sha256(f"{platform.system()}/{platform.machine()} {ldflags}".encode())
+    for name in ("go.mod", "go.sum"):
+        digest.update(name.encode() + b"\0" + (HERE / "modules" / module / name).read_bytes() + b"\0")
+    return Path(root).resolve() / module / digest.hexdigest()[:16]
+
+
+def main(documentation, module, packages, ldflags):
+    """A command `build [--print] [--jobs N]`. `module`: a folder of modules/; `packages`: program -> Go package; `ldflags`: flags
+    of the linker, as a function of the builder. Returns the exit status."""
+    parser = argparse.ArgumentParser(description=documentation, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--print", action="store_true", help="print the directory that holds the binaries")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="parallel compilers, default: cores")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    builder = load_builder()
+    flags = ldflags(builder)
+    builder.BINARIES = {name: (module, package, flags) for name, package in packages.items()}
+    folder = cache_dir(module, flags) / "bin"
+    try:
+        builder.build_missing(folder, list(builder.BINARIES), options.jobs)
+    except builder.BuildError as error:
+        builder.say(str(error))
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    print(folder) if options.print else builder.say(f"binaries in {folder}")
+    return 0
