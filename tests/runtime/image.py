@@ -22,7 +22,7 @@ import model  # noqa: E402
 
 VERSIONS = ("1.0.0", "1.6.1")
 RELEASE = "bookworm"
-PACKAGES = ("python3", "libstdc++6", "nats-server")
+PACKAGES = ("python3", "libstdc++6", "nats-server", "dash")
 PYTHON = "3.11"
 SITE = f"usr/local/lib/python{PYTHON}/dist-packages"
 PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")

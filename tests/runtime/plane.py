@@ -18,6 +18,7 @@ import image  # noqa: E402
 from child_crds import child_crds  # noqa: E402
 from control_plane import ControlPlane  # noqa: E402
 from node import images  # noqa: E402
+from lws import manager  # noqa: E402
 from node.operator_pods import install_operator  # noqa: E402
 from places import ETCD, ETCD_IMAGE, GRAPHS, NAMESPACE, NATS, PODS  # noqa: E402
 
@@ -60,10 +61,11 @@ def etcd_image(program):
 
 class RuntimePlane:
     """`versions`: of the runtime whose images the node gets. `etcd`: whether there is an etcd for discovery. `kinds`: of children
-    whose CRDs are created. Webhook and controller run as pods. Attribute: cluster."""
+    whose CRDs are created; `sets`: whether LeaderWorkerSets run. Webhook and controller run as pods. Attributes: cluster, sets."""
 
-    def __init__(self, versions, etcd=False, kinds=()):
+    def __init__(self, versions, etcd=False, kinds=(), sets=False):
         archives = [image.runtime_image(version) for version in versions]
+        self.sets = sets
         with contextlib.ExitStack() as running:
             self.cluster = running.enter_context(ControlPlane(node=True))
             if etcd:
@@ -73,6 +75,8 @@ class RuntimePlane:
             for crd in child_crds() if kinds else []:
                 if crd["spec"]["names"]["kind"] in kinds:
                     self.cluster.kubectl("create", "-f", "-", input=json.dumps(crd))
+            if sets:
+                manager.install(self.cluster)
             install_operator(self.cluster)
             self.cluster.wait_for_garbage_collector()
             for name in (NAMESPACE, "infrastructure"):

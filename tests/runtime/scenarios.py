@@ -14,33 +14,42 @@ from places import ADAPTERS, GRAPHS, NAMESPACE, PODS, SERVERS
 _numbers = itertools.count(2)
 # Seconds per token; an answer of so many takes 20 s.
 SPEEDUP, STREAM_TOKENS = "0.5", 1300
+# A worker whose replicas run on NODES nodes each.
+SETS, NODES = "LeaderWorkerSet", 2
 
 
 def graph(name, version, replicas, discovery="kubernetes", worker="mocker", settings=None, frontend=None):
-    """A graph with a frontend and a worker. `worker`: mocker (of the runtime), or echo (worker.py). `settings`: more members of
-    the main containers; `frontend`: those of the frontend's alone."""
+    """A graph with a frontend and a worker. `worker`: mocker (of the runtime), echo (worker.py), or LeaderWorkerSet (the same on
+    several nodes). `settings`: more members of the main containers; `frontend`: those of the frontend's alone."""
     mocker = ["--model-path", model.NAME, "--model-name", model.NAME, "--speedup-ratio", SPEEDUP]
-    command = {
-        "mocker": (["python3", "-m", "dynamo.mocker"], mocker),
-        "echo": (["python3", f"/{image.HOME}/worker.py"], ["--model", model.NAME, "--token-seconds", str(20 / STREAM_TOKENS)]),
-    }[worker]
+    echo = ["--model", model.NAME, "--token-seconds", str(20 / STREAM_TOKENS)]
+    command = (["python3", "-m", "dynamo.mocker"], mocker)
+    if worker != "mocker":
+        command = (["python3", f"/{image.HOME}/worker.py"], echo)
+    # The operator adds the flags of SGLang that join the nodes, to this command, too.
+    multinode = {"multinode": {"nodeCount": NODES}} if worker == SETS else {}
+    framework = "sglang" if worker == SETS else None
     runtime = {"image": image.name_of(version), **(settings or {})}
     front = {**runtime, **(frontend or {})}
     main = {**runtime, "command": command[0], "args": command[1]}
     services = {
         "Frontend": {"componentType": "frontend", "replicas": replicas, "extraPodSpec": {"mainContainer": front}},
-        "Worker": {"componentType": "worker", "replicas": replicas, "extraPodSpec": {"mainContainer": main}},
+        "Worker": {"componentType": "worker", "replicas": replicas, **multinode, "extraPodSpec": {"mainContainer": main}},
     }
-    return graph_of(name, discovery, services)
+    return graph_of(name, discovery, services, framework)
 
 
-def graph_of(name, discovery, services):
+def graph_of(name, discovery, services, framework=None):
     annotations = {"nvidia.com/dynamo-discovery-backend": discovery}
     return {
         "apiVersion": "nvidia.com/v1alpha1",
         "kind": "DynamoGraphDeployment",
         "metadata": {"name": name, "namespace": NAMESPACE, "annotations": annotations},
-        "spec": {"envs": [{"name": name, "value": value} for name, value in SERVERS.items()], "services": services},
+        "spec": {
+            **({"backendFramework": framework} if framework else {}),
+            "envs": [{"name": name, "value": value} for name, value in SERVERS.items()],
+            "services": services,
+        },
     }
 
 
@@ -136,6 +145,11 @@ class Setting:
     discovery: str = "kubernetes"
     worker: str = "mocker"
 
+    @property
+    def nodes(self):
+        """Pods of a replica of the worker."""
+        return NODES if self.worker == SETS else 1
+
     def __str__(self):
         return f"{self.worker} {self.version}, {self.discovery}, {self.replicas} replica{'s' * (self.replicas > 1)}"
 
@@ -186,6 +200,8 @@ FULL = [
     Scenario("the adapter scales up", scale_adapter(1), {"Worker": 1}, steady=True),
     Scenario("the adapter scales down", scale_adapter(-1), {"Worker": -1}, steady=True),
 ]
+# A restart replaces the pods of all sets at once (decision ctl-Q55).
+FULL_OF_SETS = [NOTHING, *SHORT, Scenario("restart, sequential", restart("Sequential"), lossless=lambda setting: False)]
 
 
 def settings():
@@ -198,6 +214,7 @@ def settings():
     ] + [
         *(Setting(discovery=discovery, worker="echo") for discovery in ("kubernetes", "etcd")),
         Setting(worker="planned"),
+        *(Setting(replicas=replicas, worker=SETS) for replicas in (1, 2)),
     ]
 
 
@@ -206,10 +223,13 @@ def remains(plane, name):
     kinds = [
         ("", "pods"), ("", "services"), ("", "configmaps"), ("", "serviceaccounts"),
         ("discovery.k8s.io/v1", "endpointslices"), ("apps/v1", "deployments"), ("apps/v1", "replicasets"),
+        ("apps/v1", "statefulsets"), ("apps/v1", "controllerrevisions"),
         ("rbac.authorization.k8s.io/v1", "roles"), ("rbac.authorization.k8s.io/v1", "rolebindings"),
         ("nvidia.com/v1alpha1", "dynamographdeployments"), ("nvidia.com/v1alpha1", "dynamocomponentdeployments"),
         ("nvidia.com/v1alpha1", "dynamoworkermetadatas"), ("nvidia.com/v1alpha1", "dynamographdeploymentscalingadapters"),
     ]  # fmt: skip
+    if plane.sets:
+        kinds += [("leaderworkerset.x-k8s.io/v1", "leaderworkersets"), ("scheduling.volcano.sh/v1beta1", "podgroups")]
     left = []
     for group, plural in kinds:
         base = f"/apis/{group}" if group else "/api/v1"

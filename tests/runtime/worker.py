@@ -3,12 +3,15 @@ discovery, the system port with /health, /live and /v1/loras, and the download a
 the runtime.
 
     worker.py --model NAME [--enable-lora] [--token-seconds SECONDS]
+              [--dist-init-addr HOST:PORT --nnodes NUMBER --node-rank NUMBER]
 
-DYN_DISCOVERY_BACKEND and DYN_REQUEST_PLANE are those of other workers."""
+With the flags of SGLang for several nodes, only the node with rank 0 serves, when all others have joined it. None of them can go on
+without the others. DYN_DISCOVERY_BACKEND and DYN_REQUEST_PLANE are those of other workers."""
 
 import argparse
 import asyncio
 import os
+import signal
 
 import uvloop
 from dynamo.common.lora import LoRAManager
@@ -19,6 +22,35 @@ from dynamo.runtime import DistributedRuntime
 from dynamo.runtime.logging import configure_dynamo_logging
 
 SERVED = ModelType.Chat | ModelType.Completions
+RETRY_SECONDS = 0.2
+
+
+async def lead(port, others):
+    """Returns when `others` nodes have joined. The process ends when one of them goes."""
+    joined = asyncio.Semaphore(0)
+
+    async def join(reader, _):
+        joined.release()
+        await reader.read()
+        print("another node of this worker is gone", flush=True)
+        os._exit(1)
+
+    await asyncio.start_server(join, "0.0.0.0", port)
+    for _ in range(others):
+        await joined.acquire()
+
+
+async def follow(host, port):
+    """Joins the node with rank 0, and returns when that one goes."""
+    while True:
+        try:
+            reader, _ = await asyncio.open_connection(host, port)
+            break
+        except OSError:
+            await asyncio.sleep(RETRY_SECONDS)
+    print("joined", flush=True)
+    await reader.read()
+    print("the node with rank 0 is gone", flush=True)
 
 
 class Worker:
@@ -92,9 +124,19 @@ async def main():
     parser.add_argument("--model", required=True)
     parser.add_argument("--enable-lora", action="store_true")
     parser.add_argument("--token-seconds", type=float, default=0.0)
+    parser.add_argument("--dist-init-addr", default="localhost:29500")
+    parser.add_argument("--nnodes", type=int, default=1)
+    parser.add_argument("--node-rank", type=int, default=0)
     options = parser.parse_args()
     configure_dynamo_logging()
     loop = asyncio.get_running_loop()
+    # The first process of a container ignores signals for which it has no handler.
+    loop.add_signal_handler(signal.SIGTERM, os._exit, 0)
+    host, port = options.dist_init_addr.rsplit(":", 1)
+    if options.node_rank > 0:
+        return await follow(host, int(port))
+    if options.nnodes > 1:
+        await lead(int(port), options.nnodes - 1)
     discovery, plane = os.environ.get("DYN_DISCOVERY_BACKEND", "etcd"), os.environ.get("DYN_REQUEST_PLANE", "tcp")
     runtime = DistributedRuntime(loop, discovery, plane, False)
     worker = Worker(runtime, options)
