@@ -1,4 +1,4 @@
-// Quirks ctl-Q17, ctl-Q18, ctl-Q43, ctl-Q44, ctl-Q65, child-Q33.
+// Quirks ctl-Q17, ctl-Q18, ctl-Q43, ctl-Q44, ctl-Q65, ctl-Q73, child-Q33.
 #include "common/lifecycle/component_status.h"
 
 #include <fmt/format.h>
@@ -11,6 +11,7 @@
 #include "common/lifecycle/conditions.h"
 #include "common/lifecycle/failed_create.h"
 #include "common/lifecycle/failures.h"
+#include "common/lifecycle/group_failures.h"
 #include "common/lifecycle/leader_worker_sets.h"
 #include "common/lifecycle/notices.h"
 #include "common/lifecycle/object.h"
@@ -197,6 +198,18 @@ void reportNewCauses(const std::vector<PodFailure>& causes, const std::string& t
   }
 }
 
+/// Adds why LeaderWorkerSets replace their pods. The new pods do not show it, so it stays until the component
+/// is ready or its spec changes.
+void addGroupFailures(const std::vector<const Value*>& pods, const Value& deployment,
+                      std::vector<PodFailure>& causes) {
+  std::vector<PodFailure> found = groupFailures(pods);
+  std::move(found.begin(), found.end(), std::back_inserter(causes));
+  const Value* stored = findCondition(statusOf(deployment), condition::kPodFailure);
+  const bool current = numberAt(stored, "observedGeneration", -1) == generationOf(deployment);
+  if (causes.empty() && current && json::findText(stored, "reason") == reason::kCrashLoop)
+    causes.push_back({std::string{reason::kCrashLoop}, std::string{json::findText(stored, "message")}, ""});
+}
+
 void setOrRemoveService(Value& status, Value&& service, Allocator& allocator) {
   if (service.IsNull()) {
     json::remove(status, "service");
@@ -290,6 +303,8 @@ Outcome componentOutcome(const ComponentView& view, Time now, Allocator& allocat
   const std::vector<const Value*> pods = podsOf(view);
   PodFailures failures = podFailures(pods, now);
   std::move(workload.causes.begin(), workload.causes.end(), std::back_inserter(failures.causes));
+  if (usesLeaderWorkerSets(view) && !workload.ready())
+    addGroupFailures(pods, view.deployment, failures.causes);
   sortCauses(failures.causes);
   outcome.requeueAfter = failures.requeueAfter;
   requeueWithin(outcome.requeueAfter, workload.requeueAfter);

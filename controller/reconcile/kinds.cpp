@@ -59,8 +59,9 @@ std::vector<WatchedKind> makeKinds() {
   intent.lastApplied = true;
   k8s::KeptFields scaled;  // managedFields tell who set the replicas
   scaled.managedFields = true;
-  const k8s::KeptFields pods{{"metadata.labels", "metadata.creationTimestamp", "spec.nodeName",
-                              "status.phase", "status.reason", "status.message", "status.conditions",
+  const k8s::KeptFields pods{{"metadata.labels", "metadata.creationTimestamp",
+                              "metadata.deletionGracePeriodSeconds", "spec.nodeName", "status.phase",
+                              "status.reason", "status.message", "status.conditions",
                               "status.containerStatuses", "status.initContainerStatuses"}};
   const k8s::KeptFields claims{{"metadata.labels", "status.phase"}};
   const k8s::KeptFields events{
