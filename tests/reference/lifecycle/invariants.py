@@ -69,6 +69,11 @@ def refused(d):
     return not d.scene.of(GRAPH) and was_refused(d.scene.our_steps) and not was_refused(d.scene.their_steps)
 
 
+def without_pending(d):
+    """The same phases, without the one in which nothing had been done yet."""
+    return [phase for phase in d.theirs if phase != "Pending"] == d.ours
+
+
 def was_back(d):
     """The object existed already after the step before, where the reference's was still missing."""
     return d.name in d.scene.before(d.kind) and d.name not in d.scene.before(d.kind, d.scene.their_steps)
@@ -232,7 +237,7 @@ def ssh_key(d):
 CONDITIONS = {
     made.__name__: made
     for made in (
-        refused, was_back, returned, without_graph, tells_failure, keeps_status, lost_a_claim, superseded,
+        refused, without_pending, was_back, returned, without_graph, tells_failure, keeps_status, lost_a_claim, superseded,
         tells_what_is_replaced, keeps_capacity, one_set_a_replica, on_grove, waits_for_grove, left_grove, ssh_key,
     )
 }  # fmt: skip

@@ -69,8 +69,10 @@ def _of_status(item, pods, sets):
 
 
 def _of_pod(pod, status):
+    if status.get("phase") in ENDED:
+        return None
     if pod["spec"].get("nodeName"):
-        return None if status.get("podIP") or status.get("phase") in ENDED else "was not started"
+        return None if status.get("podIP") else "was not started"
     # The scheduler reports pods that fit no node.
     tried = any(condition["type"] == "PodScheduled" for condition in status.get("conditions") or [])
     return None if tried else "was not scheduled"

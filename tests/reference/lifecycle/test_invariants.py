@@ -102,6 +102,15 @@ class Invariants(unittest.TestCase):
         self.assertFalse(self.holds("returned", [gone, there], [gone, gone], **at), "it is new")
         self.assertFalse(self.holds("returned", [there, step(pool)], [there, step({})], **at), "its graph is gone")
 
+    def test_phases(self):
+        def holds(theirs, ours):
+            found = Difference("DynamoCheckpoint", "c", "went.phase", theirs, ours, Scene([], [], {}))
+            return CONDITIONS["without_pending"](found)
+
+        self.assertTrue(holds(["Pending", "Creating"], ["Creating"]))
+        self.assertFalse(holds(["Pending", "Creating"], ["Ready"]))
+        self.assertFalse(holds(["Pending", "Creating", "Failed"], ["Creating"]))
+
     def test_components_without_a_graph(self):
         def at(available, ready):
             solo = {"DynamoComponentDeployment/solo": component(1, available), "Deployment/solo": workers(1, ready)}
