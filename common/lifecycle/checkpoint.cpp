@@ -95,8 +95,8 @@ class Checkpoint {
       make_.set(status_, "identityHash", hash_);
       if (isRetried(checkpoint_)) {
         beginAgain();
-      } else if (std::string problems = permanentFailures(failures); !problems.empty()) {
-        refused(std::move(problems));
+      } else if (const std::string problems = permanentFailures(failures); !problems.empty()) {
+        refused(problems);
       } else if (lostItsJob(checkpoint_, job_)) {
         lost();
       } else if (job_ == nullptr || isBeingDeleted(*job_)) {
@@ -148,7 +148,7 @@ class Checkpoint {
     outcome_.requeueAfter = std::chrono::milliseconds{0};
   }
 
-  void refused(std::string problems) {
+  void refused(const std::string& problems) {
     becomePending();
     const std::string message = "Failed to create the checkpoint job: " + problems;
     if (isNewFailure(findCondition(stored_, condition::kJobCreated), message))

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "common/lifecycle/conditions.h"
+#include "common/lifecycle/object.h"
 #include "support.h"
 
 namespace dynamo::lifecycle::test {
