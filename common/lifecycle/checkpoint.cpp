@@ -50,13 +50,6 @@ bool isOver(const Value& checkpoint) {
   return now == phase::kReady || (now == phase::kFailed && !isRetried(checkpoint));
 }
 
-const Value* jobOf(const Value& checkpoint, Observed observed) {
-  for (const Value* object : observed) {
-    if (json::findText(object, "kind") == "Job" && isControlledBy(*object, checkpoint)) return object;
-  }
-  return nullptr;
-}
-
 /// Whether the status names a Job that is gone. This is told before another one is created.
 bool lostItsJob(const Value& checkpoint, const Value* job) {
   return job == nullptr && phaseOf(checkpoint) == phase::kCreating &&
@@ -84,7 +77,7 @@ class Checkpoint {
         stored_(statusOf(checkpoint)),
         status_(stored_ == nullptr ? make_.object() : make_.value(*stored_)),
         hash_(json::findText(stored_, "identityHash")),
-        job_(jobOf(checkpoint, applied.objects)) {
+        job_(findControlled(applied.objects, "Job", checkpoint)) {
     const Value* identity = json::findObject(specOf(checkpoint), "identity");
     if (hash_.empty() && identity != nullptr) hash_ = render::identityHash(*identity);
   }
@@ -187,11 +180,7 @@ class Checkpoint {
     const PodFailures failures = podFailures(pods, now_);
     outcome_.requeueAfter = failures.requeueAfter;
     const std::string text = shortened(textOf(failures.causes), kMaxConditionMessage);
-    const std::string_view told = json::findText(stored_, "message");
-    for (const PodFailure& cause : failures.causes) {
-      if (isNewCause(cause.summary, told, text))
-        outcome_.events.push_back(warning(cause.reason, cause.text()));
-    }
+    reportNewCauses(failures.causes, json::findText(stored_, "message"), text, outcome_);
     if (text.empty()) {
       json::remove(status_, "message");
     } else {
@@ -237,7 +226,7 @@ class Checkpoint {
 
 render::Children checkpointChildren(const Value& checkpoint, Observed observed,
                                     const render::Context& context) {
-  const Value* job = jobOf(checkpoint, observed);
+  const Value* job = findControlled(observed, "Job", checkpoint);
   if (job != nullptr || isOver(checkpoint) || isRetried(checkpoint) || lostItsJob(checkpoint, job)) return {};
   render::Context online{context};
   online.online = true;
@@ -246,10 +235,9 @@ render::Children checkpointChildren(const Value& checkpoint, Observed observed,
 
 Outcome checkpointOutcome(const Value& checkpoint, const render::Children& children, const Applied& applied,
                           const render::Context& context, Time now, Allocator& allocator) {
-  std::vector<Ending> failures;
-  for (const field::FieldError& error : children.errors) failures.emplace_back(Permanent{error.message()});
-  failures.insert(failures.end(), applied.failures.begin(), applied.failures.end());
-  if (failures.empty() && !children.items.empty() && jobOf(checkpoint, applied.objects) == nullptr) {
+  std::vector<Ending> failures = allFailures(children, applied.failures);
+  if (failures.empty() && !children.items.empty() &&
+      findControlled(applied.objects, "Job", checkpoint) == nullptr) {
     // A Job is only created, so one that exists is no error of the write.
     failures.emplace_back(Permanent{k8s::toText(children.items.front().key) +
                                     " exists and does not belong to this checkpoint"});

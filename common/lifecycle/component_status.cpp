@@ -187,17 +187,6 @@ std::vector<const Value*> podsOf(const ComponentView& view) {
   return own;
 }
 
-/// Adds Events for the causes that the stored condition does not name yet.
-void reportNewCauses(const std::vector<PodFailure>& causes, const std::string& text, const Value& deployment,
-                     Outcome& outcome) {
-  const std::string_view stored =
-      json::findText(findCondition(statusOf(deployment), condition::kPodFailure), "message");
-  for (const PodFailure& cause : causes) {
-    if (isNewCause(cause.summary, stored, text))
-      outcome.events.push_back(warning(cause.reason, cause.text()));
-  }
-}
-
 /// Adds why LeaderWorkerSets replace their pods. The new pods do not show it, so it stays until the component
 /// is ready or its spec changes.
 void addGroupFailures(const std::vector<const Value*>& pods, const Value& deployment,
@@ -337,7 +326,8 @@ Outcome componentOutcome(const ComponentView& view, Time now, Allocator& allocat
   if (causes.empty()) {
     removeCondition(status, condition::kPodFailure);
   } else {
-    reportNewCauses(failures.causes, causes, view.deployment, outcome);
+    const Value* told = findCondition(stored, condition::kPodFailure);
+    reportNewCauses(failures.causes, json::findText(told, "message"), causes, outcome);
     setCondition(status,
                  {condition::kPodFailure, ConditionStatus::True, failures.causes.front().reason, causes},
                  generation, now, allocator);

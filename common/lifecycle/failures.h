@@ -5,11 +5,22 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/lifecycle/conditions.h"
 #include "common/lifecycle/outcome.h"
+#include "common/lifecycle/pod_failures.h"
+#include "common/render/children.h"
 
 namespace dynamo::lifecycle {
+
+/// The failures of a reconcile. The first ones are those of rendering: they explain why children are missing.
+inline std::vector<Ending> allFailures(const render::Children& children, const std::vector<Ending>& others) {
+  std::vector<Ending> failures;
+  for (const field::FieldError& error : children.errors) failures.emplace_back(Permanent{error.message()});
+  failures.insert(failures.end(), others.begin(), others.end());
+  return failures;
+}
 
 /// The messages of all permanent failures, in one line; empty when there are none (quirk
 /// ctl-Q18).
@@ -50,6 +61,15 @@ inline bool isNewCause(std::string_view summary, std::string_view storedMessage,
   const std::string_view key = summary.substr(0, kMaxKey);
   return storedMessage.find(key) == std::string_view::npos &&
          newMessage.substr(0, kMaxConditionMessage).find(key) != std::string_view::npos;
+}
+
+/// Adds Events for the causes that `stored`, a message, does not name yet. `text`: the new message.
+inline void reportNewCauses(const std::vector<PodFailure>& causes, std::string_view stored,
+                            std::string_view text, Outcome& outcome) {
+  for (const PodFailure& cause : causes) {
+    if (isNewCause(cause.summary, stored, text))
+      outcome.events.push_back(warning(cause.reason, cause.text()));
+  }
 }
 
 }  // namespace dynamo::lifecycle

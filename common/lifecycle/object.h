@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "common/json/value.h"
@@ -69,6 +70,15 @@ inline bool isOwner(const json::Value& owner, const json::Value& reference, cons
 inline bool isControlledBy(const json::Value& object, const json::Value& owner) {
   const json::Value* controller = controllerOf(object);
   return controller != nullptr && isOwner(owner, *controller, object);
+}
+
+/// The first of `objects` of the kind that `owner` controls; nullptr: none.
+inline const json::Value* findControlled(std::span<const json::Value* const> objects, std::string_view kind,
+                                         const json::Value& owner) {
+  const auto found = std::find_if(objects.begin(), objects.end(), [&](const json::Value* object) {
+    return json::findText(object, "kind") == kind && isControlledBy(*object, owner);
+  });
+  return found == objects.end() ? nullptr : *found;
 }
 
 }  // namespace dynamo::lifecycle

@@ -40,13 +40,6 @@ Objects ofKind(Observed observed, std::string_view kind) {
   return found;
 }
 
-const Value* findControlled(Observed observed, std::string_view kind, const Value& owner) {
-  const auto found = std::find_if(observed.begin(), observed.end(), [&](const Value* object) {
-    return json::findText(object, "kind") == kind && isControlledBy(*object, owner);
-  });
-  return found == observed.end() ? nullptr : *found;
-}
-
 /// The PodCliqueSet of the graph: the one that it controls, else one of its name without a controller, which
 /// the graph adopts.
 const Value* findPodCliqueSet(Observed observed, const Value& graph) {
@@ -89,14 +82,6 @@ struct GraphChildren {
   Objects scalingGroups;
   Objects pods;
 };
-
-/// The first failures are those of rendering: they explain why children are missing.
-std::vector<Ending> allFailures(const render::Children& children, const std::vector<Ending>& others) {
-  std::vector<Ending> failures;
-  for (const field::FieldError& error : children.errors) failures.emplace_back(Permanent{error.message()});
-  failures.insert(failures.end(), others.begin(), others.end());
-  return failures;
-}
 
 /// The LeaderWorkerSets that the component controls.
 Objects controlledSets(const Value& deployment, Observed observed) {

@@ -300,6 +300,17 @@ class OperatorPlane:
         how = "json-patch" if isinstance(patch, list) else "merge-patch"
         return self.cluster.api("PATCH", path, patch, f"application/{how}+json")
 
+    @contextlib.contextmanager
+    def quota(self, namespace, name, hard):
+        """A quota of the namespace, such as {"pods": "0"}, while the context lasts."""
+        quotas = f"/api/v1/namespaces/{namespace}/resourcequotas"
+        self.cluster.api("POST", quotas, {"metadata": {"name": name}, "spec": {"hard": hard}})
+        try:
+            self.cluster.wait(lambda: "hard" in self.cluster.api("GET", f"{quotas}/{name}").get("status", {}), 30, "the quota")
+            yield
+        finally:
+            self.cluster.api("DELETE", f"{quotas}/{name}")
+
     def delete(self, kind, namespace, name):
         options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
         return self.cluster.api("DELETE", path_of(kind, namespace, name), options)

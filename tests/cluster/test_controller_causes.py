@@ -97,16 +97,9 @@ def leader_worker_sets(name):
     return [one for one in plane.cluster.api("GET", path)["items"] if one["metadata"]["name"].startswith(name)]
 
 
-@contextlib.contextmanager
 def quota_of_no_pods():
     """A quota that allows no pods in the namespace."""
-    quotas = f"/api/v1/namespaces/{NAMESPACE}/resourcequotas"
-    plane.cluster.api("POST", quotas, {"metadata": {"name": "pods"}, "spec": {"hard": {"pods": "0"}}})
-    try:
-        plane.cluster.wait(lambda: "hard" in plane.cluster.api("GET", quotas + "/pods").get("status", {}), 30, "the quota")
-        yield
-    finally:
-        plane.cluster.api("DELETE", quotas + "/pods")
+    return plane.quota(NAMESPACE, "pods", {"pods": "0"})
 
 
 class Causes(unittest.TestCase):

@@ -5,7 +5,6 @@ Every transition of a DynamoCheckpoint with the real Job controller; the pods of
 ctl-Q74). Graphs that take and restore a checkpoint.
 Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 
-import contextlib
 import sys
 import unittest
 from pathlib import Path
@@ -90,15 +89,9 @@ def events(name):
     )
 
 
-@contextlib.contextmanager
-def quota_of_jobs(number):
-    quotas = f"/api/v1/namespaces/{NAMESPACE}/resourcequotas"
-    plane.cluster.api("POST", quotas, {"metadata": {"name": "jobs"}, "spec": {"hard": {"count/jobs.batch": number}}})
-    try:
-        plane.cluster.wait(lambda: "used" in plane.cluster.api("GET", quotas + "/jobs").get("status", {}), 30, "the quota")
-        yield
-    finally:
-        plane.cluster.api("DELETE", quotas + "/jobs")
+def wait_for_another_job(name, before):
+    """Waits until the checkpoint has a Job whose uid is not `before`."""
+    plane.cluster.wait(lambda: (job(name) or {"metadata": {"uid": before}})["metadata"]["uid"] != before, 60, "another Job")
 
 
 class Checkpoints(unittest.TestCase):
@@ -142,7 +135,7 @@ class Checkpoints(unittest.TestCase):
         wait_for_rest(plane.audit.entries)
         self.assertEqual(job(name)["metadata"]["uid"], failed)
         plane.patch("DynamoCheckpoint", NAMESPACE, name, {"spec": {"job": {"backoffLimit": 1}}})
-        plane.cluster.wait(lambda: (job(name) or {"metadata": {"uid": failed}})["metadata"]["uid"] != failed, 60, "another Job")
+        wait_for_another_job(name, failed)
         self.assertEqual(job(name)["spec"]["backoffLimit"], 1)
         wait_for_phase(name, "Creating")
         self.assertNotIn("message", status(name))
@@ -165,7 +158,7 @@ class Checkpoints(unittest.TestCase):
         wait_for_phase(name, "Creating")
         before = job(name)["metadata"]["uid"]
         plane.delete("Job", NAMESPACE, f"checkpoint-{name}")
-        plane.cluster.wait(lambda: (job(name) or {"metadata": {"uid": before}})["metadata"]["uid"] != before, 60, "another Job")
+        wait_for_another_job(name, before)
         wait_for_phase(name, "Creating")
 
     def test_an_image_that_cannot_be_pulled(self):
@@ -175,7 +168,7 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual(events(name), [("Warning", "ImagePullFailed")])
 
     def test_a_job_that_is_refused(self):
-        with quota_of_jobs("0"):
+        with plane.quota(NAMESPACE, "jobs", {"count/jobs.batch": "0"}):
             name = self.apply(checkpoint("quota"))
             plane.cluster.wait(lambda: "exceeded quota" in status(name).get("message", ""), 60, "the refusal")
             self.assertEqual(status(name)["phase"], "Pending")
