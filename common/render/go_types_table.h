@@ -10,6 +10,8 @@ namespace dynamo::render {
 ///   :q :{}q     quantity, map of quantities         :raw     any JSON
 inline constexpr std::string_view kGoTypes = R"(
 Service: globalDynamoNamespace resources:Resources* envs:[]EnvVar envFromSecret* volumeMounts:[]ServiceVolumeMount sharedMemory:SharedMemory* extraPodMetadata:ExtraPodMetadata* extraPodSpec:ExtraPodSpec* livenessProbe:Probe* readinessProbe:Probe* multinode:Multinode* frontendSidecar:FrontendSidecar* checkpoint:Checkpoint*
+GraphSpec: annotations:{} labels:{} pvcs:raw envs:[]EnvVar backendFramework restart:raw*
+GraphService: annotations:{} labels:{} serviceName componentType subComponentType dynamoNamespace* globalDynamoNamespace resources:Resources* autoscaling:raw* envs:[]EnvVar envFromSecret* volumeMounts:[]ServiceVolumeMount ingress:raw* modelRef:raw* sharedMemory:SharedMemory* extraPodMetadata:ExtraPodMetadata* extraPodSpec:ExtraPodSpec* livenessProbe:Probe* readinessProbe:Probe* replicas* multinode:Multinode* scalingAdapter:raw* eppConfig:raw* checkpoint:Checkpoint* frontendSidecar:FrontendSidecar*
 Resources: requests:ResourceItem* limits:ResourceItem* claims:[]ResourceClaim
 ResourceItem: cpu memory gpu gpuType custom:{}
 RequestSpec: model! backend image modelCache:RequestModelCache* hardware:RequestHardware* workload:RequestWorkload* sla:RequestSla* overrides:RequestOverrides* features:RequestFeatures* searchStrategy autoApply*

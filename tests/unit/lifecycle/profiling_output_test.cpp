@@ -1,0 +1,147 @@
+#include "common/lifecycle/profiling_output.h"
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+
+#include "common/json/build.h"
+#include "common/json/parse.h"
+
+namespace dynamo::lifecycle {
+namespace {
+
+/// A ConfigMap with these keys.
+json::Document configMap(const std::vector<std::pair<std::string, std::string>>& data) {
+  json::Document made;
+  const json::Maker make{made.GetAllocator()};
+  json::Value values = make.object();
+  for (const auto& [key, text] : data) make.set(values, key, text);
+  static_cast<json::Value&>(made) = make.object("data", std::move(values));
+  return made;
+}
+
+std::string problemOf(const std::string& result) {
+  json::Document memory;
+  const auto read = readProfilingOutput(configMap({{"final_config.yaml", result}}), memory.GetAllocator());
+  const auto* problem = std::get_if<ProfilingProblem>(&read);
+  return problem == nullptr ? "" : problem->message;
+}
+
+constexpr const char* kGraph = R"(apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata:
+  name: vllm-agg
+  labels: {team: a}
+spec:
+  services:
+    Frontend:
+      componentType: frontend
+      replicas: 1
+      resources: null
+      subComponentType: null
+      extraPodSpec:
+        mainContainer: {image: "img:1", command: null, resources: null}
+)";
+
+TEST_CASE("the graph of a profiling output has no nulls") {
+  json::Document memory;
+  const auto read = readProfilingOutput(configMap({{"final_config.yaml", kGraph}}), memory.GetAllocator());
+  REQUIRE(std::holds_alternative<ProfilingOutput>(read));
+  const auto& output = std::get<ProfilingOutput>(read);
+  CHECK(
+      json::dump(output.graph) ==
+      R"({"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment","metadata":{"name":"vllm-agg",)"
+      R"("labels":{"team":"a"}},"spec":{"services":{"Frontend":{"componentType":"frontend","extraPodSpec":)"
+      R"({"mainContainer":{"name":"","image":"img:1","resources":{}}},"replicas":1}}},"status":{"state":""}})");
+  CHECK(output.unknownFields.empty());
+  CHECK(output.additional.empty());
+  CHECK(output.pareto.Empty());
+}
+
+TEST_CASE("other documents are kept in order, and the last graph counts") {
+  const std::string stream =
+      "---\nkind: ConfigMap\nmetadata: {name: b}\ndata: {z: '1', a: '2'}\n---\nkind: DynamoGraphDeployment\n"
+      "metadata: {name: first}\n---\nnot: a kind\n---\n" +
+      std::string{kGraph} + "---\nkind: Secret\nmetadata: {name: s}\n";
+  json::Document memory;
+  const auto read = readProfilingOutput(configMap({{"final_config.yaml", stream}}), memory.GetAllocator());
+  REQUIRE(std::holds_alternative<ProfilingOutput>(read));
+  const auto& output = std::get<ProfilingOutput>(read);
+  CHECK(json::findText(json::find(output.graph, "metadata"), "name") == "vllm-agg");
+  CHECK(additionalText(output) ==
+        "data:\n  a: \"2\"\n  z: \"1\"\nkind: ConfigMap\nmetadata:\n  name: b\n\n---\nkind: "
+        "Secret\nmetadata:\n  "
+        "name: s\n");
+}
+
+TEST_CASE("what is wrong with a profiling output") {
+  struct Row {
+    const char* about;
+    std::string text;
+    const char* problem;
+  };
+  std::string bomb = "a: &a [x,x,x,x,x,x,x,x,x,x]\n";
+  for (char c = 'b'; c < 'k'; ++c)
+    bomb += fmt::format("{0}: &{0} [*{1},*{1},*{1},*{1},*{1},*{1},*{1},*{1},*{1},*{1}]\n", c,
+                        static_cast<char>(c - 1));
+  for (const Row& row : {
+           Row{"nothing", "", "the output has no final_config.yaml"},
+           Row{"no YAML", "{{{", "final_config.yaml: line 1"},
+           Row{"no graph", "kind: ConfigMap\n", "final_config.yaml has no DynamoGraphDeployment"},
+           Row{"no name", "kind: DynamoGraphDeployment\nspec: {}\n", "has no name"},
+           Row{"a wrong type",
+               "kind: DynamoGraphDeployment\nmetadata: {name: g}\nspec: {services: {A: {replicas: two}}}\n",
+               "DynamoGraphDeployment g: spec.services.A.replicas: "},
+           Row{"aliases without end", bomb, "final_config.yaml: line "},
+       }) {
+    CAPTURE(row.about);
+    const std::string problem = problemOf(row.text);
+    CAPTURE(problem);
+    CHECK(problem.find(row.problem) != std::string::npos);
+    CHECK(problem.size() < 2000);
+  }
+}
+
+TEST_CASE("the copier tells why there is no output (decision life-Q12)") {
+  json::Document memory;
+  const auto read =
+      readProfilingOutput(configMap({{"final_config.yaml", kGraph},
+                                     {"output_copier_error.txt", "profiling has failed: no model"}}),
+                          memory.GetAllocator());
+  REQUIRE(std::holds_alternative<ProfilingProblem>(read));
+  CHECK(std::get<ProfilingProblem>(read).ofProfiler);
+  CHECK(std::get<ProfilingProblem>(read).message == "profiling has failed: no model");
+}
+
+TEST_CASE("unknown fields of the graph are told and left out") {
+  const std::string text = std::string{kGraph} + "  extra: 1\n";
+  json::Document memory;
+  const auto read = readProfilingOutput(configMap({{"final_config.yaml", text}}), memory.GetAllocator());
+  REQUIRE(std::holds_alternative<ProfilingOutput>(read));
+  const auto& output = std::get<ProfilingOutput>(read);
+  CHECK(output.unknownFields == std::vector<std::string>{"spec.extra"});
+  CHECK(json::dump(output.graph).find("extra\"") == std::string::npos);
+}
+
+TEST_CASE("alternatives are the rows of the web interface with a configuration") {
+  const std::string page =
+      R"({"cost":{"table":{"data":[["1","2","3","4","5","6","# comment\nkind: A\nx: 1.50\n"],["short"],)"
+      R"(["1","2","3","4","5","6","# only\n"],["1","2","3","4","5","6",7],["1","2","3","4","5","6",)"
+      R"("  # c\nb: [1, \"2\"]\n"],["1","2","3","4","5","6","- list\n"]]}}})";
+  struct Row {
+    std::string page;
+    const char* pareto;
+  };
+  for (const Row& row :
+       {Row{page, R"([{"config":{"kind":"A","x":1.5}},{"config":{"b":[1,"2"]}}])"}, Row{"{{{", "[]"},
+        Row{R"({"cost":{}})", "[]"}, Row{R"({"cost":{"table":{"data":{}}}})", "[]"}}) {
+    json::Document memory;
+    const auto read = readProfilingOutput(
+        configMap({{"final_config.yaml", kGraph}, {"webui_data.json", row.page}}), memory.GetAllocator());
+    REQUIRE(std::holds_alternative<ProfilingOutput>(read));
+    CHECK(json::dump(std::get<ProfilingOutput>(read).pareto) == row.pareto);
+  }
+}
+
+}  // namespace
+}  // namespace dynamo::lifecycle
