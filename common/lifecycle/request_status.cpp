@@ -1,0 +1,234 @@
+#include "common/lifecycle/request_status.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "common/json/build.h"
+#include "common/lifecycle/conditions.h"
+#include "common/lifecycle/failures.h"
+#include "common/lifecycle/object.h"
+
+namespace dynamo::lifecycle {
+namespace {
+
+using json::Allocator;
+using json::Value;
+
+namespace type {
+constexpr std::string_view kSucceeded = "Succeeded";
+constexpr std::string_view kValidation = "Validation";
+constexpr std::string_view kProfiling = "Profiling";
+constexpr std::string_view kSpecGenerated = "SpecGenerated";
+constexpr std::string_view kDeploymentReady = "DeploymentReady";
+}  // namespace type
+
+/// The condition Succeeded of each phase, as the reference writes it.
+struct PhaseText {
+  std::string_view phase;
+  ConditionStatus status;
+  std::string_view reason;
+  std::string_view message;
+};
+constexpr PhaseText kPhases[] = {
+    {phase::kPending, ConditionStatus::False, "Pending", "DGDR is pending"},
+    {phase::kProfiling, ConditionStatus::False, "Profiling", "Profiling is in progress"},
+    {phase::kReady, ConditionStatus::True, "SpecGenerated", "Profiling complete, spec available"},
+    {phase::kDeploying, ConditionStatus::False, "Deploying", "Deployment is in progress"},
+    {phase::kDeployed, ConditionStatus::True, "Deployed", "Deployment is healthy"},
+};
+
+/// The sums of replicas and available replicas of all services of a graph.
+Value deploymentInfo(const Value& graph, const json::Maker& make) {
+  std::int64_t replicas = 0;
+  std::int64_t available = 0;
+  const Value* services = json::findObject(statusOf(graph), "services");
+  for (rapidjson::SizeType i = 0; services != nullptr && i < services->MemberCount(); ++i) {
+    const Value& service = services->MemberBegin()[i].value;
+    replicas += countAt(&service, "replicas");
+    available += countAt(&service, "availableReplicas");
+  }
+  return make.object("replicas", replicas, "availableReplicas", available);
+}
+
+std::string joined(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) all.append(all.empty() ? "" : "\n").append(text);
+  return all;
+}
+
+}  // namespace
+
+std::string_view requestPhase(const Value& request) {
+  const std::string_view found = json::findText(statusOf(request), "phase");
+  return found.empty() ? phase::kPending : found;
+}
+
+RequestStatus::RequestStatus(const Value& request, Time now, Allocator& allocator)
+    : request_(request),
+      now_(now),
+      make_(allocator),
+      stored_(statusOf(request)),
+      status_(stored_ == nullptr ? make_.object() : make_.value(*stored_)) {}
+
+Outcome RequestStatus::invalid(const std::vector<std::string>& problems) {
+  const std::string text = joined(problems);
+  fail("ValidationFailed", text);
+  set(type::kValidation, ConditionStatus::False, "ValidationFailed", text);
+  return done();
+}
+
+Outcome RequestStatus::accepted() {
+  make_.set(status_, "observedGeneration", generationOf(request_));
+  enter(phase::kPending);
+  set(type::kProfiling, ConditionStatus::False, "DiscoveringHardware", "Hardware is being discovered");
+  removeCondition(status_, type::kValidation);
+  outcome_.events.push_back(normal("Initialized", "DGDR initialized successfully"));
+  outcome_.requeueAfter = std::chrono::milliseconds{0};
+  return done();
+}
+
+Outcome RequestStatus::jobRefused(const std::string& problems) {
+  set(type::kProfiling, ConditionStatus::False, "JobCreationFailed", problems);
+  fail("JobCreationFailed", problems);
+  outcome_.events.back().reason = "ProfilingJobFailed";
+  return done();
+}
+
+Outcome RequestStatus::jobCreated(std::string_view job) {
+  make_.set(status_, "profilingJobName", job);
+  make_.set(status_, "profilingPhase", "Initializing");
+  enter(phase::kProfiling);
+  outcome_.events.push_back(normal("ProfilingJobCreated", fmt::format("Profiling job {} created", job)));
+  return jobRuns({});
+}
+
+Outcome RequestStatus::jobRuns(const PodFailures& pods) {
+  const std::string causes = textOf(pods);
+  const std::string_view told = json::findText(findCondition(stored_, type::kProfiling), "message");
+  std::string message = "Profiling is in progress";
+  if (!causes.empty()) message += ": " + causes;
+  for (const PodFailure& cause : pods.causes) {
+    if (isNewCause(cause.summary, told, message))
+      outcome_.events.push_back(warning(cause.reason, cause.text()));
+  }
+  set(type::kProfiling, ConditionStatus::False, "ProfilingRunning", std::move(message));
+  requeueWithin(outcome_.requeueAfter, pods.requeueAfter);
+  return done();
+}
+
+Outcome RequestStatus::profilingFailed(const std::string& why) {
+  const std::string message = "profiling job failed: " + why;
+  json::remove(status_, "profilingPhase");
+  set(type::kProfiling, ConditionStatus::False, "ProfilingFailed", message);
+  fail("ProfilingFailed", message);
+  outcome_.events.back().reason = "ProfilingCheckFailed";
+  return done();
+}
+
+Outcome RequestStatus::generationFailed(const std::string& why) {
+  json::remove(status_, "profilingPhase");
+  set(type::kSpecGenerated, ConditionStatus::False, "GenerationFailed", why);
+  fail("GenerationFailed", why);
+  return done();
+}
+
+Outcome RequestStatus::generated(const ProfilingOutput& output) {
+  const bool applied = json::findBool(specOf(request_), "autoApply").value_or(true);
+  json::remove(status_, "profilingPhase");
+  make_.set(status_, "dgdName", nameOf(output.graph));
+  Value results = make_.object("selectedConfig", make_.value(output.graph));
+  if (!output.pareto.Empty()) make_.set(results, "pareto", make_.value(output.pareto));
+  make_.set(status_, "profilingResults", std::move(results));
+  enter(applied ? phase::kDeploying : phase::kReady);
+  set(type::kProfiling, ConditionStatus::True, "ProfilingCompleted", "Profiling job completed successfully");
+  std::string message = applied ? "DynamoGraphDeployment spec generated successfully"
+                                : "Generated spec is available in annotation nvidia.com/generated-dgd-spec";
+  for (std::size_t i = 0; i < output.unknownFields.size(); ++i)
+    message.append(i == 0 ? "; unknown fields are left out: " : ", ").append(output.unknownFields[i]);
+  outcome_.events.push_back(normal("SpecGenerated", message));
+  set(type::kSpecGenerated, ConditionStatus::True, "SpecGenerated", std::move(message));
+  outcome_.requeueAfter = std::chrono::milliseconds{0};
+  return done();
+}
+
+Outcome RequestStatus::graphRefused(const std::string& problems) {
+  if (isNewFailure(findCondition(stored_, type::kDeploymentReady), problems))
+    outcome_.events.push_back(warning("DeploymentCreationFailed", problems));
+  setDeployment(ConditionStatus::False, "DeploymentCreationFailed", problems);
+  return done();
+}
+
+Outcome RequestStatus::graphFollowed(const Value& graph) {
+  const std::string_view name = nameOf(graph);
+  const std::string_view state = json::findText(statusOf(graph), "state");
+  const bool was = requestPhase(request_) == phase::kDeployed;
+  const bool is = state == "successful" && isObserved(graph);
+  make_.set(status_, "dgdName", name);
+  make_.set(status_, "deploymentInfo", deploymentInfo(graph, make_));
+  if (is && !was) {
+    enter(phase::kDeployed);
+    const std::string message = fmt::format("DynamoGraphDeployment {} is ready", name);
+    outcome_.events.push_back(normal("DeploymentReady", message));
+    setDeployment(ConditionStatus::True, "DeploymentReady", message);
+  } else if (!is) {
+    if (was) enter(phase::kDeploying);
+    std::string message = fmt::format("DGD {} is in {} state", name, state.empty() ? "initializing" : state);
+    const std::string_view why = json::findText(findCondition(statusOf(graph), "Ready"), "message");
+    if (!why.empty()) message += fmt::format(": {}", why);
+    if (was) outcome_.events.push_back(warning("DeploymentDegraded", message));
+    setDeployment(ConditionStatus::False, "DeploymentInProgress", std::move(message));
+  }
+  return done();
+}
+
+Outcome RequestStatus::graphDeleted() {
+  const std::string message = "Deployment was deleted by user. Create a new DGDR to redeploy.";
+  json::remove(status_, "dgdName");
+  json::remove(status_, "deploymentInfo");
+  setDeployment(ConditionStatus::False, "DeploymentDeleted", message);
+  fail("DeploymentDeleted", message);
+  return done();
+}
+
+Outcome RequestStatus::unknownPhase() {
+  fail("UnknownPhase", fmt::format("the phase {} is unknown", requestPhase(request_)));
+  return done();
+}
+
+void RequestStatus::set(std::string_view type, ConditionStatus status, std::string_view reason,
+                        std::string message) {
+  setCondition(status_, {type, status, reason, std::move(message)}, generationOf(request_), now_,
+               make_.allocator());
+}
+
+/// As in the reference, this condition has no observedGeneration: it describes the graph, not the request.
+void RequestStatus::setDeployment(ConditionStatus status, std::string_view reason, std::string message) {
+  set(type::kDeploymentReady, status, reason, std::move(message));
+  Value* conditions = json::find(status_, "conditions");
+  for (Value& condition : conditions->GetArray()) {
+    if (json::findText(&condition, "type") == type::kDeploymentReady)
+      json::remove(condition, "observedGeneration");
+  }
+}
+
+void RequestStatus::enter(std::string_view phase) {
+  make_.set(status_, "phase", phase);
+  for (const PhaseText& each : kPhases) {
+    if (each.phase == phase) set(type::kSucceeded, each.status, each.reason, std::string{each.message});
+  }
+}
+
+/// The cause is in the condition Succeeded, too (decision life-Q22). The Event has the same reason.
+void RequestStatus::fail(std::string_view reason, const std::string& message) {
+  make_.set(status_, "phase", phase::kFailed);
+  set(type::kSucceeded, ConditionStatus::False, reason, message);
+  outcome_.events.push_back(warning(reason, message));
+}
+
+Outcome RequestStatus::done() {
+  setStatus(outcome_, request_, std::move(status_));
+  return std::move(outcome_);
+}
+
+}  // namespace dynamo::lifecycle

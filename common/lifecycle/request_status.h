@@ -1,0 +1,81 @@
+#pragma once
+// The statuses of a DynamoGraphDeploymentRequest (v1beta1): one function for each thing that happens to it.
+// Each returns the complete outcome: status, and Events about what is new. Decisions life-Q6, life-Q9,
+// life-Q21, life-Q22.
+//
+// phase      begins with                     ends with
+// Pending    creation                        the Job exists: Profiling; invalid, or the Job is refused:
+// Failed Profiling  the Job                         its output: Deploying, or Ready without autoApply; no
+// output: Failed Deploying  the output                      the graph is successful: Deployed; it is deleted:
+// Failed Deployed   a successful graph              it is not: Deploying; it is deleted: Failed Ready, Failed
+// final
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/json/build.h"
+#include "common/json/value.h"
+#include "common/lifecycle/conditions.h"
+#include "common/lifecycle/outcome.h"
+#include "common/lifecycle/pod_failures.h"
+#include "common/lifecycle/profiling_output.h"
+#include "common/lifecycle/time.h"
+
+namespace dynamo::lifecycle {
+
+namespace phase {
+inline constexpr std::string_view kPending = "Pending";
+inline constexpr std::string_view kProfiling = "Profiling";
+inline constexpr std::string_view kReady = "Ready";
+inline constexpr std::string_view kDeploying = "Deploying";
+inline constexpr std::string_view kDeployed = "Deployed";
+inline constexpr std::string_view kFailed = "Failed";
+}  // namespace phase
+
+/// status.phase; "Pending" if there is none.
+std::string_view requestPhase(const json::Value& request);
+
+class RequestStatus {
+ public:
+  /// The arguments must outlive the object. Each object makes one outcome.
+  RequestStatus(const json::Value& request, Time now, json::Allocator& allocator);
+
+  // Pending
+  Outcome invalid(const std::vector<std::string>& problems);
+  Outcome accepted();
+  Outcome jobRefused(const std::string& problems);
+  Outcome jobCreated(std::string_view job);
+
+  // Profiling
+  /// `pods`: what keeps the pods of the Job from running.
+  Outcome jobRuns(const PodFailures& pods);
+  Outcome profilingFailed(const std::string& why);
+  Outcome generationFailed(const std::string& why);
+  Outcome generated(const ProfilingOutput& output);
+
+  // Deploying, Deployed
+  Outcome graphRefused(const std::string& problems);
+  /// `graph`: the generated graph as it is now.
+  Outcome graphFollowed(const json::Value& graph);
+  Outcome graphDeleted();
+
+  /// The phase is none that this operator knows.
+  Outcome unknownPhase();
+
+ private:
+  void set(std::string_view type, ConditionStatus status, std::string_view reason, std::string message);
+  void setDeployment(ConditionStatus status, std::string_view reason, std::string message);
+  void enter(std::string_view phase);
+  void fail(std::string_view reason, const std::string& message);
+  Outcome done();
+
+  const json::Value& request_;
+  Time now_;
+  json::Maker make_;
+  const json::Value* stored_;
+  json::Value status_;
+  Outcome outcome_;
+};
+
+}  // namespace dynamo::lifecycle
