@@ -1,0 +1,189 @@
+#include "common/lifecycle/request_status.h"
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+
+#include "support.h"
+
+namespace dynamo::lifecycle {
+namespace {
+
+using test::conditionsOf;
+using test::eventsOf;
+using test::kNow;
+using test::parsed;
+
+json::Document request(std::string_view status, std::string_view spec = "{}") {
+  return parsed(
+      fmt::format("{{'apiVersion':'nvidia.com/v1beta1','kind':'DynamoGraphDeploymentRequest','metadata':{{"
+                  "'name':'r','namespace':'ns','uid':'u','generation':2}},'spec':{},'status':{}}}",
+                  spec, status));
+}
+
+/// The status as text: phase, then the conditions, then other members in the order of `members`.
+std::string told(const Outcome& outcome) {
+  if (!outcome.status) return "-\n";
+  return fmt::format("{}\n{}", json::findText(&*outcome.status, "phase"), conditionsOf(*outcome.status));
+}
+
+std::string member(const Outcome& outcome, std::string_view name) {
+  const json::Value* found = json::find(*outcome.status, name);
+  return found == nullptr ? "-" : json::dump(*found);
+}
+
+json::Document graph(std::string_view status, int generation = 1) {
+  return parsed(
+      fmt::format("{{'metadata':{{'name':'made','generation':{}}},'status':{}}}", generation, status));
+}
+
+TEST_CASE("a pending request is checked, and gets its Job") {
+  json::Document memory;
+  auto& allocator = memory.GetAllocator();
+  SECTION("it is invalid") {
+    const json::Document object = request("{}");
+    const Outcome outcome = RequestStatus{object, kNow, allocator}.invalid({"one", "two"});
+    CHECK(
+        told(outcome) ==
+        "Failed\nSucceeded=False ValidationFailed: one\ntwo\nValidation=False ValidationFailed: one\ntwo\n");
+    CHECK(member(outcome, "observedGeneration") == "-");
+    CHECK(eventsOf(outcome.events) == "Warning ValidationFailed: one\ntwo\n");
+  }
+  SECTION("it is accepted") {
+    const json::Document object = request("{}");
+    const Outcome outcome = RequestStatus{object, kNow, allocator}.accepted();
+    CHECK(
+        told(outcome) ==
+        "Pending\nSucceeded=False Pending: DGDR is pending\nProfiling=False DiscoveringHardware: Hardware is "
+        "being discovered\n");
+    CHECK(member(outcome, "observedGeneration") == "2");
+    CHECK(outcome.requeueAfter == std::chrono::milliseconds{0});
+  }
+  SECTION("its Job is refused") {
+    const json::Document object = request("{'phase':'Pending'}");
+    const Outcome outcome = RequestStatus{object, kNow, allocator}.jobRefused("no quota");
+    CHECK(
+        told(outcome) ==
+        "Failed\nProfiling=False JobCreationFailed: no quota\nSucceeded=False JobCreationFailed: no quota\n");
+    CHECK(eventsOf(outcome.events) == "Warning ProfilingJobFailed: no quota\n");
+  }
+  SECTION("its Job exists") {
+    const json::Document object = request("{'phase':'Pending'}");
+    const Outcome outcome = RequestStatus{object, kNow, allocator}.jobCreated("profile-r");
+    CHECK(told(outcome) ==
+          "Profiling\nSucceeded=False Profiling: Profiling is in progress\nProfiling=False ProfilingRunning: "
+          "Profiling is in progress\n");
+    CHECK(member(outcome, "profilingJobName") == "\"profile-r\"");
+    CHECK(member(outcome, "profilingPhase") == "\"Initializing\"");
+  }
+}
+
+TEST_CASE("a request tells what keeps its Job from running") {
+  json::Document memory;
+  const json::Document object = request("{'phase':'Profiling','profilingPhase':'Initializing'}");
+  PodFailures pods;
+  pods.causes.push_back({"PodUnschedulable", "pods cannot be scheduled", "0/4 nodes: no GPU"});
+  const Outcome outcome = RequestStatus{object, kNow, memory.GetAllocator()}.jobRuns(pods);
+  CHECK(told(outcome).find(
+            "Profiling=False ProfilingRunning: Profiling is in progress: pods cannot be scheduled: "
+            "0/4 nodes: no GPU") != std::string::npos);
+  CHECK(eventsOf(outcome.events) ==
+        "Warning PodUnschedulable: pods cannot be scheduled: 0/4 nodes: no GPU\n");
+  const json::Document later = request(json::dump(*outcome.status));
+  const Outcome again = RequestStatus{later, kNow, memory.GetAllocator()}.jobRuns(pods);
+  CHECK_FALSE(again.status);
+  CHECK(again.events.empty());
+}
+
+TEST_CASE("what has failed is told in the condition Succeeded, too (decision life-Q22)") {
+  json::Document memory;
+  const json::Document object = request("{'phase':'Profiling','profilingPhase':'Initializing'}");
+  const Outcome failed = RequestStatus{object, kNow, memory.GetAllocator()}.profilingFailed("exit code 1");
+  CHECK(told(failed) ==
+        "Failed\nProfiling=False ProfilingFailed: profiling job failed: exit code 1\nSucceeded=False "
+        "ProfilingFailed: profiling job failed: exit code 1\n");
+  CHECK(member(failed, "profilingPhase") == "-");
+  CHECK(eventsOf(failed.events) == "Warning ProfilingCheckFailed: profiling job failed: exit code 1\n");
+  const Outcome nothing = RequestStatus{object, kNow, memory.GetAllocator()}.generationFailed("no graph");
+  CHECK(
+      told(nothing) ==
+      "Failed\nSpecGenerated=False GenerationFailed: no graph\nSucceeded=False GenerationFailed: no graph\n");
+}
+
+TEST_CASE("an output ends the profiling") {
+  json::Document memory;
+  ProfilingOutput output;
+  json::Document made = graph("{}");
+  output.graph.CopyFrom(made, memory.GetAllocator());
+  output.pareto.SetArray();
+  output.unknownFields = {"spec.extra"};
+  for (const bool applied : {true, false}) {
+    const json::Document object = request("{'phase':'Profiling','profilingPhase':'Initializing'}",
+                                          applied ? "{}" : "{'autoApply':false}");
+    const Outcome outcome = RequestStatus{object, kNow, memory.GetAllocator()}.generated(output);
+    const std::string text = told(outcome);
+    CHECK(text.starts_with(
+        applied ? "Deploying\nSucceeded=False Deploying: "
+                : "Ready\nSucceeded=True SpecGenerated: Profiling complete, spec available\n"));
+    CHECK(text.find("unknown fields are left out: spec.extra") != std::string::npos);
+    CHECK(member(outcome, "dgdName") == "\"made\"");
+    CHECK(member(outcome, "profilingPhase") == "-");
+    CHECK(json::find(json::find(*outcome.status, "profilingResults"), "pareto") == nullptr);
+  }
+}
+
+TEST_CASE("a request follows its graph") {
+  constexpr const char* kHealthy =
+      "{'state':'successful','observedGeneration':1,'services':{'a':{'replicas':2,'availableReplicas':1},'b':"
+      "{"
+      "'replicas':1}}}";
+  constexpr const char* kSick =
+      "{'state':'pending','observedGeneration':1,'conditions':[{'type':'Ready','status':'False','message':'"
+      "no "
+      "GPU'}]}";
+  json::Document memory;
+  auto& allocator = memory.GetAllocator();
+  const json::Document deploying = request("{'phase':'Deploying','dgdName':'made'}");
+  const json::Document deployed = request("{'phase':'Deployed','dgdName':'made'}");
+  const json::Document healthy = graph(kHealthy);
+  const json::Document sick = graph(kSick);
+  const json::Document late = graph(kHealthy, 2);
+
+  const Outcome ready = RequestStatus{deploying, kNow, allocator}.graphFollowed(healthy);
+  CHECK(told(ready) ==
+        "Deployed\nSucceeded=True Deployed: Deployment is healthy\nDeploymentReady=True DeploymentReady: "
+        "DynamoGraphDeployment made is ready\n");
+  CHECK(member(ready, "deploymentInfo") == R"({"replicas":3,"availableReplicas":1})");
+  CHECK(eventsOf(ready.events) == "Normal DeploymentReady: DynamoGraphDeployment made is ready\n");
+  const json::Document same = request(json::dump(*ready.status));
+  CHECK_FALSE(RequestStatus{same, kNow, allocator}.graphFollowed(healthy).status);
+
+  CHECK(told(RequestStatus{deploying, kNow, allocator}.graphFollowed(late)).starts_with("Deploying\n"));
+  const Outcome waits = RequestStatus{deploying, kNow, allocator}.graphFollowed(sick);
+  CHECK(told(waits) ==
+        "Deploying\nDeploymentReady=False DeploymentInProgress: DGD made is in pending state: no GPU\n");
+  CHECK(waits.events.empty());
+
+  const Outcome degraded = RequestStatus{deployed, kNow, allocator}.graphFollowed(sick);
+  CHECK(told(degraded).starts_with("Deploying\nSucceeded=False Deploying: "));
+  CHECK(eventsOf(degraded.events) == "Warning DeploymentDegraded: DGD made is in pending state: no GPU\n");
+
+  const Outcome deleted = RequestStatus{deployed, kNow, allocator}.graphDeleted();
+  CHECK(told(deleted).starts_with("Failed\nDeploymentReady=False DeploymentDeleted: "));
+  CHECK(member(deleted, "dgdName") == "-");
+}
+
+TEST_CASE("a graph that is refused is told once (decision life-Q21)") {
+  json::Document memory;
+  const json::Document object = request("{'phase':'Deploying','dgdName':'made'}");
+  const Outcome refused = RequestStatus{object, kNow, memory.GetAllocator()}.graphRefused("spec.a: Invalid");
+  CHECK(told(refused) == "Deploying\nDeploymentReady=False DeploymentCreationFailed: spec.a: Invalid\n");
+  CHECK(eventsOf(refused.events) == "Warning DeploymentCreationFailed: spec.a: Invalid\n");
+  const json::Document later = request(json::dump(*refused.status));
+  const Outcome again = RequestStatus{later, kNow, memory.GetAllocator()}.graphRefused("spec.a: Invalid");
+  CHECK_FALSE(again.status);
+  CHECK(again.events.empty());
+}
+
+}  // namespace
+}  // namespace dynamo::lifecycle
