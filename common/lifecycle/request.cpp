@@ -1,0 +1,152 @@
+// Decisions conv-Q2, life-Q1, life-Q3, life-Q6, life-Q18, life-Q19.
+#include "common/lifecycle/request.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "common/api/dgdr.h"
+#include "common/api/dynamo.h"
+#include "common/api/kinds.h"
+#include "common/json/build.h"
+#include "common/json/parse.h"
+#include "common/lifecycle/conditions.h"
+#include "common/lifecycle/object.h"
+#include "common/lifecycle/request_status.h"
+#include "common/text/yaml.h"
+#include "common/text/yaml_writer.h"
+
+namespace dynamo::lifecycle {
+namespace {
+
+using json::Allocator;
+using json::Value;
+
+/// The API server accepts 256 KiB of annotations in all. This much is left for those of others.
+constexpr std::size_t kMaxAnnotationBytes = 240'000;
+constexpr std::chrono::seconds kJobMayBeLate{60};
+
+std::string_view annotationOf(const Value& object, std::string_view key) {
+  return json::findText(annotationsOf(object), key);
+}
+
+/// Labels by which the objects of a request are found.
+void track(Value& object, const Value& request, const json::Maker& make) {
+  Value& metadata = json::ensureObject(object, "metadata", make.allocator());
+  Value& labels = json::ensureObject(metadata, "labels", make.allocator());
+  make.set(labels, api::dgdr::kTrackingLabels[0], nameOf(request));
+  make.set(labels, api::dgdr::kTrackingLabels[1], namespaceOf(request));
+  make.set(labels, api::dgdr::kTrackingLabels[2], api::kOperatorName);
+}
+
+void layOver(Value& below, const Value* above, const json::Maker& make) {
+  if (above == nullptr || !above->IsObject()) return;
+  for (const auto& member : above->GetObject())
+    make.set(below, json::text(member.name), make.value(member.value));
+}
+
+/// The overrides of a v1alpha1 request; an empty object if there are none.
+json::Document deploymentOverrides(const Value& request) {
+  json::Document overrides;
+  const std::string_view text = annotationOf(request, api::dgdr::kDeploymentOverrides);
+  if (text.empty() || json::parse(text, overrides) || !overrides.IsObject()) overrides.SetObject();
+  return overrides;
+}
+
+}  // namespace
+
+RequestStep requestStep(const Value& request) {
+  const std::string_view now = requestPhase(request);
+  if (now == phase::kPending) return isObserved(request) ? RequestStep::CreateJob : RequestStep::Validate;
+  if (now == phase::kProfiling) return RequestStep::FollowJob;
+  if (now == phase::kDeploying && !annotationOf(request, kGeneratedGraph).empty())
+    return RequestStep::CreateGraph;
+  if (now == phase::kDeploying || now == phase::kDeployed) return RequestStep::FollowGraph;
+  return now == phase::kReady || now == phase::kFailed ? RequestStep::Nothing : RequestStep::Fail;
+}
+
+std::vector<std::string> requestProblems(const Value& request, const render::Children& profiling,
+                                         bool hasClaim) {
+  std::vector<std::string> problems;
+  const Value* spec = specOf(request);
+  if (json::findText(spec, "searchStrategy") == "thorough" && json::findText(spec, "backend") == "auto")
+    problems.emplace_back("spec.searchStrategy thorough needs one engine in spec.backend instead of auto");
+  const std::string_view claim = json::findText(json::findObject(spec, "modelCache"), "pvcName");
+  if (!claim.empty() && !hasClaim)
+    problems.push_back(
+        fmt::format("model cache PVC {} not found in namespace {}", claim, namespaceOf(request)));
+  for (const field::FieldError& error : profiling.errors) problems.push_back(error.message());
+  return problems;
+}
+
+bool mayBeLate(const Value& request, Time now) {
+  const Value* profiling = findCondition(statusOf(request), "Profiling");
+  const auto since = parseTime(json::findText(profiling, "lastTransitionTime"));
+  return since && now < *since + kJobMayBeLate;
+}
+
+Value annotationsPatch(const ProfilingOutput& output, Allocator& allocator) {
+  const json::Maker make{allocator};
+  const std::string graph = text::toYaml(output.graph);
+  const std::string additional = additionalText(output);
+  Value annotations = make.object(kGeneratedGraph, std::string_view{graph});
+  if (!additional.empty() && graph.size() + additional.size() <= kMaxAnnotationBytes)
+    make.set(annotations, kAdditionalResources, std::string_view{additional});
+  return make.object("metadata", make.object("annotations", std::move(annotations)));
+}
+
+std::variant<Value, std::string> generatedGraph(const Value& request, Allocator& allocator) {
+  const json::Maker make{allocator};
+  text::TextDocuments read = text::parseDocuments(annotationOf(request, kGeneratedGraph));
+  if (read.error) return fmt::format("annotation {}: {}", kGeneratedGraph, read.error->message());
+  if (read.documents.size() != 1 ||
+      json::findText(&read.documents[0].value, "kind") != api::kDynamoGraphDeployment)
+    return fmt::format("annotation {} has no DynamoGraphDeployment", kGeneratedGraph);
+  const Value& given = read.documents[0].value;
+  const json::Document overrides = deploymentOverrides(request);
+  const std::string_view name = json::findText(&overrides, "name");
+  Value graph = make.object(
+      "apiVersion", api::kV1alpha1, "kind", api::kDynamoGraphDeployment, "metadata",
+      make.object("name", name.empty() ? nameOf(given) : name, "namespace", namespaceOf(request)));
+  Value& metadata = *json::find(graph, "metadata");
+  for (const std::string_view map : {"labels", "annotations"}) {
+    Value merged = make.object();
+    layOver(merged, json::findObject(metadataOf(given), map), make);
+    layOver(merged, json::findObject(&overrides, map), make);
+    if (!merged.ObjectEmpty()) make.set(metadata, map, std::move(merged));
+  }
+  track(graph, request, make);
+  if (const Value* spec = specOf(given)) make.set(graph, "spec", make.value(*spec));
+  return graph;
+}
+
+std::vector<Value> additionalConfigMaps(const Value& request, const Value* graph, Allocator& allocator) {
+  const json::Maker make{allocator};
+  std::vector<Value> made;
+  text::TextDocuments read = text::parseDocuments(annotationOf(request, kAdditionalResources));
+  for (const text::TextDocument& document : read.documents) {
+    if (json::findText(&document.value, "kind") != "ConfigMap") continue;
+    Value object = make.value(document.value);
+    make.set(object, "apiVersion", "v1");
+    track(object, request, make);
+    Value& metadata = *json::find(object, "metadata");
+    make.set(metadata, "namespace", namespaceOf(request));
+    json::remove(metadata, "ownerReferences");
+    if (graph != nullptr) {
+      make.set(metadata, "ownerReferences",
+               make.list(make.object("apiVersion", api::kV1alpha1, "kind", api::kDynamoGraphDeployment,
+                                     "name", nameOf(*graph), "uid", uidOf(*graph), "controller", true,
+                                     "blockOwnerDeletion", true)));
+    }
+    made.push_back(std::move(object));
+  }
+  return made;
+}
+
+bool isOfRequest(const Value& object, const Value& request) {
+  return labelOf(object, api::dgdr::kTrackingLabels[0]) == nameOf(request) &&
+         labelOf(object, api::dgdr::kTrackingLabels[1]) == namespaceOf(request);
+}
+
+}  // namespace dynamo::lifecycle

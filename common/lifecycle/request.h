@@ -1,0 +1,59 @@
+#pragma once
+// What a DynamoGraphDeploymentRequest (v1beta1) needs next, and the objects that its output becomes. The
+// controller does the step, then writes the status that request_status.h makes of its result.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "common/json/value.h"
+#include "common/lifecycle/profiling_output.h"
+#include "common/lifecycle/time.h"
+#include "common/render/children.h"
+#include "common/render/context.h"
+
+namespace dynamo::lifecycle {
+
+enum class RequestStep {
+  Nothing,      ///< it is Ready or Failed
+  Validate,     ///< it is Pending with a spec that was not checked yet
+  CreateJob,    ///< it is Pending, and its spec is good
+  FollowJob,    ///< it is Profiling
+  CreateGraph,  ///< it is Deploying, and its graph is only in its annotation
+  FollowGraph,  ///< it is Deploying or Deployed
+  Fail,         ///< its phase is none that this operator knows
+};
+
+RequestStep requestStep(const json::Value& request);
+
+/// The keys of the request's annotations for the text of the graph, and of what belongs to it.
+inline constexpr std::string_view kGeneratedGraph = "nvidia.com/generated-dgd-spec";
+inline constexpr std::string_view kAdditionalResources = "dgdr.nvidia.com/additional-resources";
+
+/// Why the request cannot be profiled, one text each; empty: it can. `profiling`: of renderProfiling.
+/// `hasClaim`: whether the claim of its model cache exists.
+std::vector<std::string> requestProblems(const json::Value& request, const render::Children& profiling,
+                                         bool hasClaim);
+
+/// Whether a Job that is missing may not be seen yet (decision life-Q3).
+bool mayBeLate(const json::Value& request, Time now);
+
+/// The patch of the request's annotations with the output. Additional documents that would not fit are left
+/// out (decision life-Q18).
+json::Value annotationsPatch(const ProfilingOutput& output, json::Allocator& allocator);
+
+/// The graph of the annotation with the labels, the name and the namespace that the request gives it
+/// (decision conv-Q2). An error if the annotation was changed to something else.
+std::variant<json::Value, std::string> generatedGraph(const json::Value& request, json::Allocator& allocator);
+
+/// The ConfigMaps among the additional documents of the annotation, with the labels of the request. `graph`:
+/// their owner once it exists (decision life-Q19); nullptr: none yet.
+std::vector<json::Value> additionalConfigMaps(const json::Value& request, const json::Value* graph,
+                                              json::Allocator& allocator);
+
+/// Whether an object has the labels of the request.
+bool isOfRequest(const json::Value& object, const json::Value& request);
+
+}  // namespace dynamo::lifecycle
