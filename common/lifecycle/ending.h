@@ -16,6 +16,8 @@ namespace dynamo::lifecycle {
 inline constexpr std::string_view kInternalError = "internal";
 inline constexpr std::string_view kNotFoundError = "not_found";
 inline constexpr std::string_view kConflictError = "conflict";
+inline constexpr std::string_view kInvalidError = "validation";
+inline constexpr std::string_view kBadRequestError = "bad_request";
 
 /// It is done.
 struct Done {};

@@ -32,6 +32,15 @@ inline std::string permanentFailures(std::span<const Ending> failures) {
   return text;
 }
 
+/// Whether a failure stays until its object changes: the API server calls a child invalid. Quota, policies,
+/// rights and objects of somebody else may change meanwhile.
+inline bool isInvalid(std::span<const Ending> failures) {
+  return std::any_of(failures.begin(), failures.end(), [](const Ending& failure) {
+    const auto* permanent = std::get_if<Permanent>(&failure);
+    return permanent != nullptr && (permanent->type == kInvalidError || permanent->type == kBadRequestError);
+  });
+}
+
 /// Whether nothing failed, except that children may wait for deletions. The status then describes what there
 /// is (LookAgain).
 inline bool onlyWaits(std::span<const Ending> failures) {

@@ -58,12 +58,16 @@ json::Document deploymentOverrides(const Value& request) {
 
 RequestStep requestStep(const Value& request) {
   const std::string_view now = requestPhase(request);
-  if (now == phase::kPending) return isObserved(request) ? RequestStep::CreateJob : RequestStep::Validate;
-  if (now == phase::kProfiling) return RequestStep::FollowJob;
-  if (now == phase::kDeploying && !annotationOf(request, kGeneratedGraph).empty())
+  if (now == request_phase::kPending)
+    return isObserved(request) ? RequestStep::CreateJob : RequestStep::Validate;
+  if (now == request_phase::kProfiling) return RequestStep::FollowJob;
+  if (now == request_phase::kDeploying && !json::findBool(specOf(request), "autoApply").value_or(true))
+    return RequestStep::KeepGraph;
+  if (now == request_phase::kDeploying && !annotationOf(request, kGeneratedGraph).empty())
     return RequestStep::CreateGraph;
-  if (now == phase::kDeploying || now == phase::kDeployed) return RequestStep::FollowGraph;
-  return now == phase::kReady || now == phase::kFailed ? RequestStep::Nothing : RequestStep::Fail;
+  if (now == request_phase::kDeploying || now == request_phase::kDeployed) return RequestStep::FollowGraph;
+  return now == request_phase::kReady || now == request_phase::kFailed ? RequestStep::Nothing
+                                                                       : RequestStep::Fail;
 }
 
 std::vector<std::string> requestProblems(const Value& request, const render::Children& profiling,
@@ -84,6 +88,22 @@ bool mayBeLate(const Value& request, Time now) {
   const Value* profiling = findCondition(statusOf(request), "Profiling");
   const auto since = parseTime(json::findText(profiling, "lastTransitionTime"));
   return since && now < *since + kJobMayBeLate;
+}
+
+std::string_view toldError(const Value& configMap) {
+  return json::findText(json::findObject(&configMap, "data"), api::dgdr::kCopierErrorKey);
+}
+
+bool mayRepeat(const Value& request, const Value& job) {
+  const Value* overrides = json::findObject(specOf(request), "overrides");
+  const Value* chosen = json::find(json::findObject(overrides, "profilingJob"), "backoffLimit");
+  return chosen == nullptr && countAt(statusOf(job), "failed") > 0 &&
+         numberAt(specOf(job), "backoffLimit", 0) > 0;
+}
+
+Value withoutRetries(Allocator& allocator) {
+  const json::Maker make{allocator};
+  return make.object("spec", make.object("backoffLimit", 0));
 }
 
 Value annotationsPatch(const ProfilingOutput& output, Allocator& allocator) {
@@ -121,13 +141,21 @@ std::variant<Value, std::string> generatedGraph(const Value& request, Allocator&
   return graph;
 }
 
-std::vector<Value> additionalConfigMaps(const Value& request, const Value* graph, Allocator& allocator) {
+std::vector<Value> additionalDocuments(const Value& request, Allocator& allocator) {
+  std::vector<Value> documents;
+  text::TextDocuments read = text::parseDocuments(annotationOf(request, kAdditionalResources));
+  for (const text::TextDocument& document : read.documents)
+    documents.push_back(json::copy(document.value, allocator));
+  return documents;
+}
+
+std::vector<Value> additionalConfigMaps(const Value& request, const std::vector<Value>& documents,
+                                        const Value* graph, Allocator& allocator) {
   const json::Maker make{allocator};
   std::vector<Value> made;
-  text::TextDocuments read = text::parseDocuments(annotationOf(request, kAdditionalResources));
-  for (const text::TextDocument& document : read.documents) {
-    if (json::findText(&document.value, "kind") != "ConfigMap") continue;
-    Value object = make.value(document.value);
+  for (const Value& document : documents) {
+    if (json::findText(&document, "kind") != "ConfigMap") continue;
+    Value object = make.value(document);
     make.set(object, "apiVersion", "v1");
     track(object, request, make);
     Value& metadata = *json::find(object, "metadata");

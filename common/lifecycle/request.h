@@ -22,6 +22,7 @@ enum class RequestStep {
   CreateJob,    ///< it is Pending, and its spec is good
   FollowJob,    ///< it is Profiling
   CreateGraph,  ///< it is Deploying, and its graph is only in its annotation
+  KeepGraph,    ///< it is Deploying, but its spec says that nothing is to be deployed
   FollowGraph,  ///< it is Deploying or Deployed
   Fail,         ///< its phase is none that this operator knows
 };
@@ -40,6 +41,15 @@ std::vector<std::string> requestProblems(const json::Value& request, const rende
 /// Whether a Job that is missing may not be seen yet (decision life-Q3).
 bool mayBeLate(const json::Value& request, Time now);
 
+/// The error that the output copier has left in the ConfigMap of the output; empty if there is none.
+std::string_view toldError(const json::Value& configMap);
+
+/// Whether the Job may profile again although a pod has failed. Not if the user has set how often.
+bool mayRepeat(const json::Value& request, const json::Value& job);
+/// The patch of a Job that lets it fail with the pods that have failed. The same input ends in the same error
+/// after the same hours (decision life-Q33).
+json::Value withoutRetries(json::Allocator& allocator);
+
 /// The patch of the request's annotations with the output. Additional documents that would not fit are left
 /// out (decision life-Q18).
 json::Value annotationsPatch(const ProfilingOutput& output, json::Allocator& allocator);
@@ -48,10 +58,13 @@ json::Value annotationsPatch(const ProfilingOutput& output, json::Allocator& all
 /// (decision conv-Q2). An error if the annotation was changed to something else.
 std::variant<json::Value, std::string> generatedGraph(const json::Value& request, json::Allocator& allocator);
 
-/// The ConfigMaps among the additional documents of the annotation, with the labels of the request. `graph`:
+/// The ConfigMaps among additional documents, with the labels of the request. `graph`:
 /// their owner once it exists (decision life-Q19); nullptr: none yet.
-std::vector<json::Value> additionalConfigMaps(const json::Value& request, const json::Value* graph,
-                                              json::Allocator& allocator);
+std::vector<json::Value> additionalConfigMaps(const json::Value& request,
+                                              const std::vector<json::Value>& documents,
+                                              const json::Value* graph, json::Allocator& allocator);
+/// The documents of the request's annotation.
+std::vector<json::Value> additionalDocuments(const json::Value& request, json::Allocator& allocator);
 
 /// Whether an object has the labels of the request.
 bool isOfRequest(const json::Value& object, const json::Value& request);

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "common/api/dgdr.h"
 #include "common/json/build.h"
 #include "common/lifecycle/conditions.h"
 #include "common/lifecycle/failures.h"
@@ -31,12 +32,15 @@ struct PhaseText {
   std::string_view message;
 };
 constexpr PhaseText kPhases[] = {
-    {phase::kPending, ConditionStatus::False, "Pending", "DGDR is pending"},
-    {phase::kProfiling, ConditionStatus::False, "Profiling", "Profiling is in progress"},
-    {phase::kReady, ConditionStatus::True, "SpecGenerated", "Profiling complete, spec available"},
-    {phase::kDeploying, ConditionStatus::False, "Deploying", "Deployment is in progress"},
-    {phase::kDeployed, ConditionStatus::True, "Deployed", "Deployment is healthy"},
+    {request_phase::kPending, ConditionStatus::False, "Pending", "DGDR is pending"},
+    {request_phase::kProfiling, ConditionStatus::False, "Profiling", "Profiling is in progress"},
+    {request_phase::kReady, ConditionStatus::True, "SpecGenerated", "Profiling complete, spec available"},
+    {request_phase::kDeploying, ConditionStatus::False, "Deploying", "Deployment is in progress"},
+    {request_phase::kDeployed, ConditionStatus::True, "Deployed", "Deployment is healthy"},
 };
+
+/// How often something is tried that users or administrators may allow meanwhile.
+constexpr std::chrono::seconds kTryAgain{20};
 
 /// The sums of replicas and available replicas of all services of a graph.
 Value deploymentInfo(const Value& graph, const json::Maker& make) {
@@ -61,7 +65,7 @@ std::string joined(const std::vector<std::string>& texts) {
 
 std::string_view requestPhase(const Value& request) {
   const std::string_view found = json::findText(statusOf(request), "phase");
-  return found.empty() ? phase::kPending : found;
+  return found.empty() ? request_phase::kPending : found;
 }
 
 RequestStatus::RequestStatus(const Value& request, Time now, Allocator& allocator)
@@ -80,7 +84,7 @@ Outcome RequestStatus::invalid(const std::vector<std::string>& problems) {
 
 Outcome RequestStatus::accepted() {
   make_.set(status_, "observedGeneration", generationOf(request_));
-  enter(phase::kPending);
+  enter(request_phase::kPending);
   set(type::kProfiling, ConditionStatus::False, "DiscoveringHardware", "Hardware is being discovered");
   removeCondition(status_, type::kValidation);
   outcome_.events.push_back(normal("Initialized", "DGDR initialized successfully"));
@@ -95,10 +99,19 @@ Outcome RequestStatus::jobRefused(const std::string& problems) {
   return done();
 }
 
+Outcome RequestStatus::jobWaits(const std::string& problems) {
+  if (json::findText(findCondition(stored_, type::kProfiling), "message") !=
+      shortened(problems, kMaxConditionMessage))
+    outcome_.events.push_back(warning("ProfilingJobFailed", problems));
+  set(type::kProfiling, ConditionStatus::False, "JobCreationFailed", problems);
+  outcome_.requeueAfter = kTryAgain;
+  return done();
+}
+
 Outcome RequestStatus::jobCreated(std::string_view job) {
   make_.set(status_, "profilingJobName", job);
   make_.set(status_, "profilingPhase", "Initializing");
-  enter(phase::kProfiling);
+  enter(request_phase::kProfiling);
   outcome_.events.push_back(normal("ProfilingJobCreated", fmt::format("Profiling job {} created", job)));
   return jobRuns({});
 }
@@ -108,10 +121,7 @@ Outcome RequestStatus::jobRuns(const PodFailures& pods) {
   const std::string_view told = json::findText(findCondition(stored_, type::kProfiling), "message");
   std::string message = "Profiling is in progress";
   if (!causes.empty()) message += ": " + causes;
-  for (const PodFailure& cause : pods.causes) {
-    if (isNewCause(cause.summary, told, message))
-      outcome_.events.push_back(warning(cause.reason, cause.text()));
-  }
+  reportNewCauses(pods.causes, told, message, outcome_);
   set(type::kProfiling, ConditionStatus::False, "ProfilingRunning", std::move(message));
   requeueWithin(outcome_.requeueAfter, pods.requeueAfter);
   return done();
@@ -140,7 +150,7 @@ Outcome RequestStatus::generated(const ProfilingOutput& output) {
   Value results = make_.object("selectedConfig", make_.value(output.graph));
   if (!output.pareto.Empty()) make_.set(results, "pareto", make_.value(output.pareto));
   make_.set(status_, "profilingResults", std::move(results));
-  enter(applied ? phase::kDeploying : phase::kReady);
+  enter(applied ? request_phase::kDeploying : request_phase::kReady);
   set(type::kProfiling, ConditionStatus::True, "ProfilingCompleted", "Profiling job completed successfully");
   std::string message = applied ? "DynamoGraphDeployment spec generated successfully"
                                 : "Generated spec is available in annotation nvidia.com/generated-dgd-spec";
@@ -152,6 +162,15 @@ Outcome RequestStatus::generated(const ProfilingOutput& output) {
   return done();
 }
 
+Outcome RequestStatus::over() {
+  return done();
+}
+
+Outcome RequestStatus::notApplied() {
+  enter(request_phase::kReady);
+  return done();
+}
+
 Outcome RequestStatus::graphRefused(const std::string& problems) {
   if (isNewFailure(findCondition(stored_, type::kDeploymentReady), problems))
     outcome_.events.push_back(warning("DeploymentCreationFailed", problems));
@@ -159,20 +178,36 @@ Outcome RequestStatus::graphRefused(const std::string& problems) {
   return done();
 }
 
+Outcome RequestStatus::graphCreated(std::string_view name, bool adopted) {
+  make_.set(status_, "dgdName", name);
+  outcome_.requeueAfter = std::chrono::milliseconds{0};
+  if (adopted) return done();
+  const std::string message = fmt::format("DynamoGraphDeployment {} created", name);
+  outcome_.events.push_back(normal("DeploymentCreated", message));
+  setDeployment(ConditionStatus::False, "DeploymentCreated", message);
+  return done();
+}
+
+Outcome RequestStatus::nameTaken(const std::string& why) {
+  setDeployment(ConditionStatus::False, "DeploymentCreationFailed", why);
+  fail("DeploymentCreationFailed", why);
+  return done();
+}
+
 Outcome RequestStatus::graphFollowed(const Value& graph) {
   const std::string_view name = nameOf(graph);
   const std::string_view state = json::findText(statusOf(graph), "state");
-  const bool was = requestPhase(request_) == phase::kDeployed;
+  const bool was = requestPhase(request_) == request_phase::kDeployed;
   const bool is = state == "successful" && isObserved(graph);
   make_.set(status_, "dgdName", name);
   make_.set(status_, "deploymentInfo", deploymentInfo(graph, make_));
   if (is && !was) {
-    enter(phase::kDeployed);
+    enter(request_phase::kDeployed);
     const std::string message = fmt::format("DynamoGraphDeployment {} is ready", name);
     outcome_.events.push_back(normal("DeploymentReady", message));
     setDeployment(ConditionStatus::True, "DeploymentReady", message);
   } else if (!is) {
-    if (was) enter(phase::kDeploying);
+    if (was) enter(request_phase::kDeploying);
     std::string message = fmt::format("DGD {} is in {} state", name, state.empty() ? "initializing" : state);
     const std::string_view why = json::findText(findCondition(statusOf(graph), "Ready"), "message");
     if (!why.empty()) message += fmt::format(": {}", why);
@@ -221,12 +256,30 @@ void RequestStatus::enter(std::string_view phase) {
 
 /// The cause is in the condition Succeeded, too (decision life-Q22). The Event has the same reason.
 void RequestStatus::fail(std::string_view reason, const std::string& message) {
-  make_.set(status_, "phase", phase::kFailed);
+  make_.set(status_, "phase", request_phase::kFailed);
   set(type::kSucceeded, ConditionStatus::False, reason, message);
   outcome_.events.push_back(warning(reason, message));
 }
 
+/// The webhook refuses such an edit. It is possible where the webhook was not asked. The Event is written
+/// once for each generation: the condition Succeeded keeps which one was reported.
+void RequestStatus::reportEdit() {
+  const std::string_view phase = requestPhase(request_);
+  const Value* reported = findCondition(stored_, type::kSucceeded);
+  if (!api::contains(api::dgdr::kLockedPhases, phase) || reported == nullptr || isObserved(request_)) return;
+  if (numberAt(reported, "observedGeneration", 0) == generationOf(request_)) return;
+  outcome_.events.push_back(warning(
+      "SpecChangeRejected", fmt::format("the spec cannot be changed in phase {}: the request goes on "
+                                        "with the spec of generation {}; delete it and create it again",
+                                        phase, numberAt(stored_, "observedGeneration", 0))));
+  for (Value& condition : json::find(status_, "conditions")->GetArray()) {
+    if (json::findText(&condition, "type") == type::kSucceeded)
+      make_.set(condition, "observedGeneration", generationOf(request_));
+  }
+}
+
 Outcome RequestStatus::done() {
+  reportEdit();
   setStatus(outcome_, request_, std::move(status_));
   return std::move(outcome_);
 }

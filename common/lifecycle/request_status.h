@@ -3,12 +3,12 @@
 // Each returns the complete outcome: status, and Events about what is new. Decisions life-Q6, life-Q9,
 // life-Q21, life-Q22.
 //
-// phase      begins with                     ends with
-// Pending    creation                        the Job exists: Profiling; invalid, or the Job is refused:
-// Failed Profiling  the Job                         its output: Deploying, or Ready without autoApply; no
-// output: Failed Deploying  the output                      the graph is successful: Deployed; it is deleted:
-// Failed Deployed   a successful graph              it is not: Deploying; it is deleted: Failed Ready, Failed
-// final
+// - Pending: until the Job exists (Profiling), or the spec is invalid or the Job is refused (Failed).
+// - Profiling: until the output of the Job is read (Deploying, or Ready without autoApply), or there is none
+//   (Failed).
+// - Deploying: until the graph is successful (Deployed) or is deleted (Failed).
+// - Deployed: until the graph is not successful (Deploying) or is deleted (Failed).
+// - Ready and Failed are final.
 
 #include <string>
 #include <string_view>
@@ -24,14 +24,14 @@
 
 namespace dynamo::lifecycle {
 
-namespace phase {
+namespace request_phase {
 inline constexpr std::string_view kPending = "Pending";
 inline constexpr std::string_view kProfiling = "Profiling";
 inline constexpr std::string_view kReady = "Ready";
 inline constexpr std::string_view kDeploying = "Deploying";
 inline constexpr std::string_view kDeployed = "Deployed";
 inline constexpr std::string_view kFailed = "Failed";
-}  // namespace phase
+}  // namespace request_phase
 
 /// status.phase; "Pending" if there is none.
 std::string_view requestPhase(const json::Value& request);
@@ -45,6 +45,9 @@ class RequestStatus {
   Outcome invalid(const std::vector<std::string>& problems);
   Outcome accepted();
   Outcome jobRefused(const std::string& problems);
+  /// The Job cannot be created now, for example because of a quota or a Job of somebody else. It is tried
+  /// again (decision life-Q34).
+  Outcome jobWaits(const std::string& problems);
   Outcome jobCreated(std::string_view job);
 
   // Profiling
@@ -52,10 +55,20 @@ class RequestStatus {
   Outcome jobRuns(const PodFailures& pods);
   Outcome profilingFailed(const std::string& why);
   Outcome generationFailed(const std::string& why);
+  /// The name of the graph belongs to another one (decision life-Q9).
+  Outcome nameTaken(const std::string& why);
   Outcome generated(const ProfilingOutput& output);
 
+  // Ready, Failed
+  /// Nothing changes, except that an edited spec is reported (decision life-Q6).
+  Outcome over();
+
   // Deploying, Deployed
+  /// The spec says that nothing is to be deployed.
+  Outcome notApplied();
   Outcome graphRefused(const std::string& problems);
+  /// `adopted`: it existed already, with the labels of this request.
+  Outcome graphCreated(std::string_view name, bool adopted);
   /// `graph`: the generated graph as it is now.
   Outcome graphFollowed(const json::Value& graph);
   Outcome graphDeleted();
@@ -68,6 +81,7 @@ class RequestStatus {
   void setDeployment(ConditionStatus status, std::string_view reason, std::string message);
   void enter(std::string_view phase);
   void fail(std::string_view reason, const std::string& message);
+  void reportEdit();
   Outcome done();
 
   const json::Value& request_;

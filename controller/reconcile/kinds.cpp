@@ -51,6 +51,9 @@ std::vector<WatchedKind> makeKinds() {
       {{hasLabel(text(api::label::kComponent)), lacksLabel(text(api::label::kGraph))}},
       {{hasLabel(text(api::label::kCheckpointSource)), lacksLabel(text(api::label::kComponent)),
         lacksLabel(text(api::label::kGraph))}}};
+  // Jobs of checkpoints, and of requests.
+  const std::vector<LabelSelector> jobs = {
+      with(api::label::kCheckpointHash), {{hasLabel("dgdr"), lacksLabel(text(api::label::kCheckpointHash))}}};
   const std::vector<LabelSelector> access = {
       {{{text(api::label::kAppManagedBy), kube::LabelRequirement::Operator::Equals, "dynamo-operator"}}}};
   const k8s::KeptFields all;
@@ -93,6 +96,14 @@ std::vector<WatchedKind> makeKinds() {
        .kept = all,
        .labels = {},
        .reconciler = Reconciler{"checkpoint", &reconcileCheckpoint},
+       .countedStatus = &phaseOf},
+      {.resource = ours("dynamographdeploymentrequests", api::kDynamoGraphDeploymentRequest, "v1beta1"),
+       .selectors = kAll,
+       .kept = all,
+       .labels = {},
+       .applied = false,
+       .reconciler = Reconciler{"dynamographdeploymentrequest", &reconcileRequest},
+       .alsoServed = {"v1alpha1"},
        .countedStatus = &phaseOf},
       {{"apps", "v1", "deployments", "Deployment"}, ofComponents, all, {}},
       {leaderWorkerSets, ofComponents, all, {}},
@@ -147,7 +158,7 @@ std::vector<WatchedKind> makeKinds() {
       {{"networking.istio.io", "v1beta1", "virtualservices", "VirtualService"}, kAll, all, {}},
       {{"autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler"}, ofGraphs, all, {}},
       {{"inference.networking.k8s.io", "v1", "inferencepools", "InferencePool"}, ofGraphs, all, {}},
-      {{"batch", "v1", "jobs", "Job"}, {with(api::label::kCheckpointHash)}, all, {}},
+      {{"batch", "v1", "jobs", "Job"}, jobs, all, {}},
       {.resource = {"", "v1", "pods", "Pod"},
        .selectors = watchedPods,
        .kept = pods,

@@ -21,9 +21,9 @@ std::string_view errorType(const kube::ApiError& error) {
     case kube::Reason::Conflict:
       return lifecycle::kConflictError;
     case kube::Reason::Invalid:
-      return "validation";
+      return lifecycle::kInvalidError;
     case kube::Reason::BadRequest:
-      return "bad_request";
+      return lifecycle::kBadRequestError;
     case kube::Reason::Unauthorized:
       return "unauthorized";
     case kube::Reason::Forbidden:

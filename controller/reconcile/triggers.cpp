@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "common/api/dgdr.h"
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
 #include "common/lifecycle/component_status.h"
@@ -47,6 +48,8 @@ class Triggers {
     switch (kind->trigger) {
       case Trigger::Graph:
         if (!onlyStatusChanged()) addAdapters(change_.key.name);
+        if (lifecycle::labelOf(object_, api::dgdr::kTrackingLabels[1]) == change_.key.namespaceName)
+          add(api::kDynamoGraphDeploymentRequest, lifecycle::labelOf(object_, api::dgdr::kTrackingLabels[0]));
         break;
       case Trigger::Pod:
         addPodOwners();

@@ -92,6 +92,29 @@ spec:
     activeDeadlineSeconds: 3600
     podTemplateSpec: {spec: {containers: [{name: main, image: "runtime:1.0.0"}]}}
 """
+# The pods of Jobs succeed at once here.
+MET = """
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeploymentRequest
+metadata: {name: met}
+spec:
+  model: m
+  backend: vllm
+  image: "runtime:1.0.0"
+  hardware: {gpuSku: h200_sxm, vramMb: 141000, numGpusPerNode: 8, totalGpus: 8}
+"""
+# Its Job has no pods. One is said to have failed.
+UNMET = MET.replace("met}", "unmet}") + "  overrides: {profilingJob: {suspend: true, template: {spec: {containers: []}}}}\n"
+# What the profiler of `met` leaves.
+PROFILED = """
+kind: ConfigMap
+metadata: {name: planner-config}
+data: {a: b}
+---
+kind: DynamoGraphDeployment
+metadata: {name: profiled, annotations: {nvidia.com/enable-grove: "false"}}
+spec: {services: {Frontend: {componentType: frontend, extraPodSpec: {mainContainer: {image: "runtime:1.0.0"}}}}}
+"""
 CLIQUES = f"""
 apiVersion: nvidia.com/v1alpha1
 kind: DynamoGraphDeployment
@@ -120,12 +143,14 @@ class Player:
 
     def play(self):
         self.earlier_objects()
-        for text in (SERVE, SAVED, TAKEN, CLIQUES, ALONE):
+        self.earlier_output()
+        for text in (SERVE, SAVED, TAKEN, UNMET, MET, CLIQUES, ALONE):
             self.cluster.kubectl("-n", self.namespace, "apply", "-f", "-", input=text)
         self.until("the graph is up", lambda: self.graph("serve").get("status", {}).get("state") == "successful")
         self.until("the graph's claim exists", lambda: self.has("pvc models"))
         self.until("a checkpoint exists", lambda: self.count("dynamocheckpoints") == 2)
         self.checkpoint()
+        self.requests()
         self.scale()
         self.rolling_update()
         self.hide()
@@ -194,6 +219,28 @@ class Player:
     def uid_of_job(self):
         jobs = self.api("GET", BATCH, "jobs")["items"]
         return next((one["metadata"]["uid"] for one in jobs if one["metadata"]["name"] == "checkpoint-taken"), None)
+
+    def earlier_output(self):
+        """The output of an earlier request of the same name. The controller removes it."""
+        self.output("met", {"final_config.yaml": "earlier"})
+
+    def output(self, name, data):
+        labels = {"dgdr.nvidia.com/name": name, "nvidia.com/managed-by": "dynamo-operator"}
+        self.api("POST", CORE, "configmaps", {"metadata": {"name": f"dgdr-output-{name}", "labels": labels}, "data": data})
+
+    def requests(self):
+        """A Job that fails and is not repeated, and one whose output becomes a graph."""
+        self.until("the earlier output is gone", lambda: not self.has("configmap dgdr-output-met"))
+        self.output("met", {"final_config.yaml": PROFILED})
+        self.until("the generated graph runs", lambda: self.phase_of_request("met") == "Deployed")
+        self.until("a Job profiles", lambda: self.has("job profile-unmet"))
+        self.output("unmet", {"output_copier_error.txt": "why"})
+        self.patch(BATCH, "jobs/profile-unmet/status", {"status": {"failed": 1}})
+        self.until("it will not be repeated", lambda: self.api("GET", BATCH, "jobs/profile-unmet")["spec"]["backoffLimit"] == 0)
+
+    def phase_of_request(self, name):
+        path = f"dynamographdeploymentrequests/{name}"
+        return self.api("GET", DYNAMO.replace("v1alpha1", "v1beta1"), path).get("status", {}).get("phase")
 
     def hide(self):
         """Takes the labels of children away, so that the controller's watches no longer see them, and changes one field. The

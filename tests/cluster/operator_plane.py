@@ -32,6 +32,7 @@ KINDS = {
     "DynamoComponentDeployment": (OURS, "dynamocomponentdeployments"),
     "DynamoGraphDeploymentScalingAdapter": (OURS, "dynamographdeploymentscalingadapters"),
     "DynamoCheckpoint": (OURS, "dynamocheckpoints"),
+    "DynamoGraphDeploymentRequest": ("/apis/nvidia.com/v1beta1", "dynamographdeploymentrequests"),
     "Job": ("/apis/batch/v1", "jobs"),
     "Deployment": (APPS, "deployments"),
     "ReplicaSet": (APPS, "replicasets"),

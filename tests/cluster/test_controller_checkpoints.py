@@ -55,9 +55,9 @@ def job(name):
     return plane.get("Job", NAMESPACE, f"checkpoint-{name}")
 
 
-def wait_for_phase(name, phase):
+def wait_for_phase(name, phase, seconds=60):
     try:
-        plane.cluster.wait(lambda: status(name).get("phase") == phase, 60, f"{name} is {phase}")
+        plane.cluster.wait(lambda: status(name).get("phase") == phase, seconds, f"{name} is {phase}")
     except Exception as error:
         raise AssertionError(f"{name} has {status(name)}") from error
 
@@ -174,7 +174,8 @@ class Checkpoints(unittest.TestCase):
             self.assertEqual(status(name)["phase"], "Pending")
             self.assertEqual(condition_of(get(name), "JobCreated")["reason"], "JobCreationFailed")
             self.assertEqual(events(name), [("Warning", "JobCreationFailed")])
-        wait_for_phase(name, "Creating")
+        # The API server remembers a quota for 30 s.
+        wait_for_phase(name, "Creating", 180)
         self.assertNotIn("message", status(name))
 
     def test_a_job_of_somebody_else(self):

@@ -185,5 +185,47 @@ TEST_CASE("a graph that is refused is told once (decision life-Q21)") {
   CHECK(again.events.empty());
 }
 
+TEST_CASE("a Job that cannot be created now is told once, and tried again (decision life-Q34)") {
+  json::Document memory;
+  const json::Document object = request("{'observedGeneration':2}");
+  const Outcome waits = RequestStatus{object, kNow, memory.GetAllocator()}.jobWaits("exceeded quota");
+  CHECK(told(waits) == "\nProfiling=False JobCreationFailed: exceeded quota\n");
+  CHECK(eventsOf(waits.events) == "Warning ProfilingJobFailed: exceeded quota\n");
+  CHECK(waits.requeueAfter == std::chrono::seconds{20});
+  const json::Document later = request(json::dump(*waits.status));
+  const Outcome again = RequestStatus{later, kNow, memory.GetAllocator()}.jobWaits("exceeded quota");
+  CHECK_FALSE(again.status);
+  CHECK(again.events.empty());
+  CHECK(again.requeueAfter == std::chrono::seconds{20});
+}
+
+TEST_CASE("an edited spec is reported once, and the request goes on (decision life-Q6)") {
+  constexpr const char* kRejected =
+      "Warning SpecChangeRejected: the spec cannot be changed in phase {0}: the request goes on with the "
+      "spec "
+      "of generation 1; delete it and create it again\n";
+  json::Document memory;
+  const std::string phase = GENERATE("Profiling", "Ready", "Deploying", "Deployed");
+  const json::Document edited = request(fmt::format(
+      "{{'phase':'{}','observedGeneration':1,'conditions':[{{'type':'Succeeded','status':'False','"
+      "reason':'R','message':'m','observedGeneration':1}}]}}",
+      phase));
+  const Outcome first = RequestStatus{edited, kNow, memory.GetAllocator()}.over();
+  CHECK(eventsOf(first.events) == fmt::format(fmt::runtime(kRejected), phase));
+  CHECK(told(first) == phase + "\nSucceeded=False R: m\n");
+  CHECK(member(first, "observedGeneration") == "1");
+  const json::Document later = request(json::dump(*first.status));
+  const Outcome second = RequestStatus{later, kNow, memory.GetAllocator()}.over();
+  CHECK_FALSE(second.status);
+  CHECK(second.events.empty());
+}
+
+TEST_CASE("a request whose spec is not to be applied becomes Ready") {
+  json::Document memory;
+  const json::Document object = request("{'phase':'Deploying','observedGeneration':2}");
+  CHECK(told(RequestStatus{object, kNow, memory.GetAllocator()}.notApplied()) ==
+        "Ready\nSucceeded=True SpecGenerated: Profiling complete, spec available\n");
+}
+
 }  // namespace
 }  // namespace dynamo::lifecycle

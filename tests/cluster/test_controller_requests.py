@@ -1,0 +1,322 @@
+#!/usr/bin/env python3
+"""Requests: profiling Job, output, generated graph, and their status. Run: python3 tests/cluster/test_controller_requests.py
+
+The transitions of a DynamoGraphDeploymentRequest with the real Job controller; the pods of its Job end as the tests say, and the
+tests write the output as the output copier does.
+Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
+
+import json
+import sys
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from operator_plane import OperatorPlane, condition_of, path_of, wait_for_rest  # noqa: E402
+
+NAMESPACE = "requests"
+REQUEST = "DynamoGraphDeploymentRequest"
+GRAPH = "DynamoGraphDeployment"
+GENERATED = "nvidia.com/generated-dgd-spec"
+ADDITIONAL = "dgdr.nvidia.com/additional-resources"
+CONFIG = """
+kind: ConfigMap
+metadata: {name: NAME-config}
+data: {a: b}
+---
+"""
+MADE = """
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: NAME-graph, labels: {team: a}}
+spec:
+  services:
+    Frontend: {componentType: frontend, replicas: 1, extraPodSpec: {mainContainer: {image: "runtime:1", command: null}}}
+"""
+
+plane = None
+controller = None
+
+
+def setUpModule():
+    global plane, controller
+    plane = OperatorPlane(nodes=1, gpus=8, kwok_config=HERE / "pods.kwok.yaml")
+    unittest.addModuleCleanup(plane.close)
+    plane.cluster.create_namespace(NAMESPACE)
+    controller = plane.controller()
+    controller.start()
+    controller.wait_until_ready()
+
+
+def request(name, annotations=None, **spec):
+    hardware = {"gpuSku": "h200_sxm", "vramMb": 141000, "numGpusPerNode": 8, "totalGpus": 8}
+    return {
+        "apiVersion": "nvidia.com/v1beta1",
+        "kind": REQUEST,
+        "metadata": {"name": name, "namespace": NAMESPACE, "annotations": annotations or {}},
+        "spec": {"model": "m", "backend": "vllm", "image": "runtime:1", "hardware": hardware, **spec},
+    }
+
+
+def get(name):
+    return plane.get(REQUEST, NAMESPACE, name)
+
+
+def status(name):
+    return (get(name) or {}).get("status", {})
+
+
+def condition(name, kind):
+    return condition_of(get(name), kind) or {}
+
+
+def wait_for_phase(name, phase, seconds=60):
+    try:
+        plane.cluster.wait(lambda: status(name).get("phase") == phase, seconds, f"{name} is {phase}")
+    except Exception as error:
+        raise AssertionError(f"{name} has {status(name)}") from error
+
+
+def wait_for_text(name, kind, text):
+    """Waits until the message of a condition has a text."""
+    try:
+        plane.cluster.wait(lambda: text in condition(name, kind).get("message", ""), 60, f"{name} says {text}")
+    except Exception as error:
+        raise AssertionError(f"{name} has {status(name)}") from error
+
+
+def pods_of_job(name):
+    path = f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector=job-name%3Dprofile-{name}"
+    return plane.cluster.api("GET", path)["items"]
+
+
+def end_pod(name, phase, exit_code=0):
+    running = lambda: [one for one in pods_of_job(name) if one["status"].get("phase") == "Running"]  # noqa: E731
+    plane.cluster.wait(running, 60, "a pod runs")
+    (pod,) = running()
+    ended = {"exitCode": exit_code, "reason": "Error" if exit_code else "Completed"}
+    containers = [
+        {**one, "ready": False, "state": {"terminated": ended if one["name"] == "profiler" else {"exitCode": 0, "reason": "Completed"}}}
+        for one in pod["status"]["containerStatuses"]
+    ]
+    plane.patch("Pod", NAMESPACE, pod["metadata"]["name"], {"status": {"phase": phase, "containerStatuses": containers}}, "status")
+
+
+def write_output(name, text, key="final_config.yaml"):
+    labels = {"dgdr.nvidia.com/name": name, "nvidia.com/managed-by": "dynamo-operator"}
+    body = {"metadata": {"name": f"dgdr-output-{name}", "labels": labels}, "data": {key: text}}
+    plane.cluster.api("POST", path_of("ConfigMap", NAMESPACE), body)
+
+
+def events(name):
+    """(type, reason) of the Events about the request."""
+    found = plane.cluster.api("GET", f"/api/v1/namespaces/{NAMESPACE}/events")["items"]
+    about = [one for one in found if one["involvedObject"]["kind"] == REQUEST and one["involvedObject"]["name"] == name]
+    return {(one["type"], one["reason"]) for one in about}
+
+
+def gone(kind, name):
+    plane.cluster.wait(lambda: plane.get(kind, NAMESPACE, name) is None, 60, f"{kind} {name} is gone")
+
+
+class Requests(unittest.TestCase):
+    def apply(self, manifest):
+        plane.apply(manifest)
+        name = manifest["metadata"]["name"]
+        self.addCleanup(lambda: get(name) and plane.delete(REQUEST, NAMESPACE, name))
+        return name
+
+    def profiled(self, manifest, output):
+        """Applies a request; its Job succeeds with an output."""
+        name = self.apply(manifest)
+        wait_for_phase(name, "Profiling")
+        if output is not None:
+            write_output(name, output.replace("NAME", name))
+        end_pod(name, "Succeeded")
+        return name
+
+    def test_a_request_becomes_a_graph(self):
+        name = self.profiled(request("auto"), CONFIG + MADE)
+        wait_for_phase(name, "Deployed")
+        self.assertEqual(status(name)["profilingJobName"], "profile-auto")
+        made = plane.get(GRAPH, NAMESPACE, "auto-graph")
+        self.assertEqual(made["metadata"]["labels"]["dgdr.nvidia.com/name"], name)
+        self.assertEqual(made["metadata"]["labels"]["team"], "a")
+        self.assertNotIn("ownerReferences", made["metadata"])
+        config = plane.get("ConfigMap", NAMESPACE, "auto-config")
+        self.assertEqual(config["metadata"]["ownerReferences"][0]["uid"], made["metadata"]["uid"])
+        annotations = get(name)["metadata"]["annotations"]
+        self.assertNotIn(GENERATED, annotations)
+        self.assertIn("auto-config", annotations[ADDITIONAL])
+        self.assertEqual(status(name)["deploymentInfo"], {"replicas": 1, "availableReplicas": 1})
+        self.assertEqual(get(name)["metadata"]["generation"], 1)
+        told = {"Initialized", "ProfilingJobCreated", "SpecGenerated", "DeploymentCreated", "DeploymentReady"}
+        self.assertEqual(events(name), {("Normal", reason) for reason in told})
+        wait_for_rest(plane.audit.entries)
+        # The graph is degraded, and recovers.
+        plane.patch(GRAPH, NAMESPACE, "auto-graph", {"spec": {"services": {"Frontend": {"replicas": 20, "resources": {"requests": {"gpu": "8"}}}}}})
+        wait_for_phase(name, "Deploying")
+        self.assertIn(("Warning", "DeploymentDegraded"), events(name))
+        plane.patch(GRAPH, NAMESPACE, "auto-graph", {"spec": {"services": {"Frontend": {"replicas": 1, "resources": None}}}})
+        wait_for_phase(name, "Deployed")
+        plane.delete(GRAPH, NAMESPACE, "auto-graph")
+        wait_for_phase(name, "Failed")
+        self.assertEqual(condition(name, "Succeeded")["reason"], "DeploymentDeleted")
+        self.assertNotIn("dgdName", status(name))
+        self.assertIn("profilingResults", status(name))
+        gone("ConfigMap", "auto-config")
+
+    def test_a_request_that_is_not_applied(self):
+        name = self.profiled(request("manual", autoApply=False), CONFIG + MADE)
+        wait_for_phase(name, "Ready")
+        self.assertIsNone(plane.get(GRAPH, NAMESPACE, "manual-graph"))
+        self.assertNotIn("ownerReferences", plane.get("ConfigMap", NAMESPACE, "manual-config")["metadata"])
+        self.assertLessEqual({GENERATED, ADDITIONAL}, set(get(name)["metadata"]["annotations"]))
+        # What ended stays told when the Job is collected.
+        ended = status(name)
+        plane.delete("Job", NAMESPACE, "profile-manual")
+        gone("Job", "profile-manual")
+        wait_for_rest(plane.audit.entries)
+        self.assertEqual(status(name), ended)
+
+    def test_outputs_without_a_graph(self):
+        no_graph = "final_config.yaml has no DynamoGraphDeployment"
+        for name, output, message in (
+            ("broken", "{{{", "line 1"),
+            ("other", CONFIG, no_graph),
+            ("nameless", MADE.replace("name: NAME-graph, ", ""), "the DynamoGraphDeployment has no name"),
+            ("wrong", MADE.replace("replicas: 1", "replicas: many"), "spec.services.Frontend.replicas: Invalid value"),
+        ):
+            with self.subTest(name):
+                self.profiled(request(name), output)
+                wait_for_phase(name, "Failed")
+                self.assertIn(message, condition(name, "SpecGenerated")["message"])
+                self.assertEqual(condition(name, "Succeeded")["reason"], "GenerationFailed")
+
+    def test_the_last_graph_counts(self):
+        name = self.profiled(request("last", autoApply=False), MADE.replace("NAME-graph", "first") + "---" + MADE)
+        wait_for_phase(name, "Ready")
+        self.assertEqual(status(name)["dgdName"], "last-graph")
+
+    def test_a_profiler_that_fails_is_not_repeated(self):
+        name = self.apply(request("unmet"))
+        wait_for_phase(name, "Profiling")
+        write_output(name, "the profiler has ended before it was done", "output_copier_error.txt")
+        end_pod(name, "Failed", 1)
+        wait_for_phase(name, "Failed")
+        message = condition(name, "Profiling")["message"]
+        self.assertIn("profiling job failed: the profiler has ended before it was done: ", message)
+        self.assertIn("container profiler ended with exit code 1", message)
+        self.assertEqual(condition(name, "Succeeded")["message"], message)
+        self.assertEqual(plane.get("Job", NAMESPACE, "profile-unmet")["status"]["failed"], 1)
+
+    def test_a_pod_that_is_lost_is_repeated(self):
+        name = self.apply(request("lost"))
+        wait_for_phase(name, "Profiling")
+        end_pod(name, "Failed", 137)
+        plane.cluster.wait(lambda: len(pods_of_job(name)) == 2, 60, "a second pod")
+        self.assertEqual(status(name)["phase"], "Profiling")
+        write_output(name, MADE.replace("NAME", name))
+        end_pod(name, "Succeeded")
+        wait_for_phase(name, "Deployed")
+
+    def test_a_missing_claim(self):
+        name = self.apply(request("claimless", modelCache={"pvcName": "absent"}))
+        wait_for_phase(name, "Failed")
+        message = condition(name, "Validation")["message"]
+        self.assertEqual(message, "model cache PVC absent not found in namespace requests")
+        self.assertNotIn("observedGeneration", status(name))
+        self.assertIsNone(plane.get("Job", NAMESPACE, "profile-claimless"))
+
+    def test_a_job_that_waits_for_quota_takes_the_edited_spec(self):
+        with plane.quota(NAMESPACE, "jobs", {"count/jobs.batch": "0"}):
+            name = self.apply(request("quota"))
+            wait_for_text(name, "Profiling", "exceeded quota")
+            self.assertEqual(status(name)["phase"], "Pending")
+            plane.patch(REQUEST, NAMESPACE, name, {"spec": {"model": "another"}})
+            plane.cluster.wait(lambda: status(name).get("observedGeneration") == 2, 60, "the edit is seen")
+        # The API server remembers a quota for 30 s.
+        wait_for_phase(name, "Profiling", 180)
+        profiler = plane.get("Job", NAMESPACE, "profile-quota")["spec"]["template"]["spec"]["containers"][0]
+        self.assertIn('"model":"another"', profiler["args"][1])
+
+    def test_a_job_of_somebody_else(self):
+        pod = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "runtime:1"}]}
+        foreign = {"metadata": {"name": "profile-taken", "namespace": NAMESPACE}, "spec": {"template": {"spec": pod}}}
+        plane.cluster.api("POST", path_of("Job", NAMESPACE), foreign)
+        name = self.apply(request("taken"))
+        wait_for_text(name, "Profiling", "profile-taken")
+        self.assertEqual(status(name)["phase"], "Pending")
+        plane.delete("Job", NAMESPACE, "profile-taken")
+        wait_for_phase(name, "Profiling")
+
+    def test_a_pod_that_waits(self):
+        name = self.apply(request("waits", overrides={"profilingJob": {"template": {"spec": {"containers": [], "nodeSelector": {"no": "where"}}}}}))
+        wait_for_text(name, "Profiling", "nodes are available")
+        self.assertEqual(status(name)["phase"], "Profiling")
+
+    def test_names_of_others(self):
+        stranger = {"metadata": {"name": "names-config", "namespace": NAMESPACE}, "data": {"mine": "yes"}}
+        plane.cluster.api("POST", path_of("ConfigMap", NAMESPACE), stranger)
+        mine = {"apiVersion": "nvidia.com/v1alpha1", "kind": GRAPH, "metadata": {"name": "names-graph", "namespace": NAMESPACE}}
+        mine["spec"] = {"services": {"Frontend": {"componentType": "frontend", "replicas": 0}}}
+        mine["spec"]["services"]["Frontend"]["extraPodSpec"] = {"mainContainer": {"image": "mine:1"}}
+        plane.apply(mine)
+        name = self.profiled(request("names"), CONFIG + MADE)
+        wait_for_phase(name, "Failed")
+        self.assertEqual(condition(name, "Succeeded")["reason"], "DeploymentCreationFailed")
+        self.assertIn("names-graph", condition(name, "Succeeded")["message"])
+        self.assertNotIn("team", plane.get(GRAPH, NAMESPACE, "names-graph")["metadata"].get("labels", {}))
+        self.assertEqual(plane.get("ConfigMap", NAMESPACE, "names-config")["data"], {"mine": "yes"})
+        self.assertIn(("Warning", "ConfigMapCreationFailed"), events(name))
+
+    def test_a_graph_that_admission_refuses(self):
+        name = self.profiled(request("refused"), MADE.replace("replicas: 1", "replicas: 1, ingress: {enabled: true}"))
+        wait_for_text(name, "DeploymentReady", "spec.services[Frontend].ingress.host")
+        self.assertEqual(status(name)["phase"], "Deploying")
+        self.assertEqual(condition(name, "DeploymentReady")["reason"], "DeploymentCreationFailed")
+        self.assertIn(("Warning", "DeploymentCreationFailed"), events(name))
+
+    def test_overrides_of_the_deployment(self):
+        overrides = {"name": "chosen", "labels": {"team": "b"}, "annotations": {"note": "c"}}
+        name = self.profiled(request("overridden", {"nvidia.com/dgdr-deployment-overrides": json.dumps(overrides)}), MADE)
+        wait_for_phase(name, "Deployed")
+        metadata = plane.get(GRAPH, NAMESPACE, "chosen")["metadata"]
+        self.assertEqual((metadata["labels"]["team"], metadata["annotations"]["note"]), ("b", "c"))
+        self.assertEqual(status(name)["dgdName"], "chosen")
+
+    def test_deletion_in_each_phase(self):
+        with plane.quota(NAMESPACE, "jobs", {"count/jobs.batch": "0"}):
+            pending = self.apply(request("pending"))
+            wait_for_text(pending, "Profiling", "exceeded quota")
+            plane.delete(REQUEST, NAMESPACE, pending)
+            gone(REQUEST, pending)
+        profiling = self.apply(request("profiling"))
+        wait_for_phase(profiling, "Profiling")
+        self.assertNotIn("finalizers", get(profiling)["metadata"])
+        plane.delete(REQUEST, NAMESPACE, profiling)
+        gone(REQUEST, profiling)
+        gone("Job", "profile-profiling")
+        deployed = self.profiled(request("deployed"), MADE)
+        wait_for_phase(deployed, "Deployed")
+        plane.delete(REQUEST, NAMESPACE, deployed)
+        gone("Job", "profile-deployed")
+        self.assertIsNotNone(plane.get(GRAPH, NAMESPACE, "deployed-graph"))
+
+    def test_a_request_of_the_same_name_starts_anew(self):
+        name = self.profiled(request("again", autoApply=False), MADE)
+        wait_for_phase(name, "Ready")
+        plane.delete(REQUEST, NAMESPACE, name)
+        self.apply(request("again", autoApply=False))
+        wait_for_phase(name, "Profiling")
+        self.assertIsNone(plane.get("ConfigMap", NAMESPACE, "dgdr-output-again"))
+
+    def test_edits_are_refused_once_profiling_has_begun(self):
+        name = self.apply(request("locked"))
+        wait_for_phase(name, "Profiling")
+        with self.assertRaisesRegex(Exception, "spec"):
+            plane.patch(REQUEST, NAMESPACE, name, {"spec": {"model": "another"}})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,157 @@
+#include "common/lifecycle/request.h"
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "common/lifecycle/object.h"
+#include "common/text/yaml_writer.h"
+#include "support.h"
+
+namespace dynamo::lifecycle {
+namespace {
+
+using test::kNow;
+using test::parsed;
+
+constexpr const char* kGraph =
+    "apiVersion: nvidia.com/v1alpha1\\nkind: DynamoGraphDeployment\\nmetadata:\\n  name: made\\n  namespace: "
+    "elsewhere\\n  labels:\\n    team: a\\nspec:\\n  services: {}\\n";
+
+/// A request `r` in the namespace `ns`. The arguments are JSON with single quotes.
+json::Document request(std::string_view status, std::string_view annotations = "{}",
+                       std::string_view spec = "{}") {
+  return parsed(
+      fmt::format("{{'metadata':{{'name':'r','namespace':'ns','uid':'u','generation':1,"
+                  "'annotations':{}}},'spec':{},'status':{}}}",
+                  annotations, spec, status));
+}
+
+json::Document deploying(std::string_view overrides) {
+  return request(
+      "{'phase':'Deploying'}",
+      fmt::format("{{'nvidia.com/generated-dgd-spec':'{}','nvidia.com/dgdr-deployment-overrides':'{}'}}",
+                  kGraph, overrides));
+}
+
+TEST_CASE("the next step of a request") {
+  struct Row {
+    const char* status;
+    const char* annotations;
+    const char* spec;
+    RequestStep step;
+  };
+  constexpr const char* kHasGraph = "{'nvidia.com/generated-dgd-spec':'x'}";
+  const Row row =
+      GENERATE(Row{"{}", "{}", "{}", RequestStep::Validate},
+               Row{"{'phase':'Pending','observedGeneration':1}", "{}", "{}", RequestStep::CreateJob},
+               Row{"{'observedGeneration':1}", "{}", "{}", RequestStep::CreateJob},
+               Row{"{'phase':'Pending','observedGeneration':0}", "{}", "{}", RequestStep::Validate},
+               Row{"{'phase':'Profiling','observedGeneration':1}", "{}", "{}", RequestStep::FollowJob},
+               Row{"{'phase':'Deploying'}", kHasGraph, "{}", RequestStep::CreateGraph},
+               Row{"{'phase':'Deploying'}", kHasGraph, "{'autoApply':true}", RequestStep::CreateGraph},
+               Row{"{'phase':'Deploying'}", kHasGraph, "{'autoApply':false}", RequestStep::KeepGraph},
+               Row{"{'phase':'Deploying'}", "{}", "{}", RequestStep::FollowGraph},
+               Row{"{'phase':'Deployed'}", kHasGraph, "{}", RequestStep::FollowGraph},
+               Row{"{'phase':'Ready'}", kHasGraph, "{}", RequestStep::Nothing},
+               Row{"{'phase':'Failed'}", "{}", "{}", RequestStep::Nothing},
+               Row{"{'phase':'Lost'}", "{}", "{}", RequestStep::Fail});
+  CAPTURE(row.status, row.annotations, row.spec);
+  CHECK(requestStep(request(row.status, row.annotations, row.spec)) == row.step);
+}
+
+TEST_CASE("a missing Job may be late for 60 s (decision life-Q3)") {
+  const auto since = [](std::string_view time) {
+    return request(fmt::format("{{'conditions':[{{'type':'Profiling','lastTransitionTime':'{}'}}]}}", time));
+  };
+  CHECK(mayBeLate(since(formatTime(kNow - std::chrono::seconds{59})), kNow));
+  CHECK_FALSE(mayBeLate(since(formatTime(kNow - std::chrono::seconds{60})), kNow));
+  CHECK_FALSE(mayBeLate(request("{}"), kNow));
+}
+
+TEST_CASE("a Job profiles again unless its profiler told an error (decision life-Q33)") {
+  struct Row {
+    const char* spec;
+    const char* job;
+    bool repeats;
+  };
+  const Row row = GENERATE(Row{"{}", "{'spec':{'backoffLimit':3},'status':{'failed':1}}", true},
+                           Row{"{}", "{'spec':{'backoffLimit':3},'status':{}}", false},
+                           Row{"{}", "{'spec':{'backoffLimit':0},'status':{'failed':1}}", false},
+                           Row{"{'overrides':{'profilingJob':{'backoffLimit':3}}}",
+                               "{'spec':{'backoffLimit':3},'status':{'failed':1}}", false});
+  CAPTURE(row.spec, row.job);
+  CHECK(mayRepeat(request("{}", "{}", row.spec), parsed(row.job)) == row.repeats);
+  json::Document memory;
+  CHECK(json::dump(withoutRetries(memory.GetAllocator())) == R"({"spec":{"backoffLimit":0}})");
+  CHECK(toldError(parsed("{'data':{'output_copier_error.txt':'why'}}")) == "why");
+  CHECK(toldError(parsed("{'data':{}}")).empty());
+}
+
+TEST_CASE("the generated graph gets the names and labels of its request (decision conv-Q2)") {
+  json::Document memory;
+  struct Row {
+    const char* overrides;
+    const char* metadata;
+  };
+  const Row row = GENERATE(
+      Row{"", R"({"name":"made","namespace":"ns","labels":{"team":"a","dgdr.nvidia.com/name":"r",)"
+              R"("dgdr.nvidia.com/namespace":"ns","nvidia.com/managed-by":"dynamo-operator"}})"},
+      Row{R"({\"name\":\"n\",\"labels\":{\"team\":\"b\",\"dgdr.nvidia.com/name\":\"x\"},\"annotations\":{\"k\":\"v\"}})",
+          R"({"name":"n","namespace":"ns","labels":{"team":"b","dgdr.nvidia.com/name":"r",)"
+          R"("dgdr.nvidia.com/namespace":"ns","nvidia.com/managed-by":"dynamo-operator"},"annotations":{"k":"v"}})"},
+      Row{"no JSON", R"({"name":"made","namespace":"ns","labels":{"team":"a","dgdr.nvidia.com/name":"r",)"
+                     R"("dgdr.nvidia.com/namespace":"ns","nvidia.com/managed-by":"dynamo-operator"}})"});
+  CAPTURE(row.overrides);
+  const auto made = generatedGraph(deploying(row.overrides), memory.GetAllocator());
+  REQUIRE(std::holds_alternative<json::Value>(made));
+  CHECK(json::dump(*json::find(&std::get<json::Value>(made), "metadata")) == row.metadata);
+  CHECK(isOfRequest(std::get<json::Value>(made), deploying("")));
+}
+
+TEST_CASE("an annotation that somebody has changed is an error") {
+  json::Document memory;
+  const std::string text = GENERATE("{{{", "kind: ConfigMap", "");
+  const json::Document object = request("{}", fmt::format("{{'nvidia.com/generated-dgd-spec':'{}'}}", text));
+  const auto made = generatedGraph(object, memory.GetAllocator());
+  REQUIRE(std::holds_alternative<std::string>(made));
+  CHECK(std::get<std::string>(made).starts_with("annotation nvidia.com/generated-dgd-spec"));
+}
+
+TEST_CASE("additional documents that do not fit into annotations stay in the ConfigMap (decision life-Q18)") {
+  json::Document memory;
+  json::Allocator& allocator = memory.GetAllocator();
+  const std::size_t size = GENERATE(1'000, 239'000, 241'000);
+  CAPTURE(size);
+  ProfilingOutput output;
+  output.graph = json::copy(parsed("{'kind':'DynamoGraphDeployment'}"), allocator);
+  output.additional.push_back(json::copy(
+      parsed(fmt::format("{{'kind':'ConfigMap','data':{{'a':'{}'}}}}", std::string(size, 'x'))), allocator));
+  const json::Value patch = annotationsPatch(output, allocator);
+  const json::Value* annotations = annotationsOf(patch);
+  CHECK(json::findText(annotations, kGeneratedGraph) == "kind: DynamoGraphDeployment\n");
+  CHECK((json::find(annotations, kAdditionalResources) != nullptr) == (size < 240'000));
+}
+
+TEST_CASE("additional ConfigMaps belong to the graph once it exists (decision life-Q19)") {
+  json::Document memory;
+  json::Allocator& allocator = memory.GetAllocator();
+  const json::Document object = request(
+      "{}",
+      "{'dgdr.nvidia.com/additional-resources':'kind: ConfigMap\\nmetadata: {name: c, namespace: elsewhere, "
+      "ownerReferences: [{uid: forged}]}\\n---\\nkind: Secret\\nmetadata: {name: s}\\n'}");
+  const std::vector<json::Value> documents = additionalDocuments(object, allocator);
+  REQUIRE(documents.size() == 2);
+  const std::vector<json::Value> before = additionalConfigMaps(object, documents, nullptr, allocator);
+  REQUIRE(before.size() == 1);
+  CHECK(namespaceOf(before[0]) == "ns");
+  CHECK(json::find(metadataOf(before[0]), "ownerReferences") == nullptr);
+  CHECK(isOfRequest(before[0], object));
+  const json::Document graph = parsed("{'metadata':{'name':'made','namespace':'ns','uid':'g'}}");
+  const std::vector<json::Value> after = additionalConfigMaps(object, documents, &graph, allocator);
+  CHECK(isControlledBy(after.at(0), graph));
+}
+
+}  // namespace
+}  // namespace dynamo::lifecycle
