@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Compares recorded children with those of the reference, field by field.
 
-usage: compare.py THEIRS OURS [--accept FILE] [--ledger FILE]... [--write] [--hashes] [-v]
+usage: compare.py THEIRS OURS [--requests] [--accept FILE] [--ledger FILE]... [--write] [--hashes] [-v]
 
 THEIRS and OURS are folders of recordings with one JSON file per case, as written by record.py, record_render.py and
 record_live.py. The decision on each input and every child by kind and name are compared. folding.py lists the ignored
 differences. The Secret with the SSH key of MPI is only compared with live recordings.
 
+--requests: recordings of requests, checkpoints and models. All objects are compared, custom resources with their stored spec and
+        status, and the decision on each document with the field that a denial names (folding_requests.py).
 --accept FILE: accepted deviations, one per line (deviations.py). They apply to every input, including new ones.
 --ledger FILE: the accepted differences of these recordings, value by value (ledger.py). A difference then counts as
         accepted only if a line of --accept covers it AND it is in the ledger. A line of the ledger that no longer occurs is
@@ -25,11 +27,14 @@ import pathlib
 import re
 import sys
 
+import conditions
 import deviations as accepted_lines
+import folding
+import folding_requests
 import ledger as ledgers
+import request_conditions
 from context import Context
-from differences import ABSENT, Difference, differences, written
-from folding import MPI_SECRET, is_foreign, read
+from differences import ABSENT, Difference, differences, parsed, written
 
 NOT_IN_LEDGER = "not in the ledger"
 MAX_SHOWN = 400
@@ -52,21 +57,33 @@ def decision(recording):
 
 def compared(theirs, ours):
     """The names of the compared children of a case."""
+    if theirs.answers:
+        return sorted(theirs.children.keys() | ours.children.keys()) if not differing_answers(theirs, ours) else []
     if not (theirs.admitted and ours.admitted):
         return []
     brought = {
         key
         for key, child in theirs.children.items()
-        if is_foreign(child) and (key not in ours.children or is_foreign(ours.children[key]))
+        if folding.is_foreign(child) and (key not in ours.children or folding.is_foreign(ours.children[key]))
     }
     if not ours.live:  # only a controller can create a key
-        brought.add(MPI_SECRET)
+        brought.add(folding.MPI_SECRET)
     return sorted((theirs.children.keys() | ours.children.keys()) - brought)
+
+
+def differing_answers(theirs, ours):
+    """The documents that only one side admitted."""
+    names = sorted(theirs.answers.keys() | ours.answers.keys())
+    return [name for name in names if (theirs.answers.get(name) is None) != (ours.answers.get(name) is None)]
 
 
 def differences_of_case(theirs, ours):
     """Every difference between two recordings of one input."""
-    if theirs.admitted != ours.admitted:
+    for name in differing_answers(theirs, ours):
+        denials = [side.answers.get(name) for side in (theirs, ours)]
+        said = ["admitted" if denial is None else "denied" for denial in denials]
+        yield Difference(ours.case, "admission", name, parsed(denials[0] or denials[1]), *said)
+    if not theirs.answers and theirs.admitted != ours.admitted:
         yield Difference(ours.case, "admission", "", (), decision(theirs), decision(ours))
     for key in compared(theirs, ours):
         their_child, our_child = theirs.children.get(key, ABSENT), ours.children.get(key, ABSENT)
@@ -162,13 +179,14 @@ def _shown(value):
     return repr(value) if value is ABSENT else json.dumps(value)[:MAX_SHOWN]
 
 
-def compare(theirs, ours, lines, ledger=None, hashes=False):
-    """A Comparison of the reference's recordings with the files of the same names in the folder `ours`."""
+def compare(theirs, ours, lines, ledger=None, hashes=False, form=folding):
+    """A Comparison of the reference's recordings with the files of the same names in the folder `ours`. `form` is the module
+    that reads them."""
     comparison = Comparison(lines, ledger)
     for golden in theirs:
         recorded = pathlib.Path(ours, golden.name)
         if recorded.exists():
-            comparison.add(read(golden, hashes), read(recorded, hashes))
+            comparison.add(form.read(golden, hashes), form.read(recorded, hashes))
         else:
             comparison.missing.append(golden.stem)
     return comparison
@@ -180,17 +198,18 @@ def main():
     parser.add_argument("ours")
     parser.add_argument("--accept")
     parser.add_argument("--ledger", action="append", default=[])
-    for flag in ("--write", "--hashes", "--unused", "-v"):
+    for flag in ("--requests", "--write", "--hashes", "--unused", "-v"):
         parser.add_argument(flag, action="store_true")
     options = parser.parse_args()
-    lines = accepted_lines.load(options.accept) if options.accept else []
+    form, functions = (folding_requests, request_conditions) if options.requests else (folding, conditions)
+    lines = accepted_lines.load(options.accept, functions) if options.accept else []
     ledger = (
         sum((ledgers.load(path) for path in options.ledger), collections.Counter())
         if options.ledger and not options.write
         else None
     )
     theirs = sorted(pathlib.Path(options.theirs).glob("*.json"))
-    comparison = compare(theirs, options.ours, lines, ledger, options.hashes)
+    comparison = compare(theirs, options.ours, lines, ledger, options.hashes, form)
     if options.write:
         ledgers.write(options.ledger[0], comparison.entries)
     for line in comparison.details() if options.v else ():

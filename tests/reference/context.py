@@ -88,8 +88,12 @@ class Context:
 
     def child(self, side):
         """This child in the recording of "theirs" or "ours", or ABSENT."""
+        return self.object(side, self.found.kind, self.found.name)
+
+    def object(self, side, kind, name):
+        """An object in the recording of "theirs" or "ours", or ABSENT."""
         recording = self._theirs if side == "theirs" else self._ours
-        return recording.children.get((self.found.kind, self.found.name), ABSENT)
+        return recording.children.get((kind, name), ABSENT)
 
     def at(self, side, path):
         """The value at a path of this child, or ABSENT."""

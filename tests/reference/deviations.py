@@ -35,13 +35,14 @@ class Deviation(NamedTuple):
     conditions: tuple
 
 
-def load(path):
+def load(path, functions=conditions):
+    """The lines of a file. `functions` is the module of their conditions."""
     with open(path, encoding="utf-8") as file:
         lines = [(number, line.strip()) for number, line in enumerate(file, 1)]
-    return [parsed_line(f"{path}:{number}", line) for number, line in lines if line and not line.startswith("#")]
+    return [parsed_line(f"{path}:{number}", line, functions) for number, line in lines if line and not line.startswith("#")]
 
 
-def parsed_line(where, line):
+def parsed_line(where, line, functions=conditions):
     """Parses one line. `where` is its position for the message of an InvalidLine."""
     match = LINE.fullmatch(line)
     if match is None:
@@ -49,11 +50,11 @@ def parsed_line(where, line):
     if "*" in match["kind"] or set(match["path"]) <= set("*.[]"):
         raise InvalidLine(f"{where}: kind and path may not consist of stars only: {line}")
     names = (match["conditions"] or "").split(",") if match["conditions"] else []
-    unknown = [name for name in names if not hasattr(conditions, name.replace("-", "_"))]
+    unknown = [name for name in names if not hasattr(functions, name.replace("-", "_"))]
     if unknown:
         raise InvalidLine(f"{where}: no such condition: {', '.join(unknown)}")
-    functions = tuple(getattr(conditions, name.replace("-", "_")) for name in names)
-    return Deviation(line, match["kind"], parsed(match["path"]), match["direction"], functions)
+    found = tuple(getattr(functions, name.replace("-", "_")) for name in names)
+    return Deviation(line, match["kind"], parsed(match["path"]), match["direction"], found)
 
 
 def met(context, deviations):

@@ -17,6 +17,8 @@ from typing import NamedTuple
 
 import yaml
 
+from differences import UNORDERED
+
 CUSTOM = {
     "DynamoGraphDeployment",
     "DynamoComponentDeployment",
@@ -46,6 +48,7 @@ class Recording(NamedTuple):
     live: bool  # created by a running controller, not rendered
     failures: dict  # name of a graph or component -> the operator's error
     hashes: frozenset
+    answers: dict = {}  # of requests: Kind/name -> where the document was denied (folding_requests.py)
 
 
 def read(path, hashes=False):
@@ -62,7 +65,7 @@ def recording(dump, hashes=False):
         case=dump["case"],
         admitted=all(answer["ok"] for answer in dump["apply"] if answer["kind"].startswith("Dynamo")),
         failed=any(_tells_of_failure(condition) for item in custom for condition in _conditions(item)),
-        children={(item["kind"], item["metadata"]["name"]): prune(_folded(item)) for item in objects if is_child(item)},
+        children={(item["kind"], item["metadata"]["name"]): prune(folded(item)) for item in objects if is_child(item)},
         messages=[answer["message"] for answer in dump["apply"] if not answer["ok"]],
         refused=dump.get("refused", []),
         manifests=dump.get("input") or [item for item in custom if not item["metadata"].get("ownerReferences")],
@@ -111,6 +114,32 @@ def is_foreign(child):
     return not metadata.get("ownerReferences") and (metadata.get("labels") or {}).get(MANAGED_BY) != "dynamo-operator"
 
 
+def compared_objects(dump):
+    """The objects of a dump that are compared."""
+    return [item for item in dump["objects"] if is_child(item) and not is_foreign(item)]
+
+
+def compared_parts(item):
+    """(path, holder, key) of the parts of an object that are compared."""
+    if item["kind"] not in CUSTOM:
+        yield from (((key,), item, key) for key in item)
+        return
+    metadata = item["metadata"]
+    yield from ((("metadata", key), metadata, key) for key in ("labels", "ownerReferences") if metadata.get(key))
+    if item["kind"] == "DynamoGraphDeploymentScalingAdapter":
+        yield ("spec",), item, "spec"
+
+
+def is_ignored(path):
+    """Whether the value at this path is not compared, although its part is."""
+    return path[-1] in BOOKKEEPING
+
+
+def is_unordered(path):
+    """Whether the order of the list at this path is not compared."""
+    return path[-1:] in UNORDERED
+
+
 def _conditions(item):
     return (item.get("status") or {}).get("conditions") or []
 
@@ -120,9 +149,9 @@ def _tells_of_failure(condition):
     return "fail" in text.lower() and condition.get("status") != "True"
 
 
-def _folded(item):
+def folded(item):
     if item["kind"] in CUSTOM:
-        return _made(item)
+        return made(item)
     metadata = item["metadata"]
     for key in BOOKKEEPING:
         (metadata.get("annotations") or {}).pop(key, None)
@@ -136,7 +165,8 @@ def _folded(item):
     return item
 
 
-def _made(item):
+def made(item):
+    """What is compared of a custom resource that the operator creates."""
     metadata = item["metadata"]
     kept = {"kind": item["kind"], "metadata": {key: metadata.get(key) for key in ("name", "labels", "ownerReferences")}}
     if item["kind"] == "DynamoGraphDeploymentScalingAdapter":
@@ -174,13 +204,13 @@ def fold_scripts(value):
                 fold_scripts(element)
 
 
-def prune(value):
+def prune(value, kept_empty=KEPT_EMPTY):
     """The value without empty members."""
     if isinstance(value, dict):
-        members = {key: prune(member) for key, member in value.items()}
-        return {key: member for key, member in members.items() if _says_something(key, member)}
-    return [prune(element) for element in value] if isinstance(value, list) else value
+        members = {key: prune(member, kept_empty) for key, member in value.items()}
+        return {key: member for key, member in members.items() if _says_something(key, member, kept_empty)}
+    return [prune(element, kept_empty) for element in value] if isinstance(value, list) else value
 
 
-def _says_something(key, value):
-    return value is not None and value != "" and (value not in ({}, []) or key in KEPT_EMPTY)
+def _says_something(key, value, kept_empty):
+    return value is not None and value != "" and (value not in ({}, []) or key in kept_empty)

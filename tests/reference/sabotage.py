@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import compare
 import folding
-from differences import UNORDERED
 
 SEED = 20_261_123
 NAME = "sabotage"
@@ -60,20 +59,21 @@ class Location(NamedTuple):
         return self.holder[self.key]
 
 
-def run(theirs, ours, lines, ledger, changes, seed=SEED):
-    """The Score of `changes` changes to the recordings in the folder `ours`, compared with the reference's files `theirs`."""
+def run(theirs, ours, lines, ledger, changes, seed=SEED, form=folding):
+    """The Score of `changes` changes to the recordings in the folder `ours`, compared with the reference's files `theirs`.
+    `form` is the module that reads them."""
     chance = random.Random(seed)
-    golden = {path.stem: folding.read(path, hashes=True) for path in theirs}
+    golden = {path.stem: form.read(path, hashes=True) for path in theirs}
     dumps = {case: json.loads(pathlib.Path(ours, f"{case}.json").read_text(encoding="utf-8")) for case in sorted(golden)}
     by_case = collections.defaultdict(collections.Counter)
     for line, count in ledger.items():
         by_case[line.split("\t")[0]][line] += count
-    cases = [case for case, dump in dumps.items() if _children(dump) and golden[case].admitted]
+    cases = [case for case, dump in dumps.items() if form.compared_objects(dump) and golden[case].admitted]
     noticed = bare = 0
     unnoticed = []
     for _ in range(changes):
-        case, dump, what = _changed(dumps, cases, chance)
-        changed = folding.recording(dump, hashes=True)
+        case, dump, what = _changed(dumps, cases, chance, form)
+        changed = form.recording(dump, hashes=True)
         told = []
         for held_against in (by_case[case], None):
             comparison = compare.Comparison(lines, held_against)
@@ -86,59 +86,45 @@ def run(theirs, ours, lines, ledger, changes, seed=SEED):
     return Score(changes, noticed, bare, unnoticed)
 
 
-def _changed(dumps, cases, chance):
+def _changed(dumps, cases, chance, form):
     """(case, its dump with one change, description of the change)"""
     while True:
         case = chance.choice(cases)
         dump = copy.deepcopy(dumps[case])
         kind = chance.choices(list(KINDS), KINDS.values())[0]
-        if what := CHANGES[kind](dump, chance):
+        if what := CHANGES[kind](dump, chance, form):
             return case, dump, f"{kind}: {what}"
 
 
-def _child(dump, chance):
-    return chance.choice(_children(dump))
-
-
-def _children(dump):
-    """The compared children."""
-    return [item for item in dump["objects"] if folding.is_child(item) and not folding.is_foreign(item)]
+def _child(dump, chance, form):
+    return chance.choice(form.compared_objects(dump))
 
 
 def _label(child):
     return f"{child['kind']} {child['metadata']['name']}"
 
 
-def _places(child):
+def _places(child, form):
     """All compared locations of a child."""
-    if child["kind"] in folding.CUSTOM:
-        metadata = child["metadata"]
-        for key in ("labels", "ownerReferences"):
-            if metadata.get(key):
-                yield from _below(metadata[key], ("metadata", key), metadata, key)
-        if child["kind"] == "DynamoGraphDeploymentScalingAdapter":
-            yield from _below(child["spec"], ("spec",), child, "spec")
-        return
-    for key in child:
-        yield from _below(child[key], (key,), child, key)
+    for path, holder, key in form.compared_parts(child):
+        yield from _below(holder[key], path, holder, key, form)
 
 
-def _below(value, path, holder, key):
+def _below(value, path, holder, key, form):
     yield Location(path, holder, key)
     members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     waits = isinstance(value, dict) and value.get("name") == folding.LEADER_WAIT
     for name, member in members:
-        if (waits and name == "command") or name in folding.BOOKKEEPING:
-            continue
-        yield from _below(member, (*path, name), value, name)
+        if not (waits and name == "command") and not form.is_ignored((*path, name)):
+            yield from _below(member, (*path, name), value, name, form)
 
 
-def _leaves(child):
-    return [place for place in _places(child) if not isinstance(place.value, (dict, list)) and place.value not in (None, "")]
+def _leaves(child, form):
+    return [place for place in _places(child, form) if not isinstance(place.value, (dict, list)) and place.value not in (None, "")]
 
 
-def _lists(child, least):
-    return [place for place in _places(child) if isinstance(place.value, list) and len(place.value) >= least]
+def _lists(child, least, form):
+    return [place for place in _places(child, form) if isinstance(place.value, list) and len(place.value) >= least]
 
 
 def _other(value):
@@ -151,9 +137,9 @@ def _at(child, place):
     return f"{_label(child)} {'.'.join(map(str, place.path))}"
 
 
-def _change_leaf(dump, chance):
-    child = _child(dump, chance)
-    leaves = _leaves(child)
+def _change_leaf(dump, chance, form):
+    child = _child(dump, chance, form)
+    leaves = _leaves(child, form)
     if not leaves:
         return None
     place = chance.choice(leaves)
@@ -161,9 +147,9 @@ def _change_leaf(dump, chance):
     return _at(child, place)
 
 
-def _drop_leaf(dump, chance):
-    child = _child(dump, chance)
-    leaves = [place for place in _leaves(child) if place.path not in (("kind",), ("metadata", "name"))]
+def _drop_leaf(dump, chance, form):
+    child = _child(dump, chance, form)
+    leaves = [place for place in _leaves(child, form) if place.path not in (("kind",), ("metadata", "name"))]
     if not leaves:
         return None
     place = chance.choice(leaves)
@@ -171,9 +157,9 @@ def _drop_leaf(dump, chance):
     return _at(child, place)
 
 
-def _drop_element(dump, chance):
-    child = _child(dump, chance)
-    lists = _lists(child, 1)
+def _drop_element(dump, chance, form):
+    child = _child(dump, chance, form)
+    lists = _lists(child, 1, form)
     if not lists:
         return None
     place = chance.choice(lists)
@@ -181,9 +167,9 @@ def _drop_element(dump, chance):
     return _at(child, place)
 
 
-def _double_element(dump, chance):
-    child = _child(dump, chance)
-    lists = _lists(child, 1)
+def _double_element(dump, chance, form):
+    child = _child(dump, chance, form)
+    lists = _lists(child, 1, form)
     if not lists:
         return None
     place = chance.choice(lists)
@@ -192,9 +178,9 @@ def _double_element(dump, chance):
     return _at(child, place)
 
 
-def _move_elements(dump, chance):
-    child = _child(dump, chance)
-    lists = [place for place in _lists(child, 2) if place.path[-1:] not in UNORDERED]
+def _move_elements(dump, chance, form):
+    child = _child(dump, chance, form)
+    lists = [place for place in _lists(child, 2, form) if not form.is_unordered(place.path)]
     if not lists:
         return None
     place = chance.choice(lists)
@@ -203,9 +189,9 @@ def _move_elements(dump, chance):
     return _at(child, place) if place.value != before else None
 
 
-def _add_key(dump, chance):
-    child = _child(dump, chance)
-    maps = [place for place in _places(child) if isinstance(place.value, dict)]
+def _add_key(dump, chance, form):
+    child = _child(dump, chance, form)
+    maps = [place for place in _places(child, form) if isinstance(place.value, dict)]
     if not maps:
         return None
     place = chance.choice(maps)
@@ -213,28 +199,28 @@ def _add_key(dump, chance):
     return _at(child, place)
 
 
-def _lose_child(dump, chance):
-    child = _child(dump, chance)
+def _lose_child(dump, chance, form):
+    child = _child(dump, chance, form)
     dump["objects"].remove(child)
     return _label(child)
 
 
-def _add_child(dump, chance):
-    child = copy.deepcopy(_child(dump, chance))
+def _add_child(dump, chance, form):
+    child = copy.deepcopy(_child(dump, chance, form))
     child["metadata"]["name"] += f"-{NAME}"
     dump["objects"].append(child)
     return _label(child)
 
 
-def _lose_kind(dump, chance):
-    kind = _child(dump, chance)["kind"]
+def _lose_kind(dump, chance, form):
+    kind = _child(dump, chance, form)["kind"]
     dump["objects"] = [item for item in dump["objects"] if item["kind"] != kind]
     return kind
 
 
-def _change_places(dump, chance, wanted, change):
+def _change_places(dump, chance, form, wanted, change):
     """Changes one location of the whole case that `wanted` accepts."""
-    found = [(child, place) for child in _children(dump) for place in _places(child) if wanted(child, place)]
+    found = [(child, place) for child in form.compared_objects(dump) for place in _places(child, form) if wanted(child, place)]
     if not found:
         return None
     child, place = chance.choice(found)
@@ -242,24 +228,24 @@ def _change_places(dump, chance, wanted, change):
     return _at(child, place)
 
 
-def _change_account(dump, chance):
+def _change_account(dump, chance, form):
     return _change_places(
-        dump, chance, lambda _, place: place.path[-1] in ("serviceAccountName", "serviceAccount"), lambda _: NAME
+        dump, chance, form, lambda _, place: place.path[-1] in ("serviceAccountName", "serviceAccount"), lambda _: NAME
     )
 
 
-def _change_label(dump, chance):
-    return _change_places(dump, chance, lambda _, place: len(place.path) > 1 and place.path[-2] == "labels", lambda _: NAME)
+def _change_label(dump, chance, form):
+    return _change_places(dump, chance, form, lambda _, place: len(place.path) > 1 and place.path[-2] == "labels", lambda _: NAME)
 
 
-def _lose_variables(dump, chance):
-    return _change_places(dump, chance, lambda _, place: place.path[-1] == "env" and bool(place.value), lambda _: [])
+def _lose_variables(dump, chance, form):
+    return _change_places(dump, chance, form, lambda _, place: place.path[-1] == "env" and bool(place.value), lambda _: [])
 
 
-def _change_arguments(dump, chance):
+def _change_arguments(dump, chance, form):
     kinds = ("LeaderWorkerSet", "PodCliqueSet")
     return _change_places(
-        dump, chance, lambda child, place: child["kind"] in kinds and place.path[-1] == "args", lambda _: [NAME]
+        dump, chance, form, lambda child, place: child["kind"] in kinds and place.path[-1] == "args", lambda _: [NAME]
     )
 
 
