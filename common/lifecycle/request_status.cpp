@@ -211,8 +211,12 @@ Outcome RequestStatus::graphFollowed(const Value& graph) {
     std::string message = fmt::format("DGD {} is in {} state", name, state.empty() ? "initializing" : state);
     const std::string_view why = json::findText(findCondition(statusOf(graph), "Ready"), "message");
     if (!why.empty()) message += fmt::format(": {}", why);
-    if (was) outcome_.events.push_back(warning("DeploymentDegraded", message));
-    setDeployment(ConditionStatus::False, "DeploymentInProgress", std::move(message));
+    if (was) {
+      outcome_.events.push_back(warning("DeploymentDegraded", message));
+      outcome_.requeueAfter = std::chrono::milliseconds{0};
+    }
+    setDeployment(ConditionStatus::False, was ? "DeploymentDegraded" : "DeploymentInProgress",
+                  std::move(message));
   }
   return done();
 }

@@ -165,7 +165,13 @@ TEST_CASE("a request follows its graph") {
   CHECK(waits.events.empty());
 
   const Outcome degraded = RequestStatus{deployed, kNow, allocator}.graphFollowed(sick);
-  CHECK(told(degraded).starts_with("Deploying\nSucceeded=False Deploying: "));
+  CHECK(told(degraded) ==
+        "Deploying\nSucceeded=False Deploying: Deployment is in progress\nDeploymentReady=False "
+        "DeploymentDegraded: DGD made is in pending state: no GPU\n");
+  const json::Document after = request(json::dump(*degraded.status));
+  const Outcome waitsAgain = RequestStatus{after, kNow, allocator}.graphFollowed(sick);
+  CHECK(told(waitsAgain).find("DeploymentReady=False DeploymentInProgress: ") != std::string::npos);
+  CHECK(waitsAgain.events.empty());
   CHECK(eventsOf(degraded.events) == "Warning DeploymentDegraded: DGD made is in pending state: no GPU\n");
 
   const Outcome deleted = RequestStatus{deployed, kNow, allocator}.graphDeleted();
