@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 GRAPH = "DynamoGraphDeployment"
 COMPONENT = "DynamoComponentDeployment"
+REQUEST = "DynamoGraphDeploymentRequest"
 SURGE = "nvidia.com/deployment-rolling-update-max-surge"
 UNAVAILABLE = "nvidia.com/deployment-rolling-update-max-unavailable"
 
@@ -96,6 +97,68 @@ def without_graph(d):
         == (name in workloads and workloads[name]["pods"]["availableReplicas"] >= (facts["spec"]["replicas"] or 1))
         for name, facts in components.items()
     )
+
+
+# Requests
+
+
+def _our_request(d):
+    """Our request after the step, or before it if the step has deleted it."""
+    return d.scene.of(REQUEST).get(d.name) or d.scene.before(REQUEST).get(d.name)
+
+
+def has_cause(d):
+    """Both requests have failed. The condition Succeeded of ours has the reason of the condition that tells of the cause."""
+    request = _our_request(d)
+    reason = condition(request, "Succeeded").get("reason")
+    causes = [
+        one["reason"]
+        for one in member(request, "status", "conditions") or []
+        if one["type"] != "Succeeded" and one["status"] == "False"
+    ]
+    if isinstance(d.theirs, list):
+        return reason in causes and [told.replace("False Failed", f"False {reason}") for told in d.theirs] == d.ours
+    return d.theirs == "Failed" and d.ours == reason and reason in causes
+
+
+def locked(d):
+    """Our webhook has refused a change of the spec that the reference's admitted."""
+    refusal = f'"{d.name}" is invalid: spec: Forbidden: may not be changed in phase '
+    return any(
+        refusal in our.get("message", "") and their.get("ok")
+        for our_step, their_step in zip(d.scene.our_steps, d.scene.their_steps)
+        for our, their in zip(our_step.get("answers") or [], their_step.get("answers") or [])
+    )
+
+
+def waits_for_output(d):
+    """The Job of the request has succeeded, and its output does not exist yet. The reference's has failed."""
+    their_request = d.scene.of(REQUEST, d.scene.their_steps).get(d.name) or {}
+    succeeded = member(d.scene.of("Job").get(f"profile-{d.name}"), "pods", "succeeded")
+    return (
+        bool(succeeded)
+        and f"dgdr-output-{d.name}" not in d.scene.of("ConfigMap")
+        and member(_our_request(d), "status", "phase") == "Profiling"
+        and condition(their_request, "SpecGenerated").get("reason") == "GenerationFailed"
+    )
+
+
+def _made_graphs(scene):
+    """The names of all graphs that our requests have had."""
+    requests = [facts for step in scene.our_steps for name, facts in step["objects"].items() if name.startswith(f"{REQUEST}/")]
+    return {f"{GRAPH}/{member(facts, 'status', 'dgdName')}" for facts in requests}
+
+
+def owned_by_made_graph(d):
+    """The graph that a request has generated owns the object."""
+    return bool(d.ours) and set(d.ours) <= _made_graphs(d.scene) & d.scene.our_steps[-1]["objects"].keys()
+
+
+def went_with_made_graph(d):
+    """The graph that a request had generated owned the object, and is gone."""
+    before = [step["objects"].get(f"{d.kind}/{d.name}") for step in d.scene.our_steps[:-1]]
+    owners = {owner for facts in before if facts for owner in facts["owner"]}
+    return bool(owners) and owners <= _made_graphs(d.scene) - d.scene.our_steps[-1]["objects"].keys()
 
 
 # Failures
@@ -237,7 +300,8 @@ def ssh_key(d):
 CONDITIONS = {
     made.__name__: made
     for made in (
-        refused, without_pending, was_back, returned, without_graph, tells_failure, keeps_status, lost_a_claim, superseded,
+        refused, without_pending, was_back, returned, without_graph, has_cause, locked, waits_for_output, owned_by_made_graph,
+        went_with_made_graph, tells_failure, keeps_status, lost_a_claim, superseded,
         tells_what_is_replaced, keeps_capacity, one_set_a_replica, on_grove, waits_for_grove, left_grove, ssh_key,
     )
 }  # fmt: skip
