@@ -47,6 +47,16 @@ Value typed(const Value* value, std::string_view type, Allocator& allocator) {
   return json::copy(made, allocator);
 }
 
+/// The status of a graph as Go writes it: the state is always there.
+Value typedStatus(const Value* given, const json::Maker& make) {
+  Value status = make.object("state", "");
+  if (given == nullptr) return status;
+  for (const auto* each : render::sortedMembers(*given)) {
+    if (!each->value.IsNull()) make.set(status, json::text(each->name), make.value(each->value));
+  }
+  return status;
+}
+
 /// The graph as Go writes its type. `graph` must have the types of its schema.
 Value typedGraph(const Value& graph, Allocator& allocator) {
   const json::Maker make{allocator};
@@ -60,7 +70,7 @@ Value typedGraph(const Value& graph, Allocator& allocator) {
   if (!services.ObjectEmpty()) make.set(spec, "services", std::move(services));
   return make.object("apiVersion", json::findText(&graph, "apiVersion"), "kind", api::kDynamoGraphDeployment,
                      "metadata", typed(json::findObject(&graph, "metadata"), "ObjectMeta", allocator), "spec",
-                     std::move(spec), "status", make.object("state", ""));
+                     std::move(spec), "status", typedStatus(json::findObject(&graph, "status"), make));
 }
 
 /// A line of YAML of the web interface that begins with # is a comment, also inside of a text.

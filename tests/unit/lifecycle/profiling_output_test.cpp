@@ -58,6 +58,15 @@ TEST_CASE("the graph of a profiling output has no nulls") {
   CHECK(output.pareto.Empty());
 }
 
+TEST_CASE("a status that somebody has written into the output is kept") {
+  json::Document memory;
+  const std::string text = std::string{kGraph} + "status: {state: successful, services: null}\n";
+  const auto read = readProfilingOutput(configMap({{"final_config.yaml", text}}), memory.GetAllocator());
+  REQUIRE(std::holds_alternative<ProfilingOutput>(read));
+  const json::Value& graph = std::get<ProfilingOutput>(read).graph;
+  CHECK(json::dump(*json::find(graph, "status")) == R"({"state":"successful"})");
+}
+
 TEST_CASE("other documents are kept in order, and the last graph counts") {
   const std::string stream =
       "---\nkind: ConfigMap\nmetadata: {name: b}\ndata: {z: '1', a: '2'}\n---\nkind: DynamoGraphDeployment\n"
