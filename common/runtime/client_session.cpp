@@ -162,6 +162,15 @@ Task<TransportResult<ClientSession>> ClientSession::open(EventLoop& loop, Target
   co_return ClientSession{std::move(impl)};
 }
 
+Task<TransportResult<ClientSession>> ClientSession::openPlain(EventLoop& loop, Endpoint endpoint,
+                                                              SocketAddress address, Deadline deadline) {
+  std::vector<SocketAddress> addresses{address};
+  auto connected = co_await connectToAny(loop, endpoint, std::move(addresses), deadline);
+  if (auto* error = std::get_if<TransportError>(&connected)) co_return std::move(*error);
+  co_return ClientSession{
+      std::make_unique<Impl>(std::move(std::get<Descriptor>(connected)), SslPtr{}, toString(endpoint))};
+}
+
 Task<TransportResult<ReplyHead>> ClientSession::ask(ClientRequest request, Deadline deadline) {
   Impl& at = *impl_;
   if (!runtime::writable(request)) {

@@ -1,5 +1,5 @@
 #pragma once
-// A persistent TLS connection to an HTTP/1.1 server for consecutive requests.
+// A persistent connection to an HTTP/1.1 server for consecutive requests, usually with TLS.
 
 #include <cstddef>
 #include <memory>
@@ -11,6 +11,7 @@
 #include "common/runtime/endpoint.h"
 #include "common/runtime/event_loop.h"
 #include "common/runtime/reply_parser.h"
+#include "common/runtime/socket_address.h"
 #include "common/runtime/tls_client.h"
 #include "common/runtime/transport_error.h"
 
@@ -54,6 +55,9 @@ class ClientSession {
   /// Connects to the first address of the endpoint that responds, and performs the TLS handshake.
   static Task<TransportResult<ClientSession>> open(EventLoop& loop, Target target, ClientContext context,
                                                    Deadline deadline);
+  /// Connects to the address without TLS. Error messages and the Host header contain `endpoint`.
+  static Task<TransportResult<ClientSession>> openPlain(EventLoop& loop, Endpoint endpoint,
+                                                        SocketAddress address, Deadline deadline);
   ClientSession(ClientSession&&) noexcept;
   ClientSession& operator=(ClientSession&&) = delete;
   ~ClientSession();

@@ -93,6 +93,12 @@ certs::PemPair Authority::sign(const std::string& names, std::chrono::seconds en
                             &pair_);
 }
 
+long PeerConnection::receive(char* out, std::size_t most) {
+  if (ssl_ == nullptr) return ::recv(fd_, out, most, 0);
+  ERR_clear_error();
+  return SSL_read(ssl_, out, static_cast<int>(most));
+}
+
 std::string PeerConnection::request() {
   std::size_t whole = std::string::npos;
   for (;;) {
@@ -106,8 +112,7 @@ std::string PeerConnection::request() {
     }
     if (whole != std::string::npos && buffer_.size() >= whole) break;
     std::array<char, kPart> part;
-    ERR_clear_error();
-    const int got = SSL_read(ssl_, part.data(), static_cast<int>(part.size()));
+    const long got = receive(part.data(), part.size());
     if (got <= 0) return {};
     buffer_.append(part.data(), static_cast<std::size_t>(got));
   }
@@ -117,12 +122,21 @@ std::string PeerConnection::request() {
 }
 
 void PeerConnection::send(std::string_view bytes) {
+  while (ssl_ == nullptr && !bytes.empty()) {
+    const auto sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent <= 0) return;
+    bytes.remove_prefix(static_cast<std::size_t>(sent));
+  }
   ERR_clear_error();
   if (!bytes.empty()) SSL_write(ssl_, bytes.data(), static_cast<int>(bytes.size()));
 }
 
 void PeerConnection::goodbye() {
-  SSL_shutdown(ssl_);
+  if (ssl_ == nullptr) {
+    ::shutdown(fd_, SHUT_WR);
+  } else {
+    SSL_shutdown(ssl_);
+  }
 }
 
 void PeerConnection::reset() {
@@ -149,7 +163,16 @@ ScriptedPeer::ScriptedPeer(const certs::PemPair& pair, Script script,
     throw std::runtime_error{"cannot use the certificate"};
   }
   if (change) change(context_.get());
-  auto listening = listenOn({"127.0.0.1", 0}, {false, 10s});
+  listen("127.0.0.1");
+}
+
+ScriptedPeer::ScriptedPeer(Script script, Serves serves, const std::string& address)
+    : script_(std::move(script)), stop_(::eventfd(0, EFD_CLOEXEC)), serves_(serves) {
+  listen(address);
+}
+
+void ScriptedPeer::listen(const std::string& address) {
+  auto listening = listenOn({address, 0}, {false, 10s});
   listener_ = std::move(std::get<Listening>(listening).fd);
   port_ = std::get<Listening>(listening).port;
   thread_ = std::thread{[this] { serve(); }};
@@ -180,6 +203,10 @@ void ScriptedPeer::serve() {
 }
 
 void ScriptedPeer::serveOne(UniqueFd fd) {
+  if (!context_) {
+    PeerConnection connection{fd.get(), nullptr};
+    return script_(connection);
+  }
   ERR_clear_error();
   const std::unique_ptr<SSL, decltype(&SSL_free)> ssl{SSL_new(context_.get()), SSL_free};
   SSL_set_fd(ssl.get(), fd.get());

@@ -1,5 +1,5 @@
 #pragma once
-// A plain client, and a TLS server with scripted behaviour.
+// A plain client, and a server with scripted behaviour, with TLS or without.
 
 #include <openssl/ssl.h>
 
@@ -94,12 +94,13 @@ class Authority {
 /// The server's end of a connection. Blocking; every wait is bounded by 10 s.
 class PeerConnection {
  public:
+  /// Without `ssl` the connection is not encrypted.
   PeerConnection(int fd, SSL* ssl) : fd_(fd), ssl_(ssl) {}
 
   /// The next request, head and body; empty when the client has closed.
   std::string request();
   void send(std::string_view bytes);
-  /// Closes with close_notify.
+  /// Closes with close_notify; without TLS, closes the sending direction.
   void goodbye();
   /// Closes with a TCP reset.
   void reset();
@@ -108,6 +109,8 @@ class PeerConnection {
   SSL* ssl() const { return ssl_; }
 
  private:
+  long receive(char* out, std::size_t most);
+
   int fd_;
   SSL* ssl_;
   std::string buffer_;
@@ -123,6 +126,9 @@ class ScriptedPeer {
 
   ScriptedPeer(const certs::PemPair& pair, Script script, const std::function<void(SSL_CTX*)>& change = {},
                Serves serves = Serves::OneByOne);
+  /// A server without TLS, at an address of the loopback interface.
+  explicit ScriptedPeer(Script script, Serves serves = Serves::OneByOne,
+                        const std::string& address = "127.0.0.1");
   ~ScriptedPeer();
   ScriptedPeer(const ScriptedPeer&) = delete;
   ScriptedPeer& operator=(const ScriptedPeer&) = delete;
@@ -131,6 +137,7 @@ class ScriptedPeer {
   int accepted() const { return accepted_; }
 
  private:
+  void listen(const std::string& address);
   void serve();
   void serveOne(UniqueFd fd);
 
