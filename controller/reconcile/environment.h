@@ -4,11 +4,13 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 
 #include "common/config/operator_config.h"
+#include "common/lifecycle/model.h"
 #include "common/lifecycle/outcome.h"
 #include "common/lifecycle/time.h"
 #include "common/model/component_defaults.h"
@@ -42,6 +44,8 @@ struct Environment {
   render::Contests contests = {};
   /// Objects of administrators that an owner uses and has told about (toldKey()).
   std::set<std::string> told = {};
+  /// What is remembered of models. A reconcile shares it, because its model may be deleted meanwhile.
+  std::map<k8s::ObjectKey, std::shared_ptr<lifecycle::ModelMemory>> models = {};
   /// Since when the reconciles of an object have failed without a break.
   std::map<k8s::ObjectKey, std::chrono::steady_clock::time_point> failingSince = {};
 

@@ -66,6 +66,9 @@ std::vector<WatchedKind> makeKinds() {
                               "metadata.deletionGracePeriodSeconds", "spec.nodeName", "status.phase",
                               "status.reason", "status.message", "status.conditions",
                               "status.containerStatuses", "status.initContainerStatuses"}};
+  const k8s::KeptFields slices{{"metadata.labels", "addressType", "endpoints.addresses",
+                                "endpoints.conditions", "endpoints.targetRef.kind",
+                                "endpoints.targetRef.namespace", "endpoints.targetRef.name"}};
   const k8s::KeptFields claims{{"metadata.labels", "status.phase"}};
   const k8s::KeptFields events{
       {"metadata.creationTimestamp", "lastTimestamp", "involvedObject.name", "message"}};
@@ -97,6 +100,13 @@ std::vector<WatchedKind> makeKinds() {
        .labels = {},
        .reconciler = Reconciler{"checkpoint", &reconcileCheckpoint},
        .countedStatus = &phaseOf},
+      {.resource = ours("dynamomodels", api::kDynamoModel),
+       .selectors = kAll,
+       .kept = all,
+       .labels = {},
+       .applied = false,
+       .reconciler = Reconciler{"dynamomodel", &reconcileModel},
+       .countedStatus = &modelReadiness},
       {.resource = ours("dynamographdeploymentrequests", api::kDynamoGraphDeploymentRequest, "v1beta1"),
        .selectors = kAll,
        .kept = all,
@@ -136,6 +146,12 @@ std::vector<WatchedKind> makeKinds() {
        .applied = false,
        .trigger = Trigger::Grove},
       {{"", "v1", "services", "Service"}, services, all, {}},
+      {.resource = {"discovery.k8s.io", "v1", "endpointslices", "EndpointSlice"},
+       .selectors = {with(api::label::kBaseModelHash)},
+       .kept = slices,
+       .labels = {text(api::label::kBaseModelHash)},
+       .applied = false,
+       .trigger = Trigger::Model},
       {{"", "v1", "configmaps", "ConfigMap"}, ofGraphs, all, {}},
       {.resource = {"", "v1", "serviceaccounts", "ServiceAccount"},
        .selectors = access,

@@ -34,6 +34,7 @@ enum class Trigger : std::uint8_t {
   Owners,        ///< of the objects that the owner references name, and of the object itself
   Graph,         ///< of the graph and its scaling adapters
   Grove,         ///< of the owners, and of the graph that the label names
+  Model,         ///< of the models whose base model the label names
   Account,       ///< of the owners; of all graphs of the namespace if it has lost them
   Pod,           ///< of the component that the pod belongs to, of the graph, or of the owner of its Job
   Claim,         ///< of the graphs that use the claim

@@ -143,6 +143,7 @@ void Manager::changed(const kube::Change& change) {
     environment_.settled.erase(change.key);
     environment_.applied.forget(change.key);
     environment_.failingSince.erase(change.key);
+    environment_.models.erase(change.key);
   }
   ReconcileLoop* own = loopOf(change.key.kind);
   if (own != nullptr && change.kind == kube::Change::Kind::Deleted) own->forget(change.key);

@@ -14,6 +14,7 @@ namespace dynamo::controller {
 runtime::Task<ReconcileResult> reconcileGraph(Environment& environment, k8s::ObjectKey key);
 runtime::Task<ReconcileResult> reconcileComponent(Environment& environment, k8s::ObjectKey key);
 runtime::Task<ReconcileResult> reconcileCheckpoint(Environment& environment, k8s::ObjectKey key);
+runtime::Task<ReconcileResult> reconcileModel(Environment& environment, k8s::ObjectKey key);
 runtime::Task<ReconcileResult> reconcileRequest(Environment& environment, k8s::ObjectKey key);
 runtime::Task<ReconcileResult> reconcileScalingAdapter(Environment& environment, k8s::ObjectKey key);
 

@@ -35,6 +35,11 @@ std::string_view adapterReadiness(const Value& adapter) {
   return readiness(!json::findText(status, "selector").empty() && lifecycle::countAt(status, "replicas") > 0);
 }
 
+/// Decision ctl-Q24.
+std::string_view modelReadiness(const Value& model) {
+  return readiness(lifecycle::isTrue(lifecycle::findCondition(lifecycle::statusOf(model), "EndpointsReady")));
+}
+
 std::string_view phaseOf(const Value& checkpoint) {
   return json::findText(lifecycle::statusOf(checkpoint), "phase");
 }

@@ -18,6 +18,7 @@ namespace dynamo::controller {
 std::string_view graphState(const json::Value& graph);
 std::string_view componentReadiness(const json::Value& deployment);  ///< "ready" or "not_ready"
 std::string_view adapterReadiness(const json::Value& adapter);       ///< the same
+std::string_view modelReadiness(const json::Value& model);
 std::string_view phaseOf(const json::Value& checkpoint);
 
 /// Counts objects from changes of the cache, so that a count costs the same with any number of objects.

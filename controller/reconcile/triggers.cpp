@@ -12,6 +12,8 @@
 #include "common/lifecycle/failed_create.h"
 #include "common/lifecycle/job_status.h"
 #include "common/lifecycle/missing_references.h"
+#include "common/lifecycle/model.h"
+#include "common/lifecycle/model_endpoints.h"
 #include "common/lifecycle/object.h"
 #include "controller/reconcile/kinds.h"
 
@@ -53,12 +55,17 @@ class Triggers {
         break;
       case Trigger::Pod:
         addPodOwners();
+        if (mayHaveLostAdapter()) addModels(change_.now);
         break;
       case Trigger::Claim:
         addClaimUsers();
         break;
       case Trigger::FailedCreate:
         addOwnersOfSets();
+        break;
+      case Trigger::Model:
+        addModels(change_.before);
+        addModels(change_.now);
         break;
       case Trigger::Account:
         addPresentAndFormerOwners();
@@ -156,6 +163,24 @@ class Triggers {
       const Value* reference = json::findObject(lifecycle::specOf(adapter->object), "dgdRef");
       if (json::findText(reference, "name") == graph) add(kAdapter, key.name);
     }
+  }
+
+  /// Adds the models whose base model the label names.
+  void addModels(const Value* object) {
+    const std::string_view hash =
+        object == nullptr ? std::string_view{} : lifecycle::labelOf(*object, api::label::kBaseModelHash);
+    if (hash.empty()) return;
+    for (const ObjectKey& key : keysOf(api::kDynamoModel)) {
+      const std::optional<kube::Cached> model = cache_.find(key);
+      if (model && lifecycle::baseModelHash(model->object) == hash) addOther(api::kDynamoModel, key.name);
+    }
+  }
+
+  /// EndpointSlices do not tell that a container restarts as fast as its readiness is observed.
+  bool mayHaveLostAdapter() const {
+    return change_.kind == Change::Kind::Changed &&
+           (lifecycle::restartsOf(*change_.before) != lifecycle::restartsOf(*change_.now) ||
+            lifecycle::isStopped(*change_.before) != lifecycle::isStopped(*change_.now));
   }
 
   /// Accounts of planners and endpoint pickers, and their bindings, belong to all graphs of the namespace.

@@ -1,0 +1,216 @@
+// Decisions ctl-Q23, ctl-Q80 to ctl-Q84.
+#include "common/lifecycle/model.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/api/dynamo.h"
+#include "common/api/kinds.h"
+#include "common/lifecycle/deletion.h"
+#include "common/lifecycle/model_endpoints.h"
+#include "common/lifecycle/object.h"
+#include "controller/reconcile/kinds.h"
+#include "controller/reconcile/model_calls.h"
+#include "controller/reconcile/outcome.h"
+#include "controller/reconcile/reconcilers.h"
+#include "controller/reconcile/result.h"
+
+namespace dynamo::controller {
+namespace {
+
+using json::Document;
+using json::Value;
+using lifecycle::Ending;
+using lifecycle::ModelEndpoint;
+using lifecycle::ModelPod;
+using lifecycle::ModelState;
+using lifecycle::Outcome;
+using runtime::Task;
+using Kind = ModelAnswer::Kind;
+
+lifecycle::ModelPods podsOf(const kube::Cache& cache, const Value& model) {
+  const std::vector<kube::Cached> slices = cache.labelled(
+      lifecycle::namespaceOf(model), api::label::kBaseModelHash, lifecycle::baseModelHash(model));
+  std::vector<const Value*> values;
+  for (const kube::Cached& slice : slices) values.push_back(&slice.object);
+  return lifecycle::podsOfModel(values);
+}
+
+class ModelReconcile {
+ public:
+  ModelReconcile(Environment& environment, const k8s::ObjectKey& key, const Document& model)
+      : environment_(environment), model_(model), writer_(writerOf(key)) {
+    auto& memory = environment.models[key];
+    if (!memory) memory = std::make_shared<lifecycle::ModelMemory>();
+    memory_ = memory;
+  }
+
+  Task<ReconcileResult> run() {
+    const lifecycle::ModelPods found = podsOf(environment_.cache, model_);
+    ModelState state;
+    state.services = found.services;
+    if (lifecycle::isLora(model_) && lifecycle::loraProblem(model_).empty()) {
+      state.endpoints = co_await load(found.pods, state.skipped);
+    } else if (!lifecycle::isLora(model_)) {
+      for (const ModelPod& pod : found.pods) state.endpoints.push_back({pod.name, pod.addresses.front()});
+    }
+    Document memory;
+    Outcome outcome = lifecycle::modelOutcome(model_, state, environment_.now(), memory.GetAllocator());
+    const bool failed = std::any_of(state.endpoints.begin(), state.endpoints.end(),
+                                    [](const ModelEndpoint& each) { return !each.problem.empty(); });
+    memory_->failures = failed ? memory_->failures + 1 : 0;
+    if (failed) outcome.requeueAfter = lifecycle::loadRetry(memory_->failures);
+    Ending ended = co_await carryOut(environment_, model_, outcome, writer_);
+    co_return resultOf(outcome, std::move(ended), {});
+  }
+
+  /// Unloads the adapter once, whatever comes of it, then removes the finalizer.
+  Task<ReconcileResult> remove(Outcome deletion) {
+    if (!memory_->unloaded && lifecycle::hasFinalizer(model_) && lifecycle::isLora(model_) &&
+        !isSharedAdapter()) {
+      std::optional<lifecycle::Event> told = co_await unload();
+      memory_->unloaded = true;
+      if (told) memory_->told = std::move(told);
+    }
+    if (memory_->told) deletion.events.push_back(*memory_->told);
+    Ending ended = co_await carryOut(environment_, model_, deletion, writer_);
+    co_return resultOf(deletion, std::move(ended), {});
+  }
+
+ private:
+  std::string space() const { return std::string{lifecycle::namespaceOf(model_)}; }
+
+  /// Whether the cache shows that the pod still has the adapter.
+  bool isLoaded(const ModelPod& pod) const {
+    const auto given = memory_->loaded.find(pod.name);
+    if (given == memory_->loaded.end()) return false;
+    const auto& own = pod.addresses;
+    if (std::find(own.begin(), own.end(), given->second.address) == own.end()) return false;
+    const auto cached = environment_.cache.find(keyIn(resourceOf("", "Pod"), space(), pod.name));
+    return cached && lifecycle::hasAdapter(given->second, cached->object);
+  }
+
+  Task<std::vector<ModelEndpoint>> load(const std::vector<ModelPod>& pods,
+                                        std::vector<std::string>& skipped) {
+    ModelCall call{"POST", std::string{lifecycle::kLoadPath}, lifecycle::loadBody(model_)};
+    const std::string adapter = std::string{lifecycle::uidOf(model_)} + call.body;
+    if (memory_->adapter != adapter) memory_->loaded.clear();
+    memory_->adapter = adapter;
+    std::erase_if(memory_->loaded, [&](const auto& each) {
+      return std::none_of(pods.begin(), pods.end(),
+                          [&](const ModelPod& pod) { return pod.name == each.first; });
+    });
+    std::vector<ModelPod> asked;
+    for (const ModelPod& pod : pods) {
+      if (!isLoaded(pod)) asked.push_back(pod);
+    }
+    ModelCalls calls{environment_, space(), memory_->loaded};
+    const std::vector<ModelAnswer> answers = co_await calls.askAll(asked, call);
+    std::vector<ModelEndpoint> endpoints;
+    std::size_t next = 0;
+    for (const ModelPod& pod : pods) {
+      const bool isAsked = next < asked.size() && asked[next].name == pod.name;
+      if (!isAsked) {
+        endpoints.push_back({pod.name, memory_->loaded.at(pod.name).address, true});
+        continue;
+      }
+      take(pod, answers[next++], endpoints, skipped);
+    }
+    co_return std::move(endpoints);
+  }
+
+  void take(const ModelPod& pod, const ModelAnswer& answer, std::vector<ModelEndpoint>& endpoints,
+            std::vector<std::string>& skipped) {
+    std::string problem = answer.text;
+    switch (answer.kind) {
+      case Kind::Gone:
+      case Kind::Refused:
+        memory_->loaded.erase(pod.name);
+        if (answer.kind == Kind::Refused) skipped.push_back(answer.text);
+        return;
+      case Kind::Stopped:
+        problem = "its main container does not run";
+        break;
+      case Kind::Answered:
+        problem = lifecycle::loadProblem(answer.status, answer.text);
+        break;
+      case Kind::Kept:
+      case Kind::Failed:
+        break;
+    }
+    const std::string& address = answer.pod.address.empty() ? pod.addresses.front() : answer.pod.address;
+    endpoints.push_back({pod.name, address, problem.empty(), problem});
+    if (problem.empty()) {
+      memory_->loaded.insert_or_assign(pod.name, answer.pod);
+    } else {
+      memory_->loaded.erase(pod.name);
+    }
+  }
+
+  bool isSharedAdapter() const {
+    std::vector<kube::Cached> models;
+    const kube::Resource& resource = resourceOf(api::kGroup, api::kDynamoModel);
+    for (const k8s::ObjectKey& key :
+         environment_.cache.keysInNamespace(kube::apiVersionOf(resource), resource.kind, space())) {
+      if (auto cached = environment_.cache.find(key)) models.push_back(std::move(*cached));
+    }
+    std::vector<const Value*> values;
+    for (const kube::Cached& each : models) values.push_back(&each.object);
+    return lifecycle::isShared(model_, values);
+  }
+
+  Task<std::optional<lifecycle::Event>> unload() {
+    const lifecycle::ModelPods found = podsOf(environment_.cache, model_);
+    const ModelCall call{"DELETE", lifecycle::unloadPath(model_), ""};
+    const std::map<std::string, lifecycle::ModelMemory::Pod> none;
+    ModelCalls calls{environment_, space(), none};
+    const std::vector<ModelAnswer> answers = co_await calls.askAll(found.pods, call);
+    std::vector<std::string> problems;
+    std::size_t asked = 0;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      const ModelAnswer& answer = answers[i];
+      if (answer.kind != Kind::Answered && answer.kind != Kind::Failed) continue;
+      ++asked;
+      const std::string problem =
+          answer.kind == Kind::Failed ? answer.text : lifecycle::unloadProblem(answer.status, answer.text);
+      if (!problem.empty()) problems.push_back("pod " + found.pods[i].name + ": " + problem);
+    }
+    std::optional<lifecycle::Event> told;
+    if (asked > 0) told = lifecycle::unloadEvent(model_, asked, problems);
+    co_return std::move(told);
+  }
+
+  Environment& environment_;
+  const Document& model_;
+  Writer writer_;
+  std::shared_ptr<lifecycle::ModelMemory> memory_;
+};
+
+}  // namespace
+
+Task<ReconcileResult> reconcileModel(Environment& environment, k8s::ObjectKey key) {
+  const Writer writer = writerOf(key);
+  std::optional<kube::Cached> cached = environment.cache.find(key);
+  if (!cached) co_return ReconcileResult{};
+  Document model = std::move(cached->object);
+  Document memory;
+  if (auto deletion = lifecycle::deletionOutcome(model, memory.GetAllocator())) {
+    ModelReconcile reconcile{environment, key, model};
+    co_return co_await reconcile.remove(std::move(*deletion));
+  }
+  if (auto write = lifecycle::finalizerWrite(model, memory.GetAllocator())) {
+    Outcome first;
+    first.writes.push_back(std::move(*write));
+    Ending ended = co_await carryOut(environment, model, first, writer);
+    if (!isDone(ended)) co_return ReconcileResult{.ending = std::move(ended)};
+    cached = environment.cache.find(key);
+    if (!cached) co_return ReconcileResult{};
+    model = std::move(cached->object);
+  }
+  ModelReconcile reconcile{environment, key, model};
+  co_return co_await reconcile.run();
+}
+
+}  // namespace dynamo::controller

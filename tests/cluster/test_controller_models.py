@@ -1,0 +1,323 @@
+#!/usr/bin/env python3
+"""Models: the pods that serve them, and adapters that are loaded and unloaded. Run: python3 tests/cluster/test_controller_models.py
+
+The pods of graphs run on kwok; a server of this test answers at their addresses as the runtime does (ctl-Q23, ctl-Q80 to ctl-Q84).
+It needs the right to make a network namespace.
+Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
+
+import sys
+import time
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import own_network  # noqa: E402
+from components import POD_CIDR  # noqa: E402
+from lora_workers import Workers, sleeps  # noqa: E402
+from operator_plane import CONTROLLER_USER, KINDS, OURS, OperatorPlane, condition_of, described, wait_for_rest  # noqa: E402
+
+KINDS.update(DynamoModel=(OURS, "dynamomodels"), EndpointSlice=("/apis/discovery.k8s.io/v1", "endpointslices"))
+HASH = "nvidia.com/dynamo-base-model-hash"
+BASE = "Qwen/Qwen3-0.6B"
+BASE_HASH = "fb68f5a6"
+STRANGERS = "10.77.0.0/16"  # addresses of programs that are no pods of a graph
+FINALIZER = "nvidia.com/finalizer"
+
+plane = controller = workers = None
+
+
+def setUpModule():
+    global plane, controller, workers
+    if not own_network.enter(POD_CIDR, STRANGERS):
+        raise unittest.SkipTest("needs the right to make a network namespace")
+    workers = Workers()
+    unittest.addModuleCleanup(workers.stop)
+    plane = OperatorPlane(nodes=2, gpus=64, kwok_config=HERE / "pods.kwok.yaml")
+    unittest.addModuleCleanup(plane.close)
+    controller = plane.controller()
+    controller.start()
+    controller.wait_until_ready()
+
+
+def graph(namespace, replicas=2, **pod):
+    main = {"image": "runtime:1", "command": ["python3", "-m", "dynamo.vllm"], "args": ["--model", "m"]}
+    worker = {
+        "componentType": "worker",
+        "replicas": replicas,
+        "modelRef": {"name": BASE},
+        "extraPodSpec": {"mainContainer": main, **pod},
+    }
+    return {
+        "apiVersion": "nvidia.com/v1alpha1",
+        "kind": "DynamoGraphDeployment",
+        "metadata": {"name": "g", "namespace": namespace},
+        "spec": {"services": {"Worker": worker}},
+    }
+
+
+def model(namespace, name="tuned", **spec):
+    spec = {"modelName": "org/tuned", "modelType": "lora", "source": {"uri": "s3://bucket/tuned"}, **spec}
+    return {
+        "apiVersion": "nvidia.com/v1alpha1",
+        "kind": "DynamoModel",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"baseModelName": BASE, **{name: value for name, value in spec.items() if value}},
+    }
+
+
+def endpoint_slice(namespace, name, *targets):
+    """A slice as a user writes it. `targets`: (address, name of the pod)."""
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": name, "namespace": namespace, "labels": {HASH: BASE_HASH, "kubernetes.io/service-name": "forged"}},
+        "addressType": "IPv4",
+        "ports": [{"name": "system", "port": 9090}],
+        "endpoints": [
+            {"addresses": [address], "conditions": {"ready": True}, "targetRef": {"kind": "Pod", "name": pod}}
+            for address, pod in targets
+        ],
+    }
+
+
+class Models(unittest.TestCase):
+    number = 0
+
+    def setUp(self):
+        Models.number += 1
+        self.namespace = f"models-{Models.number}"
+        plane.cluster.create_namespace(self.namespace)
+        workers.clear()
+
+    def tearDown(self):
+        workers.clear()
+        for kind in ("DynamoModel", "DynamoGraphDeployment", "EndpointSlice"):
+            base, plural = KINDS[kind]
+            plane.cluster.api("DELETE", f"{base}/namespaces/{self.namespace}/{plural}")
+        self.until("no pods and models are left", lambda: not self.pods() and not self.models())
+
+    def until(self, what, condition, seconds=60):
+        try:
+            plane.cluster.wait(condition, seconds, what)
+        except Exception as error:
+            found = [one.get("status") for one in self.models()]
+            raise AssertionError(f"{what}: {found}\n{workers.calls}\n{controller.log_tail()}") from error
+
+    def models(self):
+        return plane.cluster.api("GET", f"{OURS}/namespaces/{self.namespace}/dynamomodels")["items"]
+
+    def pods(self):
+        """name -> address of the pods that run."""
+        found = plane.cluster.api("GET", f"/api/v1/namespaces/{self.namespace}/pods")["items"]
+        return {one["metadata"]["name"]: one["status"].get("podIP") for one in found}
+
+    def get(self, name="tuned"):
+        return plane.get("DynamoModel", self.namespace, name)
+
+    def status(self, name="tuned"):
+        return (self.get(name) or {}).get("status", {})
+
+    def endpoints_ready(self, name="tuned"):
+        return condition_of(self.get(name) or {}, "EndpointsReady")
+
+    def is_ready(self, count, name="tuned"):
+        status = self.status(name)
+        return (status.get("readyEndpoints"), status.get("totalEndpoints")) == (count, count)
+
+    def loaded(self):
+        return sorted(address for address in self.pods().values() if "org/tuned" in workers.adapters.get(address, ()))
+
+    def events(self, name="tuned"):
+        found = plane.cluster.api("GET", f"/api/v1/namespaces/{self.namespace}/events")["items"]
+        about = [one for one in found if one["involvedObject"]["kind"] == "DynamoModel"]
+        return {(one["type"], one["reason"]) for one in about if one["involvedObject"]["name"] == name}
+
+    def start(self, replicas=2, **spec):
+        """A graph and an adapter that all its pods have."""
+        plane.apply(graph(self.namespace, replicas))
+        plane.apply(model(self.namespace, **spec))
+        self.until("the adapter is loaded", lambda: self.is_ready(replicas))
+
+    def delete(self, name="tuned"):
+        plane.delete("DynamoModel", self.namespace, name)
+
+    def test_an_adapter_is_loaded_once_and_unloaded(self):
+        self.start()
+        self.assertEqual(len(self.loaded()), 2)
+        found = self.get()
+        self.assertEqual(found["metadata"]["finalizers"], [FINALIZER])
+        self.assertEqual(found["metadata"]["generation"], 1)
+        self.assertEqual(condition_of(found, "EndpointsReady")["reason"], "AllEndpointsReady")
+        self.assertEqual(condition_of(found, "ServicesFound")["message"], "Found 2 service(s)")
+        addresses = {f"http://{address}:9090" for address in self.pods().values()}
+        self.assertEqual({one["address"] for one in found["status"]["endpoints"]}, addresses)
+        body = '{"lora_name":"org/tuned","source":{"uri":"s3://bucket/tuned"}}'
+        self.assertEqual({call[2:] for call in workers.calls}, {("/v1/loras", body)})
+        self.assertEqual(workers.count("POST"), 2)
+        self.rest()
+        self.assertEqual(len(workers.calls), 2)
+        self.delete()
+        self.until("the model is gone", lambda: self.get() is None)
+        self.assertEqual(self.loaded(), [])
+        self.assertEqual([call[2] for call in workers.calls[2:]], ["/v1/loras/org/tuned"] * 2)
+        self.until("unloading is told", lambda: ("Normal", "LoRAUnloaded") in self.events())
+
+    def rest(self, seconds=5):
+        """Nothing is written and nobody is asked for some seconds."""
+
+        def writes():
+            return plane.audit.entries(CONTROLLER_USER)
+
+        wait_for_rest(writes)
+        before, calls = len(writes()), len(workers.calls)
+        time.sleep(seconds)
+        self.assertEqual([described(one) for one in writes()[before:]], [])
+        self.assertEqual(workers.calls[calls:], [])
+
+    def test_a_base_model(self):
+        plane.apply(model(self.namespace, modelName=BASE, modelType="base", source=None))
+        self.until("nothing serves it", lambda: self.endpoints_ready().get("reason") == "NoEndpoints")
+        self.assertEqual(self.status()["totalEndpoints"], 0)
+        plane.apply(graph(self.namespace))
+        self.until("two pods serve it", lambda: self.status()["totalEndpoints"] == 2)
+        self.assertEqual(self.endpoints_ready()["reason"], "EndpointsDiscovered")
+        self.rest()
+        self.delete()
+        self.until("the model is gone", lambda: self.get() is None)
+        self.assertEqual(workers.calls, [])
+
+    def test_a_pod_that_joins_and_one_that_crashes(self):
+        self.start()
+        workers.behave = sleeps(2, "POST")
+        plane.patch("DynamoGraphDeployment", self.namespace, "g", {"spec": {"services": {"Worker": {"replicas": 3}}}})
+        self.until("the third pod has the adapter", lambda: self.is_ready(3))
+        self.assertEqual(len(self.loaded()), 3)
+        self.assertEqual(workers.count("POST"), 3)  # the first two are not asked again
+        name, address = next(iter(self.pods().items()))
+        workers.crash(address)
+        pod = plane.get("Pod", self.namespace, name)
+        container = {**pod["status"]["containerStatuses"][0], "restartCount": 1}
+        plane.patch("Pod", self.namespace, name, {"status": {"containerStatuses": [container]}}, "status")
+        self.until("it has the adapter again", lambda: len(self.loaded()) == 3)
+        self.assertEqual([call[1] for call in workers.calls[3:]], [address])
+        self.rest()
+
+    def test_two_adapters(self):
+        self.start()
+        plane.apply(model(self.namespace, "other", modelName="org/other"))
+        self.until("the second is loaded", lambda: self.is_ready(2, "other"))
+        self.assertEqual(workers.count("POST"), 4)
+        self.delete("other")
+        self.until("the second is gone", lambda: self.get("other") is None)
+        self.assertEqual(len(self.loaded()), 2)
+
+    def test_an_adapter_that_two_models_need_stays_loaded(self):
+        self.start()
+        plane.apply(model(self.namespace, "twin"))
+        self.until("the twin is ready", lambda: self.is_ready(2, "twin"))
+        self.delete("twin")
+        self.until("the twin is gone", lambda: self.get("twin") is None)
+        self.assertEqual(workers.count("DELETE"), 0)
+        self.assertEqual(len(self.loaded()), 2)
+
+    def test_a_download_that_fails_is_told_and_tried_again(self):
+        plane.apply(graph(self.namespace))
+        self.until("two pods run", lambda: len([one for one in self.pods().values() if one]) == 2)
+        bad = next(iter(self.pods().values()))
+        workers.behave = lambda method, address: 500 if address == bad else None
+        plane.apply(model(self.namespace))
+        self.until("one has it", lambda: self.endpoints_ready().get("reason") == "NotReady" and self.loaded())
+        self.assertIn("Found 1 ready endpoint(s) out of 2 total: pod ", self.endpoints_ready()["message"])
+        self.assertIn("answered 500: told to fail", self.endpoints_ready()["message"])
+        self.until("Events tell it", lambda: {("Warning", "PartialEndpointFailure"), ("Warning", "NotReady")} <= self.events())
+        version = self.get()["metadata"]["resourceVersion"]
+        self.until("it is tried again", lambda: [call[1] for call in workers.calls].count(bad) >= 3)
+        self.assertEqual(self.get()["metadata"]["resourceVersion"], version)  # the same failure is not written again
+        self.assertEqual(len([call for call in workers.calls if call[1] != bad]), 1)
+        workers.clear()
+        self.until("it is loaded", lambda: self.is_ready(2))
+
+    def test_redirects_are_not_followed(self):
+        plane.apply(graph(self.namespace, 1))
+        workers.behave = lambda method, address: 307
+        plane.apply(model(self.namespace))
+        self.until("it is told", lambda: "answered 307" in self.endpoints_ready().get("message", ""))
+        self.assertEqual({call[2] for call in workers.calls}, {"/v1/loras"})
+
+    def test_ten_pods_at_a_time(self):
+        workers.behave = sleeps(1, "POST")
+        plane.apply(graph(self.namespace, 24))
+        self.until("24 pods run", lambda: len([one for one in self.pods().values() if one]) == 24)
+        workers.busiest = 0
+        plane.apply(model(self.namespace))
+        self.until("the adapter is loaded", lambda: self.is_ready(24))
+        self.assertEqual(workers.busiest, 10)
+        self.assertEqual(workers.count("POST"), 24)
+
+    def test_deletion_does_not_wait_for_dead_pods(self):
+        self.start()
+        workers.behave = sleeps(60, "DELETE")
+        began = time.monotonic()
+        self.delete()
+        self.until("the model is gone", lambda: self.get() is None)
+        self.assertLess(time.monotonic() - began, 35)
+        self.until("it is told", lambda: ("Warning", "LoRAUnloadFailed") in self.events())
+
+    def test_an_adapter_that_a_pod_does_not_know_is_unloaded(self):
+        self.start()
+        for address in self.pods().values():
+            workers.crash(address)
+        self.delete()
+        self.until("the model is gone", lambda: self.get() is None)
+        self.until("it is told", lambda: ("Normal", "LoRAUnloaded") in self.events())
+
+    def test_slices_that_a_user_wrote_make_nobody_be_asked(self):
+        """ctl-Q80: addresses of programs, of pods without a graph, of pods of other namespaces."""
+        self.start(1)
+        name = next(iter(self.pods()))
+        lonely = {"metadata": {"name": "lonely"}, "spec": {"containers": [{"name": "main", "image": "runtime:1"}]}}
+        plane.cluster.api("POST", f"/api/v1/namespaces/{self.namespace}/pods", lonely)
+        self.until("the pod runs", lambda: self.pods().get("lonely"))
+        owner = plane.get("DynamoGraphDeployment", self.namespace, "g")["metadata"]
+        reference = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "name": "g", "controller": True}
+        nowhere = {**lonely["spec"], "nodeSelector": {"none": "none"}}
+        without = {"metadata": {"name": "no-ip", "ownerReferences": [{**reference, "uid": owner["uid"]}]}, "spec": nowhere}
+        plane.cluster.api("POST", f"/api/v1/namespaces/{self.namespace}/pods", without)
+        workers.clear()
+        targets = [("10.77.0.1", name), ("10.77.0.2", "absent"), (self.pods()["lonely"], "lonely"), ("10.77.0.3", "no-ip")]
+        plane.apply(endpoint_slice(self.namespace, "forged", *targets))
+        self.until("it is told", lambda: "not asked: " in self.endpoints_ready()["message"])
+        message = self.endpoints_ready()["message"]
+        self.assertTrue(message.startswith("All 1 endpoint(s) are ready"), message)
+        for told in ("pod absent does not exist", "pod lonely belongs to no graph", "pod no-ip does not have the address 10.77.0.3"):
+            self.assertIn(told, message)
+        self.until("an Event tells it", lambda: ("Warning", "EndpointSkipped") in self.events())
+        self.rest()
+        self.assertEqual(workers.calls, [])
+        self.delete()
+        self.until("the model is gone", lambda: self.get() is None)
+        self.assertEqual([call[1] for call in workers.calls], [self.pods()[name]])
+        for pod in ("lonely", "no-ip"):
+            plane.delete("Pod", self.namespace, pod)
+
+    def test_pods_with_the_network_of_the_node_are_not_asked(self):
+        plane.apply(graph(self.namespace, 1, hostNetwork=True))
+        plane.apply(model(self.namespace))
+        self.until("it is told", lambda: "uses the network of its node" in self.endpoints_ready().get("message", ""))
+        self.assertEqual(self.status()["totalEndpoints"], 0)
+        self.assertEqual(workers.calls, [])
+
+    def test_a_controller_that_starts_again_writes_nothing(self):
+        self.start()
+        version = self.get()["metadata"]["resourceVersion"]
+        controller.stop()
+        controller.start()
+        controller.wait_until_ready()
+        self.until("the pods are asked again", lambda: workers.count("POST") == 4)
+        self.rest(2)
+        self.assertEqual(self.get()["metadata"]["resourceVersion"], version)
+
+
+if __name__ == "__main__":
+    unittest.main()
