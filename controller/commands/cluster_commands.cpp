@@ -20,14 +20,17 @@ void addStatus(CLI::App& app, std::function<int()>& run) {
   const auto options = std::make_shared<StatusOptions>();
   CLI::App* command = app.add_subcommand(
       "status",
-      "show DynamoGraphDeployments and what runs them; exit status 0: ready, 1: not ready or not found");
-  command->add_option("name", options->name, "DynamoGraphDeployment; without a name, one line for each");
+      "show graphs, requests, models and checkpoints, and what runs them; exit status 0: ready, 1: not ready "
+      "or not found");
+  command->add_option("name", options->name,
+                      "NAME of a DynamoGraphDeployment, else of a request, model or checkpoint; or KIND/NAME "
+                      "with dgd, dgdr, dm or dckpt; without a name, one line for each");
   command->add_option("-n,--namespace", options->namespaceName,
                       "namespace; by default that of the kubeconfig context");
-  command->add_flag("-A,--all-namespaces", options->allNamespaces, "graphs of all namespaces");
+  command->add_flag("-A,--all-namespaces", options->allNamespaces, "objects of all namespaces");
   command->add_flag("-w,--watch", options->watch, "show the status again whenever it changes");
   command->add_option("--timeout", options->timeout,
-                      "with --watch: end when all shown graphs are ready, or with exit status 1 after this "
+                      "with --watch: end when all shown objects are ready, or with exit status 1 after this "
                       "time (90s, 10m)");
   command->add_option("-o,--output", options->output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))

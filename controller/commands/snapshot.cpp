@@ -142,7 +142,7 @@ Task<void> Snapshot::loadPart(Part& part, std::shared_ptr<Loading> loading) {
     part.served = false;
     if (part.selection.required && absent) {
       loading->error = fmt::format("the cluster does not serve {}", nameOf(part.selection.resource));
-    } else if (part.selection.required || (!absent && !part.forbidden)) {
+    } else if (part.selection.required || (!absent && !part.forbidden && !part.selection.optional)) {
       loading->error = text;
     } else if (!absent) {
       part.note = text;

@@ -24,6 +24,7 @@ struct Selection {
   kube::LabelSelector labels = {};
   std::string fieldSelector = {};
   bool required = false;  ///< load() fails if they cannot be listed
+  bool optional = false;  ///< load() does not fail, whatever the API server answers
 };
 
 /// Selects all DynamoGraphDeployments, or only the one with the given name.

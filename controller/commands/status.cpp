@@ -4,25 +4,22 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <functional>
+#include <chrono>
 #include <iostream>
 #include <memory>
-#include <tuple>
+#include <optional>
 #include <utility>
-#include <vector>
+#include <variant>
 
-#include "common/api/kinds.h"
-#include "common/config/operator_config.h"
 #include "common/k8s/duration.h"
-#include "common/model/component_defaults.h"
 #include "common/observability/log.h"
 #include "common/runtime/notification.h"
 #include "common/runtime/signals.h"
 #include "controller/commands/cluster_flags.h"
 #include "controller/commands/screen.h"
 #include "controller/commands/snapshot.h"
-#include "controller/view/status_text.h"
-#include "controller/view/status_tree.h"
+#include "controller/commands/status_picture.h"
+#include "controller/commands/status_target.h"
 
 namespace dynamo::controller {
 namespace {
@@ -46,36 +43,23 @@ int fail(std::string_view message) {
   return kFailed;
 }
 
-lifecycle::Time now() {
-  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-}
-
-/// One output, and whether all shown graphs are ready.
-struct Picture {
-  std::string text;
-  std::string content;  ///< the text without ages
-  std::string notes;    ///< for the standard error, next to JSON
-  bool found = false;
-  bool ready = false;
-};
-
 class StatusCommand {
  public:
-  StatusCommand(runtime::EventLoop& loop, const StatusOptions& options, Snapshot& snapshot,
-                std::string namespaceName)
+  StatusCommand(runtime::EventLoop& loop, kube::Client& client, const StatusOptions& options,
+                StatusTarget target, std::string namespaceName)
       : loop_(loop),
+        client_(client),
         options_(options),
-        snapshot_(snapshot),
+        target_(std::move(target)),
         namespaceName_(std::move(namespaceName)),
-        style_(styleFor(options.color)),
         changed_(loop) {}
 
   Task<void> showOnce(int& status) {
-    if (const auto error = co_await snapshot_.load()) {
+    if (const auto error = co_await load(runtime::kNoDeadline)) {
       status = fail(*error);
       co_return;
     }
-    const Picture picture = draw();
+    const Picture picture = painter_->draw();
     status = picture.ready ? kReady : kNotReady;
     std::cerr << picture.notes;
     if (picture.found) {
@@ -87,19 +71,19 @@ class StatusCommand {
   }
 
   Task<void> watch(int& status, std::optional<Deadline> end) {
-    if (const auto error = co_await snapshot_.load(end.value_or(runtime::kNoDeadline))) {
+    if (const auto error = co_await load(end.value_or(runtime::kNoDeadline))) {
       if (!loop_.stopping()) status = fail(*error);
       loop_.stop();
       co_return;
     }
-    snapshot_.watch([this] {
+    snapshot_->watch([this] {
       dirty_ = true;
       changed_.notify();
     });
     std::string shown;
     while (!loop_.stopping()) {
       dirty_ = false;
-      const Picture picture = draw();
+      const Picture picture = painter_->draw();
       show(picture, shown);
       if (!std::cout) {
         status = fail("cannot write to standard output");
@@ -116,87 +100,35 @@ class StatusCommand {
   }
 
  private:
-  Picture draw() const {
-    Picture picture = options_.name.empty() ? drawList() : drawTree();
-    for (const std::string& note : snapshot_.notes()) {
-      if (options_.output == "json") {
-        picture.notes += note + '\n';
-        continue;
-      }
-      const std::string line = style_.paint(view::Color::Yellow, note) + '\n';
-      picture.text += line;
-      picture.content += line;
+  struct Finding {
+    Finding(runtime::EventLoop& loop, StatusTarget given) : target(std::move(given)), ended(loop) {}
+
+    StatusTarget target;
+    bool done = false;
+    runtime::Notification ended;
+  };
+
+  static Task<void> find(kube::Client& client, std::string namespaceName, std::shared_ptr<Finding> finding) {
+    StatusTarget given = finding->target;
+    finding->target = co_await findTarget(client, std::move(namespaceName), std::move(given));
+    finding->done = true;
+    finding->ended.notify();
+  }
+
+  /// Finds out which kind the target has, then lists the objects. The error is one line.
+  Task<std::optional<std::string>> load(Deadline end) {
+    const auto finding = std::make_shared<Finding>(loop_, target_);
+    loop_.spawn(find(client_, namespaceName_, finding));
+    while (!finding->done) {
+      if (loop_.stopping()) co_return "interrupted";
+      if (std::chrono::steady_clock::now() >= end)
+        co_return "the cluster has not answered within the timeout";
+      co_await finding->ended.wait(end);
     }
-    return picture;
-  }
-
-  Picture drawTree() const {
-    render::Facts facts;
-    if (const auto grove = snapshot_.serves("PodCliqueSet")) facts.setApi(render::Api::Grove, *grove);
-    const LoadedObjects objects = snapshot_.objects();
-    const auto graph =
-        std::find_if(objects.pointers.begin(), objects.pointers.end(), [&](const json::Value* object) {
-          return json::findText(object, "kind") == api::kDynamoGraphDeployment &&
-                 json::findText(json::find(object, "metadata"), "name") == options_.name;
-        });
-    if (graph == objects.pointers.end()) {
-      return notFound(fmt::format("DynamoGraphDeployment {}/{} not found", namespaceName_, options_.name));
-    }
-    const render::Context context{config_, defaults_, facts};
-    const view::GraphTree tree = view::treeOf(**graph, objects.pointers, context, now());
-    Picture picture = pictureOf(tree);
-    picture.ready = tree.summary.ready;
-    return picture;
-  }
-
-  Picture drawList() const {
-    const LoadedObjects objects = snapshot_.objects();
-    std::vector<view::GraphSummary> graphs;
-    graphs.reserve(objects.pointers.size());
-    for (const json::Value* graph : objects.pointers) graphs.push_back(view::summaryOf(*graph));
-    if (graphs.empty()) {
-      return notFound(options_.allNamespaces
-                          ? "no DynamoGraphDeployments found"
-                          : fmt::format("no DynamoGraphDeployments found in namespace {}", namespaceName_));
-    }
-    const auto key = [](const view::GraphSummary& graph) {
-      return std::tie(graph.namespaceName, graph.name);
-    };
-    std::sort(graphs.begin(), graphs.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
-    Picture picture = pictureOf(graphs);
-    picture.ready =
-        std::all_of(graphs.begin(), graphs.end(), [](const view::GraphSummary& each) { return each.ready; });
-    return picture;
-  }
-
-  std::string textOf(const view::GraphTree& tree, const view::TextOptions& options) const {
-    return view::toText(tree, options);
-  }
-  std::string textOf(const std::vector<view::GraphSummary>& graphs, const view::TextOptions& options) const {
-    return view::toText(graphs, options_.allNamespaces, options);
-  }
-
-  template <class Shown>
-  Picture pictureOf(const Shown& shown) const {
-    Picture picture;
-    picture.found = true;
-    if (options_.output == "json") {
-      picture.text = view::toJson(shown);
-      picture.content = picture.text;
-      return picture;
-    }
-    const view::TextOptions withAges{style_, now(), true};
-    const view::TextOptions withoutAges{style_, now(), false};
-    picture.text = textOf(shown, withAges);
-    picture.content = textOf(shown, withoutAges);
-    return picture;
-  }
-
-  static Picture notFound(const std::string& message) {
-    Picture picture;
-    picture.text = message + '\n';
-    picture.content = picture.text;
-    return picture;
+    snapshot_.emplace(loop_, client_, namespaceName_, selectionsFor(finding->target));
+    painter_.emplace(*snapshot_, finding->target, namespaceName_, styleFor(options_.color),
+                     options_.output == "json");
+    co_return co_await snapshot_->load(end);
   }
 
   /// A terminal shows only the newest output. Otherwise the output is appended if anything except ages has
@@ -222,12 +154,12 @@ class StatusCommand {
   }
 
   runtime::EventLoop& loop_;
+  kube::Client& client_;
   const StatusOptions& options_;
-  Snapshot& snapshot_;
+  StatusTarget target_;
   std::string namespaceName_;
-  view::Style style_;
-  config::OperatorConfig config_;
-  model::ComponentDefaults defaults_;
+  std::optional<Snapshot> snapshot_;
+  std::optional<Painter> painter_;
   runtime::Notification changed_;
   bool dirty_ = false;
   std::string shownNotes_;
@@ -239,18 +171,13 @@ Task<void> stopAtSignal(runtime::EventLoop& loop, runtime::Descriptor& signals) 
   loop.stop();
 }
 
-std::vector<Selection> selectionsFor(const StatusOptions& options) {
-  std::vector<Selection> selections;
-  if (!options.name.empty()) selections = selectChildren(options.name);
-  selections.push_back(selectGraphs(options.name));
-  return selections;
-}
-
 }  // namespace
 
 int runStatus(const StatusOptions& options) {
   if (!options.name.empty() && options.allNamespaces)
     return fail("NAME and --all-namespaces are mutually exclusive");
+  auto parsed = parseTarget(options.name);
+  if (const auto* error = std::get_if<std::string>(&parsed)) return fail(*error);
   std::optional<Deadline> end;
   if (!options.timeout.empty()) {
     const auto timeout = k8s::parseDuration(options.timeout);
@@ -268,8 +195,7 @@ int runStatus(const StatusOptions& options) {
   Cluster& cluster = std::get<Cluster>(made);
   std::string namespaceName = options.namespaceName.empty() ? cluster.namespaceName : options.namespaceName;
   if (options.allNamespaces) namespaceName.clear();
-  Snapshot snapshot{loop, *cluster.client, namespaceName, selectionsFor(options)};
-  StatusCommand command{loop, options, snapshot, namespaceName};
+  StatusCommand command{loop, *cluster.client, options, std::get<StatusTarget>(parsed), namespaceName};
   if (!options.watch) {
     int status = kFailed;
     loop.spawn(command.showOnce(status));

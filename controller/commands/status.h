@@ -1,5 +1,5 @@
 #pragma once
-// `dynamo-controller status`: shows graphs and their objects.
+// `dynamo-controller status`: shows graphs, requests, models and checkpoints with their objects.
 
 #include <chrono>
 #include <optional>
@@ -10,7 +10,7 @@
 namespace dynamo::controller {
 
 struct StatusOptions {
-  std::string name;           ///< name of the DynamoGraphDeployment; empty: one line for each graph
+  std::string name;           ///< NAME or KIND/NAME (status_target.h); empty: one line for each object
   std::string namespaceName;  ///< empty: that of the kubeconfig context
   bool allNamespaces = false;
   bool watch = false;
@@ -21,9 +21,9 @@ struct StatusOptions {
 };
 
 /// Prints the status. With `watch`, prints it again whenever it changes, until a signal arrives. With
-/// `timeout`, the watch also ends when all shown graphs are ready or the time has passed.
+/// `timeout`, the watch also ends when all shown objects are ready or the time has passed.
 ///
-/// Returns the exit status: 0 if all shown graphs are ready; 1 if a graph is not ready or no graph was found;
+/// Returns the exit status: 0 if all shown objects are ready; 1 if one is not ready or none was found;
 /// 2 for usage errors and if the cluster cannot be read. Without a timeout, a watch that a signal ends
 /// returns 0.
 int runStatus(const StatusOptions& options);

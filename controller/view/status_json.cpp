@@ -1,3 +1,4 @@
+#include "common/api/kinds.h"
 #include "common/json/build.h"
 #include "controller/view/status_text.h"
 
@@ -42,8 +43,9 @@ Value nodeValue(const Node& node, const json::Maker& make) {
 }
 
 Value summaryValue(const GraphSummary& graph, const json::Maker& make) {
-  Value value = make.object("namespace", std::string_view{graph.namespaceName}, "name",
-                            std::string_view{graph.name}, "ready", graph.ready);
+  Value value =
+      make.object("kind", api::kDynamoGraphDeployment, "namespace", std::string_view{graph.namespaceName},
+                  "name", std::string_view{graph.name}, "ready", graph.ready);
   setText(value, "state", graph.state, make);
   setText(value, "reason", graph.reason, make);
   setText(value, "message", graph.message, make);
@@ -65,9 +67,22 @@ Value summaryValue(const GraphSummary& graph, const json::Maker& make) {
   return value;
 }
 
-}  // namespace
+Value summaryValue(const ObjectSummary& object, const json::Maker& make) {
+  Value value =
+      make.object("kind", std::string_view{object.kind}, "namespace", std::string_view{object.namespaceName},
+                  "name", std::string_view{object.name}, "ready", object.ready);
+  setText(value, "phase", object.phase, make);
+  setTime(value, "since", object.since, make);
+  setText(value, "reason", object.reason, make);
+  setText(value, "message", object.message, make);
+  if (object.endpoints) make.set(value, "endpoints", countsValue(*object.endpoints, make));
+  for (const Detail& detail : object.details) setText(value, detail.key, detail.text, make);
+  setTime(value, "created", object.created, make);
+  return value;
+}
 
-std::string toJson(const GraphTree& tree) {
+template <class Tree>
+std::string treeJson(const Tree& tree) {
   json::Document document;
   const json::Maker make{document.GetAllocator()};
   Value value = summaryValue(tree.summary, make);
@@ -77,11 +92,22 @@ std::string toJson(const GraphTree& tree) {
   return json::dump(value) + '\n';
 }
 
-std::string toJson(std::span<const GraphSummary> graphs) {
+}  // namespace
+
+std::string toJson(const GraphTree& tree) {
+  return treeJson(tree);
+}
+
+std::string toJson(const ObjectTree& tree) {
+  return treeJson(tree);
+}
+
+std::string toJson(std::span<const GraphSummary> graphs, std::span<const ObjectSummary> objects) {
   json::Document document;
   const json::Maker make{document.GetAllocator()};
   Value list = make.list();
   for (const GraphSummary& graph : graphs) make.push(list, summaryValue(graph, make));
+  for (const ObjectSummary& object : objects) make.push(list, summaryValue(object, make));
   return json::dump(list) + '\n';
 }
 

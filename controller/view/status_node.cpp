@@ -6,6 +6,7 @@
 
 #include "common/api/kinds.h"
 #include "common/lifecycle/conditions.h"
+#include "common/lifecycle/job_status.h"
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/pod_failures.h"
 #include "common/lifecycle/readiness.h"
@@ -71,6 +72,32 @@ void fillDeployment(Node& node, const Value& deployment) {
   }
 }
 
+/// A Job runs its pods once, so it is ready while they run and when they have done their work.
+void fillJob(Node& node, const Value& job) {
+  const Value* status = statusOf(job);
+  const std::int64_t wanted = countAt(specOf(job), "completions", 1);
+  const std::int64_t running = countAt(status, "ready");
+  node.replicas = Counts{running, wanted};
+  switch (lifecycle::jobState(job)) {
+    case lifecycle::JobState::Complete:
+      node.replicas->ready = wanted;
+      node.state = "Complete";
+      return;
+    case lifecycle::JobState::Failed:
+      setReadiness(node, {false, "Failed", ""});
+      return;
+    case lifecycle::JobState::Running:
+      break;
+  }
+  if (lifecycle::isBeingDeleted(job)) {
+    setReadiness(node, lifecycle::existenceReadiness(&job));
+  } else if (json::findBool(specOf(job), "suspend").value_or(false)) {
+    setReadiness(node, {false, "Suspended", ""});
+  } else {
+    setReadiness(node, {running > 0, running > 0 ? "Running" : "Pending", ""});
+  }
+}
+
 /// Returns the counts of an object. `ready` is the status field with the number of ready replicas.
 Counts replicasOf(const Value& object, const Value* status, std::string_view ready) {
   return {countAt(status, ready), countAt(specOf(object), "replicas", 1)};
@@ -93,6 +120,8 @@ Node nodeOf(const Value& object, const Related& related, Time now) {
   const Value* status = statusOf(object);
   if (node.kind == "Pod") {
     fillPod(node, object, now);
+  } else if (node.kind == "Job") {
+    fillJob(node, object);
   } else if (node.kind == "Deployment") {
     fillDeployment(node, object);
   } else if (node.kind == api::kDynamoComponentDeployment) {

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <vector>
 
 #include "common/field/show.h"
-#include "controller/view/age.h"
 #include "controller/view/table.h"
+#include "controller/view/tree_table.h"
 
 namespace dynamo::view {
 namespace {
@@ -15,50 +14,6 @@ namespace {
 std::string joined(const std::vector<std::string>& texts) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
-
-std::string ageOf(std::optional<Time> since, const TextOptions& options) {
-  return since && options.ages ? formatAge(options.now - *since) : "";
-}
-
-Cell countsOf(const std::optional<Counts>& counts) {
-  if (!counts) return {};
-  const Color color = counts->ready < counts->desired ? Color::Yellow : Color::Plain;
-  return {fmt::format("{}/{}", counts->ready, counts->desired), color};
-}
-
-Cell stateOf(const Node& node) {
-  std::string text = node.state;
-  if (!node.message.empty()) text += (text.empty() ? "" : ": ") + node.message;
-  return {field::oneLine(text), node.ready ? Color::Green : Color::Red};
-}
-
-class TreeTable {
- public:
-  TreeTable(const TextOptions& options, Table& table) : options_(options), table_(table) {}
-
-  void add(const std::vector<Node>& nodes, const std::string& indent) {
-    std::vector<const Node*> shown;
-    std::size_t ready = 0;
-    for (const Node& node : nodes) {
-      if (node.kind == "Pod" && node.ready && ++ready > kMaxReadyPods) continue;
-      shown.push_back(&node);
-    }
-    const std::size_t hidden = ready > kMaxReadyPods ? ready - kMaxReadyPods : 0;
-    for (const Node* node : shown) {
-      const bool last = node == shown.back() && hidden == 0;
-      table_.add({{fmt::format("{}{} {} {}", indent, last ? "└─" : "├─", node->kind, node->name)},
-                  countsOf(node->replicas),
-                  {ageOf(node->created, options_)},
-                  stateOf(*node)});
-      add(node->children, indent + (last ? "   " : "│  "));
-    }
-    if (hidden > 0) table_.add({{fmt::format("{}└─ {} more ready pods", indent, hidden)}, {}, {}, {}});
-  }
-
- private:
-  const TextOptions& options_;
-  Table& table_;
-};
 
 /// Returns a text such as ", started 5m ago".
 std::string agoText(std::string_view verb, std::optional<Time> time, const TextOptions& options) {
@@ -89,10 +44,6 @@ std::string readyText(const GraphSummary& graph) {
   return text;
 }
 
-Cell label(std::string_view text) {
-  return {"  " + std::string{text}, Color::Dim};
-}
-
 std::string summaryText(const GraphSummary& graph, const TextOptions& options) {
   const Color color = graph.ready ? Color::Green : Color::Red;
   Table table{options.style};
@@ -111,10 +62,7 @@ std::string summaryText(const GraphSummary& graph, const TextOptions& options) {
 }  // namespace
 
 std::string toText(const GraphTree& tree, const TextOptions& options) {
-  Table table{options.style};
-  table.add({{"OBJECT", Color::Dim}, {"READY", Color::Dim}, {"AGE", Color::Dim}, {"STATUS", Color::Dim}});
-  TreeTable{options, table}.add(tree.nodes, "");
-  return summaryText(tree.summary, options) + '\n' + table.text();
+  return summaryText(tree.summary, options) + '\n' + treeText(tree.nodes, options);
 }
 
 std::string toText(std::span<const GraphSummary> graphs, bool allNamespaces, const TextOptions& options) {

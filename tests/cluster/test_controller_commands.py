@@ -80,7 +80,7 @@ class Cluster(unittest.TestCase):
         cls.facts_file.write_text(cls.facts)
 
     def tearDown(self):
-        for kind in ("dgd", "dcd", "deployments", "pods", "services", "pvc", "roles", "rolebindings"):
+        for kind in ("dgdr", "dm", "dckpt", "dgd", "dcd", "deployments", "jobs", "pods", "services", "pvc", "roles", "rolebindings"):
             self.plane.kubectl("delete", kind, "--all", "-n", "demo", "--force", "--grace-period=0")
         self.plane.kubectl("delete", "serviceaccounts", "-n", "demo", "-l", "app.kubernetes.io/managed-by=dynamo-operator")
 
@@ -114,7 +114,7 @@ class Cluster(unittest.TestCase):
 
     def versions(self):
         """resourceVersions of everything that the commands could change."""
-        kinds = "dgd,dcd,dgdsa,deployments,services,configmaps,serviceaccounts,roles,rolebindings,pvc,pods"
+        kinds = "dgdr,dm,dckpt,dgd,dcd,dgdsa,deployments,jobs,services,configmaps,serviceaccounts,roles,rolebindings,pvc,pods"
         found = json.loads(self.plane.kubectl("get", kinds, "-n", "demo", "-o", "json").stdout)["items"]
         return {(each["kind"], each["metadata"]["name"]): each["metadata"]["resourceVersion"] for each in found}
 
@@ -314,6 +314,201 @@ class Status(Cluster):
         self.read_until(process, "Pod llama-worker-0")
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(30), 0)
+
+
+def condition(kind, status, reason, message):
+    return {"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": "2026-01-01T00:00:00Z"}
+
+
+def request(name="chat", **spec):
+    hardware = {"gpuSku": "h200_sxm", "vramMb": 141000, "numGpusPerNode": 8, "totalGpus": 8}
+    return {
+        "apiVersion": "nvidia.com/v1beta1",
+        "kind": "DynamoGraphDeploymentRequest",
+        "metadata": {"name": name, "namespace": "demo"},
+        "spec": {"model": "org/model", "backend": "vllm", "image": "profiler:1", "hardware": hardware, **spec},
+    }
+
+
+def checkpoint(name="warm"):
+    pod = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "runtime:1"}]}
+    return {
+        "apiVersion": "nvidia.com/v1alpha1",
+        "kind": "DynamoCheckpoint",
+        "metadata": {"name": name, "namespace": "demo"},
+        "spec": {"identity": {"model": "org/model", "backendFramework": "vllm"}, "job": {"podTemplateSpec": {"spec": pod}}},
+    }
+
+
+def model(name="adapter"):
+    return {
+        "apiVersion": "nvidia.com/v1alpha1",
+        "kind": "DynamoModel",
+        "metadata": {"name": name, "namespace": "demo"},
+        "spec": {"modelName": "adapter", "baseModelName": "org/model", "modelType": "lora", "source": {"uri": "hf://org/a"}},
+    }
+
+
+class StatusOfOtherKinds(Cluster):
+    """Requests, models and checkpoints."""
+
+    def make(self, manifest, status):
+        """Creates the object and sets its status. Returns it."""
+        made = json.loads(self.plane.kubectl("create", "-f", "-", "-o", "json", input=json.dumps(manifest)).stdout)
+        plural = {"DynamoGraphDeploymentRequest": "dynamographdeploymentrequests", "DynamoModel": "dynamomodels",
+                  "DynamoCheckpoint": "dynamocheckpoints", "DynamoGraphDeployment": "dynamographdeployments"}[manifest["kind"]]
+        self.set_status(f"/apis/{made['apiVersion']}/namespaces/demo/{plural}/{made['metadata']['name']}", status)
+        return made
+
+    def make_job(self, name, owner):
+        """A Job of `owner` with a pod that no node has room for."""
+        template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "a"}]}}
+        job = self.owned("batch/v1", "Job", name, owner, {"template": template})
+        pod = self.owned("v1", "Pod", f"{name}-x", job, template["spec"])
+        unschedulable = {**condition("PodScheduled", "False", "Unschedulable", "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.")}
+        path = f"/api/v1/namespaces/demo/pods/{pod['metadata']['name']}"
+        self.set_status(path, {"phase": "Pending", "conditions": [unschedulable]})
+
+    def owned(self, version, kind, name, owner, spec):
+        reference = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": owner["metadata"]["name"],
+                     "uid": owner["metadata"]["uid"], "controller": True}
+        metadata = {"name": name, "ownerReferences": [reference], "labels": {"dgdr": owner["metadata"]["name"]}}
+        body = {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
+        made = self.plane.kubectl("create", "-n", "demo", "-f", "-", "-o", "json", input=json.dumps(body)).stdout
+        return json.loads(made)
+
+    def make_request(self):
+        waits = "Profiling is in progress: pods cannot be scheduled"
+        made = self.make(request(), {"phase": "Profiling", "profilingJobName": "profile-chat", "conditions": [
+            condition("Succeeded", "False", "Profiling", "Profiling is in progress"),
+            condition("Profiling", "False", "ProfilingRunning", waits)]})
+        self.make_job("profile-chat", made)
+        return made
+
+    def lines(self, *args, status):
+        before = self.versions()
+        ran = self.run_command("status", *args)
+        self.assertEqual((ran.returncode, ran.stderr), (status, ""), ran.stdout)
+        self.assertEqual(self.versions(), before)
+        return [" ".join(line.split()) for line in ran.stdout.splitlines()]
+
+    def assert_has(self, lines, *expected):
+        """Each of `expected` is a line; {age} stands for any text."""
+        for text in expected:
+            pattern = ".*".join(map(re.escape, text.split("{age}")))
+            self.assertTrue(any(re.fullmatch(pattern, line) for line in lines), f"{text}\n" + "\n".join(lines))
+
+    def test_a_request_that_is_profiled(self):
+        self.make_request()
+        for argument in ("chat", "dgdr/chat", "DynamoGraphDeploymentRequest/chat"):
+            lines = self.lines(argument, "-n", "demo", status=1)
+            self.assert_has(
+                lines,
+                "DynamoGraphDeploymentRequest demo/chat",
+                "phase Profiling for {age}",
+                "ready False, ProfilingRunning: Profiling is in progress: pods cannot be scheduled",
+                "└─ Job profile-chat 0/1 {age} Pending",
+                "└─ Pod profile-chat-x 0/1 {age} PodUnschedulable: pods cannot be scheduled: 0/1 nodes are available: "
+                "1 Insufficient nvidia.com/gpu.")
+
+    def test_the_graph_of_a_request_stands_below_it(self):
+        deploying = {"phase": "Deploying", "dgdName": "llama", "conditions": [
+            condition("Succeeded", "False", "Deploying", "Deployment is in progress"),
+            condition("DeploymentReady", "False", "DeploymentInProgress", "DGD llama is in pending state")]}
+        self.make(request(), deploying)
+        lines = self.lines("dgdr/chat", "-n", "demo", status=1)
+        self.assert_has(lines, "└─ DynamoGraphDeployment llama Missing: does not exist yet")
+        manifest = graph()
+        manifest["metadata"]["labels"] = {"dgdr.nvidia.com/name": "chat", "dgdr.nvidia.com/namespace": "demo"}
+        self.apply(manifest)
+        lines = self.lines("dgdr/chat", "-n", "demo", status=1)
+        self.assert_has(lines, "└─ DynamoGraphDeployment llama 0/2 {age}", "├─ service Frontend 0/1 {age}",
+                        "│ ├─ Deployment llama-frontend 0/1 {age}")
+        ready = [condition("Succeeded", "True", "Deployed", "Deployment is healthy")]
+        self.set_status("/apis/nvidia.com/v1beta1/namespaces/demo/dynamographdeploymentrequests/chat",
+                        {"phase": "Deployed", "conditions": ready})
+        self.lines("chat", "-n", "demo", status=0)
+        tree = json.loads(self.run_command("status", "dgdr/chat", "-n", "demo", "-o", "json").stdout)
+        self.assertEqual((tree["kind"], tree["phase"], tree["ready"], tree["since"]),
+                         ("DynamoGraphDeploymentRequest", "Deployed", True, "2026-01-01T00:00:00Z"))
+        (below,) = tree["children"]
+        self.assertEqual([(each["kind"], each["name"]) for each in below["children"][:2]],
+                         [("service", "Frontend"), ("service", "Worker")])
+        # Where a graph has the same name, it is meant.
+        self.assert_has(self.lines("llama", "-n", "demo", status=1), "DynamoGraphDeployment demo/llama")
+
+    def test_a_model(self):
+        endpoints = [{"address": f"http://10.0.0.{i}:9090", "podName": f"worker-{i}", "ready": i == 1} for i in (1, 2)]
+        self.make(model(), {"readyEndpoints": 1, "totalEndpoints": 2, "endpoints": endpoints, "conditions": [
+            condition("ServicesFound", "True", "ServicesFound", "Found 1 service(s)"),
+            condition("EndpointsReady", "False", "NotReady", "1 of 2 endpoints ready")]})
+        for argument in ("adapter", "dm/adapter"):
+            self.assert_has(
+                self.lines(argument, "-n", "demo", status=1),
+                "DynamoModel demo/adapter",
+                "ready False, NotReady: 1 of 2 endpoints ready",
+                "endpoints 1/2",
+                "├─ endpoint http://10.0.0.1:9090 Ready: of pod worker-1",
+                "└─ endpoint http://10.0.0.2:9090 NotReady: of pod worker-2")
+
+    def test_a_checkpoint_and_who_uses_it(self):
+        status = {"phase": "Creating", "identityHash": "1234567890abcdef", "jobName": "checkpoint-warm",
+                  "conditions": [condition("JobCreated", "True", "JobCreated", "Checkpoint job checkpoint-warm created")]}
+        made = self.make(checkpoint(), status)
+        self.make_job("checkpoint-warm", made)
+        manifest = graph()
+        manifest["spec"]["services"]["Worker"]["checkpoint"] = {"enabled": True, "checkpointRef": "warm"}
+        self.plane.kubectl("create", "-f", "-", input=json.dumps(manifest))
+        for argument in ("warm", "dckpt/warm"):
+            self.assert_has(
+                self.lines(argument, "-n", "demo", status=1),
+                "DynamoCheckpoint demo/warm",
+                "phase Creating for {age}",
+                "identity 1234567890abcdef",
+                "used by llama",
+                "├─ Job checkpoint-warm 0/1 {age} Pending",
+                "│ └─ Pod checkpoint-warm-x 0/1 {age} PodUnschedulable: {age}",
+                "└─ DynamoGraphDeployment llama 0/2 {age}",
+                "└─ service Worker 0/1")
+
+    def test_a_list_of_all_kinds(self):
+        self.make_request()
+        self.make(checkpoint(), {"phase": "Ready", "identityHash": "1234567890abcdef", "location": "/checkpoints/1234567890abcdef"})
+        lines = self.lines("-n", "demo", status=1)
+        self.assert_has(
+            lines,
+            "REQUEST READY PHASE SINCE PROFILING MODEL BACKEND GRAPH AGE MESSAGE",
+            "chat False Profiling {age} - org/model vllm - {age} Profiling is in progress: pods cannot be scheduled",
+            "CHECKPOINT READY PHASE SINCE IDENTITY MODEL BACKEND LOCATION USED BY AGE MESSAGE",
+            "warm True Ready {age} 1234567890abcdef org/model vllm /checkpoints/1234567890abcdef - {age}")
+        self.apply(graph())
+        ran = self.run_command("status", "-A", "-o", "json")
+        self.assertEqual([each["kind"] for each in json.loads(ran.stdout)],
+                         ["DynamoGraphDeployment", "DynamoGraphDeploymentRequest", "DynamoCheckpoint"])
+        self.plane.kubectl("delete", "dgd,dgdr", "--all", "-n", "demo")
+        self.lines("-n", "demo", status=0)
+
+    def test_what_does_not_exist(self):
+        for argument, kind in (("dgdr/none", "DynamoGraphDeploymentRequest"), ("dm/none", "DynamoModel"),
+                               ("dckpt/none", "DynamoCheckpoint"), ("dgd/none", "DynamoGraphDeployment")):
+            ran = self.run_command("status", argument, "-n", "demo")
+            self.assertEqual((ran.returncode, ran.stderr), (1, f"{kind} demo/none not found\n"))
+        for argument in ("pods/none", "dgdr/"):
+            ran = self.run_command("status", argument, "-n", "demo")
+            self.assertEqual((ran.returncode, ran.stdout), (2, ""))
+            self.assertIn(argument, ran.stderr)
+
+    def test_a_watch_ends_when_the_request_is_deployed(self):
+        self.make_request()
+        command = [CONTROLLER, "status", "dgdr/chat", "-n", "demo", "-w", "--timeout", "60s"]
+        with subprocess.Popen(command, env=self.plane.environment(), stdout=subprocess.PIPE, text=True) as process:
+            self.addCleanup(process.kill)
+            self.assertEqual(process.stdout.readline(), "DynamoGraphDeploymentRequest demo/chat\n")
+            status = {"phase": "Deployed", "conditions": [condition("Succeeded", "True", "Deployed", "Deployment is healthy")]}
+            self.set_status("/apis/nvidia.com/v1beta1/namespaces/demo/dynamographdeploymentrequests/chat", status)
+            out, _ = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 0)
+        self.assertIn("True, Deployed: Deployment is healthy", out)
 
 
 class Diff(Cluster):

@@ -82,7 +82,7 @@ TEST_CASE("a list of graphs has one line for each") {
         "NAME   READY  REPLICAS  STATE       ROLLING UPDATE  RESTART  AGE  MESSAGE\n"
         "llama  True   3/3       successful  -               -\n");
   CHECK(toJson(graphs).starts_with(
-      R"([{"namespace":"demo","name":"llama","ready":true,"state":"successful",)"));
+      R"([{"kind":"DynamoGraphDeployment","namespace":"demo","name":"llama","ready":true,"state":"successful",)"));
 }
 
 TEST_CASE("JSON has the same content as the text") {
@@ -98,7 +98,8 @@ TEST_CASE("JSON has the same content as the text") {
   facts.setDiscovered();
   const std::string text = toJson(treeOf(root, objects.view(), {config, defaults, facts}, kNow));
   const json::Document expected = parsed(
-      "{'namespace':'demo','name':'g','ready':false,'state':'pending','reason':'some_resources_are_not_ready'"
+      "{'kind':'DynamoGraphDeployment','namespace':'demo','name':'g','ready':false,'state':'pending','reason'"
+      ":'some_resources_are_not_ready'"
       ","
       "'message':'m','replicas':{'ready':0,'desired':1},'created':'2026-01-02T03:00:00Z',"
       "'rollingUpdate':{'phase':'Completed','endTime':'2026-01-02T03:00:00Z'},'children':[{'kind':'service',"
