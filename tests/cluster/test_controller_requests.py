@@ -115,6 +115,11 @@ def events(name):
     return {(one["type"], one["reason"]) for one in about}
 
 
+def wait_for_event(name, reason):
+    """Events are written after the status that they are about."""
+    plane.cluster.wait(lambda: ("Warning", reason) in events(name), 60, f"an Event {reason} of {name}")
+
+
 def gone(kind, name):
     plane.cluster.wait(lambda: plane.get(kind, NAMESPACE, name) is None, 60, f"{kind} {name} is gone")
 
@@ -151,12 +156,12 @@ class Requests(unittest.TestCase):
         self.assertEqual(status(name)["deploymentInfo"], {"replicas": 1, "availableReplicas": 1})
         self.assertEqual(get(name)["metadata"]["generation"], 1)
         told = {"Initialized", "ProfilingJobCreated", "SpecGenerated", "DeploymentCreated", "DeploymentReady"}
-        self.assertEqual(events(name), {("Normal", reason) for reason in told})
+        plane.cluster.wait(lambda: events(name) == {("Normal", reason) for reason in told}, 60, "all Events")
         wait_for_rest(plane.audit.entries)
         # The graph is degraded, and recovers.
         plane.patch(GRAPH, NAMESPACE, "auto-graph", {"spec": {"services": {"Frontend": {"replicas": 20, "resources": {"requests": {"gpu": "8"}}}}}})
         wait_for_phase(name, "Deploying")
-        self.assertIn(("Warning", "DeploymentDegraded"), events(name))
+        wait_for_event(name, "DeploymentDegraded")
         plane.patch(GRAPH, NAMESPACE, "auto-graph", {"spec": {"services": {"Frontend": {"replicas": 1, "resources": None}}}})
         wait_for_phase(name, "Deployed")
         plane.delete(GRAPH, NAMESPACE, "auto-graph")
@@ -268,14 +273,14 @@ class Requests(unittest.TestCase):
         self.assertIn("names-graph", condition(name, "Succeeded")["message"])
         self.assertNotIn("team", plane.get(GRAPH, NAMESPACE, "names-graph")["metadata"].get("labels", {}))
         self.assertEqual(plane.get("ConfigMap", NAMESPACE, "names-config")["data"], {"mine": "yes"})
-        self.assertIn(("Warning", "ConfigMapCreationFailed"), events(name))
+        wait_for_event(name, "ConfigMapCreationFailed")
 
     def test_a_graph_that_admission_refuses(self):
         name = self.profiled(request("refused"), MADE.replace("replicas: 1", "replicas: 1, ingress: {enabled: true}"))
         wait_for_text(name, "DeploymentReady", "spec.services[Frontend].ingress.host")
         self.assertEqual(status(name)["phase"], "Deploying")
         self.assertEqual(condition(name, "DeploymentReady")["reason"], "DeploymentCreationFailed")
-        self.assertIn(("Warning", "DeploymentCreationFailed"), events(name))
+        wait_for_event(name, "DeploymentCreationFailed")
 
     def test_overrides_of_the_deployment(self):
         overrides = {"name": "chosen", "labels": {"team": "b"}, "annotations": {"note": "c"}}
