@@ -9,6 +9,7 @@ import time
 from kinds import CUSTOM, WHERE
 from lora import Lora
 from settled import unfinished
+from stand_ins import component, pods_of
 
 APPLY, MERGE, JSON_PATCH = (f"application/{name}" for name in ("apply-patch+yaml", "merge-patch+json", "json-patch+json"))
 TALK = ("name", "quiet", "timeout", "do")  # members of a step that are no actions
@@ -41,7 +42,17 @@ class Actions:
         return out
 
     def do_apply(self, manifests):
+        for manifest in manifests:
+            if manifest["kind"] == "EndpointSlice" and self.scenario.get("http"):
+                self.stand_in(manifest)
         return [self.answer(self.apply(manifest)) for manifest in manifests]
+
+    def stand_in(self, endpoint_slice):
+        """Makes the pods of the slice."""
+        owner = self.apply(component())[1]["metadata"]
+        for pod, status in pods_of(endpoint_slice, owner):
+            self.apply(pod)
+            self.cluster.call("PATCH", self.cluster.path("Pod", self.ns, pod["metadata"]["name"], "status"), {"status": status}, MERGE)
 
     def do_patch(self, given):
         kind = MERGE if "merge" in given else JSON_PATCH

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 GRAPH = "DynamoGraphDeployment"
 COMPONENT = "DynamoComponentDeployment"
+MODEL = "DynamoModel"
 REQUEST = "DynamoGraphDeploymentRequest"
 SURGE = "nvidia.com/deployment-rolling-update-max-surge"
 UNAVAILABLE = "nvidia.com/deployment-rolling-update-max-unavailable"
@@ -289,6 +290,39 @@ def left_grove(d):
     return bool(their_set) and not on_grove(d) and bool(d.scene.of(COMPONENT)) and (not sets or one_set_a_replica(d))
 
 
+# Models
+
+
+def each_pod_once(d):
+    """Our models have the endpoints of theirs, each once, and theirs have one twice."""
+    theirs = d.scene.of(MODEL, d.scene.their_steps)
+    for name, facts in d.scene.of(MODEL).items():
+        found, expected = (member(one, "status", "endpoints") or [] for one in (facts, theirs.get(name)))
+        once = [one for i, one in enumerate(expected) if one not in expected[:i]]
+        if once == expected or found != once or member(facts, "status", "totalEndpoints") != len(found):
+            return False
+    return bool(theirs)
+
+
+def model_service(d):
+    """The Service of a model, which its graph owns."""
+    return d.name.startswith("dynamo-model-") and d.ours == [f"{GRAPH}/ANY"]
+
+
+def has_adapter(d):
+    """Ours left out only requests that it had sent before."""
+    if not isinstance(d.ours, list) or not isinstance(d.theirs, list):
+        return False
+    before = {call for step in d.scene.our_steps[:-1] for call in step.get("requests") or []}
+    return set(d.ours) < set(d.theirs) and set(d.theirs) - set(d.ours) <= before
+
+
+def unloaded(d):
+    """Both asked the same pods to unload the adapter, and the model is gone."""
+    asked = [steps[-1].get("requests") or [] for steps in (d.scene.our_steps, d.scene.their_steps)]
+    return asked[0] == asked[1] and any(call.startswith("DELETE ") for call in asked[0]) and not d.scene.of(MODEL)
+
+
 # Values
 
 
@@ -303,5 +337,6 @@ CONDITIONS = {
         refused, without_pending, was_back, returned, without_graph, has_cause, locked, waits_for_output, owned_by_made_graph,
         went_with_made_graph, tells_failure, keeps_status, lost_a_claim, superseded,
         tells_what_is_replaced, keeps_capacity, one_set_a_replica, on_grove, waits_for_grove, left_grove, ssh_key,
+        each_pod_once, model_service, has_adapter, unloaded,
     )
 }  # fmt: skip

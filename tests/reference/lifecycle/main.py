@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Records the behaviour of an operator over the life cycle of its objects, and compares two sets of recordings.
 
-  main.py record OUTDIR SCENARIO... [--set lws|grove] [--jobs N] [--quiet SECONDS] [--operator-metrics URL] [--http PORT]
+  main.py record OUTDIR SCENARIO... [--set lws|grove] [--jobs N] [--quiet SECONDS] [--operator-metrics URL] [--http HOST:PORT]
                  [--audit FILE --user NAME] [--keep]
   main.py compare GOLDEN_DIR OUR_DIR [--accept FILE] [--scenarios DIR] [--unused-ok] [--hashes] [--messages] [-v]
 
 record   plays each scenario (YAML, below) in its own namespace in the cluster of $KUBECONFIG with the operator that runs there, and
          writes OUTDIR/<scenario>.json. The operator, its CRDs and webhooks, kube-controller-manager, kube-scheduler and kwok nodes must
          be running. --set plays only the scenarios of that operator configuration. --http serves the LoRA endpoints of the scenarios on
-         127.0.0.1:PORT; the operator needs http_proxy=http://127.0.0.1:PORT. --audit/--user counts the operator's write requests from an
+         HOST:PORT; the operator needs http_proxy=http://HOST:PORT, or the addresses of the scenarios lead there. --audit/--user counts the operator's write requests from an
          audit log of level Metadata (informational).
 compare  prints the differences: scenario, step, object, path, both values. FILE has accepted deviations, one per line:
            KIND PATH DIRECTION CONDITION DECISION # reason    (globs: only * and ? are special; conditions: invariants.py)
@@ -74,7 +74,8 @@ def record(options):
     files = [path for path in options.scenarios if not options.set or set_of(path) == options.set]
     files.sort(key=steps_of, reverse=True)  # the longest begin first
     if options.http:
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", options.http), Lora)
+        host, port = options.http.split(":")
+        server = http.server.ThreadingHTTPServer((host, int(port)), Lora)
         server.daemon_threads = True
         server.handle_error = lambda *_: None
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -106,7 +107,7 @@ def main():
     p.add_argument("--set")
     p.add_argument("--jobs", type=int, default=1)
     p.add_argument("--quiet", type=float, default=3)
-    p.add_argument("--http", type=int)
+    p.add_argument("--http")
     p.add_argument("--operator-metrics")
     p.add_argument("--audit")
     p.add_argument("--user")

@@ -16,6 +16,7 @@ from history import races, went
 from kinds import CHILD, CUSTOM, EVERY_TIME, HASH_LABEL, HASH_NOTE, RACE, is_of_operator, source_of
 from lora import Lora
 from recorded import matches
+from stand_ins import is_stand_in
 
 CLUSTERS_OBJECTS = (("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default"))
 MADE_BY_USERS = ("DynamoGraphDeploymentRequest", "DynamoGraphDeployment", "DynamoComponentDeployment", "DynamoModel")
@@ -94,12 +95,14 @@ class Play(Actions):
         """The objects after a step and the events during it."""
         here = self.watch.here(self.ns, [*CUSTOM, *CHILD])
         objects = [item for item in here if (item["kind"], item["metadata"]["name"]) not in CLUSTERS_OBJECTS]
+        objects = [item for item in objects if not is_stand_in(item)]
         with self.watch.lock:
             story = self.watch.story[self.ns][self.told :]
             self.told += len(story)
+        story = [event for event in story if not is_stand_in(event[2])]
         story.sort(key=lambda event: int(event[2]["metadata"]["resourceVersion"]))
         self.learn(objects)
-        self.pods_seen |= {pod["metadata"]["name"] for pod in self.watch.here(self.ns, ["Pod"])}
+        self.pods_seen |= {pod["metadata"]["name"] for pod in self.watch.here(self.ns, ["Pod"]) if not is_stand_in(pod)}
         before = list(self.before.values())
         lost = races([*before, *(item for kind, _, item in story if kind in CUSTOM)])
         facts = {}
@@ -146,7 +149,7 @@ class Play(Actions):
         for kind, what, event in self.watch.story[self.ns]:
             if kind != "Event" or what == "DELETED":
                 continue
-            if not is_of_operator(event) or RACE.search(event.get("message") or ""):
+            if is_stand_in(event) or not is_of_operator(event) or RACE.search(event.get("message") or ""):
                 continue
             about = event["involvedObject"]
             text = f"{about.get('kind')} {event.get('type')} {event.get('reason')} {source_of(event)}"
