@@ -11,6 +11,7 @@ BATCH = "/apis/batch/v1/namespaces/{}/{}"
 APPS = "/apis/apps/v1/namespaces/{}/{}"
 AUTOSCALING = "/apis/autoscaling/v2/namespaces/{}/{}"
 INFERENCE = "/apis/inference.networking.k8s.io/v1/namespaces/{}/{}"
+SLICES = "/apis/discovery.k8s.io/v1/namespaces/{}/{}"
 LWS = "/apis/leaderworkerset.x-k8s.io/v1/namespaces/{}/{}"
 RBAC = "/apis/rbac.authorization.k8s.io/v1/namespaces/{}/{}"
 MANAGED_BY = "app.kubernetes.io/managed-by"
@@ -115,6 +116,24 @@ kind: DynamoGraphDeployment
 metadata: {name: profiled, annotations: {nvidia.com/enable-grove: "false"}}
 spec: {services: {Frontend: {componentType: frontend, extraPodSpec: {mainContainer: {image: "runtime:1.0.0"}}}}}
 """
+# An adapter for the pods of the graph `serve`, and a pod of no graph at the same endpoints.
+TUNED = """
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoModel
+metadata: {name: tuned}
+spec: {modelName: tuned, baseModelName: Qwen/Qwen3-0.6B, modelType: lora, source: {uri: "s3://bucket/tuned"}}
+"""
+OTHER = """
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: other}
+spec:
+  serviceName: other
+  selector: {matchLabels: {other: pod}}
+  template:
+    metadata: {labels: {other: pod}}
+    spec: {containers: [{name: main, image: "runtime:1.0.0"}]}
+"""
 CLIQUES = f"""
 apiVersion: nvidia.com/v1alpha1
 kind: DynamoGraphDeployment
@@ -151,6 +170,7 @@ class Player:
         self.until("a checkpoint exists", lambda: self.count("dynamocheckpoints") == 2)
         self.checkpoint()
         self.requests()
+        self.models()
         self.scale()
         self.rolling_update()
         self.hide()
@@ -212,6 +232,30 @@ class Player:
         self.until("the checkpoint has failed", lambda: self.phase_of_checkpoint() == "Failed")
         self.patch(DYNAMO, "dynamocheckpoints/taken", {"spec": {"job": {"activeDeadlineSeconds": 1800}}})
         self.until("a third Job exists", lambda: self.uid_of_job() not in (None, first, second))
+
+    def models(self):
+        """Nothing answers at the addresses of the pods. The pod of a StatefulSet is not asked, but its owner is read."""
+        for text in (TUNED, OTHER):
+            self.cluster.kubectl("-n", self.namespace, "apply", "-f", "-", input=text)
+        self.until("the pods of the worker were asked", lambda: "pod serve-worker-" in self.message_of_model())
+        self.until("the pod of the StatefulSet runs", lambda: self.address_of("other-0"))
+        body = {
+            "metadata": {"name": "other", "labels": {"nvidia.com/dynamo-base-model-hash": "fb68f5a6"}},
+            "addressType": "IPv4",
+            "endpoints": [{"addresses": [self.address_of("other-0")], "targetRef": {"kind": "Pod", "name": "other-0"}}],
+        }
+        self.api("POST", SLICES, "endpointslices", body)
+        self.until("it is told", lambda: "pod other-0 belongs to no graph" in self.message_of_model())
+        self.api("DELETE", DYNAMO, "dynamomodels/tuned")
+        self.until("no models", lambda: self.count("dynamomodels") == 0)
+
+    def message_of_model(self):
+        conditions = self.api("GET", DYNAMO, "dynamomodels/tuned").get("status", {}).get("conditions", [])
+        return next((one["message"] for one in conditions if one["type"] == "EndpointsReady"), "")
+
+    def address_of(self, pod):
+        found = self.api("GET", CORE, "pods")["items"]
+        return next((one["status"].get("podIP") for one in found if one["metadata"]["name"] == pod), None)
 
     def phase_of_checkpoint(self):
         return self.api("GET", DYNAMO, "dynamocheckpoints/taken").get("status", {}).get("phase")

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Models: the pods that serve them, and adapters that are loaded and unloaded. Run: python3 tests/cluster/test_controller_models.py
+"""Models: the pods that serve them, and adapters that are loaded and unloaded.
+Run: python3 tests/cluster/test_controller_models.py
 
-The pods of graphs run on kwok; a server of this test answers at their addresses as the runtime does (ctl-Q23, ctl-Q80 to ctl-Q84).
-It needs the right to make a network namespace.
+The pods of graphs run on kwok; a server of this test answers at their addresses as the runtime does (ctl-Q23, ctl-Q80 to
+ctl-Q84). It needs the right to make a network namespace.
 Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 
 import sys
@@ -68,10 +69,11 @@ def model(namespace, name="tuned", **spec):
 
 def endpoint_slice(namespace, name, *targets):
     """A slice as a user writes it. `targets`: (address, name of the pod)."""
+    labels = {HASH: BASE_HASH, "kubernetes.io/service-name": "forged"}
     return {
         "apiVersion": "discovery.k8s.io/v1",
         "kind": "EndpointSlice",
-        "metadata": {"name": name, "namespace": namespace, "labels": {HASH: BASE_HASH, "kubernetes.io/service-name": "forged"}},
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
         "addressType": "IPv4",
         "ports": [{"name": "system", "port": 9090}],
         "endpoints": [
@@ -230,7 +232,8 @@ class Models(unittest.TestCase):
         self.until("one has it", lambda: self.endpoints_ready().get("reason") == "NotReady" and self.loaded())
         self.assertIn("Found 1 ready endpoint(s) out of 2 total: pod ", self.endpoints_ready()["message"])
         self.assertIn("answered 500: told to fail", self.endpoints_ready()["message"])
-        self.until("Events tell it", lambda: {("Warning", "PartialEndpointFailure"), ("Warning", "NotReady")} <= self.events())
+        told = {("Warning", "PartialEndpointFailure"), ("Warning", "NotReady")}
+        self.until("Events tell it", lambda: told <= self.events())
         version = self.get()["metadata"]["resourceVersion"]
         self.until("it is tried again", lambda: [call[1] for call in workers.calls].count(bad) >= 3)
         self.assertEqual(self.get()["metadata"]["resourceVersion"], version)  # the same failure is not written again
@@ -279,19 +282,20 @@ class Models(unittest.TestCase):
         lonely = {"metadata": {"name": "lonely"}, "spec": {"containers": [{"name": "main", "image": "runtime:1"}]}}
         plane.cluster.api("POST", f"/api/v1/namespaces/{self.namespace}/pods", lonely)
         self.until("the pod runs", lambda: self.pods().get("lonely"))
-        owner = plane.get("DynamoGraphDeployment", self.namespace, "g")["metadata"]
-        reference = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "name": "g", "controller": True}
-        nowhere = {**lonely["spec"], "nodeSelector": {"none": "none"}}
-        without = {"metadata": {"name": "no-ip", "ownerReferences": [{**reference, "uid": owner["uid"]}]}, "spec": nowhere}
+        owner = plane.get("DynamoGraphDeployment", self.namespace, "g")
+        reference = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": "g", "uid": owner["metadata"]["uid"]}
+        metadata = {"name": "no-ip", "ownerReferences": [{**reference, "controller": True}]}
+        without = {"metadata": metadata, "spec": {**lonely["spec"], "nodeSelector": {"none": "none"}}}
         plane.cluster.api("POST", f"/api/v1/namespaces/{self.namespace}/pods", without)
         workers.clear()
-        targets = [("10.77.0.1", name), ("10.77.0.2", "absent"), (self.pods()["lonely"], "lonely"), ("10.77.0.3", "no-ip")]
+        targets = [("10.77.0.1", name), ("10.77.0.2", "absent"), ("10.77.0.3", "no-ip"), (self.pods()["lonely"], "lonely")]
         plane.apply(endpoint_slice(self.namespace, "forged", *targets))
         self.until("it is told", lambda: "not asked: " in self.endpoints_ready()["message"])
         message = self.endpoints_ready()["message"]
         self.assertTrue(message.startswith("All 1 endpoint(s) are ready"), message)
-        for told in ("pod absent does not exist", "pod lonely belongs to no graph", "pod no-ip does not have the address 10.77.0.3"):
-            self.assertIn(told, message)
+        self.assertIn("pod absent does not exist", message)
+        self.assertIn("pod lonely belongs to no graph", message)
+        self.assertIn("pod no-ip does not have the address 10.77.0.3", message)
         self.until("an Event tells it", lambda: ("Warning", "EndpointSkipped") in self.events())
         self.rest()
         self.assertEqual(workers.calls, [])

@@ -52,7 +52,8 @@ class Actions:
         owner = self.apply(component())[1]["metadata"]
         for pod, status in pods_of(endpoint_slice, owner):
             self.apply(pod)
-            self.cluster.call("PATCH", self.cluster.path("Pod", self.ns, pod["metadata"]["name"], "status"), {"status": status}, MERGE)
+            path = self.cluster.path("Pod", self.ns, pod["metadata"]["name"], "status")
+            self.cluster.call("PATCH", path, {"status": status}, MERGE)
 
     def do_patch(self, given):
         kind = MERGE if "merge" in given else JSON_PATCH

@@ -8,8 +8,8 @@
 record   plays each scenario (YAML, below) in its own namespace in the cluster of $KUBECONFIG with the operator that runs there, and
          writes OUTDIR/<scenario>.json. The operator, its CRDs and webhooks, kube-controller-manager, kube-scheduler and kwok nodes must
          be running. --set plays only the scenarios of that operator configuration. --http serves the LoRA endpoints of the scenarios on
-         HOST:PORT; the operator needs http_proxy=http://HOST:PORT, or the addresses of the scenarios lead there. --audit/--user counts the operator's write requests from an
-         audit log of level Metadata (informational).
+         HOST:PORT; the operator needs http_proxy=http://HOST:PORT, or the addresses of the scenarios lead there. --audit/--user counts
+         the operator's write requests from an audit log of level Metadata (informational).
 compare  prints the differences: scenario, step, object, path, both values. FILE has accepted deviations, one per line:
            KIND PATH DIRECTION CONDITION DECISION # reason    (globs: only * and ? are special; conditions: invariants.py)
          DIR has the scenarios: the conditions of rolling updates need the strategies of their services.

@@ -1,5 +1,5 @@
-"""The pods behind the EndpointSlices of a scenario with LoRA endpoints. The recorded scenarios have slices without pods, and our
-operator asks only pods of graphs (decision ctl-Q80)."""
+"""The pods behind the EndpointSlices of a scenario with LoRA endpoints. The recorded scenarios have slices without pods,
+and our operator asks only pods of graphs (decision ctl-Q80)."""
 
 OWNER = "stand-in"
 POD = {"schedulingGates": [{"name": "lifecycle.test/stand-in"}], "containers": [{"name": "main", "image": "img:1"}]}

@@ -71,6 +71,9 @@ TEST_CASE("each kind is counted by its own status") {
            Row{kAdapter, R"({"selector":"a=b","replicas":1})", "ready"},
            Row{kAdapter, R"({"selector":"a=b","replicas":0})", "not_ready"},
            Row{kAdapter, R"({"replicas":1})", "not_ready"},
+           Row{api::kDynamoModel, R"({"conditions":[{"type":"EndpointsReady","status":"True"}]})", "ready"},
+           Row{api::kDynamoModel, R"({"conditions":[{"type":"EndpointsReady","status":"False"}]})",
+               "not_ready"},
            Row{api::kDynamoCheckpoint, R"({"phase":"Creating"})", "Creating"},
        }) {
     CAPTURE(row.kind, row.status);

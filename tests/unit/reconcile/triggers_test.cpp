@@ -55,6 +55,24 @@ std::string component(const std::string& name, const std::string& service = "web
 std::string adapter(const std::string& name, const std::string& ofWhich = "g") {
   return object(kOurs, kAdapterKind, name, labelled(ofGraph(ofWhich)));
 }
+std::string modelOf(const std::string& name, const std::string& base = "Qwen/Qwen3-0.6B",
+                    const char* revision = "2") {
+  return object(kOurs, "DynamoModel", name, "",
+                ",'spec':{'modelName':'m','baseModelName':'" + base + "','modelType':'lora'}", revision);
+}
+std::string ofModel(const std::string& hash) {
+  return "'nvidia.com/dynamo-base-model-hash':'" + hash + "'";
+}
+std::string sliceOf(const std::string& hash, const char* revision = "2") {
+  return object("discovery.k8s.io/v1", "EndpointSlice", "s", labelled(ofModel(hash)), ",'endpoints':[]",
+                revision);
+}
+std::string podOfModel(int restarts, const char* revision = "2", const std::string& status = "") {
+  return object("v1", "Pod", "p", labelled(ofGraph("g") + "," + ofModel("fb68f5a6")),
+                ",'status':{" + status +
+                    "'containerStatuses':[{'name':'main','restartCount':" + std::to_string(restarts) + "}]}",
+                revision);
+}
 std::string ownedBy(const std::string& kind, const std::string& name) {
   return ",'ownerReferences':[{'apiVersion':'nvidia.com/v1alpha1','kind':'" + kind + "','name':'" + name +
          "','uid':'uid-" + kind + "-" + name + "','controller':true}]";
@@ -366,6 +384,45 @@ std::vector<Row> rows() {
        How::Seen,
        failedCreate("g-web"),
        "",
+       ""},
+
+      {"a slice of a base model",
+       {modelOf("m"), modelOf("n", "other")},
+       How::Seen,
+       sliceOf("fb68f5a6"),
+       "",
+       "DynamoModel/m"},
+      {"a slice of no base model here", {modelOf("m")}, How::Seen, sliceOf("00000000"), "", ""},
+      {"a slice that goes to another base model",
+       {modelOf("m"), sliceOf("fb68f5a6")},
+       How::Seen,
+       sliceOf("00000000", "9"),
+       "",
+       "DynamoModel/m"},
+      {"a deleted slice",
+       {modelOf("m"), sliceOf("fb68f5a6")},
+       How::SeenDeleted,
+       sliceOf("fb68f5a6", "9"),
+       "",
+       "DynamoModel/m"},
+      {"a container of a pod that serves a base model restarts",
+       {modelOf("m"), podOfModel(0)},
+       How::Seen,
+       podOfModel(1, "9"),
+       "",
+       "DynamoGraphDeployment/g DynamoModel/m"},
+      {"nothing of its container changes",
+       {modelOf("m"), podOfModel(0)},
+       How::Seen,
+       podOfModel(0, "9", "'phase':'Running',"),
+       "",
+       "DynamoGraphDeployment/g"},
+      {"the model itself", {}, How::Seen, modelOf("m"), "", "DynamoModel/m"},
+      {"its own write",
+       {modelOf("m")},
+       How::Written,
+       modelOf("m", "Qwen/Qwen3-0.6B", "9"),
+       "DynamoModel",
        ""},
 
       {"a checkpoint: graphs are triggered through facts",
