@@ -1,5 +1,7 @@
 #include "common/render/checkpoint_job.h"
 
+#include <fmt/format.h>
+
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
 #include "common/model/names.h"
@@ -177,7 +179,7 @@ Children renderCheckpoint(const Value& checkpoint, const Context& context) {
     const Value* value = json::find(job, name);
     return value == nullptr ? Value{fallback} : make.value(*value);
   };
-  Value object = makeObject("batch/v1", "Job", "checkpoint-" + std::string{nameOf(checkpoint)},
+  Value object = makeObject("batch/v1", "Job", fmt::format("{}{}", kCheckpointJobPrefix, nameOf(checkpoint)),
                             namespaceOf(checkpoint), allocator);
   setMetadata(object, "labels", make.object(api::label::kCheckpointHash, hash), allocator);
   setOwner(object, checkpoint, allocator);

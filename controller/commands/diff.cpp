@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "common/api/kinds.h"
 #include "common/config/load.h"
+#include "common/conversion/dgdr.h"
 #include "common/field/finding.h"
 #include "common/k8s/kubectl_apply.h"
 #include "common/k8s/object.h"
@@ -23,6 +26,7 @@
 #include "controller/commands/snapshot.h"
 #include "controller/reconcile/kinds.h"
 #include "controller/view/child_plan.h"
+#include "controller/view/job_plan.h"
 
 namespace dynamo::controller {
 namespace {
@@ -51,14 +55,22 @@ std::string_view namespaceOf(const json::Value& object) {
   return json::findText(json::find(&object, "metadata"), "namespace");
 }
 
-/// Returns the resource of a manifest, or nullopt if its kind or version is not supported.
+/// Returns true for kinds that a Job is made for.
+bool hasJob(std::string_view kind) {
+  return kind == api::kDynamoGraphDeploymentRequest || kind == api::kDynamoCheckpoint;
+}
+
+/// Returns the resource of a manifest in its version, or nullopt if its kind or version is not supported.
 std::optional<kube::Resource> resourceIn(const json::Value& manifest) {
   const k8s::ObjectKey key = k8s::keyOf(manifest);
   const WatchedKind* kind = findWatchedKind(key);
   if (kind == nullptr || key.group != api::kGroup || !kind->serves(key.version)) return std::nullopt;
-  const bool compared =
-      key.kind == api::kDynamoGraphDeployment || key.kind == api::kDynamoComponentDeployment;
-  return compared ? std::optional{kind->resource} : std::nullopt;
+  const bool compared = key.kind == api::kDynamoGraphDeployment ||
+                        key.kind == api::kDynamoComponentDeployment || hasJob(key.kind);
+  if (!compared) return std::nullopt;
+  kube::Resource resource = kind->resource;
+  resource.version = key.version;
+  return resource;
 }
 
 class DiffCommand {
@@ -77,6 +89,7 @@ class DiffCommand {
     const std::string namespaceName{namespaceOf(manifest)};
     const render::Facts* facts = co_await factsOf(namespaceName);
     if (facts == nullptr) co_return kFailed;
+    if (hasJob(resource.kind)) co_return co_await compareJob(what, dryRun, *facts);
 
     const bool graph = resource.kind == api::kDynamoGraphDeployment;
     std::vector<Selection> selections = selectChildren(graph ? std::string{nameOf(manifest)} : std::string{});
@@ -90,7 +103,11 @@ class DiffCommand {
     const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
     const std::vector<view::OwnedChildren> plan =
         view::planChildren(dryRun.object, observed.pointers, context, now);
-    int status = co_await addMissing(plan, observed);
+    int status = kSame;
+    for (const view::OwnedChildren& owned : plan) {
+      const int added = co_await addMissing(owned.children, observed);
+      status = std::max(status, added);
+    }
     for (const view::OwnedChildren& owned : plan) {
       for (const field::FieldError& error : owned.children.errors)
         status = fail(fmt::format("{}: {}", what, error.message()));
@@ -101,13 +118,47 @@ class DiffCommand {
       change.kind = view::ChangeKind::Refused;
       change.note = "the cluster does not serve its API";
     }
-    std::cout << style_.paint(view::Color::Bold, what + (dryRun.exists ? "" : " (new)")) << '\n'
-              << view::toText(changes, style_) << view::summaryOf(changes) << '\n';
+    print(what + (dryRun.exists ? "" : " (new)"), changes);
     if (status == kSame && view::differs(changes)) status = kDiffers;
     co_return status;
   }
 
  private:
+  void print(const std::string& title, const std::vector<view::ChildChange>& changes) const {
+    std::cout << style_.paint(view::Color::Bold, title) << '\n'
+              << view::toText(changes, style_) << view::summaryOf(changes) << '\n';
+  }
+
+  /// Prints the differences of a request or checkpoint. Returns the exit status.
+  Task<int> compareJob(const std::string& what, const DryRun& dryRun, const render::Facts& facts) {
+    json::Document memory;
+    json::Value stored;  // in the version that the controller reads
+    if (json::findText(&dryRun.object, "kind") == api::kDynamoGraphDeploymentRequest) {
+      const auto error = conversion::convertDgdr(dryRun.object, api::kV1beta1, stored, memory.GetAllocator());
+      if (error) co_return fail(error->message);
+    } else {
+      stored = json::copy(dryRun.object, memory.GetAllocator());
+    }
+    LoadedObjects observed;
+    int status = kSame;
+    const std::vector<k8s::ObjectKey> read = view::readForJob(stored);
+    for (const k8s::ObjectKey& key : read) {
+      const int added = co_await add(key, observed);
+      status = std::max(status, added);
+    }
+    const view::JobPlan plan = view::planJob(stored, observed.pointers, {config_, defaults_, facts});
+    const int added = co_await addMissing(plan.children, observed);
+    status = std::max(status, added);
+    for (const std::string& problem : plan.problems) status = fail(fmt::format("{}: {}", what, problem));
+    const std::vector<view::ChildChange> changes =
+        view::changesOf(stored, plan, observed.pointers, kFieldManager);
+    const std::string_view phase = json::findText(json::find(stored, "status"), "phase");
+    const std::string state = phase.empty() ? "" : fmt::format(" ({})", phase);
+    print(what + (dryRun.exists ? state : " (new)"), changes);
+    if (status == kSame && view::differs(changes)) status = kDiffers;
+    co_return status;
+  }
+
   /// Returns the facts for a namespace. Prints the error and returns nullptr if they cannot be read.
   Task<const render::Facts*> factsOf(std::string namespaceName) {
     const auto known = facts_.find(namespaceName);
@@ -124,23 +175,28 @@ class DiffCommand {
 
   /// Adds the live objects of planned children that are missing in `observed`, because their kind is not
   /// listed or because they lack the labels by which the lists are restricted. Returns the exit status.
-  Task<int> addMissing(const std::vector<view::OwnedChildren>& plan, LoadedObjects& observed) {
-    std::map<k8s::ObjectKey, const json::Value*> known;
-    for (const json::Value* object : observed.pointers) known.emplace(k8s::keyOf(*object), object);
-    for (const view::OwnedChildren& owned : plan) {
-      for (const render::Child& child : owned.children.items) {
-        if (known.contains(child.key)) continue;
-        const std::optional<kube::Resource> resource = childResource(child.key);
-        if (!resource) co_return fail(fmt::format("{}: the kind is not known", k8s::toText(child.key)));
-        auto got = co_await client_.get(*resource, child.key.namespaceName, child.key.name);
-        if (const auto* error = std::get_if<ApiError>(&got)) {
-          if (error->reason == kube::Reason::NotFound) continue;
-          co_return fail(fmt::format("{}: {}", k8s::toText(child.key), error->message));
-        }
-        observed.documents.push_back(std::move(std::get<json::Document>(got)));
-        observed.pointers.push_back(&observed.documents.back());
-      }
+  Task<int> addMissing(const render::Children& children, LoadedObjects& observed) {
+    std::set<k8s::ObjectKey> known;
+    for (const json::Value* object : observed.pointers) known.insert(k8s::keyOf(*object));
+    for (const render::Child& child : children.items) {
+      if (known.contains(child.key)) continue;
+      const int status = co_await add(child.key, observed);
+      if (status != kSame) co_return status;
     }
+    co_return kSame;
+  }
+
+  /// Adds the live object if it exists. Returns the exit status.
+  Task<int> add(const k8s::ObjectKey& key, LoadedObjects& observed) {
+    const std::optional<kube::Resource> resource = childResource(key);
+    if (!resource) co_return fail(fmt::format("{}: the kind is not known", k8s::toText(key)));
+    auto got = co_await client_.get(*resource, key.namespaceName, key.name);
+    if (const auto* error = std::get_if<ApiError>(&got)) {
+      if (error->reason == kube::Reason::NotFound) co_return kSame;
+      co_return fail(fmt::format("{}: {}", k8s::toText(key), error->message));
+    }
+    observed.documents.push_back(std::move(std::get<json::Document>(got)));
+    observed.pointers.push_back(&observed.documents.back());
     co_return kSame;
   }
 
@@ -168,8 +224,9 @@ int prepare(std::vector<text::Manifest>& manifests, const DiffOptions& options,
   for (text::Manifest& manifest : manifests) {
     const std::string what = fmt::format("{}: {} {}", manifest.file, manifest.kind(), manifest.name());
     if (!resourceIn(manifest.object)) {
-      report(what + ": skipped, because it is no DynamoGraphDeployment or DynamoComponentDeployment of " +
-             std::string{api::kV1alpha1});
+      report(what +
+             ": skipped, because it is no graph, component deployment, request or checkpoint of a served "
+             "version");
       continue;
     }
     any = true;

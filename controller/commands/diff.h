@@ -16,7 +16,7 @@ struct DiffOptions {
   std::string color = "auto";  ///< "always", "never"
 };
 
-/// Prints how the children of each DynamoGraphDeployment and DynamoComponentDeployment in the files would
+/// Prints how the children of each graph, component deployment, request and checkpoint in the files would
 /// change. The API server and its webhooks default and validate the objects in a dry run, as for
 /// `kubectl apply`. All requests are reads or dry runs.
 ///

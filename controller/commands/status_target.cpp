@@ -8,6 +8,7 @@
 
 #include "common/api/dgdr.h"
 #include "common/api/kinds.h"
+#include "common/render/checkpoint_job.h"
 #include "controller/reconcile/kinds.h"
 
 namespace dynamo::controller {
@@ -25,7 +26,7 @@ constexpr std::array kShown = {
     Shown{api::kDynamoGraphDeploymentRequest, "dynamographdeploymentrequests", "dgdr",
           api::dgdr::kProfilingJobPrefix},
     Shown{api::kDynamoModel, "dynamomodels", "dm", ""},
-    Shown{api::kDynamoCheckpoint, "dynamocheckpoints", "dckpt", "checkpoint-"},
+    Shown{api::kDynamoCheckpoint, "dynamocheckpoints", "dckpt", render::kCheckpointJobPrefix},
 };
 
 const Shown& shownOf(std::string_view kind) {

@@ -652,6 +652,84 @@ class Diff(Cluster):
         self.assertEqual(self.run_command("diff", "-f", "/nowhere").returncode, 2)
 
 
+class DiffOfOtherKinds(Cluster):
+    """Requests and checkpoints."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.config = cls.facts_file.parent / "operator.yaml"
+        cls.config.write_text("rbac: {dgdrProfilingClusterRoleName: profiling}\n")
+
+    def diff(self, manifest):
+        before = self.versions()
+        ran = self.run_command("diff", "-f", "-", "--config", self.config, input=json.dumps(manifest))
+        self.assertEqual(self.versions(), before, "a dry run changed the cluster")
+        return ran
+
+    def make(self, manifest):
+        """Stores the object, and its Job as the controller creates it."""
+        stored = json.loads(self.plane.kubectl("create", "-f", "-", "-o", "json", input=json.dumps(manifest)).stdout)
+        (job,) = (child for child in self.render(json.dumps(stored)) if child["kind"] == "Job")
+        job["metadata"]["ownerReferences"][0]["uid"] = stored["metadata"]["uid"]
+        self.plane.kubectl("create", "-f", "-", input=json.dumps(job))
+
+    def test_a_new_request(self):
+        ran = self.diff(request())
+        self.assertEqual((ran.returncode, ran.stderr), (1, ""), ran.stdout)
+        self.assertEqual(ran.stdout.splitlines(), [
+            "DynamoGraphDeploymentRequest demo/chat (new)",
+            "+ ServiceAccount demo/dgdr-profiling-job",
+            "+ RoleBinding demo/dgdr-profiling-job-binding",
+            "+ Job demo/profile-chat",
+            "3 created"])
+
+    def test_a_request_in_v1alpha1(self):
+        profiling = {"profilerImage": "profiler:1", "config": {"sla": {"ttft": 200}}}
+        manifest = request()
+        manifest["apiVersion"] = "nvidia.com/v1alpha1"
+        manifest["spec"] = {"model": "org/model", "backend": "vllm", "profilingConfig": profiling}
+        ran = self.diff(manifest)
+        # Without its webhook, the API server cannot convert.
+        self.assertEqual((ran.returncode, ran.stdout), (2, ""))
+        self.assertIn("conversion webhook", ran.stderr)
+
+    def test_a_request_that_has_its_job(self):
+        self.make(request())
+        path = "/apis/nvidia.com/v1beta1/namespaces/demo/dynamographdeploymentrequests/chat"
+        self.set_status(path, {"phase": "Profiling", "observedGeneration": 1})
+        ran = self.diff(request())
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        self.assertEqual(ran.stdout, "DynamoGraphDeploymentRequest demo/chat (Profiling)\n1 unchanged\n")
+
+    def test_a_request_that_cannot_be_profiled(self):
+        ran = self.diff(request(modelCache={"pvcName": "absent"}))
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn("DynamoGraphDeploymentRequest demo/chat: model cache PVC absent not found in namespace demo", ran.stderr)
+        self.assertIn("no children", ran.stdout)
+        self.make(checkpoint("other"))
+        job = json.loads(self.plane.kubectl("get", "job", "checkpoint-other", "-n", "demo", "-o", "json").stdout)
+        foreign = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "profile-chat", "namespace": "demo"},
+                   "spec": {"template": {"spec": job["spec"]["template"]["spec"]}}}
+        self.plane.kubectl("create", "-f", "-", input=json.dumps(foreign))
+        ran = self.diff(request())
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("Job.batch demo/profile-chat exists and does not belong to this request", ran.stdout)
+
+    def test_a_checkpoint(self):
+        ran = self.diff(checkpoint())
+        self.assertEqual((ran.returncode, ran.stderr), (1, ""), ran.stdout)
+        self.assertEqual(ran.stdout, "DynamoCheckpoint demo/warm (new)\n+ Job demo/checkpoint-warm\n1 created\n")
+        self.make(checkpoint())
+        ran = self.diff(checkpoint())
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        self.assertEqual(ran.stdout, "DynamoCheckpoint demo/warm\n1 unchanged\n")
+        self.set_status(f"{GROUP}/dynamocheckpoints/warm", {"phase": "Ready"})
+        self.plane.kubectl("delete", "job", "checkpoint-warm", "-n", "demo")
+        ran = self.diff(checkpoint())
+        self.assertEqual((ran.returncode, ran.stdout), (0, "DynamoCheckpoint demo/warm (Ready)\nno children\n"))
+
+
 class Grove(Cluster):
     facts = ALL_INSTALLED
 
