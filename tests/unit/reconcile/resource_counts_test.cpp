@@ -75,6 +75,9 @@ TEST_CASE("each kind is counted by its own status") {
            Row{api::kDynamoModel, R"({"conditions":[{"type":"EndpointsReady","status":"False"}]})",
                "not_ready"},
            Row{api::kDynamoCheckpoint, R"({"phase":"Creating"})", "Creating"},
+           Row{api::kDynamoCheckpoint, "{}", ""},
+           Row{api::kDynamoGraphDeploymentRequest, R"({"phase":"Profiling"})", "Profiling"},
+           Row{api::kDynamoGraphDeploymentRequest, "{}", ""},
        }) {
     CAPTURE(row.kind, row.status);
     const WatchedKind* kind = findWatchedKind({std::string{api::kGroup}, "", std::string{row.kind}, "", ""});
