@@ -43,7 +43,13 @@ Node jobNode(const Value& job, Objects objects, Time now) {
   for (const Value* object : objects) {
     if (!lifecycle::isPodOfJob(*object, job)) continue;
     Node pod = nodeOf(*object, {}, now);
-    if (pod.state == "Succeeded") pod.ready = true;
+    const std::string_view phase = json::findText(statusOf(*object), "phase");
+    // The condition Ready of a pod that has ended may still be true.
+    if (phase == "Succeeded" || phase == "Failed") {
+      pod.ready = phase == "Succeeded";
+      pod.state = phase;
+    }
+    if (phase == "Succeeded") pod.message.clear();
     node.children.push_back(std::move(pod));
   }
   std::sort(node.children.begin(), node.children.end(),

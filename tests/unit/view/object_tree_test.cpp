@@ -138,14 +138,22 @@ TEST_CASE("the Job of a request") {
              !Catch::Contains("Job"));
 }
 
-TEST_CASE("a pod of a Job that has succeeded is no failure") {
-  const ObjectTree tree =
-      treeFor(profiling("m"), {job("profile-r", kRequest, ""),
-                               object("Pod", "p", "Job/profile-r", "", "'status':{'phase':'Succeeded'}")});
-  REQUIRE(tree.nodes.size() == 1);
-  REQUIRE(tree.nodes[0].children.size() == 1);
-  CHECK(tree.nodes[0].children[0].ready);
-  CHECK(tree.nodes[0].children[0].state == "Succeeded");
+TEST_CASE("a pod of a Job that has ended shows its phase") {
+  const std::string ready = "'conditions':[{'type':'Ready','status':'True'}]";
+  for (const std::string phase : {"Succeeded", "Failed"}) {
+    for (const std::string& more : {std::string{}, "," + ready}) {
+      const ObjectTree tree = treeFor(
+          profiling("m"),
+          {job("profile-r", kRequest, ""),
+           object("Pod", "p", "Job/profile-r", "", "'status':{'phase':'" + phase + "'" + more + "}")});
+      REQUIRE(tree.nodes.size() == 1);
+      REQUIRE(tree.nodes[0].children.size() == 1);
+      const Node& pod = tree.nodes[0].children[0];
+      CHECK(pod.ready == (phase == "Succeeded"));
+      CHECK(pod.state == phase);
+      CHECK(pod.message.empty());
+    }
+  }
 }
 
 TEST_CASE("the graph of a request has its own lines below it") {
