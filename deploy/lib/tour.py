@@ -199,6 +199,7 @@ def tell(story, cluster, webhook, controller):
     tour_controller.a_rolling_update(story, cluster)
     tour_controller.scaling(story, cluster)
     tour_controller.repairs(story, cluster, controller)
+    tour_controller.a_request(story, cluster, controller)
     offline(story)
     facts(story, webhook)
     the_log(story, cluster, webhook)

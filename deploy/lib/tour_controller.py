@@ -6,6 +6,7 @@ import threading
 import time
 
 GRAPH = "deploy/samples/graph.yaml"
+REQUEST = "deploy/samples/dgdr-v1beta1.yaml"
 PODS = "/api/v1/namespaces/default/pods?labelSelector=nvidia.com/dynamo-graph-deployment-name=qwen"
 DYNAMO = "/apis/nvidia.com/v1alpha1/namespaces/default"
 NEW_IMAGE = "nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.0.1"
@@ -143,6 +144,44 @@ def repairs(story, cluster, controller):
     cluster.wait(lambda: story.silent(writes) == pause(1), SECONDS, "the controller has written everything")
     first = story.run(writes)
     story.check(pause(STEADY_SECONDS) == first, f"{STEADY_SECONDS} s later it has sent no further write")
+
+
+def profiled_graph():
+    """A graph such as a profiler finds for the request."""
+
+    def service(component, module, gpus=None):
+        container = {"image": "nvcr.io/nvidia/ai-dynamo/sglang-runtime:1.0.0", "command": ["python3", "-m", module]}
+        limits = {"resources": {"limits": {"gpu": gpus}}} if gpus else {}
+        return {"componentType": component, "replicas": 1, "extraPodSpec": {"mainContainer": container}, **limits}
+
+    services = {"Frontend": service("frontend", "dynamo.frontend"), "Worker": service("worker", "dynamo.sglang", "1")}
+    spec = {"backendFramework": "sglang", "services": services}
+    return {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "metadata": {"name": "chat"}, "spec": spec}
+
+
+def a_request(story, cluster, controller):
+    story.chapter("A request: its Job profiles, and the result is deployed")
+    # The claim of the sample does not exist here, and only the strategy thorough needs GPUs to profile.
+    change = "s/qwen3-chat/chat/; s/searchStrategy: thorough/searchStrategy: rapid/; /modelCache:/,/pvcModelPath:/d"
+    story.run(f"sed '{change}' {REQUEST} | kubectl apply -f -")
+    story.run("kubectl wait dgdr/chat --for=jsonpath='{.status.phase}'=Profiling --timeout=60s")
+    output = story.run("dynamo-controller status dgdr/chat", succeeds=False)
+    story.check("Job profile-chat" in output, "the status shows the phase and the Job of the request")
+    story.tell("A pod on a fake node ends without profiling. So the ConfigMap that its output copier writes in a cluster is")
+    story.tell("written here, with a graph of two services.")
+    story.run(f"kubectl create configmap dgdr-output-chat --from-literal=final_config.yaml='{json.dumps(profiled_graph())}'")
+    story.run("kubectl wait dgdr/chat --for=jsonpath='{.status.phase}'=Deployed --timeout=60s")
+    output = story.run("dynamo-controller status dgdr/chat")
+    below = re.search(r"DynamoGraphDeployment chat +2/2 .*\n(.*\n)*.*service Worker +1/1", output)
+    story.check(below is not None, "the request is Deployed: its graph runs two pods, shown below it")
+    story.run("kubectl get dgdr chat")
+    counted = r'dynamo_operator_resources_total\{.*DynamoGraphDeploymentRequest",status="Deployed"'
+    page = f"curl -sS http://127.0.0.1:{controller.metrics_port}/metrics"
+    cluster.wait(lambda: re.search(counted, story.silent(page)) is not None, SECONDS, "the request is counted")
+    story.check(True, "the metrics count requests by phase")
+    story.tell("The graph outlives its request.")
+    story.run("kubectl delete dgdr/chat configmap/dgdr-output-chat")
+    story.run("kubectl delete dgd/chat")
 
 
 def the_end(story, cluster):
