@@ -1,5 +1,6 @@
 """The LoRA endpoints of workers: one server answers at the addresses of all pods as the runtime 1.0 does."""
 
+import collections
 import http.server
 import json
 import threading
@@ -16,7 +17,7 @@ class Workers:
     def __init__(self):
         self.adapters, self.calls, self.lock = {}, [], threading.Lock()
         self.behave = lambda method, address: None
-        self.busy = self.busiest = 0
+        self.busy, self.busiest = collections.Counter(), collections.Counter()  # requests at a time, by method
         workers = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -49,13 +50,13 @@ class Workers:
         body = request.rfile.read(int(request.headers.get("Content-Length") or 0)).decode()
         with self.lock:
             self.calls.append((request.command, address, request.path, body))
-            self.busy += 1
-            self.busiest = max(self.busiest, self.busy)
+            self.busy[request.command] += 1
+            self.busiest[request.command] = max(self.busiest[request.command], self.busy[request.command])
         status, text = self.behave(request.command, address), {"status": "error", "message": "told to fail"}
         if status is None:
             status, text = self.runtime(request.command, address, request.path, body)
         with self.lock:
-            self.busy -= 1  # the client may send the next request before this thread goes on
+            self.busy[request.command] -= 1  # the client may send the next request before this thread goes on
         data = json.dumps(text).encode()
         request.send_response(status)
         if 300 <= status < 400:
@@ -95,7 +96,7 @@ class Workers:
     def clear(self):
         with self.lock:
             self.calls.clear()
-            self.busiest = self.busy
+            self.busiest = self.busy.copy()
         self.behave = lambda method, address: None
 
 

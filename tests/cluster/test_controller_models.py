@@ -252,10 +252,9 @@ class Models(unittest.TestCase):
         workers.behave = sleeps(1, "POST")
         plane.apply(graph(self.namespace, 24))
         self.until("24 pods run", lambda: len([one for one in self.pods().values() if one]) == 24)
-        workers.busiest = 0
         plane.apply(model(self.namespace))
         self.until("the adapter is loaded", lambda: self.is_ready(24))
-        self.assertEqual(workers.busiest, 10)
+        self.assertEqual(workers.busiest["POST"], 10)
         self.assertEqual(workers.count("POST"), 24)
 
     def test_deletion_does_not_wait_for_dead_pods(self):
