@@ -113,8 +113,14 @@ class RequestReconcile {
     }
     const Value* cache = json::findObject(lifecycle::specOf(request_), "modelCache");
     const std::string_view claim = json::findText(cache, "pvcName");
-    const bool hasClaim =
-        environment_.cache.contains(keyIn(resourceOf("", "PersistentVolumeClaim"), space(), claim));
+    const k8s::ObjectKey key = keyIn(resourceOf("", "PersistentVolumeClaim"), space(), claim);
+    bool hasClaim = environment_.cache.contains(key);
+    if (!claim.empty() && !hasClaim) {
+      // The cache may lack a claim that was created a moment ago, and the failure would be final.
+      auto found = co_await read(key);
+      if (auto* failed = std::get_if<Ending>(&found)) co_return ReconcileResult{.ending = std::move(*failed)};
+      hasClaim = !std::get<Document>(found).IsNull();
+    }
     const std::vector<std::string> problems = lifecycle::requestProblems(request_, profiling(), hasClaim);
     {
       Outcome result = problems.empty() ? status().accepted() : status().invalid(problems);
