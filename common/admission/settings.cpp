@@ -15,7 +15,7 @@ Settings::Settings(config::OperatorConfig configuration, std::string version,
                              {facts.api(render::Api::Grove), facts.api(render::Api::LeaderWorkerSet),
                               facts.api(render::Api::InferencePool), facts.api(render::Api::KaiScheduler)})),
       // adm-Q7: the webhook and the controller use the same condition.
-      dgdr{.hardwareRequired = config.restricted() && !config.gpuDiscoveryEnabled,
+      dgdr{.hardwareRequired = !config.discoversGpus(),
            .allowOtherNamespaces = config.allowOtherNamespaces,
            .graph = policy},
       warnOnly(config.warnOnly()) {}

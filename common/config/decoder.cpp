@@ -115,6 +115,12 @@ void ObjectDecoder::read(std::string_view name, std::vector<std::string>& out) {
   }
 }
 
+void ObjectDecoder::read(std::string_view name, std::optional<std::vector<std::string>>& out) {
+  std::vector<std::string> list;
+  read(name, list);
+  if (json::find(object_, name) != nullptr) out = std::move(list);
+}
+
 void ObjectDecoder::read(std::string_view name, std::map<std::string, std::string>& out) {
   const json::Value* value = object(name);
   if (value == nullptr) return;

@@ -51,6 +51,7 @@ class ObjectDecoder {
   void read(std::string_view name, k8s::Duration& out);
   void read(std::string_view name, std::optional<k8s::Duration>& out);
   void read(std::string_view name, std::vector<std::string>& out);
+  void read(std::string_view name, std::optional<std::vector<std::string>>& out);
   void read(std::string_view name, std::map<std::string, std::string>& out);
 
   /// The member `name` if it is an object. Any other value except null is an error.

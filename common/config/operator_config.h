@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/json/value.h"
@@ -151,14 +152,22 @@ struct OperatorConfig {
   /// `scaling` (adm-Q9): service accounts ("namespace/name") that may change replicas owned by a scaling
   /// adapter. `planner-serviceaccount` of the object's own namespace may always.
   std::vector<std::string> scalingAllowedServiceAccounts;
+  /// `gpu` (life-Q40): the namespaces whose DCGM exporters are asked; absent: exporterNamespaces().
+  std::optional<std::vector<std::string>> gpuExporterNamespaces;
 
   bool restricted() const { return !namespaces.restricted.empty(); }
+  /// Whether GPU discovery runs. The webhook then admits requests without hardware.
+  bool discoversGpus() const { return gpuDiscoveryEnabled || !restricted(); }
   bool warnOnly() const { return validationMode == "warn"; }
 };
 
 /// Sets each field that is empty, 0 or absent to its default. Defaults of booleans are the initializers
 /// above.
 void applyConfigDefaults(OperatorConfig& config);
+
+/// The namespaces whose DCGM exporters are asked. By default that of NVIDIA's GPU operator, and `own`, that
+/// of this operator, unless it is empty.
+std::vector<std::string> exporterNamespaces(const OperatorConfig& config, std::string_view own);
 
 /// The configuration that is used without a file.
 OperatorConfig defaultConfig();

@@ -152,7 +152,10 @@ OperatorConfig decodeConfig(const json::Value& root, field::Findings& findings) 
   decodeClusterServices(decoder, config);
   decoder.section("checkpoint", [&](ObjectDecoder& d) { decodeCheckpoint(d, config.checkpoint); });
   decoder.section("discovery", [&](ObjectDecoder& d) { d.read("backend", config.discoveryBackend); });
-  decoder.section("gpu", [&](ObjectDecoder& d) { d.read("discoveryEnabled", config.gpuDiscoveryEnabled); });
+  decoder.section("gpu", [&](ObjectDecoder& d) {
+    d.read("discoveryEnabled", config.gpuDiscoveryEnabled);
+    d.read("exporterNamespaces", config.gpuExporterNamespaces);
+  });
   decoder.section("logging", [&](ObjectDecoder& d) {
     d.read("level", config.logging.level);
     d.read("format", config.logging.format);

@@ -61,6 +61,13 @@ void applyConfigDefaults(OperatorConfig& config) {
   fill(config.outputCopierImage, "bitnami/kubectl:latest");
 }
 
+std::vector<std::string> exporterNamespaces(const OperatorConfig& config, std::string_view own) {
+  if (config.gpuExporterNamespaces) return *config.gpuExporterNamespaces;
+  std::vector<std::string> namespaces{"gpu-operator"};
+  if (!own.empty() && own != namespaces.front()) namespaces.emplace_back(own);
+  return namespaces;
+}
+
 OperatorConfig defaultConfig() {
   OperatorConfig config;
   applyConfigDefaults(config);

@@ -233,6 +233,13 @@ void checkTexts(const OperatorConfig& config, std::vector<FieldError>& errors) {
     add(errors, ErrorType::Invalid, field::Path{"requests.outputCopierImage"},
         field::showValue(config.outputCopierImage), "must not have white space");
   }
+  for (std::size_t i = 0; i < config.gpuExporterNamespaces.value_or(std::vector<std::string>{}).size(); ++i) {
+    const std::string& name = (*config.gpuExporterNamespaces)[i];
+    const std::string problem = k8s::dns1123LabelProblem(name);
+    if (problem.empty()) continue;
+    add(errors, ErrorType::Invalid, field::Path{"gpu.exporterNamespaces"}[i], field::showValue(name),
+        problem);
+  }
   for (std::size_t i = 0; i < config.namespaces.excludedNameSubstrings.size(); ++i) {
     if (!config.namespaces.excludedNameSubstrings[i].empty()) continue;
     add(errors, ErrorType::Invalid, field::Path{"namespace.excludedNameSubstrings"}[i], "\"\"",

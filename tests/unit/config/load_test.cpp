@@ -64,6 +64,8 @@ TEST_CASE("an empty configuration has the reference's defaults") {
     CHECK(c.checkpoint.pvcBasePath == "/checkpoints");
     CHECK(c.discoveryBackend == "kubernetes");
     CHECK(c.gpuDiscoveryEnabled);
+    CHECK(exporterNamespaces(c, "own") == std::vector<std::string>{"gpu-operator", "own"});
+    CHECK(exporterNamespaces(c, "") == std::vector<std::string>{"gpu-operator"});
     CHECK(c.logging.level == "info");
     CHECK(c.logging.format == "json");
     CHECK_FALSE(c.enableHttp2);
@@ -85,7 +87,7 @@ orchestrators:
   grove: {enabled: false, terminationDelay: 0s}
   lws: {enabled: true}
   kaiScheduler: {enabled: null}
-gpu: {discoveryEnabled: false}
+gpu: {discoveryEnabled: false, exporterNamespaces: [a, b]}
 defaults: {userLists: leave, types: {frontend: {sharedMemory: {size: 1Gi}}}}
 validation: {mode: warn}
 compatibility: {autoscaling: true}
@@ -108,6 +110,7 @@ scaling: {allowedServiceAccounts: [dynamo-system/controller]}
   CHECK(c.orchestrators.lwsEnabled == true);
   CHECK_FALSE(c.orchestrators.kaiSchedulerEnabled.has_value());
   CHECK_FALSE(c.gpuDiscoveryEnabled);
+  CHECK(exporterNamespaces(c, "own") == std::vector<std::string>{"a", "b"});
   REQUIRE(c.defaults != nullptr);
   CHECK(json::dump(*c.defaults) ==
         R"({"userLists":"leave","types":{"frontend":{"sharedMemory":{"size":"1Gi"}}}})");
@@ -146,6 +149,8 @@ TEST_CASE("wrong types are errors with path, value and allowed values") {
        "orchestrators.grove.terminationDelay: Invalid value: null: " + duration},
       {"orchestrators: {grove: {terminationDelay: 1d}}",
        R"(orchestrators.grove.terminationDelay: Invalid value: "1d": )" + duration},
+      {"gpu: {exporterNamespaces: a}",
+       R"(gpu.exporterNamespaces: Invalid value: "a": must be a list of strings)"},
       {"namespace: {excludedNameSubstrings: a}",
        R"(namespace.excludedNameSubstrings: Invalid value: "a": must be a list of strings)"},
       {"namespace: {excludedNameSubstrings: [a, 1]}",

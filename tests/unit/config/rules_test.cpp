@@ -107,6 +107,8 @@ TEST_CASE("values are checked for every program") {
        "namespace.scope.leaseDuration"},
       {"namespace: {restricted: a, scope: {leaseDuration: 1s, leaseRenewInterval: 1ms}}", ""},
       {"namespace: {scope: {leaseDuration: -1s, leaseRenewInterval: 15s}}", ""},
+      {"gpu: {exporterNamespaces: [gpu-operator, 'a/b']}", "gpu.exporterNamespaces[1]"},
+      {"gpu: {exporterNamespaces: []}", ""},
       {"namespace: {excludedNameSubstrings: [ephemeral, '']}", "namespace.excludedNameSubstrings[1]"},
       {"infrastructure: {modelExpressURL: '://bad-url'}", "infrastructure.modelExpressURL"},
       {"infrastructure: {modelExpressURL: 'http://x:8001'}", ""},
