@@ -26,6 +26,8 @@ struct Context {
   /// Record the origins of the values in pod templates (Child::origins). It takes time, so admission renders
   /// with it only after it has found something.
   bool recordOrigins = false;
+  /// What GPU discovery has chosen for the request that is profiled; nullopt: the fact of the cluster.
+  std::optional<HardwareFact> hardware = std::nullopt;
 
   /// Whether the children are only validated. Then one of several children that differ in a number is enough.
   bool trial() const { return !placeholderWorkerHash.empty(); }

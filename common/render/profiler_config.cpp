@@ -1,5 +1,8 @@
 #include "common/render/profiler_config.h"
 
+#include <algorithm>
+#include <array>
+
 #include "common/json/build.h"
 #include "common/render/go_types.h"
 #include "common/render/object.h"
@@ -15,25 +18,35 @@ bool knows(const Value* hardware, std::string_view field) {
   return value != nullptr && !json::isEmpty(*value);
 }
 
+/// What the profiler fails without.
+constexpr std::array<std::string_view, 2> kNeeded = {"gpuSku", "numGpusPerNode"};
+
 /// What the user gives, and what discovery knows of the rest (life-Q1).
 Value hardwareOf(const Value& request, const Context& context, Allocator& allocator) {
   const json::Maker make{allocator};
   const Value* given = json::findObject(specOf(request), "hardware");
   Value hardware = given == nullptr ? make.object() : make.value(*given);
-  const std::optional<HardwareFact>& found = context.facts.hardware();
-  const bool complete = knows(given, "gpuSku") && knows(given, "vramMb") && knows(given, "numGpusPerNode");
-  if (complete || !found) return hardware;
+  const std::optional<HardwareFact>& found = context.hardware ? context.hardware : context.facts.hardware();
+  if (!found || !needsDiscovery(request)) return hardware;
   const auto fill = [&](std::string_view field, Value&& value) {
     if (!knows(given, field)) make.set(hardware, field, std::move(value));
   };
   if (!found->gpuSku.empty()) fill("gpuSku", make.value(std::string_view{found->gpuSku}));
-  if (found->vramMb > 0) fill("vramMb", Value{found->vramMb});
   if (found->perNode > 0) fill("numGpusPerNode", make.value(found->perNode));
+  // The rest is only true of these GPUs.
+  if (json::findText(&hardware, "gpuSku") != found->gpuSku) return hardware;
+  if (found->vramMb > 0) fill("vramMb", Value{found->vramMb});
   if (found->inTotal > 0) fill("totalGpus", make.value(found->inTotal));
   return hardware;
 }
 
 }  // namespace
+
+bool needsDiscovery(const Value& request) {
+  const Value* given = json::findObject(specOf(request), "hardware");
+  return !std::all_of(kNeeded.begin(), kNeeded.end(),
+                      [&](std::string_view field) { return knows(given, field); });
+}
 
 void checkProfilerConfig(const Value& request, const Context& context, Errors& errors) {
   json::Document document;
@@ -44,10 +57,9 @@ void checkProfilerConfig(const Value& request, const Context& context, Errors& e
   if (json::findText(specOf(request), "image").empty()) {
     required(field::Path{"spec.image"}, "the profiler runs in it", "render.profiler-image");
   }
-  for (const std::string_view field : {"gpuSku", "numGpusPerNode"}) {
+  for (const std::string_view field : kNeeded) {
     if (knows(&hardware, field)) continue;
-    required(field::Path{"spec.hardware"} / field, "GPU discovery has not found it",
-             "render.profiler-hardware");
+    required(field::Path{"spec.hardware"} / field, "GPU discovery has not found it", kHardwareRule);
   }
 }
 

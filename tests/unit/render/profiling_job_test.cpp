@@ -208,8 +208,14 @@ TEST_CASE("hardware is the user's, and discovery fills what is missing") {
   const std::string all = R"({"gpuSku":"a100_sxm","vramMb":1.5,"numGpusPerNode":2})";
   CHECK(told("", true) == R"({"gpuSku":"h100_sxm","vramMb":81559,"totalGpus":16,"numGpusPerNode":8})");
   CHECK(told(all, true) == all);
-  CHECK(told(R"({"gpuSku":"a100_sxm","numGpusPerNode":2})", true) ==
-        R"({"gpuSku":"a100_sxm","vramMb":81559,"totalGpus":16,"numGpusPerNode":2})");
+  // life-Q1: what the profiler needs is known; memory and total are those of other GPUs.
+  CHECK(told(R"({"gpuSku":"h100_sxm","numGpusPerNode":2})", true) ==
+        R"({"gpuSku":"h100_sxm","numGpusPerNode":2})");
+  CHECK(told(R"({"gpuSku":"a100_sxm"})", true) == R"({"gpuSku":"a100_sxm","numGpusPerNode":8})");
+  CHECK(told(R"({"gpuSku":"h100_sxm"})", true) ==
+        R"({"gpuSku":"h100_sxm","vramMb":81559,"totalGpus":16,"numGpusPerNode":8})");
+  CHECK(told(R"({"vramMb":5})", true) ==
+        R"({"gpuSku":"h100_sxm","vramMb":5,"totalGpus":16,"numGpusPerNode":8})");
   CHECK(told(R"({"totalGpus":64})", true) ==
         R"({"gpuSku":"h100_sxm","vramMb":81559,"totalGpus":64,"numGpusPerNode":8})");
   CHECK(told(all, false) == all);
