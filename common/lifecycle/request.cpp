@@ -14,6 +14,7 @@
 #include "common/lifecycle/conditions.h"
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/request_status.h"
+#include "common/render/profiler_config.h"
 #include "common/text/yaml.h"
 #include "common/text/yaml_writer.h"
 
@@ -71,7 +72,7 @@ RequestStep requestStep(const Value& request) {
 }
 
 std::vector<std::string> requestProblems(const Value& request, const render::Children& profiling,
-                                         bool hasClaim) {
+                                         bool hasClaim, const std::string& hardware) {
   std::vector<std::string> problems;
   const Value* spec = specOf(request);
   if (json::findText(spec, "searchStrategy") == "thorough" && json::findText(spec, "backend") == "auto")
@@ -80,7 +81,11 @@ std::vector<std::string> requestProblems(const Value& request, const render::Chi
   if (!claim.empty() && !hasClaim)
     problems.push_back(
         fmt::format("model cache PVC {} not found in namespace {}", claim, namespaceOf(request)));
-  for (const field::FieldError& error : profiling.errors) problems.push_back(error.message());
+  for (const field::FieldError& error : profiling.errors) {
+    if (hardware.empty() || error.rule != std::string_view{render::kHardwareRule})
+      problems.push_back(error.message());
+  }
+  if (!hardware.empty()) problems.push_back(hardware);
   return problems;
 }
 

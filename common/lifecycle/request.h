@@ -34,9 +34,10 @@ inline constexpr std::string_view kGeneratedGraph = "nvidia.com/generated-dgd-sp
 inline constexpr std::string_view kAdditionalResources = "dgdr.nvidia.com/additional-resources";
 
 /// Why the request cannot be profiled, one text each; empty: it can. `profiling`: of renderProfiling.
-/// `hasClaim`: whether the claim of its model cache exists.
+/// `hasClaim`: whether the claim of its model cache exists. `hardware`: why its hardware was not found;
+/// empty: it was, or is given.
 std::vector<std::string> requestProblems(const json::Value& request, const render::Children& profiling,
-                                         bool hasClaim);
+                                         bool hasClaim, const std::string& hardware = {});
 
 /// Whether a Job that is missing may not be seen yet (decision life-Q3).
 bool mayBeLate(const json::Value& request, Time now);

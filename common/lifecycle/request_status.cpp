@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "common/api/dgdr.h"
@@ -23,6 +24,9 @@ constexpr std::string_view kProfiling = "Profiling";
 constexpr std::string_view kSpecGenerated = "SpecGenerated";
 constexpr std::string_view kDeploymentReady = "DeploymentReady";
 }  // namespace type
+
+/// Begins what the condition Profiling says of discovered hardware, and keeps to the end (decision life-Q27).
+constexpr std::string_view kHardwareFound = "Hardware found: ";
 
 /// The condition Succeeded of each phase, as the reference writes it.
 struct PhaseText {
@@ -82,13 +86,24 @@ Outcome RequestStatus::invalid(const std::vector<std::string>& problems) {
   return done();
 }
 
-Outcome RequestStatus::accepted() {
+Outcome RequestStatus::accepted(std::string_view hardware) {
   make_.set(status_, "observedGeneration", generationOf(request_));
   enter(request_phase::kPending);
-  set(type::kProfiling, ConditionStatus::False, "DiscoveringHardware", "Hardware is being discovered");
+  set(type::kProfiling, ConditionStatus::False, "DiscoveringHardware",
+      hardware.empty() ? "Hardware is being discovered" : fmt::format("{}{}", kHardwareFound, hardware));
   removeCondition(status_, type::kValidation);
   outcome_.events.push_back(normal("Initialized", "DGDR initialized successfully"));
   outcome_.requeueAfter = std::chrono::milliseconds{0};
+  return done();
+}
+
+Outcome RequestStatus::notDiscovered(Ending why) {
+  if (isPermanent(why)) {
+    enter(request_phase::kPending);
+    set(type::kProfiling, ConditionStatus::False, "DiscoveringHardware",
+        fmt::format("Hardware is being discovered: {}", messageOf(why)));
+  }
+  outcome_.failures.push_back(std::move(why));
   return done();
 }
 
@@ -108,7 +123,8 @@ Outcome RequestStatus::jobWaits(const std::string& problems) {
   return done();
 }
 
-Outcome RequestStatus::jobCreated(std::string_view job) {
+Outcome RequestStatus::jobCreated(std::string_view job, std::string_view hardware) {
+  if (!hardware.empty()) hardware_ = fmt::format("{}{}", kHardwareFound, hardware);
   make_.set(status_, "profilingJobName", job);
   make_.set(status_, "profilingPhase", "Initializing");
   enter(request_phase::kProfiling);
@@ -122,7 +138,7 @@ Outcome RequestStatus::jobRuns(const PodFailures& pods) {
   std::string message = "Profiling is in progress";
   if (!causes.empty()) message += ": " + causes;
   reportNewCauses(pods.causes, told, message, outcome_);
-  set(type::kProfiling, ConditionStatus::False, "ProfilingRunning", std::move(message));
+  set(type::kProfiling, ConditionStatus::False, "ProfilingRunning", profilingMessage(std::move(message)));
   requeueWithin(outcome_.requeueAfter, pods.requeueAfter);
   return done();
 }
@@ -130,7 +146,7 @@ Outcome RequestStatus::jobRuns(const PodFailures& pods) {
 Outcome RequestStatus::profilingFailed(const std::string& why) {
   const std::string message = "profiling job failed: " + why;
   json::remove(status_, "profilingPhase");
-  set(type::kProfiling, ConditionStatus::False, "ProfilingFailed", message);
+  set(type::kProfiling, ConditionStatus::False, "ProfilingFailed", profilingMessage(message));
   fail("ProfilingFailed", message);
   outcome_.events.back().reason = "ProfilingCheckFailed";
   return done();
@@ -151,7 +167,8 @@ Outcome RequestStatus::generated(const ProfilingOutput& output) {
   if (!output.pareto.Empty()) make_.set(results, "pareto", make_.value(output.pareto));
   make_.set(status_, "profilingResults", std::move(results));
   enter(applied ? request_phase::kDeploying : request_phase::kReady);
-  set(type::kProfiling, ConditionStatus::True, "ProfilingCompleted", "Profiling job completed successfully");
+  set(type::kProfiling, ConditionStatus::True, "ProfilingCompleted",
+      profilingMessage("Profiling job completed successfully"));
   std::string message = applied ? "DynamoGraphDeployment spec generated successfully"
                                 : "Generated spec is available in annotation nvidia.com/generated-dgd-spec";
   for (std::size_t i = 0; i < output.unknownFields.size(); ++i)
@@ -239,6 +256,15 @@ void RequestStatus::set(std::string_view type, ConditionStatus status, std::stri
                         std::string message) {
   setCondition(status_, {type, status, reason, std::move(message)}, generationOf(request_), now_,
                make_.allocator());
+}
+
+std::string RequestStatus::profilingMessage(std::string message) const {
+  std::string_view found = hardware_;
+  if (found.empty()) {
+    found = json::findText(findCondition(stored_, type::kProfiling), "message");
+    found.remove_prefix(std::min(found.find(kHardwareFound), found.size()));
+  }
+  return found.empty() ? message : fmt::format("{}. {}", message, found);
 }
 
 /// As in the reference, this condition has no observedGeneration: it describes the graph, not the request.

@@ -43,12 +43,15 @@ class RequestStatus {
 
   // Pending
   Outcome invalid(const std::vector<std::string>& problems);
-  Outcome accepted();
+  /// `hardware`: what GPU discovery has found; empty if the request says what is needed.
+  Outcome accepted(std::string_view hardware = {});
+  /// GPU discovery cannot be done yet. It is retried.
+  Outcome notDiscovered(Ending why);
   Outcome jobRefused(const std::string& problems);
   /// The Job cannot be created now, for example because of a quota or a Job of somebody else. It is tried
   /// again (decision life-Q34).
   Outcome jobWaits(const std::string& problems);
-  Outcome jobCreated(std::string_view job);
+  Outcome jobCreated(std::string_view job, std::string_view hardware = {});
 
   // Profiling
   /// `pods`: what keeps the pods of the Job from running.
@@ -80,6 +83,8 @@ class RequestStatus {
   void set(std::string_view type, ConditionStatus status, std::string_view reason, std::string message);
   void setDeployment(ConditionStatus status, std::string_view reason, std::string message);
   void enter(std::string_view phase);
+  /// The message of the condition Profiling, with what is known of the hardware.
+  std::string profilingMessage(std::string message) const;
   void fail(std::string_view reason, const std::string& message);
   void reportEdit();
   Outcome done();
@@ -89,6 +94,7 @@ class RequestStatus {
   json::Maker make_;
   const json::Value* stored_;
   json::Value status_;
+  std::string hardware_;
   Outcome outcome_;
 };
 

@@ -174,6 +174,8 @@ class Process {
     options.leaseNamespace = configured.empty() ? contextNamespace : configured;
     options.identity = identity();
     options.shard = settings.shard;
+    if (const char* url = std::getenv("DCGM_METRICS_ENDPOINT_TEMPLATE"); url != nullptr && *url != '\0')
+      options.metricsUrl = url;
     return options;
   }
 

@@ -25,6 +25,7 @@
 
 namespace dynamo::controller {
 
+class GpuDiscovery;
 class SshKeys;
 
 /// Must be used on the loop's thread. All referenced objects must outlive it.
@@ -48,6 +49,8 @@ struct Environment {
   std::map<k8s::ObjectKey, std::shared_ptr<lifecycle::ModelMemory>> models = {};
   /// Since when the reconciles of an object have failed without a break.
   std::map<k8s::ObjectKey, std::chrono::steady_clock::time_point> failingSince = {};
+
+  GpuDiscovery* gpus = nullptr;  ///< nullptr: GPUs are not discovered
 
   /// Returns the context of one rendering. The facts that the rendering looks up are added to `lookedUp`.
   render::Context context(render::FactKeys& lookedUp) const {

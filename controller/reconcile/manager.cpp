@@ -84,10 +84,14 @@ Manager::Manager(runtime::EventLoop& loop, kube::Client& client, const config::O
       mode_(loop, client, config, options_.own, &metrics),
       sshKeys_(client,
                config.mpi.sshSecretName.empty() ? std::string{kDefaultSshSecret} : config.mpi.sshSecretName),
+      gpus_(loop, client,
+            {config::exporterNamespaces(config, options_.own.namespaceName), options_.metricsUrl,
+             config.restricted()}),
       watches_(loop, client, mode_.watchedNamespace()),
       environment_{loop, client, cache_, events_, config, defaults_, facts_.facts(), sshKeys_, &wallTime},
       counts_(metrics),
       stopped_(loop) {
+  environment_.gpus = &gpus_;
   for (const WatchedKind& kind : watchedKinds()) {
     if (!kind.reconciler) continue;
     loops_.push_back(std::make_unique<ReconcileLoop>(

@@ -22,6 +22,7 @@
 #include "controller/reconcile/environment.h"
 #include "controller/reconcile/facts.h"
 #include "controller/reconcile/facts_writer.h"
+#include "controller/reconcile/gpu_discovery.h"
 #include "controller/reconcile/reconcile_loop.h"
 #include "controller/reconcile/resource_counts.h"
 #include "controller/reconcile/ssh_key.h"
@@ -32,9 +33,10 @@ namespace dynamo::controller {
 
 struct ManagerOptions {
   OperatorIdentity own;
-  std::string leaseNamespace;  ///< namespace of the Lease for the leader election
-  std::string identity;        ///< identity of this process in the leader election
-  kube::Shard shard;           ///< only namespaces of this shard are reconciled
+  std::string leaseNamespace;                ///< namespace of the Lease for the leader election
+  std::string identity;                      ///< identity of this process in the leader election
+  kube::Shard shard;                         ///< only namespaces of this shard are reconciled
+  std::string metricsUrl{gpu::kMetricsUrl};  ///< of DCGM exporters (gpu::exporterOf)
 };
 
 /// All functions except `problem` must be called on the loop's thread. The loop, the client, the
@@ -84,6 +86,7 @@ class Manager {
   kube::EventRecorder events_;
   OperatingMode mode_;
   SshKeys sshKeys_;
+  GpuDiscovery gpus_;
   std::optional<FactsWriter> factsWriter_;
   Watches watches_;
   Environment environment_;

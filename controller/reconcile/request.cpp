@@ -23,6 +23,7 @@
 #include "controller/reconcile/outcome.h"
 #include "controller/reconcile/reconcilers.h"
 #include "controller/reconcile/removal.h"
+#include "controller/reconcile/request_hardware.h"
 #include "controller/reconcile/result.h"
 
 namespace dynamo::controller {
@@ -97,7 +98,14 @@ class RequestReconcile {
   render::Children profiling() {
     render::Context context = environment_.context(lookedUp_);
     context.online = true;
+    context.hardware = hardware_.hardware;
     return render::renderProfiling(request_, context);
+  }
+
+  Task<ReconcileResult> notDiscovered(Ending why) {
+    reportPersistent(environment_, k8s::keyOf(request_), {&why, 1});
+    Outcome result = status().notDiscovered(std::move(why));
+    co_return co_await finish(std::move(result));
   }
 
   Task<ReconcileResult> validate() {
@@ -111,6 +119,8 @@ class RequestReconcile {
       Ending removed = co_await removeObject(environment_, jobs, jobKey(), same, writer_.name);
       if (!isDone(removed)) co_return ReconcileResult{.ending = std::move(removed)};
     }
+    Ending discovered = co_await discoverHardware(environment_, request_, hardware_);
+    if (!isDone(discovered)) co_return co_await notDiscovered(std::move(discovered));
     const Value* cache = json::findObject(lifecycle::specOf(request_), "modelCache");
     const std::string_view claim = json::findText(cache, "pvcName");
     const k8s::ObjectKey key = keyIn(resourceOf("", "PersistentVolumeClaim"), space(), claim);
@@ -121,9 +131,10 @@ class RequestReconcile {
       if (auto* failed = std::get_if<Ending>(&found)) co_return ReconcileResult{.ending = std::move(*failed)};
       hasClaim = !std::get<Document>(found).IsNull();
     }
-    const std::vector<std::string> problems = lifecycle::requestProblems(request_, profiling(), hasClaim);
+    const std::vector<std::string> problems =
+        lifecycle::requestProblems(request_, profiling(), hasClaim, hardware_.problem);
     {
-      Outcome result = problems.empty() ? status().accepted() : status().invalid(problems);
+      Outcome result = problems.empty() ? status().accepted(hardware_.found) : status().invalid(problems);
       co_return co_await finish(std::move(result));
     }
   }
@@ -175,6 +186,12 @@ class RequestReconcile {
     Observed observed;
     for (kube::Cached& owned : environment_.cache.ownedBy(space(), lifecycle::uidOf(request_)))
       observed.put(std::move(owned));
+    Ending discovered = co_await discoverHardware(environment_, request_, hardware_);
+    if (!isDone(discovered)) co_return co_await notDiscovered(std::move(discovered));
+    if (!hardware_.problem.empty()) {  // what was found earlier is gone
+      Outcome result = status().invalid({hardware_.problem});
+      co_return co_await finish(std::move(result));
+    }
     if (observed.find(jobKey()) == nullptr) {
       Ending removed = co_await removeEarlierOutput();
       if (!isDone(removed)) co_return ReconcileResult{.ending = std::move(removed)};
@@ -205,7 +222,7 @@ class RequestReconcile {
     }
     const Value* job = lifecycle::findControlled(applied.objects, "Job", request_);
     if (job != nullptr && !lifecycle::isBeingDeleted(*job))
-      return status().jobCreated(lifecycle::nameOf(*job));
+      return status().jobCreated(lifecycle::nameOf(*job), hardware_.found);
     // A Job is only created, so one that exists is no error of the write.
     if (job == nullptr && failures.empty() && !isEarlier(applied.objects))
       return status().jobWaits(
@@ -417,6 +434,7 @@ class RequestReconcile {
   Writer writer_;
   Document memory_;
   render::FactKeys lookedUp_;
+  gpu::RequestHardware hardware_;
 };
 
 }  // namespace

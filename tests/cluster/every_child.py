@@ -134,6 +134,13 @@ spec:
     metadata: {labels: {other: pod}}
     spec: {containers: [{name: main, image: "runtime:1.0.0"}]}
 """
+# No exporter and no node tells its hardware.
+UNKNOWN = """
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeploymentRequest
+metadata: {name: unknown}
+spec: {model: m, image: "runtime:1.0.0"}
+"""
 CLIQUES = f"""
 apiVersion: nvidia.com/v1alpha1
 kind: DynamoGraphDeployment
@@ -163,11 +170,12 @@ class Player:
     def play(self):
         self.earlier_objects()
         self.earlier_output()
-        for text in (SERVE, SAVED, TAKEN, UNMET, MET, CLIQUES, ALONE):
+        for text in (SERVE, SAVED, TAKEN, UNMET, MET, UNKNOWN, CLIQUES, ALONE):
             self.cluster.kubectl("-n", self.namespace, "apply", "-f", "-", input=text)
         self.until("the graph is up", lambda: self.graph("serve").get("status", {}).get("state") == "successful")
         self.until("the graph's claim exists", lambda: self.has("pvc models"))
         self.until("a checkpoint exists", lambda: self.count("dynamocheckpoints") == 2)
+        self.until("hardware was looked for", lambda: self.request("unknown").get("status", {}).get("phase") == "Failed")
         self.checkpoint()
         self.requests()
         self.models()
@@ -369,6 +377,9 @@ class Player:
 
     def graph(self, name):
         return self.api("GET", DYNAMO, f"dynamographdeployments/{name}")
+
+    def request(self, name):
+        return self.api("GET", DYNAMO.replace("v1alpha1", "v1beta1"), f"dynamographdeploymentrequests/{name}")
 
     def count(self, resource):
         return len(self.api("GET", DYNAMO, resource)["items"])

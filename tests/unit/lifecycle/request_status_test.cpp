@@ -95,6 +95,45 @@ TEST_CASE("a request tells what keeps its Job from running") {
   CHECK(again.events.empty());
 }
 
+TEST_CASE("discovered hardware is told to the end (decision life-Q27)") {
+  json::Document memory;
+  auto& allocator = memory.GetAllocator();
+  json::Document object = request("{}");
+  const auto message = [&](const Outcome& outcome) {
+    REQUIRE(outcome.status);
+    object = request(json::dump(*outcome.status));
+    return std::string{json::findText(findCondition(&*outcome.status, "Profiling"), "message")};
+  };
+  CHECK(message(RequestStatus{object, kNow, allocator}.accepted("node a has 8 GPUs")) ==
+        "Hardware found: node a has 8 GPUs");
+  CHECK(message(RequestStatus{object, kNow, allocator}.jobCreated("profile-r", "node b has 4 GPUs")) ==
+        "Profiling is in progress. Hardware found: node b has 4 GPUs");
+  PodFailures pods;
+  pods.causes.push_back({"PodUnschedulable", "pods cannot be scheduled", "no GPU"});
+  CHECK(message(RequestStatus{object, kNow, allocator}.jobRuns(pods)) ==
+        "Profiling is in progress: pods cannot be scheduled: no GPU. Hardware found: node b has 4 GPUs");
+  CHECK(RequestStatus{object, kNow, allocator}.jobRuns(pods).events.empty());
+  const Outcome failed = RequestStatus{object, kNow, allocator}.profilingFailed("exit code 1");
+  CHECK(told(failed).find("Succeeded=False ProfilingFailed: profiling job failed: exit code 1\n") !=
+        std::string::npos);
+  CHECK(message(failed) == "profiling job failed: exit code 1. Hardware found: node b has 4 GPUs");
+}
+
+TEST_CASE("a discovery that cannot be done yet is told when it lasts (decision life-Q43)") {
+  json::Document memory;
+  const json::Document object = request("{}");
+  const Outcome waits =
+      RequestStatus{object, kNow, memory.GetAllocator()}.notDiscovered(Transient{"nodes: timeout"});
+  CHECK_FALSE(waits.status);
+  CHECK(waits.failures.size() == 1);
+  const Outcome lasts =
+      RequestStatus{object, kNow, memory.GetAllocator()}.notDiscovered(Permanent{"nodes: timeout"});
+  CHECK(told(lasts) ==
+        "Pending\nSucceeded=False Pending: DGDR is pending\nProfiling=False DiscoveringHardware: Hardware is "
+        "being discovered: nodes: timeout\n");
+  CHECK(lasts.failures.size() == 1);
+}
+
 TEST_CASE("what has failed is told in the condition Succeeded, too (decision life-Q22)") {
   json::Document memory;
   const json::Document object = request("{'phase':'Profiling','profilingPhase':'Initializing'}");
