@@ -106,6 +106,7 @@ spec:
 """
 # Its Job has no pods. One is said to have failed.
 UNMET = MET.replace("met}", "unmet}") + "  overrides: {profilingJob: {suspend: true, template: {spec: {containers: []}}}}\n"
+CLAIMLESS = MET.replace("met}", "claimless}") + "  modelCache: {pvcName: absent}\n"
 # What the profiler of `met` leaves.
 PROFILED = """
 kind: ConfigMap
@@ -170,12 +171,13 @@ class Player:
     def play(self):
         self.earlier_objects()
         self.earlier_output()
-        for text in (SERVE, SAVED, TAKEN, UNMET, MET, UNKNOWN, CLIQUES, ALONE):
+        for text in (SERVE, SAVED, TAKEN, UNMET, MET, UNKNOWN, CLAIMLESS, CLIQUES, ALONE):
             self.cluster.kubectl("-n", self.namespace, "apply", "-f", "-", input=text)
         self.until("the graph is up", lambda: self.graph("serve").get("status", {}).get("state") == "successful")
         self.until("the graph's claim exists", lambda: self.has("pvc models"))
         self.until("a checkpoint exists", lambda: self.count("dynamocheckpoints") == 2)
-        self.until("hardware was looked for", lambda: self.request("unknown").get("status", {}).get("phase") == "Failed")
+        self.until("hardware was looked for", lambda: self.phase_of_request("unknown") == "Failed")
+        self.until("a claim was looked for", lambda: self.phase_of_request("claimless") == "Failed")
         self.checkpoint()
         self.requests()
         self.models()
@@ -291,8 +293,7 @@ class Player:
         self.until("it will not be repeated", lambda: self.api("GET", BATCH, "jobs/profile-unmet")["spec"]["backoffLimit"] == 0)
 
     def phase_of_request(self, name):
-        path = f"dynamographdeploymentrequests/{name}"
-        return self.api("GET", DYNAMO.replace("v1alpha1", "v1beta1"), path).get("status", {}).get("phase")
+        return self.request(name).get("status", {}).get("phase")
 
     def hide(self):
         """Takes the labels of children away, so that the controller's watches no longer see them, and changes one field. The

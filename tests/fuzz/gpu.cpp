@@ -18,15 +18,20 @@ void checkText(std::string_view text) {
   const auto parsed = gpu::parseExporterMetrics(text);
   require(parsed == gpu::parseExporterMetrics(text), "parsing is repeatable", text);
   if (const auto* error = std::get_if<std::string>(&parsed)) {
-    require(!error->empty() && error->size() < 200 && fuzz::isOneLine(*error), "an error is one short line", text);
+    require(!error->empty() && error->size() < 200 && fuzz::isOneLine(*error), "an error is one short line",
+            text);
     return;
   }
   const auto& node = std::get<gpu::GpuNode>(parsed);
-  require(node.gpus > 0 && node.gpus <= static_cast<long long>(gpu::kMaxGpusOfNode), "GPUs have bounds", text);
+  require(node.gpus > 0 && node.gpus <= static_cast<long long>(gpu::kMaxGpusOfNode), "GPUs have bounds",
+          text);
   require(std::isfinite(node.vramMb) && node.vramMb >= 0, "memory is a number", text);
-  require(node.model.size() <= gpu::kMaxNameBytes && fuzz::isOneLine(node.model), "a model is a short line", text);
-  require(node.name.size() <= gpu::kMaxNameBytes && fuzz::isOneLine(node.name), "a name is a short line", text);
-  require(gpu::parseExporterMetrics("# a comment\n" + std::string{text}) == parsed, "comments change nothing", text);
+  require(node.model.size() <= gpu::kMaxNameBytes && fuzz::isOneLine(node.model), "a model is a short line",
+          text);
+  require(node.name.size() <= gpu::kMaxNameBytes && fuzz::isOneLine(node.name), "a name is a short line",
+          text);
+  require(gpu::parseExporterMetrics("# a comment\n" + std::string{text}) == parsed, "comments change nothing",
+          text);
   gpu::Inventory inventory;
   gpu::addNode(inventory, node);
   const auto choice = gpu::choose(inventory, "");
