@@ -134,6 +134,7 @@ class Model {
   /// Endpoints that the status has stay where they are. The reference does not sort them either.
   void setEndpoints() {
     std::vector<const ModelEndpoint*> sorted;
+    sorted.reserve(state_.endpoints.size());
     for (const ModelEndpoint& each : state_.endpoints) sorted.push_back(&each);
     const Value* before = json::find(stored_, "endpoints");
     const auto placeOf = [&](const ModelEndpoint* endpoint) {

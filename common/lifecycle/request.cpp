@@ -149,6 +149,7 @@ std::variant<Value, std::string> generatedGraph(const Value& request, Allocator&
 std::vector<Value> additionalDocuments(const Value& request, Allocator& allocator) {
   std::vector<Value> documents;
   text::TextDocuments read = text::parseDocuments(annotationOf(request, kAdditionalResources));
+  documents.reserve(read.documents.size());
   for (const text::TextDocument& document : read.documents)
     documents.push_back(json::copy(document.value, allocator));
   return documents;

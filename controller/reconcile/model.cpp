@@ -34,6 +34,7 @@ lifecycle::ModelPods podsOf(const kube::Cache& cache, const Value& model) {
   const std::vector<kube::Cached> slices = cache.labelled(
       lifecycle::namespaceOf(model), api::label::kBaseModelHash, lifecycle::baseModelHash(model));
   std::vector<const Value*> values;
+  values.reserve(slices.size());
   for (const kube::Cached& slice : slices) values.push_back(&slice.object);
   return lifecycle::podsOfModel(values);
 }
@@ -157,6 +158,7 @@ class ModelReconcile {
       if (auto cached = environment_.cache.find(key)) models.push_back(std::move(*cached));
     }
     std::vector<const Value*> values;
+    values.reserve(models.size());
     for (const kube::Cached& each : models) values.push_back(&each.object);
     return lifecycle::isShared(model_, values);
   }

@@ -14,7 +14,6 @@ using test::conditionsOf;
 using test::eventsOf;
 using test::kNow;
 using test::parsed;
-using test::writesOf;
 
 json::Document model(const std::string& type, const std::string& status = "{}",
                      const std::string& source = ",'source':{'uri':'s3://bucket/tuned'}",
@@ -249,7 +248,7 @@ TEST_CASE("an adapter that another model needs stays loaded") {  // ctl-Q84
     const std::vector<const json::Value*> all{&self, &other};
     return isShared(self, all);
   };
-  const auto other = [](std::string text) {
+  const auto other = [](const std::string& text) {
     json::Document made = model("lora");
     std::string all = json::dump(made);
     all.replace(all.find("\"uid\":\"u\""), 9, text);
