@@ -43,6 +43,14 @@ class Steps(unittest.TestCase):
         self.assertIn("    | begun", output)
         self.assertNotIn("never", output)
 
+    def test_the_end_says_why_a_step_has_failed(self):
+        one = "one() { echo 'a.cpp:7: FAILED:'; echo '  CHECK( x )'; seq 100; false; }; two() { false; }; step one; step two"
+        _, output, _ = steps(one)
+        end = output[output.index("==> why one failed") :]
+        self.assertIn("    | a.cpp:7: FAILED:\n    |   CHECK( x )\n", end)
+        self.assertNotIn("    | 50\n", end)
+        self.assertIn("==> why two failed", end)
+
     def test_the_line_of_a_step_has_its_result(self):
         _, output, _ = steps("one() { echo 'one: 7 things'; echo 'skipped: b'; echo 'skipped: b'; }; step one")
         self.assertRegex(output, r"==> one +ok +\d+s wall +\d+s cpu  one: 7 things\n    skipped: b \(2 times\)\n")
