@@ -80,10 +80,12 @@ class Restricted(unittest.TestCase):
         binding = self.overlay["RoleBinding", "dynamo-operator-manager-rolebinding"]
         self.assertEqual((binding["roleRef"]["kind"], binding["roleRef"]["name"]), ("Role", name))
 
-    def test_cluster_wide_rules_concern_only_the_webhooks_and_queues(self):
+    def test_cluster_wide_rules_concern_only_the_webhooks_queues_and_nodes(self):
         roles = {name: item for (kind, name), item in self.overlay.items() if kind == "ClusterRole"}
         queues = roles.pop("dynamo-operator-team-a-queue-reader")["rules"]
         self.assertEqual(queues, [{"apiGroups": ["scheduling.run.ai"], "resources": ["queues"], "verbs": ["list", "watch"]}])
+        nodes = roles.pop("dynamo-operator-team-a-gpu-discovery")["rules"]
+        self.assertEqual(nodes, [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]}])
         self.assertEqual(list(roles), ["dynamo-operator-team-a-webhook-injector"])
         rules = roles["dynamo-operator-team-a-webhook-injector"]["rules"]
         names = [name for rule in rules for name in rule.get("resourceNames", [])]
