@@ -2,7 +2,7 @@
 with labels, annotations, finalizers, spec and status, and so is every other object.
 
 Folded or left out besides what folding.py tells:
-- messages of conditions and statuses: whether there is one. Times: whether there is one;
+- messages of conditions and statuses: whether there is one, but not while a checkpoint is created. Times: whether there is one;
 - the observedGeneration of a condition: `current` if it is that of the status;
 - the order of conditions (by type) and of the endpoints of a model (by address);
 - the quoting of JSON and YAML in annotations and in the configuration of a profiler. Data of ConfigMaps counts verbatim;
@@ -109,7 +109,8 @@ def _custom(item):
 
 
 def _fold_status(status):
-    if status.pop("message", None):
+    # Of a checkpoint that is being created it appears after a minute, and a recording may take longer.
+    if status.pop("message", None) and status.get("phase") != "Creating":
         status["message"] = True
     conditions = status.get("conditions") or []
     for condition in conditions:
