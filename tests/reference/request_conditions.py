@@ -296,3 +296,11 @@ def main_instead_of_first(context):
         return False
     side = "theirs" if path[4] == "[main]" else "ours"
     return context.at(side, (*path[:4], other, *path[5:])) == getattr(context.found, "ours" if side == "theirs" else "theirs")
+
+
+# --- models
+
+
+def adapter_of_no_pod(context):
+    """No pod of a graph has the address, so the adapter is not loaded there."""
+    return _spec(context).get("modelType") == "lora" and context.found.ours in (ABSENT, 0, "NoEndpoints")

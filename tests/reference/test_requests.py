@@ -44,6 +44,10 @@ def checkpoint(**spec):
     return {"apiVersion": "nvidia.com/v1alpha1", "kind": CHECKPOINT, "metadata": {"name": "r"}, "spec": spec}
 
 
+def model(**spec):
+    return {**checkpoint(**spec), "kind": "DynamoModel"}
+
+
 def job_of(**pod):
     """A request with this pod spec of its profiling Job."""
     return request(overrides={"profilingJob": {"template": {"spec": pod}}})
@@ -173,6 +177,8 @@ ROWS = [
         (*JOB, f"{POD}.securityContext.fsGroup"), ours=5),
     row("security_of_user", False, checkpoint(job={"podTemplateSpec": {"spec": {"securityContext": {"fsGroup": 5}}}}),
         (*JOB, f"{POD}.securityContext.fsGroup"), ours=6),
+    row("adapter_of_no_pod", True, model(modelType="lora"), ("DynamoModel", "r", "status.totalEndpoints"), ours=0, theirs=1),
+    row("adapter_of_no_pod", False, model(modelType="lora"), ("DynamoModel", "r", "status.totalEndpoints"), ours=2, theirs=1),
     row("object_store", True, checkpoint(), (*JOB, f"{POD}.volumes[checkpoint-storage]"), our_objects=[located("s3://b/h.tar")]),
     row("object_store", False, checkpoint(), (*JOB, f"{POD}.volumes[checkpoint-storage]"), our_objects=[located("/checkpoints/h")]),
     row("main_instead_of_first", True, checkpoint(), VARIABLE, ours={"name": "A", "value": "1"},
