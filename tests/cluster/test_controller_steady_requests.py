@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Requests, models and checkpoints at rest. Run: python3 tests/cluster/test_controller_steady_requests.py
+
+Some of each kind are in each phase in which they can stay; then the controller writes nothing for a minute, not even an Event, also
+after it has started again. DYNAMO_FULL=1: at least 100 of each kind, 10 minutes.
+Needs the right to make a network namespace, and `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
+
+import os
+import sys
+import time
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import own_network  # noqa: E402
+from components import POD_CIDR  # noqa: E402
+from lora_workers import Workers  # noqa: E402
+from operator_plane import CONTROLLER_USER, OperatorPlane, condition_of, described, is_ready, path_of, wait_for_rest  # noqa: E402
+from request_samples import CHECKPOINT, GRAPH, MODEL, REQUEST, Samples  # noqa: E402
+
+FULL = os.environ.get("DYNAMO_FULL") == "1"
+OF_EACH = 25 if FULL else 2  # objects of each kind in each phase
+REST_SECONDS = 600 if FULL else 60
+RESTART_REST_SECONDS = 120 if FULL else 20
+CONFIG = 'checkpoint: {enabled: true, storage: {type: s3, s3: {uri: "s3://bucket/prefix"}}}\n'
+GOOD, BAD = "Qwen/Qwen3-0.6B", "Qwen/Qwen3-8B"  # the pods of the second refuse adapters
+
+plane = controller = workers = samples = None
+
+
+def setUpModule():
+    global plane, controller, workers, samples
+    if not own_network.enter(POD_CIDR):
+        raise unittest.SkipTest("needs the right to make a network namespace")
+    workers = Workers()
+    unittest.addModuleCleanup(workers.stop)
+    plane = OperatorPlane(nodes=8, gpus=64, kwok_config=HERE / "pods.kwok.yaml", config=CONFIG)
+    unittest.addModuleCleanup(plane.close)
+    plane.cluster.create_namespace("rest")
+    samples = Samples(plane, "rest")
+    controller = plane.controller()
+    controller.start()
+    controller.wait_until_ready()
+    began = time.monotonic()
+    make_workers()
+    for number in range(OF_EACH):
+        apply(number)
+    for number in range(OF_EACH):
+        finish(number)
+    for number in range(OF_EACH):
+        wait_for_phases(number)
+    time.sleep(35)  # until pods that cannot be scheduled, and those that do not load, are told
+    wait_for_rest(writes, 10, 300)
+    print(f"all are at rest after {time.monotonic() - began:.1f} s, {len(writes())} writes", file=sys.stderr)
+
+
+def make_workers():
+    for name, base in (("good", GOOD), ("bad", BAD)):
+        plane.apply(samples.workers(name, base))
+    graphs = lambda: plane.cluster.api("GET", path_of(GRAPH, "rest"))["items"]  # noqa: E731
+    plane.cluster.wait(lambda: all(map(is_ready, graphs())), 180, "the workers are ready")
+    plane.cluster.wait(lambda: len(samples.addresses("bad")) == 2, 60, "the workers have addresses")
+    refuse = set(samples.addresses("bad").values())
+    workers.behave = lambda method, address: 500 if address in refuse else None
+
+
+def apply(n):
+    nowhere = {"profilingJob": {"template": {"spec": {"containers": [], "nodeSelector": {"no": "where"}}}}}
+    for manifest in (
+        samples.request(f"profiling-{n}"),
+        samples.request(f"unscheduled-{n}", overrides=nowhere),
+        samples.request(f"ready-{n}", autoApply=False),
+        samples.request(f"deployed-{n}"),
+        samples.request(f"failed-{n}", modelCache={"pvcName": "absent"}),
+        samples.checkpoint(f"creating-{n}"),
+        samples.checkpoint(f"unpulled-{n}", image="runtime:missing"),
+        samples.checkpoint(f"taken-{n}"),
+        samples.checkpoint(f"lost-{n}", backoffLimit=0),
+        samples.adapter(f"tuned-{n}", GOOD),
+        samples.adapter(f"refused-{n}", BAD),
+        samples.adapter(f"unserved-{n}", "nobody/serves-it"),
+        samples.base_model(f"base-{n}", GOOD),
+    ):
+        plane.apply(manifest)
+
+
+def finish(n):
+    for name in (f"ready-{n}", f"deployed-{n}"):
+        samples.wait_for_phase(REQUEST, name, "Profiling")
+        samples.write_output(name)
+        samples.end_pod(f"profile-{name}", "profiler", "Succeeded")
+    samples.end_pod(f"checkpoint-taken-{n}", "main", "Succeeded")
+    samples.end_pod(f"checkpoint-lost-{n}", "main", "Failed", 1)
+
+
+def wait_for_phases(n):
+    for kind, phases in (
+        (REQUEST, {"profiling": "Profiling", "unscheduled": "Profiling", "ready": "Ready", "deployed": "Deployed", "failed": "Failed"}),
+        (CHECKPOINT, {"creating": "Creating", "unpulled": "Creating", "taken": "Ready", "lost": "Failed"}),
+    ):
+        for name, phase in phases.items():
+            samples.wait_for_phase(kind, f"{name}-{n}", phase)
+    for name, reason in (
+        ("tuned", "AllEndpointsReady"),
+        ("refused", "NotReady"),
+        ("unserved", "NoEndpoints"),
+        ("base", "EndpointsDiscovered"),
+    ):
+        told = lambda: condition_of(samples.get(MODEL, f"{name}-{n}"), "EndpointsReady").get("reason")  # noqa: E731
+        plane.cluster.wait(lambda: told() == reason, 120, f"{name}-{n} is {reason}")
+
+
+def writes():
+    return plane.audit.entries(CONTROLLER_USER)
+
+
+class Steady(unittest.TestCase):
+    def assert_no_writes(self, before, about):
+        new = writes()[before:]
+        self.assertEqual(new, [], f"{about}:\n" + "\n".join(map(described, new[:20])))
+
+    def loads(self, base):
+        """Requests to load an adapter into the pods of a base model."""
+        addresses = set(samples.addresses("good" if base == GOOD else "bad").values())
+        return sum(call[0] == "POST" and call[1] in addresses for call in workers.calls)
+
+    def test_a_controller_at_rest_writes_nothing(self):
+        before, good, bad = wait_for_rest(writes), self.loads(GOOD), self.loads(BAD)
+        time.sleep(REST_SECONDS)
+        self.assert_no_writes(before, f"{REST_SECONDS} s of rest")
+        self.assertEqual(self.loads(GOOD), good)
+        tries = (self.loads(BAD) - bad) / (2 * OF_EACH)  # of each adapter at each pod: every 30 s (ctl-Q81)
+        self.assertGreaterEqual(tries, 1)
+        self.assertLessEqual(tries, REST_SECONDS / 30 + 1)
+
+    def test_a_restarted_controller_writes_nothing(self):
+        for how in ("stop", "kill"):
+            with self.subTest(how):
+                before, good = wait_for_rest(writes), self.loads(GOOD)
+                began = time.monotonic()
+                getattr(controller, how)()
+                ended = time.monotonic()
+                controller.start()
+                controller.wait_until_ready()
+                print(f"{how}: {ended - began:.1f} s, start: {time.monotonic() - ended:.1f} s", file=sys.stderr)
+                time.sleep(RESTART_REST_SECONDS)
+                self.assert_no_writes(before, f"after {how} and start")
+                self.assertEqual(self.loads(GOOD), good + 2 * OF_EACH)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
