@@ -13,7 +13,6 @@ import concurrent.futures
 import os
 import random
 import sys
-import threading
 import time
 import unittest
 from pathlib import Path
@@ -25,6 +24,7 @@ from operator_plane import OperatorPlane, difference, normalised  # noqa: E402
 from actors import LeaderWorkerSetActor  # noqa: E402
 from grove_actor import GroveActor  # noqa: E402
 from history import EVERY_KIND, History  # noqa: E402
+from killer import EveryNth, Killer  # noqa: E402
 from lifecycles import FULL, PATHWAYS, Play, image_of  # noqa: E402
 
 SEED = int(os.environ.get("DYNAMO_SEED") or random.SystemRandom().randrange(1 << 30))
@@ -54,57 +54,6 @@ def setUpModule():
     unittest.addModuleCleanup(history.stop)
     for actor in (GroveActor(history), LeaderWorkerSetActor(history)):
         unittest.addModuleCleanup(actor.stop)
-
-
-class EveryNth(dict):
-    """For FaultProxy.on_write: a fault after each n-th write."""
-
-    def __init__(self, stride, offset, fault):
-        super().__init__()
-        self.stride, self.offset, self.fault = stride, offset, fault
-
-    def pop(self, number, default=None):
-        return self.fault if number % self.stride == self.offset % self.stride else default
-
-
-class Killer:
-    """Kills the controller when the proxy says so, and starts it again."""
-
-    def __init__(self):
-        self.kills = 0
-        self._mutex = threading.Lock()  # held while the controller ends or starts
-        self._dead = False
-        self._called = threading.Event()
-        self._ended = False
-        self._thread = threading.Thread(target=self._revive, daemon=True)
-        self._thread.start()
-
-    def kill(self):
-        with self._mutex:
-            if not self._dead and not self._ended:
-                controller.kill()
-                self.kills += 1
-                self._dead = True
-        self._called.set()
-
-    def end(self):
-        """After the last kill. The controller runs when this returns."""
-        with self._mutex:
-            self._ended = True
-        self._called.set()
-        self._thread.join()
-        # The kernel ends a program whose starting thread has ended (PR_SET_PDEATHSIG).
-        controller.stop()
-        controller.start()
-
-    def _revive(self):
-        while not self._ended:
-            self._called.wait()
-            self._called.clear()
-            with self._mutex:
-                if self._dead:
-                    controller.start()
-                    self._dead = False
 
 
 class Lifecycle:
@@ -235,7 +184,7 @@ class Kills(unittest.TestCase):
     def disturb(self, about, expected, undisturbed, stride, offset):
         proxy = controller.proxy
         proxy.reset()
-        killer = Killer()
+        killer = Killer(controller)
         proxy.on_write = EveryNth(stride, offset, Call(killer.kill))
         began = time.monotonic()
         try:
