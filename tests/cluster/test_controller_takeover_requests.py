@@ -16,6 +16,7 @@ import own_network  # noqa: E402
 from components import POD_CIDR  # noqa: E402
 from lora_workers import Workers  # noqa: E402
 from operator_plane import CONTROLLER_USER, OperatorPlane, condition_of, is_ready, path_of, wait_for_rest  # noqa: E402
+from request_samples import Samples  # noqa: E402
 from reference_requests import (  # noqa: E402
     CHECKPOINT_HASH,
     COMPLETED,
@@ -83,12 +84,12 @@ MODEL_WRITES = {
 }
 PROFILED = ("new", "checked", "with-job", "discovering", "profiling")  # whose Jobs run after the takeover
 
-plane = controller = workers = None
+plane = controller = workers = samples = None
 before, after, written = {}, {}, {}  # (kind, name) -> object, the same, name -> writes
 
 
 def setUpModule():
-    global plane, controller, workers
+    global plane, controller, workers, samples
     if not own_network.enter(POD_CIDR):
         raise unittest.SkipTest("needs the right to make a network namespace")
     workers = Workers()
@@ -96,6 +97,7 @@ def setUpModule():
     plane = OperatorPlane(nodes=2, gpus=64, kwok_config=HERE / "pods.kwok.yaml", config=CONFIG)
     unittest.addModuleCleanup(plane.close)
     plane.cluster.create_namespace(NAMESPACE)
+    samples = Samples(plane, NAMESPACE)
     controller = plane.controller()
     make_graphs()
     Reference().write()
@@ -188,45 +190,14 @@ def tracked(made, name):
 
 def make_graphs():
     start()
-    main = {"image": "runtime:1", "command": ["python3", "-m", "dynamo.vllm"], "args": ["--model", "m"]}
-    worker = {"componentType": "worker", "replicas": 2, "modelRef": {"name": BASE}, "extraPodSpec": {"mainContainer": main}}
-    served = {"apiVersion": "nvidia.com/v1alpha1", "kind": GRAPH, "metadata": {"name": "served", "namespace": NAMESPACE}}
-    plane.apply({**served, "spec": {"services": {"Worker": worker}}})
+    plane.apply(samples.workers("served", BASE))
     for name in ("created", "deploying", "deployed"):
         plane.apply(tracked(graph(name), name))
     graphs = lambda: plane.cluster.api("GET", path_of(GRAPH, NAMESPACE))["items"]  # noqa: E731
     plane.cluster.wait(lambda: all(map(is_ready, graphs())), SECONDS, "the graphs are ready")
-    plane.cluster.wait(lambda: len(addresses()) == 2, SECONDS, "the workers have addresses")
+    plane.cluster.wait(lambda: len(samples.addresses("served")) == 2, SECONDS, "the workers have addresses")
     wait_for_rest(lambda: plane.audit.entries(CONTROLLER_USER))
     controller.stop()
-
-
-def addresses():
-    """name -> address of the pods of the workers."""
-    path = path_of("Pod", NAMESPACE) + "?labelSelector=nvidia.com/dynamo-component%3DWorker"
-    pods = plane.cluster.api("GET", path)["items"]
-    return {one["metadata"]["name"]: one["status"]["podIP"] for one in pods if one["status"].get("podIP")}
-
-
-def end_pod(job, container, ending, exit_code=0):
-    """The only pod of a Job ends."""
-    pods = lambda: plane.cluster.api("GET", path_of("Pod", NAMESPACE) + f"?labelSelector=job-name%3D{job}")["items"]  # noqa: E731
-    running = lambda: [one for one in pods() if one["status"].get("phase") == "Running"]  # noqa: E731
-    plane.cluster.wait(running, SECONDS, f"a pod of {job} runs")
-    (pod,) = running()
-    ended = {"exitCode": exit_code, "reason": "Error" if exit_code else "Completed"}
-    others = {"exitCode": 0, "reason": "Completed"}
-    containers = [
-        {**one, "ready": False, "state": {"terminated": ended if one["name"] == container else others}}
-        for one in pod["status"]["containerStatuses"]
-    ]
-    plane.patch("Pod", NAMESPACE, pod["metadata"]["name"], {"status": {"phase": ending, "containerStatuses": containers}}, "status")
-
-
-def write_output(name):
-    labels = {"dgdr.nvidia.com/name": name, "nvidia.com/managed-by": "dynamo-operator"}
-    body = {"metadata": {"name": f"dgdr-output-{name}", "labels": labels}, "data": {"final_config.yaml": text_of(graph(name))}}
-    plane.cluster.api("POST", path_of("ConfigMap", NAMESPACE), body)
 
 
 def wait_for_job(name, kind):
@@ -247,13 +218,7 @@ class Reference:
         self.checkpoints()
 
     def request(self, name, phase=None, *conditions, annotations=None, spec=None, **status):
-        hardware = {"gpuSku": "h200_sxm", "vramMb": 141000, "numGpusPerNode": 8, "totalGpus": 8}
-        manifest = {
-            "apiVersion": "nvidia.com/v1beta1",
-            "kind": REQUEST,
-            "metadata": {"name": name, "namespace": NAMESPACE},
-            "spec": {"model": "m", "backend": "vllm", "image": "runtime:1", "hardware": hardware, **(spec or {})},
-        }
+        manifest = samples.request(name, **(spec or {}))
         return self.writer.create(manifest, phase and request_status(name, phase, *conditions, **status), annotations=annotations)
 
     def requests(self):
@@ -263,10 +228,10 @@ class Reference:
         self.writer.profiling_job(self.request("discovering", "Profiling", DISCOVERING))
         for name in ("profiling", "done", "job-failed"):
             self.writer.profiling_job(self.request(name, "Profiling", RUNNING))
-        write_output("done")
-        end_pod("profile-done", "profiler", "Succeeded")
+        samples.write_output("done")
+        samples.end_pod("profile-done", "profiler", "Succeeded")
         for _ in range(4):  # the first pod, and three retries
-            end_pod("profile-job-failed", "profiler", "Failed", 1)
+            samples.end_pod("profile-job-failed", "profiler", "Failed", 1)
         wait_for_job("profile-done", "Complete")
         self.finished("ready", "Ready", {"autoApply": False}, True)
         self.finished("generated", "Deploying", {}, True)
@@ -291,33 +256,23 @@ class Reference:
         spec_generated = generated(spec.get("autoApply", True))
         self.request(name, phase, COMPLETED, spec_generated, *conditions, annotations=annotations, spec=spec, **results, **status)
 
-    def model(self, name, status, kind="lora", model=ADAPTER):
-        spec = {"modelName": model, "baseModelName": BASE, "modelType": kind}
-        if kind == "lora":
-            spec["source"] = {"uri": "s3://bucket/" + model}
-        metadata = {"name": name, "namespace": NAMESPACE}
-        self.writer.create({"apiVersion": "nvidia.com/v1alpha1", "kind": MODEL, "metadata": metadata, "spec": spec}, status)
-
     def models(self):
         """The reference lists the endpoints as it has found them."""
-        pods = sorted(addresses().items(), reverse=True)
+        pods = sorted(samples.addresses("served").items(), reverse=True)
         for _, address in pods:
             workers.adapters[address] = {ADAPTER, "org/partial", "org/unloaded"}
         workers.adapters[pods[1][1]].remove("org/partial")
         both = endpoint_status(*((pod, address, True) for pod, address in pods))
-        self.model("tuned", both)
-        self.model("base", base_status(*pods), "base", BASE)
-        self.model("late", None, model="org/late")
-        self.model("partial", endpoint_status((*pods[0], True), (*pods[1], False)), model="org/partial")
-        self.model("unloaded", both, model="org/unloaded")
+        self.writer.create(samples.adapter("tuned", BASE), both)
+        self.writer.create(samples.base_model("base", BASE), base_status(*pods))
+        self.writer.create(samples.adapter("late", BASE))
+        self.writer.create(samples.adapter("partial", BASE), endpoint_status((*pods[0], True), (*pods[1], False)))
+        self.writer.create(samples.adapter("unloaded", BASE), both)
         plane.delete(MODEL, NAMESPACE, "unloaded")
 
     def checkpoint(self, name, phase=None, completed=None, limit=3, **status):
-        pod = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "runtime:1", "command": ["sleep"]}]}
-        identity = {"model": name, "backendFramework": "vllm"}
-        spec = {"identity": identity, "job": {"backoffLimit": limit, "podTemplateSpec": {"spec": pod}}}
-        metadata = {"name": name, "namespace": NAMESPACE}
-        manifest = {"apiVersion": "nvidia.com/v1alpha1", "kind": CHECKPOINT, "metadata": metadata, "spec": spec}
+        manifest = samples.checkpoint(name, backoffLimit=limit)
+        identity = manifest["spec"]["identity"]
         return self.writer.create(manifest, phase and checkpoint_status(name, identity, phase, completed, **status), finalizer=False)
 
     def checkpoints(self):
@@ -325,7 +280,7 @@ class Reference:
         self.writer.checkpoint_job(self.checkpoint("ck-with-job", "Pending"))
         self.writer.checkpoint_job(self.checkpoint("ck-creating", "Creating"))
         self.writer.checkpoint_job(self.checkpoint("ck-done", "Creating"))
-        end_pod("checkpoint-ck-done", "main", "Succeeded")
+        samples.end_pod("checkpoint-ck-done", "main", "Succeeded")
         wait_for_job("checkpoint-ck-done", "Complete")
         location = f"s3://bucket/prefix/{identity_hash({'model': 'ck-ready', 'backendFramework': 'vllm'})}.tar"
         told = ("True", "JobSucceeded", f"Checkpoint job completed, available at {location}")
@@ -334,7 +289,7 @@ class Reference:
         failure = "Checkpoint job failed"
         made = self.checkpoint("ck-failed", "Failed", ("False", "JobFailed", failure), 0, message=failure)
         self.writer.checkpoint_job(made)
-        end_pod("checkpoint-ck-failed", "main", "Failed", 1)
+        samples.end_pod("checkpoint-ck-failed", "main", "Failed", 1)
         wait_for_job("checkpoint-ck-failed", "Failed")
 
 
@@ -406,8 +361,8 @@ class Takeover(unittest.TestCase):
         for name in PROFILED:
             self.assertEqual(after[REQUEST, name]["status"]["profilingJobName"], f"profile-{name}")
             self.assertEqual(condition_of(after[REQUEST, name], "Profiling")["reason"], "ProfilingRunning")
-            write_output(name)
-            end_pod(f"profile-{name}", "profiler", "Succeeded")
+            samples.write_output(name)
+            samples.end_pod(f"profile-{name}", "profiler", "Succeeded")
         for name in (*PROFILED, "done", "generated", "created", "deploying", "deployed"):
             with self.subTest(name):
                 wait_for_phase(name, "Deployed")
@@ -442,7 +397,7 @@ class Takeover(unittest.TestCase):
         names = (ADAPTER, "org/late", "org/partial")
         posts = [call for call in workers.calls if call[0] == "POST"]
         self.assertEqual(len(posts), 6)  # a process that starts asks each pod once for each adapter (ctl-Q81)
-        for address in addresses().values():
+        for address in samples.addresses("served").values():
             self.assertEqual(workers.adapters[address], set(names))
         self.assertEqual({call[2] for call in workers.calls if call[0] == "DELETE"}, {"/v1/loras/org/unloaded"})
         plane.patch(GRAPH, NAMESPACE, "served", {"spec": {"services": {"Worker": {"replicas": 3}}}})
@@ -453,7 +408,7 @@ class Takeover(unittest.TestCase):
             if name != "unloaded":
                 plane.delete(MODEL, NAMESPACE, name)
         wait("the models are gone", lambda: not any(get(MODEL, name) for name in MODEL_WRITES))
-        self.assertEqual([workers.adapters[address] for address in addresses().values()], [set()] * 3)
+        self.assertEqual([workers.adapters[address] for address in samples.addresses("served").values()], [set()] * 3)
 
     def test_checkpoints_go_on_to_their_end(self):
         for name in CHECKPOINT_WRITES:
@@ -461,7 +416,7 @@ class Takeover(unittest.TestCase):
             self.assertEqual(labels, {CHECKPOINT_HASH: identity_hash({"model": name, "backendFramework": "vllm"})})
         for name in ("ck-new", "ck-with-job", "ck-creating"):
             uid = get("Job", f"checkpoint-{name}")["metadata"]["uid"]
-            end_pod(f"checkpoint-{name}", "main", "Succeeded")
+            samples.end_pod(f"checkpoint-{name}", "main", "Succeeded")
             wait_for_phase(name, "Ready", CHECKPOINT)
             self.assertEqual(get("Job", f"checkpoint-{name}")["metadata"]["uid"], uid)
         self.assert_no_second_job()
