@@ -1,6 +1,6 @@
 """Images with the Dynamo runtime: Debian's Python, the packages of requirements-<version>.txt, the model of model.py, the
-programs worker.py and planner.py, and nats-server. Built once and kept in the cache by what they are made of. No image
-registry is asked.
+programs worker.py and planner.py, and nats-server. That of PROFILER also has the profiler, and the folder workspace/. Built once
+and kept in the cache by what they are made of. No image registry is asked.
 
     image.py [VERSION]     builds the image and prints its archive, its size and the time"""
 
@@ -21,6 +21,10 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "cluster")]
 import model  # noqa: E402
 
 VERSIONS = ("1.0.0", "1.6.1")
+PROFILER = "1.0.0-profiler"
+# Of the models that aiconfigurator knows, the smallest. Its tokenizer is that of model.py.
+PROFILED_MODEL = "Qwen/Qwen3-0.6B"
+WORKSPACE = HERE / "workspace"
 RELEASE = "bookworm"
 PACKAGES = ("python3", "libstdc++6", "nats-server", "dash")
 PYTHON = "3.11"
@@ -30,7 +34,8 @@ ABIS = ("cp311", "abi3", "none")
 HOME = "opt/dynamo"
 # What pods run; only these modules are compiled, because compiling all of them takes a minute.
 MODULES = ("dynamo.frontend.main", "dynamo.mocker.main", "dynamo.common.lora")
-MODULES_OF_VERSION = {"1.0.0": ("dynamo.planner.kubernetes_connector",)}
+CONNECTOR = "dynamo.planner.kubernetes_connector"
+MODULES_OF_VERSION = {"1.0.0": (CONNECTOR,), PROFILER: (CONNECTOR, "dynamo.profiler.__main__", "bokeh.plotting")}
 PROGRAMS = ("worker.py", "planner.py")
 USER = "1000:1000"
 ENVIRONMENT = {
@@ -88,6 +93,8 @@ def runtime_root(version):
         model.write_hub(root / HOME / "hub")
         for program in PROGRAMS:
             shutil.copyfile(HERE / program, root / HOME / program)
+        if version == PROFILER:
+            _profiler(root)
         _finish(root, [*MODULES, *MODULES_OF_VERSION.get(version, ())])
         root.rename(target)
     except OSError:
@@ -106,9 +113,11 @@ def _cache():
 def _digest(version):
     """Of everything that decides what the image contains."""
     digest = hashlib.sha256(platform.machine().encode())
-    for name in (f"requirements-{version}.txt", "image.py", "model.py", *PROGRAMS):
-        path = HERE / name
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    names = [f"requirements-{version}.txt", "image.py", "model.py", *PROGRAMS]
+    if version == PROFILER:
+        names += sorted(str(path.relative_to(HERE)) for path in WORKSPACE.rglob("*") if path.is_file())
+    for name in names:
+        digest.update(name.encode() + b"\0" + (HERE / name).read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 
@@ -139,9 +148,16 @@ def _packages(root, requirements):
     _run([*pip, *pinned, *python, "--target", root / SITE])
 
 
+def _profiler(root):
+    """The command of profiling Jobs is python, in the folder /workspace, from which Python then loads modules, too."""
+    (root / "usr/bin/python").symlink_to("python3")
+    model.write_hub(root / HOME / "hub", PROFILED_MODEL)
+    shutil.copytree(WORKSPACE, root / WORKSPACE.name, ignore=shutil.ignore_patterns("__pycache__"))
+
+
 def _finish(root, modules):
     """Compiles the modules that pods load. The image has no times, so the compiled files are valid without them."""
-    environment = {**ENVIRONMENT, "PYTHONHASHSEED": "0"}
+    environment = {**ENVIRONMENT, "PYTHONHASHSEED": "0", "PYTHONPATH": f"/{WORKSPACE.name}"}
     _run(["chroot", root, "/usr/bin/python3", "-c", COMPILE, *modules], env=environment)
     shutil.rmtree(root / "tmp")
     (root / "tmp").mkdir(mode=0o1777)

@@ -24,11 +24,16 @@ from places import ETCD, ETCD_IMAGE, GRAPHS, NAMESPACE, NATS, PODS  # noqa: E402
 
 
 def http_get(node, host, port, path, timeout=10):
-    """Status and text of an answer; status 0 and the error if there is none."""
+    return http_request(node, host, port, "GET", path, timeout=timeout)
+
+
+def http_request(node, host, port, method, path, body=None, timeout=10):
+    """Status and text of an answer; status 0 and the error if there is none. `body` is sent as JSON."""
     connection = http.client.HTTPConnection(host, port, timeout=timeout)
     try:
         connection.sock = node.connect(host, port, timeout)
-        connection.request("GET", path)
+        text, headers = (None, {}) if body is None else (json.dumps(body), {"Content-Type": "application/json"})
+        connection.request(method, path, text, headers)
         response = connection.getresponse()
         return response.status, response.read().decode()
     except (OSError, http.client.HTTPException) as error:
