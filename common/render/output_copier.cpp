@@ -8,6 +8,9 @@
 namespace dynamo::render {
 namespace {
 
+/// In the folder of the results. A profiler that ends without a word in its status has said why there.
+constexpr std::string_view kProfilerLog = "profile_sla.log";
+
 // The script retries failed calls, because a restart of the API server must not lose hours of profiling.
 // The kubelet expands $(NAME) in args. It leaves $(...) below alone, because a NAME contains no spaces.
 constexpr std::string_view kScript = R"sh(
@@ -58,6 +61,19 @@ value_of() {
   done < "$folder/$status_key"
 }
 
+# The last error in the profiler's log, without the time and the name of the logger. A very long one is no message.
+value_of_log() {
+  value=
+  if [ ! -f "$folder/$log" ]; then return 0; fi
+  while IFS= read -r line || [ -n "$line" ]; do
+    case $line in
+      *' - ERROR - '*) value=${line#*' - ERROR - '} ;;
+    esac
+  done < "$folder/$log"
+  while [ "${value#[ >-]}" != "$value" ]; do value=${value#?}; done
+  if [ "${#value}" -gt 4000 ]; then value=; fi
+}
+
 say "waiting for the profiler to end"
 waited=0
 ended='{.status.containerStatuses[?(@.name=="profiler")].state.terminated}'
@@ -82,7 +98,10 @@ case $value in
     if [ -z "$value" ]; then value_of message; fi
     fail "profiling has failed: ${value:-the profiler says no more}"
     ;;
-  running) fail "the profiler has ended before it was done" ;;
+  running)
+    value_of_log
+    fail "the profiler has ended before it was done${value:+: $value}"
+    ;;
   '') fail "$status_key has no status" ;;
   *) fail "$status_key has the unknown status $value" ;;
 esac
@@ -102,10 +121,10 @@ std::string outputCopierScript(std::string_view request, std::string_view namesp
   namespace dgdr = api::dgdr;
   return fmt::format(
              "namespace={}\nconfig_map={}{}\nfolder={}\nname_label={}={}\nmanager_label={}={}\n"
-             "result_key={}\nstatus_key={}\nweb_ui_key={}\nerror_key={}\n",
+             "result_key={}\nstatus_key={}\nweb_ui_key={}\nerror_key={}\nlog={}\n",
              namespaceName, dgdr::kOutputConfigMapPrefix, request, dgdr::kOutputPath,
              dgdr::kTrackingLabels[0], request, api::label::kManagedBy, api::kOperatorName, dgdr::kResultKey,
-             dgdr::kProfilerStatusKey, dgdr::kWebUiKey, dgdr::kCopierErrorKey) +
+             dgdr::kProfilerStatusKey, dgdr::kWebUiKey, dgdr::kCopierErrorKey, kProfilerLog) +
          std::string{kScript};
 }
 

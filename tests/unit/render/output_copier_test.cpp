@@ -122,6 +122,33 @@ TEST_CASE("what has failed becomes a key of its own") {
   }
 }
 
+TEST_CASE("a profiler that ends without a word in its status has said why in its log") {
+  struct Row {
+    std::string log;
+    std::string cause;
+  };
+  const Row rows[] = {
+      {"", ""},
+      {"2026-11-27 22:11:28 - dynamo.profiler - INFO - Profiler config: itl=0.0\n", ""},
+      {"now - cli - ERROR - No successful experiment runs to compare.\n"
+       "now - cli - ERROR -   -> Experiment agg returned no results. TTFT is \"$(x)\" \xe2\x80\x94 too "
+       "tight\n"
+       "now - dynamo.profiler - INFO - Performing final cleanup\n",
+       ": Experiment agg returned no results. TTFT is \"$(x)\" \xe2\x80\x94 too tight"},
+      {"now - cli - ERROR - a - ERROR - b\nTraceback (most recent call last):\n", ": a - ERROR - b"},
+      {"now - cli - ERROR - the log has no newline at its end", ": the log has no newline at its end"},
+      {"now - cli - ERROR - " + std::string(5000, 'x') + "\n", ""},
+  };
+  for (const Row& row : rows) {
+    INFO(row.log);
+    const Copier copier;
+    copier.write("data/profiler_status.yaml", "status: running\n");
+    copier.write("data/profile_sla.log", row.log);
+    const std::string applied = copier.run();
+    CHECK(applied.find("=the profiler has ended before it was done" + row.cause + "\n") != std::string::npos);
+  }
+}
+
 TEST_CASE("a status that never comes is an error after two minutes") {
   const Copier copier;
   CHECK(copier.run() == kHead +
