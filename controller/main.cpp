@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "controller/commands/cluster_commands.h"
+#include "controller/commands/copy_output.h"
 #include "controller/commands/render.h"
 #include "controller/commands/run.h"
 
@@ -49,6 +50,7 @@ int main(int argc, char** argv) {
   controller::RunOptions runOptions;
   controller::addRun(app, run, runOptions);
   controller::addClusterCommands(app, run);
+  controller::addCopyOutput(app, run);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -62,6 +62,8 @@ inline constexpr std::string_view kOutputConfigMapPrefix = "dgdr-output-";
 inline constexpr std::string_view kResultKey = "final_config.yaml";
 inline constexpr std::string_view kProfilerStatusKey = "profiler_status.yaml";
 inline constexpr std::string_view kWebUiKey = "webui_data.json";
+/// Not stored. A profiler that ends without a word in its status has said why there.
+inline constexpr std::string_view kProfilerLog = "profile_sla.log";
 inline constexpr std::string_view kCopierErrorKey = "output_copier_error.txt";
 
 /// Phases in which the spec is locked (quirk adm-Q6).

@@ -148,6 +148,9 @@ struct OperatorConfig {
   std::string validationMode;             ///< "strict", or "warn": errors become warnings
   bool compatibilityAutoscaling = false;  ///< `autoscaling` of services has an effect (dec-3)
   bool allowOtherNamespaces = false;  ///< `requests`: a DGDR may create its deployment in another namespace
+  /// `requests` (life-Q35): the command of the container, which gets --request and --namespace. Empty: a
+  /// script.
+  std::vector<std::string> outputCopierCommand;
   std::string outputCopierImage;  ///< `requests` (life-Q11): image of the container that stores the results
   /// `scaling` (adm-Q9): service accounts ("namespace/name") that may change replicas owned by a scaling
   /// adapter. `planner-serviceaccount` of the object's own namespace may always.

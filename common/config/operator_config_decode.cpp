@@ -127,6 +127,7 @@ void decodeOwnFields(ObjectDecoder& root, OperatorConfig& config) {
   root.section("requests", [&](ObjectDecoder& d) {
     d.read("allowOtherNamespaces", config.allowOtherNamespaces);
     d.read("outputCopierImage", config.outputCopierImage);
+    d.read("outputCopierCommand", config.outputCopierCommand);
   });
   root.section("scaling", [&](ObjectDecoder& d) {
     d.read("allowedServiceAccounts", config.scalingAllowedServiceAccounts);

@@ -233,6 +233,11 @@ void checkTexts(const OperatorConfig& config, std::vector<FieldError>& errors) {
     add(errors, ErrorType::Invalid, field::Path{"requests.outputCopierImage"},
         field::showValue(config.outputCopierImage), "must not have white space");
   }
+  for (std::size_t i = 0; i < config.outputCopierCommand.size(); ++i) {
+    if (config.outputCopierCommand[i].empty())
+      add(errors, ErrorType::Invalid, field::Path{"requests.outputCopierCommand"}[i], "\"\"",
+          "must not be empty");
+  }
   for (std::size_t i = 0; i < config.gpuExporterNamespaces.value_or(std::vector<std::string>{}).size(); ++i) {
     const std::string& name = (*config.gpuExporterNamespaces)[i];
     const std::string problem = k8s::dns1123LabelProblem(name);

@@ -27,6 +27,16 @@ constexpr std::size_t utf8Length(std::string_view text) {
   return 0;
 }
 
+/// Whether all of `text` is well-formed.
+constexpr bool isUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8Length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 /// A name for error messages: on one line, truncated after about 64 bytes.
 inline std::string excerpt(std::string_view name) {
   constexpr std::size_t kMaxBytes = 64;

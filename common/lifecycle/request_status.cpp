@@ -215,7 +215,8 @@ Outcome RequestStatus::graphFollowed(const Value& graph) {
   const std::string_view name = nameOf(graph);
   const std::string_view state = json::findText(statusOf(graph), "state");
   const bool was = requestPhase(request_) == request_phase::kDeployed;
-  const bool is = state == "successful" && isObserved(graph);
+  // A changed graph that was successful is judged by its next status.
+  const bool is = state == "successful" && (was || isObserved(graph));
   make_.set(status_, "dgdName", name);
   make_.set(status_, "deploymentInfo", deploymentInfo(graph, make_));
   if (is && !was) {

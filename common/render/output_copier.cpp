@@ -8,9 +8,6 @@
 namespace dynamo::render {
 namespace {
 
-/// In the folder of the results. A profiler that ends without a word in its status has said why there.
-constexpr std::string_view kProfilerLog = "profile_sla.log";
-
 // The script retries failed calls, because a restart of the API server must not lose hours of profiling.
 // The kubelet expands $(NAME) in args. It leaves $(...) below alone, because a NAME contains no spaces.
 constexpr std::string_view kScript = R"sh(
@@ -124,7 +121,7 @@ std::string outputCopierScript(std::string_view request, std::string_view namesp
              "result_key={}\nstatus_key={}\nweb_ui_key={}\nerror_key={}\nlog={}\n",
              namespaceName, dgdr::kOutputConfigMapPrefix, request, dgdr::kOutputPath,
              dgdr::kTrackingLabels[0], request, api::label::kManagedBy, api::kOperatorName, dgdr::kResultKey,
-             dgdr::kProfilerStatusKey, dgdr::kWebUiKey, dgdr::kCopierErrorKey, kProfilerLog) +
+             dgdr::kProfilerStatusKey, dgdr::kWebUiKey, dgdr::kCopierErrorKey, dgdr::kProfilerLog) +
          std::string{kScript};
 }
 

@@ -131,13 +131,24 @@ class JobSpec {
         variable("DGDR_UID", uidOf(request_)));
   }
 
+  Value copierCommand() const {
+    if (context_.config.outputCopierCommand.empty()) return make_.list("/bin/sh", "-c");
+    Value command = make_.list();
+    for (const std::string& word : context_.config.outputCopierCommand)
+      make_.push(command, std::string_view{word});
+    return command;
+  }
+
+  Value copierArguments() const {
+    if (!context_.config.outputCopierCommand.empty())
+      return make_.list("--request", nameOf(request_), "--namespace", namespaceOf(request_));
+    return make_.list(std::string_view{outputCopierScript(nameOf(request_), namespaceOf(request_))});
+  }
+
   Value outputCopier() const {
     Value made = make_.object("name", dgdr::kOutputCopier, "image", context_.config.outputCopierImage,
-                              "command", make_.list("/bin/sh", "-c"));
-    if (!context_.trial()) {
-      make_.set(made, "args",
-                make_.list(std::string_view{outputCopierScript(nameOf(request_), namespaceOf(request_))}));
-    }
+                              "command", copierCommand());
+    if (!context_.trial()) make_.set(made, "args", copierArguments());
     Value mounts = make_.list(mount(dgdr::kOutputVolume, dgdr::kOutputPath, true));
     if (needsToken()) make_.push(mounts, mount(dgdr::kTokenVolume, kTokenPath, true));
     make_.set(made, "volumeMounts", std::move(mounts));

@@ -6,7 +6,10 @@ tests write the output as the output copier does.
 Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 
 import json
+import os
+import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -14,6 +17,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 from operator_plane import OperatorPlane, condition_of, path_of, wait_for_rest  # noqa: E402
 
+CONTROLLER = os.environ.get("DYNAMO_CONTROLLER") or HERE.parents[1] / "build/release/bin/dynamo-controller"
 NAMESPACE = "requests"
 REQUEST = "DynamoGraphDeploymentRequest"
 GRAPH = "DynamoGraphDeployment"
@@ -90,10 +94,15 @@ def pods_of_job(name):
     return plane.cluster.api("GET", path)["items"]
 
 
-def end_pod(name, phase, exit_code=0):
+def running_pod(name):
     running = lambda: [one for one in pods_of_job(name) if one["status"].get("phase") == "Running"]  # noqa: E731
     plane.cluster.wait(running, 60, "a pod runs")
     (pod,) = running()
+    return pod
+
+
+def end_pod(name, phase, exit_code=0):
+    pod = running_pod(name)
     ended = {"exitCode": exit_code, "reason": "Error" if exit_code else "Completed"}
     containers = [
         {**one, "ready": False, "state": {"terminated": ended if one["name"] == "profiler" else {"exitCode": 0, "reason": "Completed"}}}
@@ -222,6 +231,27 @@ class Requests(unittest.TestCase):
         plane.cluster.wait(lambda: len(pods_of_job(name)) == 2, 60, "a second pod")
         self.assertEqual(status(name)["phase"], "Profiling")
         write_output(name, MADE.replace("NAME", name))
+        end_pod(name, "Succeeded")
+        wait_for_phase(name, "Deployed")
+
+    def test_the_program_that_copies_the_output(self):
+        """`dynamo-controller copy-output`, with the rights of the profiling Job (life-Q35)."""
+        name = self.apply(request("copied"))
+        wait_for_phase(name, "Profiling")
+        pod = running_pod(name)
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        kubeconfig = plane.cluster.service_account_kubeconfig(NAMESPACE, "dgdr-profiling-job")
+        where = ("-n", NAMESPACE, "--pod", pod["metadata"]["name"], "--folder", folder, "--kubeconfig", kubeconfig)
+        with subprocess.Popen([CONTROLLER, "copy-output", "--request", name, *where], stdout=subprocess.PIPE, text=True) as copier:
+            self.addCleanup(copier.kill)
+            self.assertEqual(copier.stdout.readline(), "output-copier: waiting for the profiler to end\n")
+            (folder / "final_config.yaml").write_text(MADE.replace("NAME", name), encoding="utf-8")
+            (folder / "profiler_status.yaml").write_text("status: success\n", encoding="utf-8")
+            states = pod["status"]["containerStatuses"]
+            ended = [{**one, "ready": False, "state": {"terminated": {"exitCode": 0}}} if one["name"] == "profiler" else one for one in states]
+            plane.patch("Pod", NAMESPACE, pod["metadata"]["name"], {"status": {"containerStatuses": ended}}, "status")
+            self.assertEqual(copier.stdout.readline(), f"output-copier: wrote ConfigMap dgdr-output-{name}\n")
+            self.assertEqual(copier.wait(60), 0)
         end_pod(name, "Succeeded")
         wait_for_phase(name, "Deployed")
 

@@ -91,7 +91,10 @@ gpu: {discoveryEnabled: false, exporterNamespaces: [a, b]}
 defaults: {userLists: leave, types: {frontend: {sharedMemory: {size: 1Gi}}}}
 validation: {mode: warn}
 compatibility: {autoscaling: true}
-requests: {allowOtherNamespaces: true, outputCopierImage: registry.example.com/kubectl:1.34}
+requests:
+  allowOtherNamespaces: true
+  outputCopierImage: registry.example.com/kubectl:1.34
+  outputCopierCommand: [/copy]
 scaling: {allowedServiceAccounts: [dynamo-system/controller]}
 )",
                                            "c.yaml", Purpose::Offline);
@@ -118,6 +121,7 @@ scaling: {allowedServiceAccounts: [dynamo-system/controller]}
   CHECK(c.compatibilityAutoscaling);
   CHECK(c.allowOtherNamespaces);
   CHECK(c.outputCopierImage == "registry.example.com/kubectl:1.34");
+  CHECK(c.outputCopierCommand == std::vector<std::string>{"/copy"});
   CHECK(c.scalingAllowedServiceAccounts == std::vector<std::string>{"dynamo-system/controller"});
 }
 

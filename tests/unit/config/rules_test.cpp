@@ -125,6 +125,7 @@ TEST_CASE("values are checked for every program") {
       {"orchestrators: {grove: {terminationDelay: 4h}}", ""},
       {"validation: {mode: lax}", "validation.mode"},
       {"requests: {outputCopierImage: 'a b'}", "requests.outputCopierImage"},
+      {"requests: {outputCopierCommand: [a, '']}", "requests.outputCopierCommand[1]"},
       {"scaling: {allowedServiceAccounts: [a/b, a, /b, a/, a/b/c]}",
        "scaling.allowedServiceAccounts[1] scaling.allowedServiceAccounts[2] "
        "scaling.allowedServiceAccounts[3] "

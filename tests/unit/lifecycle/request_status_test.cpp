@@ -196,6 +196,7 @@ TEST_CASE("a request follows its graph") {
   CHECK(eventsOf(ready.events) == "Normal DeploymentReady: DynamoGraphDeployment made is ready\n");
   const json::Document same = request(json::dump(*ready.status));
   CHECK_FALSE(RequestStatus{same, kNow, allocator}.graphFollowed(healthy).status);
+  CHECK_FALSE(RequestStatus{same, kNow, allocator}.graphFollowed(late).status);
 
   CHECK(told(RequestStatus{deploying, kNow, allocator}.graphFollowed(late)).starts_with("Deploying\n"));
   const Outcome waits = RequestStatus{deploying, kNow, allocator}.graphFollowed(sick);

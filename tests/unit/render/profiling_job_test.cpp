@@ -114,6 +114,14 @@ TEST_CASE("addresses and the copier's image are the configuration's") {
   CHECK(at(children, kCopier / "image") == R"("kubectl@sha256:ab")");
 }
 
+TEST_CASE("the copier may be a program instead of a script (life-Q35)") {
+  Setup setup;
+  setup.config.outputCopierCommand = {"/dynamo-controller", "copy-output"};
+  const Children children = profiled(request(), setup);
+  CHECK(at(children, kCopier / "command") == R"(["/dynamo-controller","copy-output"])");
+  CHECK(at(children, kCopier / "args") == R"(["--request","r","--namespace","ns"])");
+}
+
 /// "Kind name (owned)", one a line.
 std::string listOf(const Children& children) {
   std::string text;
