@@ -15,7 +15,7 @@ namespace dynamo::lifecycle {
 namespace {
 
 std::string recorded(std::string_view name) {
-  std::ifstream file{test::sourceFile(fmt::format("tests/unit/lifecycle/profiler/{}.yaml", name)),
+  std::ifstream file{dynamo::test::sourceFile(fmt::format("tests/unit/lifecycle/profiler/{}.yaml", name)),
                      std::ios::binary};
   return {std::istreambuf_iterator<char>{file}, {}};
 }
