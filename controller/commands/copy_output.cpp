@@ -102,15 +102,17 @@ class CopyCommand {
   Task<void> awaitEnd() {
     static const kube::Resource kPods{"", "v1", "pods", "Pod"};
     seconds waited{0};
+    std::string told;
     for (;;) {
       const auto got = co_await client_.get(kPods, options_.namespaceName, options_.pod);
       if (const auto* pod = std::get_if<json::Document>(&got); pod != nullptr && hasEnded(*pod)) co_return;
+      const auto* error = std::get_if<kube::ApiError>(&got);
+      const std::string_view problem = error == nullptr ? std::string_view{} : error->message;
+      if (!problem.empty() && problem != told) say(fmt::format("cannot read the pod: {}", problem));
+      told = problem;
       co_await pause(kPoll);
       waited += kPoll;
-      if (waited % kReminder != seconds{0}) continue;
-      const auto* error = std::get_if<kube::ApiError>(&got);
-      say(fmt::format("still waiting, for {} seconds{}{}", waited.count(), error == nullptr ? "" : ": ",
-                      error == nullptr ? "" : error->message));
+      if (waited % kReminder == seconds{0}) say(fmt::format("still waiting, for {} seconds", waited.count()));
     }
   }
 

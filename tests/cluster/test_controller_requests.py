@@ -13,10 +13,13 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import yaml
+
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 from operator_plane import OperatorPlane, condition_of, path_of, wait_for_rest  # noqa: E402
 
+WORKLOAD_ROLES = HERE.parents[1] / "deploy/kustomize/base/workload-rbac.yaml"
 CONTROLLER = os.environ.get("DYNAMO_CONTROLLER") or HERE.parents[1] / "build/release/bin/dynamo-controller"
 NAMESPACE = "requests"
 REQUEST = "DynamoGraphDeploymentRequest"
@@ -234,10 +237,19 @@ class Requests(unittest.TestCase):
         end_pod(name, "Succeeded")
         wait_for_phase(name, "Deployed")
 
+    def give_profiling_its_rules(self):
+        """The ClusterRole that is bound to the pods of profiling Jobs gets the rules of deploy/kustomize."""
+        text = WORKLOAD_ROLES.read_text(encoding="utf-8")
+        (role,) = [one for one in yaml.safe_load_all(text) if one["metadata"]["name"] == "dynamo-operator-dgdr-profiling"]
+        path = "/apis/rbac.authorization.k8s.io/v1/clusterroles/dynamo-dynamo-operator-dgdr-profiling"
+        plane.cluster.api("PATCH", path, {"rules": role["rules"]}, "application/merge-patch+json")
+        self.addCleanup(plane.cluster.api, "PATCH", path, {"rules": []}, "application/merge-patch+json")
+
     def test_the_program_that_copies_the_output(self):
         """`dynamo-controller copy-output`, with the rights of the profiling Job (life-Q35)."""
         name = self.apply(request("copied"))
         wait_for_phase(name, "Profiling")
+        self.give_profiling_its_rules()
         pod = running_pod(name)
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         kubeconfig = plane.cluster.service_account_kubeconfig(NAMESPACE, "dgdr-profiling-job")
