@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The quickstart on a real node: webhook and controller run as pods, a graph of the real Dynamo runtime answers chat, and its
-workers are replaced while clients ask. `deploy/quickstart --real` starts it."""
+"""The quickstart on a real node: webhook and controller run as pods, a graph of the real Dynamo runtime answers chat, its
+workers are replaced while clients ask, and the real profiler serves a request. `deploy/quickstart --real` starts it."""
 
 import json
 import sys
@@ -14,7 +14,9 @@ from story import Story, conclude  # noqa: E402
 
 sys.path[:0] = [str(ROOT / "tests/runtime"), str(ROOT / "tests/cluster")]
 import chat  # noqa: E402
+import image  # noqa: E402
 import model  # noqa: E402
+import profiled  # noqa: E402
 from control_plane import ControlPlaneError, KubectlError  # noqa: E402
 from node import requirements  # noqa: E402
 from plane import NAMESPACE, Load, RuntimePlane  # noqa: E402
@@ -22,8 +24,9 @@ from plane import NAMESPACE, Load, RuntimePlane  # noqa: E402
 VERSION = "1.0.0"
 GRAPH = "tests/runtime/graph.yaml"
 NAME = "words"
-QUESTION = {"model": model.NAME, "max_tokens": 12, "messages": [{"role": "user", "content": "the quick brown fox"}]}
+REQUEST = "tests/runtime/request.yaml"
 SETTLED_SECONDS = 180
+PROFILED_SECONDS = 600
 
 
 def the_operator(story):
@@ -40,13 +43,19 @@ def the_graph(story, plane):
     story.check(plane.models(NAME) == [model.NAME], "the frontend lists the model as soon as the graph is ready")
 
 
+def ask(story, plane, graph, model_name):
+    """The answer in a chat must have a text."""
+    question = {"model": model_name, "max_tokens": 12, "messages": [{"role": "user", "content": "the quick brown fox"}]}
+    story.define(f"frontend=http://{plane.address(graph)}:8000")
+    answer = story.run(f"in_cluster curl -s $frontend/v1/chat/completions -H 'Content-Type: application/json' -d '{json.dumps(question)}'")
+    text = json.loads(answer)["choices"][0]["message"]["content"]
+    story.check(bool(text), f"the answer: {text!r}")
+
+
 def a_chat(story, plane):
     story.chapter("The graph answers chat")
     story.define(f"in_cluster() {{ {' '.join(plane.cluster.node.command([]))} \"$@\"; }}")
-    story.define(f"frontend=http://{plane.address(NAME)}:8000")
-    answer = story.run(f"in_cluster curl -s $frontend/v1/chat/completions -H 'Content-Type: application/json' -d '{json.dumps(QUESTION)}'")
-    choice = json.loads(answer)["choices"][0]
-    story.check(bool(choice["message"]["content"]), f"the answer: {choice['message']['content']!r}")
+    ask(story, plane, NAME, model.NAME)
 
 
 def an_update(story, plane, folder):
@@ -65,11 +74,32 @@ def an_update(story, plane, folder):
     story.check(found["requests"] > 0 and found["failed"] == 0, "no request has failed")
 
 
-def the_end(story, plane):
+def a_request(story, plane):
+    story.chapter("A request for a model: the real profiler searches, and what it finds is deployed")
+    profiled.configure(plane.cluster)
+    story.run(f"kubectl apply -f {REQUEST}")
+    request = f"dgdr/{profiled.DEPLOYED['metadata']['name']}"
+    phase = lambda: story.silent(f"kubectl get -n {NAMESPACE} {request} -o jsonpath={{.status.phase}}")  # noqa: E731
+    plane.cluster.wait(lambda: phase() == "Profiling", 60, "the profiling Job runs")
+    story.run(f"dynamo-controller status -n {NAMESPACE} {request}")
+    plane.cluster.wait(lambda: phase() in profiled.ENDS, PROFILED_SECONDS, "the request ends")
+    story.run(f"kubectl get -n {NAMESPACE} {request}")
+    story.run(f"dynamo-controller status -n {NAMESPACE} {request}")
+    story.check(phase() == "Deployed", "the generated graph is deployed")
+    graph = story.silent(f"kubectl get -n {NAMESPACE} {request} -o jsonpath={{.status.dgdName}}")
+    served = profiled.DEPLOYED["spec"]["model"]
+    plane.cluster.wait(lambda: plane.models(graph) == [served], profiled.CHAT_SECONDS, f"{served} is served")
+    ask(story, plane, graph, served)
+    return graph
+
+
+def the_end(story, plane, generated):
     story.chapter("Cleaning up")
-    story.run(f"kubectl delete -f {GRAPH}")
-    plane.cluster.wait(lambda: not plane.pods(NAME), 90, "the pods are gone")
-    story.check(story.run(f"kubectl get -n {NAMESPACE} dgd,dcd,deployments -o name") == "", "no objects remain")
+    story.run(f"kubectl delete -f {GRAPH} -f {REQUEST}")
+    story.tell("A graph outlives its request.")
+    story.run(f"kubectl delete -n {NAMESPACE} dgd/{generated}")
+    plane.cluster.wait(lambda: not plane.pods(NAME) and not plane.pods(generated), 120, "the pods are gone")
+    story.check(story.run(f"kubectl get -n {NAMESPACE} dgdr,dgd,dcd,deployments,jobs -o name") == "", "no objects remain")
 
 
 def main():
@@ -77,7 +107,7 @@ def main():
         sys.exit(f"quickstart: {reason}")
     started = time.monotonic()
     print("==> making the image of the runtime, starting a control plane with a real node, installing the operator", flush=True)
-    with RuntimePlane([VERSION]) as plane, tempfile.TemporaryDirectory() as folder:
+    with RuntimePlane([VERSION, image.PROFILER]) as plane, tempfile.TemporaryDirectory() as folder:
         print(f"    done in {time.monotonic() - started:.1f} s", flush=True)
         environment = plane.cluster.environment()
         environment["PATH"] = f"{WEBHOOK.parent}:{environment['PATH']}"
@@ -86,7 +116,7 @@ def main():
         the_graph(story, plane)
         a_chat(story, plane)
         an_update(story, plane, Path(folder))
-        the_end(story, plane)
+        the_end(story, plane, a_request(story, plane))
     print(f"\nquickstart: {story.checks} checks passed in {time.monotonic() - started:.0f} s")
 
 

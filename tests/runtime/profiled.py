@@ -5,13 +5,14 @@ import dataclasses
 import json
 import re
 import time
+from pathlib import Path
 
 import yaml
 
 import image
 import scenarios
 from node import images
-from places import GRAPHS, NAMESPACE, SERVERS
+from places import GRAPHS, NAMESPACE
 from plane import http_request
 
 TITLE = "profiler"
@@ -26,20 +27,8 @@ END_SECONDS = 1200
 CHAT_SECONDS = 120
 ENDS = ("Ready", "Deployed", "Failed")
 ROW = "{:<14} {:>7} {:<9} {}"
-# The planner of the runtime needs Prometheus, and packages that are only in its image: planner.py runs in its pod. The mocker
-# of 1.0.0 needs NATS.
-OVERRIDE = {
-    "apiVersion": "nvidia.com/v1alpha1",
-    "kind": "DynamoGraphDeployment",
-    "spec": {
-        "envs": [{"name": name, "value": value} for name, value in SERVERS.items() if name == "NATS_SERVER"],
-        "services": {
-            "Planner": {
-                "extraPodSpec": {"mainContainer": {"command": ["python3", f"/{image.HOME}/planner.py"], "args": []}},
-            },
-        },
-    },
-}
+# Its graph is deployed.
+DEPLOYED = yaml.safe_load((Path(__file__).resolve().parent / "request.yaml").read_text(encoding="utf-8"))
 
 
 @dataclasses.dataclass
@@ -65,7 +54,6 @@ class Case:
 
 
 WORKLOAD = {"isl": 1000, "osl": 100}
-PLANNER = {"enable_throughput_scaling": True, "pre_deployment_sweeping_mode": "rapid"}
 CASES = [
     Case(
         "unknown-model",
@@ -73,17 +61,7 @@ CASES = [
         "Failed",
         r"profiling has failed: Model 'acme/private-7b' not found or config unavailable: .*exit code 1",
     ),
-    Case(
-        "mocker",
-        {
-            "model": image.PROFILED_MODEL,
-            "workload": WORKLOAD,
-            "features": {"mocker": {"enabled": True}, "planner": PLANNER},
-            "overrides": {"dgd": OVERRIDE},
-        },
-        "Deployed",
-        services=("Frontend", "Planner", "decode", "prefill"),
-    ),
+    Case(DEPLOYED["metadata"]["name"], DEPLOYED["spec"], "Deployed", services=("Frontend", "Planner", "decode", "prefill")),
     Case(
         "strict-sla",
         {"model": image.PROFILED_MODEL, "workload": WORKLOAD, "sla": {"ttft": 0.01, "itl": 0.001}},
