@@ -28,6 +28,10 @@ bool isQuota(std::string_view message) {
   return message.find("exceeded quota: ") != std::string_view::npos;
 }
 
+bool isSame(const PodFailure& a, const PodFailure& b) {
+  return a.reason == b.reason && a.summary == b.summary;
+}
+
 class Collector {
  public:
   Collector(Time now, const Grace& grace) : now_(now), grace_(grace) {}
@@ -36,6 +40,8 @@ class Collector {
     const Value* status = statusOf(pod);
     const std::string_view phase = json::findText(status, "phase");
     if (isBeingDeleted(pod) || isOneOf(phase, {"Succeeded", "Failed"})) return;
+    const std::size_t causes = found_.causes.size();
+    const std::size_t delays = found_.delays.size();
     addUnschedulable(findCondition(status, "PodScheduled"));
     for (const std::string_view list : {kInitList, kMainList}) {
       const Value* containers = json::find(status, list);
@@ -44,6 +50,8 @@ class Collector {
         if (!isCompleted(container, list)) addContainer({pod, container, now_}, list == kMainList);
       }
     }
+    keepOneOfEach(found_.causes, causes);
+    keepOneOfEach(found_.delays, delays);
   }
 
   PodFailures take() {
@@ -53,6 +61,16 @@ class Collector {
   }
 
  private:
+  /// Containers of one pod may have the same cause. From `first` on are the causes of the pod.
+  static void keepOneOfEach(std::vector<PodFailure>& causes, std::size_t first) {
+    const auto begin = causes.begin() + static_cast<std::ptrdiff_t>(first);
+    for (auto one = begin; one != causes.end();) {
+      const bool known =
+          std::any_of(begin, one, [&](const PodFailure& other) { return isSame(other, *one); });
+      one = known ? causes.erase(one) : one + 1;
+    }
+  }
+
   void addUnschedulable(const Value* condition) {
     if (!isFalse(condition) || json::findText(condition, "reason") != "Unschedulable") return;
     const auto since = parseTime(json::findText(condition, "lastTransitionTime"));
@@ -155,7 +173,7 @@ void sortCauses(std::vector<PodFailure>& causes) {
             [&](const PodFailure& a, const PodFailure& b) { return key(a) < key(b); });
   std::vector<PodFailure> merged;
   for (PodFailure& cause : causes) {
-    if (!merged.empty() && merged.back().reason == cause.reason && merged.back().summary == cause.summary) {
+    if (!merged.empty() && isSame(merged.back(), cause)) {
       merged.back().pods += cause.pods;
     } else {
       merged.push_back(std::move(cause));

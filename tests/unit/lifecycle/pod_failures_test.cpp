@@ -205,6 +205,21 @@ TEST_CASE("pods with the same cause are one failure, and further causes are coun
   CHECK(textOf(PodFailures{}).empty());
 }
 
+TEST_CASE("a pod counts once, however many of its containers have the same cause") {
+  const char* kWaiting = "'image':'i','state':{'waiting':{'reason':'ErrImagePull'}}";
+  const std::string pod =
+      std::string{"{'metadata':{'name':'a-0'},'status':{'phase':'Pending','containerStatuses':["} +
+      "{'name':'main'," + kWaiting + "},{'name':'side'," + kWaiting + "},{'name':'other'," +
+      "'image':'j','state':{'waiting':{'reason':'ErrImagePull'}}}]}}";
+  Objects pods;
+  for (int i = 0; i < 2; ++i) pods.add(pod);
+  const PodFailures found = podFailures(pods.view(), kNow);
+  REQUIRE(found.causes.size() == 2);
+  CHECK(found.causes[0].summary == "cannot pull image \"i\"");
+  CHECK(found.causes[0].pods == 2);
+  CHECK(found.causes[1].pods == 2);
+}
+
 TEST_CASE("failures of init containers are reported") {
   const Objects pods{
       {"{'status':{'initContainerStatuses':[{'name':'wait','image':'i','state':{'waiting':{'reason':"
