@@ -37,6 +37,19 @@ constexpr bool isUtf8(std::string_view text) {
   return true;
 }
 
+/// `text` with U+FFFD instead of each malformed byte, as Go decodes it.
+inline std::string repaired(std::string_view text) {
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = utf8Length(text);
+    out += length == 0 ? kReplacement : text.substr(0, length);
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out;
+}
+
 /// A name for error messages: on one line, truncated after about 64 bytes.
 inline std::string excerpt(std::string_view name) {
   constexpr std::size_t kMaxBytes = 64;

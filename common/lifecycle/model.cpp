@@ -8,6 +8,7 @@
 #include "common/field/show.h"
 #include "common/json/build.h"
 #include "common/json/parse.h"
+#include "common/json/utf8.h"
 #include "common/lifecycle/conditions.h"
 #include "common/lifecycle/deletion.h"
 #include "common/lifecycle/model_endpoints.h"
@@ -54,7 +55,7 @@ std::string wordsOf(std::string_view body) {
       }
     }
   }
-  return shortened(field::oneLine(words), kMaxReason);
+  return shortened(field::oneLine(json::repaired(words)), kMaxReason);
 }
 
 std::string problemOf(int status, std::string_view body) {

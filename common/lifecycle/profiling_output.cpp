@@ -7,6 +7,7 @@
 
 #include "common/api/dgdr.h"
 #include "common/api/kinds.h"
+#include "common/field/show.h"
 #include "common/json/build.h"
 #include "common/json/parse.h"
 #include "common/lifecycle/object.h"
@@ -14,7 +15,6 @@
 #include "common/render/hash.h"
 #include "common/schema/registry.h"
 #include "common/schema/validator.h"
-#include "common/text/yaml.h"
 #include "common/text/yaml_writer.h"
 
 namespace dynamo::lifecycle {
@@ -47,13 +47,29 @@ Value typed(const Value* value, std::string_view type, Allocator& allocator) {
   return json::copy(made, allocator);
 }
 
+/// The value without nulls, with sorted members.
+Value withoutNulls(const Value& value, const json::Maker& make) {
+  if (value.IsArray()) {
+    Value made = make.list();
+    for (const Value& item : value.GetArray()) {
+      if (!item.IsNull()) make.push(made, withoutNulls(item, make));
+    }
+    return made;
+  }
+  if (!value.IsObject()) return make.value(value);
+  Value made = make.object();
+  for (const auto* member : render::sortedMembers(value)) {
+    if (!member->value.IsNull()) make.set(made, json::text(member->name), withoutNulls(member->value, make));
+  }
+  return made;
+}
+
 /// The status of a graph as Go writes it: the state is always there.
 Value typedStatus(const Value* given, const json::Maker& make) {
   Value status = make.object("state", "");
   if (given == nullptr) return status;
-  for (const auto* each : render::sortedMembers(*given)) {
-    if (!each->value.IsNull()) make.set(status, json::text(each->name), make.value(each->value));
-  }
+  const Value kept = withoutNulls(*given, make);
+  for (const auto& each : kept.GetObject()) make.set(status, json::text(each.name), make.value(each.value));
   return status;
 }
 
@@ -86,7 +102,8 @@ std::string withoutComments(std::string_view text) {
   return kept;
 }
 
-/// The rows of cost.table.data that have a configuration. Others, and what cannot be read, are left out.
+/// The rows of cost.table.data that have a configuration. Others, what cannot be read, and what is over the
+/// limits, are left out.
 Value paretoOf(std::string_view text, const json::Maker& make) {
   Value made = make.list();
   json::Document page;
@@ -94,19 +111,24 @@ Value paretoOf(std::string_view text, const json::Maker& make) {
   const Value* table = json::findObject(json::findObject(&page, "cost"), "table");
   const Value* rows = json::find(table, "data");
   if (rows == nullptr || !rows->IsArray()) return made;
+  text::Expansion left = kOutputExpansion;
+  std::size_t bytes = 0;
   for (const Value& row : rows->GetArray()) {
     if (!row.IsArray() || row.Size() <= kConfigColumn || !row[kConfigColumn].IsString()) continue;
-    const text::TextDocuments read = text::parseDocuments(withoutComments(json::text(row[kConfigColumn])));
+    const text::TextDocuments read =
+        text::parseDocuments(withoutComments(json::text(row[kConfigColumn])), left);
     if (read.error || read.documents.empty()) continue;
     const Value& config = read.documents.front().value;
     if (!config.IsObject() || config.ObjectEmpty()) continue;
+    bytes += json::dump(config).size();
+    if (bytes > kMaxParetoBytes) break;
     make.push(made, make.object("config", sorted(config, make.allocator())));
   }
   return made;
 }
 
-ProfilingProblem generation(std::string message) {
-  return {std::move(message), false};
+ProfilingProblem generation(std::string_view message) {
+  return {field::oneLine(message), false};
 }
 
 class Reader {
@@ -120,8 +142,15 @@ class Reader {
     const std::string_view text = json::findText(data, api::dgdr::kResultKey);
     const std::string key{api::dgdr::kResultKey};
     if (text.empty()) return generation(fmt::format("the output has no {}", key));
-    text::TextDocuments parsed = text::parseDocuments(text);
+    if (text.size() > kMaxOutputBytes)
+      return generation(
+          fmt::format("{} has {} bytes; at most {} are read", key, text.size(), kMaxOutputBytes));
+    text::Expansion left = kOutputExpansion;
+    const text::TextDocuments parsed = text::parseDocuments(text, left);
     if (parsed.error) return generation(fmt::format("{}: {}", key, parsed.error->message()));
+    if (parsed.documents.size() > kMaxOutputDocuments)
+      return generation(fmt::format("{} has {} documents; at most {} are read", key, parsed.documents.size(),
+                                    kMaxOutputDocuments));
     const Value* graph = nullptr;
     for (const text::TextDocument& document : parsed.documents) {
       const std::string_view kind = json::findText(&document.value, "kind");
@@ -145,9 +174,14 @@ class Reader {
       return generation(fmt::format("{}: {}", name, wrong.message()));
     if (nameOf(graph).empty()) return generation("the DynamoGraphDeployment has no name");
     for (const field::FieldError& found : schema::validate(*node, graph)) {
-      if (found.rule == "schema.unknown-field") output_.unknownFields.push_back(found.field.text());
+      if (found.rule == "schema.unknown-field")
+        output_.unknownFields.push_back(field::oneLine(found.field.text()));
     }
     output_.graph = typedGraph(graph, allocator_);
+    const std::size_t bytes = text::toYaml(output_.graph).size();
+    if (bytes > kMaxGraphBytes)
+      return generation(fmt::format("{} has {} bytes as YAML; an annotation holds at most {}", name, bytes,
+                                    kMaxGraphBytes));
     return std::nullopt;
   }
 

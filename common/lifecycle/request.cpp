@@ -24,8 +24,6 @@ namespace {
 using json::Allocator;
 using json::Value;
 
-/// The API server accepts 256 KiB of annotations in all. This much is left for those of others.
-constexpr std::size_t kMaxAnnotationBytes = 240'000;
 constexpr std::chrono::seconds kJobMayBeLate{60};
 
 std::string_view annotationOf(const Value& object, std::string_view key) {
@@ -116,14 +114,15 @@ Value annotationsPatch(const ProfilingOutput& output, Allocator& allocator) {
   const std::string graph = text::toYaml(output.graph);
   const std::string additional = additionalText(output);
   Value annotations = make.object(kGeneratedGraph, std::string_view{graph});
-  if (!additional.empty() && graph.size() + additional.size() <= kMaxAnnotationBytes)
+  if (!additional.empty() && graph.size() + additional.size() <= kMaxGraphBytes)
     make.set(annotations, kAdditionalResources, std::string_view{additional});
   return make.object("metadata", make.object("annotations", std::move(annotations)));
 }
 
 std::variant<Value, std::string> generatedGraph(const Value& request, Allocator& allocator) {
   const json::Maker make{allocator};
-  text::TextDocuments read = text::parseDocuments(annotationOf(request, kGeneratedGraph));
+  text::Expansion left = kOutputExpansion;
+  const text::TextDocuments read = text::parseDocuments(annotationOf(request, kGeneratedGraph), left);
   if (read.error) return fmt::format("annotation {}: {}", kGeneratedGraph, read.error->message());
   if (read.documents.size() != 1 ||
       json::findText(&read.documents[0].value, "kind") != api::kDynamoGraphDeployment)
@@ -148,7 +147,8 @@ std::variant<Value, std::string> generatedGraph(const Value& request, Allocator&
 
 std::vector<Value> additionalDocuments(const Value& request, Allocator& allocator) {
   std::vector<Value> documents;
-  text::TextDocuments read = text::parseDocuments(annotationOf(request, kAdditionalResources));
+  text::Expansion left = kOutputExpansion;
+  const text::TextDocuments read = text::parseDocuments(annotationOf(request, kAdditionalResources), left);
   documents.reserve(read.documents.size());
   for (const text::TextDocument& document : read.documents)
     documents.push_back(json::copy(document.value, allocator));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -12,10 +13,6 @@
 
 namespace dynamo::text {
 namespace {
-
-/// Limits of the expansion of aliases: a little more than the largest text without aliases contains.
-constexpr std::size_t kMaxExpandedValues = 1'000'000;
-constexpr std::size_t kMaxExpandedBytes = 2 * kMaxTextBytes;
 
 using Error = std::optional<json::ParseError>;
 
@@ -28,13 +25,18 @@ struct Member {
 
 class Converter {
  public:
-  Converter(const YamlTree& tree, TextDocument& out)
-      : tree_(tree), out_(out), allocator_(out.value.GetAllocator()) {}
+  Converter(const YamlTree& tree, TextDocument& out, Expansion& left)
+      : tree_(tree), out_(out), allocator_(out.value.GetAllocator()), left_(left) {
+    for (const YamlNode& node : tree.nodes) written_.bytes += node.text.size();
+  }
 
   Error run() {
     out_.start = tree_.nodes[tree_.root].at;
     out_.positions = Positions{out_.start};
-    return convert(tree_.root, 0, 0, out_.value);
+    auto error = convert(tree_.root, 0, 0, out_.value);
+    left_.values -= std::min(left_.values, beyond(values_, written_.values));
+    left_.bytes -= std::min(left_.bytes, beyond(bytes_, written_.bytes));
+    return error;
   }
 
  private:
@@ -63,10 +65,15 @@ class Converter {
   Error checkLimits(const YamlNode& node, std::size_t depth) {
     if (depth > json::kMaxDepth) return errorAt(node.at, "nested too deeply");
     bytes_ += node.text.size();
-    if (++values_ > kMaxExpandedValues || bytes_ > kMaxExpandedBytes) {
+    ++values_;
+    if (beyond(values_, written_.values) > left_.values || beyond(bytes_, written_.bytes) > left_.bytes) {
       return errorAt(node.at, "aliases expand the document beyond the limit");
     }
     return std::nullopt;
+  }
+
+  static std::size_t beyond(std::size_t count, std::size_t written) {
+    return count > written ? count - written : 0;
   }
 
   Error convertScalar(const YamlNode& node, json::Value& out) {
@@ -170,6 +177,8 @@ class Converter {
   const YamlTree& tree_;
   TextDocument& out_;
   json::Allocator& allocator_;
+  Expansion& left_;
+  Expansion written_{tree_.nodes.size(), 0};  ///< what the document contains without expansion
   std::size_t values_ = 0;
   std::size_t bytes_ = 0;
 };
@@ -196,6 +205,11 @@ Error checkText(std::string_view text) {
 }  // namespace
 
 TextDocuments parseDocuments(std::string_view text) {
+  Expansion left;
+  return parseDocuments(text, left);
+}
+
+TextDocuments parseDocuments(std::string_view text, Expansion& left) {
   TextDocuments result;
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
@@ -204,7 +218,7 @@ TextDocuments parseDocuments(std::string_view text) {
   if (auto json = parseJsonText(text)) return std::move(*json);
   result.error = readYaml(text, [&](const YamlTree& tree) -> Error {
     TextDocument document;
-    if (auto error = Converter{tree, document}.run()) return error;
+    if (auto error = Converter{tree, document, left}.run()) return error;
     if (document.value.IsNull()) return std::nullopt;
     if (result.documents.size() == kMaxDocuments) return errorAt(document.start, "too many documents");
     result.documents.push_back(std::move(document));

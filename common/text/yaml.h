@@ -18,6 +18,12 @@ inline constexpr std::size_t kMaxTextBytes = std::size_t{16} << 20U;
 /// Maximum number of documents in a text. Each costs some kilobytes, even if it is small.
 inline constexpr std::size_t kMaxDocuments = 10'000;
 
+/// How much aliases and merge keys may still add to a text. Several texts can share one.
+struct Expansion {
+  std::size_t values = 1'000'000;
+  std::size_t bytes = kMaxTextBytes;
+};
+
 struct TextDocument {
   json::Document value;
   Position start;       ///< position of the first value
@@ -31,10 +37,11 @@ struct TextDocuments {
 
 /// Parses all documents of `text`: YAML documents separated by `---`, or a sequence of JSON values. Empty and
 /// null documents are skipped, as in kubectl. Anchors, aliases and merge keys (`<<`) are expanded up to a
-/// limit. The following are errors with line and column: text over kMaxTextBytes, invalid UTF-8, control
-/// characters, duplicate names, null or compound names, nesting over json::kMaxDepth, NaN and infinities, and
-/// aliases that expand beyond the limit. Merge keys apply in their written order, as in kubectl: they
-/// override names before them, and names after them override them.
+/// limit, which is reduced by what they have added. The following are errors with line and column: text over
+/// kMaxTextBytes, invalid UTF-8, control characters, duplicate names, null or compound names, nesting over
+/// json::kMaxDepth, NaN and infinities, and aliases that expand beyond the limit. Merge keys apply in their
+/// written order, as in kubectl: they override names before them, and names after them override them.
+TextDocuments parseDocuments(std::string_view text, Expansion& left);
 TextDocuments parseDocuments(std::string_view text);
 
 }  // namespace dynamo::text

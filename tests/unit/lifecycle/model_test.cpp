@@ -190,6 +190,7 @@ TEST_CASE("what pods are asked, and what their replies mean") {  // ctl-Q83
            Row{422, "missing field `source`", "answered 422: missing field `source`",
                "answered 422: missing field `source`"},
            Row{307, "", "answered 307", "answered 307"},
+           Row{503, "a\xFF \xC3(", "answered 503: a\uFFFD \uFFFD(", "answered 503: a\uFFFD \uFFFD("},
        }) {
     CAPTURE(row.status, row.body);
     CHECK(loadProblem(row.status, row.body) == row.load);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
 
 #include "common/json/build.h"
 #include "common/json/parse.h"
@@ -60,11 +61,13 @@ TEST_CASE("the graph of a profiling output has no nulls") {
 
 TEST_CASE("a status that somebody has written into the output is kept") {
   json::Document memory;
-  const std::string text = std::string{kGraph} + "status: {state: successful, services: null}\n";
+  const std::string text =
+      std::string{kGraph} +
+      "status: {state: successful, services: null, conditions: [{type: A, reason: null}]}\n";
   const auto read = readProfilingOutput(configMap({{"final_config.yaml", text}}), memory.GetAllocator());
   REQUIRE(std::holds_alternative<ProfilingOutput>(read));
   const json::Value& graph = std::get<ProfilingOutput>(read).graph;
-  CHECK(json::dump(*json::find(graph, "status")) == R"({"state":"successful"})");
+  CHECK(json::dump(*json::find(graph, "status")) == R"({"state":"successful","conditions":[{"type":"A"}]})");
 }
 
 TEST_CASE("other documents are kept in order, and the last graph counts") {
@@ -111,6 +114,92 @@ TEST_CASE("what is wrong with a profiling output") {
   }
 }
 
+std::string repeated(std::string_view text, std::size_t times) {
+  std::string all;
+  all.reserve(text.size() * times);
+  for (std::size_t i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+TEST_CASE("an output over a limit is refused at once (decision life-Q36)") {
+  struct Row {
+    const char* about;
+    std::string text;
+    const char* problem;
+  };
+  std::string doubled = "a0: &a0 [x, x]\n";
+  for (int i = 1; i <= 30; ++i) doubled += fmt::format("a{0}: &a{0} [*a{1}, *a{1}]\n", i, i - 1);
+  std::string bombs;
+  for (int i = 0; i < 1'000; ++i) {
+    bombs +=
+        "---\na: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n"
+        "c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\n";
+  }
+  for (const Row& row :
+       {Row{"10 MB of text", kGraph + std::string(10'000'000, '#'), "final_config.yaml has 100"},
+        Row{"10 MB of values", "a: [" + repeated("x,", 5'000'000) + "]", "; at most 1048576 are read"},
+        Row{"anchors that double 30 times", doubled, "aliases expand the document beyond the limit"},
+        Row{"aliases that expand many documents a little", bombs,
+            "aliases expand the document beyond the limit"},
+        Row{"open brackets", "{{{", "final_config.yaml: line 1"},
+        Row{"a megabyte of open brackets", std::string(1'000'000, '{'), "final_config.yaml: line 1"},
+        Row{"1,000 documents", repeated("---\nkind: ConfigMap\n", 1'000) + "---\n" + kGraph,
+            "final_config.yaml has 1001 documents; at most 100 are read"},
+        Row{"a graph that no annotation holds",
+            std::string{kGraph} + "  envs: [{name: A, value: " + std::string(240'000, 'x') + "}]\n",
+            "bytes as YAML; an annotation holds at most 240000"}}) {
+    CAPTURE(row.about);
+    json::Document memory;
+    const json::Document output = configMap({{"final_config.yaml", row.text}});
+    const auto start = std::chrono::steady_clock::now();
+    const auto read = readProfilingOutput(output, memory.GetAllocator());
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds{5});
+    CHECK(memory.GetAllocator().Size() < 16'000'000);
+    const auto* problem = std::get_if<ProfilingProblem>(&read);
+    REQUIRE(problem != nullptr);
+    CAPTURE(problem->message);
+    CHECK(problem->message.find(row.problem) != std::string::npos);
+    CHECK(problem->message.size() < 500);
+    CHECK_FALSE(problem->ofProfiler);
+  }
+}
+
+TEST_CASE("alternatives over a limit are left out (decision life-Q36)") {
+  struct Row {
+    const char* about;
+    std::string cell;  // of every row of the table
+    std::size_t rows;
+    std::size_t least;
+    std::size_t most;
+  };
+  std::string bomb = "a: &a [x,x,x,x,x,x,x,x,x,x]\n";
+  for (char c = 'b'; c < 'f'; ++c)
+    bomb += fmt::format("{0}: &{0} [*{1},*{1},*{1},*{1},*{1},*{1},*{1},*{1},*{1},*{1}]\n", c,
+                        static_cast<char>(c - 1));
+  for (const Row& row :
+       {Row{"few", "a: 1\n", 10, 10, 10}, Row{"many", "a: " + std::string(10'000, 'x') + "\n", 100, 40, 50},
+        Row{"aliases", bomb, 1'000, 0, 1}}) {
+    CAPTURE(row.about);
+    json::Document page;
+    const json::Maker make{page.GetAllocator()};
+    json::Value rows = make.list();
+    for (std::size_t i = 0; i < row.rows; ++i)
+      make.push(rows, make.list(1, 2, 3, 4, 5, 6, std::string_view{row.cell}));
+    const std::string text =
+        json::dump(make.object("cost", make.object("table", make.object("data", std::move(rows)))));
+    json::Document memory;
+    const json::Document output = configMap({{"final_config.yaml", kGraph}, {"webui_data.json", text}});
+    const auto start = std::chrono::steady_clock::now();
+    const auto read = readProfilingOutput(output, memory.GetAllocator());
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds{5});
+    REQUIRE(std::holds_alternative<ProfilingOutput>(read));
+    const json::Value& pareto = std::get<ProfilingOutput>(read).pareto;
+    CHECK(pareto.Size() >= row.least);
+    CHECK(pareto.Size() <= row.most);
+    CHECK(json::dump(pareto).size() < kMaxParetoBytes + 20'000);
+  }
+}
+
 TEST_CASE("the copier tells why there is no output (decision life-Q12)") {
   json::Document memory;
   const auto read =
@@ -123,12 +212,12 @@ TEST_CASE("the copier tells why there is no output (decision life-Q12)") {
 }
 
 TEST_CASE("unknown fields of the graph are told and left out") {
-  const std::string text = std::string{kGraph} + "  extra: 1\n";
+  const std::string text = std::string{kGraph} + "  extra: 1\n  \"of two\\nlines\": 1\n";
   json::Document memory;
   const auto read = readProfilingOutput(configMap({{"final_config.yaml", text}}), memory.GetAllocator());
   REQUIRE(std::holds_alternative<ProfilingOutput>(read));
   const auto& output = std::get<ProfilingOutput>(read);
-  CHECK(output.unknownFields == std::vector<std::string>{"spec.extra"});
+  CHECK(output.unknownFields == std::vector<std::string>{"spec.extra", "spec.of two lines"});
   CHECK(json::dump(output.graph).find("extra\"") == std::string::npos);
 }
 

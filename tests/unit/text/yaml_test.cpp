@@ -112,6 +112,20 @@ TEST_CASE("alias bombs are rejected") {
   }
 }
 
+TEST_CASE("what aliases add is limited for all documents together") {
+  const std::string row = "a: &a [" + repeat("x, ", 10) + "]\nb: [" + repeat("*a, ", 10) + "]\n";
+  const auto repeated = [&](int documents) { return repeat("---\n" + row, documents); };
+  Expansion left{1'000, 100'000};  // a document adds 10 lists of 11 values, of 10 bytes each
+  CHECK_FALSE(parseDocuments(repeated(5), left).error);
+  CHECK(left.values == 1'000 - 5 * 110);
+  CHECK(left.bytes == 100'000 - 5 * 100);
+  const TextDocuments read = parseDocuments(repeated(5), left);
+  REQUIRE(read.error);
+  CHECK_THAT(read.error->message(), Catch::Contains("aliases expand the document"));
+  CHECK(read.documents.size() == 4);
+  CHECK_FALSE(parseDocuments("a: [" + repeat("x, ", 10'000) + "]\n", left).error);
+}
+
 TEST_CASE("limits of nesting, size and number of documents") {
   const int deepest = static_cast<int>(json::kMaxDepth);
   CHECK(read(repeat("[", deepest) + repeat("]", deepest)).size() == 2 * json::kMaxDepth);
