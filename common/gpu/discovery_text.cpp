@@ -11,12 +11,6 @@ namespace {
 /// A message names this many problems. A cluster may have hundreds of exporters that do not answer.
 constexpr std::size_t kMaxProblems = 5;
 
-std::string joined(const std::vector<std::string>& texts, std::string_view separator) {
-  std::string all;
-  for (const std::string& text : texts) all.append(all.empty() ? "" : separator).append(text);
-  return all;
-}
-
 std::string counted(long long number, std::string_view noun) {
   return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
 }
@@ -29,14 +23,14 @@ std::string noMetrics(const Inventory& inventory) {
   if (!inventory.namespaces.empty())
     return fmt::format("no DCGM exporter runs in {} {}",
                        inventory.namespaces.size() == 1 ? "namespace" : "namespaces",
-                       joined(inventory.namespaces, ", "));
+                       fmt::join(inventory.namespaces, ", "));
   return inventory.problems.empty() ? "gpu.exporterNamespaces of the operator's configuration is empty" : "";
 }
 
 std::string problems(const Inventory& inventory) {
   const std::size_t shown = std::min(inventory.problems.size(), kMaxProblems);
-  std::string text = joined(
-      {inventory.problems.begin(), inventory.problems.begin() + static_cast<std::ptrdiff_t>(shown)}, "; ");
+  const auto first = inventory.problems.begin();
+  std::string text = fmt::format("{}", fmt::join(first, first + static_cast<std::ptrdiff_t>(shown), "; "));
   if (shown < inventory.problems.size())
     text += fmt::format("; and {} more", inventory.problems.size() - shown);
   return text;

@@ -20,6 +20,7 @@
 #include "common/lifecycle/profiler_files.h"
 #include "common/observability/log.h"
 #include "controller/commands/cluster_flags.h"
+#include "controller/reconcile/kinds.h"
 
 namespace dynamo::controller {
 namespace {
@@ -100,11 +101,10 @@ class CopyCommand {
 
   /// The API server may be away for a while. Hours of profiling must not be lost for that.
   Task<void> awaitEnd() {
-    static const kube::Resource kPods{"", "v1", "pods", "Pod"};
     seconds waited{0};
     std::string told;
     for (;;) {
-      const auto got = co_await client_.get(kPods, options_.namespaceName, options_.pod);
+      const auto got = co_await client_.get(resourceOf("", "Pod"), options_.namespaceName, options_.pod);
       if (const auto* pod = std::get_if<json::Document>(&got); pod != nullptr && hasEnded(*pod)) co_return;
       const auto* error = std::get_if<kube::ApiError>(&got);
       const std::string_view problem = error == nullptr ? std::string_view{} : error->message;
@@ -123,14 +123,13 @@ class CopyCommand {
   }
 
   Task<void> write(const json::Value& made) {
-    static const kube::Resource kConfigMaps{"", "v1", "configmaps", "ConfigMap"};
     const std::string name = fmt::format("{}{}", dgdr::kOutputConfigMapPrefix, options_.request);
     kube::PatchOptions apply;
     apply.fieldManager = kFieldManager;
     std::string error;
     for (int i = 0; i < kWrites; ++i) {
       std::string body = json::dump(made);
-      const auto answer = co_await client_.patch(kConfigMaps, options_.namespaceName, name,
+      const auto answer = co_await client_.patch(resourceOf("", "ConfigMap"), options_.namespaceName, name,
                                                  kube::PatchType::Apply, std::move(body), apply);
       const auto* failed = std::get_if<kube::ApiError>(&answer);
       if (failed == nullptr) {

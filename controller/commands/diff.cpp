@@ -16,6 +16,7 @@
 #include "common/field/finding.h"
 #include "common/k8s/kubectl_apply.h"
 #include "common/k8s/object.h"
+#include "common/lifecycle/object.h"
 #include "common/model/component_defaults.h"
 #include "common/observability/log.h"
 #include "common/text/manifests.h"
@@ -32,6 +33,8 @@ namespace dynamo::controller {
 namespace {
 
 using kube::ApiError;
+using lifecycle::nameOf;
+using lifecycle::namespaceOf;
 using runtime::Task;
 
 constexpr int kSame = 0;
@@ -45,14 +48,6 @@ void report(std::string_view message) {
 int fail(std::string_view message) {
   report(message);
   return kFailed;
-}
-
-std::string_view nameOf(const json::Value& object) {
-  return json::findText(json::find(&object, "metadata"), "name");
-}
-
-std::string_view namespaceOf(const json::Value& object) {
-  return json::findText(json::find(&object, "metadata"), "namespace");
 }
 
 /// Returns true for kinds that a Job is made for.

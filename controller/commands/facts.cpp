@@ -8,6 +8,7 @@
 
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
+#include "common/lifecycle/object.h"
 #include "common/render/facts.h"
 #include "controller/kube/decode.h"
 #include "controller/kube/discovery.h"
@@ -18,16 +19,13 @@ namespace dynamo::controller {
 namespace {
 
 using kube::ApiError;
+using lifecycle::nameOf;
 using runtime::Task;
 
 /// The maximum number of objects in a page of a list.
 constexpr std::int64_t kPageLimit = 250;
 /// The label of service accounts that pods of components use.
 constexpr std::string_view kComponentAccountLabel = "nvidia.com/dynamo-component-pod";
-
-std::string_view nameOf(const json::Value& object) {
-  return json::findText(json::find(&object, "metadata"), "name");
-}
 
 using Use = std::function<void(const json::Value&)>;
 

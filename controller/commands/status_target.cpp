@@ -39,12 +39,6 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-kube::Resource resourceFor(const Shown& shown) {
-  if (findWatchedKind({std::string{api::kGroup}, "", std::string{shown.kind}, "", ""}) != nullptr)
-    return resourceOf(api::kGroup, shown.kind);
-  return {std::string{api::kGroup}, "v1alpha1", std::string{shown.plural}, std::string{shown.kind}};
-}
-
 Selection named(kube::Resource resource, std::string_view name) {
   Selection selection{std::move(resource)};
   selection.fieldSelector = fmt::format("metadata.name={}", name);
@@ -70,7 +64,7 @@ std::variant<StatusTarget, std::string> parseTarget(std::string_view argument) {
 runtime::Task<StatusTarget> findTarget(kube::Client& client, std::string namespaceName, StatusTarget target) {
   if (target.name.empty() || !target.kind.empty()) co_return target;
   for (const Shown& each : kShown) {
-    const kube::Resource resource = resourceFor(each);
+    const kube::Resource resource = resourceOf(api::kGroup, each.kind);
     const auto got = co_await client.get(resource, namespaceName, target.name);
     const auto* error = std::get_if<kube::ApiError>(&got);
     if (error == nullptr) target.kind = each.kind;
@@ -88,7 +82,7 @@ std::vector<Selection> selectionsFor(const StatusTarget& target) {
     selections.push_back(selectGraphs({}));
     for (const Shown& each : kShown) {
       if (each.kind == api::kDynamoGraphDeployment) continue;
-      Selection selection{resourceFor(each)};
+      Selection selection{resourceOf(api::kGroup, each.kind)};
       selection.optional = true;
       selections.push_back(std::move(selection));
     }
@@ -114,7 +108,7 @@ std::vector<Selection> selectionsFor(const StatusTarget& target) {
   const Shown& shown = shownOf(target.kind);
   if (!shown.job.empty())
     selections.push_back(named(resourceOf("batch", "Job"), fmt::format("{}{}", shown.job, target.name)));
-  Selection root = named(resourceFor(shown), target.name);
+  Selection root = named(resourceOf(api::kGroup, shown.kind), target.name);
   root.required = true;
   selections.push_back(std::move(root));
   return selections;

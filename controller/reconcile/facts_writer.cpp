@@ -23,11 +23,6 @@ constexpr const char* kKey = "facts.yaml";
 constexpr std::chrono::seconds kCheckInterval{60};
 constexpr std::chrono::seconds kRetry{5};
 
-const kube::Resource& configMaps() {
-  static const kube::Resource kConfigMaps{"", "v1", "configmaps", "ConfigMap"};
-  return kConfigMaps;
-}
-
 }  // namespace
 
 std::string factsDocument(const render::Facts& facts) {
@@ -59,7 +54,7 @@ void FactsWriter::stop() {
 Task<std::string> FactsWriter::write() {
   const std::string wanted = factsDocument(facts_);
   const kube::CallOptions call{kube::Slots::Cluster};
-  auto got = co_await client_.get(configMaps(), namespace_, kName, call);
+  auto got = co_await client_.get(resourceOf("", "ConfigMap"), namespace_, kName, call);
   if (const auto* error = std::get_if<ApiError>(&got)) {
     if (error->reason != kube::Reason::NotFound) co_return error->message;
   } else if (json::findText(json::findObject(&std::get<json::Document>(got), "data"), kKey) == wanted) {
@@ -73,8 +68,8 @@ Task<std::string> FactsWriter::write() {
                   make.object("name", kName, "namespace", namespace_), "data", make.object(kKey, wanted));
   kube::PatchOptions options;
   options.fieldManager = kFieldManager;
-  auto written = co_await client_.patch(configMaps(), namespace_, kName, kube::PatchType::Apply,
-                                        json::dump(object), options, call);
+  auto written = co_await client_.patch(resourceOf("", "ConfigMap"), namespace_, kName,
+                                        kube::PatchType::Apply, json::dump(object), options, call);
   if (const auto* error = std::get_if<ApiError>(&written)) co_return error->message;
   written_ = wanted;
   kLog.info("facts published", {{"namespace", namespace_}, {"name", kName}});

@@ -8,6 +8,7 @@
 
 #include "common/runtime/plain_client.h"
 #include "controller/kube/decode.h"
+#include "controller/reconcile/kinds.h"
 
 namespace dynamo::controller {
 
@@ -22,10 +23,6 @@ namespace {
 constexpr int kOk = 200;
 constexpr std::int64_t kPageSize = 500;
 
-const kube::Resource& pods() {
-  static const kube::Resource kPods{"", "v1", "pods", "Pod"};
-  return kPods;
-}
 const kube::Resource& nodes() {
   static const kube::Resource kNodes{"", "v1", "nodes", "Node", false};
   return kNodes;
@@ -156,7 +153,7 @@ Task<std::vector<Exporter>> GpuDiscovery::listExporters(Inventory& inventory) {
     for (const std::string_view selector : gpu::kExporterSelectors) {
       kube::ListOptions list;
       list.labelSelector = selector;
-      auto got = co_await client_.list(pods(), namespaceName, list);
+      auto got = co_await client_.list(resourceOf("", "Pod"), namespaceName, list);
       if (const auto* error = std::get_if<kube::ApiError>(&got)) {
         failed(inventory, fmt::format("pods in namespace {}", namespaceName), *error);
         read = false;

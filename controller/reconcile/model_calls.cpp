@@ -21,16 +21,11 @@ using runtime::Task;
 using std::chrono::milliseconds;
 using Kind = ModelAnswer::Kind;
 
-const kube::Resource& pods() {
-  static const kube::Resource kPods{"", "v1", "pods", "Pod"};
-  return kPods;
-}
-
 /// The kinds that no watch reports whole, because clusters have many of them. nullptr: another kind.
 const kube::Resource* readKind(std::string_view kind) {
   static const kube::Resource kReplicaSets{"apps", "v1", "replicasets", "ReplicaSet"};
   static const kube::Resource kStatefulSets{"apps", "v1", "statefulsets", "StatefulSet"};
-  if (kind == "Pod") return &pods();
+  if (kind == "Pod") return &resourceOf("", "Pod");
   if (kind == "ReplicaSet") return &kReplicaSets;
   return kind == "StatefulSet" ? &kStatefulSets : nullptr;
 }
@@ -112,7 +107,7 @@ Task<std::variant<bool, std::string>> ModelCalls::leadsToGraph(const Document& p
 }
 
 Task<ModelAnswer> ModelCalls::ask(const ModelPod& candidate, const ModelCall& call, Deadline deadline) {
-  k8s::ObjectKey key = keyIn(pods(), namespace_, candidate.name);
+  k8s::ObjectKey key = keyIn(resourceOf("", "Pod"), namespace_, candidate.name);
   auto read = co_await readObject(std::move(key), deadline);
   if (auto* failed = std::get_if<std::string>(&read)) co_return answer(Kind::Failed, std::move(*failed));
   const Document pod = std::move(std::get<Document>(read));

@@ -264,8 +264,7 @@ class RequestReconcile {
   Task<std::variant<Document, Ending>> podsOf(const Document& job) {
     kube::ListOptions options;
     options.labelSelector = fmt::format("batch.kubernetes.io/job-name={}", lifecycle::nameOf(job));
-    static const kube::Resource kPods{"", "v1", "pods", "Pod"};
-    auto got = co_await environment_.client.list(kPods, space(), options);
+    auto got = co_await environment_.client.list(resourceOf("", "Pod"), space(), options);
     if (auto* error = std::get_if<kube::ApiError>(&got)) co_return failureOf(jobKey(), *error);
     co_return std::move(std::get<Document>(got));
   }
