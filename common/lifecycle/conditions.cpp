@@ -65,6 +65,19 @@ void setCondition(Value& status, const Condition& condition, std::int64_t genera
   make.set(*entry, "message", shortened(condition.message, kMaxConditionMessage));
 }
 
+void setObservedGeneration(Value& status, std::string_view type, std::int64_t generation,
+                           json::Allocator& allocator) {
+  Value* list = json::find(status, "conditions");
+  if (list == nullptr || !list->IsArray()) return;
+  Value* found = findIn(*list, type);
+  if (found == list->End()) return;
+  if (generation > 0) {
+    json::Maker{allocator}.set(*found, "observedGeneration", generation);
+  } else {
+    json::remove(*found, "observedGeneration");
+  }
+}
+
 void removeCondition(Value& status, std::string_view type) {
   Value* list = json::find(status, "conditions");
   if (list == nullptr || !list->IsArray()) return;

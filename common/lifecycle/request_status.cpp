@@ -59,12 +59,6 @@ Value deploymentInfo(const Value& graph, const json::Maker& make) {
   return make.object("replicas", replicas, "availableReplicas", available);
 }
 
-std::string joined(const std::vector<std::string>& texts) {
-  std::string all;
-  for (const std::string& text : texts) all.append(all.empty() ? "" : "\n").append(text);
-  return all;
-}
-
 }  // namespace
 
 std::string_view requestPhase(const Value& request) {
@@ -80,7 +74,7 @@ RequestStatus::RequestStatus(const Value& request, Time now, Allocator& allocato
       status_(stored_ == nullptr ? make_.object() : make_.value(*stored_)) {}
 
 Outcome RequestStatus::invalid(const std::vector<std::string>& problems) {
-  const std::string text = joined(problems);
+  const std::string text = fmt::format("{}", fmt::join(problems, "\n"));
   fail("ValidationFailed", text);
   set(type::kValidation, ConditionStatus::False, "ValidationFailed", text);
   return done();
@@ -171,8 +165,8 @@ Outcome RequestStatus::generated(const ProfilingOutput& output) {
       profilingMessage("Profiling job completed successfully"));
   std::string message = applied ? "DynamoGraphDeployment spec generated successfully"
                                 : "Generated spec is available in annotation nvidia.com/generated-dgd-spec";
-  for (std::size_t i = 0; i < output.unknownFields.size(); ++i)
-    message.append(i == 0 ? "; unknown fields are left out: " : ", ").append(output.unknownFields[i]);
+  if (!output.unknownFields.empty())
+    message += fmt::format("; unknown fields are left out: {}", fmt::join(output.unknownFields, ", "));
   outcome_.events.push_back(normal("SpecGenerated", message));
   set(type::kSpecGenerated, ConditionStatus::True, "SpecGenerated", std::move(message));
   outcome_.requeueAfter = std::chrono::milliseconds{0};
@@ -271,11 +265,7 @@ std::string RequestStatus::profilingMessage(std::string message) const {
 /// As in the reference, this condition has no observedGeneration: it describes the graph, not the request.
 void RequestStatus::setDeployment(ConditionStatus status, std::string_view reason, std::string message) {
   set(type::kDeploymentReady, status, reason, std::move(message));
-  Value* conditions = json::find(status_, "conditions");
-  for (Value& condition : conditions->GetArray()) {
-    if (json::findText(&condition, "type") == type::kDeploymentReady)
-      json::remove(condition, "observedGeneration");
-  }
+  setObservedGeneration(status_, type::kDeploymentReady, 0, make_.allocator());
 }
 
 void RequestStatus::enter(std::string_view phase) {
@@ -303,10 +293,7 @@ void RequestStatus::reportEdit() {
       "SpecChangeRejected", fmt::format("the spec cannot be changed in phase {}: the request goes on "
                                         "with the spec of generation {}; delete it and create it again",
                                         phase, numberAt(stored_, "observedGeneration", 0))));
-  for (Value& condition : json::find(status_, "conditions")->GetArray()) {
-    if (json::findText(&condition, "type") == type::kSucceeded)
-      make_.set(condition, "observedGeneration", generationOf(request_));
-  }
+  setObservedGeneration(status_, type::kSucceeded, generationOf(request_), make_.allocator());
 }
 
 Outcome RequestStatus::done() {

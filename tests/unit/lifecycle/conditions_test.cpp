@@ -71,6 +71,15 @@ TEST_CASE("a new condition is appended with all required fields") {
   CHECK(conditionsOf(status) == "B=False Why: because\n");
 }
 
+TEST_CASE("the observedGeneration of a condition changes alone") {
+  json::Document status = parsed("{'conditions':[{'type':'A','status':'True','observedGeneration':1}]}");
+  setObservedGeneration(status, "A", 2, status.GetAllocator());
+  CHECK(json::dump(*findCondition(&status, "A")) == R"({"type":"A","status":"True","observedGeneration":2})");
+  setObservedGeneration(status, "not there", 3, status.GetAllocator());
+  setObservedGeneration(status, "A", 0, status.GetAllocator());
+  CHECK(json::dump(status) == R"({"conditions":[{"type":"A","status":"True"}]})");
+}
+
 TEST_CASE("long messages are cut between characters") {
   CHECK(shortened("abc", 3) == "abc");
   CHECK(shortened("abcdefgh", 6) == "abc...");
