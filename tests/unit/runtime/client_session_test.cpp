@@ -184,7 +184,8 @@ TEST_CASE(
                     if (by == Ends::Stop) on.stop();
                   };
                   if (ends != Ends::Time) loop.spawn(other(loop, session, ends));
-                  auto piece = co_await session.read(ends == Ends::Time ? in(50ms) : kNoDeadline);
+                  const Deadline deadline = ends == Ends::Time ? in(50ms) : kNoDeadline;
+                  auto piece = co_await session.read(deadline);
                   CHECK(nameOfProblem(piece) == problem);
                   CHECK_FALSE(session.reusable());
                 });
