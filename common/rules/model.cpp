@@ -1,5 +1,8 @@
 // The rules of DynamoModel.
 
+#include <algorithm>
+#include <array>
+
 #include "common/field/judge.h"
 #include "common/field/template_text.h"
 #include "common/k8s/object.h"
@@ -10,6 +13,9 @@ namespace {
 
 using json::Value;
 using k8s::specOf;
+
+/// Where workers find adapters (decision ctl-Q85).
+constexpr std::array<std::string_view, 3> kSchemes = {"s3://", "hf://", "file:///"};
 
 std::string_view typeOf(const Value& object) {
   return json::findText(specOf(object), "modelType");
@@ -34,13 +40,14 @@ void loraSource(const Write& write, const Report& report) {
   if (source == nullptr) return report.required("spec.source", "must be set when modelType is lora");
   const std::string_view uri = json::findText(source, "uri");
   if (uri.empty()) return report.required("spec.source.uri", "must be set when modelType is lora");
-  if (uri.starts_with("s3://") || uri.starts_with("hf://")) return;
-  report.invalid("spec.source.uri", uri, R"(must start with "s3://" or "hf://")");
+  const auto begins = [&](std::string_view scheme) { return uri.starts_with(scheme); };
+  if (std::any_of(kSchemes.begin(), kSchemes.end(), begins)) return;
+  report.invalid("spec.source.uri", uri, R"(must start with "s3://", "hf://" or "file:///")");
 }
 
 void sourceHasPath(const Write& write, const Report& report) {
   const std::string_view uri = json::findText(json::findObject(specOf(write.object), "source"), "uri");
-  if (uri != "s3://" && uri != "hf://") return;
+  if (std::find(kSchemes.begin(), kSchemes.end(), uri) == kSchemes.end()) return;
   report.warn("spec.source.uri", "has no path after the scheme");
 }
 
@@ -84,8 +91,9 @@ void warnBaseModelChange(const Write& write, const Report& report) {
 constexpr std::array kChecks = {
     Check<Write>{{"model.name-required", Severity::Error, "a model has a name"}, modelNamed},
     Check<Write>{{"model.base-required", Severity::Error, "a model has a base model"}, baseModelNamed},
-    Check<Write>{{"model.lora-source", Severity::Error, "a lora model has a source, s3:// or hf://"},
-                 loraSource},
+    Check<Write>{
+        {"model.lora-source", Severity::Error, "a lora model has a source, s3://, hf:// or file:///"},
+        loraSource},
     Check<Write>{{"model.source-named", Severity::Warning, "the URI of a source has a path after its scheme"},
                  sourceHasPath},
     Check<Write>{

@@ -98,6 +98,12 @@ def same_in_old_object(review, field):
     return request["operation"] == "UPDATE" and new == old
 
 
+def file_source(review, _):
+    """Whether the object is a model whose adapter is in a folder of the pods."""
+    source = review["req"]["request"]["object"]["spec"].get("source") or {}
+    return source.get("uri", "").startswith("file:///")
+
+
 def load_deviations(path=DEVIATIONS):
     lines = path.read_text(encoding="utf-8").splitlines()
     return [
@@ -246,7 +252,7 @@ def _compact(value):
     return NOTHING if value is None else json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-CONDITIONS = {"was-ready": was_ready, "same-in-old-object": same_in_old_object}
+CONDITIONS = {"was-ready": was_ready, "same-in-old-object": same_in_old_object, "file-source": file_source}
 
 
 def main():

@@ -82,8 +82,8 @@ TEST_CASE("models") {
       "that serve the model\n";
   const auto scheme = [](std::string_view uri) {
     return fmt::format(
-        "E model.lora-source spec.source.uri: Invalid value: \"{}\": must start with \"s3://\" or "
-        "\"hf://\"\n",
+        "E model.lora-source spec.source.uri: Invalid value: \"{}\": must start with \"s3://\", "
+        "\"hf://\" or \"file:///\"\n",
         uri);
   };
   const std::string type =
@@ -105,7 +105,11 @@ TEST_CASE("models") {
                  "W model.source-named spec.source.uri: has no path after the scheme\n"},
                 {"upper case scheme", lora("S3://b"), scheme("S3://b")},
                 {"http", lora("http://x"), scheme("http://x")},
-                {"file", lora("file:///x"), scheme("file:///x")},
+                {"file", lora("file:///adapters/x"), ""},  // ctl-Q85
+                {"file alone", lora("file:///"),
+                 "W model.source-named spec.source.uri: has no path after the scheme\n"},
+                {"file of a host", lora("file://x/y"), scheme("file://x/y")},
+                {"file of a relative path", lora("file:x"), scheme("file:x")},
                 {"blank", lora(" s3://b"), scheme(" s3://b")},
                 {"empty uri", lora(""),
                  "E model.lora-source spec.source.uri: Required value: must be set when modelType is lora\n"},
