@@ -1,6 +1,6 @@
 """A worker on the runtime of ai-dynamo with an engine that echoes the prompt, one token after the other. Request plane,
 discovery, the system port with /health, /live and /v1/loras, and the download and registration of adapters are those of
-the runtime.
+the runtime. What it says of adapters is what the worker of vLLM says.
 
     worker.py --model NAME [--enable-lora] [--token-seconds SECONDS]
               [--dist-init-addr HOST:PORT --nnodes NUMBER --node-rank NUMBER]
@@ -10,6 +10,7 @@ without the others. DYN_DISCOVERY_BACKEND and DYN_REQUEST_PLANE are those of oth
 
 import argparse
 import asyncio
+import collections
 import os
 import signal
 
@@ -62,6 +63,7 @@ class Worker:
         }
         self.manager = LoRAManager() if options.enable_lora else None
         self.loras = {}
+        self.locks = collections.defaultdict(asyncio.Lock)  # by the name of the adapter
 
     async def generate(self, request, context=None):
         prompt = list(request.get("token_ids") or [3])
@@ -79,27 +81,28 @@ class Worker:
         if not name or not uri:
             yield {"status": "error", "message": "'lora_name' and 'source.uri' are required"}
             return
-        if name not in self.loras:
-            found = await self.manager.download_lora(uri)
-            if found["status"] != "success":
-                yield {"status": "error", "message": f"the adapter is not loaded: {found.get('message')}"}
-                return
-            self.loras[name] = lora_name_to_id(name)
-            await register_model(
-                model_input=ModelInput.Tokens,
-                model_type=SERVED,
-                endpoint=self.endpoint["generate"],
-                model_path=self.options.model,
-                user_data={"lora_adapter": True, "lora_id": self.loras[name]},
-                lora_name=name,
-                base_model_path=self.options.model,
-            )
+        async with self.locks[name]:
+            if name not in self.loras:
+                found = await self.manager.download_lora(uri)
+                if found["status"] != "success":
+                    yield {"status": "error", "message": f"Failed to download LoRA: {found.get('message')}"}
+                    return
+                self.loras[name] = lora_name_to_id(name)
+                await register_model(
+                    model_input=ModelInput.Tokens,
+                    model_type=SERVED,
+                    endpoint=self.endpoint["generate"],
+                    model_path=self.options.model,
+                    user_data={"lora_adapter": True, "lora_id": self.loras[name]},
+                    lora_name=name,
+                    base_model_path=self.options.model,
+                )
         yield {"status": "success", "lora_name": name, "lora_id": self.loras[name]}
 
     async def unload_lora(self, request=None):
         name = (request or {}).get("lora_name")
         if name not in self.loras:
-            yield {"status": "error", "message": f"the adapter {name} is not loaded"}
+            yield {"status": "error", "message": f"LoRA adapter '{name}' not found"}
             return
         number = self.loras.pop(name)
         await unregister_model(endpoint=self.endpoint["generate"], lora_name=name)
