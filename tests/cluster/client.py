@@ -57,6 +57,12 @@ def _connection(port, tls, timeout):
     return connection
 
 
+def close_connections():
+    """Closes the kept connections of this thread, which is about to end."""
+    for connection in _kept.__dict__.pop("connections", {}).values():
+        connection.close()
+
+
 def request(port, tls, method, path, headers, body=None, timeout=30):
     """Sends one request to the server on a loopback port with `body` as JSON. Returns the decoded JSON answer, or its
     text when it is no JSON. Raises ApiError for status 400 and above, and OSError without a valid answer. No request is sent
