@@ -233,6 +233,12 @@ render::Children checkpointChildren(const Value& checkpoint, Observed observed,
   return render::renderCheckpoint(checkpoint, online);
 }
 
+const Value* jobWhoseFailureIsTold(const Value& checkpoint, Observed observed) {
+  const Value* job = findControlled(observed, "Job", checkpoint);
+  const bool told = job == nullptr || isBeingDeleted(*job) || isOver(checkpoint) || isRetried(checkpoint);
+  return told || jobState(*job) != JobState::Failed ? nullptr : job;
+}
+
 Outcome checkpointOutcome(const Value& checkpoint, const render::Children& children, const Applied& applied,
                           const render::Context& context, Time now, Allocator& allocator) {
   std::vector<Ending> failures = allFailures(children, applied.failures);

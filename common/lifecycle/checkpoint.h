@@ -28,6 +28,10 @@ inline constexpr std::string_view kJobCompleted = "JobCompleted";
 render::Children checkpointChildren(const json::Value& checkpoint, Observed observed,
                                     const render::Context& context);
 
+/// The Job whose failure the next outcome tells; nullptr if there is none. It is told once, so the pods of
+/// this Job must be among the objects as the API server has them.
+const json::Value* jobWhoseFailureIsTold(const json::Value& checkpoint, Observed observed);
+
 /// The outcome after the children were written. `children`: of checkpointChildren.
 Outcome checkpointOutcome(const json::Value& checkpoint, const render::Children& children,
                           const Applied& applied, const render::Context& context, Time now,

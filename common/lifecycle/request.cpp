@@ -178,9 +178,27 @@ std::vector<Value> additionalConfigMaps(const Value& request, const std::vector<
   return made;
 }
 
+bool hasAnnotations(const Value& request, const Value& patch) {
+  const Value* wanted = json::findObject(json::findObject(&patch, "metadata"), "annotations");
+  const Value* stored = json::findObject(metadataOf(request), "annotations");
+  for (rapidjson::SizeType i = 0; wanted != nullptr && i < wanted->MemberCount(); ++i) {
+    const auto& [name, value] = wanted->MemberBegin()[i];
+    const Value* found = json::find(stored, json::text(name));
+    if (value.IsNull() ? found != nullptr : found == nullptr || *found != value) return false;
+  }
+  return true;
+}
+
 bool isOfRequest(const Value& object, const Value& request) {
   return labelOf(object, api::dgdr::kTrackingLabels[0]) == nameOf(request) &&
          labelOf(object, api::dgdr::kTrackingLabels[1]) == namespaceOf(request);
+}
+
+bool isEarlierGraph(const Value& graph, const Value& request) {
+  const Value* generated = findCondition(statusOf(request), "SpecGenerated");
+  const auto since = parseTime(json::findText(generated, "lastTransitionTime"));
+  const auto created = parseTime(json::findText(metadataOf(graph), "creationTimestamp"));
+  return !since || !created || *created < *since;
 }
 
 }  // namespace dynamo::lifecycle

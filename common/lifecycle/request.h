@@ -55,6 +55,9 @@ json::Value withoutRetries(json::Allocator& allocator);
 /// out (decision life-Q18).
 json::Value annotationsPatch(const ProfilingOutput& output, json::Allocator& allocator);
 
+/// Whether a request has the annotations of a patch already.
+bool hasAnnotations(const json::Value& request, const json::Value& patch);
+
 /// The graph of the annotation with the labels, the name and the namespace that the request gives it
 /// (decision conv-Q2). An error if the annotation was changed to something else.
 std::variant<json::Value, std::string> generatedGraph(const json::Value& request, json::Allocator& allocator);
@@ -69,5 +72,8 @@ std::vector<json::Value> additionalDocuments(const json::Value& request, json::A
 
 /// Whether an object has the labels of the request.
 bool isOfRequest(const json::Value& object, const json::Value& request);
+
+/// Whether a graph was there before its spec was generated, so that another request of this name has made it.
+bool isEarlierGraph(const json::Value& graph, const json::Value& request);
 
 }  // namespace dynamo::lifecycle

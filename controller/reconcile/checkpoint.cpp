@@ -1,7 +1,12 @@
 #include "common/lifecycle/checkpoint.h"
 
+#include <utility>
+#include <variant>
+
+#include "common/json/build.h"
 #include "common/lifecycle/deletion.h"
 #include "controller/reconcile/finish.h"
+#include "controller/reconcile/job_pods.h"
 #include "controller/reconcile/observed.h"
 #include "controller/reconcile/outcome.h"
 #include "controller/reconcile/owner.h"
@@ -24,6 +29,16 @@ runtime::Task<ReconcileResult> reconcileCheckpoint(Environment& environment, k8s
   }
   const render::Context context = environment.context(lookedUp);
   Observed observed = observeCheckpoint(environment.cache, checkpoint);
+  if (const json::Value* job = lifecycle::jobWhoseFailureIsTold(checkpoint, observed.values())) {
+    auto found = co_await listPodsOf(environment, *job);
+    if (auto* failed = std::get_if<lifecycle::Ending>(&found))
+      co_return ReconcileResult{.ending = std::move(*failed)};
+    for (const json::Value* pod : itemsOf(std::get<json::Document>(found))) {
+      kube::Cached ended;
+      ended.object.CopyFrom(*pod, ended.object.GetAllocator());
+      observed.put(std::move(ended));
+    }
+  }
   const render::Children children = lifecycle::checkpointChildren(checkpoint, observed.values(), context);
   std::optional<ReconcileResult> stale = co_await checkOwner(environment, checkpoint, children, observed);
   if (stale) co_return std::move(*stale);

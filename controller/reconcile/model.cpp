@@ -77,6 +77,8 @@ class ModelReconcile {
     }
     if (memory_->told) deletion.events.push_back(*memory_->told);
     Ending ended = co_await carryOut(environment_, model_, deletion, writer_);
+    // The watch may be late, so that the model without its finalizer is reconciled once more.
+    if (isDone(ended)) memory_->told.reset();
     co_return resultOf(deletion, std::move(ended), {});
   }
 

@@ -10,6 +10,7 @@
 #include "common/runtime/plain_client.h"
 #include "common/runtime/task_group.h"
 #include "controller/reconcile/kinds.h"
+#include "controller/reconcile/removal.h"
 
 namespace dynamo::controller {
 namespace {
@@ -20,6 +21,10 @@ using runtime::Deadline;
 using runtime::Task;
 using std::chrono::milliseconds;
 using Kind = ModelAnswer::Kind;
+
+/// A read that fails is repeated, because an adapter is unloaded once, whatever comes of it.
+constexpr int kReads = 3;
+constexpr milliseconds kReadAgain{300};
 
 /// The kinds that no watch reports whole, because clusters have many of them. nullptr: another kind.
 const kube::Resource* readKind(std::string_view kind) {
@@ -77,15 +82,18 @@ Task<ModelCalls::Read> ModelCalls::readObject(k8s::ObjectKey key, Deadline deadl
     auto cached = environment_.cache.find(keyIn(kind->resource, key.namespaceName, key.name));
     co_return Read{cached ? std::move(cached->object) : Document{}};
   }
-  const milliseconds time = timeLeft(deadline);
-  if (time <= milliseconds{0}) co_return Read{std::string{"there was no time left"}};
-  const kube::CallOptions call{time};
-  auto got = co_await environment_.client.get(*resource, key.namespaceName, key.name, call);
-  if (auto* error = std::get_if<kube::ApiError>(&got)) {
-    if (error->reason == kube::Reason::NotFound) co_return Read{Document{}};
-    co_return Read{fmt::format("{} could not be read: {}", k8s::toText(key), error->message)};
+  for (int attempt = 1;; ++attempt) {
+    const milliseconds time = timeLeft(deadline);
+    if (time <= milliseconds{0}) co_return Read{std::string{"there was no time left"}};
+    const kube::CallOptions call{time};
+    auto got = co_await environment_.client.get(*resource, key.namespaceName, key.name, call);
+    if (auto* found = std::get_if<Document>(&got)) co_return Read{std::move(*found)};
+    const auto& error = std::get<kube::ApiError>(got);
+    if (error.reason == kube::Reason::NotFound) co_return Read{Document{}};
+    if (attempt == kReads || lifecycle::isPermanent(failureOf(key, error)))
+      co_return Read{fmt::format("{} could not be read: {}", k8s::toText(key), error.message)};
+    co_await environment_.loop.sleepUntil(std::chrono::steady_clock::now() + kReadAgain);
   }
-  co_return Read{std::move(std::get<Document>(got))};
 }
 
 Task<std::variant<bool, std::string>> ModelCalls::leadsToGraph(const Document& pod, Deadline deadline) {

@@ -18,6 +18,7 @@
 #include "common/lifecycle/request_status.h"
 #include "controller/reconcile/child_requests.h"
 #include "controller/reconcile/finish.h"
+#include "controller/reconcile/job_pods.h"
 #include "controller/reconcile/kinds.h"
 #include "controller/reconcile/observed.h"
 #include "controller/reconcile/outcome.h"
@@ -261,29 +262,11 @@ class RequestReconcile {
     co_return co_await readOutput(job);
   }
 
-  Task<std::variant<Document, Ending>> podsOf(const Document& job) {
-    kube::ListOptions options;
-    options.labelSelector = fmt::format("batch.kubernetes.io/job-name={}", lifecycle::nameOf(job));
-    auto got = co_await environment_.client.list(resourceOf("", "Pod"), space(), options);
-    if (auto* error = std::get_if<kube::ApiError>(&got)) co_return failureOf(jobKey(), *error);
-    co_return std::move(std::get<Document>(got));
-  }
-
-  static std::vector<const Value*> itemsOf(Document& list) {
-    std::vector<const Value*> pods;
-    Value* items = json::find(list, "items");
-    for (rapidjson::SizeType i = 0; items != nullptr && i < items->Size(); ++i) {
-      json::set((*items)[i], "kind", json::string("Pod", list.GetAllocator()), list.GetAllocator());
-      pods.push_back(&(*items)[i]);
-    }
-    return pods;
-  }
-
   Task<ReconcileResult> jobRuns(const Document& job) {
     lifecycle::PodFailures failures;
     const bool ready = lifecycle::countAt(lifecycle::statusOf(job), "ready") > 0;
     if (!ready) {
-      auto found = co_await podsOf(job);
+      auto found = co_await listPodsOf(environment_, job);
       if (auto* failed = std::get_if<Ending>(&found)) co_return ReconcileResult{.ending = std::move(*failed)};
       const std::vector<const Value*> pods = itemsOf(std::get<Document>(found));
       failures = lifecycle::podFailures(pods, environment_.now());
@@ -300,7 +283,7 @@ class RequestReconcile {
   }
 
   Task<ReconcileResult> jobFailed(const Document& job) {
-    auto found = co_await podsOf(job);
+    auto found = co_await listPodsOf(environment_, job);
     if (auto* failed = std::get_if<Ending>(&found)) co_return ReconcileResult{.ending = std::move(*failed)};
     const std::vector<const Value*> pods = itemsOf(std::get<Document>(found));
     auto output = co_await read(outputKey());
@@ -338,9 +321,15 @@ class RequestReconcile {
     Ending applied = co_await applyConfigMaps(result.additional, nullptr);
     if (!isDone(applied) && !isPermanent(applied)) co_return ReconcileResult{.ending = std::move(applied)};
     Outcome outcome = status().generated(result);
+    Value annotations = lifecycle::annotationsPatch(result, allocator());
+    if (lifecycle::hasAnnotations(request_, annotations)) {
+      // An earlier reconcile has written and told this, but not the status.
+      std::erase_if(outcome.events, [](const auto& event) { return event.reason == "SpecGenerated"; });
+    } else {
+      outcome.writes.push_back(lifecycle::patchOf(request_, std::move(annotations)));
+    }
     if (isPermanent(applied))
       outcome.events.push_back(lifecycle::warning("ConfigMapCreationFailed", messageOf(applied)));
-    outcome.writes.push_back(lifecycle::patchOf(request_, lifecycle::annotationsPatch(result, allocator())));
     co_return co_await finish(std::move(outcome));
   }
 
@@ -384,15 +373,17 @@ class RequestReconcile {
     auto found = co_await read(key);
     if (auto* failed = std::get_if<Ending>(&found)) co_return ReconcileResult{.ending = std::move(*failed)};
     Document live = std::move(std::get<Document>(found));
-    const bool adopted = !live.IsNull();
-    if (adopted && !lifecycle::isOfRequest(live, request_)) {
+    const bool exists = !live.IsNull();
+    // The controller may have ended, or not learned of it, after it created the graph.
+    const bool adopted = exists && lifecycle::isEarlierGraph(live, request_);
+    if (exists && !lifecycle::isOfRequest(live, request_)) {
       {
         Outcome result = status().nameTaken(
             fmt::format("{} exists and does not belong to this request", k8s::toText(key)));
         co_return co_await finish(std::move(result));
       }
     }
-    if (!adopted) {
+    if (!exists) {
       auto answer = co_await environment_.client.create(resourceOf(key.group, key.kind), key.namespaceName,
                                                         json::dump(graph));
       if (auto* error = std::get_if<kube::ApiError>(&answer)) {

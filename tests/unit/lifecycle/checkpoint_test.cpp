@@ -197,6 +197,35 @@ TEST_CASE("a checkpoint follows its Job") {
   }
 }
 
+TEST_CASE("the pods of a failed Job are needed until its failure is told (decision ctl-Q74)") {
+  struct Row {
+    const char* about;
+    const char* status;
+    std::string job;
+    int generation;
+    bool needed;
+  };
+  const Row rows[] = {
+      {"it has failed", kCreating, job(kFailedJob), 1, true},
+      {"nothing was told yet", "{}", job(kFailedJob), 1, true},
+      {"it runs", kCreating, job("{'active':1}"), 1, false},
+      {"it is complete", kCreating, job(kCompleteJob), 1, false},
+      {"its failure was told", kFailed, job(kFailedJob), 1, false},
+      {"it is about to be replaced", kFailed, job(kFailedJob), 2, false},
+      {"it is being deleted", kCreating, job(kFailedJob, "u", "'deletionTimestamp':'2026-01-02T03:00:00Z',"),
+       1, false},
+      {"it belongs to somebody else", kCreating, job(kFailedJob, "other"), 1, false},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.about);
+    const Objects objects{{row.job}};
+    const json::Document found = checkpoint(row.status, kLabelled, row.generation);
+    const json::Value* told = jobWhoseFailureIsTold(found, objects.view());
+    CHECK((told != nullptr) == row.needed);
+    if (told != nullptr) CHECK(told == objects.view().front());
+  }
+}
+
 TEST_CASE("what is over stays told") {
   for (const char* status :
        {"{'phase':'Ready','identityHash':'96429b2725761a09','location':'/x'}", kFailed}) {

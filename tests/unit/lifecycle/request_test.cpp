@@ -110,6 +110,44 @@ TEST_CASE("the generated graph gets the names and labels of its request (decisio
   CHECK(isOfRequest(std::get<json::Value>(made), deploying("")));
 }
 
+TEST_CASE("annotations are written once") {
+  struct Row {
+    const char* stored;
+    const char* wanted;
+    bool has;
+  };
+  const Row rows[] = {{"{'a':'1','b':'2'}", "{'a':'1'}", true},
+                      {"{'a':'1'}", "{'a':'2'}", false},
+                      {"{}", "{'a':'1'}", false},
+                      {"{'a':'1'}", "{'a':'1','b':null}", true},
+                      {"{'a':'1','b':'2'}", "{'a':'1','b':null}", false}};
+  for (const Row& row : rows) {
+    CAPTURE(row.stored, row.wanted);
+    const json::Document patch = parsed(fmt::format("{{'metadata':{{'annotations':{}}}}}", row.wanted));
+    CHECK(hasAnnotations(request("{}", row.stored), patch) == row.has);
+  }
+}
+
+TEST_CASE("a graph that exists was created by this request or by an earlier one (decision life-Q9)") {
+  struct Row {
+    const char* created;
+    const char* status;
+    bool earlier;
+  };
+  constexpr const char* kGenerated =
+      "{'conditions':[{'type':'SpecGenerated','status':'True','lastTransitionTime':'2026-01-02T03:00:00Z'}]}";
+  const Row rows[] = {{"'2026-01-02T02:59:59Z'", kGenerated, true},
+                      {"'2026-01-02T03:00:00Z'", kGenerated, false},
+                      {"'2026-01-02T03:00:01Z'", kGenerated, false},
+                      {"'2026-01-02T03:00:01Z'", "{}", true},
+                      {"null", kGenerated, true}};
+  for (const Row& row : rows) {
+    CAPTURE(row.created, row.status);
+    const json::Document made = parsed(fmt::format("{{'metadata':{{'creationTimestamp':{}}}}}", row.created));
+    CHECK(isEarlierGraph(made, request(row.status)) == row.earlier);
+  }
+}
+
 TEST_CASE("an annotation that somebody has changed is an error") {
   json::Document memory;
   const std::string text = GENERATE("{{{", "kind: ConfigMap", "");
