@@ -82,7 +82,8 @@ class Checkpoint {
     if (hash_.empty() && identity != nullptr) hash_ = render::identityHash(*identity);
   }
 
-  Outcome run(std::vector<Ending> failures) {
+  /// `prevented`: what has failed may change without a change of the checkpoint.
+  Outcome run(std::vector<Ending> failures, bool prevented) {
     addLabel();
     if (!isOver(checkpoint_)) {
       make_.set(status_, "identityHash", hash_);
@@ -90,6 +91,10 @@ class Checkpoint {
         beginAgain();
       } else if (const std::string problems = permanentFailures(failures); !problems.empty()) {
         refused(problems);
+        if (prevented) {  // the condition tells it, and it is no error of the reconcile
+          outcome_.requeueAfter = kPreventedAgain;
+          failures.clear();
+        }
       } else if (lostItsJob(checkpoint_, job_)) {
         lost();
       } else if (job_ == nullptr || isBeingDeleted(*job_)) {
@@ -248,7 +253,8 @@ Outcome checkpointOutcome(const Value& checkpoint, const render::Children& child
     failures.emplace_back(Permanent{k8s::toText(children.items.front().key) +
                                     " exists and does not belong to this checkpoint"});
   }
-  return Checkpoint{checkpoint, applied, context, now, allocator}.run(std::move(failures));
+  const bool prevented = children.errors.empty() && !isInvalid(failures);
+  return Checkpoint{checkpoint, applied, context, now, allocator}.run(std::move(failures), prevented);
 }
 
 }  // namespace dynamo::lifecycle

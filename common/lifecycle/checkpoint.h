@@ -1,5 +1,6 @@
 #pragma once
-// A DynamoCheckpoint: the Job that takes it, and its status. Decisions ctl-Q9, ctl-Q12, ctl-Q74.
+// A DynamoCheckpoint: the Job that takes it, and its status. Decisions ctl-Q9, ctl-Q12, ctl-Q74,
+// ctl-Q86.
 //
 // phase     Job                                       then
 // Pending   none: it is created; refused: told        Creating

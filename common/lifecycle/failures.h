@@ -2,6 +2,7 @@
 // How conditions and Events report the failures of a reconcile.
 
 #include <algorithm>
+#include <chrono>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,10 @@ inline bool isInvalid(std::span<const Ending> failures) {
     return permanent != nullptr && (permanent->type == kInvalidError || permanent->type == kBadRequestError);
   });
 }
+
+/// How often a child that quota, policies, rights or an object of somebody else prevent is tried again. They
+/// change without an event of the object, and a growing back-off would wait for minutes after they have.
+inline constexpr std::chrono::seconds kPreventedAgain{20};
 
 /// Whether nothing failed, except that children may wait for deletions. The status then describes what there
 /// is (LookAgain).

@@ -43,9 +43,6 @@ constexpr PhaseText kPhases[] = {
     {request_phase::kDeployed, ConditionStatus::True, "Deployed", "Deployment is healthy"},
 };
 
-/// How often something is tried that users or administrators may allow meanwhile.
-constexpr std::chrono::seconds kTryAgain{20};
-
 /// The sums of replicas and available replicas of all services of a graph.
 Value deploymentInfo(const Value& graph, const json::Maker& make) {
   std::int64_t replicas = 0;
@@ -113,7 +110,7 @@ Outcome RequestStatus::jobWaits(const std::string& problems) {
       shortened(problems, kMaxConditionMessage))
     outcome_.events.push_back(warning("ProfilingJobFailed", problems));
   set(type::kProfiling, ConditionStatus::False, "JobCreationFailed", problems);
-  outcome_.requeueAfter = kTryAgain;
+  outcome_.requeueAfter = kPreventedAgain;
   return done();
 }
 

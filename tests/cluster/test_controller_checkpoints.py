@@ -2,7 +2,7 @@
 """Checkpoints: their Jobs and their status. Run: python3 tests/cluster/test_controller_checkpoints.py
 
 Every transition of a DynamoCheckpoint with the real Job controller; the pods of its Job end as the tests say (ctl-Q9, ctl-Q12,
-ctl-Q74). Graphs that take and restore a checkpoint.
+ctl-Q74, ctl-Q86). Graphs that take and restore a checkpoint.
 Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 
 import sys
@@ -174,8 +174,8 @@ class Checkpoints(unittest.TestCase):
             self.assertEqual(status(name)["phase"], "Pending")
             self.assertEqual(condition_of(get(name), "JobCreated")["reason"], "JobCreationFailed")
             self.assertEqual(events(name), [("Warning", "JobCreationFailed")])
-        # The API server remembers a quota for 30 s.
-        wait_for_phase(name, "Creating", 180)
+        # The API server remembers a quota for 30 s, and the Job is tried again every 20 s (ctl-Q86).
+        wait_for_phase(name, "Creating", 60)
         self.assertNotIn("message", status(name))
 
     def test_a_job_of_somebody_else(self):

@@ -116,6 +116,7 @@ struct Seen {
   std::string events;
   json::Document status;
   std::optional<std::chrono::milliseconds> requeueAfter;
+  std::size_t failures = 0;
 };
 
 Seen reconcile(const json::Document& object, const Objects& observed, std::vector<Ending> failures = {},
@@ -137,6 +138,7 @@ Seen reconcile(const json::Document& object, const Objects& observed, std::vecto
   seen.writes = writesOf(outcome.writes);
   seen.events = eventsOf(outcome.events);
   seen.requeueAfter = outcome.requeueAfter;
+  seen.failures = outcome.failures.size();
   return seen;
 }
 
@@ -265,6 +267,17 @@ TEST_CASE("a checkpoint tells what keeps it from its Job or the pods from runnin
     const Seen again = reconcile(checkpoint(json::dump(seen.status)), Objects{}, {refusal});
     CHECK(again.events.empty());
     CHECK(again.phase.empty());
+    // Nothing tells when a quota changes, so it is tried again soon (decision ctl-Q86).
+    CHECK(seen.requeueAfter == std::chrono::seconds{20});
+    CHECK(again.requeueAfter == std::chrono::seconds{20});
+    CHECK(seen.failures == 0);
+  }
+  SECTION("the Job is invalid, until the spec changes") {
+    const json::Document object = checkpoint("{'phase':'Pending','identityHash':'96429b2725761a09'}");
+    const Seen seen = reconcile(object, Objects{}, {Permanent{"Job checkpoint-c is invalid", kInvalidError}});
+    CHECK(seen.message == "Failed to create the checkpoint job: Job checkpoint-c is invalid");
+    CHECK_FALSE(seen.requeueAfter);
+    CHECK(seen.failures == 1);
   }
   SECTION("a Job of its name belongs to somebody else") {
     const World world;
@@ -273,8 +286,8 @@ TEST_CASE("a checkpoint tells what keeps it from its Job or the pods from runnin
     json::Document memory;
     const Outcome outcome =
         checkpointOutcome(object, children, Applied{}, world.context, kNow, memory.GetAllocator());
-    REQUIRE(outcome.failures.size() == 1);
-    CHECK(isPermanent(outcome.failures[0]));
+    CHECK(outcome.failures.empty());
+    CHECK(outcome.requeueAfter == std::chrono::seconds{20});
     CHECK(
         conditionsOf(*outcome.status) ==
         "JobCreated=False JobCreationFailed: Failed to create the checkpoint job: Job.batch ns/checkpoint-c "
