@@ -10,12 +10,18 @@
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/request.h"
 #include "common/render/checkpoint_job.h"
+#include "common/render/profiler_config.h"
 
 namespace dynamo::view {
 namespace {
 
 using json::Value;
 using Observed = std::span<const Value* const>;
+
+/// What a request gets here, so that its Job can be rendered without asking the exporters of the cluster.
+render::HardwareFact anyHardware() {
+  return {"h100_sxm", 80'000, 8, 8};
+}
 
 bool isRequest(const Value& object) {
   return json::findText(&object, "kind") == api::kDynamoGraphDeploymentRequest;
@@ -55,6 +61,8 @@ JobPlan planJob(const Value& root, Observed observed, const render::Context& con
   JobPlan plan;
   if (isRequest(root)) {
     if (!createsJob(root)) return plan;
+    plan.discovers = render::needsDiscovery(root) && !online.hardware;
+    if (plan.discovers) online.hardware = anyHardware();
     plan.children = render::renderProfiling(root, online);
     const bool hasClaim = std::any_of(observed.begin(), observed.end(), [&](const Value* object) {
       return json::findText(object, "kind") == "PersistentVolumeClaim" &&
@@ -79,6 +87,8 @@ std::vector<ChildChange> changesOf(const Value& root, const JobPlan& plan, Obser
       change.kind = ChangeKind::Refused;
       change.note = fmt::format("{} exists and does not belong to {}", k8s::toText(child.key),
                                 isRequest(root) ? "this request" : "this checkpoint");
+    } else if (child.key.kind == "Job" && plan.discovers && change.note.empty()) {
+      change.note = "when its hardware is discovered";
     }
     changes.push_back(std::move(change));
   }

@@ -17,6 +17,7 @@ namespace dynamo::view {
 struct JobPlan {
   render::Children children;          ///< a Job and what it needs; without items if no Job is created
   std::vector<std::string> problems;  ///< why no Job can be created, one text each
+  bool discovers = false;             ///< the hardware of the Job is discovered before it is created
 };
 
 /// Returns the keys of the objects that planJob reads: the Job, and the claim of a model cache.
@@ -24,7 +25,8 @@ std::vector<k8s::ObjectKey> readForJob(const json::Value& root);
 
 /// Plans for a request (v1beta1) or checkpoint as it will be stored, with a uid and its status. `observed`
 /// contains the objects of readForJob that exist. A request that is not Pending any more, and a checkpoint
-/// that has its Job or has ended, create nothing.
+/// that has its Job or has ended, create nothing. Hardware that a request does not say is not discovered: the
+/// Job then has any.
 JobPlan planJob(const json::Value& root, std::span<const json::Value* const> observed,
                 const render::Context& context);
 
