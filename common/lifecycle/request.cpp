@@ -45,6 +45,11 @@ void layOver(Value& below, const Value* above, const json::Maker& make) {
     make.set(below, json::text(member.name), make.value(member.value));
 }
 
+/// A request of a release that had other fields is stored without a model (decision conv-Q9).
+bool hasModel(const Value& request) {
+  return !json::findText(specOf(request), "model").empty();
+}
+
 /// The overrides of a v1alpha1 request; an empty object if there are none.
 json::Document deploymentOverrides(const Value& request) {
   json::Document overrides;
@@ -58,11 +63,12 @@ json::Document deploymentOverrides(const Value& request) {
 RequestStep requestStep(const Value& request) {
   const std::string_view now = requestPhase(request);
   if (now == request_phase::kPending)
-    return isObserved(request) ? RequestStep::CreateJob : RequestStep::Validate;
+    return isObserved(request) && hasModel(request) ? RequestStep::CreateJob : RequestStep::Validate;
   if (now == request_phase::kProfiling) return RequestStep::FollowJob;
   if (now == request_phase::kDeploying && !json::findBool(specOf(request), "autoApply").value_or(true))
     return RequestStep::KeepGraph;
-  if (now == request_phase::kDeploying && !annotationOf(request, kGeneratedGraph).empty())
+  const bool isNamed = !json::findText(statusOf(request), "dgdName").empty();
+  if (now == request_phase::kDeploying && (!isNamed || !annotationOf(request, kGeneratedGraph).empty()))
     return RequestStep::CreateGraph;
   if (now == request_phase::kDeploying || now == request_phase::kDeployed) return RequestStep::FollowGraph;
   return now == request_phase::kReady || now == request_phase::kFailed ? RequestStep::Nothing
@@ -75,6 +81,7 @@ std::vector<std::string> requestProblems(const Value& request, const render::Chi
   const Value* spec = specOf(request);
   if (json::findText(spec, "searchStrategy") == "thorough" && json::findText(spec, "backend") == "auto")
     problems.emplace_back("spec.searchStrategy thorough needs one engine in spec.backend instead of auto");
+  if (!hasModel(request)) problems.emplace_back("spec.model: Required value");
   const std::string_view claim = json::findText(json::findObject(spec, "modelCache"), "pvcName");
   if (!claim.empty() && !hasClaim)
     problems.push_back(
@@ -122,12 +129,15 @@ Value annotationsPatch(const ProfilingOutput& output, Allocator& allocator) {
 std::variant<Value, std::string> generatedGraph(const Value& request, Allocator& allocator) {
   const json::Maker make{allocator};
   text::Expansion left = kOutputExpansion;
-  const text::TextDocuments read = text::parseDocuments(annotationOf(request, kGeneratedGraph), left);
+  const std::string_view text = annotationOf(request, kGeneratedGraph);
+  const text::TextDocuments read = text::parseDocuments(text, left);
   if (read.error) return fmt::format("annotation {}: {}", kGeneratedGraph, read.error->message());
-  if (read.documents.size() != 1 ||
-      json::findText(&read.documents[0].value, "kind") != api::kDynamoGraphDeployment)
+  const Value* found = read.documents.size() == 1 ? &read.documents.front().value : nullptr;
+  if (text.empty())  // an older release has left it in the status only (decision life-Q37)
+    found = json::findObject(json::findObject(statusOf(request), "profilingResults"), "selectedConfig");
+  if (json::findText(found, "kind") != api::kDynamoGraphDeployment)
     return fmt::format("annotation {} has no DynamoGraphDeployment", kGeneratedGraph);
-  const Value& given = read.documents[0].value;
+  const Value& given = *found;
   const json::Document overrides = deploymentOverrides(request);
   const std::string_view name = json::findText(&overrides, "name");
   Value graph = make.object(

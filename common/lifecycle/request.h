@@ -21,7 +21,7 @@ enum class RequestStep {
   Validate,     ///< it is Pending with a spec that was not checked yet
   CreateJob,    ///< it is Pending, and its spec is good
   FollowJob,    ///< it is Profiling
-  CreateGraph,  ///< it is Deploying, and its graph is only in its annotation
+  CreateGraph,  ///< it is Deploying, and its graph is only in its annotation or its results
   KeepGraph,    ///< it is Deploying, but its spec says that nothing is to be deployed
   FollowGraph,  ///< it is Deploying or Deployed
   Fail,         ///< its phase is none that this operator knows
@@ -59,7 +59,8 @@ json::Value annotationsPatch(const ProfilingOutput& output, json::Allocator& all
 bool hasAnnotations(const json::Value& request, const json::Value& patch);
 
 /// The graph of the annotation with the labels, the name and the namespace that the request gives it
-/// (decision conv-Q2). An error if the annotation was changed to something else.
+/// (decision conv-Q2). Without the annotation, the graph of the results in the status counts. An error if
+/// there is none, or if the annotation was changed to something else.
 std::variant<json::Value, std::string> generatedGraph(const json::Value& request, json::Allocator& allocator);
 
 /// The ConfigMaps among additional documents, with the labels of the request. `graph`:

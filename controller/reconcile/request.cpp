@@ -154,8 +154,9 @@ class RequestReconcile {
     return job;
   }
 
-  /// An object as the API server has it; null if it does not exist.
+  /// An object as the API server has it; null if it does not exist, or if it has no name.
   Task<std::variant<Document, Ending>> read(k8s::ObjectKey key) {
+    if (key.name.empty()) co_return Document{};
     const kube::Resource& resource = resourceOf(key.group, key.kind);
     auto got = co_await environment_.client.get(resource, key.namespaceName, key.name);
     if (auto* error = std::get_if<kube::ApiError>(&got)) {
@@ -340,6 +341,10 @@ class RequestReconcile {
     Ending ending = Done{};
     for (const Value& wanted : lifecycle::additionalConfigMaps(request_, documents, graph, allocator())) {
       const k8s::ObjectKey key = k8s::keyOf(wanted);
+      if (key.name.empty()) {
+        ending = lifecycle::Permanent{"an additional ConfigMap has no name: it is left out"};
+        continue;
+      }
       auto found = co_await read(key);
       if (auto* failed = std::get_if<Ending>(&found)) co_return std::move(*failed);
       const Document& live = std::get<Document>(found);

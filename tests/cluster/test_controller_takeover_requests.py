@@ -17,30 +17,15 @@ from components import POD_CIDR  # noqa: E402
 from lora_workers import Workers  # noqa: E402
 from operator_plane import CONTROLLER_USER, OperatorPlane, condition_of, is_ready, path_of, wait_for_rest  # noqa: E402
 from request_samples import Samples  # noqa: E402
-from reference_requests import (  # noqa: E402
-    CHECKPOINT_HASH,
-    COMPLETED,
-    DISCOVERING,
-    REQUEST,
-    RUNNING,
-    Writer,
-    base_status,
-    checkpoint_status,
-    endpoint_status,
-    generated,
-    identity_hash,
-    request_status,
-    selected,
-)
+from old_requests import OldRequests  # noqa: E402
+from reference_requests import CHECKPOINT_HASH, REQUEST, identity_hash  # noqa: E402
+from reference_state import ADAPTER, BASE, CHECKPOINT, DEPLOYMENT, GRAPH, MODEL, Reference, graph  # noqa: E402
 
 CONFIG = 'checkpoint: {enabled: true, storage: {type: s3, s3: {uri: "s3://bucket/prefix"}}}\n'
 NAMESPACE = "taken-over"
-GRAPH, MODEL, CHECKPOINT = "DynamoGraphDeployment", "DynamoModel", "DynamoCheckpoint"
+OLDER = "older"  # of a release before 1.0
 OWN_KINDS = (REQUEST, MODEL, CHECKPOINT)
-BASE = "Qwen/Qwen3-0.6B"
-ADAPTER = "org/tuned"
 SECONDS = 120
-DEPLOYMENT = {"replicas": 1, "availableReplicas": 1}
 
 # Writes of our controller before anything else happens: (verb, resource) by the name of the object that they are about.
 STATUS = ("patch", "dynamographdeploymentrequests/status")
@@ -97,10 +82,12 @@ def setUpModule():
     plane = OperatorPlane(nodes=2, gpus=64, kwok_config=HERE / "pods.kwok.yaml", config=CONFIG)
     unittest.addModuleCleanup(plane.close)
     plane.cluster.create_namespace(NAMESPACE)
+    plane.cluster.create_namespace(OLDER)
     samples = Samples(plane, NAMESPACE)
     controller = plane.controller()
     make_graphs()
-    Reference().write()
+    OldRequests(plane, OLDER).write(graph)
+    Reference(plane, NAMESPACE, samples, workers).write()
     before.update(everything())
     writes = lambda: plane.audit.entries(CONTROLLER_USER)  # noqa: E731
     count = len(writes())
@@ -162,135 +149,24 @@ def wait_for_phase(name, wanted, kind=REQUEST):
     wait(f"{name} is {wanted}", lambda: status(kind, name).get("phase") == wanted, (kind, name))
 
 
-def graph(name):
-    """The graph that the profiler has made for a request."""
-    service = {"componentType": "frontend", "replicas": 1, "extraPodSpec": {"mainContainer": {"image": "runtime:1"}}}
-    return {"apiVersion": "nvidia.com/v1alpha1", "kind": GRAPH, "metadata": {"name": f"{name}-graph"}, "spec": {"services": {"Frontend": service}}}
-
-
-def text_of(made):
-    """YAML of the graph, which has no members that need quotes."""
-
-    def lines(value, indent):
-        for key, member in value.items():
-            if isinstance(member, dict):
-                yield f"{indent}{key}:"
-                yield from lines(member, indent + "  ")
-            else:
-                yield f"{indent}{key}: {member}"
-
-    return "\n".join(lines(made, "")) + "\n"
-
-
-def tracked(made, name):
-    """The graph as the reference creates it."""
-    labels = {"dgdr.nvidia.com/name": name, "dgdr.nvidia.com/namespace": NAMESPACE, "nvidia.com/managed-by": "dynamo-operator"}
-    return {**made, "metadata": {**made["metadata"], "namespace": NAMESPACE, "labels": labels}}
+def tracked(name, namespace):
+    """The graph of a request as the reference creates it."""
+    made = graph(name)
+    labels = {"dgdr.nvidia.com/name": name, "dgdr.nvidia.com/namespace": namespace, "nvidia.com/managed-by": "dynamo-operator"}
+    return {**made, "metadata": {**made["metadata"], "namespace": namespace, "labels": labels}}
 
 
 def make_graphs():
     start()
     plane.apply(samples.workers("served", BASE))
     for name in ("created", "deploying", "deployed"):
-        plane.apply(tracked(graph(name), name))
-    graphs = lambda: plane.cluster.api("GET", path_of(GRAPH, NAMESPACE))["items"]  # noqa: E731
+        plane.apply(tracked(name, NAMESPACE))
+    plane.apply(tracked("old-deployed", OLDER))
+    graphs = lambda: [one for each in (NAMESPACE, OLDER) for one in plane.cluster.api("GET", path_of(GRAPH, each))["items"]]  # noqa: E731
     plane.cluster.wait(lambda: all(map(is_ready, graphs())), SECONDS, "the graphs are ready")
     plane.cluster.wait(lambda: len(samples.addresses("served")) == 2, SECONDS, "the workers have addresses")
     wait_for_rest(lambda: plane.audit.entries(CONTROLLER_USER))
     controller.stop()
-
-
-def wait_for_job(name, kind):
-    finished = lambda: condition_of(get("Job", name), kind).get("status") == "True"  # noqa: E731
-    plane.cluster.wait(finished, SECONDS, f"{name} is {kind}")
-
-
-class Reference:
-    """The objects that the reference leaves."""
-
-    def __init__(self):
-        self.writer = Writer(plane, NAMESPACE)
-
-    def write(self):
-        self.writer.rights()
-        self.requests()
-        self.models()
-        self.checkpoints()
-
-    def request(self, name, phase=None, *conditions, annotations=None, spec=None, **status):
-        manifest = samples.request(name, **(spec or {}))
-        return self.writer.create(manifest, phase and request_status(name, phase, *conditions, **status), annotations=annotations)
-
-    def requests(self):
-        self.request("new")
-        self.request("checked", "Pending", DISCOVERING)
-        self.writer.profiling_job(self.request("with-job", "Pending", DISCOVERING))
-        self.writer.profiling_job(self.request("discovering", "Profiling", DISCOVERING))
-        for name in ("profiling", "done", "job-failed"):
-            self.writer.profiling_job(self.request(name, "Profiling", RUNNING))
-        samples.write_output("done")
-        samples.end_pod("profile-done", "profiler", "Succeeded")
-        for _ in range(4):  # the first pod, and three retries
-            samples.end_pod("profile-job-failed", "profiler", "Failed", 1)
-        wait_for_job("profile-done", "Complete")
-        self.finished("ready", "Ready", {"autoApply": False}, True)
-        self.finished("generated", "Deploying", {}, True)
-        self.finished("created", "Deploying", {}, True)
-        in_progress = ("DeploymentReady", "False", "DeploymentInProgress", "DGD deploying-graph is in pending state", 0)
-        self.finished("deploying", "Deploying", {}, False, in_progress, deploymentInfo={"replicas": 0, "availableReplicas": 0})
-        is_deployed = ("DeploymentReady", "True", "DeploymentReady", "DynamoGraphDeployment deployed-graph is ready", 0)
-        self.finished("deployed", "Deployed", {}, False, is_deployed, deploymentInfo=DEPLOYMENT)
-        failed = ("Profiling", "False", "ProfilingFailed", "profiling job failed: Job has reached the specified backoff limit")
-        self.request("failed", "Failed", failed, profilingJobName="profile-failed")
-        missing = ("Validation", "False", "ValidationFailed", f"model cache PVC absent not found in namespace {NAMESPACE}")
-        self.request("invalid", "Failed", missing, spec={"modelCache": {"pvcName": "absent"}}, observedGeneration=None)
-        self.request("leaving", "Profiling", RUNNING)
-        plane.delete(REQUEST, NAMESPACE, "leaving")
-        wait_for_job("profile-job-failed", "Failed")
-
-    def finished(self, name, phase, spec, is_annotated, *conditions, **status):
-        """A request whose Job has ended and was collected since."""
-        made = graph(name)
-        annotations = {"nvidia.com/generated-dgd-spec": text_of(made)} if is_annotated else None
-        results = {"dgdName": made["metadata"]["name"], "profilingResults": selected(made)}
-        spec_generated = generated(spec.get("autoApply", True))
-        self.request(name, phase, COMPLETED, spec_generated, *conditions, annotations=annotations, spec=spec, **results, **status)
-
-    def models(self):
-        """The reference lists the endpoints as it has found them."""
-        pods = sorted(samples.addresses("served").items(), reverse=True)
-        for _, address in pods:
-            workers.adapters[address] = {ADAPTER, "org/partial", "org/unloaded"}
-        workers.adapters[pods[1][1]].remove("org/partial")
-        both = endpoint_status(*((pod, address, True) for pod, address in pods))
-        self.writer.create(samples.adapter("tuned", BASE), both)
-        self.writer.create(samples.base_model("base", BASE), base_status(*pods))
-        self.writer.create(samples.adapter("late", BASE))
-        self.writer.create(samples.adapter("partial", BASE), endpoint_status((*pods[0], True), (*pods[1], False)))
-        self.writer.create(samples.adapter("unloaded", BASE), both)
-        plane.delete(MODEL, NAMESPACE, "unloaded")
-
-    def checkpoint(self, name, phase=None, completed=None, limit=3, **status):
-        manifest = samples.checkpoint(name, backoffLimit=limit)
-        identity = manifest["spec"]["identity"]
-        return self.writer.create(manifest, phase and checkpoint_status(name, identity, phase, completed, **status), finalizer=False)
-
-    def checkpoints(self):
-        self.checkpoint("ck-new")
-        self.writer.checkpoint_job(self.checkpoint("ck-with-job", "Pending"))
-        self.writer.checkpoint_job(self.checkpoint("ck-creating", "Creating"))
-        self.writer.checkpoint_job(self.checkpoint("ck-done", "Creating"))
-        samples.end_pod("checkpoint-ck-done", "main", "Succeeded")
-        wait_for_job("checkpoint-ck-done", "Complete")
-        location = f"s3://bucket/prefix/{identity_hash({'model': 'ck-ready', 'backendFramework': 'vllm'})}.tar"
-        told = ("True", "JobSucceeded", f"Checkpoint job completed, available at {location}")
-        when = "2026-01-01T00:00:00Z"
-        self.checkpoint("ck-ready", "Ready", told, location=location, storageType="s3", createdAt=when)
-        failure = "Checkpoint job failed"
-        made = self.checkpoint("ck-failed", "Failed", ("False", "JobFailed", failure), 0, message=failure)
-        self.writer.checkpoint_job(made)
-        samples.end_pod("checkpoint-ck-failed", "main", "Failed", 1)
-        wait_for_job("checkpoint-ck-failed", "Failed")
 
 
 class Takeover(unittest.TestCase):
@@ -427,6 +303,53 @@ class Takeover(unittest.TestCase):
         plane.patch(CHECKPOINT, NAMESPACE, "ck-failed", {"spec": {"job": {"backoffLimit": 1}}})
         wait_for_rest(lambda: plane.audit.entries(CONTROLLER_USER))
         self.assertEqual(status(CHECKPOINT, "ck-failed"), before[CHECKPOINT, "ck-failed"]["status"])
+
+
+class OlderRelease(unittest.TestCase):
+    """Requests of a release before 1.0 (life-Q37)."""
+
+    FOUND = {
+        "old-new": ("Failed", "ValidationFailed", "spec.model: Required value"),
+        "old-pending": ("Failed", "ValidationFailed", "spec.model: Required value"),
+        "old-profiling": ("Failed", "ProfilingFailed", "profile-old-profiling does not exist any more"),
+        "old-ready": ("Ready", None, None),
+        "old-deploying": ("Deployed", "Deployed", "Deployment is healthy"),
+        "old-deployed": ("Deployed", None, None),
+        "old-deleted": ("Ready", None, None),
+        "old-failed": ("Failed", None, None),
+    }
+    STATES = {"old-ready": "Ready", "old-deploying": "Ready", "old-deleted": "DeploymentDeleted", "old-failed": "Failed"}
+
+    def get(self, name):
+        return plane.get(REQUEST, OLDER, name)
+
+    def test_what_becomes_of_them(self):
+        for name, (wanted, reason, message) in self.FOUND.items():
+            with self.subTest(name):
+                is_there = lambda: self.get(name)["status"]["phase"] == wanted  # noqa: E731
+                plane.cluster.wait(is_there, SECONDS, f"{name} is {wanted}")  # noqa: B023
+                if reason:
+                    succeeded = condition_of(self.get(name), "Succeeded")
+                    self.assertEqual(succeeded["reason"], reason)
+                    self.assertIn(message, succeeded["message"])
+                elif name != "old-deployed":
+                    self.assertNotIn(name, written)
+        self.assertEqual(plane.cluster.api("GET", path_of("Job", OLDER))["items"], [])
+        chosen = plane.get(GRAPH, OLDER, "chosen")
+        self.assertEqual(chosen["metadata"]["labels"]["team"], "a")
+        self.assertEqual(self.get("old-deploying")["status"]["dgdName"], "chosen")
+        self.assertEqual(self.get("old-deployed")["status"]["deploymentInfo"], DEPLOYMENT)
+        results = self.get("old-ready")["status"]["profilingResults"]["selectedConfig"]
+        self.assertEqual(results["metadata"]["name"], "old-ready-graph")
+        path = path_of(REQUEST, OLDER).replace("v1beta1", "v1alpha1")
+        for name, state in self.STATES.items():
+            self.assertEqual(plane.cluster.api("GET", f"{path}/{name}")["status"]["state"], state, name)
+        plane.delete(GRAPH, OLDER, "old-deployed-graph")
+        plane.cluster.wait(lambda: self.get("old-deployed")["status"]["phase"] == "Failed", SECONDS, "the loss is told")
+        # The finalizer of that release keeps none of them.
+        for name in self.FOUND:
+            plane.delete(REQUEST, OLDER, name)
+        plane.cluster.wait(lambda: not any(map(self.get, self.FOUND)), SECONDS, "all are gone")
 
 
 if __name__ == "__main__":

@@ -43,20 +43,23 @@ TEST_CASE("the next step of a request") {
     RequestStep step;
   };
   constexpr const char* kHasGraph = "{'nvidia.com/generated-dgd-spec':'x'}";
-  const Row row =
-      GENERATE(Row{"{}", "{}", "{}", RequestStep::Validate},
-               Row{"{'phase':'Pending','observedGeneration':1}", "{}", "{}", RequestStep::CreateJob},
-               Row{"{'observedGeneration':1}", "{}", "{}", RequestStep::CreateJob},
-               Row{"{'phase':'Pending','observedGeneration':0}", "{}", "{}", RequestStep::Validate},
-               Row{"{'phase':'Profiling','observedGeneration':1}", "{}", "{}", RequestStep::FollowJob},
-               Row{"{'phase':'Deploying'}", kHasGraph, "{}", RequestStep::CreateGraph},
-               Row{"{'phase':'Deploying'}", kHasGraph, "{'autoApply':true}", RequestStep::CreateGraph},
-               Row{"{'phase':'Deploying'}", kHasGraph, "{'autoApply':false}", RequestStep::KeepGraph},
-               Row{"{'phase':'Deploying'}", "{}", "{}", RequestStep::FollowGraph},
-               Row{"{'phase':'Deployed'}", kHasGraph, "{}", RequestStep::FollowGraph},
-               Row{"{'phase':'Ready'}", kHasGraph, "{}", RequestStep::Nothing},
-               Row{"{'phase':'Failed'}", "{}", "{}", RequestStep::Nothing},
-               Row{"{'phase':'Lost'}", "{}", "{}", RequestStep::Fail});
+  const Row row = GENERATE(
+      Row{"{}", "{}", "{}", RequestStep::Validate},
+      Row{"{'phase':'Pending','observedGeneration':1}", "{}", "{'model':'m'}", RequestStep::CreateJob},
+      Row{"{'observedGeneration':1}", "{}", "{'model':'m'}", RequestStep::CreateJob},
+      Row{"{'phase':'Pending','observedGeneration':1}", "{}", "{}", RequestStep::Validate},
+      Row{"{'phase':'Pending','observedGeneration':0}", "{}", "{}", RequestStep::Validate},
+      Row{"{'phase':'Profiling','observedGeneration':1}", "{}", "{}", RequestStep::FollowJob},
+      Row{"{'phase':'Deploying'}", kHasGraph, "{}", RequestStep::CreateGraph},
+      Row{"{'phase':'Deploying'}", kHasGraph, "{'autoApply':true}", RequestStep::CreateGraph},
+      Row{"{'phase':'Deploying'}", kHasGraph, "{'autoApply':false}", RequestStep::KeepGraph},
+      Row{"{'phase':'Deploying'}", "{}", "{}", RequestStep::CreateGraph},
+      Row{"{'phase':'Deploying','dgdName':'g'}", "{}", "{}", RequestStep::FollowGraph},
+      Row{"{'phase':'Deploying','dgdName':'g'}", kHasGraph, "{}", RequestStep::CreateGraph},
+      Row{"{'phase':'Deployed'}", kHasGraph, "{}", RequestStep::FollowGraph},
+      Row{"{'phase':'Ready'}", kHasGraph, "{}", RequestStep::Nothing},
+      Row{"{'phase':'Failed'}", "{}", "{}", RequestStep::Nothing},
+      Row{"{'phase':'Lost'}", "{}", "{}", RequestStep::Fail});
   CAPTURE(row.status, row.annotations, row.spec);
   CHECK(requestStep(request(row.status, row.annotations, row.spec)) == row.step);
 }
@@ -87,6 +90,12 @@ TEST_CASE("a Job profiles again unless its profiler told an error (decision life
   CHECK(json::dump(withoutRetries(memory.GetAllocator())) == R"({"spec":{"backoffLimit":0}})");
   CHECK(toldError(parsed("{'data':{'output_copier_error.txt':'why'}}")) == "why");
   CHECK(toldError(parsed("{'data':{}}")).empty());
+}
+
+TEST_CASE("a request without a model cannot be profiled (decision conv-Q9)") {
+  const json::Document old = request("{}", "{}", "{'backend':'trtllm','autoApply':true,'model':''}");
+  CHECK(requestProblems(old, {}, false) == std::vector<std::string>{"spec.model: Required value"});
+  CHECK(requestProblems(request("{}", "{}", "{'model':'m'}"), {}, false).empty());
 }
 
 TEST_CASE("the generated graph gets the names and labels of its request (decision conv-Q2)") {
@@ -145,6 +154,26 @@ TEST_CASE("a graph that exists was created by this request or by an earlier one 
     CAPTURE(row.created, row.status);
     const json::Document made = parsed(fmt::format("{{'metadata':{{'creationTimestamp':{}}}}}", row.created));
     CHECK(isEarlierGraph(made, request(row.status)) == row.earlier);
+  }
+}
+
+TEST_CASE("the graph that an older release has left in the status is created (decision life-Q37)") {
+  json::Document memory;
+  const auto left = [](std::string_view config) {
+    return request(fmt::format("{{'phase':'Deploying','profilingResults':{{'selectedConfig':{}}}}}", config),
+                   R"({'nvidia.com/dgdr-deployment-overrides':'{\"name\":\"n\"}'})");
+  };
+  const json::Document old = left(
+      "{'kind':'DynamoGraphDeployment','metadata':{'name':'g','namespace':'x'},"
+      "'spec':{'services':{'A':{'replicas':1}}}}");
+  const auto made = generatedGraph(old, memory.GetAllocator());
+  REQUIRE(std::holds_alternative<json::Value>(made));
+  CHECK(nameOf(std::get<json::Value>(made)) == "n");
+  CHECK(namespaceOf(std::get<json::Value>(made)) == "ns");
+  CHECK(json::dump(*specOf(std::get<json::Value>(made))) == R"({"services":{"A":{"replicas":1}}})");
+  for (const char* other : {"{'kind':'ConfigMap'}", "{}", "[]"}) {
+    CAPTURE(other);
+    CHECK(std::holds_alternative<std::string>(generatedGraph(left(other), memory.GetAllocator())));
   }
 }
 
