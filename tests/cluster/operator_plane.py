@@ -220,6 +220,15 @@ class ProxiedController(installation.Controller):
         target.write_text(json.dumps(document), encoding="utf-8")
         return target
 
+    def leads(self):
+        """Whether it reports that it leads."""
+        return '"msg":"acquired the lease"' in self.log.read_text(encoding="utf-8", errors="replace")
+
+    def writes(self, audit):
+        """The entries of an audit log with its token, without Leases. Refused ones count, too."""
+        credential, key = self.credential(), "authentication.kubernetes.io/credential-id"
+        return [entry for entry in audit.entries() if credential in entry["user"].get("extra", {}).get(key, [])]
+
     def credential(self):
         """What the audit log calls the token of this process."""
         payload = self.token.split(".")[1]
@@ -265,15 +274,16 @@ class OperatorPlane:
         self._running.callback(made.stop)
         return made
 
-    def proxied_controller(self):
-        """A controller behind a proxy, not started."""
+    def proxied_controller(self, name="controller", leader_election=False):
+        """A controller behind a proxy, not started. There can be one."""
         certs = self.cluster.directory / "proxy-certs"
         make = [installation.WEBHOOK, "certs", "--ip", "127.0.0.1", "--out", certs]
         subprocess.run(make, check=True, capture_output=True)
         proxy = FaultProxy(self.cluster.api_url, self.cluster.ca_file, certs / "tls.crt", certs / "tls.key")
         proxy.start()
         self._running.callback(proxy.stop)
-        made = ProxiedController(self.cluster, self.config(), proxy, (certs / "ca.crt").read_bytes())
+        config = self.config(leader_election)
+        made = ProxiedController(self.cluster, config, proxy, (certs / "ca.crt").read_bytes(), name)
         self._running.callback(made.stop)
         return made
 

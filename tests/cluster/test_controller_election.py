@@ -37,12 +37,6 @@ def setUpModule():
     plane.cluster.create_namespace(NAMESPACE)
 
 
-def leads(controller):
-    """Whether the controller reports that it leads."""
-    log = controller.log.read_text(encoding="utf-8", errors="replace")
-    return '"msg":"acquired the lease"' in log
-
-
 def queued(controller):
     """The number of keys that the controller has put into its queues."""
     return sum(float(line.split()[-1]) for line in controller.metrics().splitlines() if line.startswith("workqueue_adds_total{"))
@@ -76,11 +70,11 @@ class Election(unittest.TestCase):
             controller.start()
             controller.wait_until_ready()
             if controller is self.first:
-                plane.cluster.wait(lambda: leads(self.first), 40, "the first controller leads")
+                plane.cluster.wait(lambda: self.first.leads(), 40, "the first controller leads")
         plane.apply(graph("g", NAMESPACE))
         self.addCleanup(plane.delete, "DynamoGraphDeployment", NAMESPACE, "g")
         plane.cluster.wait(self.is_ready, 60, "the graph is ready")
-        self.assertFalse(leads(self.second))
+        self.assertFalse(self.second.leads())
         # Nothing takes keys out of the queues of a standby.
         self.assertEqual(queued(self.second), 0)
         self.assertGreater(queued(self.first), 0)
@@ -90,13 +84,9 @@ class Election(unittest.TestCase):
         found = plane.get("DynamoGraphDeployment", NAMESPACE, "g")
         return found is not None and is_ready(found)
 
-    def writes_of(self, controller):
-        """Writes with the token of the controller, without Leases. Refused ones count, too."""
-        return [
-            entry
-            for entry in plane.audit.entries()
-            if controller.credential() in entry["user"].get("extra", {}).get("authentication.kubernetes.io/credential-id", [])
-        ]
+    @staticmethod
+    def writes_of(controller):
+        return controller.writes(plane.audit)
 
     def assert_second_works(self):
         plane.apply(graph("g", NAMESPACE, image="runtime:2"))
@@ -108,7 +98,7 @@ class Election(unittest.TestCase):
         self.assertTrue(self.writes_of(self.first))
         self.first.kill()
         began = time.monotonic()
-        plane.cluster.wait(lambda: leads(self.second), 2 * LEASE_SECONDS, "the second controller leads")
+        plane.cluster.wait(lambda: self.second.leads(), 2 * LEASE_SECONDS, "the second controller leads")
         took = time.monotonic() - began
         print(f"takeover after kill -9: {took:.1f} s", file=sys.stderr)
         # The last renewal was at most RETRY_SECONDS before the kill.
@@ -120,7 +110,7 @@ class Election(unittest.TestCase):
         began = time.monotonic()
         self.assertEqual(self.first.stop(), 0)
         ended = time.monotonic() - began
-        plane.cluster.wait(lambda: leads(self.second), LEASE_SECONDS, "the second controller leads")
+        plane.cluster.wait(lambda: self.second.leads(), LEASE_SECONDS, "the second controller leads")
         took = time.monotonic() - began
         print(f"SIGTERM: ended after {ended:.1f} s, takeover after {took:.1f} s", file=sys.stderr)
         self.assertLess(took, RETRY_SECONDS + TAKEOVER_SLACK)
@@ -134,7 +124,7 @@ class Election(unittest.TestCase):
         os.kill(self.first.pid, signal.SIGSTOP)
         self.addCleanup(self.wake)
         stopped = time.monotonic()
-        plane.cluster.wait(lambda: leads(self.second), 2 * LEASE_SECONDS, "the second controller leads")
+        plane.cluster.wait(lambda: self.second.leads(), 2 * LEASE_SECONDS, "the second controller leads")
         took = time.monotonic() - stopped
         time.sleep(max(0, STOPPED_SECONDS - took))
         woken = datetime.datetime.now(datetime.timezone.utc)
@@ -168,7 +158,7 @@ class Election(unittest.TestCase):
         while time.monotonic() < end:
             written = len(self.writes_of(other))
             os.kill(leader.pid, signal.SIGSTOP)
-            plane.cluster.wait(lambda: leads(other), 2 * LEASE_SECONDS, "the other controller leads")
+            plane.cluster.wait(lambda: other.leads(), 2 * LEASE_SECONDS, "the other controller leads")
             plane.cluster.wait(lambda: len(self.writes_of(other)) > written, 20, "the other controller writes")
             taken_over = received(self.writes_of(other)[written])
             os.kill(leader.pid, signal.SIGCONT)
