@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Requests, models and checkpoints at rest. Run: python3 tests/cluster/test_controller_steady_requests.py
 
-Some of each kind are in each phase in which they can stay; then the controller writes nothing for a minute, not even an Event, also
-after it has started again. DYNAMO_FULL=1: at least 100 of each kind, 10 minutes.
+A hundred and more of each kind are in the phases in which they can stay; then the controller writes nothing for a minute, not even an
+Event, and asks no worker that has its adapter, also after it has started again. DYNAMO_FULL=1: 10 minutes.
 Needs the right to make a network namespace, and `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 
+import concurrent.futures
 import os
 import sys
 import time
@@ -20,9 +21,10 @@ from operator_plane import CONTROLLER_USER, OperatorPlane, condition_of, describ
 from request_samples import CHECKPOINT, GRAPH, MODEL, REQUEST, Samples  # noqa: E402
 
 FULL = os.environ.get("DYNAMO_FULL") == "1"
-OF_EACH = 25 if FULL else 2  # objects of each kind in each phase
+OF_EACH = 25  # objects of each kind in each phase
 REST_SECONDS = 600 if FULL else 60
-RESTART_REST_SECONDS = 120 if FULL else 20
+RESTART_REST_SECONDS = 120 if FULL else 15
+AT_ONCE = 8
 CONFIG = 'checkpoint: {enabled: true, storage: {type: s3, s3: {uri: "s3://bucket/prefix"}}}\n'
 GOOD, BAD = "Qwen/Qwen3-0.6B", "Qwen/Qwen3-8B"  # the pods of the second refuse adapters
 
@@ -44,12 +46,10 @@ def setUpModule():
     controller.wait_until_ready()
     began = time.monotonic()
     make_workers()
-    for number in range(OF_EACH):
-        apply(number)
-    for number in range(OF_EACH):
-        finish(number)
-    for number in range(OF_EACH):
-        wait_for_phases(number)
+    for step in (apply, finish):
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(step, range(OF_EACH)))
+    wait_for_phases()
     time.sleep(35)  # until pods that cannot be scheduled, and those that do not load, are told
     wait_for_rest(writes, 10, 300)
     print(f"all are at rest after {time.monotonic() - began:.1f} s, {len(writes())} writes", file=sys.stderr)
@@ -94,21 +94,31 @@ def finish(n):
     samples.end_pod(f"checkpoint-lost-{n}", "main", "Failed", 1)
 
 
-def wait_for_phases(n):
-    for kind, phases in (
-        (REQUEST, {"profiling": "Profiling", "unscheduled": "Profiling", "ready": "Ready", "deployed": "Deployed", "failed": "Failed"}),
-        (CHECKPOINT, {"creating": "Creating", "unpulled": "Creating", "taken": "Ready", "lost": "Failed"}),
-    ):
-        for name, phase in phases.items():
-            samples.wait_for_phase(kind, f"{name}-{n}", phase)
-    for name, reason in (
-        ("tuned", "AllEndpointsReady"),
-        ("refused", "NotReady"),
-        ("unserved", "NoEndpoints"),
-        ("base", "EndpointsDiscovered"),
-    ):
-        told = lambda: condition_of(samples.get(MODEL, f"{name}-{n}"), "EndpointsReady").get("reason")  # noqa: E731
-        plane.cluster.wait(lambda: told() == reason, 120, f"{name}-{n} is {reason}")
+# The phase of requests and checkpoints, the reason of the condition EndpointsReady of models, by the first part of their names.
+PHASES = {
+    REQUEST: {"profiling": "Profiling", "unscheduled": "Profiling", "ready": "Ready", "deployed": "Deployed", "failed": "Failed"},
+    CHECKPOINT: {"creating": "Creating", "unpulled": "Creating", "taken": "Ready", "lost": "Failed"},
+    MODEL: {"tuned": "AllEndpointsReady", "refused": "NotReady", "unserved": "NoEndpoints", "base": "EndpointsDiscovered"},
+}
+
+
+def phase_of(kind, found):
+    return condition_of(found, "EndpointsReady").get("reason") if kind == MODEL else found.get("status", {}).get("phase")
+
+
+def others(kind):
+    """name -> phase of the objects that are not in the phase in which they stay."""
+    found = plane.cluster.api("GET", path_of(kind, "rest"))["items"]
+    phases = {one["metadata"]["name"]: phase_of(kind, one) for one in found}
+    return {name: phase for name, phase in phases.items() if phase != PHASES[kind][name.rsplit("-", 1)[0]]}
+
+
+def wait_for_phases():
+    for kind in PHASES:
+        try:
+            plane.cluster.wait(lambda: not others(kind), 300, f"{kind} in their phases")
+        except Exception as error:
+            raise AssertionError(f"{kind}: {others(kind)}") from error
 
 
 def writes():
@@ -127,6 +137,7 @@ class Steady(unittest.TestCase):
 
     def test_a_controller_at_rest_writes_nothing(self):
         before, good, bad = wait_for_rest(writes), self.loads(GOOD), self.loads(BAD)
+        self.assertGreaterEqual(min(len(plane.cluster.api("GET", path_of(kind, "rest"))["items"]) for kind in PHASES), 100)
         time.sleep(REST_SECONDS)
         self.assert_no_writes(before, f"{REST_SECONDS} s of rest")
         self.assertEqual(self.loads(GOOD), good)
