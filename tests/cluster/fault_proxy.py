@@ -56,6 +56,22 @@ class Call:
     function: object
 
 
+# What an API server may answer to a write.
+REPLIES = {
+    "409": Reply(409),
+    "410": Reply(410),
+    "429": Reply(429, retry_after=1),
+    "500": Reply(500),
+    "503": Reply(503),
+    "503 with Retry-After": Reply(503, retry_after=1),
+    "504": Reply(504),
+    "500 after the write": Reply(500, done=True),
+    "504 after the write": Reply(504, done=True),
+    "cut": Cut(),
+}
+EVENTS = ("lost", "twice", "late", "cut")  # what may happen to an event of a watch
+
+
 @dataclasses.dataclass(frozen=True)
 class Seen:
     """A request, when it was answered, and the status of the answer (None: there was none)."""

@@ -31,9 +31,9 @@ def without_times(value):
 
 
 class Life:
-    """`expected`: the snapshots of the undisturbed life by step; None if this is it. `acting` is held while a step acts, so that
-    somebody who holds it can take the API server away. STEPS: the name of each step, a method, and the phase that follows. JOBS:
-    how many Jobs of each name are created in one life."""
+    """`namespace`: a name that occurs nowhere else. `expected`: the snapshots of the undisturbed life by step; None if this is it.
+    `acting` is held while a step acts, so that somebody who holds it can take the API server away. STEPS: the name of each step, a
+    method, and the phase that follows. JOBS: how many Jobs of each name are created in one life."""
 
     STEPS = {}
     JOBS = {}
@@ -72,7 +72,7 @@ class Life:
                 self.uids.add(one["metadata"]["uid"])
         for pod, address in self.addresses().items():
             text = text.replace(pod, "a pod").replace(f"http://{address}:", "http://its-address:")
-        text = text.replace(f'"{self.namespace}"', '"its namespace"').replace(f"{self.namespace}/", "its namespace/")
+        text = text.replace(self.namespace, "its namespace")
         return {**json.loads(POD_OF_JOB.sub(r"\1", text)), **self.also()}
 
     def addresses(self):
@@ -128,7 +128,7 @@ class Life:
         counts = collections.Counter()
         for one in self.plane.cluster.api("GET", f"/api/v1/namespaces/{self.namespace}/events")["items"]:
             if one["involvedObject"].get("uid") in self.uids:
-                message = POD_OF_JOB.sub(r"\1", one["message"]).replace(f"{self.namespace}/", "its namespace/")
+                message = POD_OF_JOB.sub(r"\1", one["message"]).replace(self.namespace, "its namespace")
                 counts[one["type"], one["reason"], message] += one.get("count", 1)
         return counts
 
@@ -243,6 +243,10 @@ class ModelLife(Life):
         """Method -> how many calls the workers of this life have got."""
         made = self.workers.calls[self.calls_before :]
         return collections.Counter(method for method, address, *_ in made if address in self.served)
+
+
+def one_by_one(lives):
+    return [life.live() for life in lives]
 
 
 def together(lives):

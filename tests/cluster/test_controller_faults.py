@@ -17,7 +17,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from fault_proxy import Call, Cut, Hang, Reply  # noqa: E402
+from fault_proxy import EVENTS, REPLIES, Call, Hang, Reply  # noqa: E402
 from control_plane import ApiError  # noqa: E402
 from operator_plane import (  # noqa: E402
     OperatorPlane,
@@ -43,20 +43,6 @@ MORE_WRITES, MORE_STATUS_WRITES = 12, 30
 # A fault on one write: that write again, the status that reported its failure, and the status after its success.
 WRITES_PER_FAULT = 3
 EXHAUSTIVE_STRIDE = 6
-
-REPLIES = {
-    "409": Reply(409),
-    "410": Reply(410),
-    "429": Reply(429, retry_after=1),
-    "500": Reply(500),
-    "503": Reply(503),
-    "503 with Retry-After": Reply(503, retry_after=1),
-    "504": Reply(504),
-    "500 after the write": Reply(500, done=True),
-    "504 after the write": Reply(504, done=True),
-    "cut": Cut(),
-}
-EVENTS = ("lost", "twice", "late", "cut")
 
 plane = controller = proxy = None
 
