@@ -33,12 +33,21 @@ inline std::string permanentFailures(std::span<const Ending> failures) {
   return text;
 }
 
+/// Whether a ValidatingAdmissionPolicy or an admission webhook refused an object. By default the API server
+/// answers for the former as for an invalid object, and for the latter as for a bad request.
+inline bool isDenied(std::string_view message) {
+  return message.find(" denied request: ") != std::string_view::npos ||
+         message.find(" denied the request") != std::string_view::npos;
+}
+
 /// Whether a failure stays until its object changes: the API server calls a child invalid. Quota, policies,
 /// rights and objects of somebody else may change meanwhile.
 inline bool isInvalid(std::span<const Ending> failures) {
   return std::any_of(failures.begin(), failures.end(), [](const Ending& failure) {
     const auto* permanent = std::get_if<Permanent>(&failure);
-    return permanent != nullptr && (permanent->type == kInvalidError || permanent->type == kBadRequestError);
+    return permanent != nullptr &&
+           (permanent->type == kInvalidError || permanent->type == kBadRequestError) &&
+           !isDenied(permanent->message);
   });
 }
 

@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+#include "common/lifecycle/failures.h"
+
 namespace dynamo::lifecycle::test {
 
 TEST_CASE("each ending has a message, an error type, and a form when it lasts") {
@@ -31,6 +33,31 @@ TEST_CASE("each ending has a message, an error type, and a form when it lasts") 
     CHECK(isPermanent(late) == row.lastingIsPermanent);
     CHECK(messageOf(late) == row.message);
     CHECK(errorTypeOf(late) == row.type);
+  }
+}
+
+TEST_CASE("only an object that is invalid itself stays refused (decision life-Q34)") {
+  struct Row {
+    Ending ending;
+    bool invalid;
+  };
+  const Row rows[] = {
+      {Permanent{"Job.batch \"j\" is invalid: spec.template: Required value", kInvalidError}, true},
+      {Permanent{"Job in version \"v1\" cannot be handled as a Job", kBadRequestError}, true},
+      {Permanent{
+           "jobs.batch \"j\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no",
+           kInvalidError},
+       false},
+      {Permanent{"admission webhook \"w.example.com\" denied the request: no", kBadRequestError}, false},
+      {Permanent{"admission webhook \"w.example.com\" denied the request without explanation", kInvalidError},
+       false},
+      {Permanent{"jobs.batch \"j\" is forbidden: exceeded quota: q", "forbidden"}, false},
+      {Transient{"timeout", kInvalidError}, false},
+      {Done{}, false},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(messageOf(row.ending));
+    CHECK(isInvalid({&row.ending, 1}) == row.invalid);
   }
 }
 
