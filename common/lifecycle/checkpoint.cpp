@@ -11,6 +11,7 @@
 #include "common/json/build.h"
 #include "common/lifecycle/conditions.h"
 #include "common/lifecycle/failures.h"
+#include "common/lifecycle/job_pods.h"
 #include "common/lifecycle/job_status.h"
 #include "common/lifecycle/notices.h"
 #include "common/lifecycle/object.h"
@@ -179,10 +180,13 @@ class Checkpoint {
   void create() {
     make_.set(status_, "phase", phase::kCreating);
     std::vector<const Value*> pods;
+    std::vector<const Value*> events;
     for (const Value* object : applied_.objects) {
       if (isPodOfJob(*object, *job_)) pods.push_back(object);
+      if (json::findText(object, "kind") == "Event") events.push_back(object);
     }
-    const PodFailures failures = podFailures(pods, now_);
+    PodFailures failures = podFailures(pods, now_);
+    addMissingPods(failures, *job_, pods, events, now_);
     outcome_.requeueAfter = failures.requeueAfter;
     const std::string text = shortened(textOf(failures.causes), kMaxConditionMessage);
     reportNewCauses(failures.causes, json::findText(stored_, "message"), text, outcome_);

@@ -1,10 +1,13 @@
 #include "common/lifecycle/checkpoint.h"
 
+#include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "common/json/build.h"
 #include "common/lifecycle/deletion.h"
+#include "common/lifecycle/object.h"
 #include "controller/reconcile/finish.h"
 #include "controller/reconcile/job_pods.h"
 #include "controller/reconcile/observed.h"
@@ -14,6 +17,17 @@
 #include "controller/reconcile/result.h"
 
 namespace dynamo::controller {
+namespace {
+
+void putItems(Observed& observed, json::Document& list, std::string_view kind) {
+  for (const json::Value* item : itemsOf(list, kind)) {
+    kube::Cached read{.object = {}, .ownedFields = {}};
+    read.object.CopyFrom(*item, read.object.GetAllocator());
+    observed.put(std::move(read));
+  }
+}
+
+}  // namespace
 
 runtime::Task<ReconcileResult> reconcileCheckpoint(Environment& environment, k8s::ObjectKey key) {
   const Writer writer = writerOf(key);
@@ -30,14 +44,17 @@ runtime::Task<ReconcileResult> reconcileCheckpoint(Environment& environment, k8s
   const render::Context context = environment.context(lookedUp);
   Observed observed = observeCheckpoint(environment.cache, checkpoint);
   if (const json::Value* job = lifecycle::jobWhoseFailureIsTold(checkpoint, observed.values())) {
-    auto found = co_await listPodsOf(environment, *job);
-    if (auto* failed = std::get_if<lifecycle::Ending>(&found))
+    auto pods = co_await listPodsOf(environment, *job);
+    if (auto* failed = std::get_if<lifecycle::Ending>(&pods))
       co_return ReconcileResult{.ending = std::move(*failed)};
-    for (const json::Value* pod : itemsOf(std::get<json::Document>(found))) {
-      kube::Cached ended;
-      ended.object.CopyFrom(*pod, ended.object.GetAllocator());
-      observed.put(std::move(ended));
-    }
+    putItems(observed, std::get<json::Document>(pods), "Pod");
+  }
+  if (const json::Value* job = lifecycle::findControlled(observed.values(), "Job", checkpoint)) {
+    const std::vector<const json::Value*> pods = observed.values();
+    auto events = co_await readFailedCreates(environment, *job, pods);
+    if (auto* failed = std::get_if<lifecycle::Ending>(&events))
+      co_return ReconcileResult{.ending = std::move(*failed)};
+    putItems(observed, std::get<json::Document>(events), "Event");
   }
   const render::Children children = lifecycle::checkpointChildren(checkpoint, observed.values(), context);
   std::optional<ReconcileResult> stale = co_await checkOwner(environment, checkpoint, children, observed);

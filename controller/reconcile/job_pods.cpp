@@ -6,6 +6,7 @@
 
 #include "common/json/build.h"
 #include "common/k8s/object_key.h"
+#include "common/lifecycle/job_pods.h"
 #include "common/lifecycle/object.h"
 #include "controller/reconcile/kinds.h"
 #include "controller/reconcile/removal.h"
@@ -25,16 +26,31 @@ runtime::Task<std::variant<Document, Ending>> listPodsOf(Environment& environmen
   co_return std::move(std::get<Document>(got));
 }
 
-std::vector<const Value*> itemsOf(Document& list) {
+runtime::Task<std::variant<Document, Ending>> readFailedCreates(Environment& environment, const Value& job,
+                                                                std::span<const Value* const> pods) {
+  static const kube::Resource kEvents{"", "v1", "events", "Event"};
+  const auto missing = lifecycle::missingPods(job, pods, environment.now());
+  if (!missing || !missing->readEvents) co_return Document{};
+  const std::string space{lifecycle::namespaceOf(job)};
+  kube::ListOptions options;
+  options.fieldSelector = lifecycle::failedCreateSelector(job);
+  auto got = co_await environment.client.list(kEvents, space, options);
+  const auto* error = std::get_if<kube::ApiError>(&got);
+  if (error == nullptr) co_return std::move(std::get<Document>(got));
+  if (error->reason == kube::Reason::Forbidden) co_return Document{};
+  co_return failureOf({kEvents.group, kEvents.version, kEvents.kind, space, ""}, *error);
+}
+
+std::vector<const Value*> itemsOf(Document& list, std::string_view kind) {
   auto& allocator = list.GetAllocator();
-  std::vector<const Value*> pods;
-  Value* items = json::find(list, "items");
-  for (rapidjson::SizeType i = 0; items != nullptr && i < items->Size(); ++i) {
+  std::vector<const Value*> found;
+  Value* items = list.IsObject() ? json::find(list, "items") : nullptr;
+  for (rapidjson::SizeType i = 0; items != nullptr && items->IsArray() && i < items->Size(); ++i) {
     json::set((*items)[i], "apiVersion", json::string("v1", allocator), allocator);
-    json::set((*items)[i], "kind", json::string("Pod", allocator), allocator);
-    pods.push_back(&(*items)[i]);
+    json::set((*items)[i], "kind", json::string(kind, allocator), allocator);
+    found.push_back(&(*items)[i]);
   }
-  return pods;
+  return found;
 }
 
 }  // namespace dynamo::controller

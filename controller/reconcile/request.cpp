@@ -13,6 +13,7 @@
 #include "common/json/build.h"
 #include "common/lifecycle/deletion.h"
 #include "common/lifecycle/failures.h"
+#include "common/lifecycle/job_pods.h"
 #include "common/lifecycle/job_status.h"
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/request_status.h"
@@ -166,6 +167,28 @@ class RequestReconcile {
     co_return std::move(std::get<Document>(got));
   }
 
+  /// The ClusterRole of the account of the Job; empty if the controller does not bind one.
+  std::string profilingRole() const {
+    return environment_.config.restricted() ? std::string{}
+                                            : environment_.config.rbac.dgdrProfilingClusterRoleName;
+  }
+
+  /// Whether the ClusterRole exists. The API server lets the controller bind one that does not, and the
+  /// output copier then waits for its rights. Without the right to read it, it is taken to exist.
+  Task<std::variant<bool, Ending>> hasProfilingRole() {
+    static const kube::Resource kRoles{"rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole",
+                                       false};
+    const std::string name = profilingRole();
+    if (name.empty()) co_return true;
+    const std::string space;  // it is cluster-scoped
+    auto got = co_await environment_.client.get(kRoles, space, name);
+    const auto* error = std::get_if<kube::ApiError>(&got);
+    if (error == nullptr) co_return true;
+    if (error->reason == kube::Reason::NotFound) co_return false;
+    if (error->reason == kube::Reason::Forbidden) co_return true;
+    co_return failureOf({kRoles.group, kRoles.version, kRoles.kind, "", name}, *error);
+  }
+
   /// The output of an earlier request of this name would be taken for that of this one.
   Task<Ending> removeEarlierOutput() {
     auto found = co_await read(outputKey());
@@ -195,6 +218,15 @@ class RequestReconcile {
       co_return co_await finish(std::move(result));
     }
     if (observed.find(jobKey()) == nullptr) {
+      auto role = co_await hasProfilingRole();
+      if (auto* failed = std::get_if<Ending>(&role)) co_return ReconcileResult{.ending = std::move(*failed)};
+      if (!std::get<bool>(role)) {
+        const std::string why = fmt::format(
+            "ClusterRole {} does not exist: without it the output of the profiler cannot be stored",
+            profilingRole());
+        Outcome result = status().jobWaits(why);
+        co_return co_await finish(std::move(result));
+      }
       Ending removed = co_await removeEarlierOutput();
       if (!isDone(removed)) co_return ReconcileResult{.ending = std::move(removed)};
     }
@@ -269,8 +301,18 @@ class RequestReconcile {
     if (!ready) {
       auto found = co_await listPodsOf(environment_, job);
       if (auto* failed = std::get_if<Ending>(&found)) co_return ReconcileResult{.ending = std::move(*failed)};
-      const std::vector<const Value*> pods = itemsOf(std::get<Document>(found));
-      failures = lifecycle::podFailures(pods, environment_.now());
+      const std::vector<const Value*> pods = itemsOf(std::get<Document>(found), "Pod");
+      std::string missing;
+      if (lifecycle::awaitsCopier(pods)) {
+        const auto role = co_await hasProfilingRole();
+        if (const auto* has = std::get_if<bool>(&role); has != nullptr && !*has) missing = profilingRole();
+      }
+      failures = lifecycle::profilingPodFailures(pods, missing, environment_.now());
+      auto events = co_await readFailedCreates(environment_, job, pods);
+      if (auto* failed = std::get_if<Ending>(&events))
+        co_return ReconcileResult{.ending = std::move(*failed)};
+      lifecycle::addMissingPods(failures, job, pods, itemsOf(std::get<Document>(events), "Event"),
+                                environment_.now());
       lifecycle::requeueWithin(failures.requeueAfter, kPodsAgain);
     }
     Outcome outcome = status().jobRuns(failures);
@@ -286,7 +328,7 @@ class RequestReconcile {
   Task<ReconcileResult> jobFailed(const Document& job) {
     auto found = co_await listPodsOf(environment_, job);
     if (auto* failed = std::get_if<Ending>(&found)) co_return ReconcileResult{.ending = std::move(*failed)};
-    const std::vector<const Value*> pods = itemsOf(std::get<Document>(found));
+    const std::vector<const Value*> pods = itemsOf(std::get<Document>(found), "Pod");
     auto output = co_await read(outputKey());
     if (auto* failed = std::get_if<Ending>(&output)) co_return ReconcileResult{.ending = std::move(*failed)};
     const std::string_view told = lifecycle::toldError(std::get<Document>(output));
