@@ -21,6 +21,8 @@ namespace {
 using json::Allocator;
 using json::Value;
 
+constexpr int kNotFound = 404;
+constexpr int kFailed = 500;
 constexpr std::string_view kServicesFound = "ServicesFound";
 constexpr std::string_view kEndpointsReady = "EndpointsReady";
 constexpr std::size_t kMaxReason = 200;  // bytes of the text of a pod in a message
@@ -270,12 +272,14 @@ std::string unloadPath(const Value& model) {
 }
 
 std::string loadProblem(int status, std::string_view body) {
-  return isSuccess(status) ? "" : problemOf(status, body);
+  if (isSuccess(status)) return "";
+  // Then the runtime has no endpoints for adapters at all.
+  const std::string_view advice =
+      status == kNotFound ? "; the worker loads adapters only with DYN_LORA_ENABLED=true" : "";
+  return problemOf(status, body).append(advice);
 }
 
 std::string unloadProblem(int status, std::string_view body) {
-  constexpr int kNotFound = 404;
-  constexpr int kFailed = 500;
   if (isSuccess(status) || status == kNotFound) return "";
   if (status == kFailed && lowered(body).find("not found") != std::string::npos) return "";
   return problemOf(status, body);

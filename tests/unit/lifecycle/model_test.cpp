@@ -183,7 +183,10 @@ TEST_CASE("what pods are asked, and what their replies mean") {  // ctl-Q83
            Row{500, R"({"status":"error","message":"LoRA adapter 'x' not found"})",
                "answered 500: LoRA adapter 'x' not found", ""},
            Row{500, "Not Found", "answered 500: Not Found", ""},
-           Row{404, "", "answered 404", ""},
+           Row{404, "", "answered 404; the worker loads adapters only with DYN_LORA_ENABLED=true", ""},
+           Row{404, "Route not found",  // ctl-Q87
+               "answered 404: Route not found; the worker loads adapters only with DYN_LORA_ENABLED=true",
+               ""},
            Row{500, R"({"status":"error","message":"download\nfailed"})", "answered 500: download failed",
                "answered 500: download failed"},
            Row{503, R"({"detail":"not found"})", "answered 503: not found", "answered 503: not found"},
