@@ -183,6 +183,23 @@ def controller_is_killed(on):
     on.check("the version of the model", on.get("fox")["metadata"]["resourceVersion"], version)
 
 
+def worker_without_adapters(on):
+    """The message names what its component lacks (ctl-Q86)."""
+    made = graph()
+    made["metadata"]["name"] = "plain"
+    worker = made["spec"]["services"]["Worker"]
+    worker |= {"replicas": 1, "modelRef": {"name": "plain"}, "envs": []}
+    made["spec"]["services"] = {"Worker": worker}
+    on.cluster.api("POST", GRAPHS, made)
+    asked = adapter("plain", "plain", f"file://{GIVEN}")
+    asked["spec"]["baseModelName"] = "plain"
+    on.cluster.api("POST", MODELS, asked)
+    on.until("it is told", lambda: "only with DYN_LORA_ENABLED=true" in on.condition("plain").get("message", ""))
+    on.delete("plain")
+    if left := scenarios.delete(on.plane, "plain"):
+        on.problem(f"adapters: left after the deletion of a graph: {left}")
+
+
 def unload(on):
     """From all pods, when the model is deleted; the other adapters stay."""
     on.delete("hub")
@@ -229,7 +246,7 @@ def graph_is_deleted(on):
 
 
 STEPS = [first_load, second_load, late_download, failing_download, object_storage, pod_joins, pod_crashes]
-LONG = [slow_download, rolling_update, controller_is_killed]
+LONG = [slow_download, worker_without_adapters, rolling_update, controller_is_killed]
 LAST = [unload, unload_of_what_is_not_loaded, deletion_with_a_dead_pod, graph_is_deleted]
 
 
