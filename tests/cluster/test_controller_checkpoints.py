@@ -95,6 +95,11 @@ def wait_for_another_job(name, before):
 
 
 class Checkpoints(unittest.TestCase):
+    def check_events(self, name, wanted):
+        """An Event is written after the status that it tells."""
+        plane.cluster.wait(lambda: events(name), 30, f"an Event of {name}")
+        self.assertEqual(events(name), wanted)
+
     def apply(self, manifest):
         name = manifest["metadata"]["name"]
         plane.apply(manifest)
@@ -115,7 +120,7 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual(ready["location"], f"s3://bucket/prefix/{ready['identityHash']}.tar")
         self.assertEqual(ready["storageType"], "s3")
         self.assertEqual(ready["createdAt"], job(name)["status"]["completionTime"])
-        self.assertEqual(events(name), [("Normal", "CheckpointReady")])
+        self.check_events(name, [("Normal", "CheckpointReady")])
         # What is over stays told when the Job is collected, and when somebody edits the spec.
         plane.delete("Job", NAMESPACE, f"checkpoint-{name}")
         plane.patch("DynamoCheckpoint", NAMESPACE, name, {"spec": {"job": {"backoffLimit": 7}}})
@@ -130,7 +135,7 @@ class Checkpoints(unittest.TestCase):
         wait_for_phase(name, "Failed")
         self.assertIn("container main ended with exit code 3 (Error): no GPU", status(name)["message"])
         self.assertEqual(condition_of(get(name), "JobCompleted")["reason"], "JobFailed")
-        self.assertEqual(events(name), [("Warning", "CheckpointFailed")])
+        self.check_events(name, [("Warning", "CheckpointFailed")])
         failed = job(name)["metadata"]["uid"]
         wait_for_rest(plane.audit.entries)
         self.assertEqual(job(name)["metadata"]["uid"], failed)
@@ -165,7 +170,7 @@ class Checkpoints(unittest.TestCase):
         name = self.apply(checkpoint("image", image="runtime:missing"))
         plane.cluster.wait(lambda: 'cannot pull image "runtime:missing"' in status(name).get("message", ""), 60, "the cause")
         self.assertEqual(status(name)["phase"], "Creating")
-        self.assertEqual(events(name), [("Warning", "ImagePullFailed")])
+        self.check_events(name, [("Warning", "ImagePullFailed")])
 
     def test_a_job_that_is_refused(self):
         with plane.quota(NAMESPACE, "jobs", {"count/jobs.batch": "0"}):
@@ -173,7 +178,7 @@ class Checkpoints(unittest.TestCase):
             plane.cluster.wait(lambda: "exceeded quota" in status(name).get("message", ""), 60, "the refusal")
             self.assertEqual(status(name)["phase"], "Pending")
             self.assertEqual(condition_of(get(name), "JobCreated")["reason"], "JobCreationFailed")
-            self.assertEqual(events(name), [("Warning", "JobCreationFailed")])
+            self.check_events(name, [("Warning", "JobCreationFailed")])
         # The API server remembers a quota for 30 s, and the Job is tried again every 20 s (ctl-Q86).
         wait_for_phase(name, "Creating", 60)
         self.assertNotIn("message", status(name))
