@@ -40,6 +40,15 @@ char* escape(char* out, unsigned char c) {
   return out;
 }
 
+/// Whether one of the eight bytes must be escaped.
+bool anySpecial(std::uint64_t word) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101U;
+  constexpr std::uint64_t kHighs = 0x8080808080808080U;
+  const auto zeroIn = [](std::uint64_t w) { return (w - kOnes) & ~w & kHighs; };
+  const std::uint64_t control = (word - kOnes * 0x20U) & ~word & kHighs;
+  return (control | zeroIn(word ^ (kOnes * '"')) | zeroIn(word ^ (kOnes * '\\'))) != 0;
+}
+
 #ifdef __SSE2__
 /// Copies a block. Returns one bit for each byte that must be escaped, the lowest for the first byte.
 unsigned copyBlock(const char* from, char* to) {
@@ -67,17 +76,14 @@ std::size_t copyPlainBlocks(std::string_view text, char* out) {
     if (done == last) return text.size();
     done = std::min(done + kBlock, last);
   }
-#endif
+#else
+  for (std::uint64_t word = 0; text.size() - done >= sizeof word; done += sizeof word) {
+    std::memcpy(&word, text.data() + done, sizeof word);
+    if (anySpecial(word)) break;
+    std::memcpy(out + done, &word, sizeof word);
+  }
   return done;
-}
-
-/// Whether one of the eight bytes must be escaped.
-bool anySpecial(std::uint64_t word) {
-  constexpr std::uint64_t kOnes = 0x0101010101010101U;
-  constexpr std::uint64_t kHighs = 0x8080808080808080U;
-  const auto zeroIn = [](std::uint64_t w) { return (w - kOnes) & ~w & kHighs; };
-  const std::uint64_t control = (word - kOnes * 0x20U) & ~word & kHighs;
-  return (control | zeroIn(word ^ (kOnes * '"')) | zeroIn(word ^ (kOnes * '\\'))) != 0;
+#endif
 }
 
 /// Copies a text shorter than a block, as most names are, with two overlapping words. Returns false when a
