@@ -1,4 +1,4 @@
-"""Webhook and controller as pods of a real node: the base of deploy/kustomize as it is, with images of the programs of this
+"""Webhook and controller as pods of a real node: the base of deploy/kustomize as it is, with an image of the programs of this
 build."""
 
 import json
@@ -14,18 +14,17 @@ NAMESPACE = "dynamo-system"
 # Where containerd looks for an image without a registry in its name.
 REGISTRY = "docker.io/library"
 RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}
-DEPLOYMENTS = {
-    "dynamo-operator-webhook": (installation.WEBHOOK, "/usr/bin/dynamo-webhook"),
-    "dynamo-operator-controller-manager": (installation.CONTROLLER, "/usr/bin/dynamo-controller"),
-}
+DEPLOYMENTS = ("dynamo-operator-webhook", "dynamo-operator-controller-manager")
+# As deploy/image/build arranges them.
+PROGRAMS = {"/dynamo-webhook": installation.WEBHOOK, "/dynamo-controller": installation.CONTROLLER}
 
 
 def install_operator(cluster, folder=installation.BASE, timeout=180):
     """Applies a folder of deploy/kustomize and waits until webhook and controller are ready and the API server calls the
     webhook. Pod Security admits only pods of the level `restricted`."""
     objects = installation.rendered(cluster, folder)
-    for name in DEPLOYMENTS:
-        load_image(cluster, name, objects)
+    for name in sorted({image_of(one) for one in objects if one["kind"] == "Deployment"}):
+        cluster.node.load(images.image_of_programs(f"{REGISTRY}/{name}", PROGRAMS, []))
     for item in objects:
         if item["kind"] == "Namespace":
             item["metadata"]["labels"] = {**item["metadata"].get("labels", {}), **RESTRICTED}
@@ -36,9 +35,6 @@ def install_operator(cluster, folder=installation.BASE, timeout=180):
     cluster.wait(lambda: installation.webhook_is_called(cluster), timeout, "the API server calls the webhook")
 
 
-def load_image(cluster, deployment, objects):
-    """Makes the image that a Deployment of `objects` names from the program of this build, and loads it into the node."""
-    program, path = DEPLOYMENTS[deployment]
-    (found,) = [one for one in objects if one["kind"] == "Deployment" and one["metadata"]["name"] == deployment]
-    (container,) = found["spec"]["template"]["spec"]["containers"]
-    cluster.node.load(images.image_of_programs(f"{REGISTRY}/{container['image']}", {path: program}, [path]))
+def image_of(deployment):
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    return container["image"]
