@@ -1,0 +1,78 @@
+"""The release programs of an architecture. Those of another one are made by Debian's cross compiler, in a folder with Debian's
+libraries of that architecture."""
+
+import os
+import platform
+import shutil
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TRIPLETS = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}
+NAMES = ("dynamo-controller", "dynamo-webhook")
+RELEASE = "bookworm"
+# The headers and libraries of SETUP_PACKAGES in deploy/lib/setup.
+LIBRARIES = (
+    "libboost1.81-dev libc6-dev libcli11-dev libfmt-dev libre2-dev libspdlog-dev libssl-dev "
+    "libstdc++-12-dev libyaml-cpp-dev libzstd-dev prometheus-cpp-dev rapidjson-dev"
+).split()
+
+
+def native():
+    """The name that Debian has for the architecture of this machine."""
+    return {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
+
+
+def tool(arch, name):
+    """The program of the binutils for files of the architecture."""
+    return name if arch == native() else f"{TRIPLETS[arch]}-{name}"
+
+
+def unpack(root, arch, packages, *options):
+    """Unpacks Debian packages, and those that they depend on, into the new folder `root`. Nothing of them is run."""
+    command = ["mmdebstrap", "--quiet", "--variant=extract", "--mode=root", *options, f"--architectures={arch}"]
+    subprocess.run([*command, f"--include={','.join(packages)}", RELEASE, root], check=True, capture_output=True, text=True)
+
+
+def setup(*command):
+    """Calls a function of deploy/lib/setup."""
+    subprocess.run(["bash", "-euc", 'source "$0/deploy/lib/setup"; "$@"', ROOT, *command], check=True)
+
+
+def build(arch):
+    """Builds the programs and returns their paths."""
+    if arch == native():
+        setup("build_release", *NAMES)
+        return [ROOT / "build/release/bin" / name for name in NAMES]
+    setup("install_packages", arch)
+    folder = ROOT / "build" / f"release-{arch}"
+    environment = {**os.environ, "CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1", "CCACHE_DEPEND": "1"}
+    subprocess.run(["cmake", "--preset", "release", "-B", folder, *_cross(arch)], cwd=ROOT, check=True, env=environment)
+    subprocess.run(["cmake", "--build", folder, "--target", *NAMES], cwd=ROOT, check=True, env=environment)
+    return [folder / "bin" / name for name in NAMES]
+
+
+def _cross(arch):
+    root = _sysroot(arch)
+    triplet = TRIPLETS[arch]
+    modes = [f"-DCMAKE_FIND_ROOT_PATH_MODE_{kind}=ONLY" for kind in ("LIBRARY", "INCLUDE", "PACKAGE")]
+    return [
+        "-DDYNAMO_TESTS=OFF",
+        "-DCMAKE_SYSTEM_NAME=Linux",
+        f"-DCMAKE_SYSTEM_PROCESSOR={triplet.split('-', maxsplit=1)[0]}",
+        f"-DCMAKE_CXX_COMPILER={triplet}-g++",
+        f"-DCMAKE_LIBRARY_ARCHITECTURE={triplet}",
+        f"-DCMAKE_SYSROOT={root}",
+        "-DCMAKE_FIND_ROOT_PATH_MODE_PROGRAM=NEVER",
+        *modes,
+    ]
+
+
+def _sysroot(arch):
+    root = ROOT / "build" / f"sysroot-{arch}"
+    if not root.exists():
+        new = root.with_suffix(".new")
+        shutil.rmtree(new, ignore_errors=True)
+        unpack(new, arch, LIBRARIES)
+        new.rename(root)
+    return root
