@@ -77,10 +77,12 @@ class Checkpoint {
         make_(allocator),
         stored_(statusOf(checkpoint)),
         status_(stored_ == nullptr ? make_.object() : make_.value(*stored_)),
-        hash_(json::findText(stored_, "identityHash")),
+        hash_(render::checkpointHash(checkpoint)),
         job_(findControlled(applied.objects, "Job", checkpoint)) {
-    const Value* identity = json::findObject(specOf(checkpoint), "identity");
-    if (hash_.empty() && identity != nullptr) hash_ = render::identityHash(*identity);
+    // The identity may have changed after the Job was created.
+    if (job_ == nullptr || phaseOf(checkpoint) == phase::kCreating || isOver(checkpoint)) return;
+    const std::string_view made = labelOf(*job_, api::label::kCheckpointHash);
+    if (!made.empty() && !isRetried(checkpoint)) hash_ = made;
   }
 
   /// `prevented`: what has failed may change without a change of the checkpoint.

@@ -133,9 +133,7 @@ Children renderCheckpoint(const Value& checkpoint, const Context& context) {
   const Value* spec = specOf(checkpoint);
   const Value* job = json::findObject(spec, "job");
   const Value* given = json::findObject(job, "podTemplateSpec");
-  const Value* identity = json::findObject(spec, "identity");
-  std::string hash{json::findText(json::find(&checkpoint, "status"), "identityHash")};
-  if (hash.empty() && identity != nullptr) hash = identityHash(*identity);
+  const std::string hash = checkpointHash(checkpoint);
 
   Value pod = make.object();
   layOver(pod, json::findObject(given, "spec"), allocator);

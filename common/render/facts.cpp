@@ -129,11 +129,7 @@ CheckpointFact checkpointFact(const Value& checkpoint) {
   CheckpointFact fact;
   fact.namespaceName = namespaceOf(checkpoint);
   fact.name = nameOf(checkpoint);
-  fact.hash = json::findText(status, "identityHash");
-  if (const Value* identity = json::findObject(specOf(checkpoint), "identity");
-      fact.hash.empty() && identity != nullptr) {
-    fact.hash = identityHash(*identity);
-  }
+  fact.hash = checkpointHash(checkpoint);
   fact.labelHash = json::findText(labelsOf(checkpoint), api::label::kCheckpointHash);
   fact.ready = json::findText(status, "phase") == "Ready";
   return fact;

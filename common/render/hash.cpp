@@ -205,4 +205,14 @@ std::string identityHash(const Value& identity) {
   return sha256Hex(text + '}').substr(0, kIdentityHash);
 }
 
+std::string checkpointHash(const Value& checkpoint) {
+  const Value* status = json::findObject(&checkpoint, "status");
+  const Value* identity = json::findObject(json::findObject(&checkpoint, "spec"), "identity");
+  const std::string_view phase = json::findText(status, "phase");
+  const std::string_view recorded = json::findText(status, "identityHash");
+  const bool open = phase.empty() || phase == "Pending";
+  if (identity != nullptr && (open || recorded.empty())) return identityHash(*identity);
+  return std::string{recorded};
+}
+
 }  // namespace dynamo::render

@@ -27,6 +27,9 @@ inline constexpr std::string_view kModelServicePrefix = "dynamo-model-";
 
 /// The hash of the identity of a checkpoint, 16 hex digits.
 std::string identityHash(const json::Value& identity);
+/// The hash of a DynamoCheckpoint: that of its identity, which may still change, until its Job exists; then
+/// the one in its status (decision ctl-Q88). Empty if it has neither.
+std::string checkpointHash(const json::Value& checkpoint);
 
 /// Appends `text` as a JSON string the way Go's encoder writes it: <, >, & and U+2028/9 escaped.
 void appendGoString(std::string& out, std::string_view text);

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "common/config/operator_config.h"
+#include "common/render/hash.h"
 #include "support.h"
 
 namespace dynamo::lifecycle {
@@ -140,6 +141,33 @@ Seen reconcile(const json::Document& object, const Objects& observed, std::vecto
   seen.requeueAfter = outcome.requeueAfter;
   seen.failures = outcome.failures.size();
   return seen;
+}
+
+TEST_CASE("the hash follows the identity until the Job exists (decision ctl-Q88)") {
+  struct Row {
+    const char* about;
+    const char* status;
+    std::string job;
+    const char* hash;
+  };
+  const std::string labelled = job("{}", "u", "'labels':{'nvidia.com/snapshot-checkpoint-hash':'made'},");
+  for (const Row& row : {
+           Row{"a new one", "{}", "", kHash},
+           Row{"its identity was edited", "{'phase':'Pending','identityHash':'old'}", "", kHash},
+           Row{"its Job was created with an earlier identity", "{'phase':'Pending','identityHash':'old'}",
+               labelled, "made"},
+           Row{"its Job runs", "{'phase':'Creating','jobName':'checkpoint-c','identityHash':'old'}",
+               job("{}"), "old"},
+       }) {
+    CAPTURE(row.about);
+    Objects observed;
+    if (!row.job.empty()) observed.add(row.job);
+    const Seen seen = reconcile(checkpoint(row.status), observed);
+    CHECK(json::findText(&seen.status, "identityHash") == row.hash);
+  }
+  CHECK(render::checkpointHash(checkpoint("{'phase':'Ready','identityHash':'old'}")) == "old");
+  CHECK(render::checkpointHash(checkpoint("{'phase':'Ready'}")) == kHash);
+  CHECK(render::checkpointHash(checkpoint("{'phase':'Pending','identityHash':'old'}")) == kHash);
 }
 
 TEST_CASE("a checkpoint follows its Job") {
