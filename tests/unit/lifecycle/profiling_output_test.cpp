@@ -59,6 +59,14 @@ TEST_CASE("the graph of a profiling output has no nulls") {
   CHECK(output.pareto.Empty());
 }
 
+TEST_CASE("parts of a pod that no schema knows have no nulls either") {
+  json::Document memory;
+  const std::string text = std::string{kGraph} + "        other: {command: null, args: [a, null]}\n";
+  const auto read = readProfilingOutput(configMap({{"final_config.yaml", text}}), memory.GetAllocator());
+  REQUIRE(std::holds_alternative<ProfilingOutput>(read));
+  CHECK(json::dump(std::get<ProfilingOutput>(read).graph).find("null") == std::string::npos);
+}
+
 TEST_CASE("a status that somebody has written into the output is kept") {
   json::Document memory;
   const std::string text =
@@ -162,6 +170,18 @@ TEST_CASE("an output over a limit is refused at once (decision life-Q36)") {
     CHECK(problem->message.size() < 500);
     CHECK_FALSE(problem->ofProfiler);
   }
+}
+
+TEST_CASE("an object with many members is read at once (decision life-Q36)") {
+  std::string text = "kind: ConfigMap\nmetadata: {name: c}\ndata:\n";
+  for (int i = 0; i < 70'000; ++i) text += fmt::format("  k{}: x\n", i);
+  json::Document memory;
+  const json::Document output = configMap({{"final_config.yaml", text + "---\n" + kGraph}});
+  const auto start = std::chrono::steady_clock::now();
+  const auto read = readProfilingOutput(output, memory.GetAllocator());
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds{5});
+  REQUIRE(std::holds_alternative<ProfilingOutput>(read));
+  CHECK(std::get<ProfilingOutput>(read).additional.size() == 1);
 }
 
 TEST_CASE("alternatives over a limit are left out (decision life-Q36)") {
