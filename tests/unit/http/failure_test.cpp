@@ -55,7 +55,7 @@ Ended runApart(const std::function<int()>& child,
 }
 
 void say(const std::string& text) {
-  static_cast<void>(::write(STDERR_FILENO, text.data(), text.size()));
+  if (::write(STDERR_FILENO, text.data(), text.size()) < 0) std::abort();
 }
 
 const Route* findNothing(std::string_view) {

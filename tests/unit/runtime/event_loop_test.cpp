@@ -6,6 +6,7 @@
 
 #include <array>
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -107,7 +108,7 @@ TEST_CASE("a wait for a descriptor ends when it is ready, at the deadline, or wh
   SECTION("ready later") {
     std::thread writer{[&] {
       std::this_thread::sleep_for(20ms);
-      static_cast<void>(::write(pipe.in.get(), "x", 1));
+      if (::write(pipe.in.get(), "x", 1) != 1) std::abort();
     }};
     CHECK(runTask(loop, waitFor(out, in(10s))) == WaitResult::Ready);
     writer.join();

@@ -1,0 +1,154 @@
+#include "controller/reconcile/request_reconcile.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+#include <variant>
+
+#include "common/api/dgdr.h"
+#include "common/api/kinds.h"
+#include "common/json/build.h"
+#include "common/lifecycle/failures.h"
+#include "controller/reconcile/child_requests.h"
+#include "controller/reconcile/kinds.h"
+#include "controller/reconcile/outcome.h"
+#include "controller/reconcile/removal.h"
+
+namespace dynamo::controller {
+
+using lifecycle::Done;
+
+namespace {
+
+/// How long the output of a complete Job may be late (decision life-Q5).
+constexpr std::chrono::seconds kOutputMayBeLate{60};
+
+}  // namespace
+
+Task<ReconcileResult> RequestReconcile::readOutput(const Document& job) {
+  auto found = co_await read(outputKey());
+  if (auto* failed = std::get_if<Ending>(&found)) co_return ReconcileResult{.ending = std::move(*failed)};
+  const Document& configMap = std::get<Document>(found);
+  if (configMap.IsNull()) {
+    const auto ended = lifecycle::parseTime(json::findText(lifecycle::statusOf(job), "completionTime"));
+    if (ended && environment_.now() < *ended + kOutputMayBeLate) co_return again(kLateAgain);
+    {
+      Outcome result =
+          status().generationFailed(fmt::format("output {} not found", k8s::toText(outputKey())));
+      co_return co_await finish(std::move(result));
+    }
+  }
+  const auto output = lifecycle::readProfilingOutput(configMap, allocator());
+  if (const auto* problem = std::get_if<lifecycle::ProfilingProblem>(&output)) {
+    {
+      Outcome result = problem->ofProfiler ? status().profilingFailed(problem->message)
+                                           : status().generationFailed(problem->message);
+      co_return co_await finish(std::move(result));
+    }
+  }
+  const auto& result = std::get<lifecycle::ProfilingOutput>(output);
+  Ending applied = co_await applyConfigMaps(result.additional, nullptr);
+  if (!isDone(applied) && !isPermanent(applied)) co_return ReconcileResult{.ending = std::move(applied)};
+  Outcome outcome = status().generated(result);
+  Value annotations = lifecycle::annotationsPatch(result, allocator());
+  if (lifecycle::hasAnnotations(request_, annotations)) {
+    // An earlier reconcile has written and told this, but not the status.
+    std::erase_if(outcome.events, [](const auto& event) { return event.reason == "SpecGenerated"; });
+  } else {
+    outcome.writes.push_back(lifecycle::patchOf(request_, std::move(annotations)));
+  }
+  if (isPermanent(applied))
+    outcome.events.push_back(lifecycle::warning("ConfigMapCreationFailed", messageOf(applied)));
+  co_return co_await finish(std::move(outcome));
+}
+
+Task<Ending> RequestReconcile::applyConfigMaps(const std::vector<Value>& documents, const Value* graph) {
+  const kube::Resource& resource = resourceOf("", "ConfigMap");
+  Ending ending = Done{};
+  for (const Value& wanted : lifecycle::additionalConfigMaps(request_, documents, graph, allocator())) {
+    const k8s::ObjectKey key = k8s::keyOf(wanted);
+    if (key.name.empty()) {
+      ending = lifecycle::Permanent{"an additional ConfigMap has no name: it is left out"};
+      continue;
+    }
+    auto found = co_await read(key);
+    if (auto* failed = std::get_if<Ending>(&found)) co_return std::move(*failed);
+    const Document& live = std::get<Document>(found);
+    if (!live.IsNull() && !lifecycle::isOfRequest(live, request_)) {
+      ending = lifecycle::Permanent{
+          fmt::format("{} exists and does not belong to this request: it stays as it is", k8s::toText(key))};
+      continue;
+    }
+    auto answer = co_await applyChild(environment_.client, resource, key, wanted, true,
+                                      live.IsNull() ? nullptr : &live);
+    if (auto* error = std::get_if<kube::ApiError>(&answer)) co_return failureOf(key, *error);
+  }
+  co_return ending;
+}
+
+Value RequestReconcile::forgetGraph() {
+  const json::Maker make{allocator()};
+  Value annotations = make.object();
+  make.set(annotations, lifecycle::kGeneratedGraph, Value{});
+  return make.object("metadata", make.object("annotations", std::move(annotations)));
+}
+
+Task<ReconcileResult> RequestReconcile::createGraph() {
+  auto made = lifecycle::generatedGraph(request_, allocator());
+  if (const auto* problem = std::get_if<std::string>(&made)) {
+    Outcome result = status().generationFailed(*problem);
+    co_return co_await finish(std::move(result));
+  }
+  const Value& graph = std::get<Value>(made);
+  const k8s::ObjectKey key = k8s::keyOf(graph);
+  auto found = co_await read(key);
+  if (auto* failed = std::get_if<Ending>(&found)) co_return ReconcileResult{.ending = std::move(*failed)};
+  Document live = std::move(std::get<Document>(found));
+  const bool exists = !live.IsNull();
+  // The controller may have ended, or not learned of it, after it created the graph.
+  const bool adopted = exists && lifecycle::isEarlierGraph(live, request_);
+  if (exists && !lifecycle::isOfRequest(live, request_)) {
+    {
+      Outcome result =
+          status().nameTaken(fmt::format("{} exists and does not belong to this request", k8s::toText(key)));
+      co_return co_await finish(std::move(result));
+    }
+  }
+  if (!exists) {
+    auto answer = co_await environment_.client.create(resourceOf(key.group, key.kind), key.namespaceName,
+                                                      json::dump(graph));
+    if (auto* error = std::get_if<kube::ApiError>(&answer)) {
+      Ending ended = failureOf(key, *error);
+      if (!isPermanent(ended)) co_return ReconcileResult{.ending = std::move(ended)};
+      Outcome outcome = status().graphRefused(messageOf(ended));
+      outcome.failures.push_back(std::move(ended));
+      co_return co_await finish(std::move(outcome));
+    }
+    live = std::move(std::get<Document>(answer));
+  }
+  const std::vector<Value> documents = lifecycle::additionalDocuments(request_, allocator());
+  Ending applied = co_await applyConfigMaps(documents, &live);
+  if (!isDone(applied) && !isPermanent(applied)) co_return ReconcileResult{.ending = std::move(applied)};
+  Outcome outcome = status().graphCreated(key.name, adopted);
+  outcome.writes.push_back(lifecycle::patchOf(request_, forgetGraph()));
+  co_return co_await finish(std::move(outcome));
+}
+
+Task<ReconcileResult> RequestReconcile::followGraph() {
+  const std::string_view name = json::findText(lifecycle::statusOf(request_), "dgdName");
+  const k8s::ObjectKey key = keyIn(resourceOf(api::kGroup, api::kDynamoGraphDeployment), space(), name);
+  if (const auto cached = environment_.cache.find(key)) {
+    Outcome result = status().graphFollowed(cached->object);
+    co_return co_await finish(std::move(result));
+  }
+  auto found = co_await read(key);
+  if (auto* failed = std::get_if<Ending>(&found)) co_return ReconcileResult{.ending = std::move(*failed)};
+  const Document& graph = std::get<Document>(found);
+  {
+    Outcome result = graph.IsNull() ? status().graphDeleted() : status().graphFollowed(graph);
+    co_return co_await finish(std::move(result));
+  }
+}
+
+}  // namespace dynamo::controller

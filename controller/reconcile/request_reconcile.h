@@ -1,0 +1,95 @@
+#pragma once
+// One reconcile of a DynamoGraphDeploymentRequest. request.cpp chooses the step and checks the request,
+// request_job.cpp follows its Job, request_graph.cpp what the Job has left.
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "common/lifecycle/object.h"
+#include "common/lifecycle/request.h"
+#include "common/lifecycle/request_status.h"
+#include "controller/reconcile/environment.h"
+#include "controller/reconcile/finish.h"
+#include "controller/reconcile/request_hardware.h"
+#include "controller/reconcile/result.h"
+
+namespace dynamo::controller {
+
+using json::Document;
+using json::Value;
+using lifecycle::Ending;
+using lifecycle::Outcome;
+using runtime::Task;
+
+/// How often an object is read that should exist, but may be late.
+inline constexpr std::chrono::seconds kLateAgain{3};
+
+class RequestReconcile {
+ public:
+  RequestReconcile(Environment& environment, const Document& request, Writer writer)
+      : environment_(environment), request_(request), writer_(std::move(writer)) {}
+
+  Task<ReconcileResult> run();
+
+ private:
+  json::Allocator& allocator() { return memory_.GetAllocator(); }
+  lifecycle::RequestStatus status() { return {request_, environment_.now(), allocator()}; }
+  std::string space() const { return std::string{lifecycle::namespaceOf(request_)}; }
+  std::string nameWith(std::string_view prefix) const {
+    return fmt::format("{}{}", prefix, lifecycle::nameOf(request_));
+  }
+  k8s::ObjectKey jobKey() const;
+  k8s::ObjectKey outputKey() const;
+  static ReconcileResult again(std::chrono::seconds time) { return {.requeueAfter = time}; }
+
+  Task<ReconcileResult> finish(Outcome outcome);
+  Task<ReconcileResult> notDiscovered(Ending why);
+  /// An object as the API server has it; null if it does not exist, or if it has no name.
+  Task<std::variant<Document, Ending>> read(k8s::ObjectKey key);
+  /// The Job of this request in the cache.
+  std::optional<kube::Cached> ownJob() const;
+  render::Children profiling();
+
+  Task<ReconcileResult> validate();
+  Task<ReconcileResult> createJob();
+  Task<ReconcileResult> followJob();
+  Task<ReconcileResult> createGraph();
+  Task<ReconcileResult> followGraph();
+
+  /// The ClusterRole of the account of the Job; empty if the controller does not bind one.
+  std::string profilingRole() const;
+  /// Whether the ClusterRole exists. The API server lets the controller bind one that does not, and the
+  /// output copier then waits for its rights. Without the right to read it, it is taken to exist.
+  Task<std::variant<bool, Ending>> hasProfilingRole();
+  /// The output of an earlier request of this name would be taken for that of this one.
+  Task<Ending> removeEarlierOutput();
+  /// Whether a Job is about to go because it belongs to an earlier request of the same name (decision
+  /// life-Q8).
+  bool isEarlier(std::span<const Value* const> objects) const;
+  Outcome jobWritten(const render::Children& children, const lifecycle::Applied& applied);
+  Task<ReconcileResult> jobRuns(const Document& job);
+  Task<ReconcileResult> jobFailed(const Document& job);
+
+  Task<ReconcileResult> readOutput(const Document& job);
+  /// Applies the ConfigMaps among the documents. One of somebody else stays as it is, which is a permanent
+  /// failure after all others are applied (decision life-Q19).
+  Task<Ending> applyConfigMaps(const std::vector<Value>& documents, const Value* graph);
+  Value forgetGraph();
+
+  Environment& environment_;
+  const Document& request_;
+  Writer writer_;
+  Document memory_;
+  render::FactKeys lookedUp_;
+  gpu::RequestHardware hardware_;
+};
+
+}  // namespace dynamo::controller
