@@ -14,7 +14,13 @@ from operator_plane import ROOT
 
 LONG = "a" * 300
 INT32, INT64 = 2**31 - 1, 2**63 - 1
-PLURALS = {"DynamoGraphDeployment": "dynamographdeployments", "DynamoComponentDeployment": "dynamocomponentdeployments"}
+PLURALS = {
+    "DynamoGraphDeployment": "dynamographdeployments",
+    "DynamoComponentDeployment": "dynamocomponentdeployments",
+    "DynamoGraphDeploymentRequest": "dynamographdeploymentrequests",
+    "DynamoModel": "dynamomodels",
+    "DynamoCheckpoint": "dynamocheckpoints",
+}
 
 
 class REMOVED:  # noqa: N801  (a value; copies of a class are the class itself)
@@ -67,11 +73,12 @@ def put(document, path, value):
 
 
 @functools.cache
-def schema_of(kind):
-    """The schema of the spec of a kind."""
+def schema_of(kind, version):
+    """The schema of the spec of a kind in a version of its API."""
     text = (ROOT / f"deploy/crds/nvidia.com_{PLURALS[kind]}.yaml").read_text(encoding="utf-8")
     crd = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    return crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    found = next(one for one in crd["spec"]["versions"] if one["name"] == version)
+    return found["schema"]["openAPIV3Schema"]["properties"]["spec"]
 
 
 def type_of(schema):
@@ -181,7 +188,8 @@ def changes(manifest, only=lambda path: True):
             else:
                 visit(inner, (*path, at, key), f"{field}.{key}", extra.get(key, REMOVED), more)
 
-    visit(schema_of(manifest["kind"]), ("spec",), "spec", manifest["spec"], ())
+    version = manifest["apiVersion"].rpartition("/")[2]
+    visit(schema_of(manifest["kind"], version), ("spec",), "spec", manifest["spec"], ())
     return found
 
 

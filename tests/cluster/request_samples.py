@@ -56,7 +56,7 @@ class Samples:
         except Exception as error:
             raise AssertionError(f"{kind} {name} has {self.status(kind, name)}") from error
 
-    def write_output(self, name):
+    def write_output(self, name, image="runtime:1"):
         """The output of the profiler: a graph NAME-graph of one frontend."""
         text = f"""
             apiVersion: nvidia.com/v1alpha1
@@ -64,7 +64,7 @@ class Samples:
             metadata: {{name: {name}-graph}}
             spec:
               services:
-                Frontend: {{componentType: frontend, replicas: 1, extraPodSpec: {{mainContainer: {{image: "runtime:1"}}}}}}"""
+                Frontend: {{componentType: frontend, replicas: 1, extraPodSpec: {{mainContainer: {{image: "{image}"}}}}}}"""
         labels = {"dgdr.nvidia.com/name": name, "nvidia.com/managed-by": "dynamo-operator"}
         body = {"metadata": {"name": f"dgdr-output-{name}", "labels": labels}, "data": {"final_config.yaml": text}}
         self.plane.cluster.api("POST", path_of("ConfigMap", self.namespace), body)
