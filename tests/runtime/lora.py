@@ -77,6 +77,7 @@ def late_download(on):
     loads = [on.log(pod).count("LoRA loaded successfully: late ") for pod in (first, second)]
     on.check("loads that succeeded", loads, [1, 1])
     on.delete("late")
+    on.until("the frontend forgets it", lambda: "late" not in on.served())
 
 
 def failing_download(on):
