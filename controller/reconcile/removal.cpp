@@ -39,10 +39,11 @@ std::string_view errorType(const kube::ApiError& error) {
   }
 }
 
-/// An API server that starts answers with these before it knows its roles, its tokens and its resources.
+/// An API server that starts answers with the first three before it knows its roles, its tokens and its
+/// resources. Gone says that something is too old, not that the object is wrong.
 bool mayPass(kube::Reason reason) {
   return reason == kube::Reason::Unauthorized || reason == kube::Reason::Forbidden ||
-         reason == kube::Reason::NotFound;
+         reason == kube::Reason::NotFound || reason == kube::Reason::Gone;
 }
 
 }  // namespace
