@@ -28,7 +28,7 @@ from request_lives import CONFIG, CheckpointLife, ModelLife, RequestLife, togeth
 
 FULL = os.environ.get("DYNAMO_FULL") == "1"
 SEED = int(os.environ.get("DYNAMO_SEED") or random.SystemRandom().randrange(1 << 30))
-SAMPLE_SECONDS = 60
+SAMPLE_SECONDS = 40
 STRIDE = 4
 REQUEST_STRIDE = 7
 # A fault on one write: that write again, the status that reported its failure, and the status after its success.

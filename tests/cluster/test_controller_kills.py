@@ -3,7 +3,7 @@
 
 Three graphs, one on each pathway, live from creation to deletion at the same time: first undisturbed, then with a controller that is
 killed after every write, or after every n-th, and started again. After each step the objects must be those of the undisturbed
-run, no step may stop more pods than it does undisturbed, and the number of additional writes is bounded. By default every fifth
+run, no step may stop more pods than it does undisturbed, and the number of additional writes is bounded. By default every ninth
 write is followed by a kill, from an offset that DYNAMO_SEED sets; with DYNAMO_FULL=1 every write is, then every second one, and
 so on.
 
@@ -28,7 +28,7 @@ from killer import EveryNth, Killer  # noqa: E402
 from lifecycles import FULL, PATHWAYS, Play, image_of  # noqa: E402
 
 SEED = int(os.environ.get("DYNAMO_SEED") or random.SystemRandom().randrange(1 << 30))
-SAMPLE_STRIDE = 5
+SAMPLE_STRIDE = 9
 STRIDES = (1, 2, 3) if FULL else (SAMPLE_STRIDE,)
 STABLE_SECONDS = 1.5
 STEP_SECONDS = 180
