@@ -249,23 +249,28 @@ def one_by_one(lives):
     return [life.live() for life in lives]
 
 
-def together(lives):
-    """Lives all of them at once. Raises what the first failed one raises."""
+def all_at_once(functions):
+    """Calls each in a thread. Raises what the first failed one raises."""
     errors = []
 
-    def live(life):
+    def call(function):
         try:
-            life.live()
+            function()
         except Exception as error:  # noqa: BLE001  (raised below)
             errors.append(error)
         finally:
             close_connections()
 
-    threads = [threading.Thread(target=live, args=(life,)) for life in lives]
+    threads = [threading.Thread(target=call, args=(function,)) for function in functions]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     if errors:
         raise errors[0]
+
+
+def together(lives):
+    """Lives all of them at once."""
+    all_at_once([life.live for life in lives])
     return [life.found for life in lives]

@@ -11,17 +11,15 @@ import os
 import random
 import signal
 import sys
-import threading
 import time
 import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-from client import close_connections  # noqa: E402
 from fault_proxy import Call  # noqa: E402
 from operator_plane import OperatorPlane, described, received  # noqa: E402
-from request_lives import CONFIG, CheckpointLife, RequestLife, together  # noqa: E402
+from request_lives import CONFIG, CheckpointLife, RequestLife, all_at_once, together  # noqa: E402
 
 FULL = os.environ.get("DYNAMO_FULL") == "1"
 SEED = int(os.environ.get("DYNAMO_SEED") or random.SystemRandom().randrange(1 << 30))
@@ -66,26 +64,6 @@ class Held:
         self.life.settle(self.steps[self.number])
         for step in self.steps[self.number + 1 :]:
             self.life.take(step)
-
-
-def all_at_once(functions):
-    errors = []
-
-    def call(function):
-        try:
-            function()
-        except Exception as error:  # noqa: BLE001  (raised below)
-            errors.append(error)
-        finally:
-            close_connections()
-
-    threads = [threading.Thread(target=call, args=(function,)) for function in functions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
 
 
 class Election(unittest.TestCase):
