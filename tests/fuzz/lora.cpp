@@ -17,7 +17,7 @@ namespace {
 
 using fuzz::require;
 
-constexpr std::size_t kMaxProblem = 250;
+constexpr std::size_t kMaxProblem = 300;  // 200 bytes of the answer, its status, and the advice about 404
 
 void checkProblem(const std::string& problem, std::string_view body) {
   require(problem.size() <= kMaxProblem, "a problem is short", body);
