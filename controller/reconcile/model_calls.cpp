@@ -10,6 +10,7 @@
 #include "common/runtime/plain_client.h"
 #include "common/runtime/task_group.h"
 #include "controller/reconcile/kinds.h"
+#include "controller/reconcile/removal.h"
 
 namespace dynamo::controller {
 namespace {
@@ -89,7 +90,7 @@ Task<ModelCalls::Read> ModelCalls::readObject(k8s::ObjectKey key, Deadline deadl
     if (auto* found = std::get_if<Document>(&got)) co_return Read{std::move(*found)};
     const auto& error = std::get<kube::ApiError>(got);
     if (error.reason == kube::Reason::NotFound) co_return Read{Document{}};
-    if (attempt == kReads || error.reason == kube::Reason::Forbidden)
+    if (attempt == kReads || lifecycle::isPermanent(failureOf(key, error)))
       co_return Read{fmt::format("{} could not be read: {}", k8s::toText(key), error.message)};
     co_await environment_.loop.sleepUntil(std::chrono::steady_clock::now() + kReadAgain);
   }
