@@ -56,15 +56,9 @@ std::string_view causeOf(std::string_view message) {
   return message.substr(std::min(message.find_first_not_of(": ", name + 1), message.size()));
 }
 
-const Value* stateOf(const Value& pod, std::string_view container, std::string_view state) {
-  const Value* all = json::find(statusOf(pod), "containerStatuses");
-  const Value* found = all == nullptr ? nullptr : json::findNamed(all, container);
-  return json::findObject(json::findObject(found, "state"), state);
-}
-
 bool awaitsCopierOf(const Value& pod) {
-  return !isBeingDeleted(pod) && stateOf(pod, api::dgdr::kProfiler, "terminated") != nullptr &&
-         stateOf(pod, api::dgdr::kOutputCopier, "running") != nullptr;
+  return !isBeingDeleted(pod) && containerState(pod, api::dgdr::kProfiler, "terminated") != nullptr &&
+         containerState(pod, api::dgdr::kOutputCopier, "running") != nullptr;
 }
 
 }  // namespace
@@ -118,7 +112,7 @@ PodFailures profilingPodFailures(std::span<const Value* const> pods, std::string
   failures.delays.clear();  // the end of the profiler is no delay
   for (const Value* pod : pods) {
     if (!awaitsCopierOf(*pod)) continue;
-    const Value* ended = stateOf(*pod, api::dgdr::kProfiler, "terminated");
+    const Value* ended = containerState(*pod, api::dgdr::kProfiler, "terminated");
     const auto since = parseTime(json::findText(ended, "finishedAt"));
     std::string why;
     if (!missingRole.empty()) why = fmt::format("ClusterRole {} does not exist", missingRole);

@@ -14,16 +14,10 @@ using json::Value;
 /// Processes may write up to 4 KiB into their termination message.
 constexpr std::size_t kMaxTermination = 500;
 
-const Value* statusOfContainer(const Value& pod, std::string_view container) {
-  const Value* all = json::find(statusOf(pod), "containerStatuses");
-  return all == nullptr ? nullptr : json::findNamed(all, container);
-}
-
 /// "pod p: container c ended with exit code 1 (Error): text". Empty if the container has no status.
 std::string endOf(const Value& pod, std::string_view container) {
-  const Value* state = json::findObject(statusOfContainer(pod, container), "state");
-  const Value* ended = json::findObject(state, "terminated");
-  const Value* waits = json::findObject(state, "waiting");
+  const Value* ended = containerState(pod, container, "terminated");
+  const Value* waits = containerState(pod, container, "waiting");
   std::string text;
   if (ended != nullptr) {
     text = fmt::format("pod {}: container {} ended with exit code {}", nameOf(pod), container,
@@ -42,6 +36,11 @@ std::string endOf(const Value& pod, std::string_view container) {
 }
 
 }  // namespace
+
+const Value* containerState(const Value& pod, std::string_view container, std::string_view state) {
+  const Value* found = json::findNamed(json::find(statusOf(pod), "containerStatuses"), container);
+  return json::findObject(json::findObject(found, "state"), state);
+}
 
 JobState jobState(const Value& job) {
   if (isTrue(findCondition(statusOf(job), "Complete"))) return JobState::Complete;

@@ -22,6 +22,9 @@ JobState jobState(const json::Value& job);
 /// Whether the Job controller has made the pod for the Job.
 bool isPodOfJob(const json::Value& pod, const json::Value& job);
 
+/// A state of a container of the pod, as "terminated"; nullptr if it is in another one or not known.
+const json::Value* containerState(const json::Value& pod, std::string_view container, std::string_view state);
+
 /// Why the Job failed: the message of its condition, and how the container `container` of the latest failed
 /// pod ended. `pods`: of the namespace; pods of others are ignored. Never empty.
 std::string jobFailure(const json::Value& job, std::string_view container,

@@ -72,9 +72,8 @@ Value withoutNulls(const Value& value, Allocator& allocator) {
 Value typedStatus(const Value* given, const json::Maker& make) {
   Value status = make.object("state", "");
   if (given == nullptr) return status;
-  for (const auto* each : render::sortedMembers(*given)) {
-    if (!each->value.IsNull()) make.set(status, json::text(each->name), make.value(each->value));
-  }
+  for (const auto* each : render::sortedMembers(*given))
+    make.set(status, json::text(each->name), make.value(each->value));
   return status;
 }
 

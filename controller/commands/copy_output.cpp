@@ -17,6 +17,7 @@
 #include "common/api/dgdr.h"
 #include "common/field/finding.h"
 #include "common/json/build.h"
+#include "common/lifecycle/job_status.h"
 #include "common/lifecycle/profiler_files.h"
 #include "common/observability/log.h"
 #include "controller/commands/cluster_flags.h"
@@ -117,9 +118,7 @@ class CopyCommand {
   }
 
   bool hasEnded(const json::Value& pod) const {
-    const json::Value* all = json::find(json::findObject(&pod, "status"), "containerStatuses");
-    const json::Value* state = json::findObject(json::findNamed(all, options_.container), "state");
-    return json::findObject(state, "terminated") != nullptr;
+    return lifecycle::containerState(pod, options_.container, "terminated") != nullptr;
   }
 
   Task<void> write(const json::Value& made) {

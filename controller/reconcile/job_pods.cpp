@@ -28,17 +28,17 @@ runtime::Task<std::variant<Document, Ending>> listPodsOf(Environment& environmen
 
 runtime::Task<std::variant<Document, Ending>> readFailedCreates(Environment& environment, const Value& job,
                                                                 std::span<const Value* const> pods) {
-  static const kube::Resource kEvents{"", "v1", "events", "Event"};
+  const kube::Resource& events = resourceOf("", "Event");
   const auto missing = lifecycle::missingPods(job, pods, environment.now());
   if (!missing || !missing->readEvents) co_return Document{};
   const std::string space{lifecycle::namespaceOf(job)};
   kube::ListOptions options;
   options.fieldSelector = lifecycle::failedCreateSelector(job);
-  auto got = co_await environment.client.list(kEvents, space, options);
+  auto got = co_await environment.client.list(events, space, options);
   const auto* error = std::get_if<kube::ApiError>(&got);
   if (error == nullptr) co_return std::move(std::get<Document>(got));
   if (error->reason == kube::Reason::Forbidden) co_return Document{};
-  co_return failureOf({kEvents.group, kEvents.version, kEvents.kind, space, ""}, *error);
+  co_return failureOf(keyIn(events, space, ""), *error);
 }
 
 std::vector<const Value*> itemsOf(Document& list, std::string_view kind) {

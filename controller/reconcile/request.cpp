@@ -41,10 +41,8 @@ Task<ReconcileResult> RequestReconcile::run() {
     case RequestStep::Fail:
       break;
   }
-  {
-    Outcome result = status().unknownPhase();
-    co_return co_await finish(std::move(result));
-  }
+  Outcome result = status().unknownPhase();
+  co_return co_await finish(std::move(result));
 }
 
 Task<ReconcileResult> RequestReconcile::finish(Outcome outcome) {
@@ -91,10 +89,8 @@ Task<ReconcileResult> RequestReconcile::validate() {
   }
   const std::vector<std::string> problems =
       lifecycle::requestProblems(request_, profiling(), hasClaim, hardware_.problem);
-  {
-    Outcome result = problems.empty() ? status().accepted(hardware_.found) : status().invalid(problems);
-    co_return co_await finish(std::move(result));
-  }
+  Outcome result = problems.empty() ? status().accepted(hardware_.found) : status().invalid(problems);
+  co_return co_await finish(std::move(result));
 }
 
 k8s::ObjectKey RequestReconcile::jobKey() const {

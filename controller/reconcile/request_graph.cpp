@@ -33,19 +33,14 @@ Task<ReconcileResult> RequestReconcile::readOutput(const Document& job) {
   if (configMap.IsNull()) {
     const auto ended = lifecycle::parseTime(json::findText(lifecycle::statusOf(job), "completionTime"));
     if (ended && environment_.now() < *ended + kOutputMayBeLate) co_return again(kLateAgain);
-    {
-      Outcome result =
-          status().generationFailed(fmt::format("output {} not found", k8s::toText(outputKey())));
-      co_return co_await finish(std::move(result));
-    }
+    Outcome result = status().generationFailed(fmt::format("output {} not found", k8s::toText(outputKey())));
+    co_return co_await finish(std::move(result));
   }
   const auto output = lifecycle::readProfilingOutput(configMap, allocator());
   if (const auto* problem = std::get_if<lifecycle::ProfilingProblem>(&output)) {
-    {
-      Outcome result = problem->ofProfiler ? status().profilingFailed(problem->message)
-                                           : status().generationFailed(problem->message);
-      co_return co_await finish(std::move(result));
-    }
+    Outcome result = problem->ofProfiler ? status().profilingFailed(problem->message)
+                                         : status().generationFailed(problem->message);
+    co_return co_await finish(std::move(result));
   }
   const auto& result = std::get<lifecycle::ProfilingOutput>(output);
   Ending applied = co_await applyConfigMaps(result.additional, nullptr);
@@ -109,11 +104,9 @@ Task<ReconcileResult> RequestReconcile::createGraph() {
   // The controller may have ended, or not learned of it, after it created the graph.
   const bool adopted = exists && lifecycle::isEarlierGraph(live, request_);
   if (exists && !lifecycle::isOfRequest(live, request_)) {
-    {
-      Outcome result =
-          status().nameTaken(fmt::format("{} exists and does not belong to this request", k8s::toText(key)));
-      co_return co_await finish(std::move(result));
-    }
+    Outcome result =
+        status().nameTaken(fmt::format("{} exists and does not belong to this request", k8s::toText(key)));
+    co_return co_await finish(std::move(result));
   }
   if (!exists) {
     auto answer = co_await environment_.client.create(resourceOf(key.group, key.kind), key.namespaceName,
@@ -145,10 +138,8 @@ Task<ReconcileResult> RequestReconcile::followGraph() {
   auto found = co_await read(key);
   if (auto* failed = std::get_if<Ending>(&found)) co_return ReconcileResult{.ending = std::move(*failed)};
   const Document& graph = std::get<Document>(found);
-  {
-    Outcome result = graph.IsNull() ? status().graphDeleted() : status().graphFollowed(graph);
-    co_return co_await finish(std::move(result));
-  }
+  Outcome result = graph.IsNull() ? status().graphDeleted() : status().graphFollowed(graph);
+  co_return co_await finish(std::move(result));
 }
 
 }  // namespace dynamo::controller

@@ -135,10 +135,8 @@ Task<ReconcileResult> RequestReconcile::followJob() {
   if (job.IsNull() || !lifecycle::isControlledBy(job, request_)) {
     if (lifecycle::mayBeLate(request_, environment_.now())) co_return again(kLateAgain);
     const std::string why = fmt::format("{} does not exist any more", k8s::toText(jobKey()));
-    {
-      Outcome result = status().profilingFailed(why);
-      co_return co_await finish(std::move(result));
-    }
+    Outcome result = status().profilingFailed(why);
+    co_return co_await finish(std::move(result));
   }
   switch (lifecycle::jobState(job)) {
     case lifecycle::JobState::Running:
@@ -188,10 +186,8 @@ Task<ReconcileResult> RequestReconcile::jobFailed(const Document& job) {
   if (auto* failed = std::get_if<Ending>(&output)) co_return ReconcileResult{.ending = std::move(*failed)};
   const std::string_view told = lifecycle::toldError(std::get<Document>(output));
   const std::string how = lifecycle::jobFailure(job, api::dgdr::kProfiler, pods);
-  {
-    Outcome result = status().profilingFailed(told.empty() ? how : fmt::format("{}: {}", told, how));
-    co_return co_await finish(std::move(result));
-  }
+  Outcome result = status().profilingFailed(told.empty() ? how : fmt::format("{}: {}", told, how));
+  co_return co_await finish(std::move(result));
 }
 
 }  // namespace dynamo::controller
