@@ -23,10 +23,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-import own_network  # noqa: E402
-from components import POD_CIDR  # noqa: E402
-from lora_workers import Workers  # noqa: E402
-from operator_plane import KINDS, RBAC, OperatorPlane, condition_of, graph, is_ready, path_of  # noqa: E402
+import worker_plane  # noqa: E402
+from operator_plane import KINDS, RBAC, condition_of, graph, is_ready, path_of  # noqa: E402
 from request_samples import CHECKPOINT, GRAPH, MODEL, REQUEST, SECONDS, Samples  # noqa: E402
 
 KINDS.update(EndpointSlice=("/apis/discovery.k8s.io/v1", "endpointslices"), Secret=("/api/v1", "secrets"))
@@ -49,12 +47,7 @@ plane = controller = workers = mallory = neighbour = None
 
 def setUpModule():
     global plane, controller, workers, mallory, neighbour
-    if not own_network.enter(POD_CIDR, STRANGERS):
-        raise unittest.SkipTest("needs the right to make a network namespace")
-    workers = Workers()
-    unittest.addModuleCleanup(workers.stop)
-    plane = OperatorPlane(nodes=2, gpus=64, kwok_config=HERE / "pods.kwok.yaml", config=CONFIG)
-    unittest.addModuleCleanup(plane.close)
+    workers, plane = worker_plane.start(STRANGERS, config=CONFIG)
     for name in (LAIR, VICTIM, NEIGHBOUR):
         plane.cluster.create_namespace(name)
     mallory = Mallory()

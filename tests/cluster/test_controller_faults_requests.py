@@ -18,12 +18,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-import own_network  # noqa: E402
-from components import POD_CIDR  # noqa: E402
+import worker_plane  # noqa: E402
 from fault_proxy import EVENTS, REPLIES, Call, Reply  # noqa: E402
 from killer import EveryNth, Killer  # noqa: E402
-from lora_workers import Workers  # noqa: E402
-from operator_plane import OperatorPlane  # noqa: E402
 from request_lives import CONFIG, CheckpointLife, ModelLife, RequestLife, together  # noqa: E402
 
 FULL = os.environ.get("DYNAMO_FULL") == "1"
@@ -50,12 +47,7 @@ plane = controller = proxy = workers = None
 def setUpModule():
     global plane, controller, proxy, workers
     print(f"DYNAMO_SEED={SEED}", file=sys.stderr)
-    if not own_network.enter(POD_CIDR):
-        raise unittest.SkipTest("needs the right to make a network namespace")
-    workers = Workers()
-    unittest.addModuleCleanup(workers.stop)
-    plane = OperatorPlane(nodes=2, gpus=64, kwok_config=HERE / "pods.kwok.yaml", config=CONFIG)
-    unittest.addModuleCleanup(plane.close)
+    workers, plane = worker_plane.start(config=CONFIG)
     for name in ("life-of-request", "life-of-checkpoint", "life-of-model"):
         plane.cluster.create_namespace(name)
     controller = plane.proxied_controller()

@@ -22,14 +22,12 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import misuse_requests as bases  # noqa: E402
-import own_network  # noqa: E402
-from components import POD_CIDR  # noqa: E402
-from lora_workers import Workers  # noqa: E402
+import worker_plane  # noqa: E402
 from misuse_bases import claims  # noqa: E402
 from misuse_changes import changes  # noqa: E402
 from misuse_groups import combined, described_group, grouped, key_of, names_a_field_of, names_the_field  # noqa: E402
 from misuse_play import Requests, significant  # noqa: E402
-from operator_plane import OperatorPlane, path_of  # noqa: E402
+from operator_plane import path_of  # noqa: E402
 from request_samples import CHECKPOINT, GRAPH, REQUEST, SECONDS, Samples  # noqa: E402
 
 FULL = os.environ.get("DYNAMO_FULL") == "1"
@@ -50,12 +48,7 @@ plane = requests = workers = dice = None
 
 def setUpModule():
     global plane, requests, workers, dice
-    if not own_network.enter(POD_CIDR):
-        raise unittest.SkipTest("needs the right to make a network namespace")
-    workers = Workers()
-    unittest.addModuleCleanup(workers.stop)
-    plane = OperatorPlane(nodes=2, gpus=64, kwok_config=HERE / "pods.kwok.yaml", config=CONFIG)
-    unittest.addModuleCleanup(plane.close)
+    workers, plane = worker_plane.start(config=CONFIG)
     requests = Requests(plane.cluster)
     unittest.addModuleCleanup(requests.close)
     seed = int(os.environ.get("DYNAMO_SEED") or random.SystemRandom().randrange(1 << 30))

@@ -13,10 +13,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-import own_network  # noqa: E402
-from components import POD_CIDR  # noqa: E402
-from lora_workers import Workers, sleeps  # noqa: E402
-from operator_plane import CONTROLLER_USER, KINDS, OURS, OperatorPlane, condition_of, described, wait_for_rest  # noqa: E402
+import worker_plane  # noqa: E402
+from lora_workers import sleeps  # noqa: E402
+from operator_plane import CONTROLLER_USER, KINDS, OURS, condition_of, described, wait_for_rest  # noqa: E402
 
 KINDS.update(DynamoModel=(OURS, "dynamomodels"), EndpointSlice=("/apis/discovery.k8s.io/v1", "endpointslices"))
 HASH = "nvidia.com/dynamo-base-model-hash"
@@ -30,12 +29,7 @@ plane = controller = workers = None
 
 def setUpModule():
     global plane, controller, workers
-    if not own_network.enter(POD_CIDR, STRANGERS):
-        raise unittest.SkipTest("needs the right to make a network namespace")
-    workers = Workers()
-    unittest.addModuleCleanup(workers.stop)
-    plane = OperatorPlane(nodes=2, gpus=64, kwok_config=HERE / "pods.kwok.yaml")
-    unittest.addModuleCleanup(plane.close)
+    workers, plane = worker_plane.start(STRANGERS)
     controller = plane.controller()
     controller.start()
     controller.wait_until_ready()

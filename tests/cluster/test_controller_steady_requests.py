@@ -14,10 +14,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-import own_network  # noqa: E402
-from components import POD_CIDR  # noqa: E402
-from lora_workers import Workers  # noqa: E402
-from operator_plane import CONTROLLER_USER, OperatorPlane, condition_of, described, is_ready, path_of, wait_for_rest  # noqa: E402
+import worker_plane  # noqa: E402
+from operator_plane import CONTROLLER_USER, condition_of, described, is_ready, path_of, wait_for_rest  # noqa: E402
 from request_samples import CHECKPOINT, GRAPH, MODEL, REQUEST, Samples  # noqa: E402
 
 FULL = os.environ.get("DYNAMO_FULL") == "1"
@@ -33,12 +31,7 @@ plane = controller = workers = samples = None
 
 def setUpModule():
     global plane, controller, workers, samples
-    if not own_network.enter(POD_CIDR):
-        raise unittest.SkipTest("needs the right to make a network namespace")
-    workers = Workers()
-    unittest.addModuleCleanup(workers.stop)
-    plane = OperatorPlane(nodes=8, gpus=64, kwok_config=HERE / "pods.kwok.yaml", config=CONFIG)
-    unittest.addModuleCleanup(plane.close)
+    workers, plane = worker_plane.start(nodes=8, config=CONFIG)
     plane.cluster.create_namespace("rest")
     samples = Samples(plane, "rest")
     controller = plane.controller()

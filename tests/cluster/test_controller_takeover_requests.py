@@ -12,10 +12,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-import own_network  # noqa: E402
-from components import POD_CIDR  # noqa: E402
-from lora_workers import Workers  # noqa: E402
-from operator_plane import CONTROLLER_USER, OperatorPlane, condition_of, is_ready, path_of, wait_for_rest  # noqa: E402
+import worker_plane  # noqa: E402
+from operator_plane import CONTROLLER_USER, condition_of, is_ready, path_of, wait_for_rest  # noqa: E402
 from request_samples import Samples  # noqa: E402
 from old_requests import OldRequests  # noqa: E402
 from reference_requests import CHECKPOINT_HASH, REQUEST, identity_hash  # noqa: E402
@@ -75,12 +73,7 @@ before, after, written = {}, {}, {}  # (kind, name) -> object, the same, name ->
 
 def setUpModule():
     global plane, controller, workers, samples
-    if not own_network.enter(POD_CIDR):
-        raise unittest.SkipTest("needs the right to make a network namespace")
-    workers = Workers()
-    unittest.addModuleCleanup(workers.stop)
-    plane = OperatorPlane(nodes=2, gpus=64, kwok_config=HERE / "pods.kwok.yaml", config=CONFIG)
-    unittest.addModuleCleanup(plane.close)
+    workers, plane = worker_plane.start(config=CONFIG)
     plane.cluster.create_namespace(NAMESPACE)
     plane.cluster.create_namespace(OLDER)
     samples = Samples(plane, NAMESPACE)
