@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 import programs
+import release
 import sbom
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,11 +25,6 @@ GROUP = f"root:x:0:\nnonroot:x:{USER}:\n"
 
 class ContentError(Exception):
     """The image cannot be made. The message is for the user."""
-
-
-def version():
-    """The version of the project in CMakeLists.txt."""
-    return re.search(r"project\(\S+ VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
 
 
 def write(root, arch):
@@ -52,7 +48,7 @@ def write(root, arch):
     _copy(ROOT / "LICENSE", root / "usr/share/doc/dynamo-operator/copyright")
     for crd in sorted((ROOT / "deploy/crds").glob("*.yaml")):
         _copy(crd, root / "opt/dynamo-operator/crds" / crd.name)
-    return sbom.document(version(), arch, packages, [(program.name, _digest(root / program.name)) for program in built])
+    return sbom.document(release.version(), arch, packages, [(program.name, _digest(root / program.name)) for program in built])
 
 
 class Debian:

@@ -2,12 +2,15 @@
 libraries of that architecture."""
 
 import os
-import platform
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "deploy/lib"))
+from release import native, setup  # noqa: E402
+
 TRIPLETS = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}
 NAMES = ("dynamo-controller", "dynamo-webhook")
 RELEASE = "bookworm"
@@ -16,11 +19,6 @@ LIBRARIES = (
     "libboost1.81-dev libc6-dev libcli11-dev libfmt-dev libre2-dev libspdlog-dev libssl-dev "
     "libstdc++-12-dev libyaml-cpp-dev libzstd-dev prometheus-cpp-dev rapidjson-dev"
 ).split()
-
-
-def native():
-    """The name that Debian has for the architecture of this machine."""
-    return {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
 
 
 def tool(arch, name):
@@ -34,22 +32,17 @@ def unpack(root, arch, packages, *options):
     subprocess.run([*command, f"--include={','.join(packages)}", RELEASE, root], check=True, capture_output=True, text=True)
 
 
-def setup(*command):
-    """Calls a function of deploy/lib/setup."""
-    subprocess.run(["bash", "-euc", 'source "$0/deploy/lib/setup"; "$@"', ROOT, *command], check=True)
-
-
-def build(arch):
+def build(arch, names=NAMES):
     """Builds the programs and returns their paths."""
     if arch == native():
-        setup("build_release", *NAMES)
-        return [ROOT / "build/release/bin" / name for name in NAMES]
+        setup("build_release", *names)
+        return [ROOT / "build/release/bin" / name for name in names]
     setup("install_packages", arch)
     folder = ROOT / "build" / f"release-{arch}"
     environment = {**os.environ, "CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1", "CCACHE_DEPEND": "1"}
     subprocess.run(["cmake", "--preset", "release", "-B", folder, *_cross(arch)], cwd=ROOT, check=True, env=environment)
-    subprocess.run(["cmake", "--build", folder, "--target", *NAMES], cwd=ROOT, check=True, env=environment)
-    return [folder / "bin" / name for name in NAMES]
+    subprocess.run(["cmake", "--build", folder, "--target", *names], cwd=ROOT, check=True, env=environment)
+    return [folder / "bin" / name for name in names]
 
 
 def _cross(arch):

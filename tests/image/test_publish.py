@@ -1,0 +1,120 @@
+"""deploy/image/publish with a registry on the loopback interface: the digest stays, and only what was signed is verified. Only in a
+full run."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(ROOT / "deploy/image"), str(ROOT / "deploy/lib")]
+import go_programs  # noqa: E402
+import storage  # noqa: E402
+
+PUBLISH = ROOT / "deploy/image/publish"
+ARCHIVE = ROOT / "build/image/dynamo-operator.tar"
+SECONDS = 30
+
+
+def start_registry(test, folder):
+    """A registry that keeps images in memory. Returns its address."""
+    log = folder / "registry.log"
+    with open(log, "wb") as out:
+        command = [go_programs.built("crane"), "registry", "serve", "--address", "127.0.0.1:0"]
+        process = subprocess.Popen(command, stdout=out, stderr=out, stdin=subprocess.DEVNULL)
+    test.addClassCleanup(process.wait, SECONDS)
+    test.addClassCleanup(process.terminate)
+    deadline = time.monotonic() + SECONDS
+    while not (found := re.search(r"port (\d+)", log.read_text(encoding="utf-8"))):
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise AssertionError(log.read_text(encoding="utf-8"))
+        time.sleep(0.05)
+    address = f"127.0.0.1:{found[1]}"
+    with urllib.request.urlopen(f"http://{address}/v2/", timeout=SECONDS):
+        return address
+
+
+@unittest.skipUnless(os.environ.get("DYNAMO_FULL"), "the registry only in a full run")
+class Publish(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        subprocess.run([ROOT / "deploy/image/build"], check=True, stdout=subprocess.DEVNULL)
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="dynamo-publish-test-")))
+        cls.registry = start_registry(cls, cls.folder)
+        cls.keys = {}
+        for name in ("ours", "theirs"):
+            private, public = cls.folder / f"{name}.pem", cls.folder / f"{name}.pub"
+            subprocess.run(["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", private], check=True)
+            subprocess.run(["openssl", "ec", "-in", private, "-pubout", "-out", public], check=True, capture_output=True)
+            cls.keys[name] = (private, public)
+
+    def run_publish(self, command, image, *more, status=0):
+        run = subprocess.run([PUBLISH, command, image, *more, "--plain-http"], capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, status, run.stdout + run.stderr)
+        return run.stdout.strip() if status == 0 else run.stderr
+
+    def push(self, name):
+        return self.run_publish("push", f"{self.registry}/{name}:0.1.0")
+
+    def test_the_digest_stays(self):
+        self.assertEqual(self.push("a/operator"), f"{self.registry}/a/operator@{storage.digest_of(ARCHIVE)}")
+
+    def test_signatures(self):
+        image = self.push("b/operator")
+        (private, public), (other, other_public) = self.keys["ours"], self.keys["theirs"]
+        refused = self.run_publish("verify", image, "--key", public, status=1)
+        self.assertIn("none of 0 signatures", refused)
+        self.run_publish("sign", image, "--key", private)
+        self.run_publish("verify", image, "--key", public)
+        refused = self.run_publish("verify", image, "--key", other_public, status=1)
+        self.assertIn("none of 1 signatures", refused)
+        self.run_publish("sign", image, "--key", other)
+        for key in (public, other_public):
+            self.run_publish("verify", image, "--key", key)
+
+    def test_a_signature_of_another_image_does_not_count(self):
+        """Somebody puts the signature of one image beside another one."""
+        image = self.push("c/operator")
+        self.run_publish("sign", image, "--key", self.keys["ours"][0])
+        layout = self.folder / "other"
+        tags = "--src-tls-verify=false", "--dest-tls-verify=false"
+        subprocess.run(["skopeo", "copy", tags[0], f"docker://{image}", f"dir:{layout}"], check=True, capture_output=True)
+        manifest = layout / "manifest.json"
+        manifest.write_text(manifest.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+        pushed = subprocess.run(
+            ["skopeo", "copy", tags[1], f"--digestfile={self.folder}/digest", f"dir:{layout}", f"docker://{self.registry}/c/operator:other"],
+            capture_output=True, text=True, check=False)  # fmt: skip
+        self.assertEqual(pushed.returncode, 0, pushed.stderr)
+        repository, _, digest = image.partition("@")
+        other = (self.folder / "digest").read_text(encoding="ascii").strip()
+        self.assertNotEqual(other, digest)
+        source, target = (f"docker://{repository}:{each.replace(':', '-')}.sig" for each in (digest, other))
+        subprocess.run(["skopeo", "copy", *tags, source, target], check=True, capture_output=True)
+        refused = self.run_publish("verify", f"{repository}@{other}", "--key", self.keys["ours"][1], status=1)
+        self.assertIn("none of 1 signatures", refused)
+
+    def test_wrong_usage(self):
+        image = self.push("d/operator")
+        self.assertIn("which `push` prints", self.run_publish("sign", image.partition("@")[0], "--key", self.keys["ours"][0], status=2))
+        self.assertIn("no public key", self.run_publish("verify", image, "--key", self.keys["ours"][0], status=1))
+        self.assertIn("cannot sign with", self.run_publish("sign", image, "--key", self.keys["ours"][1], status=1))
+        missing = f"{image.partition('@')[0]}@sha256:{64 * '0'}"
+        self.assertIn("skopeo inspect", self.run_publish("sign", missing, "--key", self.keys["ours"][0], status=1))
+
+    def test_missing_programs_are_named(self):
+        path = self.folder / "few"
+        path.mkdir()
+        (path / "python3").symlink_to(shutil.which("python3"))
+        run = subprocess.run([sys.executable, PUBLISH, "push", "a/b:c"], capture_output=True, text=True, check=False, env={"PATH": str(path)})
+        self.assertEqual((run.returncode, run.stderr.strip()), (1, "publish: install skopeo and openssl first"))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
