@@ -1,0 +1,23 @@
+{{/* The ConfigMap with the configuration. The annotation tells which values have no effect, because the notes are not seen by users of
+     Flux, Argo CD and of charts that depend on this one. */}}
+{{- define "dynamo-operator.configmap" -}}
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ include "dynamo-operator.fullname" . }}-config
+  namespace: {{ .Release.Namespace }}
+  labels:
+    {{- include "dynamo-operator.labels" (list . "manager") | nindent 4 }}
+  {{- $annotations := dict }}
+  {{- $paths := list }}
+  {{- range (include "dynamo-operator.ignored" . | fromJson).all }}
+  {{- $paths = append $paths .path }}
+  {{- end }}
+  {{- if $paths }}
+  {{- $_ := set $annotations "dynamo.nvidia.com/ignored-values" (join ", " $paths) }}
+  {{- end }}
+  {{- include "dynamo-operator.annotations" (list . $annotations) }}
+data:
+  config.yaml: |
+    {{- include "dynamo-operator.config" . | nindent 4 }}
+{{- end }}

@@ -1,0 +1,86 @@
+{{/* Parts that the pods of controller, webhook and start-up check have in common. */}}
+
+{{/* The image of the Go operator comes along with the values of its chart. Its name stands for our image, and its tag for ours. */}}
+{{- define "dynamo-operator.replacesImage" -}}
+{{ if eq "nvcr.io/nvidia/ai-dynamo/kubernetes-operator" (((.Values.controllerManager).manager).image).repository }}true{{ end }}
+{{- end }}
+
+{{- define "dynamo-operator.image" -}}
+{{- $image := (((.Values.controllerManager).manager).image) | default dict -}}
+{{- if include "dynamo-operator.replacesImage" . -}}
+dynamo-operator:{{ .Chart.Version }}
+{{- else if $image.digest -}}
+{{ $image.repository | default "dynamo-operator" }}@{{ $image.digest }}
+{{- else -}}
+{{ $image.repository | default "dynamo-operator" }}:{{ $image.tag | default .Chart.Version }}
+{{- end }}
+{{- end }}
+
+{{- define "dynamo-operator.imagePullPolicy" -}}
+{{ (((.Values.controllerManager).manager).image).pullPolicy | default "IfNotPresent" }}
+{{- end }}
+
+{{- define "dynamo-operator.podSecurityContext" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+seccompProfile:
+  type: RuntimeDefault
+{{- end }}
+
+{{/* The security context of a container, with the given one merged into it. */}}
+{{- define "dynamo-operator.securityContext" -}}
+{{- $strict := dict "allowPrivilegeEscalation" false "readOnlyRootFilesystem" true "capabilities" (dict "drop" (list "ALL")) -}}
+{{ toYaml (mergeOverwrite $strict (deepCopy (. | default dict))) }}
+{{- end }}
+
+{{/* Where pods run: (list $ $own), with the values of the Deployment, which have precedence over those of the controller. */}}
+{{- define "dynamo-operator.scheduling" -}}
+{{- $root := index . 0 -}}
+{{- $own := index . 1 | default dict -}}
+{{- $shared := $root.Values.controllerManager | default dict -}}
+{{- with $root.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $own.priorityClassName | default $shared.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with $own.nodeSelector | default $shared.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $own.tolerations | default $shared.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $own.affinity | default $shared.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* Pods are spread over nodes and zones if there is room: the selector of the pods. */}}
+{{- define "dynamo-operator.spread" -}}
+{{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+- maxSkew: 1
+  topologyKey: {{ . }}
+  whenUnsatisfiable: ScheduleAnyway
+  labelSelector:
+    matchLabels:
+      {{- $ | nindent 6 }}
+{{- end }}
+{{- end }}
+
+{{/* Environment variables of the user, and those of the chart, which win. */}}
+{{- define "dynamo-operator.env" -}}
+{{- with .Values.env }}
+{{ toYaml . }}
+{{- end }}
+- name: POD_NAMESPACE
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.namespace
+- name: KUBERNETES_CLUSTER_DOMAIN
+  value: {{ .Values.kubernetesClusterDomain | default "cluster.local" }}
+{{- end }}

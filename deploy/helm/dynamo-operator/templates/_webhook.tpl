@@ -1,0 +1,125 @@
+{{/* The webhook has no API token and opens no connections. It only reads its configuration, its certificate and the facts. */}}
+{{- define "dynamo-operator.webhookDeployment" -}}
+{{- $fullname := include "dynamo-operator.fullname" . -}}
+{{- $own := .Values.webhook | default dict -}}
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ $fullname }}-webhook
+  namespace: {{ .Release.Namespace }}
+  labels:
+    {{- include "dynamo-operator.labels" (list . "webhook") | nindent 4 }}
+  {{- include "dynamo-operator.annotations" (list . nil) }}
+spec:
+  {{- if not (kindIs "invalid" $own.replicas) }}
+  replicas: {{ $own.replicas }}
+  {{- end }}
+  selector:
+    matchLabels:
+      {{- include "dynamo-operator.webhookSelector" . | nindent 6 }}
+  strategy:
+    type: RollingUpdate
+    # Always keep the full number of replicas, because every write of these kinds needs the webhook.
+    rollingUpdate:
+      maxSurge: 1
+      maxUnavailable: 0
+  template:
+    metadata:
+      labels:
+        {{- $labels := include "dynamo-operator.webhookSelector" . | fromYaml }}
+        {{- toYaml (merge $labels ($own.podLabels | default dict) (.Values.commonLabels | default dict)) | nindent 8 }}
+      annotations:
+        {{- $annotations := dict "checksum/config" (include "dynamo-operator.config" . | sha256sum) }}
+        {{- toYaml (merge $annotations ($own.podAnnotations | default dict) (.Values.commonAnnotations | default dict)) | nindent 8 }}
+    spec:
+      serviceAccountName: {{ $fullname }}-webhook
+      automountServiceAccountToken: false
+      # At the end the pod is not ready but serves for 10 s, and then has up to 15 s for requests in progress.
+      terminationGracePeriodSeconds: 40
+      securityContext:
+        {{- include "dynamo-operator.podSecurityContext" . | nindent 8 }}
+      {{- include "dynamo-operator.scheduling" (list . $own) | nindent 6 }}
+      topologySpreadConstraints:
+        {{- include "dynamo-operator.spread" (include "dynamo-operator.webhookSelector" .) | nindent 8 }}
+      containers:
+        - name: webhook
+          image: {{ include "dynamo-operator.image" . | quote }}
+          imagePullPolicy: {{ include "dynamo-operator.imagePullPolicy" . }}
+          command: [/dynamo-webhook]
+          args:
+            - serve
+            - --config=/etc/dynamo-operator/config.yaml
+            - --operator-version={{ .Chart.AppVersion }}
+            # The APIs of the cluster. Until the controller has written them, no object is refused for a missing API.
+            - --facts=/etc/dynamo-operator-facts/facts.yaml
+            # The controller may change replicas that a scaling adapter owns.
+            - --controller-service-account=$(POD_NAMESPACE)/{{ $fullname }}-controller-manager
+          env:
+            {{- include "dynamo-operator.env" . | trim | nindent 12 }}
+          ports:
+            - name: webhook
+              containerPort: 9443
+              protocol: TCP
+            - name: health
+              containerPort: 8081
+              protocol: TCP
+            - name: metrics
+              containerPort: 8080
+              protocol: TCP
+          livenessProbe:
+            httpGet:
+              path: /healthz
+              port: health
+            periodSeconds: 20
+          readinessProbe:
+            httpGet:
+              path: /readyz
+              port: health
+            periodSeconds: 2
+          resources:
+            {{- toYaml ($own.resources | default dict) | nindent 12 }}
+          securityContext:
+            {{- include "dynamo-operator.securityContext" $own.containerSecurityContext | nindent 12 }}
+          volumeMounts:
+            - name: config
+              mountPath: /etc/dynamo-operator
+              readOnly: true
+            - name: facts
+              mountPath: /etc/dynamo-operator-facts
+              readOnly: true
+            - name: cert
+              mountPath: /tmp/k8s-webhook-server/serving-certs
+              readOnly: true
+            {{- with $own.extraVolumeMounts }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+      volumes:
+        - name: config
+          configMap:
+            name: {{ $fullname }}-config
+        - name: facts
+          configMap:
+            name: {{ include "dynamo-operator.factsName" . }}
+            optional: true
+        - name: cert
+          secret:
+            secretName: {{ include "dynamo-operator.certificateSecret" . }}
+            # The pod may start before the Secret is filled. It is not ready until then.
+            optional: true
+            # ca.key stays in the Secret.
+            items:
+              - key: tls.crt
+                path: tls.crt
+              - key: tls.key
+                path: tls.key
+              - key: ca.crt
+                path: ca.crt
+        {{- with $own.extraVolumes }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+{{- end }}
+
+{{/* The ConfigMap that the controller writes for the webhook. The name is that of the program. */}}
+{{- define "dynamo-operator.factsName" -}}
+dynamo-operator-facts
+{{- end }}

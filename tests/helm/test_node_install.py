@@ -1,0 +1,193 @@
+"""Helm with the chart on a real node: install, upgrade, rollback, uninstall, and what goes wrong on the way. The operator's programs
+are pods, its image is loaded into the node, and the start-up check runs. A stream of graphs and requests is created with a dry run
+all the time: where the guide says that admission does not stop, none of them may fail.
+
+Only in a full run. Needs `cmake --build build/release --target dynamo-webhook dynamo-controller`, and a node (tests/cluster/node)."""
+
+import time
+import unittest
+
+import charts
+import node_release
+import render
+from control_plane import ApiError
+from node_release import GRAPHS, SECONDS, Admission, sample
+
+RELEASE, NAMESPACE = "dynamo-operator", "dynamo-system"
+FIRST, SECOND, MISSING = "1.0.0-first", "1.0.0-second", "1.0.0-missing"
+HOOKS = "/apis/admissionregistration.k8s.io/v1"
+PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+# Who may do what with the roles of the cluster: (role, verb, resource, whether).
+RIGHTS = (
+    ("view", "get", "dynamographdeployments", True),
+    ("view", "watch", "dynamographdeploymentrequests", True),
+    ("view", "list", "dynamoworkermetadatas", True),
+    ("view", "create", "dynamographdeployments", False),
+    ("view", "get", "secrets", False),
+    ("edit", "create", "dynamographdeployments", True),
+    ("edit", "patch", "dynamographdeploymentscalingadapters/scale", True),
+    ("edit", "delete", "dynamocheckpoints", True),
+    ("edit", "update", "dynamographdeployments/status", False),
+    ("edit", "delete", "dynamoworkermetadatas", False),
+    ("admin", "deletecollection", "dynamomodels", True),
+    ("admin", "delete", "dynamoworkermetadatas", True),
+    ("admin", "update", "dynamographdeploymentrequests/status", False),
+)
+cluster = None
+
+
+def setUpModule():
+    global cluster
+    cluster = node_release.start_cluster(NAMESPACE, (FIRST, SECOND))
+
+
+class OnANode(node_release.Releases):
+    """One life of a release. Each step starts with what the one before has left."""
+
+    namespace = NAMESPACE
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.chart = charts.lay(cls.folder, charts.OPERATOR, notes=False)
+
+    def upgrade(self, helm, tag, *more, fails=False, seconds=SECONDS):
+        tags = ("--set", f"controllerManager.manager.image.tag={tag}") if tag else ()
+        return self.helm(helm, "upgrade", RELEASE, self.chart, "--wait", f"--timeout={seconds}s", *tags, *more, fails=fails)
+
+    def images(self):
+        """Pod -> image of the pods of controller and webhook that run and are not about to end."""
+        names = (f"{RELEASE}-webhook", f"{RELEASE}-controller")
+        pods = {pod["metadata"]["name"]: pod for pod in cluster.api("GET", PODS)["items"]}
+        return {
+            name: pod["spec"]["containers"][0]["image"].rpartition(":")[2]
+            for name, pod in pods.items()
+            if name.startswith(names) and not pod["metadata"].get("deletionTimestamp")
+        }
+
+    def serves(self, tag):
+        found = self.images()
+        self.assertEqual((len(found), set(found.values())), (3, {tag}), found)
+
+    def test_life(self):
+        for helm in render.HELMS:
+            with self.subTest(helm):
+                self.install(helm)
+                self.roles_of_users()
+                graph = self.make_graph()
+                self.upgrade_under_load(helm)
+                self.values_are_kept(helm)
+                self.bad_value_changes_nothing(helm)
+                self.bad_image_leaves_the_old_pods(helm)
+                self.full_quota_leaves_the_old_pods(helm)
+                self.rollback_under_load(helm)
+                self.assertEqual(self.children(), graph, "no child was written or replaced")
+                self.uninstall(helm)
+
+    def install(self, helm):
+        image = ("--set", f"controllerManager.manager.image.tag={FIRST}")
+        output, seconds = self.helm(helm, "install", RELEASE, self.chart, "--wait", f"--timeout={SECONDS}s", *image)
+        self.assertIn("NOTES:", output)
+        self.serves(FIRST)
+        # The start-up check has asked the webhook: a bad graph is refused the moment that Helm returns.
+        with self.assertRaises(ApiError) as caught:
+            cluster.api("POST", GRAPHS, {**sample("graph.yaml"), "spec": {"services": {}}})
+        self.assertIn("vdynamographdeployment.kb.io", str(caught.exception))
+        self.tell(f"{helm} install", seconds)
+
+    def roles_of_users(self):
+        """Kubernetes' own roles view, edit and admin have the rights that the chart gives them, and no others."""
+        reviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
+        def may(role, verb, resource):
+            name, _, part = resource.partition("/")
+            group = "nvidia.com" if name.startswith("dynamo") else ""
+            asked = {"namespace": "default", "verb": verb, "group": group, "resource": name, "subresource": part}
+            body = {"spec": {"user": f"a-user-with-{role}", "resourceAttributes": asked}}
+            return cluster.api("POST", reviews, body)["status"]["allowed"]
+
+        for role in ("view", "edit", "admin"):
+            command = ("create", "rolebinding", f"a-user-with-{role}", f"--clusterrole={role}", f"--user=a-user-with-{role}", "-n", "default")
+            cluster.kubectl(*command)
+        cluster.wait(lambda: may("admin", "delete", "dynamoworkermetadatas"), 60, "the roles are aggregated")
+        for role, verb, resource, allowed in RIGHTS:
+            with self.subTest(f"{role}: {verb} {resource}"):
+                self.assertEqual(may(role, verb, resource), allowed)
+
+    def upgrade_under_load(self, helm):
+        with Admission(cluster) as stream:
+            _, seconds = self.upgrade(helm, SECOND, "--reset-then-reuse-values")
+            cluster.wait(lambda: len(cluster.api("GET", PODS)["items"]) <= 4, 60, "the old pods are gone")
+        self.tell(f"{helm} upgrade", seconds, stream)
+        self.assertEqual(stream.failures, [])
+        self.assertGreater(stream.calls, 50)
+        self.serves(SECOND)
+
+    def values_are_kept(self, helm):
+        """What the user has set stays with both ways to keep it, and a plain upgrade goes back to the chart's values."""
+        self.upgrade(helm, None, "--reuse-values", "--set", "controllerManager.podLabels.team=ml")
+        self.upgrade(helm, None, "--reset-then-reuse-values")
+        self.serves(SECOND)
+        pods = cluster.api("GET", f"{PODS}?labelSelector=team=ml")["items"]
+        self.assertEqual(len([pod for pod in pods if not pod["metadata"].get("deletionTimestamp")]), 1)
+        self.upgrade(helm, SECOND)
+        self.serves(SECOND)
+        cluster.wait(lambda: not cluster.api("GET", f"{PODS}?labelSelector=team=ml")["items"], 60, "the pod with the label is gone")
+
+    def bad_value_changes_nothing(self, helm):
+        before = self.images()
+        output, seconds = self.upgrade(helm, SECOND, "--set", "controllerManager.replicas=many", fails=True)
+        self.assertIn("replicas", output)
+        self.assertEqual(self.images(), before)
+        self.tell(f"{helm} upgrade with a bad value is refused", seconds)
+
+    def bad_image_leaves_the_old_pods(self, helm):
+        before = {name: tag for name, tag in self.images().items() if tag == SECOND}
+        with Admission(cluster) as stream:
+            _, seconds = self.upgrade(helm, MISSING, seconds=20, fails=True)
+        self.assertLessEqual(before.items(), self.images().items())
+        self.assertEqual(stream.failures, [])
+        self.tell(f"{helm} upgrade with a missing image fails", seconds, stream)
+        with Admission(cluster) as stream:
+            _, seconds = self.helm(helm, "rollback", RELEASE, "--wait", f"--timeout={SECONDS}s")
+        self.assertEqual(stream.failures, [])
+        self.tell(f"{helm} rollback from the missing image", seconds, stream)
+        self.serves(SECOND)
+
+    def full_quota_leaves_the_old_pods(self, helm):
+        quota = {"metadata": {"name": "full"}, "spec": {"hard": {"pods": "3"}}}
+        cluster.api("POST", f"/api/v1/namespaces/{NAMESPACE}/resourcequotas", quota)
+        used = f"/api/v1/namespaces/{NAMESPACE}/resourcequotas/full"
+        cluster.wait(lambda: cluster.api("GET", used).get("status", {}).get("used"), 60, "the quota counts")
+        before = self.images()
+        with Admission(cluster) as stream:
+            _, seconds = self.upgrade(helm, FIRST, seconds=20, fails=True)
+        self.assertEqual(self.images(), before)
+        self.assertEqual(stream.failures, [])
+        self.tell(f"{helm} upgrade with a full quota fails", seconds, stream)
+        cluster.api("DELETE", used)
+
+    def rollback_under_load(self, helm):
+        """To the first revision of the release, whose image is another one."""
+        with Admission(cluster) as stream:
+            _, seconds = self.helm(helm, "rollback", RELEASE, "1", "--wait", f"--timeout={SECONDS}s")
+        self.assertEqual(stream.failures, [])
+        self.tell(f"{helm} rollback", seconds, stream)
+        self.serves(FIRST)
+
+    def uninstall(self, helm):
+        """In the order of the guide: custom resources, operator. Nothing hangs, and nothing stops later writes."""
+        began = time.monotonic()
+        cluster.kubectl("delete", *(f"rolebinding/a-user-with-{role}" for role in ("view", "edit", "admin")), "-n", "default")
+        cluster.kubectl("delete", "dgdr,dgd,dcd,dgdsa,dm,dckpt", "--all", "-A", "--timeout=60s")
+        _, seconds = self.helm(helm, "uninstall", RELEASE, "--wait", "--timeout=120s")
+        self.tell(f"{helm} uninstall", time.monotonic() - began)
+        cluster.wait(lambda: not self.images(), 60, "no pod is left")
+        cluster.wait(lambda: not self.children(), 60, "the graph's children are gone")
+        for kind in ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"):
+            self.assertEqual(cluster.api("GET", f"{HOOKS}/{kind}")["items"], [])
+        cluster.api("POST", f"{GRAPHS}?dryRun=All", sample("graph.yaml"))
+
+
+if __name__ == "__main__":
+    unittest.main()

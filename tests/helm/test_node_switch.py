@@ -1,0 +1,215 @@
+"""The switch from the Go operator on a real node, and the way back. A stand-in chart has what that operator's chart installs: the
+names, selectors and role references of KEPT, one pod with the webhook in the controller's Deployment, and the strategy Recreate. What
+the Go operator makes at run time is made here: the certificate's Secret, the CA in the webhook configurations, the conversion. Then
+`helm upgrade` of the same release leads to our chart, and `helm rollback` back. Meanwhile graphs and requests are created with a dry
+run: the test tells for how long nobody admits them, and bounds it.
+
+The CRD of requests stores v1alpha1 before the switch, as earlier versions of it did, and a request is stored like this. It can be read
+in both versions all the time.
+
+What becomes of the children of the Go operator is in tests/cluster/test_controller_takeover.py. Here graphs get their children after
+the first switch, and nothing may change them any more.
+
+Only in a full run. Needs `cmake --build build/release --target dynamo-webhook dynamo-controller`, and a node (tests/cluster/node)."""
+
+import json
+import time
+import unittest
+
+import yaml
+
+import charts
+import node_release
+import plane
+import render
+from backends import Backends
+from node_release import GRAPHS, OLD_REQUESTS, SECONDS, Admission, sample
+
+RELEASE, NAMESPACE = "dynamo-platform", "inference-system"
+F = charts.fullname(RELEASE)
+OLD, OURS = "1.0.0-old", "1.0.0-ours"
+SERVICE, SECRET = f"{F}-webhook-service", "webhook-server-cert"
+# What keeps its name and its uid: (kind, name).
+KEPT = (
+    ("ServiceAccount", f"{F}-controller-manager"),
+    ("ServiceAccount", f"{F}-component"),
+    ("ConfigMap", f"{F}-config"),
+    ("Deployment", f"{F}-controller-manager"),
+    ("Service", SERVICE),
+    ("MutatingWebhookConfiguration", f"{F}-mutating"),
+    ("ValidatingWebhookConfiguration", f"{F}-validating"),
+    ("ClusterRole", f"{F}-manager-role"),
+    ("ClusterRoleBinding", f"{F}-manager-rolebinding"),
+    ("ClusterRole", f"{F}-{NAMESPACE}-queue-reader"),
+    ("ClusterRoleBinding", f"{F}-{NAMESPACE}-queue-reader-binding"),
+    ("Role", f"{F}-webhook-cert-manager"),
+    ("RoleBinding", f"{F}-webhook-cert-manager"),
+    ("ClusterRole", f"{F}-planner"),
+    ("ClusterRole", f"{F}-epp"),
+    ("ClusterRole", f"{F}-dgdr-profiling"),
+)
+SELECTOR = {"control-plane": "controller-manager", "app.kubernetes.io/name": "dynamo-operator", "app.kubernetes.io/instance": RELEASE}
+# The leader election of the Go operator has a role of the cluster, ours one of kube-system.
+LEADER = f"{F}-leader-election-role"
+SECRETS = f"/api/v1/namespaces/{NAMESPACE}/secrets"
+PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+# Without the pull of an image. The webhook's pods start and become ready in this time.
+GAP_SECONDS = 60
+cluster = None
+
+
+def setUpModule():
+    global cluster
+    cluster = node_release.start_cluster(NAMESPACE, (OLD, OURS))
+    plane.add_kinds(cluster)
+
+
+def image(tag):
+    return ("--set", "dynamo-operator.controllerManager.manager.image.repository=dynamo-operator",
+            "--set", f"dynamo-operator.controllerManager.manager.image.tag={tag}")  # fmt: skip
+
+
+class Switch(node_release.Releases):
+    namespace = NAMESPACE
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.ours = charts.lay(cls.folder, charts.PLATFORM, notes=False)
+        cls.stand_in = cls.make_stand_in()
+
+    @classmethod
+    def make_stand_in(cls):
+        """The chart of the Go operator: the values of its users, and its objects."""
+        values = {"dynamo-operator": {"controllerManager": {"manager": {"image": {"repository": "dynamo-operator", "tag": OLD}}}}}
+        rendered = render.template("helm3", cls.ours, values, RELEASE, NAMESPACE)
+        objects = [one for one in (rendered.find(*key) for key in KEPT) if one]
+        missing = set(KEPT) - {(one["kind"], one["metadata"]["name"]) for one in objects}
+        if missing:
+            raise AssertionError(f"our chart does not have {missing}")
+        webhook = rendered.find("Deployment", f"{F}-webhook")["spec"]["template"]["spec"]
+        for one in objects:
+            if one["kind"] == "Service":
+                one["spec"]["selector"] = SELECTOR
+            if one["kind"] == "Deployment":
+                one["spec"]["strategy"] = {"type": "Recreate"}
+                one["spec"]["selector"] = {"matchLabels": SELECTOR}
+                pod = {**webhook, "containers": [{**webhook["containers"][0], "name": "manager"}]}
+                one["spec"]["template"]["spec"] = {**pod, "serviceAccountName": f"{F}-controller-manager"}
+        subject = {"kind": "ServiceAccount", "name": f"{F}-controller-manager", "namespace": NAMESPACE}
+        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": LEADER}
+        rule = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "create", "update"]}
+        objects += [
+            {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": LEADER}, "rules": [rule]},
+            {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "subjects": [subject], "roleRef": role,
+             "metadata": {"name": f"{F}-leader-election-rolebinding"}},
+        ]  # fmt: skip
+        target = cls.folder / "before" / charts.PLATFORM
+        charts.stub(target, charts.PLATFORM, "1.0.0")
+        (target / "values.yaml").write_bytes((plane.HERE / "values-of-the-reference.yaml").read_bytes())
+        (target / "templates/values.yaml").unlink()
+        (target / "objects.yaml").write_text(yaml.safe_dump_all(objects), encoding="utf-8")
+        (target / "templates/objects.yaml").write_text('{{ .Files.Get "objects.yaml" }}', encoding="utf-8")
+        return target
+
+    def inject(self, bundle):
+        """What the Go operator writes at its start: the CA, and who converts requests."""
+        for kind in ("mutating", "validating"):
+            path = f"/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations/{F}-{kind}"
+            hooks = cluster.api("GET", path)["webhooks"]
+            patch = [{"op": "add", "path": f"/webhooks/{i}/clientConfig/caBundle", "value": bundle} for i in range(len(hooks))]
+            cluster.api("PATCH", path, patch, "application/json-patch+json")
+        plane.convert(cluster, NAMESPACE, SERVICE, bundle)
+
+    def store_old_request(self):
+        """A request that is stored as v1alpha1. Returns its spec."""
+        versions = cluster.api("GET", plane.CONVERTED)["spec"]["versions"]
+        for version in versions:
+            version["storage"] = version["name"] == "v1alpha1"
+        cluster.api("PATCH", plane.CONVERTED, {"spec": {"versions": versions}}, "application/merge-patch+json")
+        document = sample("dgdr-v1alpha1.yaml")
+        document["metadata"]["name"] = "stored"
+        cluster.wait(lambda: "v1alpha1" in cluster.api("GET", plane.CONVERTED)["status"]["storedVersions"], 30, "v1alpha1 is stored")
+        return cluster.api("POST", OLD_REQUESTS, document)["spec"]
+
+    def check_old_request(self, spec):
+        self.assertEqual(cluster.api("GET", f"{OLD_REQUESTS}/stored")["spec"], spec)
+        newer = cluster.api("GET", f"{OLD_REQUESTS.replace('v1alpha1', 'v1beta1')}/stored")
+        self.assertEqual(newer["spec"]["model"], spec["model"])
+
+    def stored_version(self):
+        (stored,) = [one["name"] for one in cluster.api("GET", plane.CONVERTED)["spec"]["versions"] if one["storage"]]
+        return stored
+
+    def uids(self):
+        """(kind, name) -> uid of what is kept."""
+        names = [f"{kind.lower()}/{name}" for kind, name in KEPT]
+        found = json.loads(cluster.kubectl("get", *names, "-n", NAMESPACE, "-o", "json").stdout)["items"]
+        return {(one["kind"], one["metadata"]["name"]): one["metadata"]["uid"] for one in found}
+
+    def admits(self):
+        with Admission(cluster) as stream:
+            time.sleep(1)
+        return stream.calls > 0 and not stream.failures
+
+    def command(self):
+        """The program in the pods of the controller's Deployment that stay."""
+        labels = ",".join(f"{key}={value}" for key, value in SELECTOR.items())
+        pods = [one for one in cluster.api("GET", f"{PODS}?labelSelector={labels}")["items"] if not one["metadata"].get("deletionTimestamp")]
+        return [one["spec"]["containers"][0]["command"] for one in pods]
+
+    def test_switch_and_way_back(self):
+        for helm in render.HELMS:
+            with self.subTest(helm):
+                bundle = plane.make_secret(cluster, NAMESPACE, SECRET, SERVICE)
+                self.helm(helm, "install", RELEASE, self.stand_in, "--wait", f"--timeout={SECONDS}s")
+                self.inject(bundle)
+                cluster.wait(self.admits, 60, "the old webhook admits")
+                request = self.store_old_request()
+                before = self.uids()
+                self.switch(helm, "switch")
+                self.assertEqual(self.uids(), before)
+                self.assertEqual(self.stored_version(), "v1beta1")
+                self.check_old_request(request)
+                self.assertEqual(cluster.api("GET", f"{SECRETS}/{SECRET}")["data"]["ca.crt"], bundle, "the CA stays")
+                children = self.make_graph()
+                self.way_back(helm)
+                self.assertEqual((self.uids(), self.children()), (before, children))
+                self.check_old_request(request)
+                self.switch(helm, "second switch")
+                cluster.wait(lambda: cluster.api("GET", f"{GRAPHS}/qwen")["status"].get("state"), 60, "the graph has a status")
+                self.assertEqual((self.uids(), self.children()), (before, children))
+                self.uninstall(helm)
+
+    def switch(self, helm, what):
+        """As deploy/README.md says it."""
+        with Admission(cluster) as stream, Backends(cluster, NAMESPACE, SERVICE) as backends:
+            flags = ("--reset-then-reuse-values", *image(OURS), "--wait", f"--timeout={SECONDS}s")
+            _, seconds = self.helm(helm, "upgrade", RELEASE, self.ours, *flags)
+        self.tell(f"{helm} {what}, no ready pod for {backends.gap:.2f} s", seconds, stream)
+        self.assertLess(max(stream.gap, backends.gap), GAP_SECONDS)
+        self.assertTrue(self.admits())
+        self.assertEqual(self.command(), [["/dynamo-controller"]])
+        gone = cluster.kubectl("get", f"clusterrole/{LEADER}", check=False)
+        self.assertIn("NotFound", gone.stderr)
+
+    def way_back(self, helm):
+        with Admission(cluster) as stream, Backends(cluster, NAMESPACE, SERVICE) as backends:
+            _, seconds = self.helm(helm, "rollback", RELEASE, "1", "--wait", f"--timeout={SECONDS}s")
+            cluster.wait(self.admits, 120, "the old webhook admits")
+        self.tell(f"{helm} way back, no ready pod for {backends.gap:.2f} s", seconds, stream)
+        self.assertLess(max(stream.gap, backends.gap), GAP_SECONDS)
+        cluster.wait(lambda: self.command() == [["/dynamo-webhook"]], 60, "only the old operator is left")
+        gone = cluster.kubectl("get", f"deployment/{F}-webhook", "-n", NAMESPACE, check=False)
+        self.assertIn("NotFound", gone.stderr)
+
+    def uninstall(self, helm):
+        cluster.kubectl("delete", "dgdr,dgd,dcd,dgdsa,dm,dckpt", "--all", "-A", "--timeout=60s")
+        self.helm(helm, "uninstall", RELEASE, "--wait", "--timeout=120s")
+        cluster.wait(lambda: not self.command(), 60, "no pod is left")
+        cluster.api("POST", f"{GRAPHS}?dryRun=All", sample("graph.yaml"))
+        cluster.api("DELETE", f"{SECRETS}/{SECRET}")
+
+
+if __name__ == "__main__":
+    unittest.main()

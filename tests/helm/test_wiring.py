@@ -1,0 +1,197 @@
+"""The objects of a release find each other: Services and policies their pods, ports their containers, webhooks their Service, monitors
+their Services, pods their accounts and configuration."""
+
+import functools
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+import yaml
+
+import charts
+import render
+from variants import VARIANTS
+
+# Objects that the controller or cert-manager makes, by the end of their names.
+MADE_LATER = ("-facts", "webhook-server-cert")
+
+
+def matches(selector, labels):
+    return all(labels.get(key) == value for key, value in selector.items())
+
+
+class Wiring(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="dynamo-charts-")))
+        cls.charts = {name: charts.lay(folder, name) for name in (charts.OPERATOR, charts.PLATFORM)}
+
+    @functools.lru_cache(maxsize=None)
+    def variant(self, name):
+        chart, release, namespace, values = VARIANTS[name]
+        rendered = render.template("helm3", self.charts[chart], values, release, namespace)
+        self.assertEqual(rendered.refusal, "")
+        return rendered
+
+    def each(self, *kinds):
+        """All objects of these kinds, each with a title and with what is rendered beside it."""
+        found = []
+        for name in VARIANTS:
+            rendered = self.variant(name)
+            found += [(f"{name}: {one['kind']} {one['metadata']['name']}", rendered, one) for one in rendered.of_kind(*kinds)]
+        self.assertNotEqual(found, [], kinds)
+        return found
+
+    @staticmethod
+    def selected(rendered, selector, namespace):
+        """The Deployments whose pods have the labels."""
+        return [
+            o for o in rendered.of_kind("Deployment")
+            if o["metadata"]["namespace"] == namespace and matches(selector, o["spec"]["template"]["metadata"]["labels"])
+        ]  # fmt: skip
+
+    @staticmethod
+    def ports(deployment):
+        return {p["name"]: p["containerPort"] for c in deployment["spec"]["template"]["spec"]["containers"] for p in c.get("ports", ())}
+
+    def test_services(self):
+        """Each leads to the pods of one Deployment, and its ports are those of their containers."""
+        for title, rendered, service in self.each("Service"):
+            with self.subTest(title):
+                (deployment,) = self.selected(rendered, service["spec"]["selector"], service["metadata"]["namespace"])
+                for port in service["spec"]["ports"]:
+                    self.assertIn(port["targetPort"], self.ports(deployment))
+
+    def test_pods_of_the_webhook_are_not_those_of_the_controller(self):
+        """Also not for the Service of the reference, which has these labels. Each Deployment selects its own pods only."""
+        for title, rendered, deployment in self.each("Deployment"):
+            with self.subTest(title):
+                labels = deployment["spec"]["template"]["metadata"]["labels"]
+                self.assertEqual(labels.get("control-plane") == "controller-manager", deployment["metadata"]["name"].endswith("-controller-manager"))
+                selector = deployment["spec"]["selector"]["matchLabels"]
+                self.assertEqual(self.selected(rendered, selector, deployment["metadata"]["namespace"]), [deployment])
+
+    def test_the_selector_of_the_controller_is_that_of_the_reference(self):
+        """A Deployment's selector cannot be changed by an upgrade."""
+        for title, rendered, deployment in self.each("Deployment"):
+            with self.subTest(title):
+                if deployment["metadata"]["name"].endswith("-controller-manager"):
+                    labels = deployment["metadata"]["labels"]
+                    expected = {key: labels[key] for key in ("app.kubernetes.io/name", "app.kubernetes.io/instance")}
+                    self.assertEqual(deployment["spec"]["selector"], {"matchLabels": {"control-plane": "controller-manager", **expected}})
+
+    def test_webhooks(self):
+        """They lead to the port `webhook` of the pods of the webhook, by a port of the Service that has this name."""
+        for title, rendered, configuration in self.each("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"):
+            with self.subTest(title):
+                for entry in configuration["webhooks"]:
+                    client = entry["clientConfig"]["service"]
+                    service = rendered.find("Service", client["name"])
+                    self.assertEqual(service["metadata"]["namespace"], client["namespace"])
+                    (port,) = [p for p in service["spec"]["ports"] if p["port"] == client.get("port", 443)]
+                    self.assertEqual((port["name"], port["targetPort"]), ("webhook", "webhook"))
+
+    def test_disruption_budgets(self):
+        for title, rendered, budget in self.each("PodDisruptionBudget"):
+            with self.subTest(title):
+                (deployment,) = self.selected(rendered, budget["spec"]["selector"]["matchLabels"], budget["metadata"]["namespace"])
+                self.assertGreater(deployment["spec"]["replicas"], 1)
+
+    def test_network_policies(self):
+        """Each is about one Deployment. All of its ports are open to somebody, and no others."""
+        for title, rendered, policy in self.each("NetworkPolicy"):
+            with self.subTest(title):
+                (deployment,) = self.selected(rendered, policy["spec"]["podSelector"]["matchLabels"], policy["metadata"]["namespace"])
+                ports = self.ports(deployment)
+                opened = {p["port"] for rule in policy["spec"]["ingress"] for p in rule.get("ports", ())}
+                self.assertEqual({port if isinstance(port, int) else ports[port] for port in opened}, set(ports.values()))
+                if deployment["metadata"]["name"].endswith("-webhook"):
+                    self.assertIn("Egress", policy["spec"]["policyTypes"])
+                    self.assertFalse(policy["spec"].get("egress"))
+
+    def test_monitors(self):
+        """A ServiceMonitor selects one Service, and its ports are those of that Service."""
+        for title, rendered, monitor in self.each("ServiceMonitor"):
+            with self.subTest(title):
+                selector = monitor["spec"]["selector"]["matchLabels"]
+                (service,) = [o for o in rendered.of_kind("Service") if matches(selector, o["metadata"]["labels"])]
+                names = {port["name"] for port in service["spec"]["ports"]}
+                for endpoint in monitor["spec"]["endpoints"]:
+                    self.assertIn(endpoint["port"], names)
+                namespaces = monitor["spec"]["namespaceSelector"]
+                self.assertTrue(namespaces.get("any") or service["metadata"]["namespace"] in namespaces["matchNames"])
+
+    def test_alerts_and_dashboards(self):
+        """What Prometheus and Grafana load is what deploy/monitoring has, unchanged by Helm."""
+        folder = charts.CHARTS.parent / "monitoring"
+        alerts = yaml.safe_load((folder / "alerts.yaml").read_text(encoding="utf-8"))
+        for title, _, rule in self.each("PrometheusRule"):
+            with self.subTest(title):
+                self.assertEqual(rule["spec"], alerts)
+                self.assertEqual(rule["metadata"]["labels"]["release"], "prometheus")
+        dashboards = {f"dynamo-{name}.json": (folder / f"{name}-dashboard.json").read_text(encoding="utf-8")
+                      for name in ("graphs", "operator")}
+        rendered = self.variant("everything")
+        found = [o for o in rendered.of_kind("ConfigMap") if o["metadata"]["labels"].get("grafana_dashboard") == "1"]
+        loaded = {name: json.loads(text) for one in found for name, text in one["data"].items()}
+        self.assertEqual(loaded, {name: json.loads(text) for name, text in dashboards.items()})
+        for kind in ("PrometheusRule", "ConfigMap"):
+            for one in self.variant("alone").of_kind(kind):
+                self.assertNotIn("monitoring.coreos.com", one["apiVersion"])
+                self.assertNotIn("grafana_dashboard", one["metadata"]["labels"])
+
+    def test_the_check_at_the_start_knows_that_validation_only_warns(self):
+        for mode, flags in ((None, []), ("strict", []), ("warn", ["--validation-mode=warn"])):
+            with self.subTest(mode=mode):
+                values = {"extraConfig": {"validation": {"mode": mode}}} if mode else {}
+                rendered = render.template("helm3", self.charts[charts.OPERATOR], values)
+                self.assertEqual(rendered.refusal, "")
+                (job,) = rendered.of_kind("Job")
+                arguments = job["spec"]["template"]["spec"]["containers"][0]["args"]
+                self.assertEqual([one for one in arguments if one.startswith("--validation-mode")], flags)
+
+    def test_pods(self):
+        """The account exists, and the volumes are of objects that exist or that may be missing at first."""
+        for title, rendered, owner in self.each("Deployment", "Job"):
+            with self.subTest(title):
+                pod, namespace = owner["spec"]["template"]["spec"], owner["metadata"]["namespace"]
+                account = rendered.find("ServiceAccount", pod["serviceAccountName"])
+                self.assertEqual(account["metadata"]["namespace"], namespace)
+                for volume in pod.get("volumes", ()):
+                    for kind, key, member in (("ConfigMap", "configMap", "name"), ("Secret", "secret", "secretName")):
+                        if key in volume:
+                            name = volume[key][member]
+                            found = rendered.find(kind, name)
+                            self.assertTrue(found or (name.endswith(MADE_LATER) and volume[key].get("optional")), name)
+                mounted = {m["name"] for c in (*pod["containers"], *pod.get("initContainers", ())) for m in c.get("volumeMounts", ())}
+                self.assertEqual(mounted, {volume["name"] for volume in pod.get("volumes", ())})
+
+    def test_the_private_key_of_the_authority_is_not_in_the_pods(self):
+        for title, rendered, deployment in self.each("Deployment"):
+            with self.subTest(title):
+                for volume in deployment["spec"]["template"]["spec"].get("volumes", ()):
+                    if "secret" in volume:
+                        self.assertEqual({item["key"] for item in volume["secret"]["items"]}, {"tls.crt", "tls.key", "ca.crt"})
+
+    def test_a_new_configuration_restarts_the_pods(self):
+        """They read it at their start only."""
+        one, other = (
+            render.template("helm3", self.charts[charts.OPERATOR], {"natsAddr": address}) for address in ("nats://a:1", "nats://b:2")
+        )
+        for deployment in one.of_kind("Deployment"):
+            after = other.find("Deployment", deployment["metadata"]["name"])
+            self.assertNotEqual(deployment["spec"]["template"]["metadata"], after["spec"]["template"]["metadata"])
+
+    def test_a_pod_that_ends_serves_until_nobody_asks_it(self):
+        """The time before SIGKILL has room for the time in which it still serves, and for requests in progress."""
+        for title, _, deployment in self.each("Deployment"):
+            with self.subTest(title):
+                if deployment["metadata"]["name"].endswith("-webhook"):
+                    self.assertGreaterEqual(deployment["spec"]["template"]["spec"]["terminationGracePeriodSeconds"], 30)
+
+
+if __name__ == "__main__":
+    unittest.main()
